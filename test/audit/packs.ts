@@ -87,9 +87,9 @@ export const signAnew = async (
 };
 
 /** Packs that were given out, which have to verify for ever: their reports are compared word for word. */
-type Kept = "v1-proven" | "v1-signed" | "v2-whole";
+export type Kept = "v1-proven" | "v1-signed" | "v2-whole";
 
-const filesOfKept = async (name: Kept): Promise<PackInMemory> => {
+export const filesOfKept = async (name: Kept): Promise<PackInMemory> => {
   const zip = join(import.meta.dirname, "..", "fixtures", `audit-pack-${name}.zip`);
   return new Map(
     Object.entries(unzipSync(await readFile(zip))).map(([path, bytes]) => [

@@ -15,7 +15,15 @@ import { manifestIn } from "../../../test/audit/forging.ts";
 import { type PackInMemory, signedAnew } from "../../../test/audit/packs.ts";
 import { temporaryFolder } from "../../../test/service/process.ts";
 import { signedBy } from "./sequences.ts";
-import { type Case, type Expected, type Judge, judged, KEYS, vectorFile } from "./vector.ts";
+import {
+  type Case,
+  type Expected,
+  type Input,
+  type Judge,
+  judged,
+  KEYS,
+  vectorFile,
+} from "./vector.ts";
 
 const ABOUT =
   "Audit packs. `input.pack` is a zip in the project; then `put` (UTF-8 texts) and `putBase64` replace or add files, and `remove` takes some away. `publicKey`, `trust` and `entries`, where they are there, are what the verifier knows from elsewhere. `expect.withoutFacts` is the verdict of a check that reads no excerpt, as of the client and of Python.";
@@ -55,8 +63,9 @@ const verdictOf = async (checking: Promise<{ readonly verdict: Verdict }>): Prom
   }
 };
 
-export const judgePack: Judge = async (given) => {
-  const { pack: path, put, putBase64, remove, publicKey, trust, entries } = input.parse(given);
+/** The pack that an input describes. */
+export const packOf = async (given: Input): Promise<PackInMemory> => {
+  const { pack: path, put, putBase64, remove } = input.parse(given);
   const pack = await kept(path);
   for (const [file, text] of Object.entries(put))
     pack.set(file, Uint8Array.from(Buffer.from(text)));
@@ -64,6 +73,12 @@ export const judgePack: Judge = async (given) => {
     pack.set(file, Uint8Array.from(Buffer.from(text, "base64")));
   }
   for (const file of remove) pack.delete(file);
+  return pack;
+};
+
+export const judgePack: Judge = async (given) => {
+  const { publicKey, trust, entries } = input.parse(given);
+  const pack = await packOf(given);
   await using folder = await temporaryFolder();
   for (const [file, bytes] of pack) {
     const target = join(folder.path, "pack", file);

@@ -1,0 +1,222 @@
+"""JSON in its strict and in its canonical form (RFC 8785), and the forms of the values in it."""
+import base64
+import json
+import re
+from datetime import datetime
+
+
+class Refused(Exception):
+    """Something does not hold. `failures` has pairs of the file (or member) and what is wrong with it."""
+
+    def __init__(self, failures, tier="consistent"):
+        self.failures = [(printable(file), printable(what)) for file, what in failures]
+        self.tier = tier
+        super().__init__("; ".join(f"{file}: {what}" if file else what for file, what in self.failures))
+
+
+def printable(text, most=400):
+    """Foreign text for a terminal: nothing in it breaks a line, moves a cursor or turns the direction of text."""
+    text = "".join(char if " " <= char <= "~" else "\\u{%x}" % ord(char) for char in str(text)[: most + 1])
+    return text if len(text) <= most else text[:most] + "..."
+
+
+# JSON. Python's parser keeps the last of two equal members, and takes NaN and integers of any length.
+
+LARGEST_NUMBER = 2**53 - 1
+
+
+def parse_json(text):
+    """The value of a JSON text (str or UTF-8 bytes), in which no member stands twice. Raises ValueError."""
+    if isinstance(text, bytes):
+        text = text.decode("utf-8")  # UnicodeDecodeError is a ValueError
+    try:
+        return json.loads(
+            text, object_pairs_hook=_members, parse_int=_whole, parse_float=_whole, parse_constant=_whole
+        )
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+
+
+def _members(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError("a member stands twice in one object")
+    return members
+
+
+def _whole(literal):
+    """Whole numbers only, which no reader rounds; `6.0` is one."""
+    number = float(literal[:400])
+    if len(literal) > 400 or number != number or abs(number) > LARGEST_NUMBER or number != int(number):
+        raise ValueError("a number is no whole one up to 2^53 - 1")
+    return int(number)
+
+
+def canonical(value):
+    """RFC 8785 of a JSON value as bytes: members in the order of UTF-16, not of code points as `sort_keys` has it."""
+    return printed(_ordered(value, 0)).encode("utf-8")  # UnicodeEncodeError, of a lone surrogate, is a ValueError
+
+
+def printed(value):
+    """JSON without spaces, members in the order in which they stand."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def _ordered(value, depth):
+    if depth > 100:
+        raise ValueError("it is nested more than 100 deep")
+    if isinstance(value, list):
+        return [_ordered(item, depth + 1) for item in value]
+    if not isinstance(value, dict):
+        return value
+    names = sorted(value, key=lambda name: name.encode("utf-16-be", "surrogatepass"))
+    return {name: _ordered(value[name], depth + 1) for name in names}
+
+
+# Forms. A form is a dict (an object with exactly these members), `Items`, or a pair of a test and what it wants.
+
+
+class Items:
+    """A list of at most so many items of one form."""
+
+    def __init__(self, form, most, least=0):
+        self.form, self.most, self.least = form, most, least
+
+
+def fault(form, value, path=""):
+    """The first thing in a value that has not its form, in words; None where everything has."""
+    inner = f"{path}." if path else ""
+    if isinstance(form, dict):
+        if not isinstance(value, dict):
+            return f"{path or 'it'} must be an object"
+        for name in value:
+            if name not in form:
+                return f"{path or 'it'} has the unknown member {json.dumps(name[:100])}"
+        for name in form:
+            if name not in value:
+                return f"{inner}{name} is missing"
+        return next(filter(None, (fault(form[name], value[name], inner + name) for name in form)), None)
+    if isinstance(form, Items):
+        if not isinstance(value, list):
+            return f"{path} must be a list"
+        if not form.least <= len(value) <= form.most:
+            return f"{path} has {len(value)} entries, not {form.least} to {form.most}"
+        return next(filter(None, (fault(form.form, one, f"{path}[{at}]") for at, one in enumerate(value))), None)
+    holds, what = form
+    return None if holds(value) else f"{path} must be {what}"
+
+
+def like(pattern, what):
+    """Text that a pattern fits from end to end. (`$` would let a line end pass, and \\d digits of every script.)"""
+    fits = re.compile(pattern, re.ASCII).fullmatch
+    return lambda value: isinstance(value, str) and fits(value) is not None, what
+
+
+def null_or(form):
+    what = form[1] if isinstance(form, tuple) else "an object of its form"
+    return lambda value: value is None or fault(form, value) is None, f"null, or {what}"
+
+
+def one_of(*known):
+    # In Python `True == 1`, so the types are compared, too.
+    wanted = ", ".join(map(str, known))
+    return lambda value: any(type(value) is type(one) and value == one for one in known), f"one of {wanted}"
+
+
+_is_decimal = like("0|[1-9][0-9]{0,38}", "")[0]
+
+
+def below(limit, what):
+    """A number as a text, without sign and leading zeroes. int() alone would take `+1`, ` 1`, `1_0` and `１`."""
+    return lambda value: _is_decimal(value) and int(value) < limit, f"{what}, as a text"
+
+
+NUMBER = below(2**63, "a whole number below 2^63")
+U64 = below(2**64, "a whole number below 2^64")
+AMOUNT = below(2**128, "a whole number below 2^128")
+TIME_MS = below(8_640_000_000_000_001, "a time in milliseconds")
+FLAG = (lambda value: isinstance(value, bool)), "true or false"
+HASH = like("[0-9a-f]{64}", "64 lower-case hex digits")
+ADDRESS = like("0x[0-9a-f]{64}", "an address: 0x and 64 lower-case hex digits")
+CHAIN_ID = like("[0-9A-Za-z][0-9A-Za-z._:-]{0,99}", "1 to 100 letters, digits and . _ : -")
+KEY_ID = like("[0-9A-Za-z_-]{1,100}", "1 to 100 letters, digits, _ and -")
+SHARE = like("[01][.][0-9]{12}", "a share with 12 digits after the point")
+DECIMALS = null_or((lambda value: type(value) is int and 0 <= value <= 255, "a whole number up to 255"))
+
+
+def _is_moment(value):
+    form = "[0-9]{4}(-[0-9]{2}){2}T[0-9]{2}(:[0-9]{2}){2}[.][0-9]{3}Z"
+    if not isinstance(value, str) or not re.fullmatch(form, value):
+        return False
+    try:
+        return datetime.strptime(value[:-1], "%Y-%m-%dT%H:%M:%S.%f") is not None
+    except ValueError:
+        return False
+
+
+MOMENT = _is_moment, "a time such as 2026-07-01T00:00:02.114Z"
+
+
+def base64_of(size):
+    """Standard base64 of so many bytes, in its only form: Python's decoder passes over what it does not know."""
+
+    def holds(value):
+        if not isinstance(value, str) or len(value) != (size + 2) // 3 * 4 or not value.isascii():
+            return False
+        try:
+            decoded = base64.b64decode(value, validate=True)
+        except ValueError:
+            return False
+        return len(decoded) == size and base64.b64encode(decoded).decode() == value
+
+    return holds, f"base64 of {size} bytes"
+
+
+PUBLIC_KEY, SIGNATURE = base64_of(32), base64_of(64)
+
+BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+
+
+def _is_digest(value):
+    if not isinstance(value, str) or not 32 <= len(value) <= 44 or set(value) - set(BASE58):
+        return False
+    number = 0
+    for digit in value:
+        number = number * 58 + BASE58.index(digit)
+    leading = len(value) - len(value.lstrip("1"))
+    return number < 2**256 and leading == 32 - (number.bit_length() + 7) // 8
+
+
+DIGEST = _is_digest, "a digest: the base58 of 32 bytes"
+
+_NAME = "[A-Za-z_][A-Za-z0-9_]{0,127}"
+_STRUCT = f"0x[0-9a-f]{{64}}::{_NAME}::{_NAME}"
+_TYPE_WORD = re.compile(f"({_STRUCT}|vector)|(?:bool|u8|u16|u32|u64|u128|u256|address|signer)(?!\\w)", re.ASCII)
+
+
+def _is_any_type(value):
+    """`T`, `vector<T>`, or a struct with any number of parameters: `0x…::module::Name<T,T>`; no spaces."""
+    if not isinstance(value, str) or len(value) > 1024:
+        return False
+    at, depth = 0, 0
+    while True:
+        word = _TYPE_WORD.match(value, at)
+        if word is None:
+            return False
+        at = word.end()
+        if word[1] and value[at : at + 1] == "<":
+            depth, at = depth + 1, at + 1
+            continue
+        if word[1] == "vector":
+            return False
+        while depth > 0 and value[at : at + 1] == ">":
+            depth, at = depth - 1, at + 1
+        if depth == 0:
+            return at == len(value)
+        if value[at : at + 1] != ",":
+            return False
+        at += 1
+
+
+TYPE = lambda value: _is_any_type(value) and value.startswith("0x"), "a Move type in canonical form"
+ANY_TYPE = _is_any_type, "a Move type in canonical form"

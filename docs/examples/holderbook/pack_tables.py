@@ -1,0 +1,229 @@
+"""The tables of an audit pack: whether registers, movements and events agree with each other (point 3)."""
+import hashlib
+
+from . import hashes
+from .forms import canonical, fault, one_of, printed
+from .pack_files import fail, json_of, lines_of, stop_at
+from .pack_forms import ACT, EVENTS, HEAD, LONGEST_LINE, LONGEST_ROW, ROW, STANDING, in_order
+
+
+class Register:
+    """A cap table: its head, and what each wallet in it is."""
+
+    def __init__(self, files, name, manifest):
+        self.path, self.name, self.wallets, self.leaves = f"{name}/cap-table.json", name, {}, []
+        self.mark, self.signed = manifest[name], manifest["roots"][name]
+        lines = lines_of(files, self.path, LONGEST_ROW)
+        _, line = next(lines, (0, ""))
+        self.head = self._printed(line + "]}", HEAD, "the head: ")
+        self._check_head(manifest["coinType"])
+        before, has_next, is_ended = None, True, False
+        for at, line in lines:
+            if is_ended:
+                fail(self.path, "goes on behind the end of its table")
+            if line == "]}":
+                is_ended = True
+                if before is not None and has_next:
+                    fail(self.path, "a row is missing behind the last comma")
+                continue
+            if at - 1 > self.head["holderCount"]:
+                fail(self.path, "has more rows than it counts")
+            if not has_next:
+                fail(self.path, f"row {at - 1} has no comma before it")
+            has_next = line.endswith(",")
+            row = self._printed(line[:-1] if has_next else line, ROW, f"row {at - 1}: ")
+            stop_at([(self.path, f"row {at - 1} {what}") for what in self._row_faults(row, before)])
+            self.leaves.append(hashes.leaf(1, self.head["coinType"], self.head["checkpoint"], row))
+            before = row
+        if not is_ended:
+            fail(self.path, "ends before its table does")
+        if len(self.leaves) != self.head["holderCount"]:
+            fail(self.path, f"has {len(self.leaves)} rows, not {self.head['holderCount']}")
+        # Sums come first: the tree has no place for larger ones.
+        if sum(balance for _, balance in self.leaves) != int(self.head["issued"]):
+            fail(self.path, "has rows that do not come to what it says is issued")
+        root, total = hashes.root_of(self.leaves)
+        if (root.hex(), str(total)) != (self.signed["root"], self.signed["total"]):
+            fail(self.path, f"gives the root {root.hex()} of {total}, not the one of the manifest")
+
+    def _printed(self, text, form, place):
+        value = json_of(self.path, text, place)
+        wrong = fault(form, value)
+        if wrong is not None:
+            fail(self.path, place + wrong)
+        if not in_order(form, value) or printed(value) != text:
+            fail(self.path, f"{place}is not as a cap table is printed")
+        return value
+
+    def _check_head(self, coin_type):
+        head, mark = self.head, self.mark
+        wanted = {
+            "coinType": coin_type, "checkpoint": mark["checkpoint"], "checkpointDigest": mark["digest"],
+            "checkpointTimestamp": str(int(mark["timestampMs"]) // 1000), "root": self.signed["root"],
+            "issued": self.signed["total"],
+        }
+        failures = [
+            (self.path, f"has the {name} {head[name]}, not {value}, as the manifest says")
+            for name, value in wanted.items() if head[name] != value
+        ]
+        supply, is_empty = head["totalSupply"], head["issued"] == "0" and head["holderCount"] == 0
+        # Before the token exists, its register is empty, and there is no treasury yet.
+        if supply is None and (self.name == "last" or not is_empty):
+            failures.append((self.path, "has no supply of a treasury: no register is without it"))
+        if supply not in (None, head["issued"]):
+            failures.append((self.path, f"all rows come to {head['issued']}, but the treasury has issued {supply}"))
+        stop_at(failures)
+
+    def _row_faults(self, row, before):
+        wallets, balance, granted = row["wallets"], int(row["balance"]), int(row["granted"])
+        if sum(int(one["balance"]) for one in wallets) != balance or int(row["tokens"]) + granted != balance:
+            yield "does not add up to its balance"
+        if int(row["unlocked"]) + int(row["locked"]) != granted:
+            yield "has unlocked and locked parts that do not come to what is granted"
+        if balance == 0:
+            yield "holds nothing"
+        if row["share"] != hashes.share_of(balance, int(self.head["issued"])):
+            yield "has another share than its own"
+        if row["holderId"] is None and len(wallets) != 1:
+            yield f"is of no holder, but of {len(wallets)} wallets"
+        addresses = [one["address"] for one in wallets]
+        if addresses != sorted(set(addresses)) or any(address in self.wallets for address in addresses):
+            yield "has a wallet twice, or out of its order"
+        if before is not None and not _place(before) < _place(row):
+            yield "stands out of its order"
+        for one in wallets:
+            self.wallets[one["address"]] = int(one["balance"]), (row["holderId"], one["groupId"], one["isFrozen"])
+
+
+def _place(row):
+    """The largest balance first, equal ones by holder, then wallets of no holder by address."""
+    holder = row["holderId"]
+    address = row["wallets"][0]["address"] if holder is None else ""
+    return -int(row["balance"]), holder is None, int(holder or 0), address
+
+
+ASPECTS = ("holder", "group", "freeze")
+# What an event makes of a wallet; None: it is nothing of the kind any more.
+MAKES = {
+    "holder_address_added": ("holder", lambda event: event["holderId"]),
+    "holder_address_removed": ("holder", lambda event: None),
+    "address_joined_group": ("group", lambda event: event["groupId"]),
+    "address_left_group": ("group", lambda event: None),
+    "address_frozen": ("freeze", lambda event: "1" if event["isFrozen"] else None),
+}
+
+
+def json_lines(files, path, form_of):
+    for at, line in lines_of(files, path, LONGEST_LINE):
+        value = json_of(path, line, f"line {at} ")
+        wrong = fault(form_of(value), value)
+        if wrong is not None:
+            fail(path, f"line {at} is of no known form: {wrong}")
+        if canonical(value) != line.encode():
+            fail(path, f"line {at} is not in RFC 8785 form")
+        yield at, value
+
+
+def events_in(files, path, manifest):
+    """Events within the range, ascending. A position is its checkpoint and nine digits for the place in it."""
+    before, first, last = 0, int(manifest["first"]["checkpoint"]), int(manifest["last"]["checkpoint"])
+    for at, event in json_lines(files, path, lambda _: EVENTS[path]):
+        position = int(event["position"])
+        if not first < position // 10**9 <= last:
+            fail(path, f"line {at} is of checkpoint {position // 10**9}, which is not between the registers")
+        if position < before:
+            fail(path, f"line {at} stands out of its order")
+        before = position
+        yield at, event
+
+
+def check_lines(files, manifest, first, last):
+    """Holders, groups and freezes of both registers, every movement, and acts; `first` and `last` are Registers.
+
+    Returns how many lines each file has, and the acts by number (None before version 3).
+    """
+    counts = {}
+    said = {aspect: {} for aspect in ASPECTS}
+    path = "first/state.ndjson"
+    for at, line in json_lines(files, path, _standing_form):
+        counts[path] = at
+        if line["kind"] == "membership":
+            said[line["aspect"]][line["address"]] = line["value"]
+    check_wallets(said, first)
+    path, moved = "movements.ndjson", {}
+    for at, line in events_in(files, path, manifest):
+        counts[path] = at
+        key, after = (line["owner"], line["part"]), int(line["balanceAfter"])
+        before = after - int(line["change"])
+        if before < 0:
+            fail(path, f"line {at} takes more than there was")
+        began, left = moved.get(key, (before, before))
+        if left != before:
+            fail(path, f"line {at} follows a balance of {before}; the line before it left {left}")
+        moved[key] = began, after
+    path = "holder-events.ndjson"
+    for at, event in events_in(files, path, manifest):
+        counts[path] = at
+        aspect, value_of = MAKES.get(event["eventType"], (None, None))
+        if aspect is not None and event["address"] is not None:
+            said[aspect][event["address"]] = value_of(event)
+    check_wallets(said, last)
+    for counts["role-events.ndjson"], _ in events_in(files, "role-events.ndjson", manifest):
+        pass
+    acts = acts_in(files, manifest["coinType"]) if manifest["version"] == 3 else None
+    check_movements(moved, first, last)
+    return counts, acts
+
+
+def _standing_form(line):
+    kind = line.get("kind") if isinstance(line, dict) else None
+    return STANDING.get(kind if isinstance(kind, str) else None, {"kind": one_of(*STANDING)})
+
+
+def check_wallets(said, register):
+    """Whether wallets of a register are what was said of them, and none of its holders' wallets is left out."""
+    failures = []
+    for address, (_, is_now) in register.wallets.items():
+        holder, group, freeze = (said[aspect].get(address) for aspect in ASPECTS)
+        if (holder, group, freeze is not None) != is_now:
+            failures.append((register.path, f"{address} has another holder, group or freeze than the lines say"))
+    holders = {holder for _, (holder, _, _) in register.wallets.values()} - {None}
+    for address, holder in said["holder"].items():
+        if holder in holders and address not in register.wallets:
+            failures.append((register.path, f"leaves out {address}, a wallet of holder {holder}"))
+    stop_at(failures)
+
+
+def check_movements(moved, first, last):
+    """Whether each wallet's movements lead from what it held to what it holds."""
+    failures = []
+    for wallet in {*first.wallets, *last.wallets, *(owner for owner, _ in moved)}:
+        had, has = (register.wallets.get(wallet, (0,))[0] for register in (first, last))
+        parts = [moved[wallet, part] for part in ("TOKENS", "GRANTS") if (wallet, part) in moved]
+        began, left = sum(part[0] for part in parts), sum(part[1] for part in parts)
+        # A part without movements is only known as the remainder.
+        fits = began == had if len(parts) == 2 else began <= had
+        if had + left - began != has or not fits:
+            what = f"{wallet} held {had}, moved {left - began} from {began}, and holds {has}"
+            failures.append(("movements.ndjson", what))
+    stop_at(sorted(failures))
+
+
+def acts_in(files, coin_type):
+    """Operators' acts, each once, in the order in which they were done and published. Returns them by number."""
+    path, acts, before = "acts.ndjson", {}, None
+    for at, act in json_lines(files, path, lambda _: ACT):
+        if act["coinType"] != (coin_type if act["scope"] == "coin" else None):
+            fail(path, f"line {at} is neither on the pack's coin nor on the whole deployment")
+        if before is not None:
+            if int(act["number"]) <= int(before["number"]) or act["at"] < before["at"]:
+                fail(path, f"line {at} stands out of its order")
+            if act["entry"] is not None and (before["entry"] is None or int(act["entry"]) <= int(before["entry"])):
+                fail(path, f"line {at} names entry {act['entry']}, and the line above it {before['entry']}")
+        acts[act["number"]] = before = act
+    return acts
+
+
+def act_hash(act):
+    """What the entry of the sequence has of an act: SHA-256 over all members but `entry`."""
+    return hashlib.sha256(canonical({name: act[name] for name in act if name != "entry"})).hexdigest()

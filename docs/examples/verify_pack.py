@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""Checks an audit pack, a folder or a zip of one, of version 1, 2 or 3.
+
+    python3 verify_pack.py acme-2026-h1 --key 3Yk0... --require authentic
+
+It checks who signed the pack (points 1 and 2 of "What verify does" in docs/how-to/audit.md), and that its tables agree
+with each other (point 3). It reads no excerpt: facts, signatures of validators, the report, and whether anything is
+missing, are left to `holderbook audit-pack verify`. So `consistent` and `complete` are never shown here.
+
+Exit codes are those of that command: 0 what is required holds, 1 something is false, 2 wrong usage, 3 nothing is
+false, but something required is not shown. As there, `consistent` is required unless --require says otherwise.
+"""
+import argparse
+import json
+import os
+import sys
+import zipfile
+import zlib
+
+from holderbook.forms import PUBLIC_KEY, Refused, fault, parse_json
+from holderbook.hashes import leaf, root_of
+from holderbook.pack_files import check_committee, check_files, fail, lines_of, open_pack, signed_manifest
+from holderbook.pack_forms import LONGEST_ROW
+from holderbook.pack_tables import Register, act_hash, check_lines
+from holderbook.sequence import Unusable, read_entries, verified
+
+TIERS = {
+    "authentic": "signed by this key, over these bytes",
+    "consistent": "tables, movements and report follow from the facts",
+    "complete": "nothing of the range is missing",
+}
+NOT_CHECKED = [
+    "signatures of validators: not checked, for they are BLS12-381. `holderbook audit-pack verify` verifies them",
+    "that tables, movements, events and report follow from transactions that the validators signed: not checked. "
+    "The same command folds the facts",
+    "which validators stand at the beginning: compare `trust` with what you know from elsewhere",
+]
+INCOMPLETE = (
+    "that no transaction, object, role, group or freeze is left out: not checked. "
+    "`holderbook audit-pack verify` does, with --source or --entry"
+)
+
+
+def verify(path, public_key=None, entries=None):
+    """The manifest of a pack in which nothing was found false, and the verdict. Raises Refused."""
+    try:
+        files = open_pack(path)
+        manifest = signed_manifest(files, public_key)
+        check_files(files, manifest["files"])
+        check_committee(files)
+        first, last = (Register(files, name, manifest) for name in ("first", "last"))
+        counts, acts = check_lines(files, manifest, first, last)
+        kept = held_against(manifest, files, (first, last), acts, entries) if entries else {"by": [], "not_shown": []}
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError) as error:
+        if not os.path.isfile(path):
+            raise
+        fail(os.path.basename(path), f"cannot be unpacked: {error}", "authentic")
+    own = f"{manifest['publicKey']}, the key that it names itself"
+    authentic = {
+        "holds": None if public_key is None else True,
+        "by": [
+            f"the manifest is signed with {own if public_key is None else 'the key given'}",
+            "both registers' roots are signed with the same key",
+            f"{len(manifest['files'])} files have the SHA-256 and size of the manifest, and there is no other",
+        ],
+        "not_shown": [f"the chain's id, {manifest['chainId']}: it stands as signed"],
+    }
+    if public_key is None:
+        authentic["not_shown"].insert(0, "whose key that is: anybody can sign with a key of their own. Give --key")
+    if manifest["holderNames"] is not None:
+        authentic["not_shown"].append("what the issuer's file of holders' names says: only its hash is here")
+    consistent = {
+        "holds": None,
+        "by": [
+            "manifest, committee, registers and lines have the form of an audit pack",
+            f"the registers' {len(first.leaves)} and {len(last.leaves)} rows add up, give the signed roots, and come "
+            "to the supply in their heads",
+            f"{counts.get('movements.ndjson', 0)} movements account for every change of every wallet between the two, "
+            f"and {counts.get('holder-events.ndjson', 0)} events for its holder, group and freeze",
+        ],
+        "not_shown": [*NOT_CHECKED],
+    }
+    complete = {"holds": None, "by": kept["by"], "not_shown": [INCOMPLETE, *kept["not_shown"]]}
+    if acts is not None:
+        consistent["not_shown"].append(f"that the {len(acts)} acts were done as acts.ndjson says: no fact shows an act")
+        complete["not_shown"].append("that acts.ndjson has every act on the token and on the whole deployment")
+    return manifest, {"authentic": authentic, "consistent": consistent, "complete": complete}
+
+
+def held_against(manifest, files, registers, acts, entries):
+    """What kept entries of the sequence say of the pack. Raises Refused where they say something else."""
+    shown, others = verified(entries, manifest["publicKey"])
+    anew = [int(one["number"]) for one in shown if one["kind"] == "correction" and one["body"].get("of") == "log"]
+    chain, says = manifest.get("coinChain"), []
+    for entry in shown:
+        name, body, kind = f"entry {entry['number']}", entry["body"], entry["kind"]
+        if kind == "act" and acts is not None and body["act"] in acts:
+            if body["sha256"] != act_hash(acts[body["act"]]):
+                fail("acts.ndjson", f"has act {body['act']} otherwise than {name}, which was kept", "complete")
+            says.append(f"{name}, which you kept, has the hash of act {body['act']}")
+        if body.get("coinType") != manifest["coinType"]:
+            continue
+        if body.get("chainId") not in (None, manifest["chainId"]):
+            fail(name, f"is of the chain {body['chainId']}, and the pack of {manifest['chainId']}", "complete")
+        is_end = kind == "coin" and body["checkpoint"] == manifest["last"]["checkpoint"]
+        # What was said before the log was read anew is about another one.
+        if is_end and chain is not None and int(entry["number"]) > max(anew, default=-1):
+            if (body["facts"], body["hash"]) != (chain["facts"], chain["hash"]):
+                fail(name, "says that the coin's chain of facts ended otherwise than the manifest says", "complete")
+            says.append(f"{name}, which you kept, has the end of the coin's facts that the manifest has; not checked: "
+                        "that the pack's facts give it")
+        for register in registers if kind == "root" else ():
+            if body["checkpoint"] != register.head["checkpoint"]:
+                continue
+            root = register.signed["root"]
+            if body.get("version") != "1":
+                root = root_2(files, register, body.get("decimals"))
+            has = root, register.head["issued"], register.head["checkpointDigest"]
+            if has != (body["root"], body["total"], body.get("checkpointDigest")):
+                fail(register.path, f"has the root {root}; {name}, which was kept, says {body['root']}", "complete")
+            says.append(f"{name}, which you kept, dated {entry['at']}, names the root of the {register.name} register")
+    return {"by": says, "not_shown": [f"entry {one['number']}: no entry here leads to its key" for one in others]}
+
+
+def root_2(files, register, decimals):
+    """The root of version 2 of a register's rows; `decimals` are those that the entry names."""
+    lines = (line for at, line in lines_of(files, register.path, LONGEST_ROW) if at > 1 and line != "]}")
+    coin_type, checkpoint = register.head["coinType"], register.head["checkpoint"]
+    leaves = [leaf(2, coin_type, checkpoint, parse_json(line.rstrip(",")), decimals) for line in lines]
+    return root_of(leaves)[0].hex()
+
+
+def failed_verdict(refused):
+    """The tier in which something is false; the others were not looked at."""
+    unseen = {"holds": None, "by": [], "not_shown": ["not looked at: something is false"]}
+    false = {"holds": False, "by": [str(refused)], "not_shown": []}
+    return {name: false if name == refused.tier else unseen for name in TIERS}
+
+
+def verdict_lines(verdict):
+    for name, means in TIERS.items():
+        says = {True: "holds", False: "is false", None: "not shown"}[verdict[name]["holds"]]
+        yield f"{name} ({means}): {says}"
+        yield from (f"  by: {what}" for what in verdict[name]["by"])
+        yield from (f"  not shown: {what}" for what in verdict[name]["not_shown"])
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description="Checks what of an audit pack needs no ledger.")
+    parser.add_argument("pack", help="its folder, or a zip of it")
+    parser.add_argument("--key", help="the deployment's public key, base64, as you know it from elsewhere")
+    parser.add_argument("--entry", nargs="+", help="files with entries of the sequence that you kept")
+    parser.add_argument("--require", help="what has to be shown: authentic, consistent, complete, separated by commas")
+    parser.add_argument("--json", action="store_true", help="one JSON document instead of text")
+    given = parser.parse_args(arguments)
+    usual = "consistent" if given.key is None else "authentic,consistent"
+    required = (usual if given.require is None else given.require).split(",")
+    if set(required) - set(TIERS):
+        parser.error(f"--require takes some of {', '.join(TIERS)}")
+    if given.key is not None and fault(PUBLIC_KEY, given.key):
+        parser.error("--key must be base64 of 32 bytes")
+    manifest, failures = {}, []
+    try:
+        manifest, verdict = verify(given.pack, given.key, given.entry and read_entries(given.entry))
+    except (Unusable, OSError) as error:
+        parser.error(str(error))
+    except Refused as refused:
+        if not given.json:
+            print(refused, file=sys.stderr)
+            return 1
+        verdict = failed_verdict(refused)
+        failures = [{"file": file, "what": what} for file, what in refused.failures]
+    if given.json:
+        head = {name: manifest[name] for name in ("coinType", "first", "last", "publicKey") if name in manifest}
+        print(json.dumps({**head, "verdict": verdict, "failures": failures}, indent=2))
+    else:
+        first, last = manifest["first"], manifest["last"]
+        print(f"{manifest['coinType']}, checkpoints {first['checkpoint']} to {last['checkpoint']}")
+        print("\n".join(verdict_lines(verdict)))
+    left = [name for name in TIERS if name in required and verdict[name]["holds"] is None]
+    if failures:
+        return 1
+    if left:
+        print(f"required, and not shown: {', '.join(left)}", file=sys.stderr)
+        return 3
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

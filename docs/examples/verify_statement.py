@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+"""Checks a holder's statement, of version 1 or 2, as `holderbook statement verify` does.
+
+    python3 verify_statement.py mine.json --key 3Yk0... --root 5b1f... --entry kept.json
+
+Exit codes: 0 it holds, 1 something does not, 2 wrong usage, 3 the entries given say nothing about its root.
+The numbers in comments are those of the section "Every hash, for a verifier of your own".
+"""
+import argparse
+import re
+import sys
+
+from holderbook import forms, hashes
+from holderbook.forms import AMOUNT, HASH, MOMENT, Items, Refused, canonical, fault, null_or, one_of
+from holderbook.hashes import is_signed
+from holderbook.sequence import Unusable, entry_hash, read_entries, verified
+
+WALLET = {"address": forms.ADDRESS, "balance": AMOUNT, "groupId": null_or(AMOUNT), "isFrozen": forms.FLAG}
+ROW = {
+    "holderId": null_or(AMOUNT), "wallets": Items(WALLET, 100_000), "balance": AMOUNT, "tokens": AMOUNT,
+    "granted": AMOUNT, "unlocked": AMOUNT, "locked": AMOUNT, "share": forms.SHARE,
+}
+STATEMENT_1 = {
+    "format": one_of("holderbook-statement"), "version": one_of(1), "chainId": forms.CHAIN_ID, "coinType": forms.TYPE,
+    "decimals": forms.DECIMALS, "checkpoint": AMOUNT, "checkpointTimestamp": AMOUNT, "checkpointDigest": forms.DIGEST,
+    "row": ROW, "path": Items({"hash": HASH, "sum": AMOUNT, "side": one_of("left", "right")}, 64),
+    "root": HASH, "total": AMOUNT, "totalSupply": null_or(AMOUNT), "keyId": forms.KEY_ID,
+    "publicKey": forms.PUBLIC_KEY, "rootSignature": forms.SIGNATURE, "signature": forms.SIGNATURE,
+}
+STATEMENT_2 = {
+    **STATEMENT_1, "version": one_of(2), "checkpointTimestampMs": AMOUNT,
+    "entry": {"number": AMOUNT, "previous": HASH, "at": MOMENT},
+}
+MOST_VALUES = 100_000
+
+
+def verify(statement, public_key=None, root=None):
+    """Raises Refused with everything that does not hold, of a statement as `parse_json` gives it."""
+    version = statement.get("version") if isinstance(statement, dict) else None
+    wrong = fault(STATEMENT_2 if version == 2 else STATEMENT_1, statement)
+    if wrong is not None:
+        raise Refused([("", wrong)])
+    failures = [*_row_faults(statement), *_path_faults(statement), *_signature_faults(statement)]
+    if root not in (None, statement["root"]):
+        failures.append(f"the root is {statement['root']}, not the {root} that was given")
+    if public_key not in (None, statement["publicKey"]):
+        failures.append(f"it is signed with the key {statement['publicKey']}, not with {public_key}")
+    if failures:
+        raise Refused([("", what) for what in failures])
+
+
+def _row_faults(statement):
+    """Steps 0 and 1: the order of the wallets, and what has to add up."""
+    row, total = statement["row"], statement["total"]
+    balance, tokens, granted, unlocked, locked = (
+        int(row[name]) for name in ("balance", "tokens", "granted", "unlocked", "locked")
+    )
+    addresses = [wallet["address"] for wallet in row["wallets"]]
+    if addresses != sorted(set(addresses)):
+        yield "the wallets are not in ascending order, each once"
+    if row["holderId"] is None and len(addresses) != 1:
+        yield "a row without a holder is that of one wallet"
+    if balance == 0:
+        yield "the row holds nothing, and so is no row of a table"
+    if tokens + granted != balance:
+        yield "tokens and granted do not add up to the balance"
+    if unlocked + locked != granted:
+        yield "unlocked and locked do not add up to granted"
+    if sum(int(wallet["balance"]) for wallet in row["wallets"]) != balance:
+        yield "the wallets' balances do not add up to the balance"
+    if row["share"] != hashes.share_of(balance, int(total)):
+        yield "the share is not balance divided by total"
+    if statement["totalSupply"] not in (None, total):
+        yield f"the rows add up to {total}, but the treasury's supply is {statement['totalSupply']}"
+    if statement["version"] == 2:
+        if int(statement["checkpointTimestampMs"]) // 1000 != int(statement["checkpointTimestamp"]):
+            yield "the checkpoint's time in seconds is not that in milliseconds"
+
+
+def _path_faults(statement):
+    """Steps 2 to 4: from the row up the path to the root."""
+    version, coin_type, checkpoint = statement["version"], statement["coinType"], statement["checkpoint"]
+    node = hashes.leaf(version, coin_type, checkpoint, statement["row"], statement["decimals"])
+    for step in statement["path"]:
+        sibling = bytes.fromhex(step["hash"]), int(step["sum"])
+        node = hashes.parent(sibling, node) if step["side"] == "left" else hashes.parent(node, sibling)
+        if node[1] >= 2**128:
+            yield "the sums of the path are larger than any total"
+            return
+    if node[0].hex() != statement["root"]:
+        yield f"row and path lead to the root {node[0].hex()}, not to its own"
+    if str(node[1]) != statement["total"]:
+        yield f"row and path add up to {node[1]}, not to its total"
+
+
+def root_body(statement):
+    """What an entry of the sequence says of the root."""
+    one = {name: statement[name] for name in ("chainId", "coinType", "checkpoint", "checkpointDigest", "root", "total")}
+    if statement["version"] == 1:
+        return {"version": "1", **one}
+    decimals = None if statement["decimals"] is None else str(statement["decimals"])
+    times = {"decimals": decimals, "checkpointTimestampMs": statement["checkpointTimestampMs"]}
+    return {"version": "2", **one, **times}
+
+
+def root_entry(statement):
+    """The entry of the sequence with the root of a statement of version 2."""
+    signer = {"keyId": statement["keyId"], "signature": statement["rootSignature"]}
+    return {**statement["entry"], "kind": "root", "body": root_body(statement), **signer}
+
+
+def _signature_faults(statement):
+    """Steps 5 and 6."""
+    version = statement["version"]
+    if version == 1:
+        body = {name: value for name, value in root_body(statement).items() if name != "version"}
+        signed_root = {"purpose": "holderbook-root-v1", **body}
+    else:
+        entry = {"kind": "root", "body": root_body(statement), **statement["entry"]}
+        signed_root = {"purpose": "holderbook-sequence-v1", **entry}
+    rest = {name: value for name, value in statement.items() if name != "signature"}
+    digest = hashes.blake2b(canonical(rest)).hex()
+    signed = {"purpose": f"holderbook-statement-v{version}", "digest": digest}
+    for name, text in (("rootSignature", signed_root), ("signature", signed)):
+        if not is_signed(statement[name], canonical(text), statement["publicKey"]):
+            yield f"{name} does not fit the key"
+
+
+def held_against(statement, entries):
+    """What kept entries show of the root, in words. Raises Refused for those that do not hold or say otherwise."""
+    key = statement["publicKey"]
+    shown, not_shown = verified(entries, key)
+    says, body = [], root_body(statement)
+    for entry in shown:
+        about = [entry["body"].get(name) for name in ("version", "coinType", "checkpoint")]
+        if entry["kind"] == "root" and about == [body[name] for name in ("version", "coinType", "checkpoint")]:
+            if entry["body"] != body:
+                raise Refused([("", f"entry {entry['number']}, which was kept, names another root of the checkpoint")])
+            says.append(f"entry {entry['number']}, which was kept, names the same root; it is dated {entry['at']}")
+    if statement["version"] == 2:
+        own = root_entry(statement)
+        number = int(own["number"])
+        before, same, behind = ([one for one in shown if int(one["number"]) == number + at] for at in (-1, 0, 1))
+        if same and entry_hash(same[0]) != entry_hash(own):
+            raise Refused([("", f"entry {number}, which was kept, is another one than the statement names")])
+        verified([*before, own, *behind], key)
+        says += [f"entry {one['number']}, which was kept, has the hash of entry {number}, its own" for one in behind]
+    return says, not_shown
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description="Checks a statement.")
+    parser.add_argument("file")
+    parser.add_argument("--key", help="the deployment's public key, base64, as you know it from elsewhere")
+    parser.add_argument("--root", help="the root it must have, 64 hex digits, as GET /roots shows it for its version")
+    parser.add_argument("--entry", nargs="+", help="files with entries of the sequence that you kept")
+    given = parser.parse_args(arguments)
+    root = given.root and re.sub("^0x", "", given.root.lower())
+    for name, form, value in (("--key", forms.PUBLIC_KEY, given.key), ("--root", HASH, root)):
+        if value is not None and (wrong := fault(form, value, name)):
+            parser.error(wrong)
+    try:
+        with open(given.file, "rb") as file:
+            text = file.read()
+    except OSError as error:
+        parser.error(str(error))
+    try:
+        statement = parsed(text)
+        verify(statement, given.key, root)
+        says, not_shown = held_against(statement, read_entries(given.entry)) if given.entry else ([], [])
+    except Unusable as error:
+        parser.error(str(error))
+    except Refused as refused:
+        print(f"the statement does not hold: {refused}", file=sys.stderr)
+        return 1
+    print("\n".join(forms.printable(line, 1000) for line in (*told(statement, given.key, root), *says)))
+    if given.entry and not says:
+        print(f"not shown: no entry that was kept says anything of this root; {len(not_shown)} are of unknown keys")
+        return 3
+    return 0
+
+
+def parsed(text):
+    """Raises Refused for what is not JSON, or has a member twice: a person may read the other one."""
+    try:
+        statement = forms.parse_json(text)
+    except ValueError as error:
+        raise Refused([("", f"the file is not JSON: {error}")]) from None
+    left, count = [statement], 0
+    while left:
+        value, count = left.pop(), count + 1
+        left.extend(value.values() if isinstance(value, dict) else value if isinstance(value, list) else ())
+    if count > MOST_VALUES:
+        raise Refused([("", f"the file has more than {MOST_VALUES} values")])
+    return statement
+
+
+def told(statement, public_key, root):
+    """What was shown, and what was not."""
+    row = statement["row"]
+    who = f"wallet {row['wallets'][0]['address']}" if row["holderId"] is None else f"holder {row['holderId']}"
+    own = "the statement agrees with itself, but nothing shows whose it is"
+    yield own if public_key is None and root is None else "the statement holds"
+    yield (
+        f"{who} has {row['balance']} of {statement['total']} units ({statement['decimals']} decimals) of "
+        f"{statement['coinType']} at the end of checkpoint {statement['checkpoint']}"
+    )
+    yield "not checked: the treasury's supply, the time and the digest of the checkpoint; the ledger shows them"
+    if root is None:
+        yield f"not compared: whether others see the same root, {statement['root']}; GET /roots has it, for --root"
+    if public_key is None:
+        yield f"not compared: whose key {statement['publicKey']} is; give the one that you know with --key"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

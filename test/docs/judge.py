@@ -1,0 +1,75 @@
+"""Reads jobs, one JSON document a line, and answers each with the verdict of the verifiers in docs/examples."""
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "docs", "examples"))
+import verify_pack  # noqa: E402
+import verify_statement  # noqa: E402
+from holderbook import hashes, sequence  # noqa: E402
+from holderbook.forms import Refused, canonical, parse_json  # noqa: E402
+
+
+def statement(text, publicKey=None, root=None, entries=()):
+    own = verify_statement.parsed(text.encode("utf-8", "surrogatepass"))
+    verify_statement.verify(own, publicKey, root)
+    says = verify_statement.held_against(own, checked(entries))[0] if entries else []
+    return {"shown": len(says)}
+
+
+def pack(path, publicKey=None, entries=None):
+    _, verdict = verify_pack.verify(path, publicKey, entries and checked(entries))
+    return {name: verdict[name]["holds"] for name in verdict}
+
+
+def checked(entries):
+    for entry in entries:
+        sequence.check_form(entry)
+    return entries
+
+
+def sequence_of(entries, publicKey):
+    claimed(entries)
+    shown, _ = sequence.verified(checked(entries), publicKey, only=True)
+    keys = [publicKey, *(entry["body"]["publicKey"] for entry in shown if entry["kind"] == "key")]
+    numbers = [int(entry["number"]) for entry in shown]
+    return {"whole": numbers == list(range(len(numbers))), "next": keys[-1]}
+
+
+def head(head, chainId, publicKey):
+    said = {"purpose": "holderbook-log-head-v1", "checkpoint": head["checkpoint"], "hash": head["hash"]}
+    texts = [canonical({**said, "chainId": one}) for one in (chainId, None)]
+    return claimed(any(hashes.is_signed(head["signature"], text, publicKey) for text in texts))
+
+
+def leaf(version, coinType, checkpoint, decimals, row, hash, sum):
+    return claimed(hashes.leaf(version, coinType, checkpoint, row, decimals) == (bytes.fromhex(hash), int(sum)))
+
+
+def node(left, right, hash, sum):
+    children = [(bytes.fromhex(one["hash"]), int(one["sum"])) for one in (left, right)]
+    return claimed(hashes.parent(*children) == (bytes.fromhex(hash), int(sum)))
+
+
+def root(version, coinType, checkpoint, decimals, rows, root, total):
+    leaves = [hashes.leaf(version, coinType, checkpoint, row, decimals) for row in rows]
+    return claimed(hashes.root_of(leaves) == (bytes.fromhex(root), int(total)))
+
+
+def claimed(holds):
+    if not holds:
+        raise Refused([("", "it is another one")])
+    return {}
+
+
+CHECKS = {
+    "statement": statement, "pack": pack, "sequence": sequence_of, "head": head, "leaf": leaf, "node": node, "root": root,
+}
+
+for line in sys.stdin:
+    job = json.loads(line)
+    try:
+        said = {"ok": True, **CHECKS[job["check"]](**job["input"])}
+    except Refused as refused:
+        said = {"ok": False, "error": str(refused), "file": refused.failures[0][0]}
+    print(json.dumps(said), flush=True)

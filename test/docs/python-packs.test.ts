@@ -1,0 +1,308 @@
+/** `docs/examples/verify_pack.py` against the client and the command line. */
+import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { zipSync } from "fflate";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { signedBy } from "../../bin/reference/vectors/sequences.ts";
+import { KEYS } from "../../bin/reference/vectors/vector.ts";
+import type { JsonValue } from "../../client/canonical-json.mjs";
+import { rootOf } from "../../client/sum-tree.mjs";
+import { AuditPackError, verifyAuditPack } from "../../client/verify-audit-pack.mjs";
+import { verifyPack } from "../../src/audit/pack-verify.ts";
+import { FORGED_ACTS, withActs } from "../audit/forged-acts.ts";
+import { FORGED_FILES } from "../audit/forged-files.ts";
+import { FORGERIES, FORGERIES_OF_WHOLE, UNPROVEN } from "../audit/forgeries.ts";
+import { type Forgery, manifestIn, textIn } from "../audit/forging.ts";
+import { filesOfKept, type PackInMemory, signedAnew } from "../audit/packs.ts";
+import { temporaryFolder } from "../service/process.ts";
+import { type Job, judgedByPython, runVerifier, type Verdict, whyNoPython } from "./python.ts";
+
+const why = await whyNoPython();
+if (why !== null) console.warn(`${why}: verify_pack.py is not tested`);
+
+/** The deployment's, which the auditor knows. */
+const key = KEYS.deployment;
+const { publicKey } = key;
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+beforeAll(async () => {
+  folder = await temporaryFolder();
+});
+afterAll(() => folder[Symbol.asyncDispose]());
+
+let written = 0;
+const place = () => {
+  written += 1;
+  return join(folder.path, `${written}`);
+};
+const zipped = async (pack: PackInMemory): Promise<string> => {
+  const path = `${place()}.zip`;
+  await writeFile(path, zipSync(Object.fromEntries(pack), { level: 0 }));
+  return path;
+};
+const unpacked = async (pack: PackInMemory): Promise<string> => {
+  const path = place();
+  for (const [file, bytes] of pack) {
+    await mkdir(dirname(join(path, file)), { recursive: true });
+    await writeFile(join(path, file), bytes);
+  }
+  return path;
+};
+
+/** The verdict, or the file that is named first. */
+const said = async (checking: ReturnType<typeof verifyAuditPack | typeof verifyPack>) => {
+  try {
+    const { authentic, consistent, complete } = (await checking).verdict;
+    return [authentic.holds, consistent.holds, complete.holds];
+  } catch (error) {
+    if (!(error instanceof AuditPackError)) throw error;
+    return error.failures[0]?.file;
+  }
+};
+const saidByPython = (verdict: Verdict) =>
+  verdict.ok ? [verdict.authentic, verdict.consistent, verdict.complete] : verdict.file;
+
+const job = (path: string, more: object = {}): Job => ({
+  check: "pack",
+  input: { path, publicKey, ...more },
+});
+
+const KIT = [...FORGERIES, ...FORGED_FILES];
+const honestPacks = async (): Promise<
+  Readonly<Record<string, readonly [PackInMemory, readonly Forgery[]]>>
+> => {
+  const own = async (name: Parameters<typeof filesOfKept>[0]) =>
+    signedAnew(await filesOfKept(name), undefined, key);
+  const whole = await own("v2-whole");
+  return {
+    "version 1": [await own("v1-proven"), KIT],
+    "version 2": [whole, [...KIT, ...FORGERIES_OF_WHOLE]],
+    "version 3": [withActs(whole, key), [...KIT, ...FORGERIES_OF_WHOLE, ...FORGED_ACTS]],
+  };
+};
+
+test.skipIf(why !== null)(
+  "Python says of every forged pack what the client says, and names the same file first",
+  async () => {
+    for (const [version, [honest, forgeries]] of Object.entries(await honestPacks())) {
+      const jobs: Job[] = [];
+      const bySelf: unknown[] = [];
+      let refused = 0;
+      const packs = [
+        honest,
+        ...(await Promise.all(forgeries.map(({ forge }) => forge(honest, key)))),
+      ];
+      for (const pack of packs) {
+        // As a zip and as a folder, by turns.
+        jobs.push(job(await (jobs.length % 2 === 0 ? zipped(pack) : unpacked(pack))));
+        const own = await said(verifyAuditPack(pack, { publicKey }));
+        if (!Array.isArray(own)) refused += 1;
+        bySelf.push(own);
+      }
+      const names = ["honest", ...forgeries.map(({ name }) => name)];
+      const byPython = (await judgedByPython(jobs)).map(saidByPython);
+      const listed = (all: readonly unknown[]) => names.map((name, at) => [name, all[at]]);
+      expect(listed(byPython), version).toEqual(listed(bySelf));
+      expect(bySelf[0], version).toEqual([true, null, null]);
+      expect(refused, version).toBeGreaterThan(60);
+      // What the client passes it does not call consistent: the command line refuses it by the facts.
+      expect(bySelf.flat(), version).not.toContain(false);
+    }
+  },
+);
+
+test.skipIf(why !== null)(
+  "what nothing in a pack proves, Python does not call shown either",
+  async () => {
+    const { "version 2": [honest] = [] } = await honestPacks();
+    if (honest === undefined) throw new Error("there is no pack");
+    const packs = await Promise.all(UNPROVEN.map(({ forge }) => forge(honest, key)));
+    for (const verdict of await judgedByPython(
+      await Promise.all(packs.map(async (pack) => job(await unpacked(pack)))),
+    )) {
+      expect(verdict).toEqual({ ok: true, authentic: true, consistent: null, complete: null });
+    }
+  },
+);
+
+/** The whole pack of version 2, and entries of its deployment about it. */
+const keptAbout = async () => {
+  const pack = signedAnew(await filesOfKept("v2-whole"), undefined, key);
+  const { chainId, coinType, last, roots, coinChain } = manifestIn(pack);
+  const { facts = "", hash = "" } = coinChain ?? {};
+  const of = { chainId, coinType, checkpoint: last.checkpoint };
+  const { root, total } = roots.last;
+  const table = JSON.parse(textIn(pack, "last/cap-table.json"));
+  const second = await rootOf({ ...table, version: 2 });
+  const entry = (
+    kind: "coin" | "root" | "correction" | "act",
+    body: Record<string, JsonValue>,
+    number = "40",
+  ) =>
+    signedBy(key, {
+      number,
+      previous: "ab".repeat(32),
+      kind,
+      body,
+      at: "2026-07-01T00:00:02.114Z",
+    });
+  const digests = { checkpointDigest: last.digest, root, total };
+  return {
+    pack,
+    entry,
+    coin: { ...of, facts, hash },
+    root1: { ...of, version: "1", ...digests },
+    root2: {
+      ...of,
+      version: "2",
+      ...digests,
+      root: second.root,
+      decimals: `${table.decimals}`,
+      checkpointTimestampMs: last.timestampMs,
+    },
+  };
+};
+
+test.skipIf(why !== null)(
+  "a pack that kept entries contradict is refused by Python as by the command, and none of them makes it complete",
+  async () => {
+    const { pack, entry, coin, root1, root2 } = await keptAbout();
+    const other = "77".repeat(32);
+    const anew = entry("correction", { of: "log", through: "99" }, "50");
+    const cases: readonly (readonly [unknown, readonly ReturnType<typeof entry>[]])[] = [
+      ["holds", [entry("coin", coin)]],
+      ["holds", [entry("root", root1)]],
+      ["holds", [entry("root", root2)]],
+      ["holds", [entry("root", { ...root1, checkpoint: "7", root: other })]],
+      ["holds", [entry("coin", { ...coin, hash: other }), anew]],
+      ["entry 40", [entry("coin", { ...coin, hash: other })]],
+      ["entry 40", [entry("coin", { ...coin, facts: "1" })]],
+      ["entry 40", [entry("coin", { ...coin, chainId: "another" })]],
+      ["last/cap-table.json", [entry("root", { ...root1, root: other })]],
+      ["last/cap-table.json", [entry("root", { ...root2, root: other })]],
+      ["last/cap-table.json", [entry("root", { ...root2, decimals: "2" })]],
+      ["last/cap-table.json", [entry("root", { ...root1, total: "1" })]],
+    ];
+    const path = await unpacked(pack);
+    const judged = await judgedByPython(cases.map(([, entries]) => job(path, { entries })));
+    for (const [at, [expected, entries]] of cases.entries()) {
+      const file = place();
+      await writeFile(file, JSON.stringify({ entries }));
+      const own = await said(verifyPack(path, { publicKey }, { entries: [file] }));
+      const isHeld = expected === "holds";
+      expect([at, Array.isArray(own) ? "holds" : own]).toEqual([at, expected]);
+      const byPython = judged[at] && saidByPython(judged[at]);
+      expect([at, byPython]).toEqual([at, isHeld ? [true, null, null] : expected]);
+    }
+  },
+);
+
+test.skipIf(why !== null)(
+  "a kept entry of an act makes a pack false that tells the act otherwise",
+  async () => {
+    const { pack, entry } = await keptAbout();
+    const path = await unpacked(withActs(pack, key));
+    const act = (number: string, sha256: string) => entry("act", { act: number, sha256 });
+    const [other, unlisted] = await judgedByPython([
+      job(path, { entries: [act("5", "00".repeat(32))] }),
+      job(path, { entries: [act("4", "00".repeat(32))] }),
+    ]);
+    expect(other).toMatchObject({ ok: false, file: "acts.ndjson" });
+    expect(unlisted).toMatchObject({ ok: true, complete: null });
+  },
+);
+
+/** A zip whose central directory was edited: names there and in the headers of its files. */
+const renamed = (zip: Uint8Array, from: string, to: string): Buffer => {
+  expect(to.length).toBe(from.length);
+  return Buffer.from(Buffer.from(zip).toString("latin1").replaceAll(from, to), "latin1");
+};
+
+test.skipIf(why !== null)(
+  "no archive or folder passes that another program would unpack otherwise",
+  async () => {
+    const pack = signedAnew(await filesOfKept("v1-signed"), undefined, key);
+    const files = Object.fromEntries(pack);
+    const more = (name: string) => zipSync({ ...files, [name]: new Uint8Array(3) }, { level: 0 });
+    const link = zipSync(
+      {
+        ...files,
+        "report.md": [files["report.md"] ?? new Uint8Array(), { attrs: 0o120777 << 16, os: 3 }],
+      },
+      { level: 0 },
+    );
+    const inFolder = Object.fromEntries([...pack].map(([file, bytes]) => [`acme/${file}`, bytes]));
+    const zips: readonly (readonly [string, Uint8Array])[] = [
+      ["report.md", renamed(more("xeport.md"), "xeport.md", "report.md")],
+      ["report.md", link],
+      ["../notes.txt", more("../notes.txt")],
+      ["/etc/passwd", more("/etc/passwd")],
+      ["report.md/", more("report.md/")],
+      ["holds", zipSync(inFolder, { level: 9 })],
+      ["manifest.json", zipSync({ ...inFolder, "../report.md": new Uint8Array(3) })],
+    ];
+    const jobs: Job[] = [];
+    for (const [, zip] of zips) {
+      const path = `${place()}.zip`;
+      await writeFile(path, zip);
+      jobs.push(job(path));
+    }
+    const linked = await unpacked(pack);
+    await symlink("/dev/zero", join(linked, "zero"));
+    const deep = await unpacked(new Map([...pack, ["first/more/state.ndjson", new Uint8Array()]]));
+    const judged = await judgedByPython([...jobs, job(linked), job(deep)]);
+    expect(judged.map((one) => (one.ok ? "holds" : one.file))).toEqual([
+      ...zips.map(([name]) => name),
+      "zero",
+      "first/more",
+    ]);
+  },
+);
+
+test.skipIf(why !== null)(
+  "verify_pack.py ends with the exit codes of the command, and says what it did not check",
+  async () => {
+    const pack = signedAnew(await filesOfKept("v1-signed"), undefined, key);
+    const path = await unpacked(pack);
+    const forged = await unpacked(new Map(pack).set("report.md", new Uint8Array(3)));
+    const run = (...args: readonly string[]) => runVerifier("verify_pack.py", args);
+    const held = await run(path, "--key", publicKey, "--require", "authentic");
+    expect(held).toMatchObject({ code: 0, stderr: "" });
+    expect(held.stdout).toMatch(/^authentic .*: holds$/m);
+    expect(held.stdout).toMatch(/^consistent .*: not shown$/m);
+    expect(held.stdout).toMatch(/signatures of validators: not checked/);
+    expect(held.stdout).toMatch(/^complete .*: not shown$/m);
+    expect(await run(path, "--key", publicKey)).toMatchObject({
+      code: 3,
+      stderr: "required, and not shown: consistent\n",
+    });
+    expect(await run(path, "--require", "authentic")).toMatchObject({ code: 3 });
+    expect(await run(forged, "--key", publicKey)).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringContaining("report.md: has 3 bytes"),
+    });
+    const { stdout, ...document } = await run(forged, "--json");
+    expect(document).toEqual({ code: 1, stderr: "" });
+    expect(JSON.parse(stdout)).toMatchObject({
+      verdict: {
+        authentic: { holds: false },
+        consistent: { holds: null },
+        complete: { holds: null },
+      },
+      failures: [{ file: "report.md" }],
+    });
+    const entries = place();
+    await writeFile(entries, "{}");
+    for (const wrong of [
+      [],
+      [join(folder.path, "nowhere")],
+      [path, "--key", "AAAA"],
+      [path, "--require", "truth"],
+      [path, "--entry", entries],
+      [path, "--entry", join(folder.path, "nowhere")],
+    ]) {
+      expect(await run(...wrong), wrong.join(" ")).toMatchObject({ code: 2, stdout: "" });
+    }
+  },
+);

@@ -1,0 +1,353 @@
+/** `docs/examples/verify_statement.py` and the published vectors against this project's own checks. */
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { zipSync } from "fflate";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { packOf } from "../../bin/reference/vectors/packs.ts";
+import { signedBy } from "../../bin/reference/vectors/sequences.ts";
+import { KEYS } from "../../bin/reference/vectors/vector.ts";
+import type { JsonValue } from "../../client/canonical-json.mjs";
+import type { SequenceEntry } from "../../client/verify-sequence.mjs";
+import {
+  entryOf,
+  rootBody1,
+  type Statement1,
+  type Statement2,
+  StatementError,
+  verifyStatement,
+} from "../../client/verify-statement.mjs";
+import { entryHash } from "../../src/audit/sequence.ts";
+import { parseStrictJson, StrictJsonError } from "../../src/settings/strict-json.ts";
+import { signedAgain, statement2Of, statementOf } from "../client/statement.ts";
+import { runCommand } from "../commands/run-command.ts";
+import { temporaryFolder } from "../service/process.ts";
+import { type Job, judgedByPython, runVerifier, whyNoPython } from "./python.ts";
+
+const why = await whyNoPython();
+if (why !== null) console.warn(`${why}: verify_statement.py is not tested`);
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+beforeAll(async () => {
+  folder = await temporaryFolder();
+});
+afterAll(() => folder[Symbol.asyncDispose]());
+
+const VECTORS = join(import.meta.dirname, "..", "..", "docs", "reference", "vectors");
+const vectorFile = z.object({
+  vectors: z.record(
+    z.string(),
+    z.array(
+      z.object({
+        name: z.string(),
+        input: z.record(z.string(), z.json()),
+        expect: z.looseObject({ ok: z.boolean() }),
+      }),
+    ),
+  ),
+});
+
+/** What Python is given of a vector. */
+const inputOf = async (check: string, at: string, input: Readonly<Record<string, JsonValue>>) => {
+  const { statement, ...known } = input;
+  if (check === "statement") return { text: JSON.stringify(statement), ...known };
+  if (check !== "pack") return input;
+  const path = join(folder.path, `${at}.zip`);
+  await writeFile(path, zipSync(Object.fromEntries(await packOf(input)), { level: 0 }));
+  const { publicKey } = input;
+  return { path, publicKey };
+};
+
+/** Checks of facts, and of the validators' signatures: what no verifier in Python claims. */
+const UNCLAIMED = new Set([
+  "excerpt",
+  "signature",
+  "register",
+  "unlocked",
+  "facts",
+  "inputs",
+  "blocks",
+  "position",
+]);
+
+test.skipIf(why !== null)(
+  "every published vector has in Python the verdict that it names",
+  async () => {
+    const jobs: Job[] = [];
+    const expected: (readonly [string, object])[] = [];
+    for (const file of await readdir(VECTORS)) {
+      const { vectors } = vectorFile.parse(JSON.parse(await readFile(join(VECTORS, file), "utf8")));
+      for (const [check, all] of Object.entries(vectors)) {
+        if (UNCLAIMED.has(check)) continue;
+        for (const { name, input, expect: verdict } of all) {
+          jobs.push({ check, input: await inputOf(check, `${jobs.length}`, input) });
+          const { error: _, ...own } = z
+            .looseObject({ ok: z.boolean() })
+            .parse(verdict.withoutFacts ?? verdict);
+          expected.push([`${check}: ${name}`, own]);
+        }
+      }
+    }
+    const judged = await judgedByPython(jobs);
+    const names = new Map(expected);
+    expect(
+      judged.map((verdict, at) => {
+        const [name = "", own = {}] = expected[at] ?? [];
+        // It may tell more than the vectors.
+        const told = Object.keys(own).map((member) => [member, verdict[member]]);
+        return [name, Object.fromEntries(told)];
+      }),
+    ).toEqual(expected);
+    expect(names.size).toBeGreaterThan(150);
+  },
+);
+
+/** What Python, or a parser of JSON, takes for something else. */
+const TRAPS: readonly JsonValue[] = [
+  ...[null, true, false, 0, 1, -1, 1.5, 1e21, "", "0", "-0", "+1", " 1", "1 ", "1\n", "1_0", "01"],
+  ...["\uff11", "\u0663", "1e3", "0x1", `${2n ** 128n}`, `${2n ** 128n - 1n}`, "9".repeat(60)],
+  ...["\ud800", "\u00e9", "1".repeat(32), "1".repeat(44), `0X${"a".repeat(64)}`],
+  ...[
+    `0x${"a".repeat(64)}\n`,
+    `${"A".repeat(43)}=`,
+    `${"A".repeat(43)}=\n`,
+    "AAAA",
+    "0.000000000000",
+  ],
+  ...["bool", "vector<u8>", "2026-07-01T24:00:00.000Z", "2026-06-31T00:00:00.000Z"],
+];
+
+const isList = (value: JsonValue): value is readonly JsonValue[] => Array.isArray(value);
+
+/** Every copy of a value in which one thing is another or missing. */
+function* edits(value: JsonValue): Generator<JsonValue> {
+  for (const trap of TRAPS) yield trap;
+  if (isList(value)) {
+    for (const [at, one] of value.entries()) {
+      yield value.toSpliced(at, 1);
+      yield value.toSpliced(at, 0, one);
+      for (const edited of edits(one)) yield value.with(at, edited);
+    }
+    yield value.toReversed();
+  } else if (typeof value === "object" && value !== null) {
+    for (const [name, one] of Object.entries(value)) {
+      const { [name]: _, ...rest } = value;
+      yield rest;
+      yield { ...rest, [`${name} `]: one };
+      for (const edited of edits(one)) yield { ...value, [name]: edited };
+    }
+  } else if (typeof value === "string") {
+    yield value.slice(1);
+    yield `${value.slice(0, -1)}${value.endsWith("1") ? "2" : "1"}`;
+  }
+}
+
+/** The same as its maker would sign it; as it is where it has nothing to sign. */
+const signedAnew = (json: JsonValue): JsonValue => {
+  const { data } = z.custom<Statement1 | Statement2>().safeParse(json);
+  try {
+    return JSON.parse(JSON.stringify(data === undefined ? json : signedAgain(data)));
+  } catch {
+    return json;
+  }
+};
+
+const isHeld = (text: string): boolean => {
+  try {
+    verifyStatement(parseStrictJson(Buffer.from(text)));
+    return true;
+  } catch (error) {
+    if (error instanceof StatementError || error instanceof StrictJsonError) return false;
+    throw error;
+  }
+};
+
+/** Texts in which a parser may read something else than it says. */
+const TEXTS: readonly ((text: string) => string)[] = [
+  (text) => text.replace("{", '{"version":1,'),
+  (text) => text.replace('"isFrozen"', '"isFrozen":false,"isFrozen"'),
+  (text) => `\ufeff${text}`,
+  (text) => `${text}{}`,
+  (text) => ` ${text}\n`,
+  (text) => `\u00a0${text}`,
+  (text) => text.replace("}", ",}"),
+  (text) => text.replace('"decimals":6', '"decimals":6.0'),
+  (text) => text.replace('"decimals":6', '"decimals":0.6e1'),
+  (text) => text.replace('"decimals":6', '"decimals":06'),
+  (text) => text.replace('"decimals":6', '"decimals":NaN'),
+  (text) => text.replace('"decimals":6', '"decimals":-Infinity'),
+  (text) => text.replace('"decimals":6', `"decimals":${"6".repeat(10_000)}`),
+  (text) => text.replace('"decimals":6', '"decimals":6e-400'),
+  (text) => text.replace('"format"', '"f\\u006frmat"'),
+  (text) => text.replace('"format":"', '"format":"\u0000'),
+  (text) => text.replaceAll('"', "'"),
+  (text) => text.replace("{", "{/**/"),
+  () => "[".repeat(200_000),
+  () => `${'{"row":'.repeat(5_000)}1${"}".repeat(5_000)}`,
+  () => `[${"0,".repeat(150_000)}0]`,
+  () => "",
+];
+
+test.skipIf(why !== null)(
+  "a statement that was forged, signed anew or not, has one verdict in Python and in the command",
+  async () => {
+    const texts: string[] = [];
+    for (const statement of [statementOf(4, 5), statement2Of(2, 3)]) {
+      const honest = JSON.stringify(statement);
+      texts.push(honest, ...TEXTS.map((edit) => edit(honest)));
+      const json: JsonValue = JSON.parse(honest);
+      for (const edited of edits(json)) {
+        texts.push(JSON.stringify(edited), JSON.stringify(signedAnew(edited)));
+      }
+    }
+    const judged = await judgedByPython(
+      texts.map((text): Job => ({ check: "statement", input: { text } })),
+    );
+    const own = texts.map(isHeld);
+    const differ = texts.flatMap((text, at) => {
+      const [verdict, held] = [judged[at], own[at]];
+      return verdict === undefined || verdict.ok === held
+        ? []
+        : [{ text: text.slice(0, 5_000), held, verdict }];
+    });
+    expect(differ).toEqual([]);
+    // Signed anew much holds: it is what the signer says.
+    expect(own.filter((held) => held).length).toBeGreaterThan(20);
+    expect(own.filter((held) => !held).length).toBeGreaterThan(2_000);
+  },
+);
+
+const { deployment, next, stranger } = KEYS;
+const one = statementOf(4, 11);
+const two = statement2Of(4, 11);
+const own = entryOf(two);
+
+type Entry = Omit<SequenceEntry, "keyId" | "signature">;
+const entry = (number: string, more: Partial<Entry>, key = deployment): SequenceEntry =>
+  signedBy(key, {
+    number,
+    previous: "ab".repeat(32),
+    kind: "head",
+    body: { chainId: one.chainId, checkpoint: "3", hash: "77".repeat(32) },
+    at: two.entry.at,
+    ...more,
+  });
+const behind = entry("18", { previous: entryHash(own) });
+const before = entry("16", { kind: "root", body: rootBody1(one) });
+/** The entry before it, as a statement names it that goes on behind. */
+const linked = (previous: SequenceEntry): Statement2 =>
+  signedAgain({ ...two, entry: { ...two.entry, previous: entryHash(previous) } });
+
+/** Statements with entries that somebody kept. */
+const KEPT: readonly (readonly [string, object, readonly unknown[]])[] = [
+  ["the entry of its root", two, [own]],
+  ["one behind it", two, [behind]],
+  ["the entry of its root and one behind it", two, [own, behind]],
+  ["an entry of the same root of version 1", one, [before]],
+  ["entries that say nothing of it", two, [before]],
+  ["entries of another key", two, [entry("18", { previous: entryHash(own) }, stranger)]],
+  ["another entry of its number", two, [entry("17", {})]],
+  ["one behind it that names another one", two, [entry("18", {})]],
+  [
+    "one behind it that is older",
+    two,
+    [entry("18", { previous: entryHash(own), at: "2026-06-30T00:00:00.000Z" })],
+  ],
+  [
+    "one before it that is younger",
+    linked(before),
+    [entry("16", { kind: "root", body: rootBody1(one), at: "2026-07-02T00:00:00.000Z" })],
+  ],
+  ["one before it", linked(before), [before]],
+  ["one before it that it does not name", two, [before]],
+  [
+    "another root at its checkpoint",
+    one,
+    [entry("16", { kind: "root", body: rootBody1({ ...one, root: two.root }) })],
+  ],
+  [
+    "the same with another time",
+    two,
+    [entry("90", { kind: "root", body: { ...own.body, checkpointTimestampMs: "1700000000998" } })],
+  ],
+  ["a signature of other bytes", two, [{ ...behind, signature: own.signature }]],
+  ["an entry twice", two, [behind, behind]],
+  ["two entries of one number", two, [before, entry("16", {})]],
+  [
+    "a key that names the next one",
+    two,
+    [
+      entry("18", {
+        kind: "key",
+        previous: entryHash(own),
+        body: { keyId: next.keyId, publicKey: next.publicKey },
+      }),
+      entry("20", {}, next),
+    ],
+  ],
+  ["an entry with a member that nobody knows", two, [{ ...behind, note: "" }]],
+  [
+    "an entry of a kind that nobody knows",
+    two,
+    [entry("19", { kind: "root", body: { ...own.body, root: "no root" } })],
+  ],
+  ["something else", two, [{ checkpoint: "7" }]],
+  ["nothing", two, []],
+];
+
+test.skipIf(why !== null)(
+  "entries that were kept show in Python what they show in the command, with its exit codes",
+  async () => {
+    const file = join(folder.path, "statement.json");
+    const entries = join(folder.path, "entries.json");
+    const codes: (readonly [string, number | null])[] = [];
+    const commands: typeof codes = [];
+    for (const [at, [name, statement, kept]] of KEPT.entries()) {
+      await writeFile(file, JSON.stringify(statement));
+      // A page of the sequence, a list, and one a line.
+      const asText = [
+        JSON.stringify({ entries: kept, next: null }),
+        JSON.stringify(kept),
+        kept.map((one) => JSON.stringify(one)).join("\n"),
+      ];
+      await writeFile(entries, asText[at % 3] ?? "");
+      const args = [file, "--key", deployment.publicKey, "--entry", entries];
+      codes.push([name, (await runVerifier("verify_statement.py", args)).code]);
+      commands.push([name, (await runCommand(["statement", "verify", ...args], {})).code]);
+    }
+    expect(codes).toEqual(commands);
+    expect(new Set(codes.map(([, code]) => code))).toEqual(new Set([0, 1, 2, 3]));
+  },
+);
+
+test.skipIf(why !== null)(
+  "verify_statement.py takes key and root as the command does, and says what it did not compare",
+  async () => {
+    const file = join(folder.path, "mine.json");
+    await writeFile(file, `${JSON.stringify(two, null, 2)}\n`);
+    const of = (...args: readonly string[]) => ["verify", file, ...args];
+    for (const args of [
+      of(),
+      of("--key", two.publicKey),
+      of("--key", stranger.publicKey),
+      of("--key", two.publicKey.replace("=", "")),
+      of("--root", two.root),
+      of("--root", `0x${two.root.toUpperCase()}`),
+      of("--root", one.root),
+      of("--root", "5b1f"),
+      ["verify"],
+    ]) {
+      const [, ...own] = args;
+      const ran = await runVerifier("verify_statement.py", own);
+      const command = await runCommand(["statement", ...args], {});
+      expect(ran.code, args.join(" ")).toBe(command.code);
+      expect(ran.code === 0 ? ran.stderr : ran.stdout).toBe("");
+    }
+    const alone = await runVerifier("verify_statement.py", [file]);
+    expect(alone.stdout).toMatch(
+      /^the statement agrees with itself, but nothing shows whose it is\n/,
+    );
+    expect(alone.stdout).toMatch(/^not compared: whose key /m);
+    expect(alone.stdout).toMatch(/^not compared: whether others see the same root/m);
+  },
+);
