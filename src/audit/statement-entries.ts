@@ -28,7 +28,7 @@ export const heldAgainstKept = async (
 ): Promise<StatementEntries> => {
   try {
     const kept = await readEntries(paths, statement.publicKey);
-    verifyStatement(statement, kept);
+    verifyStatement(statement, { entries: kept.entries });
     const shown = [...rootsIn(kept, statement), ...(await linksTo(kept, statement))];
     const { version, coinType, checkpoint } = statement;
     const none = `no entry that was kept names a root of version ${version} of ${coinType} at checkpoint ${checkpoint}${version === 1 ? "" : `, or the hash of entry ${statement.entry.number}`}`;
