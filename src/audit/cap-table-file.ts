@@ -9,6 +9,7 @@ import {
   type SeenTableOf,
   type TablePiece,
 } from "./cap-table-json.ts";
+import type { LotPolicy } from "./ocf-lots.ts";
 import { zipped } from "./zip.ts";
 
 /** Amounts in tokens for people, in the smallest unit for programs. */
@@ -34,6 +35,10 @@ export const notFor = (format: Format, reader: Reader | undefined): string | nul
     ? null
     : `the format ${format} is for ${readers.join(" or ")} alone`;
 };
+
+/** Why a lot policy is not for a form; null when it is, or none is named. */
+export const lotsNotFor = (format: Format, lots: LotPolicy | undefined): string | null =>
+  lots === undefined || format === "ocf" ? null : "only the format ocf has lots";
 
 /**
  * Nothing says yet how many decimals a token has, so an amount of it cannot be written in tokens. Wait for

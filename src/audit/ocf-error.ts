@@ -5,3 +5,8 @@ export class OcfError extends Error {
   override readonly name = "OcfError";
   readonly remedy: Remedy = "stop";
 }
+
+/** @throws OcfError (stop) always: what was made is not a package */
+export const refuse = (why: string): never => {
+  throw new OcfError(`not Open Cap Format: ${why}`);
+};

@@ -8,6 +8,7 @@ import type { PackagedFile } from "./ocf-forms.ts";
 export const FILE_TYPES = {
   Stakeholders: "OCF_STAKEHOLDERS_FILE",
   StockClasses: "OCF_STOCK_CLASSES_FILE",
+  StockLegends: "OCF_STOCK_LEGEND_TEMPLATES_FILE",
   Transactions: "OCF_TRANSACTIONS_FILE",
   VestingTerms: "OCF_VESTING_TERMS_FILE",
 } as const;

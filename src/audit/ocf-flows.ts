@@ -4,10 +4,10 @@
  * The movements are what counts: whatever the pairing, their sum is kept. Mints, burns and transfers that
  * the ledger logged pair first, in their order. Then a wallet's grants with its own tokens (a claim),
  * then movements of one cause, then the rest, each in the order of owners. What remains was made or
- * destroyed.
+ * destroyed. What one account receives from another for one cause is one flow.
  */
 import type { BalanceChange, Cause, ChangedPart } from "../projections/balance-changes.ts";
-import type { TokenActivity } from "../projections/token-activity.ts";
+import type { ActivityType, TokenActivity } from "../projections/token-activity.ts";
 
 /** One part of a wallet's balance. */
 export type Account = { readonly wallet: string; readonly part: ChangedPart };
@@ -20,6 +20,10 @@ export type Flow = {
   readonly cause: Cause;
 };
 
+/** Tells accounts apart. */
+export const keyOf = (account: Account | undefined): string =>
+  account === undefined ? "" : `${account.part} ${account.wallet}`;
+
 type Open = { readonly account: Account; readonly cause: Cause; rest: bigint };
 
 /** The smallest of these amounts. */
@@ -29,10 +33,17 @@ export const least = (first: bigint, ...others: readonly bigint[]): bigint => {
   return found;
 };
 
+const CAUSE_OF: Readonly<Record<ActivityType, Cause>> = {
+  mint: "MINT",
+  burn: "BURN",
+  transfer: "TRANSFER",
+  force_transfer: "FORCE_TRANSFER",
+};
+
 /** The flows of a transaction's movements. Pure. */
 export const flowsOf = (
   changes: readonly Pick<BalanceChange, "owner" | "part" | "cause" | "change">[],
-  activity: readonly Pick<TokenActivity, "fromAddress" | "toAddress" | "amount">[],
+  activity: readonly Pick<TokenActivity, "activityType" | "fromAddress" | "toAddress" | "amount">[],
 ): readonly Flow[] => {
   const open = changes.map(({ owner, part, cause, change }): Open & { readonly isIn: boolean } => ({
     account: { wallet: owner, part },
@@ -41,25 +52,32 @@ export const flowsOf = (
     isIn: change > 0n,
   }));
   const [ins, outs] = [open.filter(({ isIn }) => isIn), open.filter(({ isIn }) => !isIn)];
-  const flows: Flow[] = [];
-  const flow = (out: Open | undefined, into: Open | undefined, amount: bigint): void => {
+  const flows = new Map<string, Flow>();
+  const flow = (
+    out: Open | undefined,
+    into: Open | undefined,
+    amount: bigint,
+    cause: Cause = (out ?? into)?.cause ?? "UNKNOWN",
+  ): void => {
     if (amount === 0n) return;
     if (out) out.rest -= amount;
     if (into) into.rest -= amount;
-    flows.push({
+    const key = [cause, keyOf(out?.account), keyOf(into?.account)].join(" ");
+    flows.set(key, {
       ...(out && { from: out.account }),
       ...(into && { to: into.account }),
-      amount,
-      cause: (out ?? into)?.cause ?? "UNKNOWN",
+      amount: amount + (flows.get(key)?.amount ?? 0n),
+      cause,
     });
   };
   const tokensOf = (side: readonly Open[], wallet: string | null) =>
     side.find(({ account }) => account.part === "TOKENS" && account.wallet === wallet);
-  for (const { fromAddress, toAddress, amount } of activity) {
+  for (const { activityType, fromAddress, toAddress, amount } of activity) {
     const [out, into] = [tokensOf(outs, fromAddress), tokensOf(ins, toAddress)];
     // A side that is named and has nothing left has passed it on within the transaction.
     if ((fromAddress !== null && !out) || (toAddress !== null && !into)) continue;
-    flow(out, into, least(amount, out?.rest ?? amount, into?.rest ?? amount));
+    const most = least(amount, out?.rest ?? amount, into?.rest ?? amount);
+    flow(out, into, most, CAUSE_OF[activityType]);
   }
   const pairs: readonly ((out: Open, into: Open) => boolean)[] = [
     (out, into) => out.account.wallet === into.account.wallet,
@@ -76,5 +94,5 @@ export const flowsOf = (
   }
   for (const out of outs) flow(out, undefined, out.rest);
   for (const into of ins) flow(undefined, into, into.rest);
-  return flows;
+  return [...flows.values()];
 };

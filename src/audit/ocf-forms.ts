@@ -12,6 +12,7 @@ const numeric = z
 const amount = numeric.regex(/^\+?[0-9.]*[1-9][0-9.]*$/, "must be more than 0");
 const date = z.iso.date();
 const id = z.string().min(1);
+const ids = z.array(id).refine((all) => new Set(all).size === all.length, "must differ");
 const comments = z.array(z.string()).optional();
 const monetary = z.strictObject({ amount: numeric, currency: z.string().regex(/^[A-Z]{3}$/) });
 
@@ -33,6 +34,14 @@ export const stockClassForm = z.strictObject({
   initial_shares_authorized: z.union([z.enum(["NOT APPLICABLE", "UNLIMITED"]), numeric]),
   votes_per_share: numeric,
   seniority: numeric,
+  comments,
+});
+
+export const stockLegendTemplateForm = z.strictObject({
+  object_type: z.literal("STOCK_LEGEND_TEMPLATE"),
+  id,
+  name: z.string().min(1),
+  text: z.string().min(1),
   comments,
 });
 
@@ -65,7 +74,7 @@ const vestingCondition = z
         relative_to_condition_id: id,
       }),
     ]),
-    next_condition_ids: z.array(id),
+    next_condition_ids: ids,
   })
   .refine(({ portion, quantity }) => (portion === undefined) !== (quantity === undefined), {
     error: "must have a portion or a quantity",
@@ -83,6 +92,7 @@ export const vestingTermsForm = z.strictObject({
     "BACK_LOADED",
     "FRONT_LOADED_TO_SINGLE_TRANCHE",
     "BACK_LOADED_TO_SINGLE_TRANCHE",
+    "FRACTIONAL",
   ]),
   vesting_conditions: z.array(vestingCondition).min(1),
   comments,
@@ -98,7 +108,7 @@ export const stockIssuanceForm = z.strictObject({
   stock_class_id: id,
   quantity: amount,
   share_price: monetary,
-  stock_legend_ids: z.array(id),
+  stock_legend_ids: ids,
   security_law_exemptions: z.array(
     z.strictObject({ description: z.string(), jurisdiction: z.string() }),
   ),
@@ -110,8 +120,16 @@ export const stockTransferForm = z.strictObject({
   object_type: z.literal("TX_STOCK_TRANSFER"),
   ...ofSecurity,
   quantity: amount,
-  resulting_security_ids: z.array(id).min(1),
+  resulting_security_ids: ids.min(1),
   balance_security_id: id.optional(),
+});
+
+/** The new security has the same quantity and holder; there is no balance. */
+export const stockReissuanceForm = z.strictObject({
+  object_type: z.literal("TX_STOCK_REISSUANCE"),
+  ...ofSecurity,
+  resulting_security_ids: ids.min(1),
+  reason_text: z.string().min(1),
 });
 
 export const stockCancellationForm = z.strictObject({
@@ -131,6 +149,7 @@ export const vestingStartForm = z.strictObject({
 export const transactionForm = z.discriminatedUnion("object_type", [
   stockIssuanceForm,
   stockTransferForm,
+  stockReissuanceForm,
   stockCancellationForm,
   vestingStartForm,
 ]);
@@ -158,11 +177,10 @@ export const manifestForm = z.strictObject({
 
 export type Issuer = z.infer<typeof issuerForm>;
 export type StockClass = z.infer<typeof stockClassForm>;
+export type StockLegendTemplate = z.infer<typeof stockLegendTemplateForm>;
 export type Stakeholder = z.infer<typeof stakeholderForm>;
 export type VestingTerms = z.infer<typeof vestingTermsForm>;
 export type StockIssuance = z.infer<typeof stockIssuanceForm>;
-export type StockTransfer = z.infer<typeof stockTransferForm>;
-export type StockCancellation = z.infer<typeof stockCancellationForm>;
 export type Transaction = z.infer<typeof transactionForm>;
 export type Manifest = z.infer<typeof manifestForm>;
 /** A file of the package, as the manifest names it. */

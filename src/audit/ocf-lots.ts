@@ -1,15 +1,21 @@
 /**
  * The securities that each wallet holds, as lots, oldest first: tokens and grants apart.
  *
- * Tokens leave a wallet from its oldest lots. Tokens of a grant leave it as they unlock, earliest first,
- * when they are claimed, and from the latest on when it is cancelled. What remains of a lot keeps its
- * place.
+ * The lot policy says from which lots tokens leave a wallet. Tokens of a grant leave it as they unlock,
+ * earliest first, when they are claimed, and from the latest on when it is cancelled. What remains of a
+ * lot keeps its place.
  */
-
 import { OcfError } from "./ocf-error.ts";
-import { type Account, least } from "./ocf-flows.ts";
+import { type Account, keyOf, least } from "./ocf-flows.ts";
 import type { TouchedGrant } from "./ocf-source.ts";
 import type { GrantPart } from "./ocf-vesting.ts";
+
+/**
+ * From which lots tokens leave a wallet: the oldest first, or from every lot in proportion.
+ * An accounting policy of the issuer; the ledger does not know lots.
+ */
+export const LOT_POLICIES = ["fifo", "pro-rata"] as const;
+export type LotPolicy = (typeof LOT_POLICIES)[number];
 
 /** A security, or what is left of it. */
 export type Lot = {
@@ -17,6 +23,8 @@ export type Lot = {
   quantity: bigint;
   /** The part of a grant that it is; undefined for tokens, and for grants of which too little is known. */
   part: GrantPart | undefined;
+  /** Ids of the legends that it carries, as `WalletBook` gives them. */
+  legends: readonly string[];
 };
 
 /** What was taken out of a lot. */
@@ -29,12 +37,14 @@ export type Taken = {
   readonly part: GrantPart | undefined;
 };
 
-/** An account's lots. */
-const keyOf = ({ wallet, part }: Account): string => `${part} ${wallet}`;
-
 /** Memory: one entry for each security that is held. */
 export class LotBook {
   readonly #accounts = new Map<string, Lot[]>();
+  readonly #policy: LotPolicy;
+
+  constructor(policy: LotPolicy) {
+    this.#policy = policy;
+  }
 
   add(account: Account, lot: Lot): void {
     const lots = this.#accounts.get(keyOf(account));
@@ -69,13 +79,22 @@ export class LotBook {
       return quantity;
     };
     if (account.part === "GRANTS") {
-      // Of the grants that shrank, as much as they did.
+      // Of the grants that shrank, as much as they did; of those that went to another owner, all.
       for (const [objectId, ofGrant] of byGrant(lots, how.grants)) {
         const held = ofGrant.reduce((sum, { quantity }) => sum + quantity, 0n);
-        let shrunk = held - (how.grants.get(objectId)?.left ?? held);
+        const touched = how.grants.get(objectId);
+        const left = touched?.grant.owner === account.wallet ? touched.left : 0n;
+        let shrunk = held - left;
         for (const lot of how.isCancelled ? ofGrant.toReversed() : ofGrant) {
           shrunk -= takeFrom(lot, shrunk);
         }
+      }
+    }
+    if (this.#policy === "pro-rata") {
+      const left = lots.map((lot) => lot.quantity - (amounts.get(lot) ?? 0n));
+      for (const [at, share] of proRata(left, rest).entries()) {
+        const lot = lots[at];
+        if (lot !== undefined) takeFrom(lot, share);
       }
     }
     for (const lot of lots) {
@@ -94,19 +113,35 @@ export class LotBook {
     return taken;
   }
 
-  /** Without what is used up, most often the first ones. */
+  /** Without what is used up: of tokens, the first ones where the oldest leave first. */
   #drop(account: Account, lots: Lot[]): void {
     const firstHeld = lots.findIndex(({ quantity }) => quantity > 0n);
     if (firstHeld === -1) this.#accounts.delete(keyOf(account));
-    else {
-      lots.splice(0, firstHeld);
-      if (account.part === "TOKENS") return;
-      for (let at = lots.length - 1; at > 0; at -= 1) {
-        if (lots[at]?.quantity === 0n) lots.splice(at, 1);
-      }
-    }
+    else if (account.part === "TOKENS" && this.#policy === "fifo") lots.splice(0, firstHeld);
+    else
+      this.#accounts.set(
+        keyOf(account),
+        lots.filter(({ quantity }) => quantity > 0n),
+      );
   }
 }
+
+/**
+ * Splits an amount in proportion to quantities: each part rounded down, then one unit more for those that
+ * lost most by rounding, the earlier of equal ones. The parts add up to the amount, and none is larger than
+ * its quantity, unless the amount is larger than all of them together: then each is its whole quantity.
+ */
+export const proRata = (quantities: readonly bigint[], amount: bigint): readonly bigint[] => {
+  const all = quantities.reduce((sum, quantity) => sum + quantity, 0n);
+  if (all <= amount) return quantities;
+  const parts = quantities.map((quantity) => (quantity * amount) / all);
+  const missing = amount - parts.reduce((sum, part) => sum + part, 0n);
+  const byLoss = quantities
+    .map((quantity, at) => ({ at, lost: (quantity * amount) % all }))
+    .toSorted((a, b) => (a.lost === b.lost ? a.at - b.at : a.lost > b.lost ? -1 : 1));
+  for (const { at } of byLoss.slice(0, Number(missing))) parts[at] = (parts[at] ?? 0n) + 1n;
+  return parts;
+};
 
 /** What is taken, and what is left: what unlocks first is claimed, what unlocks last is cancelled. */
 export const cutOf = (

@@ -26,8 +26,8 @@ export type LedgerStep = {
   /** By owner, tokens before grants. */
   readonly changes: readonly BalanceChange[];
   readonly activity: readonly TokenActivity[];
-  /** Wallets that became a holder's, or no holder's any more. */
-  readonly memberships: readonly HolderEvent[];
+  /** What happened to holders, groups and freezes. */
+  readonly register: readonly HolderEvent[];
   /** Grants that the step's checkpoint touched, by object id. */
   readonly grants: ReadonlyMap<string, TouchedGrant>;
 };
@@ -144,9 +144,7 @@ export async function* ledgerSteps(
       txDigest: first.txDigest,
       changes: rows,
       activity: await activity.upTo(place),
-      memberships: ofRegister.filter(
-        ({ address, holderId }) => address !== null && holderId !== null,
-      ),
+      register: ofRegister,
       grants: touched,
     };
   }

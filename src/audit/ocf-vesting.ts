@@ -1,15 +1,16 @@
 /**
- * Vesting of a grant's tokens in Open Cap Format.
+ * Vesting of a grant's tokens in Open Cap Format, never before the security is issued.
  *
- * A whole grant whose delay and periods are full days has vesting terms, which grants of one schedule
- * share, and a start of vesting. A part of a grant, and what has no full days or begins later, has the
- * dates and amounts themselves: what unlocks on a day (UTC), all of it together. A part is the tokens
- * `from` to `to` of the grant, counted in the order in which they unlock.
+ * A security has the dates and amounts themselves: what unlocks on a day (UTC), all of it together; what was
+ * unlocked by the day of issue stands on that day. A whole grant that begins on its day of issue, whose
+ * delay and periods are full days and whose releases are whole shares, has vesting terms instead, which
+ * grants of one schedule share: every reader rounds those to the same amounts. A part is the tokens `from`
+ * to `to` of the grant, counted in the order in which they unlock.
  */
 import type { TokenTimelock } from "../projections/timelock-objects.ts";
 import { least } from "./ocf-flows.ts";
 import type { VestingTerms } from "./ocf-forms.ts";
-import { stepsOf, unlockedAfter, WHOLE_BPS } from "./unlocking.ts";
+import { stepsOf, stepThatUnlocks, unlockedAfter, WHOLE_BPS } from "./unlocking.ts";
 
 /** Tokens of a grant, in the order in which they unlock; `to` is not included. */
 export type GrantPart = {
@@ -18,16 +19,20 @@ export type GrantPart = {
   readonly to: bigint;
 };
 
-/** How it vests: by terms from a date on, by dates, or (a reason) in a way that does not fit. */
+type VestingDate = { readonly date: string; readonly amount: bigint };
+
+/**
+ * How it vests: by terms that start on the day of issue, or by dates, ascending; `lumpedFrom`: where
+ * that day's amount stands for many releases, the day of the first one.
+ */
 export type Vesting =
-  | { readonly terms: VestingTerms; readonly start: string }
-  | { readonly dates: readonly { readonly date: string; readonly amount: bigint }[] }
-  | { readonly unfit: string };
+  | { readonly terms: VestingTerms }
+  | { readonly dates: readonly VestingDate[]; readonly lumpedFrom?: string };
 
 const DAY_MS = 86_400_000n;
 
-/** Releases that are listed one by one: each partial claim writes what is left of the list. */
-const MOST_RELEASES = 400n;
+/** Dates of one security: some eleven years of days. Each partial claim writes what is left of them. */
+export const MOST_DATES = 4_000;
 
 /** What JSON and every reader can have as a whole number. */
 const MOST_DAYS = 1_000_000n;
@@ -42,36 +47,44 @@ export const dayOf = (timestampMs: bigint): string =>
 /** Id of the condition that the start of vesting meets. */
 export const START = "start";
 
-/** @param nowMs when the security is issued */
-export const vestingOf = (part: GrantPart, nowMs: bigint): Vesting => {
+/**
+ * @param issuedMs when the security is issued
+ * @param share a whole share in the token's smallest unit
+ */
+export const vestingOf = (part: GrantPart, issuedMs: bigint, share: bigint): Vesting => {
   const { grant, from, to } = part;
-  const start = grant.commencementTimestampMs;
   const isWhole = from === 0n && to === grant.totalAmount;
-  const terms = isWhole && start <= nowMs ? termsOf(grant) : undefined;
-  if (terms !== undefined) return { terms, start: dayOf(start) };
-  const { releaseCount, periodBetweenReleasesMs, delayUntilFirstReleaseMs } = grant;
-  const steps = stepsOf(grant);
-  const first = start + delayUntilFirstReleaseMs;
-  const last = first + steps * periodBetweenReleasesMs;
-  if (releaseCount > MOST_RELEASES || last > MOST_MS) {
-    return {
-      unfit: `its schedule has more than ${MOST_RELEASES} releases, or goes beyond the year 9999`,
-    };
-  }
-  const dates = new Map<string, bigint>();
-  let vested = 0n;
-  for (let step = 0n; step <= steps; step += 1n) {
-    const unlocked = unlockedAfter(grant, step);
-    const amount = least(unlocked, to) - from - vested;
-    if (amount <= 0n) continue;
-    const date = dayOf(first + step * periodBetweenReleasesMs);
-    dates.set(date, (dates.get(date) ?? 0n) + amount);
-    vested += amount;
-  }
-  return { dates: [...dates].map(([date, amount]) => ({ date, amount })) };
+  const beginsThen = grant.commencementTimestampMs / DAY_MS === issuedMs / DAY_MS;
+  const terms = isWhole && beginsThen ? termsOf(grant, share) : undefined;
+  return terms === undefined ? datesOf(part, issuedMs) : { terms };
 };
 
-const termsOf = (grant: TokenTimelock): VestingTerms | undefined => {
+const datesOf = ({ grant, from, to }: GrantPart, issuedMs: bigint): Vesting => {
+  const period = stepsOf(grant) === 0n ? 0n : grant.periodBetweenReleasesMs;
+  const first = grant.commencementTimestampMs + grant.delayUntilFirstReleaseMs;
+  /** When so many tokens of the grant are unlocked. */
+  const timeOf = (amount: bigint): bigint => first + stepThatUnlocks(grant, amount) * period;
+  /** Not before it is issued, and no later than dates go. */
+  const dateOf = (timeMs: bigint): string =>
+    dayOf(least(timeMs > issuedMs ? timeMs : issuedMs, MOST_MS));
+  const dates: VestingDate[] = [];
+  for (let vested = from; vested < to; ) {
+    const timeMs = timeOf(vested + 1n);
+    const date = dateOf(timeMs);
+    const dayEnd = ((timeMs > issuedMs ? timeMs : issuedMs) / DAY_MS + 1n) * DAY_MS - 1n;
+    const step = period === 0n ? 0n : (dayEnd - first) / period;
+    const unlocked = least(unlockedAfter(grant, step), to);
+    if (timeMs > MOST_MS || (dates.length === MOST_DATES - 1 && unlocked < to)) {
+      dates.push({ date: dateOf(timeOf(to)), amount: to - vested });
+      return { dates, lumpedFrom: date };
+    }
+    dates.push({ date, amount: unlocked - vested });
+    vested = unlocked;
+  }
+  return { dates };
+};
+
+const termsOf = (grant: TokenTimelock, share: bigint): VestingTerms | undefined => {
   const { delayUntilFirstReleaseMs, periodBetweenReleasesMs, initialReleasePortionBps } = grant;
   const steps = stepsOf(grant);
   const [delay, period] = [delayUntilFirstReleaseMs / DAY_MS, periodBetweenReleasesMs / DAY_MS];
@@ -79,9 +92,9 @@ const termsOf = (grant: TokenTimelock): VestingTerms | undefined => {
     delay * DAY_MS === delayUntilFirstReleaseMs &&
     (steps === 0n || period * DAY_MS === periodBetweenReleasesMs);
   const fits = delay <= MOST_DAYS && period <= MOST_DAYS && steps <= MOST_DAYS;
-  const isBeyond = grant.commencementTimestampMs > MOST_MS;
-  if (!hasFullDays || !fits || initialReleasePortionBps > WHOLE_BPS || isBeyond) return undefined;
+  if (!hasFullDays || !fits || initialReleasePortionBps > WHOLE_BPS) return undefined;
   const bps = steps === 0n ? WHOLE_BPS : initialReleasePortionBps;
+  if (!isWholeShares(grant.totalAmount, bps, steps, share)) return undefined;
   const whole = (days: bigint) => Number(days);
   const first = { numerator: bps.toString(), denominator: WHOLE_BPS.toString() };
   const rest = WHOLE_BPS - bps;
@@ -121,8 +134,15 @@ const termsOf = (grant: TokenTimelock): VestingTerms | undefined => {
     object_type: "VESTING_TERMS",
     id: `vesting-${delay}-${bps}-${later.length === 0 ? 0n : steps}-${later.length === 0 ? 0n : period}`,
     name: text,
-    description: `${text}. Amounts are rounded down to the smallest unit of the token.`,
+    description: `${text}. Every release is a whole number of shares.`,
     allocation_type: "CUMULATIVE_ROUND_DOWN",
     vesting_conditions: conditions,
   };
+};
+
+const isWholeShares = (total: bigint, bps: bigint, steps: bigint, share: bigint): boolean => {
+  const whole = WHOLE_BPS * share;
+  if (steps === 0n) return total % share === 0n;
+  if ((total * bps) % whole !== 0n) return false;
+  return (total - (total * bps) / WHOLE_BPS) % (steps * share) === 0n;
 };

@@ -1,7 +1,7 @@
 /**
  * A cap table as Open Cap Format 1.2.0: a folder of JSON files that has every movement of the token up to
- * a checkpoint, and ends in the cap table of that checkpoint. The same checkpoint gives the same bytes,
- * and the transactions of an earlier one are the first ones of a later one.
+ * a checkpoint, and ends in the cap table of that checkpoint. The same checkpoint and lot policy give the
+ * same bytes, and the transactions of an earlier checkpoint are the first ones of a later one.
  *
  * `docs/how-to/audit.md` says how movements become securities.
  */
@@ -9,11 +9,12 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import type { Database } from "../database/connect.ts";
-import type { CapRow } from "../projections/cap-tables.ts";
+import type { CapRow, CapWallet } from "../projections/cap-tables.ts";
 import { token } from "../projections/tokens.ts";
 import type { SuiToken } from "../settings/assets.ts";
 import { writeNewFolder } from "./new-folder.ts";
-import { formed, OCF_DIGITS, OcfCheck } from "./ocf-check.ts";
+import { OCF_DIGITS } from "./ocf-amounts.ts";
+import { formed, OcfCheck } from "./ocf-check.ts";
 import { ItemFiles } from "./ocf-files.ts";
 import {
   type Issuer,
@@ -22,9 +23,12 @@ import {
   type Stakeholder,
   type StockClass,
 } from "./ocf-forms.ts";
-import { OcfHistory, SECURITY_PREFIX, STOCK_CLASS, stakeholderId } from "./ocf-history.ts";
+import { OcfHistory } from "./ocf-history.ts";
+import type { LotPolicy } from "./ocf-lots.ts";
+import { SECURITY_PREFIX, STOCK_CLASS } from "./ocf-securities.ts";
 import { ledgerSteps } from "./ocf-source.ts";
 import { dayOf } from "./ocf-vesting.ts";
+import { stakeholderId } from "./ocf-wallets.ts";
 
 /** What is written. */
 export type OcfRequest = {
@@ -38,6 +42,8 @@ export type OcfRequest = {
   readonly checkpointDigest: string;
   /** All rows of the cap table of that checkpoint, in its order. */
   readonly rows: AsyncIterable<readonly CapRow[]>;
+  /** From which lots tokens leave a wallet: the ledger does not say it. */
+  readonly lots: LotPolicy;
   /** What the ledger does not say; placeholders stand for it where it is not known. */
   readonly issuer: SuiToken["issuer"];
   /** A folder that is absent or empty. */
@@ -51,8 +57,14 @@ export type OcfWritten = { readonly transactions: number; readonly stakeholders:
 
 const VERSION = "1.2.0";
 
-/** Steps, or holders, before the rest of the process gets a turn: some milliseconds. */
-const AT_A_STRETCH = 50;
+/** Transactions, or holders, before the rest of the process gets a turn: some milliseconds. */
+const AT_A_STRETCH = 100;
+
+const LOTS: Readonly<Record<LotPolicy, string>> = {
+  fifo: "lots: fifo. Tokens leave a wallet from its oldest securities first; an accounting policy, the ledger does not know lots",
+  "pro-rata":
+    "lots: pro-rata. Tokens leave a wallet from all its securities in proportion, rounded to the smallest unit by largest remainder, the oldest of equal ones first; an accounting policy, the ledger does not know lots",
+};
 
 /** Country and date that stand for unknown ones: `ZZ` is no country's code. */
 const NO_COUNTRY = "ZZ";
@@ -71,6 +83,7 @@ export const writeOcf = (
     const files = {
       classes: new ItemFiles(folder, "StockClasses"),
       transactions: new ItemFiles(folder, "Transactions"),
+      legends: new ItemFiles(folder, "StockLegends"),
       terms: new ItemFiles(folder, "VestingTerms"),
       stakeholders: new ItemFiles(folder, "Stakeholders"),
     };
@@ -81,7 +94,9 @@ export const writeOcf = (
     }
   });
 
-type Files = Readonly<Record<"classes" | "transactions" | "terms" | "stakeholders", ItemFiles>>;
+type Files = Readonly<
+  Record<"classes" | "transactions" | "legends" | "terms" | "stakeholders", ItemFiles>
+>;
 
 const write = async (
   database: Pick<Database, "db">,
@@ -97,38 +112,43 @@ const write = async (
   await files.classes.add(stockClass);
 
   const digits = digitsOf(request);
-  const history = new OcfHistory((amount) => numericOf(amount, digits));
-  let steps = 0;
+  const history = new OcfHistory({ digits, lots: request.lots });
   for await (const step of ledgerSteps(database, { coinType, checkpoint })) {
-    request.signal?.throwIfAborted();
-    steps += 1;
-    if (steps % AT_A_STRETCH === 0) await turn();
     for (const transaction of history.transactions(step)) {
       const text = JSON.stringify(transaction);
       check.transaction(text);
       await files.transactions.add(text);
+      if (files.transactions.count % AT_A_STRETCH !== 0) continue;
+      await turn();
+      request.signal?.throwIfAborted();
     }
+  }
+  for (const legend of history.legends) {
+    const text = JSON.stringify(legend);
+    check.legend(text);
+    await files.legends.add(text);
   }
   for (const terms of history.terms) {
     const text = JSON.stringify(terms);
     check.vestingTerms(text);
     await files.terms.add(text);
   }
-  const addStakeholder = async (stakeholder: Stakeholder, balance: bigint) => {
+  const unit = 10n ** BigInt(OCF_DIGITS - digits);
+  const addStakeholder = async (stakeholder: Stakeholder, wallets: readonly CapWallet[]) => {
     const text = JSON.stringify(stakeholder);
-    check.stakeholder(text, balance * 10n ** BigInt(OCF_DIGITS - digits));
+    check.stakeholder(text, wallets, unit);
     await files.stakeholders.add(text);
   };
   for await (const page of request.rows) {
-    for (const [place, { holderId, wallets, balance }] of page.entries()) {
+    for (const [place, { holderId, wallets }] of page.entries()) {
       if (place % AT_A_STRETCH === 0) await turn();
       const addresses = wallets.map(({ address }) => address);
       const id = stakeholderId(holderId, addresses[0] ?? "");
-      await addStakeholder(stakeholderOf(id, `wallets: ${addresses.join(", ")}`), balance);
+      await addStakeholder(stakeholderOf(id, `wallets: ${addresses.join(", ")}`), wallets);
     }
   }
   for (const id of check.unlisted) {
-    await addStakeholder(stakeholderOf(id, "holds nothing any more"), 0n);
+    await addStakeholder(stakeholderOf(id, "holds nothing any more"), []);
   }
   check.end();
 
@@ -142,14 +162,6 @@ const write = async (
 const digitsOf = ({ decimals }: OcfRequest): number =>
   decimals === null || decimals > OCF_DIGITS ? 0 : decimals;
 
-/** An amount in the smallest unit as a decimal number, without zeros at its end. */
-export const numericOf = (amount: bigint, digits: number): string => {
-  if (digits === 0) return amount.toString();
-  const text = amount.toString().padStart(digits + 1, "0");
-  const fraction = text.slice(-digits).replace(/0+$/, "");
-  return `${text.slice(0, -digits)}${fraction === "" ? "" : `.${fraction}`}`;
-};
-
 /** What the token is called; the name of its type while no metadata was seen. */
 const symbolOf = async ({ db }: Pick<Database, "db">, { coinType, checkpoint }: OcfRequest) => {
   const seen = await token(db, { coinType, at: checkpoint });
@@ -159,7 +171,7 @@ const symbolOf = async ({ db }: Pick<Database, "db">, { coinType, checkpoint }: 
 
 type Called = { readonly symbol: string; readonly name: string };
 
-const classOf = ({ name }: Called, { coinType }: OcfRequest): StockClass => ({
+const classOf = ({ name }: Called, { coinType, lots }: OcfRequest): StockClass => ({
   object_type: "STOCK_CLASS",
   id: STOCK_CLASS,
   name,
@@ -170,6 +182,7 @@ const classOf = ({ name }: Called, { coinType }: OcfRequest): StockClass => ({
   seniority: "1",
   comments: [
     `coin type ${coinType}`,
+    LOTS[lots],
     "class type, votes and seniority are placeholders: the ledger does not say them",
   ],
 });
@@ -216,7 +229,7 @@ const manifestOf = async (request: OcfRequest, called: Called, files: Files): Pr
     as_of: dayOf(timestampMs),
     generated_at: new Date(Number(timestampMs)).toISOString(),
     stock_plans_files: [],
-    stock_legend_templates_files: [],
+    stock_legend_templates_files: await files.legends.end(),
     stock_classes_files: await files.classes.end(),
     vesting_terms_files: await files.terms.end(),
     valuations_files: [],
@@ -227,6 +240,7 @@ const manifestOf = async (request: OcfRequest, called: Called, files: Files): Pr
       `the register after checkpoint ${checkpoint}, digest ${checkpointDigest}`,
       "generated_at is the time of that checkpoint, so that the same checkpoint gives the same files",
       unit,
+      LOTS[request.lots],
       "share prices are 0 XXX: the ledger does not say them",
       "dates are days in UTC",
     ],

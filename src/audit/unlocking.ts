@@ -22,6 +22,16 @@ export const unlockedAfter = (grant: Terms, step: bigint): bigint => {
   return initial + ((totalAmount - initial) * step) / steps;
 };
 
+/** The first step after which so many tokens are unlocked; an amount from 1 to the grant's total. */
+export const stepThatUnlocks = (grant: Terms, amount: bigint): bigint => {
+  const { totalAmount, initialReleasePortionBps } = grant;
+  const steps = stepsOf(grant);
+  const initial = (totalAmount * initialReleasePortionBps) / WHOLE_BPS;
+  if (steps === 0n || amount <= initial) return 0n;
+  const rest = totalAmount - initial;
+  return ((amount - initial) * steps + rest - 1n) / rest;
+};
+
 /** What of a grant can be claimed at a time, as a cap table counts it. */
 export const claimableAt = (grant: Terms, timeMs: bigint): bigint => {
   const { leftBalance, tokensTransferred, periodBetweenReleasesMs } = grant;

@@ -4,12 +4,14 @@ import {
   capTableFile,
   FORMATS,
   type Format,
+  lotsNotFor,
   notFor,
   READERS,
   type Reader,
 } from "../audit/cap-table-file.ts";
 import { readCapTable, type TablePiece } from "../audit/cap-table-json.ts";
 import { writeOcf } from "../audit/ocf.ts";
+import { LOT_POLICIES, type LotPolicy } from "../audit/ocf-lots.ts";
 import type { Asked } from "../graphql/past.ts";
 import { assetsOf } from "../service/assets.ts";
 import { issuerOf } from "../settings/assets.ts";
@@ -26,6 +28,7 @@ type Options = {
   readonly for?: Reader;
   readonly json?: boolean;
   readonly out?: string;
+  readonly lots?: LotPolicy;
 };
 
 /** `holderbook cap-table`: who held a token at a checkpoint or moment, as a file for people and programs. */
@@ -49,6 +52,12 @@ export const capTableCommand = () =>
     )
     .option("--json", "the same as --format json")
     .option("--out <folder>", "for ocf: the folder to write, absent or empty")
+    .addOption(
+      new Option(
+        "--lots <policy>",
+        "for ocf: from which securities tokens leave a wallet, its oldest first (fifo, unless given) or all in proportion",
+      ).choices(LOT_POLICIES),
+    )
     .addHelpText("after", AT_HELP)
     .action(async ({ coin, at, ...options }: Options) => {
       const wanted = wantedOf(options);
@@ -59,25 +68,29 @@ export const capTableCommand = () =>
       const table = await tableAt(db, coin, at);
       const { head, rows } = await readCapTable(db, table);
       if (wanted.format === "ocf") {
-        const { folder } = wanted;
+        const { folder, lots } = wanted;
         const { config } = runtime;
         const { assetsFile } = config;
         const assets = assetsFile === undefined ? undefined : await assetsOf(config, assetsFile);
         const issuer = assets && issuerOf(assets, head.coinType);
-        const request = { ...head, rows, issuer, folder };
+        const request = { ...head, rows, issuer, folder, lots };
         const { transactions, stakeholders } = await writeOcf(storage.write, request);
-        printLines([`${folder}: ${transactions} transactions, ${stakeholders} stakeholders`]);
+        printLines([
+          `${folder}: ${transactions} transactions, ${stakeholders} stakeholders, lots: ${lots}`,
+        ]);
         return;
       }
       const { pieces } = capTableFile(table, { head, rows }, wanted.format, wanted.reader);
       await print(pieces, head.holderCount);
     });
 
-const wantedOf = ({ json, out, for: reader, ...options }: Omit<Options, "coin" | "at">) => {
+const wantedOf = ({ json, out, for: reader, lots, ...options }: Omit<Options, "coin" | "at">) => {
   const format = json ? "json" : options.format;
   const why = notFor(format, reader);
   if (why !== null) throw new UsageError(`--for: ${why}`);
-  if (format === "ocf" && out !== undefined) return { format, folder: out };
+  const whyNot = lotsNotFor(format, lots);
+  if (whyNot !== null) throw new UsageError(`--lots: ${whyNot}`);
+  if (format === "ocf" && out !== undefined) return { format, folder: out, lots: lots ?? "fifo" };
   if (format === "ocf" || out !== undefined) {
     throw new UsageError("--format ocf and --out go together");
   }

@@ -13,6 +13,7 @@ import {
   capTableFile,
   DecimalsUnknownError,
   fileNameOf,
+  lotsNotFor,
   notFor,
   READERS,
 } from "../audit/cap-table-file.ts";
@@ -20,6 +21,7 @@ import { readCapTable, type TableOf } from "../audit/cap-table-json.ts";
 import type { DeploymentKey } from "../audit/deployment-key.ts";
 import { writeOcf } from "../audit/ocf.ts";
 import { OcfError } from "../audit/ocf-error.ts";
+import { LOT_POLICIES } from "../audit/ocf-lots.ts";
 import { RootConflictError, RootsOfDayError } from "../audit/published-roots.ts";
 import { SequenceLostError } from "../audit/sequence.ts";
 import { ChainUnknownError, makeStatement, NoRowError } from "../audit/statement.ts";
@@ -61,6 +63,10 @@ const capTableQuery = z.strictObject({
       description:
         "csv-zip: the CSV and a JSON that says what it is of (checkpoint, digest, root, issued). ocf: Open Cap Format 1.2.0, as one zip.",
     }),
+  lots: z.enum(LOT_POLICIES, "must be fifo or pro-rata").optional().meta({
+    description:
+      "Of ocf: from which securities tokens leave a wallet, its oldest first (`fifo`, unless given) or all in proportion. The manifest says which.",
+  }),
   for: z.enum(READERS, "must be people or programs").optional().meta({
     description:
       "CSV for people, as it is by default, has amounts in tokens (`62655.616500`); for programs, in the smallest unit (`62655616500`, in `balance_in_units` and the like), with what it is of in lines that begin with `#`. csv-zip is for people, json and ocf are for programs.",
@@ -179,9 +185,11 @@ export const mountExports = (app: App, entrance: Entrance, settings: ExportSetti
   };
 
   serve(CAP_TABLE, capTableQuery, async (query, { key, signal, atEnd }) => {
-    const { format, for: reader, ...asked } = query;
+    const { format, for: reader, lots, ...asked } = query;
     const why = notFor(format, reader);
     if (why !== null) throw new HttpError(400, `for: ${why}`);
+    const whyNot = lotsNotFor(format, lots);
+    if (whyNot !== null) throw new HttpError(400, `lots: ${whyNot}`);
     const reads = guardedReads(readers.for(signal), FOR_CAP_TABLES);
     const table = await tableAsked(reads, asked);
     const { head, rows } = await readCapTable(reads, table, capTables);
@@ -193,13 +201,15 @@ export const mountExports = (app: App, entrance: Entrance, settings: ExportSetti
       const issuer = settings.issuerOf(head.coinType);
       const place = await archives.enter(key, 1, signal);
       try {
-        await writeOcf(settings.read, { ...head, rows, issuer, folder, signal });
+        const request = { ...head, rows, issuer, folder, signal, lots: lots ?? "fifo" };
+        await writeOcf(settings.read, request);
       } finally {
         place.left();
       }
       const names = (await readdir(folder)).toSorted();
       const content = zipped(filesIn(folder, names), Number(table.mark.timestampMs));
-      return { name: `${name}.ocf.zip`, type: "application/zip", content };
+      const policy = lots === "pro-rata" ? "-pro-rata" : "";
+      return { name: `${name}${policy}.ocf.zip`, type: "application/zip", content };
     }
     const of = { head, rows: inStretches(rows) };
     const { type, ending, pieces } = capTableFile(table, of, format, reader);

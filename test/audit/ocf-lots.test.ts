@@ -1,9 +1,13 @@
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import { flowsOf } from "../../src/audit/ocf-flows.ts";
 import { OcfHistory } from "../../src/audit/ocf-history.ts";
+import { type LotPolicy, proRata } from "../../src/audit/ocf-lots.ts";
 import type { LedgerStep, TouchedGrant } from "../../src/audit/ocf-source.ts";
-import { vestingOf } from "../../src/audit/ocf-vesting.ts";
+import { MOST_DATES, vestingOf } from "../../src/audit/ocf-vesting.ts";
+import { claimableAt } from "../../src/audit/unlocking.ts";
 import type { Cause, ChangedPart } from "../../src/projections/balance-changes.ts";
+import type { HolderEvent, HolderEventType } from "../../src/projections/holder-events.ts";
 import type { TokenTimelock } from "../../src/projections/timelock-objects.ts";
 
 const DAY = 86_400_000n;
@@ -14,7 +18,7 @@ type Moved = readonly [owner: string, change: bigint, cause: Cause, part?: Chang
 const step = (
   n: bigint,
   moved: readonly Moved[],
-  more: Partial<Pick<LedgerStep, "activity" | "grants">> = {},
+  more: Partial<Pick<LedgerStep, "activity" | "register" | "grants">> = {},
 ): LedgerStep => ({
   checkpoint: n,
   timestampMs: 1_735_689_600_000n + n * DAY,
@@ -32,26 +36,31 @@ const step = (
     timestampMs: 0n,
   })),
   activity: [],
-  memberships: [],
+  register: [],
   grants: new Map(),
   ...more,
 });
 
 /** What a history says, a line for each transaction. */
-const told = (steps: readonly LedgerStep[]): readonly string[] => {
-  const history = new OcfHistory(String);
+const told = (steps: readonly LedgerStep[], lots: LotPolicy = "fifo"): readonly string[] => {
+  const history = new OcfHistory({ digits: 0, lots });
   return steps.flatMap((one) =>
-    history.transactions(one).map((transaction) => {
+    [...history.transactions(one)].map((transaction) => {
       const security = transaction.security_id.replace("security-", "");
       switch (transaction.object_type) {
         case "TX_STOCK_ISSUANCE": {
           const vests = transaction.vestings?.map(({ date, amount }) => ` ${amount} on ${date}`);
           const terms = transaction.vesting_terms_id ? ` by ${transaction.vesting_terms_id}` : "";
           const to = transaction.stakeholder_id.replace("wallet-", "");
-          return `${security}: ${transaction.quantity} for ${to}${terms}${vests ?? ""}`;
+          const legends = transaction.stock_legend_ids.map((id) => ` ${id}`).join("");
+          return `${security}: ${transaction.quantity} for ${to}${legends}${terms}${vests ?? ""}`;
         }
         case "TX_VESTING_START":
           return `${security} vests from ${transaction.date}`;
+        case "TX_STOCK_REISSUANCE": {
+          const into = transaction.resulting_security_ids.join().replace("security-", "");
+          return `${security} => ${into}, ${transaction.reason_text}`;
+        }
         default: {
           const { quantity, balance_security_id } = transaction;
           const into = [
@@ -66,28 +75,139 @@ const told = (steps: readonly LedgerStep[]): readonly string[] => {
   );
 };
 
-test("tokens leave from the oldest security, and what remains of one keeps its place", () => {
-  const lines = told([
-    step(1n, [["a", 10n, "MINT"]]),
-    step(2n, [["a", 20n, "MINT"]]),
-    step(3n, [
-      ["a", -15n, "TRANSFER"],
-      ["b", 15n, "TRANSFER"],
-    ]),
-    step(4n, [["a", -15n, "BURN"]]),
-    step(5n, [["b", -3n, "BURN"]]),
-  ]);
-  expect(lines).toEqual([
+const traded = [
+  step(1n, [["a", 10n, "MINT"]]),
+  step(2n, [["a", 20n, "MINT"]]),
+  step(3n, [
+    ["a", -16n, "TRANSFER"],
+    ["b", 16n, "TRANSFER"],
+  ]),
+  step(4n, [["a", -14n, "BURN"]]),
+  step(5n, [["b", -3n, "BURN"]]),
+];
+
+test("tokens leave from the oldest security, and what is received at once is one security", () => {
+  expect(told(traded)).toEqual([
     "1: 10 for a",
     "2: 20 for a",
     "10 of 1 -> 3",
-    "3: 10 for b",
-    "5 of 2 -> 4, rest 5",
-    "4: 5 for b",
-    "5: 15 for a",
-    "15 of 5 -> nothing",
+    "6 of 2 -> 3, rest 4",
+    "3: 16 for b",
+    "4: 14 for a",
+    "14 of 4 -> nothing",
+    "3 of 3 -> rest 5",
+    "5: 13 for b",
+  ]);
+});
+
+test("by proportion tokens leave every security, and the unit that rounding leaves goes to who lost most by it", () => {
+  // 16 of 30: 5.33 of 10, 10.67 of 20.
+  expect(told(traded, "pro-rata")).toEqual([
+    "1: 10 for a",
+    "2: 20 for a",
+    "5 of 1 -> 3, rest 4",
+    "11 of 2 -> 3, rest 5",
+    "3: 16 for b",
+    "4: 5 for a",
+    "5: 9 for a",
+    "5 of 4 -> nothing",
+    "9 of 5 -> nothing",
     "3 of 3 -> rest 6",
-    "6: 7 for b",
+    "6: 13 for b",
+  ]);
+});
+
+test("a proportion adds up, is within a unit of the exact one, and takes from no lot more than it has", () => {
+  const quantity = fc.oneof(fc.bigInt(1n, 9n), fc.bigInt(1n, 2n ** 64n - 1n));
+  fc.assert(
+    fc.property(
+      fc.array(quantity, { minLength: 1, maxLength: 12 }),
+      fc.bigInt(0n, 10n ** 6n),
+      (quantities, millionths) => {
+        const all = quantities.reduce((sum, one) => sum + one, 0n);
+        const amount = (all * millionths) / 10n ** 6n;
+        const parts = proRata(quantities, amount);
+        expect(parts.reduce((sum, part) => sum + part, 0n)).toBe(amount);
+        for (const [at, part] of parts.entries()) {
+          const exact = (quantities[at] ?? 0n) * amount;
+          expect(part >= 0n && part <= (quantities[at] ?? 0n)).toBe(true);
+          expect(part * all > exact - all && part * all < exact + all).toBe(true);
+        }
+        expect(proRata(quantities, amount)).toEqual(parts);
+      },
+    ),
+  );
+});
+
+const event = (
+  address: string,
+  eventType: HolderEventType,
+  more: Partial<HolderEvent> = {},
+): HolderEvent => ({
+  address,
+  eventType,
+  coinType: "0x2::a::A",
+  position: 0n,
+  txDigest: "digest",
+  holderId: null,
+  groupId: null,
+  isFrozen: null,
+  timestampMs: 0n,
+  eventSeq: 0,
+  ...more,
+});
+
+test("securities carry the legends of their wallet, and are reissued when these change", () => {
+  const joined = (groupId: bigint) => event("a", "address_joined_group", { groupId });
+  const left = (groupId: bigint) => event("a", "address_left_group", { groupId });
+  const lines = told([
+    step(1n, [], { register: [joined(7n)] }),
+    step(2n, [["a", 10n, "MINT"]]),
+    step(3n, [["a", 5n, "MINT"]], {
+      register: [event("a", "address_frozen", { isFrozen: true }), left(7n), joined(8n)],
+    }),
+    // Nothing has changed in the end.
+    step(4n, [], { register: [left(8n), joined(8n)] }),
+    step(
+      5n,
+      [
+        ["a", -5n, "FORCE_TRANSFER"],
+        ["b", 5n, "FORCE_TRANSFER"],
+      ],
+      { register: [event("a", "address_frozen", { isFrozen: false })] },
+    ),
+    step(6n, [], { register: [left(8n), event("a", "holder_address_added", { holderId: 1n })] }),
+  ]);
+  expect(lines).toEqual([
+    "1: 10 for a legend-group-7",
+    "2: 5 for a legend-frozen legend-group-8",
+    "1 => 3, wallet frozen, wallet left group 7, wallet joined group 8",
+    "3: 10 for a legend-frozen legend-group-8",
+    // The oldest one is the one that was reissued.
+    "5 of 3 -> 4, rest 5",
+    "4: 5 for b",
+    "5: 5 for a legend-group-8",
+    "2 => 6, wallet no longer frozen",
+    "6: 5 for a legend-group-8",
+    "5 of 5 -> 7",
+    "7: 5 for holder-1",
+    "5 of 6 -> 8",
+    "8: 5 for holder-1",
+  ]);
+});
+
+test("a wallet that joins and leaves a holder takes its securities along by transfers", () => {
+  const lines = told([
+    step(1n, [["a", 10n, "MINT"]]),
+    step(2n, [], { register: [event("a", "holder_address_added", { holderId: 3n })] }),
+    step(3n, [], { register: [event("a", "holder_address_removed", { holderId: 3n })] }),
+  ]);
+  expect(lines).toEqual([
+    "1: 10 for a",
+    "10 of 1 -> 2",
+    "2: 10 for holder-3",
+    "10 of 2 -> 3",
+    "3: 10 for a",
   ]);
 });
 
@@ -110,20 +230,27 @@ const grant = (more: Partial<TokenTimelock> = {}): TokenTimelock => ({
 const touched = (left: bigint, isNew: boolean): ReadonlyMap<string, TouchedGrant> =>
   new Map([["g", { grant: grant({ leftBalance: left }), left, isNew }]]);
 
+/** Days after the first of 2025. */
+const days = (n: bigint) => 1_735_689_600_000n + n * DAY;
+
+const funded = (lots: Partial<TokenTimelock> = {}) => [
+  step(1n, [["a", 105n, "MINT"]]),
+  step(
+    2n,
+    [
+      ["a", -100n, "GRANT_FUNDED"],
+      ["b", 100n, "GRANT_FUNDED", "GRANTS"],
+    ],
+    { grants: new Map([["g", { grant: grant(lots), left: 100n, isNew: true }]]) },
+  ),
+];
+
 test("a grant vests by terms while it is whole, and by dates once a part is claimed or cancelled", () => {
   const lines = told([
-    step(1n, [["a", 100n, "MINT"]]),
-    step(
-      2n,
-      [
-        ["a", -100n, "GRANT_FUNDED"],
-        ["b", 100n, "GRANT_FUNDED", "GRANTS"],
-      ],
-      { grants: touched(100n, true) },
-    ),
+    ...funded({ commencementTimestampMs: days(2n) }),
     // Twenty at first, and ten of the next twenty.
     step(
-      11n,
+      13n,
       [
         ["b", 30n, "GRANT_CLAIMED"],
         ["b", -30n, "GRANT_CLAIMED", "GRANTS"],
@@ -131,40 +258,66 @@ test("a grant vests by terms while it is whole, and by dates once a part is clai
       { grants: touched(70n, false) },
     ),
     step(
-      12n,
+      14n,
       [
-        ["a", 50n, "GRANT_CANCELLED"],
-        ["b", -50n, "GRANT_CANCELLED", "GRANTS"],
+        ["a", 30n, "GRANT_CANCELLED"],
+        ["b", -30n, "GRANT_CANCELLED", "GRANTS"],
       ],
-      { grants: touched(20n, false) },
+      { grants: touched(40n, false) },
     ),
   ]);
-  expect(lines).toEqual([
-    "1: 100 for a",
-    "100 of 1 -> 2",
+  expect(lines.slice(1)).toEqual([
+    "100 of 1 -> 2, rest 3",
     "2: 100 for b by vesting-10-2000-4-1",
-    "2 vests from 2025-01-01",
-    "30 of 2 -> 3, rest 4",
-    "3: 30 for b",
-    "4: 70 for b 10 on 2025-01-12, 20 on 2025-01-13, 20 on 2025-01-14, 20 on 2025-01-15",
-    "50 of 4 -> 5, rest 6",
-    "5: 50 for a",
-    "6: 20 for b 10 on 2025-01-12, 10 on 2025-01-13",
+    "3: 5 for a",
+    "2 vests from 2025-01-03",
+    "30 of 2 -> 4, rest 5",
+    "4: 30 for b",
+    "5: 70 for b 10 on 2025-01-14, 20 on 2025-01-15, 20 on 2025-01-16, 20 on 2025-01-17",
+    "30 of 5 -> 6, rest 7",
+    "6: 30 for a",
+    // What was unlocked before stands on the day of issue.
+    "7: 40 for b 30 on 2025-01-15, 10 on 2025-01-16",
   ]);
 });
 
-test("a grant that changes hands while its new owner is given another one vests as no more than it is", () => {
-  const other = { ...grant({ totalAmount: 5n, leftBalance: 5n }), objectId: "h", owner: "c" };
+test("what a grant had unlocked when it was funded vests on the day of issue, not before", () => {
+  const begun = funded({ commencementTimestampMs: days(2n) - 12n * DAY });
+  expect(told(begun).slice(2, 3)).toEqual([
+    "2: 100 for b 60 on 2025-01-03, 20 on 2025-01-04, 20 on 2025-01-05",
+  ]);
+  const later = funded({ commencementTimestampMs: days(3n), releaseCount: 1n });
+  expect(told(later).slice(2, 3)).toEqual(["2: 100 for b 100 on 2025-01-14"]);
+});
+
+test("grants that are funded at once are one security each, whichever lots they come from", () => {
+  const other = { ...grant({ totalAmount: 5n, leftBalance: 5n }), objectId: "h" };
   const lines = told([
-    step(1n, [["a", 105n, "MINT"]]),
+    step(1n, [["a", 60n, "MINT"]]),
+    step(1n, [["a", 45n, "MINT"]]),
     step(
       2n,
       [
-        ["a", -100n, "GRANT_FUNDED"],
-        ["b", 100n, "GRANT_FUNDED", "GRANTS"],
+        ["a", -105n, "GRANT_FUNDED"],
+        ["b", 105n, "GRANT_FUNDED", "GRANTS"],
       ],
-      { grants: touched(100n, true) },
+      { grants: new Map([...touched(100n, true), ["h", { grant: other, left: 5n, isNew: true }]]) },
     ),
+  ]);
+  expect(lines.slice(2).map((line) => line.split(" 20 on")[0])).toEqual([
+    "60 of 1 -> 3",
+    "40 of 2 -> 3, rest 4",
+    "3: 100 for b",
+    "4: 5 for a",
+    "5 of 4 -> 5",
+    "5: 5 for b 1 on 2025-01-11, 1 on 2025-01-12, 1 on 2025-01-13, 1 on 2025-01-14, 1 on 2025-01-15",
+  ]);
+});
+
+test("a grant that changes hands goes on vesting, though its new owner is given another one", () => {
+  const other = { ...grant({ totalAmount: 5n, leftBalance: 5n }), objectId: "h", owner: "c" };
+  const lines = told([
+    ...funded({ releaseCount: 1n }),
     step(
       3n,
       [
@@ -175,27 +328,38 @@ test("a grant that changes hands while its new owner is given another one vests 
       { grants: new Map([["h", { grant: other, left: 5n, isNew: true }]]) },
     ),
   ]);
-  // Which part of the first grant the 95 are is not known, so that no vesting is given for them.
-  expect(lines.slice(5)).toEqual([
-    "100 of 2 -> 4, 5",
-    "4: 5 for c by vesting-10-2000-4-1",
-    "5: 95 for c",
-    "4 vests from 2025-01-01",
-    "5 of 3 -> 6",
-    "6: 5 for c",
+  expect(lines.slice(4)).toEqual([
+    "100 of 2 -> 4",
+    "4: 100 for c 100 on 2025-01-11",
+    "5 of 3 -> 5",
+    "5: 5 for c 1 on 2025-01-11, 1 on 2025-01-12, 1 on 2025-01-13, 1 on 2025-01-14, 1 on 2025-01-15",
   ]);
 });
 
-test("a schedule that does not fit is said not to, whatever its numbers", () => {
+test("a schedule that does not fit never vests early, whatever its numbers, and all of it vests in the end", () => {
   const largest = 2n ** 64n - 1n;
   for (const more of [
-    { releaseCount: largest },
+    { releaseCount: largest, totalAmount: largest },
+    { releaseCount: 8_000n, totalAmount: largest },
     { commencementTimestampMs: largest },
     { periodBetweenReleasesMs: largest },
     { delayUntilFirstReleaseMs: largest },
+    { initialReleasePortionBps: largest },
   ]) {
-    const part = { grant: grant({ ...more }), from: 1n, to: 100n };
-    expect(vestingOf(part, largest)).toHaveProperty("unfit");
+    const one = grant({ ...more });
+    const vesting = vestingOf({ grant: one, from: 1n, to: one.totalAmount }, days(2n), 1n);
+    if (!("dates" in vesting)) throw new Error("vests by terms");
+    expect(vesting.dates.length).toBeLessThanOrEqual(MOST_DATES);
+    let sum = 1n;
+    for (const { date, amount } of vesting.dates) {
+      sum += amount;
+      expect(date >= "2025-01-03" && date <= "9999-12-31").toBe(true);
+      if (date === "9999-12-31") continue;
+      const dayEnd = BigInt(Date.parse(date)) + DAY - 1n;
+      const state = { ...one, leftBalance: one.totalAmount };
+      expect(sum <= claimableAt(state, dayEnd)).toBe(true);
+    }
+    expect(sum).toBe(one.totalAmount);
   }
 });
 
@@ -209,11 +373,11 @@ test("mints and burns of one transaction stay what they are, and nothing is made
       { owner: "d", ...tokens, cause: "TRANSFER", change: 4n },
     ],
     [
-      { fromAddress: null, toAddress: "a", amount: 10n },
-      { fromAddress: "b", toAddress: null, amount: 10n },
+      { activityType: "mint", fromAddress: null, toAddress: "a", amount: 10n },
+      { activityType: "burn", fromAddress: "b", toAddress: null, amount: 10n },
       // On its way through x, which keeps nothing.
-      { fromAddress: "c", toAddress: "x", amount: 4n },
-      { fromAddress: "x", toAddress: "d", amount: 4n },
+      { activityType: "transfer", fromAddress: "c", toAddress: "x", amount: 4n },
+      { activityType: "transfer", fromAddress: "x", toAddress: "d", amount: 4n },
     ],
   );
   expect(flows).toMatchObject([

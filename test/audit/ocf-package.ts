@@ -4,7 +4,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { z } from "zod";
-import { FIELDS } from "./ocf-page.ts";
+import { holdToPage } from "./ocf-page.ts";
 
 const object = z.looseObject({
   object_type: z.string(),
@@ -15,6 +15,7 @@ const object = z.looseObject({
   stakeholder_id: z.string().optional(),
   stock_class_id: z.string().optional(),
   vesting_terms_id: z.string().optional(),
+  stock_legend_ids: z.array(z.string()).optional(),
   vestings: z.array(z.object({ date: z.iso.date(), amount: z.string() })).optional(),
   quantity: z
     .string()
@@ -37,16 +38,10 @@ const manifest = z.looseObject({
   comments: z.array(z.string()),
   stakeholders_files: fileList,
   stock_classes_files: fileList,
+  stock_legend_templates_files: fileList,
   transactions_files: fileList,
   vesting_terms_files: fileList,
 });
-
-const holdToPage = (type: string, value: object): void => {
-  const [required, optional] = FIELDS[type] ?? [[], []];
-  const names = Object.keys(value);
-  expect(required.filter((name) => !names.includes(name))).toEqual([]);
-  expect(names.filter((name) => !required.includes(name) && !optional.includes(name))).toEqual([]);
-};
 
 /** Ten digits after the point. */
 const unitsOf = (text = "0"): bigint => {
@@ -54,7 +49,9 @@ const unitsOf = (text = "0"): bigint => {
   return BigInt(whole + fraction.padEnd(10, "0"));
 };
 
-/** What is held after the transactions, in units of the tenth digit, by stakeholder. */
+const sumOf = (quantities: readonly bigint[]) => quantities.reduce((sum, one) => sum + one, 0n);
+
+/** What is held after the transactions: units of the tenth digit, by stakeholder, wallet and legends. */
 const fold = (transactions: readonly OcfObject[]): Map<string, bigint> => {
   const issued = new Map<string, OcfObject>();
   for (const transaction of transactions) {
@@ -64,26 +61,42 @@ const fold = (transactions: readonly OcfObject[]): Map<string, bigint> => {
   }
   const quantityOf = (id = "") => unitsOf(issued.get(id)?.quantity ?? "-1");
   const used = new Set<string>();
+  /** What came into each security, from all others. */
+  const into = new Map<string, bigint>();
+  let latest = "";
   for (const transaction of transactions) {
-    const { object_type, security_id = "", balance_security_id } = transaction;
-    expect(issued.has(security_id)).toBe(true);
+    const { object_type, security_id = "", balance_security_id, date = "" } = transaction;
+    expect(date >= latest).toBe(true);
+    latest = date;
+    const source = issued.get(security_id);
+    expect(source).toBeDefined();
+    if (object_type === "TX_VESTING_START") expect(date >= (source?.date ?? "z")).toBe(true);
+    for (const vesting of transaction.vestings ?? []) expect(vesting.date >= date).toBe(true);
     if (object_type === "TX_STOCK_ISSUANCE" || object_type === "TX_VESTING_START") continue;
     expect(used.has(security_id)).toBe(false);
     used.add(security_id);
-    const quantity = unitsOf(transaction.quantity);
+    const isWhole = object_type === "TX_STOCK_REISSUANCE";
+    const quantity = isWhole ? quantityOf(security_id) : unitsOf(transaction.quantity);
     const balance = balance_security_id === undefined ? 0n : quantityOf(balance_security_id);
     expect(quantity + balance).toBe(quantityOf(security_id));
-    if (object_type === "TX_STOCK_TRANSFER") {
-      const resulting = transaction.resulting_security_ids?.map(quantityOf) ?? [];
-      expect(resulting.reduce((sum, one) => sum + one, 0n)).toBe(quantity);
-    }
+    const resulting = transaction.resulting_security_ids ?? [];
+    expect(resulting).toHaveLength(object_type === "TX_STOCK_CANCELLATION" ? 0 : 1);
+    for (const id of resulting) into.set(id, (into.get(id) ?? 0n) + quantity);
   }
+  for (const [id, quantity] of into) expect(quantityOf(id)).toBe(quantity);
   const held = new Map<string, bigint>();
-  for (const [id, { stakeholder_id = "", quantity }] of issued) {
+  for (const [id, issuance] of issued) {
     if (used.has(id)) continue;
-    held.set(stakeholder_id, (held.get(stakeholder_id) ?? 0n) + unitsOf(quantity));
+    const key = heldBy(issuance);
+    held.set(key, sumOf([held.get(key) ?? 0n, unitsOf(issuance.quantity)]));
   }
   return held;
+};
+
+/** Stakeholder, wallet and legends of an issuance. */
+const heldBy = ({ stakeholder_id, comments, stock_legend_ids = [] }: OcfObject): string => {
+  const wallet = comments?.find((comment) => /^wallet \S+$/.test(comment))?.slice("wallet ".length);
+  return [stakeholder_id, wallet, ...stock_legend_ids].join(" ");
 };
 
 /** Reads a package; fails unless every file, object and reference is as the format says. */
@@ -111,19 +124,23 @@ export const readOcf = async (folder: string) => {
   };
   const classes = await items(main.stock_classes_files);
   const transactions = await items(main.transactions_files);
+  const legends = await items(main.stock_legend_templates_files);
   const terms = await items(main.vesting_terms_files);
   const stakeholders = await items(main.stakeholders_files);
   expect((await readdir(folder)).toSorted()).toEqual(named.toSorted());
   const idsOf = (objects: readonly OcfObject[]) => new Set(objects.map(({ id }) => id));
   expect(idsOf(transactions).size).toBe(transactions.length);
   expect(idsOf(stakeholders).size).toBe(stakeholders.length);
+  expect(idsOf(legends).size).toBe(legends.length);
   for (const one of transactions) {
     if (one.object_type !== "TX_STOCK_ISSUANCE") continue;
     expect(idsOf(stakeholders)).toContain(one.stakeholder_id);
     expect(idsOf(classes)).toContain(one.stock_class_id);
+    for (const id of one.stock_legend_ids ?? []) expect(idsOf(legends)).toContain(id);
     if (one.vesting_terms_id) expect(idsOf(terms)).toContain(one.vesting_terms_id);
     const vesting = one.vestings?.reduce((sum, { amount }) => sum + unitsOf(amount), 0n);
     if (vesting !== undefined) expect(vesting).toBe(unitsOf(one.quantity));
   }
-  return { manifest: main, classes, transactions, terms, stakeholders, held: fold(transactions) };
+  const held = fold(transactions);
+  return { manifest: main, classes, transactions, legends, terms, stakeholders, held };
 };

@@ -4,15 +4,18 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createDemoLedger } from "../../demo/demo-ledger.ts";
-import { numericOf, writeOcf } from "../../src/audit/ocf.ts";
+import { writeOcf } from "../../src/audit/ocf.ts";
+import { numericOf } from "../../src/audit/ocf-amounts.ts";
 import { OcfCheck } from "../../src/audit/ocf-check.ts";
-import { type CapRow, createCapTables } from "../../src/projections/cap-tables.ts";
+import { LOT_POLICIES, type LotPolicy } from "../../src/audit/ocf-lots.ts";
+import { type CapRow, type CapWallet, createCapTables } from "../../src/projections/cap-tables.ts";
 import { guardedReads } from "../../src/projections/guarded-reads.ts";
 import { FOR_CAP_TABLES } from "../../src/projections/needed.ts";
 import { runCommand } from "../commands/run-command.ts";
+import * as say from "../pipelines/token-facts.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { project } from "../projections/project.ts";
-import { COINS, cuts, history } from "../projections/random-history.ts";
+import { COINS, cuts, history, OWNERS } from "../projections/random-history.ts";
 import { search } from "../random.ts";
 import { follow } from "../service/following.ts";
 import { readOcf } from "./ocf-package.ts";
@@ -53,6 +56,12 @@ async function* inOnePage(rows: readonly CapRow[]) {
   yield rows;
 }
 
+/** The cap table's word of what a wallet is, as legends. */
+const legendsOf = ({ isFrozen, groupId }: CapWallet): readonly string[] => [
+  ...(isFrozen ? ["legend-frozen"] : []),
+  ...(groupId === null ? [] : [`legend-group-${groupId}`]),
+];
+
 const idOf = ({ holderId, wallets }: CapRow) =>
   holderId === null ? `wallet-${wallets[0]?.address}` : `holder-${holderId}`;
 
@@ -62,6 +71,7 @@ const written = async (
   coinType: string,
   checkpoint: bigint,
   decimals: number | null,
+  lots: LotPolicy = "fifo",
 ) => {
   const at = { checkpoint, timestampMs: 1_700_000_000_000n };
   const rows = await createCapTables().rows(guardedReads(from.db, FOR_CAP_TABLES), {
@@ -77,14 +87,22 @@ const written = async (
     checkpointTimestamp: 1_700_000_000n,
     checkpointDigest: "digest",
     rows: inOnePage(rows),
+    lots,
     issuer: undefined,
     folder: into,
   });
   const read = await readOcf(into);
   const unit = 10n ** BigInt(10 - (decimals !== null && decimals <= 10 ? decimals : 0));
-  const expected = rows.map((row): [string, bigint] => [idOf(row), row.balance * unit]);
+  const expected = rows.flatMap((row) =>
+    row.wallets
+      .filter(({ balance }) => balance > 0n)
+      .map((wallet): [string, bigint] => [
+        [idOf(row), wallet.address, ...legendsOf(wallet)].join(" "),
+        wallet.balance * unit,
+      ]),
+  );
   expect(read.held).toEqual(new Map(expected));
-  return { ...read, folder: into };
+  return { ...read, rows, unit, folder: into };
 };
 
 test("what a random history comes to in Open Cap Format is the cap table, and its past never changes", async () => {
@@ -93,9 +111,14 @@ test("what a random history comes to in Open Cap Format is the cap table, and it
       await project(database, checkpoints, five);
       const last = BigInt(checkpoints.length - 1);
       for (const coinType of COINS) {
-        const then = await written(database, coinType, last / 2n, 6);
-        const now = await written(database, coinType, last, 6);
-        expect(now.transactions.slice(0, then.transactions.length)).toEqual(then.transactions);
+        for (const lots of LOT_POLICIES) {
+          const then = await written(database, coinType, last / 2n, 6, lots);
+          const now = await written(database, coinType, last, 6, lots);
+          expect(now.transactions.slice(0, then.transactions.length)).toEqual(then.transactions);
+          for (const list of ["legends", "terms"] as const) {
+            expect(now[list].slice(0, then[list].length)).toEqual(then[list]);
+          }
+        }
       }
     }),
     10,
@@ -105,11 +128,14 @@ test("what a random history comes to in Open Cap Format is the cap table, and it
 test("the register of the demo ledger is written with vesting, transfers and cancellations", async () => {
   const kinds = new Set<string>();
   for (const coinType of coinTypes) {
-    for (const checkpoint of [200n, 1_499n]) {
-      const { transactions, terms, held } = await written(demo, coinType, checkpoint, 6);
+    for (const [checkpoint, lots] of [
+      [200n, "fifo"],
+      [1_499n, "fifo"],
+      [1_499n, "pro-rata"],
+    ] as const) {
+      const { transactions, held } = await written(demo, coinType, checkpoint, 6, lots);
       for (const { object_type, vestings } of transactions)
         kinds.add(vestings ? "DATES" : object_type);
-      for (const { object_type } of terms) kinds.add(object_type);
       expect(held.size).toBeGreaterThan(0);
     }
   }
@@ -117,9 +143,47 @@ test("the register of the demo ledger is written with vesting, transfers and can
     "DATES",
     "TX_STOCK_CANCELLATION",
     "TX_STOCK_ISSUANCE",
+    "TX_STOCK_REISSUANCE",
     "TX_STOCK_TRANSFER",
-    "TX_VESTING_START",
-    "VESTING_TERMS",
+  ]);
+});
+
+test("a grant of whole shares that begins when it is funded is written with vesting terms and their start", async () => {
+  const [admin = "", holder = ""] = OWNERS;
+  const id = { token: say.address("701"), grant: say.address("901") };
+  const funded = 1_750_000_000_000n;
+  const terms = { commencementTimestampMs: funded, delayUntilFirstReleaseMs: 0n };
+  const amounts = { totalAmount: 12_000_000n, leftBalance: 12_000_000n };
+  await project(
+    database,
+    [
+      {
+        sequence: 0n,
+        transactions: [
+          [
+            say.minted({ tokenId: id.token, to: admin, amount: 12_000_000n }),
+            say.token({ id: id.token, owner: admin, balance: 12_000_000n }),
+          ],
+        ],
+      },
+      {
+        sequence: 1n,
+        timestampMs: funded,
+        transactions: [
+          [
+            say.token({ id: id.token, owner: admin, balance: 0n }),
+            say.grant({ id: id.grant, owner: holder, releaseCount: 10n, ...terms, ...amounts }),
+          ],
+        ],
+      },
+    ],
+    [],
+  );
+  const { transactions, ...found } = await written(database, say.ACME, 1n, 6);
+  expect(found.terms).toMatchObject([{ id: "vesting-0-2500-9-1", object_type: "VESTING_TERMS" }]);
+  expect(transactions.slice(-2)).toMatchObject([
+    { object_type: "TX_STOCK_ISSUANCE", vesting_terms_id: "vesting-0-2500-9-1", quantity: "12" },
+    { object_type: "TX_VESTING_START", date: "2025-06-15" },
   ]);
 });
 
@@ -160,7 +224,7 @@ test("the command writes the same files for the same checkpoint, with the issuer
   for (const out of [one, other]) {
     const ran = await run({ ASSETS_FILE: assets }, "--at", "800", "--out", out);
     expect(ran).toMatchObject({ code: 0, stderr: "" });
-    expect(ran.stdout).toMatch(/: \d+ transactions, \d+ stakeholders\n$/);
+    expect(ran.stdout).toMatch(/: \d+ transactions, \d+ stakeholders, lots: fifo\n$/);
   }
   expect(await contentsOf(one)).toEqual(await contentsOf(other));
   const { manifest } = await readOcf(one);
@@ -180,9 +244,17 @@ test("the command writes the same files for the same checkpoint, with the issuer
     stderr: expect.stringContaining("is not empty"),
   });
   expect(await run({})).toMatchObject({ code: 2, stderr: expect.stringContaining("--out") });
+  const inProportion = newFolder();
+  await run({}, "--lots", "pro-rata", "--out", inProportion);
+  expect((await readOcf(inProportion)).manifest.comments.join()).toContain("lots: pro-rata");
+  expect(
+    await runCommand(["cap-table", "--coin", coinTypes[0] ?? "", "--lots", "fifo"], {
+      DATABASE_URL: demo.url,
+    }),
+  ).toMatchObject({ code: 2, stderr: expect.stringContaining("only the format ocf has lots") });
 });
 
-test("a history that does not come to the cap table is refused, and nothing is left behind", async () => {
+test("a history that does not come to the cap table, legends too, is refused, and nothing is left behind", async () => {
   const [coinType = ""] = coinTypes;
   const at = { checkpoint: 200n, timestampMs: 0n };
   const rows = await createCapTables().rows(guardedReads(demo.db, FOR_CAP_TABLES), {
@@ -190,12 +262,20 @@ test("a history that does not come to the cap table is refused, and nothing is l
     at,
     limit: 10_000,
   });
-  const raised = rows.map((row, index) =>
-    index === 0 ? { ...row, balance: row.balance + 1n } : row,
-  );
+  const changed = (change: (wallet: CapWallet) => Partial<CapWallet>) =>
+    rows.map((row, index) =>
+      index > 0
+        ? row
+        : { ...row, wallets: row.wallets.map((wallet) => ({ ...wallet, ...change(wallet) })) },
+    );
   const into = newFolder();
   const before = await readdir(folder);
-  for (const told of [raised, rows.slice(1)]) {
+  for (const told of [
+    changed(({ balance }) => ({ balance: balance + 1n })),
+    changed(({ isFrozen }) => ({ isFrozen: !isFrozen })),
+    changed(({ groupId }) => ({ groupId: (groupId ?? 0n) + 1n })),
+    rows.slice(1),
+  ]) {
     const request = {
       coinType,
       decimals: 6,
@@ -204,6 +284,7 @@ test("a history that does not come to the cap table is refused, and nothing is l
       checkpointDigest: "digest",
       issuer: undefined,
       folder: into,
+      lots: "fifo" as const,
     };
     await expect(writeOcf(demo, { ...request, rows: inOnePage(told) })).rejects.toThrow(
       "the cap table says",
@@ -214,27 +295,25 @@ test("a history that does not come to the cap table is refused, and nothing is l
 
 test("every small change of a package is refused by the check", async () => {
   const [coinType = ""] = coinTypes;
-  const { transactions, terms, stakeholders, classes, held } = await written(
-    demo,
-    coinType,
-    1_499n,
-    6,
-  );
+  const { rows, unit, ...all } = await written(demo, coinType, 1_499n, 6);
+  const walletsOf = new Map(rows.map((row) => [idOf(row), row.wallets]));
   type Texts = readonly string[];
-  const check = (changed: Texts, ofTerms: Texts, ofStakeholders: Texts) => {
+  type Package = Readonly<Record<"transactions" | "legends" | "stakeholders", Texts>>;
+  const check = ({ transactions, legends, stakeholders }: Package) => {
     const checking = new OcfCheck();
-    for (const one of classes) checking.stockClass(JSON.stringify(one));
-    for (const text of changed) checking.transaction(text);
-    for (const text of ofTerms) checking.vestingTerms(text);
-    for (const text of ofStakeholders) {
-      checking.stakeholder(text, held.get(/"id":"([^"]+)"/.exec(text)?.[1] ?? "") ?? 0n);
+    for (const one of all.classes) checking.stockClass(JSON.stringify(one));
+    for (const text of transactions) checking.transaction(text);
+    for (const text of legends) checking.legend(text);
+    for (const text of stakeholders) {
+      const id = /"id":"([^"]+)"/.exec(text)?.[1] ?? "";
+      checking.stakeholder(text, walletsOf.get(id) ?? [], unit);
     }
     checking.end();
   };
-  const textsOf = (all: readonly object[]) => all.map((one) => JSON.stringify(one));
-  const [good, ofTerms, ofStakeholders] = [transactions, terms, stakeholders].map(textsOf);
-  if (!good || !ofTerms || !ofStakeholders) throw new Error("there are three");
-  check(good, ofTerms, ofStakeholders);
+  const textsOf = (objects: readonly object[]) => objects.map((one) => JSON.stringify(one));
+  const good = textsOf(all.transactions);
+  const rest = { legends: textsOf(all.legends), stakeholders: textsOf(all.stakeholders) };
+  check({ ...rest, transactions: good });
   const at = (kind: string, also = "") =>
     good.findIndex((text) => text.includes(kind) && text.includes(also));
   const changed = (index: number, from: string | RegExp, to: string) => {
@@ -242,14 +321,26 @@ test("every small change of a package is refused by the check", async () => {
     expect(text).not.toBe(good[index]);
     return good.with(index, text);
   };
-  const [issuance, transfer, start] = ["ISSUANCE", "TRANSFER", "START"].map((kind) => at(kind));
+  const [issuance, transfer, reissuance] = ["ISSUANCE", "TRANSFER", "TX_STOCK_REISSUANCE"].map(
+    (kind) => at(kind),
+  );
   const partial = at("CANCELLATION", "balance_security_id");
   const dates = at("ISSUANCE", "vestings");
+  const labelled = at("TX_STOCK_ISSUANCE", '"stock_legend_ids":["legend');
+  const plain = at("TX_STOCK_ISSUANCE", '"stock_legend_ids":[]');
+  const newest = good.findLastIndex((text) => text.includes("TX_STOCK_ISSUANCE"));
+  // Of one acquisition from two securities.
+  const second = good.findIndex(
+    (text, index) =>
+      text.includes("TX_STOCK_TRANSFER") && good[index - 1]?.includes("TX_STOCK_TRANSFER"),
+  );
   const faults: readonly Texts[] = [
     good.slice(1),
     good.slice(0, -1),
     good.toSpliced(transfer ?? 0, 1),
     good.toSpliced((transfer ?? 0) + 1, 1),
+    good.toSpliced(second, 1),
+    good.toSpliced(reissuance ?? 0, 1),
     good.toSpliced(1, 0, good[0] ?? ""),
     changed(issuance ?? 0, /"quantity":"/, '"quantity":"1'),
     changed(issuance ?? 0, /"quantity":"[^"]+"/, '"quantity":"0.00000000001"'),
@@ -259,18 +350,30 @@ test("every small change of a package is refused by the check", async () => {
     changed(issuance ?? 0, "class-1", "class-2"),
     changed(issuance ?? 0, /"stakeholder_id":"/, '"stakeholder_id":"un'),
     changed(issuance ?? 0, /"date":"\d{4}/, '"date":"20-'),
+    changed(newest, /"wallet 0x/, '"wallet 0xf'),
     changed(transfer ?? 0, /"security_id":"security-\d+/, '"security_id":"security-999999'),
     changed(transfer ?? 0, /"quantity":"/, '"quantity":"1'),
-    changed(start ?? 0, /"security_id":"security-\d+/, '"security_id":"security-0'),
+    changed(second, /"resulting_security_ids":\["/, '"resulting_security_ids":["security-1","'),
+    changed(second, /"resulting_security_ids":\["/, '"resulting_security_ids":["un'),
+    changed(reissuance ?? 0, /"resulting_security_ids":\["/, '"resulting_security_ids":["un'),
     changed(partial, /"balance_security_id":"[^"]+",?/, ""),
     changed(dates, /"amount":"([^"]+)"/, '"amount":"1$1"'),
-    changed(at("vesting_terms_id"), /"vesting_terms_id":"/, '"vesting_terms_id":"un'),
+    changed(dates, /"vestings":\[\{"date":"\d{4}/, '"vestings":[{"date":"1999'),
+    changed(dates, /"vestings":\[.*\]/, '"vesting_terms_id":"vesting-1"'),
+    changed(labelled, /"stock_legend_ids":\["legend/, '"stock_legend_ids":["unlegend'),
+    changed(good.length - 1, /"date":"\d{4}/, '"date":"1999'),
+    changed(plain, '"stock_legend_ids":[]', '"stock_legend_ids":["legend-frozen","legend-frozen"]'),
   ];
-  for (const [index, fault] of faults.entries()) {
-    expect(() => check(fault, ofTerms, ofStakeholders), `fault ${index}`).toThrow();
+  for (const [index, transactions] of faults.entries()) {
+    expect(() => check({ ...rest, transactions }), `fault ${index}`).toThrow();
   }
-  expect(() => check(good, ofTerms.slice(1), ofStakeholders)).toThrow("no terms");
-  expect(() => check(good, ofTerms, ofStakeholders.slice(1))).toThrow("no stakeholder");
-  const nowhere = ofTerms.with(0, (ofTerms[0] ?? "").replace('["first"]', '["other"]'));
-  expect(() => check(good, nowhere, ofStakeholders)).toThrow("no condition other");
+  const { legends, stakeholders } = rest;
+  expect(() => check({ ...rest, transactions: good, legends: legends.slice(1) })).toThrow(
+    "there is no legend-",
+  );
+  const more = legends.concat((legends[0] ?? "").replace('"id":"', '"id":"un'));
+  expect(() => check({ ...rest, transactions: good, legends: more })).toThrow("nothing names");
+  expect(() => check({ ...rest, transactions: good, stakeholders: stakeholders.slice(1) })).toThrow(
+    "no stakeholder",
+  );
 });

@@ -113,11 +113,18 @@ test("a cap table as Open Cap Format is one archive, whole and always the same",
   for (const [name, bytes] of Object.entries(unzipSync(reply.bytes))) {
     await writeFile(join(folder, name), bytes);
   }
-  const { transactions } = await readOcf(folder);
+  const { transactions, manifest } = await readOcf(folder);
   expect(transactions.length).toBeGreaterThan(10);
+  expect(manifest.comments.join()).toContain("lots: fifo");
   await rm(folder, { recursive: true });
   const again = await api.get(path("cap-table", { format: "ocf", atCheckpoint: "250" }));
   expect(again.bytes.equals(reply.bytes)).toBe(true);
+  const other = await api.get(
+    path("cap-table", { format: "ocf", atCheckpoint: "250", lots: "pro-rata" }),
+  );
+  expect(other.headers.get("content-disposition")).toBe(named("250-pro-rata.ocf.zip"));
+  const manifestOf = Buffer.from(unzipSync(other.bytes)["Manifest.ocf.json"] ?? []).toString();
+  expect(manifestOf).toContain("lots: pro-rata");
   await until("nothing left behind", leftovers, (left) => left.length <= before.length);
 });
 
@@ -218,6 +225,8 @@ test("what cannot be told is refused with the reason", async () => {
     [path("cap-table", { atTimestamp: "1" }), 400, "before the log begins"],
     [path("cap-table", { atTimestamp: "999999999999" }), 409, "is indexed yet"],
     [path("cap-table", { format: "xls" }), 400, "format: must be csv, csv-zip, json or ocf"],
+    [path("cap-table", { format: "ocf", lots: "lifo" }), 400, "lots: must be fifo or pro-rata"],
+    [path("cap-table", { lots: "fifo" }), 400, "lots: only the format ocf has lots"],
     [path("cap-table", { for: "me" }), 400, "for: must be people or programs"],
     [path("cap-table", { format: "json", for: "people" }), 400, "json is for programs alone"],
     [path("cap-table", { format: "csv-zip", for: "programs" }), 400, "csv-zip is for people alone"],

@@ -1,0 +1,100 @@
+/**
+ * What wallets acquire in a transaction, each of which is one new security: what an account receives from
+ * another one, and of grants what each grant is, whoever gave it.
+ */
+import type { Cause } from "../projections/balance-changes.ts";
+import { type Account, type Flow, keyOf, least } from "./ocf-flows.ts";
+import { cutOf, newGrants, type Received } from "./ocf-lots.ts";
+import type { LedgerStep } from "./ocf-source.ts";
+import type { GrantPart } from "./ocf-vesting.ts";
+
+/** What an account gives. */
+export type Source = { readonly from: Account; readonly amount: bigint };
+
+export type Acquisition = {
+  /** Undefined: destroyed. */
+  readonly to: Account | undefined;
+  readonly amount: bigint;
+  readonly cause: Cause;
+  /** None: it was made. */
+  readonly sources: readonly Source[];
+  /** The part of a grant that it is; "kept": whatever part it was with its owner before. */
+  readonly part: GrantPart | "kept" | undefined;
+};
+
+/** What the grants of each wallet gained, in stretches. */
+export const receivedBy = (
+  { changes, grants }: LedgerStep,
+  made: Set<string>,
+): ReadonlyMap<string, Received[]> => {
+  const gains = changes.filter(({ part, change }) => part === "GRANTS" && change > 0n);
+  return new Map(
+    gains.map(({ owner, change }) => [owner, [...newGrants(owner, change, grants, made)]]),
+  );
+};
+
+/** @param received of `receivedBy`; it shrinks */
+export const acquisitionsOf = (
+  flows: readonly Flow[],
+  received: ReadonlyMap<string, Received[]>,
+): readonly Acquisition[] => {
+  const acquired: Acquisition[] = [];
+  /** Flows into the grants of a wallet, made and moved ones apart. */
+  const pools = new Map<string, Flow[]>();
+  for (const flow of flows) {
+    const { from, to, amount, cause } = flow;
+    const sources = from === undefined ? [] : [{ from, amount }];
+    if (to?.part !== "GRANTS") {
+      acquired.push({ to, amount, cause, sources, part: undefined });
+    } else if (from?.part === "GRANTS" && cause === "UNKNOWN") {
+      // A grant that changed hands goes on as it was.
+      acquired.push({ to, amount, cause, sources, part: "kept" });
+    } else {
+      const key = `${keyOf(to)} ${from === undefined}`;
+      pools.set(key, [...(pools.get(key) ?? []), flow]);
+    }
+  }
+  for (const pool of pools.values()) acquired.push(...ofGrants(pool, received));
+  return acquired;
+};
+
+/** Flows into the grants of one wallet, by grant. */
+const ofGrants = (
+  flows: readonly Flow[],
+  received: ReadonlyMap<string, Received[]>,
+): readonly Acquisition[] => {
+  const [first] = flows;
+  const to = first?.to;
+  if (first === undefined || to === undefined) return [];
+  const open = flows.map(({ from, amount }) => ({ from, rest: amount }));
+  const all = open.reduce((sum, { rest }) => sum + rest, 0n);
+  return stretchesOf(all, received.get(to.wallet) ?? []).map(({ quantity, part }) => {
+    const sources: Source[] = [];
+    let missing = quantity;
+    for (const giver of open) {
+      const amount = least(giver.rest, missing);
+      if (amount === 0n) continue;
+      giver.rest -= amount;
+      missing -= amount;
+      if (giver.from !== undefined) sources.push({ from: giver.from, amount });
+    }
+    return { to, amount: quantity, cause: first.cause, sources, part };
+  });
+};
+
+/** An amount, cut where what was received changes; the queue shrinks by it. */
+const stretchesOf = (amount: bigint, queue: Received[]): readonly Received[] => {
+  const stretches: Received[] = [];
+  for (let rest = amount; rest > 0n; ) {
+    const [first] = queue;
+    if (first === undefined) return [...stretches, { quantity: rest, part: undefined }];
+    const quantity = least(first.quantity, rest);
+    const [now, later] = cutOf(first.part, quantity, false);
+    stretches.push({ quantity, part: now });
+    first.quantity -= quantity;
+    first.part = later;
+    if (first.quantity === 0n) queue.shift();
+    rest -= quantity;
+  }
+  return stretches;
+};

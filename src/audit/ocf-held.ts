@@ -1,0 +1,193 @@
+/**
+ * What is held after the transactions of a package: every security issued once and used up once, no share
+ * made or lost on the way, and nothing that vests before it is issued. Reads transactions and nothing else.
+ */
+import { unitsOf } from "./ocf-amounts.ts";
+import { refuse } from "./ocf-error.ts";
+import type { StockIssuance, Transaction } from "./ocf-forms.ts";
+
+/** Securities of one wallet that carry the same legends, and their sum in units of the tenth digit. */
+type Stake = { readonly stakeholder: string; readonly key: string; sum: bigint };
+
+/** A security that is held. */
+type Held = { readonly quantity: bigint; readonly stake: Stake; readonly wallet: string };
+
+/** What transactions said would be issued, until it is. */
+type Announced = {
+  /** The first of them. */
+  readonly by: string;
+  readonly type: Transaction["object_type"];
+  /** Id and quantity; undefined once it is issued, and where nothing results. */
+  resulting: { readonly id: string; quantity: bigint } | undefined;
+  /** Of what is reissued. */
+  readonly holder: Held | undefined;
+  readonly balances: Map<string, Held>;
+  isBegun: boolean;
+};
+
+type Use = Exclude<Transaction, { object_type: "TX_STOCK_ISSUANCE" | "TX_VESTING_START" }>;
+
+/** What a wallet's securities are told apart by. */
+export const stakeKey = (wallet: string, legends: readonly string[]): string =>
+  [wallet, ...legends].join(" ");
+
+/**
+ * Memory: the securities that are held, and a sum for each wallet. What is used up is forgotten: ids rise
+ * (`…-1`, `…-2`), so that none comes twice.
+ */
+export class HeldSecurities {
+  /** By the number in the id. */
+  readonly #held = new Map<number, Held>();
+  readonly #stakes = new Map<string, Map<string, Stake>>();
+  readonly #last = { transaction: 0, security: 0, date: "" };
+  /** Securities with vesting terms whose vesting has not started yet. */
+  readonly #waiting = new Set<string>();
+  #announced: Announced | undefined;
+
+  /** Stakeholders, in the order in which they first held. */
+  get stakeholders(): readonly string[] {
+    return [...this.#stakes.keys()];
+  }
+
+  /** What a stakeholder holds: units of the tenth digit, by `stakeKey`. */
+  sumsOf(stakeholder: string): ReadonlyMap<string, bigint> {
+    const stakes = this.#stakes.get(stakeholder) ?? [];
+    return new Map([...stakes].map(([key, { sum }]) => [key, sum]));
+  }
+
+  /** The next transaction. @throws OcfError (stop) */
+  take(transaction: Transaction): void {
+    const { id, date } = transaction;
+    this.#last.transaction = rising(id, this.#last.transaction);
+    if (date < this.#last.date) refuse(`${id} is dated before the one ahead of it`);
+    this.#last.date = date;
+    if (transaction.object_type === "TX_STOCK_ISSUANCE") this.#issue(transaction);
+    else if (transaction.object_type === "TX_VESTING_START") {
+      // Issued before, and dates do not go back: no vesting starts before its security is issued.
+      if (!this.#waiting.delete(transaction.security_id)) {
+        refuse(`${id} starts what has no vesting terms, or has started`);
+      }
+    } else this.#use(transaction);
+  }
+
+  /** @throws OcfError (stop) when something is missing at the end */
+  end(): void {
+    if (this.#announced !== undefined) refuse(`${this.#announced.by} is not complete`);
+    for (const id of this.#waiting) refuse(`the vesting of ${id} has no start`);
+  }
+
+  #issue(issuance: StockIssuance): void {
+    const { security_id, stakeholder_id, vesting_terms_id, vestings, date } = issuance;
+    this.#last.security = rising(security_id, this.#last.security);
+    const quantity = unitsOf(issuance.quantity);
+    if (vesting_terms_id !== undefined) this.#waiting.add(security_id);
+    if (vestings !== undefined) checkVestings(vestings, quantity, security_id, date);
+    const wallet = walletOf(issuance);
+    const key = stakeKey(wallet, issuance.stock_legend_ids);
+    const stakes = this.#stakes.get(stakeholder_id) ?? new Map<string, Stake>();
+    const stake = stakes.get(key) ?? { stakeholder: stakeholder_id, key, sum: 0n };
+    const held: Held = { quantity, stake, wallet };
+    this.#fulfil(security_id, held);
+    stake.sum += quantity;
+    stakes.set(key, stake);
+    this.#stakes.set(stakeholder_id, stakes);
+    this.#held.set(numberOf(security_id), held);
+  }
+
+  /** While securities are announced, those are issued and no others. */
+  #fulfil(id: string, held: Held): void {
+    const announced = this.#announced;
+    if (announced === undefined) return;
+    const { by, balances, resulting, holder } = announced;
+    const balance = balances.get(id);
+    announced.isBegun = true;
+    if (balance !== undefined) {
+      if (held.quantity !== balance.quantity) refuse(`${id} is not what ${by} left`);
+      if (!isSameHolder(held, balance)) refuse(`${id} is not of the holder of ${by}`);
+      balances.delete(id);
+    } else if (resulting?.id === id) {
+      if (held.quantity !== resulting.quantity) refuse(`${id} is not the quantity of ${by}`);
+      if (holder && !isSameHolder(held, holder)) refuse(`${id} is not of the holder of ${by}`);
+      announced.resulting = undefined;
+    } else refuse(`${by} does not announce ${id}`);
+    if (balances.size === 0 && announced.resulting === undefined) this.#announced = undefined;
+  }
+
+  #use(use: Use): void {
+    const { id, security_id } = use;
+    const held =
+      this.#held.get(numberOf(security_id)) ??
+      refuse(`there is no security ${security_id}, or it is used up`);
+    this.#held.delete(numberOf(security_id));
+    this.#leave(held);
+    const isWhole = use.object_type === "TX_STOCK_REISSUANCE";
+    const moved = isWhole ? held.quantity : unitsOf(use.quantity);
+    const balanceId = isWhole ? undefined : use.balance_security_id;
+    const left = held.quantity - moved;
+    if (left < 0n || left > 0n !== (balanceId !== undefined)) {
+      refuse(`${id} does not fit the quantity of ${security_id}`);
+    }
+    const into = use.object_type === "TX_STOCK_CANCELLATION" ? [] : use.resulting_security_ids;
+    if (into.length > 1) refuse(`${id} makes more than one acquisition`);
+    const announced = this.#announce(use, into[0], isWhole ? held : undefined);
+    if (announced.resulting !== undefined) announced.resulting.quantity += moved;
+    if (balanceId !== undefined) announced.balances.set(balanceId, { ...held, quantity: left });
+    const isOver = announced.resulting === undefined && announced.balances.size === 0;
+    this.#announced = isOver ? undefined : announced;
+  }
+
+  /** Transfers from several lots into one security come behind one another, ahead of what they make. */
+  #announce({ id, object_type }: Use, into: string | undefined, holder: Held | undefined) {
+    const open = this.#announced;
+    if (open === undefined) {
+      const resulting = into === undefined ? undefined : { id: into, quantity: 0n };
+      const balances = new Map<string, Held>();
+      return { by: id, type: object_type, resulting, holder, balances, isBegun: false };
+    }
+    const goesOn = object_type === "TX_STOCK_TRANSFER" && open.type === object_type;
+    if (!goesOn || open.isBegun || open.resulting?.id !== into) {
+      refuse(`${id} comes before the securities of ${open.by}`);
+    }
+    return open;
+  }
+
+  #leave({ quantity, stake }: Held): void {
+    stake.sum -= quantity;
+    if (stake.sum === 0n) this.#stakes.get(stake.stakeholder)?.delete(stake.key);
+  }
+}
+
+const isSameHolder = (one: Held, other: Held): boolean =>
+  one.wallet === other.wallet && one.stake.stakeholder === other.stake.stakeholder;
+
+/** Which wallet holds a security is said in the comments of its issuance alone. */
+const walletOf = ({ security_id, comments }: StockIssuance): string => {
+  const said = comments?.map((comment) => /^wallet (\S+)$/.exec(comment)?.[1]) ?? [];
+  return said.find((wallet) => wallet !== undefined) ?? refuse(`${security_id} is of no wallet`);
+};
+
+const checkVestings = (
+  vestings: NonNullable<StockIssuance["vestings"]>,
+  quantity: bigint,
+  id: string,
+  issued: string,
+): void => {
+  const [first] = vestings;
+  if (first && first.date < issued) refuse(`${id} vests before it is issued`);
+  if (vestings.some(({ date }, at) => date <= (vestings[at - 1]?.date ?? ""))) {
+    refuse(`the vestings of ${id} are not in order`);
+  }
+  const all = vestings.reduce((sum, { amount }) => sum + unitsOf(amount), 0n);
+  if (all !== quantity) refuse(`the vestings of ${id} do not add up to it`);
+};
+
+/** The number of an id such as `tx-1` or `security-1`. */
+const numberOf = (id: string): number => {
+  const number = Number(/^(?:tx|security)-(\d{1,15})$/.exec(id)?.[1]);
+  return number > 0 ? number : refuse(`${id} has no number`);
+};
+
+const rising = (id: string, last: number): number => {
+  const number = numberOf(id);
+  return number > last ? number : refuse(`${id} comes behind number ${last}`);
+};

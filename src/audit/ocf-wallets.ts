@@ -1,0 +1,61 @@
+/** What the wallets of a register are, event by event: of which holder, and with which legends. */
+import type { HolderEvent } from "../projections/holder-events.ts";
+import { legendsOf, type Restricted } from "./ocf-legends.ts";
+
+/** Id of the stakeholder that a holder is, or a wallet that belongs to none. */
+export const stakeholderId = (holderId: bigint | null, wallet: string): string =>
+  holderId === null ? `wallet-${wallet}` : `holder-${holderId}`;
+
+const UNRESTRICTED: Restricted = { groupId: null, isFrozen: false };
+
+/** Memory: each wallet that belongs to a holder, is in a group or is frozen; each set of legends once. */
+export class WalletBook {
+  readonly #holders = new Map<string, bigint>();
+  readonly #restricted = new Map<string, Restricted>();
+  readonly #legends = new Map<string, readonly string[]>();
+
+  stakeholderOf(wallet: string): string {
+    return stakeholderId(this.#holders.get(wallet) ?? null, wallet);
+  }
+
+  /** Ids of its legends: always the same array for the same legends. */
+  legendsOf(wallet: string): readonly string[] {
+    const ids = legendsOf(this.#restricted.get(wallet) ?? UNRESTRICTED);
+    const key = ids.join(" ");
+    const known = this.#legends.get(key);
+    if (known === undefined) this.#legends.set(key, ids);
+    return known ?? ids;
+  }
+
+  /** @returns whether the wallet is another stakeholder's now */
+  moveTo(wallet: string, holderId: bigint | null): boolean {
+    const before = this.stakeholderOf(wallet);
+    if (holderId === null) this.#holders.delete(wallet);
+    else this.#holders.set(wallet, holderId);
+    return this.stakeholderOf(wallet) !== before;
+  }
+
+  /** Takes in an event about a group or a freeze. @returns in words what it did; null for other events */
+  restrict({ eventType, address, groupId, isFrozen }: HolderEvent): string | null {
+    if (address === null) return null;
+    const before = this.#restricted.get(address) ?? UNRESTRICTED;
+    const keep = (now: Restricted, words: string) => {
+      if (now.groupId === null && !now.isFrozen) this.#restricted.delete(address);
+      else this.#restricted.set(address, now);
+      return words;
+    };
+    switch (eventType) {
+      case "address_joined_group":
+        return keep({ ...before, groupId }, `wallet joined group ${groupId}`);
+      case "address_left_group":
+        return keep({ ...before, groupId: null }, `wallet left group ${groupId}`);
+      case "address_frozen":
+        return keep(
+          { ...before, isFrozen: isFrozen === true },
+          isFrozen ? "wallet frozen" : "wallet no longer frozen",
+        );
+      default:
+        return null;
+    }
+  }
+}
