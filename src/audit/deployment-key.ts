@@ -1,13 +1,15 @@
 /**
  * The deployment's own key: what a register says of itself (heads of its log, roots of its cap tables,
  * audit packs) is signed with it. It is not the key of callbacks, which is exchanged every so often:
- * what was signed here must be checkable for years.
+ * what was signed here must be checkable for years. It is sealed in the database, or kept by a signer outside.
  */
 import { createHash } from "node:crypto";
 import { canonicalJson, type JsonValue } from "../../client/canonical-json.mjs";
 import { generateKeyPair, secretKeyOf, signBytes } from "../../client/ed25519.mjs";
 import type { Database, Sql } from "../database/connect.ts";
 import { seal, unseal } from "../sealing/sealed.ts";
+import { ConfigError } from "../settings/config-error.ts";
+import type { OutsideSigner } from "./outside-signer.ts";
 
 /** What is signed: a plain object whose `purpose` keeps signatures of different things apart. */
 export type Signable = { readonly [name: string]: JsonValue } & { readonly purpose: string };
@@ -24,8 +26,12 @@ export type Signature = {
 export type DeploymentKey = {
   readonly keyId: string;
   readonly publicKey: string;
+  /** @throws SignerAwayError (retry), SignerAnswerError (stop), of a key that a signer outside keeps */
   sign(statement: Signable): Promise<Signature>;
 };
+
+/** The key that seals keys, or how to come by it: a key that is kept outside needs none. */
+export type MasterKey = Uint8Array | (() => Promise<Uint8Array>);
 
 /** A key as anybody may see it. */
 export type PublicDeploymentKey = {
@@ -34,6 +40,14 @@ export type PublicDeploymentKey = {
   /** ISO 8601. */
   readonly madeAt: string;
 };
+
+/**
+ * The settings name another signer than the one that keeps the deployment's newest key, or none. Nothing is signed. Stop:
+ * the message says which key it is; `holderbook keys rotate` is how one key follows another.
+ */
+export class DeploymentKeyError extends ConfigError {
+  override readonly name = "DeploymentKeyError";
+}
 
 /** Lets one process at a time make the key; an arbitrary constant of this project. */
 const KEY_LOCK = 6_204_117_233_560n;
@@ -45,25 +59,50 @@ const signedBytes = (statement: Signable): Uint8Array =>
   Buffer.from(canonicalJson(statement), "utf8");
 
 /**
- * Opens the newest key, making the first one when there is none.
+ * Opens the newest key. Where there is none the first one is made: sealed, at once, or that of the signer, with its
+ * first signature.
  * @param masterKey the one that seals the callbacks' keys, too
+ * @param signer of the settings
  * @throws SealedError (stop) when it was sealed with another one
+ * @throws DeploymentKeyError (stop) when the newest key is not the signer's, or is another signer's
  */
 export const openDeploymentKey = async (
-  database: Pick<Database, "transaction">,
-  masterKey: Uint8Array,
+  database: Pick<Database, "sql" | "transaction">,
+  masterKey: MasterKey,
+  signer?: OutsideSigner,
 ): Promise<DeploymentKey> => {
-  const {
-    key_id: keyId,
-    public_key: publicKey,
-    sealed_secret,
-  } = await database.transaction(async ({ sql }) => {
-    const known = await newest(sql);
-    if (known !== undefined) return known;
-    await sql`select pg_advisory_xact_lock(${KEY_LOCK})`;
-    return (await newest(sql)) ?? insertKey(sql, masterKey);
+  const known = await newestKey(database.sql);
+  if (known !== undefined) return openKey(known, masterKey, signer);
+  if (signer === undefined) return openKey(await makeFirst(database, masterKey), masterKey);
+  let isListed = false;
+  return outsideKey(signer, async () => {
+    if (!isListed) await listFirst(database.sql, signer.publicKey);
+    isListed = true;
   });
-  const seed = unseal(masterKey, rowName(keyId), sealed_secret, LOST);
+};
+
+/**
+ * Opens one key.
+ * @throws SealedError (stop), DeploymentKeyError (stop)
+ */
+export const openKey = async (
+  { key_id: keyId, public_key: publicKey, sealed_secret: sealed }: KeyRow,
+  masterKey: MasterKey,
+  signer?: OutsideSigner,
+): Promise<DeploymentKey> => {
+  if (signer?.publicKey === publicKey) return outsideKey(signer);
+  if (signer !== undefined) {
+    throw new DeploymentKeyError(
+      `DEPLOYMENT_SIGNER_KEY is ${keyIdOf(signer.publicKey)}, and the deployment signs with ${keyId}: nothing is signed until \`holderbook keys rotate\` lets the signer's key follow, or the settings name the signer of ${keyId}${sealed === null ? "" : ", which is none: it is sealed in the database"}`,
+    );
+  }
+  if (sealed === null) {
+    throw new DeploymentKeyError(
+      `the deployment's key ${keyId} is kept by a signer outside: set DEPLOYMENT_SIGNER_URL, and DEPLOYMENT_SIGNER_KEY=${publicKey}; to sign with another key, see \`holderbook keys rotate\``,
+    );
+  }
+  const opening = typeof masterKey === "function" ? await masterKey() : masterKey;
+  const seed = unseal(opening, rowName(keyId), sealed, LOST);
   const secret = secretKeyOf(Buffer.from(seed).toString("base64"));
   return {
     keyId,
@@ -76,19 +115,45 @@ export const openDeploymentKey = async (
   };
 };
 
+/** @param signed called with each signature made, before anybody has it */
+const outsideKey = (
+  { publicKey, sign }: OutsideSigner,
+  signed?: () => Promise<void>,
+): DeploymentKey => {
+  const keyId = keyIdOf(publicKey);
+  return {
+    keyId,
+    publicKey,
+    sign: async (statement) => {
+      const signature = await sign(signedBytes(statement));
+      await signed?.();
+      return { keyId, publicKey, signature };
+    },
+  };
+};
+
 /**
- * Id of the newest key, or undefined when there is none; changes nothing, and makes none.
- * @param masterKey opens it, to see that it can
- * @throws SealedError (stop) when it was sealed with another one
+ * Has a signer sign something that says nothing: that it has the key it is to be named with.
+ * @throws SignerAwayError (retry), SignerAnswerError (stop)
+ */
+export const provePossession = async ({ publicKey, sign }: OutsideSigner): Promise<void> => {
+  await sign(signedBytes({ purpose: "holderbook-key-possession-v1", publicKey }));
+};
+
+/**
+ * Looks whether the newest key can sign; changes nothing, and makes none.
+ * @returns its id, undefined when there is none, and whether a signer outside keeps it
+ * @throws SealedError (stop), DeploymentKeyError (stop), SignerAwayError (retry), SignerAnswerError (stop)
  */
 export const openableDeploymentKey = async (
   { sql }: { readonly sql: Sql },
   masterKey: () => Promise<Uint8Array>,
-): Promise<string | undefined> => {
-  const found = await newest(sql);
-  if (found === undefined) return undefined;
-  unseal(await masterKey(), rowName(found.key_id), found.sealed_secret, LOST);
-  return found.key_id;
+  signer?: OutsideSigner,
+): Promise<{ readonly keyId: string | undefined; readonly isOutside: boolean }> => {
+  const found = await newestKey(sql);
+  if (found !== undefined) await openKey(found, masterKey, signer);
+  if (signer !== undefined) await provePossession(signer);
+  return { keyId: found?.key_id, isOutside: signer !== undefined };
 };
 
 /** Every key there was, the newest first. */
@@ -107,14 +172,16 @@ export const publicDeploymentKeys = async ({
   }));
 };
 
-type Row = {
+export type KeyRow = {
   readonly key_id: string;
   readonly public_key: string;
-  readonly sealed_secret: Uint8Array;
+  /** Null: a signer outside keeps it. */
+  readonly sealed_secret: Uint8Array | null;
 };
 
-const newest = async (sql: Sql): Promise<Row | undefined> => {
-  const [row] = await sql<Row[]>`
+/** The key that signs; undefined before the first. */
+export const newestKey = async (sql: Sql): Promise<KeyRow | undefined> => {
+  const [row] = await sql<KeyRow[]>`
     select key_id, public_key, sealed_secret from deployment_keys
     order by made_at desc, key_id limit 1`;
   return row;
@@ -126,14 +193,47 @@ const rowName = (keyId: string) => `deployment key ${keyId}`;
 export const keyIdOf = (publicKey: string): string =>
   `dep_${createHash("sha256").update(publicKey).digest("hex").slice(0, 16)}`;
 
-/** Adds a key that is the newest from then on, whatever the database's clock says. */
-export const insertKey = async (sql: Sql, masterKey: Uint8Array): Promise<Row> => {
+const makeFirst = (
+  database: Pick<Database, "transaction">,
+  masterKey: MasterKey,
+): Promise<KeyRow> =>
+  database.transaction(async ({ sql }) => {
+    await sql`select pg_advisory_xact_lock(${KEY_LOCK})`;
+    const known = await newestKey(sql);
+    if (known !== undefined) return known;
+    return insertKey(
+      sql,
+      sealedKey(typeof masterKey === "function" ? await masterKey() : masterKey),
+    );
+  });
+
+/** Outside of transactions: what refers to the key is written by one that is under way. */
+const listFirst = async (sql: Sql, publicKey: string): Promise<void> => {
+  const keyId = keyIdOf(publicKey);
+  await sql`
+    insert into deployment_keys (key_id, public_key, sealed_secret)
+    select ${keyId}, ${publicKey}, null where not exists (select from deployment_keys)
+    on conflict do nothing`;
+  const first = await newestKey(sql);
+  if (first?.key_id === keyId) return;
+  throw new DeploymentKeyError(
+    `another process made the deployment's first key, ${first?.key_id}, and this one signs with ${keyId}: give both the same DEPLOYMENT_SIGNER_KEY`,
+  );
+};
+
+/** A new key, sealed. */
+export const sealedKey = (masterKey: Uint8Array): KeyRow => {
   const { publicKey, secretKey } = generateKeyPair();
   const keyId = keyIdOf(publicKey);
   const sealed = seal(masterKey, rowName(keyId), Buffer.from(secretKey, "base64"));
+  return { key_id: keyId, public_key: publicKey, sealed_secret: sealed };
+};
+
+/** Adds a key that is the newest from then on, whatever the database's clock says. */
+export const insertKey = async (sql: Sql, row: KeyRow): Promise<KeyRow> => {
   await sql`
     insert into deployment_keys (key_id, public_key, sealed_secret, made_at)
-    select ${keyId}, ${publicKey}, ${sealed}, greatest(now(), max(made_at) + interval '1 microsecond')
+    select ${row.key_id}, ${row.public_key}, ${row.sealed_secret}, greatest(now(), max(made_at) + interval '1 microsecond')
     from deployment_keys`;
-  return { key_id: keyId, public_key: publicKey, sealed_secret: sealed };
+  return row;
 };

@@ -70,6 +70,19 @@ export class SequenceKeyError extends Error {
   }
 }
 
+/**
+ * Another transaction has held the sequence for longer than an entry takes. Nothing was written. Retry: it ends with
+ * that transaction.
+ */
+export class SequenceBusyError extends Error {
+  override readonly name = "SequenceBusyError";
+  readonly remedy: Remedy = "retry";
+
+  constructor(options: ErrorOptions) {
+    super("another process is writing the sequence: try again in a while", options);
+  }
+}
+
 /** A member of a body that is a text; empty for anything else. */
 export const textIn = (body: EntryBody, name: string): string => {
   const value = body[name];
@@ -96,15 +109,32 @@ type Seen = { readonly number: bigint; readonly hash: string };
 /** The last entry that this process saw committed, by the deployment's key. */
 const seen = new Map<string, Seen>();
 
-/** Waits for other writers, and keeps them waiting until the transaction ends: what is read behind this is all there is. */
+/** A holder may wait for a signer, several times in one transaction; whoever waits for it gets an answer by then. */
+const LOCK_WITHIN = "20s";
+
+/**
+ * Waits for other writers, and keeps them waiting until the transaction ends: what is read behind this is all there is.
+ * @throws SequenceBusyError (retry)
+ */
 export const lockSequence = async (sql: Sql): Promise<Head & { readonly mine: boolean }> => {
-  await sql`
-    insert into log_sequence_head (next, hash) values (0, ${NOTHING}) on conflict (id) do nothing`;
-  const [head] = await sql<(Head & { mine: boolean })[]>`
-    select next, hash, xmin = pg_current_xact_id()::xid as mine from log_sequence_head for update`;
-  if (head === undefined) throw new Error("log_sequence_head has no row");
-  return head;
+  await sql`select set_config('lock_timeout', ${LOCK_WITHIN}, true)`;
+  try {
+    await sql`
+      insert into log_sequence_head (next, hash) values (0, ${NOTHING}) on conflict (id) do nothing`;
+    const [head] = await sql<(Head & { mine: boolean })[]>`
+      select next, hash, xmin = pg_current_xact_id()::xid as mine from log_sequence_head for update`;
+    if (head === undefined) throw new Error("log_sequence_head has no row");
+    return head;
+  } catch (cause) {
+    if (cause instanceof Error && "code" in cause && cause.code === LOCK_TIMEOUT) {
+      throw new SequenceBusyError({ cause });
+    }
+    throw cause;
+  }
 };
+
+/** SQLSTATE lock_not_available. */
+const LOCK_TIMEOUT = "55P03";
 
 /**
  * Appends an entry, in the caller's transaction: one writer at a time, until that ends. The first entry of all is
@@ -124,7 +154,13 @@ export const appendEntry = async (
   // What this transaction itself appended before is not committed yet, and may never be.
   if (!head.mine) await assertNothingLost(sql, key, head, seen.get(key.keyId));
   if (head.next > 0n)
-    return write(sql, key, { ...head, ...(await lastOf(sql, key, head)) }, kind, body);
+    return write(
+      sql,
+      key,
+      { ...head, ...(await lastOf(sql, followed(key, body), head)) },
+      kind,
+      body,
+    );
   const first = await write(sql, key, { ...head, after: "" }, "key", await before(sql, key));
   const second = { next: 1n, hash: entryHash(first), after: first.at };
   return write(sql, key, second, kind, body);
@@ -135,10 +171,14 @@ type Head = { readonly next: bigint; readonly hash: string };
 /** Where an entry is written; `after` is the time of the one before. */
 type Place = Head & { readonly after: string };
 
+/** Of a key that takes a lost one's place the lost one is the key before: it can sign nothing any more. */
+const followed = ({ keyId }: DeploymentKey, body: EntryBody): string =>
+  textIn(body, "lost") || keyId;
+
 /** The time of the last entry, which this key must be the one to follow. */
 const lastOf = async (
   sql: Sql,
-  { keyId }: DeploymentKey,
+  keyId: string,
   { next }: Head,
 ): Promise<{ readonly after: string }> => {
   const [last] = await sql<{ after: string; signer: string }[]>`

@@ -21,8 +21,8 @@ export const deploymentKeys = pgTable("deployment_keys", {
   keyId: text("key_id").primaryKey(),
   /** Base64 of the 32 bytes of an Ed25519 key. */
   publicKey: text("public_key").notNull(),
-  /** The seed, sealed: see src/sealing/sealed.ts. */
-  sealedSecret: bytea("sealed_secret").notNull(),
+  /** The seed, sealed: see src/sealing/sealed.ts. Null: a signer outside keeps the key. */
+  sealedSecret: bytea("sealed_secret"),
   madeAt: at("made_at").notNull().defaultNow(),
 });
 
@@ -152,6 +152,7 @@ export const logSequence = pgTable(
     // Few, and asked for whenever something is compared with what was said before.
     index("log_sequence_corrections").on(t.number).where(sql`kind = 'correction'`),
     index("log_sequence_acts").on(t.number).where(sql`kind = 'act'`),
+    index("log_sequence_keys").on(t.number).where(sql`kind = 'key'`),
   ],
 );
 

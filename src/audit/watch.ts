@@ -8,12 +8,13 @@
 import { type Database, databaseRetries } from "../database/connect.ts";
 import { acquireWriterLock } from "../database/writer-lock.ts";
 import { extendChain } from "../log/chain.ts";
-import { pause } from "../waiting/backoff.ts";
+import { backoffMs, pause } from "../waiting/backoff.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import { retrying } from "../waiting/retrying.ts";
 import { createChainEntries } from "./chain-entries.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
 import { checkUnsigned, type LogHead, signHead } from "./log-heads.ts";
+import { SignerAnswerError, SignerAwayError } from "./outside-signer.ts";
 import { enterRoots } from "./root-signatures.ts";
 import { SequenceLostError, watchSequence } from "./sequence.ts";
 
@@ -96,47 +97,71 @@ export const watchOver = async (watch: Watch, signal: AbortSignal): Promise<void
 const restAfter = (beganMs: number, rests: number): number => (performance.now() - beganMs) * rests;
 
 const keepChain = async (
-  { database, key, onSigned = () => {} }: Watch,
-  { chainEveryMs, signEveryMs, catchUpRests }: Pace,
+  watch: Watch,
+  pace: Pace,
   signal: AbortSignal,
   progressed: () => void,
 ): Promise<void> => {
-  let signedMs = Number.NEGATIVE_INFINITY;
-  let checked = -1n;
-  const ends = key && createChainEntries(key);
-  if (key !== undefined) await database.transaction(({ sql }) => enterRoots(sql, key));
+  const { database, key } = watch;
+  const sign = key && createSigning({ ...watch, key }, pace);
   while (!signal.aborted) {
     const beganMs = performance.now();
     // Whatever is wrong with the log, too: one that lost its end often lost that of the sequence with it.
     if (key !== undefined) await watchSequence(database.sql, key);
     const more = await database.transaction(({ sql }) => extendChain(sql));
     progressed();
-    if (more) {
-      await pause(restAfter(beganMs, catchUpRests), signal);
-      continue;
-    }
-    if (key !== undefined && beganMs - signedMs >= signEveryMs) {
-      const look = await database.transaction(({ sql }) => checkUnsigned(sql, checked));
-      checked = look.through;
-      if (!look.ended) {
-        await pause(restAfter(beganMs, catchUpRests), signal);
-        continue;
-      }
-      if (!(await ends?.next(database))?.ended) {
-        await pause(restAfter(beganMs, catchUpRests), signal);
-        continue;
-      }
-      const head = await database.transaction(({ sql }) => signHead(sql, key, look.through));
-      // Before anybody hears of it: what a fail-over loses must be missed.
-      await watchSequence(database.sql, key);
-      // From here on the head says so; behind one that is signed, another log may take this one's place.
-      checked = -1n;
-      // Of an empty log the first head is signed as soon as there is one.
-      if (head !== "unchained") signedMs = beganMs;
-      if (head !== "unchained" && head !== null) onSigned(head);
-    }
-    await pause(chainEveryMs, signal);
+    const isDone = !more && ((await sign?.()) ?? true);
+    await pause(isDone ? pace.chainEveryMs : restAfter(beganMs, pace.catchUpRests), signal);
   }
+};
+
+/** The next attempt after the signer failed; the log goes on being chained meanwhile. */
+const SIGNER_BACKOFF = { firstMs: 1_000, maxMs: 60_000 };
+
+/** Signs what is due, a stretch at a time; what it returns says whether that was all. */
+const createSigning = (
+  { database, key, onSigned = () => {}, onTrouble }: Watch & { readonly key: DeploymentKey },
+  { signEveryMs }: Pace,
+): (() => Promise<boolean>) => {
+  const ends = createChainEntries(key);
+  let rootsEntered = false;
+  let signedMs = Number.NEGATIVE_INFINITY;
+  let checked = -1n;
+  const next = async (beganMs: number): Promise<boolean> => {
+    if (!rootsEntered) await database.transaction(({ sql }) => enterRoots(sql, key));
+    rootsEntered = true;
+    if (beganMs - signedMs < signEveryMs) return true;
+    const look = await database.transaction(({ sql }) => checkUnsigned(sql, checked));
+    checked = look.through;
+    if (!look.ended || !(await ends.next(database)).ended) return false;
+    const head = await database.transaction(({ sql }) => signHead(sql, key, look.through));
+    // Before anybody hears of it: what a fail-over loses must be missed.
+    await watchSequence(database.sql, key);
+    // From here on the head says so; behind one that is signed, another log may take this one's place.
+    checked = -1n;
+    if (head === "unchained") return true;
+    // Of an empty log the first head is signed as soon as there is one.
+    signedMs = beganMs;
+    if (head !== null) onSigned(head);
+    return true;
+  };
+  let failures = 0;
+  let notBeforeMs = Number.NEGATIVE_INFINITY;
+  return async () => {
+    const beganMs = performance.now();
+    if (beganMs < notBeforeMs) return true;
+    try {
+      const isDone = await next(beganMs);
+      failures = 0;
+      return isDone;
+    } catch (error) {
+      if (!(error instanceof SignerAwayError || error instanceof SignerAnswerError)) throw error;
+      failures += 1;
+      notBeforeMs = performance.now() + backoffMs(failures, SIGNER_BACKOFF);
+      onTrouble(error);
+      return true;
+    }
+  };
 };
 
 const lookOnAndOn = async (

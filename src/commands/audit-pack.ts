@@ -1,6 +1,5 @@
 import { Command, Option } from "commander";
 import type { TableOf } from "../audit/cap-table-json.ts";
-import { openDeploymentKey } from "../audit/deployment-key.ts";
 import { writePack } from "../audit/pack.ts";
 import type { Outcome } from "../audit/pack-check.ts";
 import type { PackHead } from "../audit/pack-form.ts";
@@ -12,7 +11,7 @@ import { factSource } from "../log/log.ts";
 import { guardedReads } from "../projections/guarded-reads.ts";
 import { ALL } from "../projections/needed.ts";
 import { token } from "../projections/tokens.ts";
-import { callbackMasterKey } from "../service/callback-master-key.ts";
+import { configuredKey } from "../service/deployment-key.ts";
 import { openStorage } from "../service/storage.ts";
 import { retryForOption } from "./arguments.ts";
 import { assertReaches, inWords, verifyCommand, whole } from "./audit-pack-verify.ts";
@@ -81,8 +80,7 @@ const make = async ({
   const { config, logger, signal } = await openRuntime();
   await using storage = await openStorage(config, logger, { tables: "current" });
   const database = storage.write;
-  const masterKey = await callbackMasterKey(config, { existing: true });
-  const key = await openDeploymentKey(database, masterKey);
+  const key = await configuredKey(config, { existing: true }).open(storage);
   const last = await tableAt(tableReads(database.db), coin, to);
   const first = await firstTable(database.db, last, from);
   if (first.mark.sequence >= last.mark.sequence) {

@@ -1,28 +1,28 @@
 import { Command, Option } from "commander";
-import { changeDeploymentKey } from "../audit/key-change.ts";
 import { CallbackAddressError } from "../callbacks/outbound-error.ts";
 import { checkCallbackUrl } from "../callbacks/outbound-policy.ts";
 import { createKey, KEY_KINDS, type KeyKind, listKeys, revokeKey } from "../http/keys.ts";
 import { configuredAssets } from "../service/assets.ts";
-import { callbackMasterKey } from "../service/callback-master-key.ts";
 import { withDemoCallbacks } from "../service/demo-callbacks.ts";
 import { openStorage } from "../service/storage.ts";
 import type { Config } from "../settings/config.ts";
 import { changeCallbackUrl, handOver, registerKey } from "../ta/requests/caller-keys.ts";
+import { revokeDeploymentKeyCommand, rotateCommand } from "./deployment-keys.ts";
 import { checkAsset } from "./known-asset.ts";
 import { jsonOption, printJson, printLines, printList, tellLines } from "./output.ts";
 import { openReading } from "./reading.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
-/** `holderbook keys`: who may ask. */
+/** `holderbook keys`: who may ask, and what the deployment signs with. */
 export const keysCommand = () =>
   new Command("keys")
     .addCommand(createCommand())
     .addCommand(listCommand())
     .addCommand(callbackUrlCommand())
     .addCommand(revokeCommand())
-    .addCommand(rotateCommand());
+    .addCommand(rotateCommand())
+    .addCommand(revokeDeploymentKeyCommand());
 
 type CreateOptions = {
   readonly kind: KeyKind;
@@ -146,23 +146,6 @@ const listCommand = () =>
       await using storage = await openReading();
       printList(await listKeys(storage.write.db), json);
     });
-
-const rotateCommand = () =>
-  new Command("rotate")
-    .description(
-      "renew the deployment's key, which statements, packs and the sequence are signed with: the key before says so in the sequence; prints that entry",
-    )
-    .action(async () => {
-      const { config, logger } = await openRuntime();
-      await using storage = await openStorage(config, logger, { tables: "current" });
-      const masterKey = await callbackMasterKey(config, { existing: true });
-      const entry = await changeDeploymentKey(storage.write, masterKey);
-      tellLines(ROTATED);
-      printJson(entry);
-    });
-
-const ROTATED =
-  "the new key signs from now on: restart the process that indexes, which signs nothing until then, and publish the public key where auditors look for it";
 
 const callbackUrlCommand = () =>
   new Command("callback-url")

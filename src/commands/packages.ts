@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from "commander";
-import { openDeploymentKey } from "../audit/deployment-key.ts";
+import { provePossession } from "../audit/deployment-key.ts";
 import { correctLog, hasSequence } from "../audit/sequence.ts";
 import { connect } from "../database/connect.ts";
 import { acquireWriterLock } from "../database/writer-lock.ts";
@@ -10,7 +10,7 @@ import { packagesInLog } from "../log/packages.ts";
 import { exchangeLogs, prepareSecondLog, secondLogSettings } from "../log/second-log.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { resetPipelineIn, vacuumPipeline } from "../pipelines/register.ts";
-import { callbackMasterKey } from "../service/callback-master-key.ts";
+import { configuredKey } from "../service/deployment-key.ts";
 import { announceLedger, openLedgerSource } from "../service/ledger-source.ts";
 import { openStorage, type Storage } from "../service/storage.ts";
 import { verificationOf } from "../service/verification.ts";
@@ -67,12 +67,9 @@ const addCommand = () =>
         );
       }
       // Before hours of reading: what was signed of the log must be said to be of the one before.
-      const key = (await hasSequence(storage.write.sql))
-        ? await openDeploymentKey(
-            storage.write,
-            await callbackMasterKey(config, { existing: true }),
-          )
-        : undefined;
+      const keeping = configuredKey(config, { existing: true });
+      const key = (await hasSequence(storage.write.sql)) ? await keeping.open(storage) : undefined;
+      if (key !== undefined && keeping.signer !== undefined) await provePossession(keeping.signer);
       const isBeforeLog = start < log.firstCheckpoint;
       const begin = isBeforeLog ? log.firstCheckpoint : start;
       await storage.write.transaction((tx) => prepareSecondLog(tx, { address, from: begin }));

@@ -2,12 +2,11 @@ import { readFile, writeFile } from "node:fs/promises";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { type Statement, StatementError, verifyStatement } from "../../client/verify-statement.mjs";
 import { amountText } from "../audit/amount-text.ts";
-import { openDeploymentKey } from "../audit/deployment-key.ts";
 import { makeStatement, type StatementVersion } from "../audit/statement.ts";
 import { heldAgainstKept, type StatementEntries } from "../audit/statement-entries.ts";
 import type { Asked } from "../graphql/past.ts";
 import type { Whose } from "../projections/cap-tables.ts";
-import { callbackMasterKey } from "../service/callback-master-key.ts";
+import { configuredKey } from "../service/deployment-key.ts";
 import { openStorage } from "../service/storage.ts";
 import { parseStrictJson, StrictJsonError } from "../settings/strict-json.ts";
 import { canonicalAddress, MoveTypeError } from "../values/move-type.ts";
@@ -55,10 +54,7 @@ export const statementCommand = () =>
       const { config, logger } = await openRuntime();
       await using storage = await openStorage(config, logger, { tables: "current" });
       const database = storage.write;
-      const key = await openDeploymentKey(
-        database,
-        await callbackMasterKey(config, { existing: true }),
-      );
+      const key = await configuredKey(config, { existing: true }).open(storage);
       const db = tableReads(database.db);
       const table = await tableAt(db, coin, at);
       const statement = await makeStatement({ db, write: database }, key, table, whose, {

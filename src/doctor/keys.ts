@@ -1,9 +1,11 @@
 /** Keys: those that seal, those that sign, and those that callers show. None is made, none is shown. */
-import { openableDeploymentKey } from "../audit/deployment-key.ts";
+import { DeploymentKeyError, openableDeploymentKey } from "../audit/deployment-key.ts";
+import { SignerAnswerError, SignerAwayError } from "../audit/outside-signer.ts";
 import { openableKeys } from "../callbacks/signing-keys.ts";
 import type { Database } from "../database/connect.ts";
 import { KEY_KINDS, type ListedKey, listKeys } from "../http/keys.ts";
 import { callbackMasterKey } from "../service/callback-master-key.ts";
+import { configuredKey } from "../service/deployment-key.ts";
 import { configuredVault } from "../service/pii.ts";
 import type { Assets } from "../settings/assets.ts";
 import { type Config, ConfigError } from "../settings/config.ts";
@@ -13,17 +15,22 @@ import { type Finding, findingsOf } from "./finding.ts";
 /** Opens everything that is sealed as the service would, and counts the callers' keys. */
 export const lookAtKeys = async (
   database: Database,
-  config: Pick<Config, "callbacks" | "dataDir" | "ta">,
+  config: Pick<Config, "callbacks" | "dataDir" | "deploymentSigner" | "ta">,
   assets: Assets | undefined,
 ): Promise<readonly Finding[]> => {
   const { ok, fail } = findingsOf("keys");
   const RIGHT_KEY = "give this process the keys, or the DATA_DIR, of the one that made them";
+  const SIGNER =
+    "look at DEPLOYMENT_SIGNER_URL, DEPLOYMENT_SIGNER_TOKEN, DEPLOYMENT_SIGNER_KEY and the signer itself; docs/how-to/keys.md";
   const attempt = async (look: () => Promise<string>): Promise<Finding> => {
     try {
       return ok(await look());
     } catch (error) {
+      if (error instanceof SignerAwayError || error instanceof SignerAnswerError) {
+        return fail(error.message, SIGNER);
+      }
       if (!(error instanceof ConfigError)) throw error;
-      return fail(error.message, RIGHT_KEY);
+      return fail(error.message, error instanceof DeploymentKeyError ? SIGNER : RIGHT_KEY);
     }
   };
   const masterKey = () => callbackMasterKey(config, { existing: true });
@@ -35,10 +42,16 @@ export const lookAtKeys = async (
         : `the master key opens what signs callbacks: ${ids.join(", ")}`;
     }),
     await attempt(async () => {
-      const id = await openableDeploymentKey(database, masterKey);
-      return id === undefined
+      const { signer } = configuredKey(config, { existing: true });
+      const { keyId, isOutside } = await openableDeploymentKey(database, masterKey, signer);
+      if (isOutside) {
+        return keyId === undefined
+          ? "the signer outside signs; its first signature makes its key the deployment's"
+          : `the signer outside signs with the deployment's key ${keyId}`;
+      }
+      return keyId === undefined
         ? "the first start makes the deployment's key"
-        : `the master key opens the deployment's key ${id}`;
+        : `the master key opens the deployment's key ${keyId}`;
     }),
     await attempt(() => investorsKeys(database, config)),
     ...(await callersKeys(database, assets)),

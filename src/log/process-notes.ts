@@ -18,6 +18,8 @@ const said = z.object({
     .catch(null),
   /** What the signers' accounts still pay for, by asset. */
   signers: z.array(z.object({ asset: z.string(), transactionsLeft: z.number() })).catch([]),
+  /** Why it signs nothing with the deployment's key, and since when, by its own clock; null while it does. */
+  signing: z.object({ reason: z.string(), sinceMs: z.number() }).nullable().catch(null),
 });
 
 export type ProcessSaid = Readonly<z.infer<typeof said>>;

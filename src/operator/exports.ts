@@ -22,8 +22,9 @@ import type { DeploymentKey } from "../audit/deployment-key.ts";
 import { writeOcf } from "../audit/ocf.ts";
 import { OcfError } from "../audit/ocf-error.ts";
 import { LOT_POLICIES } from "../audit/ocf-lots.ts";
+import { SignerAnswerError, SignerAwayError } from "../audit/outside-signer.ts";
 import { RootConflictError, RootsOfDayError } from "../audit/published-roots.ts";
-import { SequenceLostError } from "../audit/sequence.ts";
+import { SequenceBusyError, SequenceLostError } from "../audit/sequence.ts";
 import { ChainUnknownError, makeStatement, NoRowError } from "../audit/statement.ts";
 import { SupplyMismatchError } from "../audit/table-roots.ts";
 import { type Zipped, zipped } from "../audit/zip.ts";
@@ -311,6 +312,17 @@ const asRefusal = (error: unknown): unknown => {
     error instanceof NotYetIndexedError
   ) {
     return new HttpError(409, error.message);
+  }
+  if (error instanceof SignerAwayError) {
+    return new HttpError(503, "the signer of statements does not answer: ask again in a while", {
+      "retry-after": "10",
+    });
+  }
+  if (error instanceof SequenceBusyError) {
+    return new HttpError(503, error.message, { "retry-after": "10" });
+  }
+  if (error instanceof SignerAnswerError) {
+    return new HttpError(500, "the signer of statements does not sign: tell the operator");
   }
   if (error instanceof RootsOfDayError) {
     return new HttpError(429, error.message, { "retry-after": `${error.retryAfterSeconds}` });

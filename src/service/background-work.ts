@@ -71,7 +71,7 @@ export const startBackgroundWork = async (settings: {
       signal,
     }),
   );
-  opened.use(await startWatch({ config, logger, storage, giveUp }));
+  opened.use(await startWatch({ config, logger, storage, notes, giveUp }));
   const all = opened.move();
   return {
     assets,

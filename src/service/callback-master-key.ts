@@ -9,7 +9,7 @@ import type { Config } from "../settings/config.ts";
  */
 export const callbackMasterKey = (
   { callbacks: { masterKey }, dataDir }: Pick<Config, "callbacks" | "dataDir">,
-  { existing }: { readonly existing?: boolean } = {},
+  { existing }: { readonly existing?: boolean | undefined } = {},
 ): Promise<Uint8Array> =>
   readMasterKey({
     configured: masterKey,

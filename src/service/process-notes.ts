@@ -1,5 +1,6 @@
 /** Tells other processes that this one is alive and what troubles it (`process_notes`), and counts the same. */
 import { hostname } from "node:os";
+import type { SignerTrouble } from "../audit/outside-signer.ts";
 import type { Database } from "../database/connect.ts";
 import { boundedLook } from "../http/bounded-look.ts";
 import type { Trouble } from "../http/health/progress.ts";
@@ -16,6 +17,8 @@ import { shownReason } from "./shown-reason.ts";
 export type ProcessNotes = AsyncDisposable & {
   /** Looks after the queues of this process from now on. */
   watchQueues(queues: Queues): void;
+  /** Asks from now on why nothing is signed with the deployment's key; undefined while it is. */
+  watchSigning(trouble: () => SignerTrouble | undefined): void;
   /** What the signers of this process still pay for. */
   saySigners(signers: ProcessSaid["signers"]): void;
   /** Why nothing can be written to the database; undefined while it can. */
@@ -44,6 +47,7 @@ export const keepProcessNotes = (
   const ending = new AbortController();
   let queues: Queues | undefined;
   let signers: ProcessSaid["signers"] = [];
+  let signing: () => SignerTrouble | undefined = () => undefined;
   let writtenMs = awakeMs();
   let refused: Error | undefined;
   const queueLook = boundedLook(async () => queues?.look(), awakeMs);
@@ -57,7 +61,7 @@ export const keepProcessNotes = (
   };
 
   const note = async () => {
-    const saying = { queue: await queueSaid(), signers };
+    const saying = { queue: await queueSaid(), signers, signing: signing() ?? null };
     const beganMs = Date.now();
     const clockMs = await noteProcess(sql, own, saying);
     writtenMs = awakeMs();
@@ -95,6 +99,9 @@ export const keepProcessNotes = (
       queues = given;
       // Now, and not with the next note: until then nothing shows whether it works.
       void queueSaid();
+    },
+    watchSigning: (given) => {
+      signing = given;
     },
     saySigners: (given) => {
       signers = given;

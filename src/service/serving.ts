@@ -1,6 +1,5 @@
 /** The interfaces of this process on one port that is bound already. */
 
-import { openDeploymentKey } from "../audit/deployment-key.ts";
 import { integrityDetails, integrityGauges } from "../audit/health.ts";
 import { rootsApi, rootsPart } from "../audit/roots-part.ts";
 import { publicKeyList } from "../callbacks/signing-keys.ts";
@@ -36,8 +35,8 @@ import { noTelemetry, type Telemetry } from "../telemetry/telemetry.ts";
 import { projectsOf } from "../transfers/projects.ts";
 import { VERSION } from "../version.ts";
 import { webPart } from "../web/part.ts";
-import { callbackMasterKey } from "./callback-master-key.ts";
 import { demoAccess, demoTour } from "./demo-access.ts";
+import { configuredKey } from "./deployment-key.ts";
 import { watchPools } from "./pool-figures.ts";
 import type { Storage } from "./storage.ts";
 import { taRequests } from "./ta-requests.ts";
@@ -148,6 +147,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
     only === undefined || only === "ta"
       ? await taRequests({ config, storage, tracing, assets, keys: lookUps, limits: limits() })
       : undefined;
+  const deploymentKey = configuredKey(config, { existing: true });
   const tour = ta === undefined ? undefined : demoTour(config, assets, lookUps);
   const operator = operatorParts({
     tour,
@@ -170,8 +170,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
       read: storage.read,
       write: storage.write,
       rootsPerDay: config.rootsPerDay,
-      deploymentKey: async () =>
-        openDeploymentKey(storage.write, await callbackMasterKey(config, { existing: true })),
+      deploymentKey: () => deploymentKey.open(storage),
       issuerOf: (coinType) => issuerOf(assets, coinType),
       giveUp,
     },

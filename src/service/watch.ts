@@ -1,7 +1,6 @@
 /** The watch over stored data in this process, signing with the deployment's key where that can be opened. */
 import { logLook } from "../audit/check-log.ts";
 import { dailyRoots } from "../audit/daily-roots.ts";
-import { openDeploymentKey } from "../audit/deployment-key.ts";
 import { fullLook } from "../audit/full-look.ts";
 import { sumsLook } from "../audit/sums-look.ts";
 import { watchOver } from "../audit/watch.ts";
@@ -9,17 +8,17 @@ import type { Logger } from "../logging/logger.ts";
 import { createRareLines } from "../logging/rare-lines.ts";
 import type { Config } from "../settings/config.ts";
 import { ConfigError } from "../settings/config-error.ts";
-import { callbackMasterKey } from "./callback-master-key.ts";
+import { type ConfiguredKey, configuredKey } from "./deployment-key.ts";
+import type { ProcessNotes } from "./process-notes.ts";
 import type { Storage } from "./storage.ts";
 
-/** The key; undefined, with a line that says why, when this process has another master key. */
-const deploymentKey = async (config: Config, storage: Pick<Storage, "write">, logger: Logger) => {
+/** The key; where this process cannot sign with it, the reason. */
+const openedKey = async (keeping: ConfiguredKey, storage: Pick<Storage, "write">) => {
   try {
-    return await openDeploymentKey(storage.write, await callbackMasterKey(config));
-  } catch (err) {
-    if (!(err instanceof ConfigError)) throw err;
-    logger.warn({ err }, "heads of the log are not signed");
-    return undefined;
+    return { key: await keeping.open(storage) };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return { why: error };
   }
 };
 
@@ -31,12 +30,17 @@ export const startWatch = async (settings: {
   readonly config: Config;
   readonly logger: Logger;
   readonly storage: Pick<Storage, "write">;
+  readonly notes: Pick<ProcessNotes, "watchSigning">;
   readonly giveUp: (error: Error) => void;
 }): Promise<AsyncDisposable> => {
-  const { config, logger, storage, giveUp } = settings;
+  const { config, logger, storage, notes, giveUp } = settings;
   const rarely = createRareLines();
   const ending = new AbortController();
-  const key = await deploymentKey(config, storage, logger);
+  const keeping = configuredKey(config);
+  const { key, why: err } = await openedKey(keeping, storage);
+  if (err !== undefined) logger.warn({ err }, "heads of the log are not signed");
+  const unopened = err && { reason: err.message, sinceMs: Date.now() };
+  notes.watchSigning(() => unopened ?? keeping.signer?.trouble());
   const onFault = (coinType: string, err: Error) =>
     logger.error({ err, coinType }, "no daily root of this token was signed");
   const watching = watchOver(

@@ -15,6 +15,7 @@ import { SECRETS, withSecretFiles } from "./secret-files.ts";
 import { shownUrl } from "./shown-url.ts";
 import {
   checkpointNumber,
+  ed25519Key,
   explorerPage,
   flag,
   headers,
@@ -71,6 +72,10 @@ const settings = z.object({
   CORS_ORIGINS: origins.default([]),
   RECONCILE_HOURS: wholeNumber(0, 168, "24").default(24),
   ROOTS_PER_DAY: wholeNumber(0, 1_000_000, "100").default(100),
+  DEPLOYMENT_SIGNER_URL: urlOf(["http", "https"], "https://signer.internal/sign").optional(),
+  DEPLOYMENT_SIGNER_TOKEN: z.string().optional(),
+  DEPLOYMENT_SIGNER_KEY: ed25519Key.optional(),
+  DEPLOYMENT_SIGNER_BEFORE_TOKEN: z.string().optional(),
   TRUST_PROXY: flag.default(false),
   ALLOW_PRIVATE_CALLBACKS: flag.default(false),
   CALLBACK_PORTS: ports.default([443]),
@@ -167,6 +172,12 @@ export type Config = Readonly<{
   reconcileSeconds: number;
   /** New roots that a key may publish in a UTC day by asking for statements. */
   rootsPerDay: number;
+  /** Who keeps the deployment's key; absent: it is sealed in the database. Tokens are never logged. */
+  deploymentSigner:
+    | Readonly<{ url: string; token: string | undefined; publicKey: string }>
+    | undefined;
+  /** For the signer of the key before, while one key follows another. */
+  signerBeforeToken: string | undefined;
   /** Origins whose pages may read what is answered to them. */
   corsOrigins: readonly string[];
   /** Believe `X-Forwarded-For`: only behind a proxy that sets it. */
@@ -323,6 +334,8 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
     rateLimitPerMinute: data.RATE_LIMIT_PER_MINUTE,
     reconcileSeconds: data.RECONCILE_HOURS * 3_600,
     rootsPerDay: data.ROOTS_PER_DAY,
+    deploymentSigner: deploymentSignerOf(data),
+    signerBeforeToken: data.DEPLOYMENT_SIGNER_BEFORE_TOKEN,
     corsOrigins: data.CORS_ORIGINS,
     trustProxy: data.TRUST_PROXY,
     callbacks: {
@@ -360,4 +373,25 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
       investors: data.DEMO_INVESTORS,
     },
   };
+};
+
+const deploymentSignerOf = ({
+  DEPLOYMENT_SIGNER_URL: url,
+  DEPLOYMENT_SIGNER_TOKEN: token,
+  DEPLOYMENT_SIGNER_KEY: publicKey,
+}: z.output<typeof settings>): Config["deploymentSigner"] => {
+  if (url !== undefined && publicKey !== undefined) return { url, token, publicKey };
+  if (url !== undefined) {
+    throw new ConfigError(
+      "DEPLOYMENT_SIGNER_URL: needs DEPLOYMENT_SIGNER_KEY, the public key that the signer signs with, base64 of 32 bytes",
+    );
+  }
+  const [name] = Object.entries({
+    DEPLOYMENT_SIGNER_KEY: publicKey,
+    DEPLOYMENT_SIGNER_TOKEN: token,
+  })
+    .filter(([, value]) => value !== undefined)
+    .map(([each]) => each);
+  if (name === undefined) return undefined;
+  throw new ConfigError(`${name}: needs DEPLOYMENT_SIGNER_URL, where the signer is`);
 };

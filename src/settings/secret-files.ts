@@ -15,6 +15,8 @@ export const SECRETS: readonly { readonly name: string; readonly file: string }[
   "TA_SUI_KEY",
   "TA_EVM_KEY",
   "TA_SIGNER_TOKEN",
+  "DEPLOYMENT_SIGNER_TOKEN",
+  "DEPLOYMENT_SIGNER_BEFORE_TOKEN",
 ].map((name) => ({ name, file: `${name}_FILE` }));
 
 /**

@@ -1,5 +1,6 @@
 /** What the values of settings may be, and what is said of those that are not. */
 import { z } from "zod";
+import { strictBase64 } from "../../client/ed25519.mjs";
 import { type LedgerHeader, splitSources } from "./ledger-sources.ts";
 
 export const wholeNumber = (least: number, most: number, example: string) =>
@@ -23,6 +24,13 @@ export const urlOf = (schemes: readonly string[], example: string) =>
     const scheme = URL.canParse(text) ? new URL(text).protocol.slice(0, -1) : undefined;
     return scheme !== undefined && schemes.includes(scheme);
   }, `must be a URL such as ${example}`);
+
+export const ed25519Key = z
+  .string()
+  .refine(
+    (text) => strictBase64(text)?.length === 32,
+    "must be an Ed25519 public key, base64 of 32 bytes",
+  );
 
 export const packages = z.string().transform((text, context) => {
   const addresses = text.split(",").map((part) => part.trim().toLowerCase());

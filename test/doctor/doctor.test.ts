@@ -11,6 +11,7 @@ import { connect, type Database } from "../../src/database/connect.ts";
 import { lookAtDatabase } from "../../src/doctor/database.ts";
 import { revokeKey } from "../../src/http/keys.ts";
 import { registerKey } from "../../src/ta/requests/caller-keys.ts";
+import { startSigner, TOKEN } from "../audit/signers.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { freshDatabase } from "../postgres.ts";
 import { temporaryFolder } from "../service/process.ts";
@@ -158,6 +159,18 @@ test("a master key that opens nothing fails, and no key is shown", async () => {
   expect(lines.join("\n")).toMatch(/fail keys: callback signing key \S+ was sealed with another/);
   expect(lines.join("\n")).not.toContain(wrong.CALLBACK_MASTER_KEY);
   expect(lines).toContain("warn keys: nobody can ask: there is no key");
+});
+
+test("a signer outside is tried, and one that is away fails with what to look at", async () => {
+  await using made = await deployment();
+  await using signer = await startSigner();
+  const settings = { ...made.settings, ...signer.settings };
+  const tried = async () => (await examined("keys", settings)).lines.join("\n");
+  expect(await tried()).toMatch(/ok keys: the signer outside signs; its first signature makes/);
+  await signer.stop();
+  const away = await tried();
+  expect(away).toMatch(/fail keys: the signer at \S+, which keeps the deployment's key, does not/);
+  expect(away).not.toContain(TOKEN);
 });
 
 test("keys of the transfer agent whose signatures fit every path are named, and no others", async () => {

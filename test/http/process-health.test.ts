@@ -15,7 +15,7 @@ import { PIPELINES } from "../graphql/api.ts";
 import { setHighWater, setWatermark, setWatermarks, timestampMs } from "../graphql/rows.ts";
 import { freshDatabase } from "../postgres.ts";
 
-const NOTHING = { queue: null, signers: [] };
+const NOTHING = { queue: null, signers: [], signing: null };
 const processAt = (pid: number) => ({ id: randomUUID(), pid, host: "here" });
 
 test("beside one that works a silent process is a note, and the reason of what does not move", async () => {
@@ -76,13 +76,21 @@ test("without any that works it is stalled, and one that ended in order is not m
   const details = processDetails(database, () => second * 1_000);
   const look = () => details(Date.now());
   expect(await look()).toMatchObject({ state: "ok", members: { processes: [] } });
-  await noteProcess(sql, killed, { queue: { backend: "redis", lostMs: 3_000 }, signers: [] });
+  await noteProcess(sql, killed, {
+    queue: { backend: "redis", lostMs: 3_000 },
+    signers: [],
+    signing: null,
+  });
   expect(await look()).toMatchObject({
     state: "ok",
     members: { queue: { backend: "redis", state: "ok" } },
     notes: [{ reason: expect.stringContaining("Redis (REDIS_URL) does not answer") }],
   });
-  await noteProcess(sql, killed, { queue: { backend: "redis", lostMs: 12_000 }, signers: [] });
+  await noteProcess(sql, killed, {
+    queue: { backend: "redis", lostMs: 12_000 },
+    signers: [],
+    signing: null,
+  });
   expect(await look()).toMatchObject({
     state: "stalled",
     members: { queue: { state: "stalled" } },
@@ -112,4 +120,19 @@ test("a process with the number of one that was killed, as in a container that w
   await forgetGone(sql, own, () => true);
   const left = await readProcesses(database);
   expect(left.map(({ id }) => id).sort()).toEqual([own.id, elsewhere.id].sort());
+});
+
+test("a process that signs nothing says so in a note, and is not stalled by it", async () => {
+  await using database = await freshDatabase();
+  const reason = "the signer does not answer";
+  const signing = { reason, sinceMs: Date.UTC(2026, 0, 2) };
+  const look = processDetails(database);
+  const own = processAt(8);
+  await noteProcess(database.sql, own, { ...NOTHING, signing });
+  expect(await look(Date.now())).toMatchObject({
+    state: "ok",
+    notes: [{ reason, since: "2026-01-02T00:00:00.000Z" }],
+  });
+  await noteProcess(database.sql, own, NOTHING);
+  expect((await look(Date.now())).notes).toEqual([]);
 });

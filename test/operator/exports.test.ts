@@ -7,16 +7,19 @@ import { join } from "node:path";
 import { unzipSync } from "fflate";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { verifyStatement } from "../../client/verify-statement.mjs";
+import { changeDeploymentKey } from "../../src/audit/key-change.ts";
+import { outsideSigner } from "../../src/audit/outside-signer.ts";
 import { publishedRootsOf } from "../../src/audit/published-roots.ts";
 import { SequenceLostError } from "../../src/audit/sequence.ts";
 import { createKey } from "../../src/http/keys.ts";
 import { type DemoRegister, demoRegister } from "../audit/demo-register.ts";
 import { readOcf } from "../audit/ocf-package.ts";
 import { entriesOf, loseEntries } from "../audit/sequence-entries.ts";
+import { startSigner, TOKEN } from "../audit/signers.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { until } from "../lanes/until.ts";
 import { forgetDecimals } from "../log/decimals.ts";
-import { type OperatorApi, serveOperator } from "./service.ts";
+import { MASTER_KEY, type OperatorApi, serveOperator } from "./service.ts";
 
 let register: DemoRegister;
 let api: OperatorApi;
@@ -282,6 +285,30 @@ test("of one key's downloads two are made at once, and only some wait", async ()
   expect(refused.length).toBeGreaterThan(0);
   expect(replies.filter(({ status }) => status === 200).length).toBeGreaterThan(1);
   expect(refused[0]?.headers.get("retry-after")).toBe("1");
+});
+
+test("while the signer of the deployment's key is away a statement is answered 503 with a time to ask again", async () => {
+  await using running = await startSigner();
+  const { url, publicKey } = running;
+  const signer = outsideSigner({ url, publicKey, token: TOKEN });
+  const sealed = async () => MASTER_KEY;
+  const change = { masterKey: sealed, nextMasterKey: sealed };
+  await changeDeploymentKey(register.database, { ...change, signer });
+  await using own = await serveOperator(register.database, { signer });
+  const table = await own.get(path("cap-table", { format: "json", atCheckpoint: "255" }));
+  const { rows } = table.json as { rows: { wallets: { address: string }[] }[] };
+  const owner = rows[0]?.wallets[0]?.address ?? "";
+  const ask = () => own.get(path("statement", { owner, atCheckpoint: "255", version: "2" }));
+  await running.stop();
+  const away = await ask();
+  expect(away).toMatchObject({ status: 503, text: expect.stringContaining("does not answer") });
+  expect(away.headers.get("retry-after")).toBe("10");
+  expect(away.text).not.toContain(new URL(url).host);
+  await running.start();
+  await until("a statement that is signed", ask, ({ status }) => status === 200);
+  // Back to a sealed key, which the other tests sign with.
+  const before = { url, token: TOKEN };
+  await changeDeploymentKey(register.database, { ...change, signer: undefined, before });
 });
 
 // The last one: nothing is signed in this database any more.

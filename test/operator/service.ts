@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { Writable } from "node:stream";
 import pino from "pino";
 import { openDeploymentKey } from "../../src/audit/deployment-key.ts";
+import type { OutsideSigner } from "../../src/audit/outside-signer.ts";
 import { connect } from "../../src/database/connect.ts";
 import { createReaders } from "../../src/database/readers.ts";
 import { type Admission, createAdmission } from "../../src/http/edge/admission.ts";
@@ -17,7 +18,7 @@ import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
 import { createCapTables } from "../../src/projections/cap-tables.ts";
 import type { TestDatabase } from "../postgres.ts";
 
-const MASTER_KEY = randomBytes(32);
+export const MASTER_KEY = randomBytes(32);
 
 export type Reply = {
   readonly status: number;
@@ -47,6 +48,7 @@ export const serveOperator = async (
     readonly rootsPerDay?: number;
     readonly admission?: Admission;
     readonly giveUp?: (error: Error) => void;
+    readonly signer?: OutsideSigner;
   } = {},
 ): Promise<OperatorApi> => {
   const connection = {
@@ -85,7 +87,7 @@ export const serveOperator = async (
       read,
       write: database,
       rootsPerDay: settings.rootsPerDay ?? 1_000,
-      deploymentKey: () => openDeploymentKey(database, MASTER_KEY),
+      deploymentKey: () => openDeploymentKey(database, MASTER_KEY, settings.signer),
       issuerOf: () => undefined,
       giveUp: settings.giveUp ?? (() => undefined),
     },

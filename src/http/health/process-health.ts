@@ -80,6 +80,9 @@ export const processDetails = (
         ),
         ...queueNotes(queue),
         ...signers.flatMap((signer) => gasNotes(signer, low, nowMs)),
+        ...alive.flatMap(({ said: { signing } }) =>
+          signing === null ? [] : [noteOf(signing.reason, signing.sinceMs)],
+        ),
       ],
     };
   };

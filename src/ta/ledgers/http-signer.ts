@@ -19,13 +19,11 @@ import {
   type TransactionSerialized,
 } from "viem";
 import { z } from "zod";
+import { askSigner, type SignerAddress } from "../../sealing/ask-signer.ts";
 import { type EvmSigner, SigningError, SigningNotAllowedError, type SuiSigner } from "./signer.ts";
 
 /** Where the service is. */
-export type HttpSignerSettings = {
-  readonly url: string;
-  /** Sent as a bearer token; never logged. */
-  readonly token?: string | undefined;
+export type HttpSignerSettings = SignerAddress & {
   /** The address it signs for. */
   readonly address: string;
   /** Longest time for one answer, milliseconds. */
@@ -33,11 +31,6 @@ export type HttpSignerSettings = {
 };
 
 const TIMEOUT_MS = 10_000;
-const LONGEST_ANSWER = 64 * 1024;
-
-/** The service read what it was asked, and will answer the same the next time. */
-const WRONG: ReadonlySet<number> = new Set([400, 405, 413, 415, 422]);
-
 const suiAnswer = z.object({ signature: z.base64() });
 const evmAnswer = z.object({ signedTransaction: z.string() });
 
@@ -93,49 +86,22 @@ const isSigned = async (signed: Hex, unsigned: Hex, address: Hex): Promise<boole
 };
 
 const ask = async <Answer>(
-  { url, token, timeoutMs = TIMEOUT_MS }: HttpSignerSettings,
+  { timeoutMs = TIMEOUT_MS, ...address }: HttpSignerSettings,
   body: object,
   shape: z.ZodType<Answer>,
   signal: AbortSignal,
 ): Promise<Answer> => {
-  const { status, text } = await post(url, token, body, [signal, AbortSignal.timeout(timeoutMs)]);
+  const within = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  const asked = await askSigner(address, body, shape, within).catch((cause: unknown) => {
+    throw new SigningError("the signer does not answer", "retry", { cause });
+  });
+  const { status, isRefused, answer } = asked;
   if (status === 403) throw new SigningNotAllowedError("the signer does not allow it");
   if (status !== 200) {
-    throw new SigningError(`the signer answered ${status}`, WRONG.has(status) ? "stop" : "retry");
+    throw new SigningError(`the signer answered ${status}`, isRefused ? "stop" : "retry");
   }
-  try {
-    return shape.parse(JSON.parse(text));
-  } catch {
-    // What stands before the service answers for it while it is away, a page with status 200 among others.
+  if (answer === undefined) {
     throw new SigningError("the signer's answer has not the form it must have", "retry");
   }
-};
-
-const post = async (
-  url: string,
-  token: string | undefined,
-  body: object,
-  signals: AbortSignal[],
-): Promise<{ readonly status: number; readonly text: string }> => {
-  try {
-    const response = await fetch(url, {
-      method: "POST",
-      redirect: "error",
-      headers: {
-        "content-type": "application/json",
-        ...(token !== undefined && { authorization: `Bearer ${token}` }),
-      },
-      body: JSON.stringify(body),
-      signal: AbortSignal.any(signals),
-    });
-    let text = "";
-    const decoder = new TextDecoder();
-    for await (const chunk of response.body ?? []) {
-      text += decoder.decode(chunk, { stream: true });
-      if (text.length > LONGEST_ANSWER) break;
-    }
-    return { status: response.status, text };
-  } catch (cause) {
-    throw new SigningError("the signer does not answer", "retry", { cause });
-  }
+  return answer;
 };

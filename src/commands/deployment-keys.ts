@@ -1,0 +1,95 @@
+/** `holderbook keys rotate` and `keys revoke-deployment-key`: the key that statements, packs and the sequence are signed with. */
+import { Command, InvalidArgumentError } from "commander";
+import { changeDeploymentKey, replaceLostKey, revokeDeploymentKey } from "../audit/key-change.ts";
+import { callbackMasterKey } from "../service/callback-master-key.ts";
+import { configuredKey } from "../service/deployment-key.ts";
+import { openStorage } from "../service/storage.ts";
+import { urlOf } from "../settings/values.ts";
+import { printJson, tellLines } from "./output.ts";
+import { openRuntime } from "./runtime.ts";
+
+type RotateOptions = { readonly signerBefore?: string; readonly lost?: boolean };
+
+export const rotateCommand = () =>
+  new Command("rotate")
+    .description(
+      "renew the deployment's key, which statements, packs and the sequence are signed with: the next one is that of DEPLOYMENT_SIGNER_URL, or sealed in the database where no signer is set; the key before names it in the sequence; prints that entry",
+    )
+    .option(
+      "--signer-before <url>",
+      "the signer that keeps the key before, where one does; its token comes from DEPLOYMENT_SIGNER_BEFORE_TOKEN",
+      signerUrl,
+    )
+    .option(
+      "--lost",
+      "the key before can sign nothing any more: the next one names itself, and auditors must be told its public key",
+    )
+    .action(async ({ signerBefore, lost = false }: RotateOptions) => {
+      const { config, logger } = await openRuntime();
+      await using storage = await openStorage(config, logger, { tables: "current" });
+      const { masterKey, signer } = configuredKey(config, { existing: true });
+      const entry = await (lost ? replaceLostKey : changeDeploymentKey)(storage.write, {
+        masterKey,
+        nextMasterKey: () => callbackMasterKey(config, { existing: !lost }),
+        signer,
+        before:
+          signerBefore === undefined
+            ? undefined
+            : { url: signerBefore, token: config.signerBeforeToken },
+      });
+      tellLines(...(lost ? LOST : []), ROTATED);
+      printJson(entry);
+    });
+
+const ROTATED =
+  "the new key signs from now on: restart the processes that index and serve, which sign nothing until then, and publish the public key where auditors look for it";
+
+const LOST = [
+  "the key before did not name this one: to whoever knows only that, nothing signed from here on shows anything, until you give them the public key",
+  "if the master key is lost, too, see `holderbook callbacks rotate --now --lost-master-key`",
+];
+
+type RevokeOptions = { readonly from: bigint; readonly why: string };
+
+export const revokeDeploymentKeyCommand = () =>
+  new Command("revoke-deployment-key")
+    .description(
+      "say in the sequence that a former key of the deployment is not believed from an entry on; the newest key signs that, so rotate first; prints the entry",
+    )
+    .argument("<keyId>", "as GET /deployment-keys shows it")
+    .requiredOption(
+      "--from <number>",
+      "the first entry, by number, that its signature is not believed for",
+      entryNumber,
+    )
+    .requiredOption("--why <text>", "for whoever reads the sequence, which is public", whyText)
+    .action(async (keyId: string, { from, why }: RevokeOptions) => {
+      const { config, logger } = await openRuntime();
+      await using storage = await openStorage(config, logger, { tables: "current" });
+      const key = await configuredKey(config, { existing: true }).open(storage);
+      const entry = await revokeDeploymentKey(storage.write, key, { keyId, from, why });
+      tellLines(
+        `${keyId} is revoked from entry ${from} on: tell auditors to take GET /sequence anew, and publish the public key of ${key.keyId}, because what follows from the signature of ${keyId} alone is not believed either`,
+      );
+      printJson(entry);
+    });
+
+const signerUrl = (text: string): string => {
+  const { success, error } = urlOf(["http", "https"], "https://signer.internal/sign").safeParse(
+    text,
+  );
+  if (success) return text;
+  throw new InvalidArgumentError(`It ${error.issues[0]?.message}.`);
+};
+
+const entryNumber = (text: string): bigint => {
+  if (!/^(0|[1-9]\d{0,17})$/.test(text)) {
+    throw new InvalidArgumentError("It must be the number of an entry.");
+  }
+  return BigInt(text);
+};
+
+const whyText = (text: string): string => {
+  if (text.trim() !== "" && text.length <= 500) return text;
+  throw new InvalidArgumentError("It must have 1 to 500 characters.");
+};

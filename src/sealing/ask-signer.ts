@@ -1,0 +1,67 @@
+/** Asking a service that keeps a key and signs with it, so that the key is nowhere near this process. */
+import type { z } from "zod";
+
+export type SignerAddress = {
+  readonly url: string;
+  /** Sent as a bearer token; never logged. */
+  readonly token?: string | undefined;
+};
+
+const LONGEST_ANSWER = 64 * 1024;
+
+/** The service read what it was asked, and will answer the same the next time. */
+const WRONG: ReadonlySet<number> = new Set([400, 405, 413, 415, 422]);
+
+export type SignerAnswer<Answer> = {
+  readonly status: number;
+  /** Asking again is of no use: the service refuses the request itself. */
+  readonly isRefused: boolean;
+  /** Undefined unless the status is 200 and the body has the form asked for. */
+  readonly answer: Answer | undefined;
+};
+
+/**
+ * Posts JSON, follows no redirect, and reads a bounded answer. What the answer says is not believed: the caller
+ * verifies the signature.
+ * @throws what `fetch` throws when the service cannot be reached, or `signal` aborts first
+ */
+export const askSigner = async <Answer>(
+  { url, token }: SignerAddress,
+  body: object,
+  shape: z.ZodType<Answer>,
+  signal: AbortSignal,
+): Promise<SignerAnswer<Answer>> => {
+  const response = await fetch(url, {
+    method: "POST",
+    redirect: "error",
+    headers: {
+      "content-type": "application/json",
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    },
+    body: JSON.stringify(body),
+    signal,
+  });
+  const { status } = response;
+  const text = await boundedText(response);
+  const answer = status === 200 ? parsed(text, shape) : undefined;
+  return { status, isRefused: WRONG.has(status), answer };
+};
+
+const boundedText = async (response: Response): Promise<string> => {
+  let text = "";
+  const decoder = new TextDecoder();
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.length > LONGEST_ANSWER) break;
+  }
+  return text;
+};
+
+/** A proxy answers for a service that is away, also with a page and status 200. */
+const parsed = <Answer>(text: string, shape: z.ZodType<Answer>): Answer | undefined => {
+  try {
+    return shape.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+};

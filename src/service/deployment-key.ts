@@ -1,0 +1,32 @@
+/** The deployment's key as the settings say who keeps it: sealed under the master key, or a signer outside. */
+import { type DeploymentKey, openDeploymentKey } from "../audit/deployment-key.ts";
+import { type OutsideSigner, outsideSigner } from "../audit/outside-signer.ts";
+import type { Config } from "../settings/config.ts";
+import { callbackMasterKey } from "./callback-master-key.ts";
+import type { Storage } from "./storage.ts";
+
+type Settings = Pick<Config, "callbacks" | "dataDir" | "deploymentSigner">;
+
+export type ConfiguredKey = {
+  readonly masterKey: () => Promise<Uint8Array>;
+  /** Undefined: the key is sealed in the database. */
+  readonly signer: OutsideSigner | undefined;
+  /**
+   * Opens the newest key, see `openDeploymentKey`.
+   * @throws ConfigError (stop) when this process cannot sign with it
+   */
+  open(storage: Pick<Storage, "write">): Promise<DeploymentKey>;
+};
+
+/**
+ * One for a process.
+ * @param existing never make a master key, see `readMasterKey`
+ */
+export const configuredKey = (
+  config: Settings,
+  { existing }: { readonly existing?: boolean } = {},
+): ConfiguredKey => {
+  const masterKey = () => callbackMasterKey(config, { existing });
+  const signer = config.deploymentSigner && outsideSigner(config.deploymentSigner);
+  return { masterKey, signer, open: ({ write }) => openDeploymentKey(write, masterKey, signer) };
+};
