@@ -3,6 +3,7 @@ import type { Database, Sql } from "../database/connect.ts";
 import type { SignerAddress } from "../sealing/ask-signer.ts";
 import { ConfigError } from "../settings/config-error.ts";
 import type { Remedy } from "../waiting/remedy.ts";
+import { type ActDetails, recordAct } from "./acts.ts";
 import {
   type DeploymentKey,
   insertKey,
@@ -55,7 +56,9 @@ export const changeDeploymentKey = async (
   const { row } = await nextKey(database.sql, newest, change);
   return database.transaction(async ({ sql }) => {
     const { key_id: keyId, public_key: publicKey } = await insertKey(sql, row);
-    return appendEntry(sql, before, "key", { keyId, publicKey });
+    const entry = await appendEntry(sql, before, "key", { keyId, publicKey });
+    await record(sql, "keys rotate", { keyId, before: newest.key_id });
+    return entry;
   });
 };
 
@@ -78,9 +81,14 @@ export const replaceLostKey = async (
   return database.transaction(async ({ sql }) => {
     const { key_id: keyId, public_key: publicKey } = await insertKey(sql, row);
     const lost = (await hasSequence(sql)) ? { lost: newest.key_id } : {};
-    return appendEntry(sql, key, "key", { keyId, publicKey, ...lost });
+    const entry = await appendEntry(sql, key, "key", { keyId, publicKey, ...lost });
+    await record(sql, "keys rotate", { keyId, lost: newest.key_id });
+    return entry;
   });
 };
+
+const record = (sql: Sql, command: string, details: ActDetails) =>
+  recordAct(sql, { command, details, on: "deployment" });
 
 const existing = async (sql: Sql): Promise<KeyRow> => {
   const newest = await newestKey(sql);
@@ -190,5 +198,12 @@ export const revokeDeploymentKey = (
     if (from > next) {
       throw new KeyChangeError(`--from ${from}: the sequence ends with entry ${next - 1n}`);
     }
-    return appendEntry(sql, key, "correction", { of: "key", keyId, from: `${from}`, why });
+    const entry = await appendEntry(sql, key, "correction", {
+      of: "key",
+      keyId,
+      from: `${from}`,
+      why,
+    });
+    await record(sql, "keys revoke-deployment-key", { keyId, from: `${from}` });
+    return entry;
   });

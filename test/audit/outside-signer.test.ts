@@ -36,7 +36,7 @@ const rows = (database: TestDatabase) =>
     select key_id, sealed_secret is not null as sealed from deployment_keys`;
 
 const act = (database: TestDatabase, key: Awaited<ReturnType<typeof keyOf>>, what: string) =>
-  database.transaction(({ sql }) => appendEntry(sql, key, "act", { what }));
+  database.transaction(({ sql }) => appendEntry(sql, key, "correction", { what }));
 
 test("the key of a signer becomes the deployment's with its first signature, and no master key is asked for", async () => {
   await using database = await openIn();
