@@ -1,4 +1,4 @@
-/** The Merkle sum tree over the rows of a cap table; docs/how-to/audit.md has every hash. */
+/** The Merkle sum tree over the rows of a cap table; docs/reference/formats.md has every hash. */
 import { blake2b, ed25519 } from "./noble.mjs";
 
 /** Rows that are hashed before others may have the thread. */

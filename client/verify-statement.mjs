@@ -1,6 +1,6 @@
 /**
  * Checks a holder's statement: that its row is part of the cap table whose root it names, and who signed
- * it. Runs in browsers and in Node; docs/how-to/audit.md has every hash, for verifiers in other languages.
+ * it. Runs in browsers and in Node; docs/reference/formats.md has every hash, for verifiers in other languages.
  */
 import { canonicalJson } from "./canonical-json.mjs";
 import { CHAIN_ID, isDigest, isType, KEY_ID } from "./pack-forms.mjs";

@@ -56,6 +56,7 @@ const sequenceQuery = z.strictObject({
 });
 
 const hex = z.string().regex(/^[0-9a-f]{64}$/);
+const signature = z.string().describe("Ed25519, base64; docs/reference/formats.md says over what.");
 
 export const rootsAnswer = z.object({
   roots: z
@@ -68,7 +69,7 @@ export const rootsAnswer = z.object({
         root: hex.describe("Of the Merkle sum tree over the rows of the cap table."),
         total: z.string().describe("What all rows add up to, in the coin's smallest unit."),
         keyId: z.string(),
-        signature: z.string().describe("Ed25519, base64; docs/how-to/audit.md says over what."),
+        signature,
         signedAt: z.iso.datetime(),
         number: z
           .string()
@@ -98,7 +99,7 @@ export const logHeadsAnswer = z.object({
         checkpoint: z.string().describe("The last checkpoint that the hash covers."),
         hash: hex.describe("Of the hash chain over the facts of the log."),
         keyId: z.string(),
-        signature: z.string().describe("Ed25519, base64; docs/how-to/audit.md says over what."),
+        signature,
         signedAt: z.iso.datetime(),
       }),
     )
@@ -116,7 +117,7 @@ export const sequenceAnswer = z.object({
         body: z.record(z.string(), z.unknown()),
         at: z.iso.datetime(),
         keyId: z.string(),
-        signature: z.string().describe("Ed25519, base64; docs/how-to/audit.md says over what."),
+        signature,
       }),
     )
     .describe("Ascending."),

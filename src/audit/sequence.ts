@@ -1,7 +1,7 @@
 /**
  * The sequence: what this deployment signs for others to keep, in one append-only list. Each entry holds its number,
  * its time and the hash of the entry before inside what is signed, so that none can be exchanged, left out or dated
- * back without breaking what others have kept. docs/how-to/audit.md has its form.
+ * back without breaking what others have kept. docs/reference/formats.md has its form.
  */
 import { createHash } from "node:crypto";
 import { canonicalJson, type JsonValue } from "../../client/canonical-json.mjs";

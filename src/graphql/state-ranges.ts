@@ -22,7 +22,7 @@ const StateRange = builder.objectRef<Row>("StateRange").implement({
   fields: (t) => ({
     line: t.exposeString("line", {
       description:
-        "The state as the digests of pipelines have it: the RFC 8785 JSON of its row (docs/how-to/audit.md).",
+        "The state as the digests of pipelines have it: the RFC 8785 JSON of its row (docs/reference/formats.md).",
     }),
     checkpoint: t.string({
       description: "The first checkpoint that it stood after, decimal.",

@@ -1,5 +1,5 @@
 /**
- * What the hash chains over the log hash, so that anybody can repeat it (docs/how-to/audit.md has it in
+ * What the hash chains over the log hash, so that anybody can repeat it (docs/reference/formats.md has it in
  * full):
  *
  *     fact  = its columns in the order of `FACT_COLUMNS`, each as text (`contents` as it is) behind its

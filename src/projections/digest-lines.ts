@@ -5,7 +5,7 @@
  * of a checkpoint are ordered by kind (events, object states, balance changes, supplies, memberships,
  * roles), then by the row's key. Objects, memberships and roles have a line when the checkpoint left them
  * changed, and `{"removed": key}` when it left none. The lists are part of a pipeline's layout: a change
- * of theirs is a new number of it (docs/how-to/audit.md repeats them for auditors).
+ * of theirs is a new number of it (docs/reference/formats.md repeats them for auditors).
  */
 import { createHash } from "node:crypto";
 import { blake2b256 } from "../ledger/decode/blake2b.ts";

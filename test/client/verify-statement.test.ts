@@ -134,7 +134,7 @@ test("the root of version 2 covers group, freeze, single wallets, unlocked, lock
   );
 });
 
-test("the leaf of version 2 is, byte for byte, the example in docs/how-to/audit.md", async () => {
+test("the leaf of version 2 is, byte for byte, the example in docs/reference/formats.md", async () => {
   const example = {
     version: 2 as const,
     coinType: `0x${"5".padStart(64, "0")}::acme::ACME`,
@@ -169,7 +169,7 @@ test("the leaf of version 2 is, byte for byte, the example in docs/how-to/audit.
     root: Buffer.from(blake2b256(bytes, Buffer.alloc(0))).toString("hex"),
     total: 8n,
   });
-  const docs = await readFile("docs/how-to/audit.md", "utf8");
+  const docs = await readFile("docs/reference/formats.md", "utf8");
   expect(docs).toContain(made.root);
 });
 

@@ -12,7 +12,7 @@ import { alterLog } from "./damage.ts";
 import { batch, fact, PACKAGE } from "./facts.ts";
 import { inputHashes } from "./inputs.ts";
 
-const PAGE = new URL("../../docs/how-to/audit.md", import.meta.url);
+const PAGE = new URL("../../docs/reference/formats.md", import.meta.url);
 
 const identity = { chainId: "chain-a", packages: [PACKAGE], firstCheckpoint: 0n };
 

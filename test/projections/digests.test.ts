@@ -95,7 +95,7 @@ test("a state that begins and ends, or is replaced, has one line for each checkp
 });
 
 test("the page for auditors lists the names of every line, and its example is right", async () => {
-  const page = await readFile(new URL("../../docs/how-to/audit.md", import.meta.url), "utf8");
+  const page = await readFile(new URL("../../docs/reference/formats.md", import.meta.url), "utf8");
   for (const [name, { order, key, names }] of Object.entries(LINES)) {
     const listed = (all: readonly string[]) => all.map((each) => `\`${each}\``).join(", ");
     expect(page).toContain(`| \`${name}\` | ${order} | ${listed(key)} | ${listed(names)} |\n`);
