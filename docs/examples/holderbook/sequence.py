@@ -79,18 +79,24 @@ def _parts(value):
 
 def check_form(entry):
     """Raises Refused for an entry that has not the form of one."""
-    body, kind = entry["body"], entry["kind"]
-    wrong = fault(ENTRY, entry)
-    if wrong is None:
-        checks = (fault(IN_BODIES[name], body[name], f"body.{name}") for name in body if name in IN_BODIES)
-        missing = (f"body.{name} is missing" for name in NEEDED.get(kind, ()) if name not in body)
-        wrong = next(filter(None, (*checks, *missing)), None)
+    wrong = fault(ENTRY, entry) or _body_fault(entry["kind"], entry["body"])
+    if wrong is not None:
+        raise Refused([("", f"an entry that was kept: {wrong}")], "complete")
+
+
+def _body_fault(kind, body):
+    for name in body:
+        wrong = fault(IN_BODIES[name], body[name], f"body.{name}") if name in IN_BODIES else None
+        if wrong is not None:
+            return wrong
+    for name in NEEDED.get(kind, ()):
+        if name not in body:
+            return f"body.{name} is missing"
     try:
         canonical(body)
     except ValueError as error:
-        wrong = wrong or f"body has no canonical form: {error}"
-    if wrong is not None:
-        raise Refused([("", f"an entry that was kept: {wrong}")], "complete")
+        return f"body has no canonical form: {error}"
+    return None
 
 
 def entry_hash(entry):
