@@ -125,6 +125,13 @@ const role = must(isAnyType, "a Move type in canonical form");
 
 /** Text of no meaning to the check; printable, so that it can write nothing into a report or terminal. */
 export const CHAIN_ID = /^[0-9A-Za-z][0-9A-Za-z._:-]{0,99}$/;
+/** ISO 8601, UTC, milliseconds, of a date that exists: parsers make 2 March of 30 February. */
+export const isMoment = (value) =>
+  typeof value === "string" &&
+  /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value) &&
+  !Number.isNaN(Date.parse(value)) &&
+  new Date(value).toISOString() === value;
+
 const chainId = textOf(CHAIN_ID, "1 to 100 letters, digits and . _ : -");
 export const KEY_ID = /^[0-9A-Za-z_-]{1,100}$/;
 const keyId = textOf(KEY_ID, "1 to 100 letters, digits, _ and -");
@@ -385,13 +392,7 @@ const DETAIL = (value, path) =>
 
 LINES[ACTS] = membersOf({
   number: must((value) => isDecimal(value) && value !== "0", "a number from 1 on, as a text"),
-  at: must(
-    (value) =>
-      typeof value === "string" &&
-      /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value) &&
-      !Number.isNaN(Date.parse(value)),
-    "a time with milliseconds, in UTC",
-  ),
+  at: must(isMoment, "a time with milliseconds, in UTC"),
   command: textOf(/^[a-z][a-z-]{0,39}(?: [a-z][a-z-]{0,39}){0,2}$/, "the words of a command"),
   details: recordOf((name) => /^[A-Za-z]{1,40}$/.test(name), DETAIL, 20),
   by: membersOf({ user: plainText(200), host: plainText(255), role: plainText(200) }),

@@ -4,7 +4,7 @@
  */
 import { canonicalJson } from "./canonical-json.mjs";
 import { shown } from "./pack-error.mjs";
-import { CHAIN_ID, isType, KEY_ID } from "./pack-forms.mjs";
+import { CHAIN_ID, isMoment, isType, KEY_ID } from "./pack-forms.mjs";
 import { hexOf, isBase64, isSignatureOf, utf8 } from "./sum-tree.mjs";
 
 /** What entries of a sequence say does not hold. */
@@ -19,8 +19,6 @@ const NOTHING = "0".repeat(64);
 const matches = (pattern) => (value) => typeof value === "string" && pattern.test(value);
 const isNumber = matches(/^(0|[1-9]\d{0,38})$/);
 const isHash = matches(/^[0-9a-f]{64}$/);
-const isTime = (value) =>
-  matches(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)(value) && !Number.isNaN(Date.parse(value));
 const isNullOr = (is) => (value) => value === null || is(value);
 const isPlain = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 
@@ -29,7 +27,7 @@ const ENTRY = {
   previous: isHash,
   kind: (value) => KINDS.includes(value),
   body: isPlain,
-  at: isTime,
+  at: isMoment,
   keyId: matches(KEY_ID),
   signature: isBase64(64),
 };

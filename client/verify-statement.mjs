@@ -3,7 +3,7 @@
  * it. Runs in browsers and in Node; docs/reference/formats.md has every hash, for verifiers in other languages.
  */
 import { canonicalJson } from "./canonical-json.mjs";
-import { CHAIN_ID, isDigest, isType, KEY_ID } from "./pack-forms.mjs";
+import { CHAIN_ID, isDigest, isMoment, isType, KEY_ID } from "./pack-forms.mjs";
 import {
   bytesOf,
   hash,
@@ -165,14 +165,8 @@ const STEP = {
 const ENTRY = {
   number: isAmount,
   previous: isHash,
-  at: (value) => typeof value === "string" && isMoment(value),
+  at: isMoment,
 };
-
-/** ISO 8601, UTC, milliseconds: in its only form. */
-const isMoment = (value) =>
-  /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value) &&
-  !Number.isNaN(Date.parse(value)) &&
-  new Date(value).toISOString() === value;
 
 const STATEMENT_1 = {
   format: is(FORMAT),

@@ -62,6 +62,8 @@ export const FORGED_ACTS: readonly Forgery[] = [
   second("a time of before", { at: "2026-01-01T00:00:00.000Z" }),
   second("a time without milliseconds", { at: "2026-01-05T00:00:00Z" }),
   second("a time in no zone", { at: "2026-01-05T00:00:00.000" }),
+  second("a day that no calendar has", { at: "2026-02-30T00:00:00.000Z" }),
+  second("an hour that no day has", { at: "2026-01-05T24:00:00.000Z" }),
   second("an entry of before", { entry: "31" }),
   second("an entry with a sign", { entry: "+40" }),
   second("a command with its arguments", { command: "keys create --name x" }),

@@ -291,6 +291,16 @@ const KEPT: readonly (readonly [string, object, readonly unknown[]])[] = [
     two,
     [entry("19", { kind: "root", body: { ...own.body, root: "no root" } })],
   ],
+  [
+    "one dated on a day that no calendar has",
+    two,
+    [entry("20", { at: "2026-09-31T00:00:00.000Z" }), behind],
+  ],
+  [
+    "one dated at an hour that no day has",
+    two,
+    [behind, entry("20", { at: "2026-07-01T24:00:00.000Z" })],
+  ],
   ["something else", two, [{ checkpoint: "7" }]],
   ["nothing", two, []],
 ];
