@@ -6,10 +6,6 @@ import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { z } from "zod";
 
-/** Leaves no compiled modules among the examples. */
-const QUIETLY = ["-B"];
-const VERIFIERS = join(import.meta.dirname, "..", "..", "docs", "examples");
-
 /** Why the verifiers cannot run on this machine; null where they can. */
 export const whyNoPython = async (): Promise<string | null> => {
   try {
@@ -31,7 +27,8 @@ export type Verdict = z.infer<typeof verdict>;
 
 /** One verdict for each job, in their order. @throws Error with what Python wrote when it ends early */
 export const judgedByPython = async (jobs: readonly Job[]): Promise<readonly Verdict[]> => {
-  const child = spawn("python3", [...QUIETLY, join(import.meta.dirname, "judge.py")]);
+  // Without -B it would leave compiled modules among the examples.
+  const child = spawn("python3", ["-B", join(import.meta.dirname, "judge.py")]);
   child.stdin.on("error", () => undefined);
   child.stdin.end(jobs.map((job) => `${JSON.stringify(job)}\n`).join(""));
   const [said, wrote] = await Promise.all([
@@ -46,13 +43,15 @@ export const judgedByPython = async (jobs: readonly Job[]): Promise<readonly Ver
   return lines.map((line) => verdict.parse(JSON.parse(line)));
 };
 
-/** Runs one of the scripts as a person does. */
-export const runVerifier = async (script: string, args: readonly string[]) => {
-  const child = spawn("python3", [...QUIETLY, join(VERIFIERS, script), ...args]);
-  const [stdout, stderr, [code]] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, "close"),
-  ]);
-  return { code, stdout, stderr };
+const ran = z.object({ code: z.number(), stdout: z.string(), stderr: z.string() });
+
+/** What the scripts do with arguments: one list for each run. */
+export const runVerifier = async (
+  script: "verify_pack.py" | "verify_statement.py",
+  runs: readonly (readonly string[])[],
+) => {
+  const judged = await judgedByPython(
+    runs.map((args) => ({ check: "run", input: { script, args } })),
+  );
+  return judged.map((one) => ran.parse(one));
 };
