@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createDemoLedger } from "../../demo/demo-ledger.ts";
 import { writeOcf } from "../../src/audit/ocf.ts";
-import { numericOf } from "../../src/audit/ocf-amounts.ts";
+import { numericOf, unitsOf } from "../../src/audit/ocf-amounts.ts";
 import { OcfCheck } from "../../src/audit/ocf-check.ts";
 import { LOT_POLICIES, type LotPolicy } from "../../src/audit/ocf-lots.ts";
 import { type CapRow, type CapWallet, createCapTables } from "../../src/projections/cap-tables.ts";
@@ -146,6 +146,39 @@ test("the register of the demo ledger is written with vesting, transfers and can
     "TX_STOCK_REISSUANCE",
     "TX_STOCK_TRANSFER",
   ]);
+});
+
+test("what has vested by a day is what the cap table says is unlocked at its end, holder by holder", async () => {
+  const at = { checkpoint: 1_499n, timestampMs: 0n };
+  const days = ["2025-03-04", "2025-03-05", "2025-04-01", "2025-12-31", "2029-01-01"];
+  let unlocked = 0n;
+  for (const coinType of coinTypes) {
+    const { transactions, unit } = await written(demo, coinType, at.checkpoint, 6);
+    const used = new Set(
+      transactions
+        .filter(({ object_type }) => /TRANSFER|CANCELLATION|REISSUANCE/.test(object_type))
+        .map(({ security_id }) => security_id),
+    );
+    for (const day of days) {
+      const vested = new Map<string, bigint>();
+      for (const { security_id, stakeholder_id = "", vestings } of transactions) {
+        if (used.has(security_id)) continue;
+        const due = vestings?.filter(({ date }) => date <= day) ?? [];
+        const sum = due.reduce((all, { amount }) => all + unitsOf(amount), 0n);
+        vested.set(stakeholder_id, (vested.get(stakeholder_id) ?? 0n) + sum);
+      }
+      const rows = await createCapTables().rows(guardedReads(demo.db, FOR_CAP_TABLES), {
+        coinType,
+        at: { ...at, timestampMs: BigInt(Date.parse(day)) + 86_399_999n },
+        limit: 10_000,
+      });
+      for (const row of rows) {
+        expect(vested.get(idOf(row)) ?? 0n, `${day} ${idOf(row)}`).toBe(row.unlocked * unit);
+        unlocked += row.unlocked;
+      }
+    }
+  }
+  expect(unlocked).toBeGreaterThan(0n);
 });
 
 test("a grant of whole shares that begins when it is funded is written with vesting terms and their start", async () => {
