@@ -17,8 +17,10 @@ type Announced = {
   /** The first of them. */
   readonly by: string;
   readonly type: Transaction["object_type"];
-  /** Id and quantity; undefined once it is issued, and where nothing results. */
-  resulting: { readonly id: string; quantity: bigint } | undefined;
+  /** Ids of what is not issued yet; of transfers one. */
+  readonly resulting: Set<string>;
+  /** Quantity of it. */
+  rest: bigint;
   /** Of what is reissued. */
   readonly holder: Held | undefined;
   readonly balances: Map<string, Held>;
@@ -105,12 +107,11 @@ export class HeldSecurities {
       if (held.quantity !== balance.quantity) refuse(`${id} is not what ${by} left`);
       if (!isSameHolder(held, balance)) refuse(`${id} is not of the holder of ${by}`);
       balances.delete(id);
-    } else if (resulting?.id === id) {
-      if (held.quantity !== resulting.quantity) refuse(`${id} is not the quantity of ${by}`);
+    } else if (resulting.delete(id)) {
       if (holder && !isSameHolder(held, holder)) refuse(`${id} is not of the holder of ${by}`);
-      announced.resulting = undefined;
+      announced.rest -= held.quantity;
     } else refuse(`${by} does not announce ${id}`);
-    if (balances.size === 0 && announced.resulting === undefined) this.#announced = undefined;
+    this.#announced = isOver(announced) ? undefined : announced;
   }
 
   #use(use: Use): void {
@@ -128,26 +129,31 @@ export class HeldSecurities {
       refuse(`${id} does not fit the quantity of ${security_id}`);
     }
     const into = use.object_type === "TX_STOCK_CANCELLATION" ? [] : use.resulting_security_ids;
-    if (into.length > 1) refuse(`${id} makes more than one acquisition`);
-    const announced = this.#announce(use, into[0], isWhole ? held : undefined);
-    if (announced.resulting !== undefined) announced.resulting.quantity += moved;
+    const announced = this.#announce(use, into, isWhole ? held : undefined);
+    if (into.length > 0) announced.rest += moved;
     if (balanceId !== undefined) announced.balances.set(balanceId, { ...held, quantity: left });
-    const isOver = announced.resulting === undefined && announced.balances.size === 0;
-    this.#announced = isOver ? undefined : announced;
+    this.#announced = isOver(announced) ? undefined : announced;
   }
 
-  /** Transfers from several lots into one security come behind one another, ahead of what they make. */
-  #announce({ id, object_type }: Use, into: string | undefined, holder: Held | undefined) {
+  /**
+   * Transfers from several securities into one, and reissuances of several of a wallet, come behind one
+   * another, ahead of what they make.
+   */
+  #announce({ id, object_type: type }: Use, into: readonly string[], holder: Held | undefined) {
+    if (type === "TX_STOCK_TRANSFER" && into.length > 1) refuse(`${id} makes several acquisitions`);
     const open = this.#announced;
     if (open === undefined) {
-      const resulting = into === undefined ? undefined : { id: into, quantity: 0n };
-      const balances = new Map<string, Held>();
-      return { by: id, type: object_type, resulting, holder, balances, isBegun: false };
+      const nothing = { rest: 0n, balances: new Map<string, Held>(), isBegun: false };
+      return { ...nothing, by: id, type, resulting: new Set(into), holder };
     }
-    const goesOn = object_type === "TX_STOCK_TRANSFER" && open.type === object_type;
-    if (!goesOn || open.isBegun || open.resulting?.id !== into) {
+    const goesOn =
+      type === "TX_STOCK_TRANSFER"
+        ? into.every((one) => open.resulting.has(one))
+        : holder !== undefined && open.holder !== undefined && isSameHolder(holder, open.holder);
+    if (!goesOn || open.isBegun || open.type !== type) {
       refuse(`${id} comes before the securities of ${open.by}`);
     }
+    for (const one of into) open.resulting.add(one);
     return open;
   }
 
@@ -156,6 +162,13 @@ export class HeldSecurities {
     if (stake.sum === 0n) this.#stakes.get(stake.stakeholder)?.delete(stake.key);
   }
 }
+
+/** Whether all is issued. */
+const isOver = ({ by, balances, resulting, rest }: Announced): boolean => {
+  if (resulting.size > 0 || balances.size > 0) return false;
+  if (rest !== 0n) refuse(`what results from ${by} is not its quantity`);
+  return true;
+};
 
 const isSameHolder = (one: Held, other: Held): boolean =>
   one.wallet === other.wallet && one.stake.stakeholder === other.stake.stakeholder;

@@ -1,10 +1,11 @@
 /** Transactions of Open Cap Format made of what the ledger did, step by step. */
 import { type Acquisition, acquisitionsOf, receivedBy } from "./ocf-acquisitions.ts";
-import { type Account, flowsOf } from "./ocf-flows.ts";
+import { type Account, flowsOf, least } from "./ocf-flows.ts";
 import type { StockLegendTemplate, Transaction, VestingTerms } from "./ocf-forms.ts";
 import { legendTemplate } from "./ocf-legends.ts";
 import { type Lot, LotBook, type LotPolicy, type Taken } from "./ocf-lots.ts";
 import { type Dated, type Issued, OcfWriter } from "./ocf-securities.ts";
+import { resettle } from "./ocf-settle.ts";
 import type { LedgerStep } from "./ocf-source.ts";
 import type { GrantPart } from "./ocf-vesting.ts";
 import { WalletBook } from "./ocf-wallets.ts";
@@ -56,7 +57,11 @@ export class OcfHistory {
     const nowMs = this.#latestMs;
     const dated = (what: string): Dated => ({
       nowMs,
-      comments: [`${what}, transaction ${txDigest}, checkpoint ${checkpoint}`],
+      comments: [
+        txDigest === null
+          ? `${what}, checkpoint ${checkpoint}`
+          : `${what}, transaction ${txDigest}, checkpoint ${checkpoint}`,
+      ],
     });
     if (this.#made.checkpoint !== checkpoint) this.#made = { checkpoint, grants: new Set() };
     const relabelled = new Map<string, string[]>();
@@ -88,6 +93,7 @@ export class OcfHistory {
     for (const [wallet, words] of relabelled) {
       yield* this.#reissue(wallet, words.join(", "), dated);
     }
+    if (step.isLast) yield* this.#settle(step, dated("a grant took another one's place"));
   }
 
   /** A wallet belongs to another stakeholder: so do its securities, each as a whole. */
@@ -109,8 +115,40 @@ export class OcfHistory {
       if (lot.legends === legends) continue;
       const { securityId } = lot;
       const renewed = this.#renew(account, lot);
-      yield this.#writer.reissuance(securityId, renewed.securityId, reason, dated(reason));
+      yield this.#writer.reissuance(securityId, [renewed.securityId], reason, dated(reason));
       yield* this.#writer.issuances([renewed], dated(reason));
+    }
+  }
+
+  /** Securities of grants are those parts of them that the ledger says, after each checkpoint. */
+  *#settle({ grants }: LedgerStep, dated: Dated): Generator<Transaction> {
+    const wallets = new Set([...grants.values()].flatMap(({ owners }) => owners));
+    for (const wallet of wallets) {
+      const account = { wallet, part: "GRANTS" } as const;
+      const resettled = resettle(wallet, this.#lots.of(account), grants);
+      if (resettled === null) continue;
+      const legends = this.#wallets.legendsOf(wallet);
+      const made = resettled.into.map(({ quantity, part }): Lot => {
+        return { securityId: this.#writer.nextSecurity(), quantity, part, legends };
+      });
+      const open = made.map(({ securityId, quantity }) => ({ securityId, rest: quantity }));
+      for (const { securityId, quantity } of resettled.lots) {
+        const into: string[] = [];
+        let rest = quantity;
+        for (const target of open) {
+          const amount = least(rest, target.rest);
+          if (amount === 0n) continue;
+          rest -= amount;
+          target.rest -= amount;
+          into.push(target.securityId);
+        }
+        yield this.#writer.reissuance(securityId, into, "grants of the wallet changed", dated);
+      }
+      this.#lots.replace(account, resettled.lots, made);
+      yield* this.#writer.issuances(
+        made.map((lot) => this.#issued(account, lot)),
+        dated,
+      );
     }
   }
 

@@ -52,6 +52,12 @@ export class LotBook {
     else lots.push(lot);
   }
 
+  /** Puts lots in the place of others. */
+  replace(account: Account, gone: readonly Lot[], added: readonly Lot[]): void {
+    const kept = this.of(account).filter((lot) => !gone.includes(lot));
+    this.#accounts.set(keyOf(account), [...kept, ...added]);
+  }
+
   /** The lots of an account, oldest first. */
   of(account: Account): readonly Lot[] {
     return this.#accounts.get(keyOf(account)) ?? [];

@@ -89,11 +89,16 @@ export class OcfWriter {
     };
   }
 
-  reissuance(securityId: string, into: string, reason: string, dated: Dated): Transaction {
+  reissuance(
+    securityId: string,
+    into: readonly string[],
+    reason: string,
+    dated: Dated,
+  ): Transaction {
     return {
       object_type: "TX_STOCK_REISSUANCE",
       ...this.#header(securityId, dated),
-      resulting_security_ids: [into],
+      resulting_security_ids: [...into],
       reason_text: reason,
     };
   }

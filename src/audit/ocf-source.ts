@@ -1,10 +1,13 @@
 /** All movements of a coin up to a checkpoint, transaction by transaction, with what explains them. */
 import type { Database } from "../database/connect.ts";
+import type { Reads } from "../database/readers.ts";
+import { checkpointMark } from "../log/blocks.ts";
 import { type BalanceChange, balanceChanges } from "../projections/balance-changes.ts";
 import { type GrantState, grantStates } from "../projections/grant-states.ts";
 import { guardedReads } from "../projections/guarded-reads.ts";
 import { type HolderEvent, holderEvents } from "../projections/holder-events.ts";
 import { FOR_HISTORIES } from "../projections/needed.ts";
+import { NotYetIndexedError } from "../projections/past.ts";
 import { placeOf, positionOf, positionsEnd } from "../projections/position.ts";
 import type { TokenTimelock } from "../projections/timelock-objects.ts";
 import { type TokenActivity, tokenActivity } from "../projections/token-activity.ts";
@@ -16,13 +19,18 @@ export type TouchedGrant = {
   readonly left: bigint;
   /** Whether the checkpoint made it. */
   readonly isNew: boolean;
+  /** Whose it was before the checkpoint, or is after it. */
+  readonly owners: readonly string[];
 };
 
-/** What one transaction did to a coin. */
+/** What one transaction did to a coin, or a checkpoint to its grants without moving a balance. */
 export type LedgerStep = {
   readonly checkpoint: bigint;
   readonly timestampMs: bigint;
-  readonly txDigest: string;
+  /** Null where no balance moved. */
+  readonly txDigest: string | null;
+  /** Whether no other one of its checkpoint follows. */
+  readonly isLast: boolean;
   /** By owner, tokens before grants. */
   readonly changes: readonly BalanceChange[];
   readonly activity: readonly TokenActivity[];
@@ -120,32 +128,64 @@ export async function* ledgerSteps(
     (state) => state.checkpoint,
   );
   const end = positionsEnd(checkpoint);
+  const next = async (): Promise<bigint | undefined> => {
+    const [moved, happened] = [await changes.place(), await events.place()];
+    const places = [moved, happened].filter((place) => place !== undefined && place < end);
+    return places.reduce((a, b) => (a === undefined || (b ?? a) < a ? b : a), undefined);
+  };
   let touched: ReadonlyMap<string, TouchedGrant> = new Map();
   let touchedAt = -1n;
   for (;;) {
-    const [moved, happened] = [await changes.place(), await events.place()];
-    const places = [moved, happened].filter((place) => place !== undefined && place < end);
-    const place = places.reduce((a, b) => (a === undefined || (b ?? a) < a ? b : a), undefined);
-    if (place === undefined) return;
-    const at = placeOf(place).checkpoint;
+    const place = await next();
+    const at = place === undefined ? checkpoint + 1n : placeOf(place).checkpoint;
     if (at !== touchedAt) {
-      await states.upTo(at - 1n);
+      yield* exchanges(on, await states.upTo(at - 1n));
       touched = touchedBy(await states.upTo(at));
       touchedAt = at;
     }
+    if (place === undefined) return;
     await activity.upTo(place - 1n);
     const rows = await changes.upTo(place);
     const ofRegister = await events.upTo(place);
     const [first] = [...rows, ...ofRegister];
     if (first === undefined) return;
+    const following = await next();
     yield {
       checkpoint: at,
       timestampMs: first.timestampMs,
       txDigest: first.txDigest,
+      isLast: following === undefined || placeOf(following).checkpoint > at,
       changes: rows,
       activity: await activity.upTo(place),
       register: ofRegister,
       grants: touched,
+    };
+  }
+}
+
+/** Checkpoints that put one grant of a wallet in the place of another, so that its balance did not move. */
+async function* exchanges(on: Reads, states: readonly GrantState[]): AsyncGenerator<LedgerStep> {
+  for (const [checkpoint, of] of Map.groupBy(states, (state) => state.checkpoint)) {
+    const changes = new Map<string, bigint>();
+    for (const { grant, isOver } of of) {
+      const key = `${grant.objectId} ${grant.owner}`;
+      const left = isOver ? -grant.leftBalance : grant.leftBalance;
+      changes.set(key, (changes.get(key) ?? 0n) + left);
+    }
+    if ([...changes.values()].every((change) => change === 0n)) continue;
+    const mark = await checkpointMark(on, checkpoint);
+    if (mark === null) {
+      throw new NotYetIndexedError(`the time of checkpoint ${checkpoint} is still being filled in`);
+    }
+    const { timestampMs } = mark;
+    const nothing = { changes: [], activity: [], register: [] };
+    yield {
+      ...nothing,
+      checkpoint,
+      timestampMs,
+      txDigest: null,
+      isLast: true,
+      grants: touchedBy(of),
     };
   }
 }
@@ -155,7 +195,10 @@ const touchedBy = (states: readonly GrantState[]): ReadonlyMap<string, TouchedGr
   const touched = new Map<string, TouchedGrant>();
   for (const { grant, isOver } of states) {
     const isNew = !isOver && !touched.has(grant.objectId);
-    touched.set(grant.objectId, { grant, left: isOver ? 0n : grant.leftBalance, isNew });
+    const left = isOver ? 0n : grant.leftBalance;
+    const before = touched.get(grant.objectId)?.owners ?? [];
+    const owners = [...new Set([...before, grant.owner])];
+    touched.set(grant.objectId, { grant, left, isNew, owners });
   }
   return touched;
 };

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { z } from "zod";
 import * as forms from "../../src/audit/ocf-forms.ts";
-import { FIELDS, type Fields, INSIDE } from "./ocf-page.ts";
+import { FIELDS, type Fields, insideOf } from "./ocf-page.ts";
 
 const FORMS: Readonly<Record<string, z.ZodObject>> = {
   ISSUER: forms.issuerForm,
@@ -35,13 +35,13 @@ test("every form requires what the format requires and takes no field that the f
   const transactions = forms.transactionForm.options;
   expect(transactions).toHaveLength(Object.keys(FORMS).filter((type) => /^TX/.test(type)).length);
   const { shape } = forms.stockIssuanceForm;
-  holdForm(shape.share_price, INSIDE["share_price"] ?? [[], []]);
-  holdForm(shape.vestings.unwrap().element, INSIDE["vestings"] ?? [[], []]);
-  holdForm(shape.security_law_exemptions.element, INSIDE["security_law_exemptions"] ?? [[], []]);
-  holdForm(forms.stakeholderForm.shape.name, INSIDE["name"] ?? [[], []]);
+  holdForm(shape.share_price, insideOf("share_price"));
+  holdForm(shape.vestings.unwrap().element, insideOf("vestings"));
+  holdForm(shape.security_law_exemptions.element, insideOf("security_law_exemptions"));
+  holdForm(forms.stakeholderForm.shape.name, insideOf("name"));
   const condition = forms.vestingTermsForm.shape.vesting_conditions.element;
-  holdForm(condition, INSIDE["vesting_conditions"] ?? [[], []]);
-  holdForm(condition.shape.portion.unwrap(), INSIDE["portion"] ?? [[], []]);
+  holdForm(condition, insideOf("vesting_conditions"));
+  holdForm(condition.shape.portion.unwrap(), insideOf("portion"));
 });
 
 test("numbers, dates, ids and hashes have the format's own spelling", () => {

@@ -36,6 +36,7 @@ const step = (
     timestampMs: 0n,
   })),
   activity: [],
+  isLast: true,
   register: [],
   grants: new Map(),
   ...more,
@@ -58,7 +59,7 @@ const told = (steps: readonly LedgerStep[], lots: LotPolicy = "fifo"): readonly 
         case "TX_VESTING_START":
           return `${security} vests from ${transaction.date}`;
         case "TX_STOCK_REISSUANCE": {
-          const into = transaction.resulting_security_ids.join().replace("security-", "");
+          const into = transaction.resulting_security_ids.join().replaceAll("security-", "");
           return `${security} => ${into}, ${transaction.reason_text}`;
         }
         default: {
@@ -227,8 +228,13 @@ const grant = (more: Partial<TokenTimelock> = {}): TokenTimelock => ({
   ...more,
 });
 
-const touched = (left: bigint, isNew: boolean): ReadonlyMap<string, TouchedGrant> =>
-  new Map([["g", { grant: grant({ leftBalance: left }), left, isNew }]]);
+const touchedBy = (one: TokenTimelock, isNew: boolean): readonly [string, TouchedGrant] => [
+  one.objectId,
+  { grant: one, left: one.leftBalance, isNew, owners: [one.owner] },
+];
+
+const touched = (left: bigint, claimed: bigint, more: Partial<TokenTimelock> = {}) =>
+  new Map([touchedBy(grant({ leftBalance: left, tokensTransferred: claimed, ...more }), false)]);
 
 /** Days after the first of 2025. */
 const days = (n: bigint) => 1_735_689_600_000n + n * DAY;
@@ -241,13 +247,14 @@ const funded = (lots: Partial<TokenTimelock> = {}) => [
       ["a", -100n, "GRANT_FUNDED"],
       ["b", 100n, "GRANT_FUNDED", "GRANTS"],
     ],
-    { grants: new Map([["g", { grant: grant(lots), left: 100n, isNew: true }]]) },
+    { grants: new Map([touchedBy(grant(lots), true)]) },
   ),
 ];
 
 test("a grant vests by terms while it is whole, and by dates once a part is claimed or cancelled", () => {
+  const begun = { commencementTimestampMs: days(2n) };
   const lines = told([
-    ...funded({ commencementTimestampMs: days(2n) }),
+    ...funded(begun),
     // Twenty at first, and ten of the next twenty.
     step(
       13n,
@@ -255,7 +262,7 @@ test("a grant vests by terms while it is whole, and by dates once a part is clai
         ["b", 30n, "GRANT_CLAIMED"],
         ["b", -30n, "GRANT_CLAIMED", "GRANTS"],
       ],
-      { grants: touched(70n, false) },
+      { grants: touched(70n, 30n, begun) },
     ),
     step(
       14n,
@@ -263,7 +270,7 @@ test("a grant vests by terms while it is whole, and by dates once a part is clai
         ["a", 30n, "GRANT_CANCELLED"],
         ["b", -30n, "GRANT_CANCELLED", "GRANTS"],
       ],
-      { grants: touched(40n, false) },
+      { grants: touched(40n, 30n, begun) },
     ),
   ]);
   expect(lines.slice(1)).toEqual([
@@ -301,7 +308,7 @@ test("grants that are funded at once are one security each, whichever lots they 
         ["a", -105n, "GRANT_FUNDED"],
         ["b", 105n, "GRANT_FUNDED", "GRANTS"],
       ],
-      { grants: new Map([...touched(100n, true), ["h", { grant: other, left: 5n, isNew: true }]]) },
+      { grants: new Map([touchedBy(grant(), true), touchedBy(other, true)]) },
     ),
   ]);
   expect(lines.slice(2).map((line) => line.split(" 20 on")[0])).toEqual([
@@ -325,7 +332,7 @@ test("a grant that changes hands goes on vesting, though its new owner is given 
         ["b", -100n, "UNKNOWN", "GRANTS"],
         ["c", 105n, "UNKNOWN", "GRANTS"],
       ],
-      { grants: new Map([["h", { grant: other, left: 5n, isNew: true }]]) },
+      { grants: new Map([touchedBy(other, true)]) },
     ),
   ]);
   expect(lines.slice(4)).toEqual([
@@ -333,6 +340,26 @@ test("a grant that changes hands goes on vesting, though its new owner is given 
     "4: 100 for c 100 on 2025-01-11",
     "5 of 3 -> 5",
     "5: 5 for c 1 on 2025-01-11, 1 on 2025-01-12, 1 on 2025-01-13, 1 on 2025-01-14, 1 on 2025-01-15",
+  ]);
+});
+
+test("a grant that takes another one's place in one transaction is a reissuance that vests by its schedule", () => {
+  const other = {
+    ...grant({ releaseCount: 1n, totalAmount: 70n, leftBalance: 70n }),
+    objectId: "h",
+  };
+  const lines = told([
+    ...funded(),
+    {
+      ...step(3n, []),
+      txDigest: null,
+      grants: new Map([...touched(30n, 0n), touchedBy(other, true)]),
+    },
+  ]);
+  expect(lines.slice(4)).toEqual([
+    "2 => 4,5, grants of the wallet changed",
+    "4: 30 for b 20 on 2025-01-11, 10 on 2025-01-12",
+    "5: 70 for b 70 on 2025-01-11",
   ]);
 });
 

@@ -63,6 +63,9 @@ const fold = (transactions: readonly OcfObject[]): Map<string, bigint> => {
   const used = new Set<string>();
   /** What came into each security, from all others. */
   const into = new Map<string, bigint>();
+  /** Securities of reissuances, which may go from several into several. */
+  const anew = new Set<string>();
+  let reissued = 0n;
   let latest = "";
   for (const transaction of transactions) {
     const { object_type, security_id = "", balance_security_id, date = "" } = transaction;
@@ -80,10 +83,16 @@ const fold = (transactions: readonly OcfObject[]): Map<string, bigint> => {
     const balance = balance_security_id === undefined ? 0n : quantityOf(balance_security_id);
     expect(quantity + balance).toBe(quantityOf(security_id));
     const resulting = transaction.resulting_security_ids ?? [];
+    if (isWhole) {
+      reissued += quantity;
+      for (const id of resulting) anew.add(id);
+      continue;
+    }
     expect(resulting).toHaveLength(object_type === "TX_STOCK_CANCELLATION" ? 0 : 1);
     for (const id of resulting) into.set(id, (into.get(id) ?? 0n) + quantity);
   }
   for (const [id, quantity] of into) expect(quantityOf(id)).toBe(quantity);
+  expect(sumOf([...anew].map(quantityOf))).toBe(reissued);
   const held = new Map<string, bigint>();
   for (const [id, issuance] of issued) {
     if (used.has(id)) continue;

@@ -1,6 +1,4 @@
 /** The fields that Open Cap Format 1.2.0 requires, and those that it allows besides; no others. */
-import { expect } from "vitest";
-
 const list = (names: string) => names.split(" ").filter((name) => name !== "");
 
 export type Fields = readonly [required: string[], optional: string[]];
@@ -54,7 +52,7 @@ export const FIELDS: Readonly<Record<string, Fields>> = {
 };
 
 /** Of what stands inside an object, by the member that has it (or a list of it). */
-export const INSIDE: Readonly<Record<string, Fields>> = {
+const INSIDE: Readonly<Record<string, Fields>> = {
   name: fields("legal_name", "first_name last_name"),
   share_price: fields("amount currency"),
   vestings: fields("amount date"),
@@ -62,6 +60,13 @@ export const INSIDE: Readonly<Record<string, Fields>> = {
   vesting_conditions: fields("id next_condition_ids trigger", "description portion quantity"),
   portion: fields("denominator numerator", "remainder"),
   period: fields("length occurrences type", "cliff_installment"),
+};
+
+/** Fields of what is in a member. */
+export const insideOf = (member: string): Fields => {
+  const found = INSIDE[member];
+  if (found === undefined) throw new Error(`${member} has no fields`);
+  return found;
 };
 
 const TRIGGERS: Readonly<Record<string, Fields>> = {
@@ -88,39 +93,50 @@ const LOOKS: Readonly<Record<string, RegExp>> = {
   votes_per_share: /^[+-]?[0-9]+(\.[0-9]{1,10})?$/,
 };
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+type Members = Readonly<Record<string, unknown>> & { readonly type?: unknown };
+
+const isObject = (value: unknown): value is Members =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-const holdTo = ([required, optional]: Fields, value: Readonly<Record<string, unknown>>): void => {
+// Thrown rather than expected: a package has many thousands of objects.
+const fail = (what: string, value: unknown): never => {
+  throw new Error(`${what} in ${JSON.stringify(value)}`);
+};
+
+const holdTo = ([required, optional]: Fields, value: Members): void => {
   const names = Object.keys(value);
-  expect(required.filter((name) => !names.includes(name))).toEqual([]);
-  expect(names.filter((name) => !required.includes(name) && !optional.includes(name))).toEqual([]);
+  for (const name of required) if (!names.includes(name)) fail(`no ${name}`, value);
+  for (const name of names) {
+    if (!required.includes(name) && !optional.includes(name)) fail(`unknown ${name}`, value);
+  }
 };
 
 /** Fails unless an object, and all that stands inside it, has the fields and values of its type. */
-export const holdToPage = (type: string, value: Readonly<Record<string, unknown>>): void => {
+export const holdToPage = (type: string, value: Members): void => {
   const known = FIELDS[type];
   if (known === undefined) throw new Error(`no type ${type}`);
   holdTo(known, value);
   holdInside(value);
 };
 
-const holdInside = (value: Readonly<Record<string, unknown>>): void => {
+const holdInside = (value: Members): void => {
   for (const [name, member] of Object.entries(value)) {
     const looks = LOOKS[name];
-    if (looks !== undefined) expect(member, name).toMatch(looks);
-    if (/_ids$/.test(name) && Array.isArray(member)) {
-      expect(new Set(member).size).toBe(member.length);
+    if (looks !== undefined && !(typeof member === "string" && looks.test(member))) {
+      fail(`${name} is not as it should look`, value);
+    }
+    if (name.endsWith("_ids") && Array.isArray(member) && new Set(member).size < member.length) {
+      fail(`${name} has one twice`, value);
     }
     for (const one of Array.isArray(member) ? member : [member]) {
       if (!isObject(one) || name === "items" || name === "issuer") continue;
+      const { type } = one;
       const inside =
         name === "trigger"
-          ? TRIGGERS[String(one["type"])]
+          ? (TRIGGERS[String(type)] ?? insideOf(`${name} ${type}`))
           : name.endsWith("_files")
             ? fields("filepath md5")
-            : INSIDE[name];
-      if (inside === undefined) throw new Error(`${name} has no fields`);
+            : insideOf(name);
       holdTo(inside, one);
       holdInside(one);
     }

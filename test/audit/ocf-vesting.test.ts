@@ -29,10 +29,11 @@ class Ledger {
   #tokens = new Map<string, bigint>();
   #made = 0;
   #balances: Balances = new Map();
+  #touched = new Map<string, TouchedGrant>();
 
   constructor() {
     this.#tokens.set(FUNDER, 10n ** 12n);
-    this.#step("MINT", new Map());
+    this.step("MINT");
   }
 
   fund(terms: Partial<Grant>, owner: string): void {
@@ -54,7 +55,7 @@ class Ledger {
       ...terms,
     };
     this.#give(FUNDER, -totalAmount);
-    this.#put("GRANT_FUNDED", grant, true);
+    this.#put(grant, true);
   }
 
   claim(grant: Grant): void {
@@ -62,7 +63,7 @@ class Ledger {
     if (claimed === 0n) return;
     this.#give(grant.owner, claimed);
     const { tokensTransferred, leftBalance } = grant;
-    this.#put("GRANT_CLAIMED", {
+    this.#put({
       ...grant,
       tokensTransferred: tokensTransferred + claimed,
       leftBalance: leftBalance - claimed,
@@ -73,11 +74,11 @@ class Ledger {
     const locked = grant.leftBalance - claimableAt(grant, this.nowMs);
     if (locked === 0n) return;
     this.#give(FUNDER, locked);
-    this.#put("GRANT_CANCELLED", { ...grant, leftBalance: grant.leftBalance - locked });
+    this.#put({ ...grant, leftBalance: grant.leftBalance - locked });
   }
 
   handOver(grant: Grant, owner: string): void {
-    this.#put("UNKNOWN", { ...grant, owner });
+    this.#put({ ...grant, owner });
   }
 
   /** Of the register alone. */
@@ -86,31 +87,32 @@ class Ledger {
     const eventType = "isFrozen" in event ? "address_frozen" : "holder_address_added";
     const [coinType, txDigest] = ["0x2::a::A", "digest"];
     const place = { coinType, txDigest, position: 0n, timestampMs: 0n, eventSeq: 0 };
-    this.#step("UNKNOWN", new Map(), [{ address: owner, eventType, ...nothing, ...place }]);
+    this.step("UNKNOWN", [{ address: owner, eventType, ...nothing, ...place }]);
   }
 
   #give(wallet: string, amount: bigint): void {
     this.#tokens.set(wallet, (this.#tokens.get(wallet) ?? 0n) + amount);
   }
 
-  #put(cause: Cause, grant: Grant, isNew = false): void {
+  #put(grant: Grant, isNew = false): void {
+    const before = this.grants.get(grant.objectId)?.owner ?? grant.owner;
     this.grants.set(grant.objectId, grant);
-    const left = grant.leftBalance;
-    this.#step(cause, new Map([[grant.objectId, { grant, left, isNew }]]));
+    const owners = [...new Set([before, grant.owner])];
+    this.#touched.set(grant.objectId, { grant, left: grant.leftBalance, isNew, owners });
   }
 
-  #step(
-    cause: Cause,
-    grants: ReadonlyMap<string, TouchedGrant>,
-    register: LedgerStep["register"] = [],
-  ): void {
+  /** Ends a transaction, which is a checkpoint: what it did is known by what it left. */
+  step(cause: Cause, register: LedgerStep["register"] = []): void {
+    const grants = this.#touched;
+    this.#touched = new Map();
     const balances = new Map<string, bigint>();
     for (const [wallet, tokens] of this.#tokens) balances.set(`TOKENS ${wallet}`, tokens);
     for (const { owner, leftBalance } of this.grants.values()) {
       balances.set(`GRANTS ${owner}`, (balances.get(`GRANTS ${owner}`) ?? 0n) + leftBalance);
     }
     const checkpoint = BigInt(this.steps.length);
-    const about = { txDigest: `digest${checkpoint}`, timestampMs: this.nowMs, checkpoint };
+    const timestampMs = this.nowMs;
+    const about = { txDigest: `digest${checkpoint}`, timestampMs, checkpoint };
     const change = (part: ChangedPart, owner: string) => {
       const key = `${part} ${owner}`;
       const balanceAfter = balances.get(key) ?? 0n;
@@ -125,7 +127,7 @@ class Ledger {
       ...wallets.flatMap((owner) => change("GRANTS", owner)),
     ];
     this.#balances = balances;
-    this.steps.push({ ...about, changes, activity: [], register, grants });
+    this.steps.push({ ...about, isLast: true, changes, activity: [], register, grants });
   }
 }
 
@@ -160,33 +162,64 @@ const onGrant = (act: (ledger: Ledger, grant: Grant) => void) =>
         if (grant !== undefined) act(ledger, grant);
       },
   );
+const fund = fc
+  // Begun before, now, or later.
+  .tuple(terms, owner, fc.constantFrom(-1n, 0n, 0n, 1n), time)
+  .map(
+    ([said, to, way, ms]): Act =>
+      (ledger) => {
+        const commencementTimestampMs = ledger.nowMs + way * ms;
+        ledger.fund({ ...said, commencementTimestampMs }, to);
+      },
+  );
+const claim = onGrant((ledger, grant) => ledger.claim(grant));
+const cancel = onGrant((ledger, grant) => ledger.cancel(grant));
+const handOver = fc
+  .tuple(owner, which)
+  .chain(([to]) => onGrant((ledger, grant) => ledger.handOver(grant, to)));
+/** One of what is cancelled is funded anew: no balance moves. */
+const exchange = fc.tuple(which, terms).map(
+  ([n, said]): Act =>
+    (ledger) => {
+      const grant = [...ledger.grants.values()][n];
+      if (grant === undefined) return;
+      const locked = grant.leftBalance - claimableAt(grant, ledger.nowMs);
+      if (locked === 0n) return;
+      ledger.cancel(grant);
+      const commencementTimestampMs = ledger.nowMs;
+      ledger.fund({ ...said, totalAmount: locked, commencementTimestampMs }, grant.owner);
+    },
+);
+const alone = (cause: Cause, acts: fc.Arbitrary<Act>) =>
+  acts.map(
+    (doIt): Act =>
+      (ledger) => {
+        doIt(ledger);
+        ledger.step(cause);
+      },
+  );
 const act: fc.Arbitrary<Act> = fc.oneof(
+  { weight: 4, arbitrary: alone("GRANT_FUNDED", fund) },
+  { weight: 4, arbitrary: alone("GRANT_CLAIMED", claim) },
+  alone("GRANT_CANCELLED", cancel),
+  alone("UNKNOWN", handOver),
+  alone("UNKNOWN", exchange),
   {
-    weight: 4,
-    // Begun before, now, or later.
-    arbitrary: fc.tuple(terms, owner, fc.constantFrom(-1n, 0n, 0n, 1n), time).map(
-      ([said, to, way, ms]): Act =>
-        (ledger) => {
-          const commencementTimestampMs = ledger.nowMs + way * ms;
-          ledger.fund({ ...said, commencementTimestampMs }, to);
-        },
-    ),
+    weight: 2,
+    // Several in one transaction, whatever is named as its cause.
+    arbitrary: fc
+      .tuple(
+        fc.array(fc.oneof(fund, claim, cancel), { minLength: 2, maxLength: 4 }),
+        fc.constantFrom("GRANT_FUNDED", "GRANT_CLAIMED", "GRANT_CANCELLED", "UNKNOWN"),
+      )
+      .map(
+        ([acts, cause]): Act =>
+          (ledger) => {
+            for (const doIt of acts) doIt(ledger);
+            ledger.step(cause);
+          },
+      ),
   },
-  { weight: 4, arbitrary: onGrant((ledger, grant) => ledger.claim(grant)) },
-  onGrant((ledger, grant) => ledger.cancel(grant)),
-  fc
-    .tuple(
-      owner,
-      onGrant(() => undefined),
-      which,
-    )
-    .map(
-      ([to, , n]): Act =>
-        (ledger) => {
-          const grant = [...ledger.grants.values()][n];
-          if (grant !== undefined) ledger.handOver(grant, to);
-        },
-    ),
   fc.tuple(owner, fc.boolean()).map(
     ([wallet, isFrozen]): Act =>
       (ledger) =>

@@ -8,10 +8,15 @@ import { writeOcf } from "../../src/audit/ocf.ts";
 import { numericOf, unitsOf } from "../../src/audit/ocf-amounts.ts";
 import { OcfCheck } from "../../src/audit/ocf-check.ts";
 import { LOT_POLICIES, type LotPolicy } from "../../src/audit/ocf-lots.ts";
+import { appendRows } from "../../src/database/table-rows.ts";
+import { blockRows, createBlockBuilder } from "../../src/log/block.ts";
+import { logBlocks } from "../../src/log/tables.ts";
 import { type CapRow, type CapWallet, createCapTables } from "../../src/projections/cap-tables.ts";
 import { guardedReads } from "../../src/projections/guarded-reads.ts";
 import { FOR_CAP_TABLES } from "../../src/projections/needed.ts";
 import { runCommand } from "../commands/run-command.ts";
+import { forgetBlocks } from "../log/damage.ts";
+import type { SaidCheckpoint } from "../pipelines/token-facts.ts";
 import * as say from "../pipelines/token-facts.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { project } from "../projections/project.ts";
@@ -105,10 +110,25 @@ const written = async (
   return { ...read, rows, unit, folder: into };
 };
 
+/** The five pipelines' tables, and the times of the checkpoints, which the log has. */
+const told = async (
+  checkpoints: readonly SaidCheckpoint[],
+  batchings: Parameters<typeof project>[2] = [],
+) => {
+  await project(database, checkpoints, batchings);
+  await forgetBlocks(database);
+  const block = createBlockBuilder();
+  for (const checkpoint of checkpoints) {
+    block.add({ ...say.batchOf([checkpoint]).last, digest: "1".repeat(32) });
+  }
+  const rows = blockRows(0n, block.packed(), { reachedMs: 0n, filled: true });
+  await appendRows(database.sql, logBlocks, rows);
+};
+
 test("what a random history comes to in Open Cap Format is the cap table, and its past never changes", async () => {
   await search(
     fc.asyncProperty(history, fc.tuple(cuts, cuts, cuts, cuts, cuts), async (checkpoints, five) => {
-      await project(database, checkpoints, five);
+      await told(checkpoints, five);
       const last = BigInt(checkpoints.length - 1);
       for (const coinType of COINS) {
         for (const lots of LOT_POLICIES) {
@@ -187,36 +207,68 @@ test("a grant of whole shares that begins when it is funded is written with vest
   const funded = 1_750_000_000_000n;
   const terms = { commencementTimestampMs: funded, delayUntilFirstReleaseMs: 0n };
   const amounts = { totalAmount: 12_000_000n, leftBalance: 12_000_000n };
-  await project(
-    database,
-    [
-      {
-        sequence: 0n,
-        transactions: [
-          [
-            say.minted({ tokenId: id.token, to: admin, amount: 12_000_000n }),
-            say.token({ id: id.token, owner: admin, balance: 12_000_000n }),
-          ],
+  await told([
+    {
+      sequence: 0n,
+      transactions: [
+        [
+          say.minted({ tokenId: id.token, to: admin, amount: 12_000_000n }),
+          say.token({ id: id.token, owner: admin, balance: 12_000_000n }),
         ],
-      },
-      {
-        sequence: 1n,
-        timestampMs: funded,
-        transactions: [
-          [
-            say.token({ id: id.token, owner: admin, balance: 0n }),
-            say.grant({ id: id.grant, owner: holder, releaseCount: 10n, ...terms, ...amounts }),
-          ],
+      ],
+    },
+    {
+      sequence: 1n,
+      timestampMs: funded,
+      transactions: [
+        [
+          say.token({ id: id.token, owner: admin, balance: 0n }),
+          say.grant({ id: id.grant, owner: holder, releaseCount: 10n, ...terms, ...amounts }),
         ],
-      },
-    ],
-    [],
-  );
+      ],
+    },
+  ]);
   const { transactions, ...found } = await written(database, say.ACME, 1n, 6);
   expect(found.terms).toMatchObject([{ id: "vesting-0-2500-9-1", object_type: "VESTING_TERMS" }]);
   expect(transactions.slice(-2)).toMatchObject([
     { object_type: "TX_STOCK_ISSUANCE", vesting_terms_id: "vesting-0-2500-9-1", quantity: "12" },
     { object_type: "TX_VESTING_START", date: "2025-06-15" },
+  ]);
+});
+
+test("a grant that is cancelled and funded anew in one transaction vests by its new schedule, though no balance moved", async () => {
+  const [holder = ""] = OWNERS;
+  const [old, anew, token] = ["901", "902", "701"].map(say.address);
+  if (!old || !anew || !token) throw new Error("there are three");
+  const day = 86_400_000n;
+  const from = 1_750_000_000_000n;
+  const grant = { owner: holder, totalAmount: 600n, commencementTimestampMs: from };
+  const later = { ...grant, releaseCount: 1n, commencementTimestampMs: from + 90n * day };
+  const checkpoints: readonly SaidCheckpoint[] = [
+    [
+      say.minted({ tokenId: token, to: holder, amount: 600n }),
+      say.grant({ ...grant, id: old, leftBalance: 600n }),
+    ],
+    [
+      say.grant({ ...grant, id: old, leftBalance: 0n }),
+      say.grant({ ...later, id: anew, leftBalance: 600n }),
+    ],
+    [
+      say.minted({ tokenId: token, to: holder, amount: 1n }),
+      say.token({ id: token, owner: holder, balance: 1n }),
+    ],
+  ].map((transaction, n) => ({
+    sequence: BigInt(n),
+    timestampMs: from + BigInt(n) * day,
+    transactions: [transaction],
+  }));
+  await told(checkpoints);
+  const then = await written(database, say.ACME, 1n, 0);
+  const now = await written(database, say.ACME, 2n, 0);
+  expect(now.transactions.slice(0, then.transactions.length)).toEqual(then.transactions);
+  expect(then.transactions.slice(-2)).toMatchObject([
+    { object_type: "TX_STOCK_REISSUANCE", date: "2025-06-16" },
+    { quantity: "600", vestings: [{ date: "2025-09-13", amount: "600" }] },
   ]);
 });
 
