@@ -9,6 +9,19 @@ export class FolderInUseError extends Error {
 }
 
 /**
+ * @returns whether it is there, empty
+ * @throws FolderInUseError
+ */
+export const assertFree = async (path: string): Promise<boolean> => {
+  const found = await readdir(resolve(path)).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return null;
+    throw error;
+  });
+  if (found !== null && found.length > 0) throw new FolderInUseError(`${path} is not empty`);
+  return found !== null;
+};
+
+/**
  * Has a folder written beside its place, and moves it there when it is complete.
  * @param path absent, or an empty folder
  * @param write is given the folder to write into
@@ -19,16 +32,12 @@ export const writeNewFolder = async <Written>(
   write: (folder: string) => Promise<Written>,
 ): Promise<Written> => {
   const place = resolve(path);
-  const found = await readdir(place).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return null;
-    throw error;
-  });
-  if (found !== null && found.length > 0) throw new FolderInUseError(`${path} is not empty`);
+  const isThere = await assertFree(path);
   const making = join(dirname(place), `.${basename(place)}-${randomUUID()}`);
   await mkdir(making);
   try {
     const written = await write(making);
-    if (found !== null) await rmdir(place);
+    if (isThere) await rmdir(place);
     await rename(making, place);
     return written;
   } catch (error) {

@@ -9,7 +9,8 @@ import { jsonLines } from "../../client/pack-movements.mjs";
 import { LONGEST_ROW } from "../../client/pack-tables.mjs";
 import { readExcerpt } from "../ledger/proof/excerpt.ts";
 import { createWanted, factsOf } from "../ledger/reading/facts.ts";
-import type { CheckpointMark } from "../log/fact.ts";
+import type { CheckpointMark, Fact } from "../log/fact.ts";
+import type { MembershipRange } from "../projections/memberships.ts";
 import { STILL_OPEN } from "../projections/ranges.ts";
 import type { RoleRange } from "../projections/roles.ts";
 import { capTableJson } from "./cap-table-json.ts";
@@ -24,7 +25,7 @@ import {
   standingIn,
 } from "./pack-lines.ts";
 import { PackOpening } from "./pack-opening.ts";
-import type { RegisterTable } from "./pack-register.ts";
+import type { Happened, RegisterTable } from "./pack-register.ts";
 import {
   excerptBytes,
   excerptsIn,
@@ -34,8 +35,18 @@ import {
 } from "./pack-signatures.ts";
 import { PackVersions } from "./pack-versions.ts";
 
-/** A register with the roles that were held then. */
-export type ProvenRegister = RegisterTable & { readonly roles: readonly RoleRange[] };
+/** A register with what wallets were then, and the roles that were held. */
+export type ProvenRegister = RegisterTable & {
+  readonly memberships: readonly MembershipRange[];
+  readonly roles: readonly RoleRange[];
+};
+
+/** Is told what a pack holds while it is checked; nothing of it may be used before all of it was. */
+export type Witness = {
+  readonly opens: (first: ProvenRegister) => void;
+  /** A checkpoint between the registers, ascending; facts are of the coin, in chain order. */
+  readonly happens: (facts: readonly Fact[], happened: Happened) => void;
+};
 
 /** What a pack was found to hold. */
 export type Outcome = {
@@ -84,6 +95,7 @@ export const checkContents = async (
   decimals: number | null,
   known: KnownValidators = {},
   marks: Iterable<bigint> = [],
+  witness?: Witness,
 ): Promise<Outcome> => {
   const { coinType, first, last } = head;
   const signatures = await openSignatures(pack, head, known);
@@ -124,7 +136,7 @@ export const checkContents = async (
     }
     const table = register.table(mark, decimals);
     await checkTable(pack, file, table, of === first && register.holdsNothing);
-    return { ...table, roles: register.roles };
+    return { ...table, memberships: register.memberships, roles: register.roles };
   };
 
   const sequences = excerptsIn(pack, CHECKPOINTS);
@@ -153,6 +165,7 @@ export const checkContents = async (
       if (sequence === first.checkpoint) {
         if (isWhole) standing = await beginning.compare(pack);
         firstRegister = await registerAt(FILES.firstTable, mark, first);
+        witness?.opens(firstRegister);
       }
       continue;
     }
@@ -167,6 +180,7 @@ export const checkContents = async (
     for (const row of happened.movements) await movements.expect(movementLine(row));
     for (const row of happened.holderEvents) await holderEvents.expect(holderEventLine(row));
     for (const row of happened.roleEvents) await roleEvents.expect(roleEventLine(row));
+    witness?.happens(facts, happened);
     if (sequence === last.checkpoint) {
       const lastRegister = await registerAt(FILES.lastTable, mark, last);
       for (const lines of [movements, holderEvents, roleEvents]) await lines.end();

@@ -2,7 +2,7 @@
 import { type PackFiles, textOf } from "../../client/pack-files.mjs";
 import { type Verdict, verifyAuditPack } from "../../client/verify-audit-pack.mjs";
 import type { ReadAgain, Unread } from "./pack-again.ts";
-import { checkContents, type Outcome } from "./pack-check.ts";
+import { checkContents, type Outcome, type Witness } from "./pack-check.ts";
 import { heldAgainst, packEntries } from "./pack-entries.ts";
 import { hashOf, openPack } from "./pack-files.ts";
 import { FILES, type Manifest, manifestIn, packError } from "./pack-form.ts";
@@ -39,9 +39,11 @@ export const verifyPack = async (
   {
     entries,
     again,
+    witness,
   }: {
     readonly entries?: readonly string[] | undefined;
     readonly again?: ReadingAgain | undefined;
+    readonly witness?: Witness;
   } = {},
 ): Promise<CheckedPack> => {
   const pack = await openPack(folder);
@@ -51,7 +53,7 @@ export const verifyPack = async (
   const manifest = manifestIn(signed.manifest);
   const kept = entries === undefined ? null : await packEntries(entries, manifest);
   const marks = (kept?.coins ?? []).map(({ checkpoint }) => checkpoint);
-  const outcome = await checkContents(pack, manifest, signed.last.decimals, known, marks);
+  const outcome = await checkContents(pack, manifest, signed.last.decimals, known, marks, witness);
   const { files: _, ...head } = manifest;
   const report = reportOf(head, outcome);
   if ((await textOf(pack, FILES.report, 2 * report.length + 1_000)) !== report) {

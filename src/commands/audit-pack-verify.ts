@@ -28,24 +28,27 @@ import { checkpointArgument, keyArgument, namesArgument, retryForOption } from "
 import { printJson, printLines, tellLines } from "./output.ts";
 import { UsageError } from "./usage.ts";
 
-type VerifyOptions = {
+/** What an auditor gives to the check of a pack. */
+export type CheckOptions = {
   readonly committeeFrom?: string;
   readonly trust?: TrustedCheckpoint;
   readonly key?: string;
   readonly source?: string;
   readonly since?: bigint;
   readonly entry?: readonly string[];
+  readonly retryFor: number;
+};
+
+type VerifyOptions = CheckOptions & {
   readonly require?: readonly TierName[];
   readonly json?: boolean;
-  readonly retryFor: number;
 };
 
 const TIER_NAMES = ["authentic", "consistent", "complete"] as const satisfies readonly TierName[];
 
-/** Reads nothing but the folder, and what else is given: no settings, no database. */
-export const verifyCommand = () =>
-  new Command("verify")
-    .description("check a pack: no database, no settings and no network are needed")
+/** The options of every command that checks a pack. */
+export const withCheckOptions = (command: Command): Command =>
+  command
     .argument("<folder>", "the pack")
     .option(
       "--committee-from <file>",
@@ -78,21 +81,23 @@ export const verifyCommand = () =>
       "--entry <files...>",
       "entries of the deployment's sequence that you kept, as GET /sequence gives them: then nothing that was signed then can have been left out",
     )
+    .addOption(retryForOption());
+
+/** Reads nothing but the folder, and what else is given: no settings, no database. */
+export const verifyCommand = () =>
+  withCheckOptions(new Command("verify"))
+    .description("check a pack: no database, no settings and no network are needed")
     .option(
       "--require <tiers>",
       `what has to be shown, of ${TIER_NAMES.join(", ")}; consistent unless given, and authentic with --key`,
       tiersArgument,
     )
     .option("--json", "one JSON document instead of text")
-    .addOption(retryForOption())
     .addHelpText(
       "after",
       "\nExit codes: 0 what is required holds, 1 something is false, 2 wrong usage, 3 nothing is false, but something required cannot be shown, or --source did not give what is needed.",
     )
     .action(async (folder: string, options: VerifyOptions) => {
-      if (options.since !== undefined && options.source === undefined) {
-        throw new UsageError("--since takes --source: it says where reading begins");
-      }
       const { checked, verdict, failures } = await verified(folder, options);
       const {
         key,
@@ -131,23 +136,31 @@ type Verified = {
 
 /** A pack that is refused is an error where people read; programs get their document in any case. */
 const verified = async (folder: string, options: VerifyOptions): Promise<Verified> => {
-  const { committeeFrom: path, trust, key, source, since, entry, json, retryFor } = options;
+  const given = await givenToCheck(folder, options);
+  try {
+    const checked = await verifyPack(folder, given.known, given);
+    return { checked, verdict: checked.verdict, failures: [] };
+  } catch (error) {
+    if (!options.json || !(error instanceof AuditPackError)) throw error;
+    return { checked: null, verdict: failedVerdict(error), failures: error.failures };
+  }
+};
+
+/** What the options give to the check of a pack. */
+export const givenToCheck = async (folder: string, options: CheckOptions) => {
+  const { committeeFrom: path, trust, key, source, since, entry: entries, retryFor } = options;
+  if (since !== undefined && source === undefined) {
+    throw new UsageError("--since takes --source: it says where reading begins");
+  }
   if (!(await stat(folder).catch(() => null))?.isDirectory()) {
     throw new UsageError(`there is no folder ${folder}`);
   }
   const committee = path === undefined ? undefined : await givenCommittee(path);
-  const known = { committee, trusted: trust, publicKey: key };
   const again: ReadingAgain | undefined =
     source === undefined
       ? undefined
       : (pack, manifest) => readFrom(source, pack, manifest, { since, forMs: retryFor });
-  try {
-    const checked = await verifyPack(folder, known, { entries: entry, again });
-    return { checked, verdict: checked.verdict, failures: [] };
-  } catch (error) {
-    if (!json || !(error instanceof AuditPackError)) throw error;
-    return { checked: null, verdict: failedVerdict(error), failures: error.failures };
-  }
+  return { known: { committee, trusted: trust, publicKey: key }, entries, again };
 };
 
 /** What the auditor gives is no finding about the pack. */

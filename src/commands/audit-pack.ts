@@ -1,5 +1,6 @@
 import { Command, Option } from "commander";
 import type { TableOf } from "../audit/cap-table-json.ts";
+import { assertFree } from "../audit/new-folder.ts";
 import { writePack } from "../audit/pack.ts";
 import type { Outcome } from "../audit/pack-check.ts";
 import type { PackHead } from "../audit/pack-form.ts";
@@ -14,6 +15,7 @@ import { token } from "../projections/tokens.ts";
 import { configuredKey } from "../service/deployment-key.ts";
 import { openStorage } from "../service/storage.ts";
 import { retryForOption } from "./arguments.ts";
+import { assertOutside, papersCommand, SAMPLE } from "./audit-pack-papers.ts";
 import { assertReaches, inWords, verifyCommand, whole } from "./audit-pack-verify.ts";
 import { coinOption, dateArgument, tableAt, tableReads } from "./cap-table-at.ts";
 import { patience } from "./named-source.ts";
@@ -28,6 +30,8 @@ type Options = {
   readonly out?: string;
   readonly opening: PackHead["opening"];
   readonly holderNames?: string;
+  /** False: none. */
+  readonly papers?: string | false;
   readonly retryFor: number;
 };
 
@@ -55,6 +59,11 @@ export const auditPackCommand = () =>
       "--holder-names <file>",
       "the issuer's file of holders' names: its hash becomes part of the pack",
     )
+    .option(
+      "--papers <folder>",
+      "where the working papers go, absent or empty; beside the pack, with -papers behind its name, unless given",
+    )
+    .option("--no-papers", "write no working papers")
     .addOption(retryForOption())
     .addHelpText("after", "\nA date without a time ends at 24:00 UTC.")
     .action(async (options: Options) => {
@@ -62,11 +71,22 @@ export const auditPackCommand = () =>
       if (coin === undefined || from === undefined || to === undefined || out === undefined) {
         throw new UsageError("a pack takes --coin, --from, --to and --out");
       }
+      const { papers = `${out.replace(/[/\\]+$/, "")}-papers` } = options;
+      if (papers !== false) {
+        assertOutside(out, papers);
+        await assertFree(papers);
+      }
       const outcome = await make({ ...options, coin, from, to, out });
       const [held, ...rest] = inWords(outcome);
       printLines([`${out}: ${held}`, ...rest]);
+      if (papers === false) return;
+      // With nothing given but the pack: anybody who has it makes the same.
+      const { writePapers } = await import("../papers/write.ts");
+      await writePapers(out, papers, { sample: SAMPLE, confirm: [], given: [] });
+      printLines([`${papers}: working papers`]);
     })
-    .addCommand(verifyCommand());
+    .addCommand(verifyCommand())
+    .addCommand(papersCommand());
 
 const make = async ({
   coin,

@@ -76,7 +76,8 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     load: async () => (await import("./statement.ts")).statementCommand(),
   },
   "audit-pack": {
-    about: "a register at two dates, what happened between, and its proof; verify checks one",
+    about:
+      "a register at two dates, what happened between, and its proof; verify checks one, papers makes working papers of it",
     usage: "[options]",
     load: async () => (await import("./audit-pack.ts")).auditPackCommand(),
   },

@@ -1,0 +1,111 @@
+/** `holderbook audit-pack papers`: an auditor's working papers, made of a pack alone. */
+import { basename, resolve, sep } from "node:path";
+import { Command, InvalidArgumentError } from "commander";
+import { canonicalAddress, MoveTypeError } from "../values/move-type.ts";
+import { wholeNumberArgument } from "./arguments.ts";
+import { type CheckOptions, givenToCheck, withCheckOptions } from "./audit-pack-verify.ts";
+import { printLines, tellLines } from "./output.ts";
+import { UsageError } from "./usage.ts";
+
+type PapersOptions = CheckOptions & {
+  readonly out: string;
+  readonly seed?: string;
+  readonly sample: number;
+  readonly confirm?: readonly string[];
+};
+
+/** Movements that are drawn unless another number is given. */
+export const SAMPLE = 25;
+
+const MOST_DRAWN = 1_000;
+
+/** Reads nothing but the folder, and what else is given: no settings, no database. */
+export const papersCommand = () =>
+  withCheckOptions(new Command("papers"))
+    .description("write an auditor's working papers of a pack, after checking it as verify does")
+    .requiredOption("--out <folder>", "the folder to write, absent or empty")
+    .option(
+      "--seed <text>",
+      "what the sample is drawn with; state one that whoever made the pack could not know. The SHA-256 of manifest.json unless given",
+      seedArgument,
+    )
+    .option(
+      "--sample <n>",
+      "how many movements are drawn",
+      wholeNumberArgument(0, MOST_DRAWN),
+      SAMPLE,
+    )
+    .option(
+      "--confirm <holders...>",
+      "letters to these, to be confirmed: ids of holders, addresses of wallets, or all",
+      confirmArgument,
+    )
+    .addHelpText(
+      "after",
+      "\nExit codes: 0 the papers are written, 1 something in the pack is false and there are none, 2 wrong usage, 3 they are written, but --source did not give what is needed.",
+    )
+    .action(async (folder: string, options: PapersOptions) => {
+      const { out, seed, sample, confirm = [] } = options;
+      assertOutside(folder, out);
+      const given = await givenToCheck(folder, options);
+      const { writePapers } = await import("../papers/write.ts");
+      const papers = { seed, sample, confirm, given: givenIn(options) };
+      const { isUnread } = await writePapers(folder, out, papers, given);
+      printLines([`${out}: working papers of ${folder}`]);
+      if (!isUnread) return;
+      tellLines("the source did not give what is needed of it");
+      process.exitCode = 3;
+    });
+
+const seedArgument = (text: string): string => {
+  if (/^[^\p{Cc}\p{Cs}]{1,200}$/u.test(text)) return text;
+  throw new InvalidArgumentError("It must be one line of 1 to 200 characters.");
+};
+
+const confirmArgument = (text: string, before: readonly string[] = []): readonly string[] => [
+  ...before,
+  confirmedIn(text),
+];
+
+const confirmedIn = (text: string): string => {
+  if (text === "all") return text;
+  if (/^\d{1,20}$/.test(text)) return `${BigInt(text)}`;
+  try {
+    if (/^0x/i.test(text)) return canonicalAddress(text);
+  } catch (error) {
+    if (!(error instanceof MoveTypeError)) throw error;
+  }
+  throw new InvalidArgumentError("It must be a holder's number, a wallet's address, or all.");
+};
+
+/** A file that is not the pack's makes the pack false. */
+export const assertOutside = (pack: string, papers: string): void => {
+  if (`${resolve(papers)}${sep}`.startsWith(`${resolve(pack)}${sep}`)) {
+    throw new UsageError(`${papers} is in the pack: papers are no part of it`);
+  }
+};
+
+/** What was given to the check, for the cover; of files the names alone. */
+const givenIn = ({
+  key,
+  committeeFrom,
+  trust,
+  source,
+  since,
+  entry,
+}: CheckOptions): readonly (readonly [string, string])[] => {
+  const trusted =
+    trust === undefined
+      ? undefined
+      : `${trust.sequence === null ? "" : `${trust.sequence}:`}${trust.digest}`;
+  const all = [
+    ["--key", key],
+    ["--committee-from", committeeFrom && basename(committeeFrom)],
+    ["--trust", trusted],
+    // A URL may have a password in it.
+    ["--source", source && "as complete names it"],
+    ["--since", since?.toString()],
+    ["--entry", entry?.map((file) => basename(file)).join(", ")],
+  ] as const;
+  return all.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
+};

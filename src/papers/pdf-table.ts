@@ -1,0 +1,190 @@
+/** Tables of a PDF: columns that fit their amounts, rows that are not torn apart, the head on every page. */
+import { type Column, type Inline, partsOf, type Table } from "./document.ts";
+import { LEADING, type PdfPages } from "./pdf-pages.ts";
+import { FONTS, type Line, shownIn } from "./pdf-text.ts";
+
+const PADDING = 4;
+const ABOVE = 3;
+const SIZE = 7;
+const SMALLEST = 4.5;
+/** A column of words is no narrower. */
+const NARROWEST = 30;
+/** Rows to write in are as high, in points. */
+const SHEET_ROW = 24;
+
+/** Rows of a table that are set: more would be a book. */
+export const LISTED = 2_000;
+
+/** A few columns over all of a wide page would be hard to read across. */
+const FEW = 4;
+const NARROW = 0.6;
+
+type Laid = { readonly widths: readonly number[]; readonly size: number; readonly width: number };
+
+/** Widths for what the columns hold: amounts are never broken, so the columns of words give way. */
+const layOut = (
+  { columns }: Pick<Table, "columns">,
+  rows: Table["rows"],
+  pages: PdfPages,
+): Laid => {
+  const shares = columns.reduce((sum, { width }) => sum + width, 0);
+  const isNarrow = pages.isLandscape && columns.length <= FEW;
+  const whole = pages.width * (isNarrow ? NARROW : 1);
+  for (let size = SIZE; ; size -= 0.5) {
+    const needed = columns.map(({ isNumber, isWhole, title }, at) =>
+      isNumber || isWhole
+        ? 2 * PADDING +
+          rows.reduce(
+            (most, cells) => Math.max(most, widthOf(cells[at] ?? "", size, pages)),
+            longestWord(title, size, pages),
+          )
+        : Math.max(NARROWEST, 2 * PADDING + longestWord(title, size, pages)),
+    );
+    const asked = columns.map(({ width }, at) =>
+      Math.max(needed[at] ?? 0, (whole * width) / shares),
+    );
+    const over = asked.reduce((sum, width) => sum + width, 0) - whole;
+    const slack = asked.map((width, at) => width - (needed[at] ?? 0));
+    const allSlack = slack.reduce((sum, width) => sum + width, 0);
+    if (over > allSlack && size > SMALLEST) continue;
+    const give = allSlack === 0 ? 0 : Math.min(1, Math.max(0, over) / allSlack);
+    const widths = asked.map((width, at) => width - (slack[at] ?? 0) * give);
+    return { widths, size, width: whole };
+  }
+};
+
+const widthOf = (cell: Inline, size: number, pages: PdfPages): number =>
+  partsOf(cell).reduce((sum, part) => sum + pages.measure(...shownIn(part), size), 0);
+
+const longestWord = (title: string, size: number, pages: PdfPages): number =>
+  title.split(" ").reduce((most, word) => Math.max(most, pages.measure(word, FONTS.bold, size)), 0);
+
+export const drawTable = (pages: PdfPages, of: Table, file: string): void => {
+  const { columns, isSheet = false } = of;
+  const rows = of.rows.slice(0, LISTED);
+  const laid = layOut(of, rows, pages);
+  const table = pages.tagged("Table");
+  const titles = columns.map(({ title }) => title);
+  const head = (parent?: PDFKit.PDFStructureElement) => {
+    if (titles.some((title) => title !== "")) drawHead(pages, columns, laid, parent);
+  };
+  const headHeight = heightOf(setRow(pages, titles, laid, true), laid.size);
+  if (pages.room < headHeight + 2 * laid.size * LEADING + SHEET_ROW) pages.next();
+  head(table);
+  for (const cells of rows) {
+    let left = setRow(pages, cells, laid);
+    const least = isSheet ? SHEET_ROW : 0;
+    while (left.some((lines) => lines.length > 0)) {
+      const height = Math.max(least, heightOf(left, laid.size));
+      if (height > pages.room && (height <= pages.wholeRoom - headHeight || pages.room < 60)) {
+        pages.next();
+        head();
+      }
+      // What is longer than a page goes on on the next one.
+      const most = Math.floor((pages.room - 2 * ABOVE) / (laid.size * LEADING));
+      const now = left.map((lines) => lines.slice(0, most));
+      left = left.map((lines) => lines.slice(most));
+      const row = pages.tagged("TR", null, table);
+      drawRow(pages, columns, laid, now, {
+        y: pages.y,
+        tag: (content) => void pages.tagged("TD", content, row),
+      });
+      row.end();
+      const top = pages.y;
+      pages.y += Math.max(least, heightOf(now, laid.size));
+      rules(pages, laid, isSheet ? top : null);
+    }
+  }
+  table.end();
+  pages.y += 4;
+  note(pages, of, rows.length, file);
+};
+
+const note = (pages: PdfPages, { rows, more }: Table, shown: number, file: string): void => {
+  const all = more?.all ?? rows.length;
+  if (all <= shown) return;
+  const at = all > rows.length && more !== undefined ? more.at : file;
+  const lines = pages.lines(
+    [`${shown} of ${all} rows are listed; all are in `, { code: at }, "."],
+    pages.width,
+    8,
+  );
+  if (pages.room < 14) pages.next();
+  pages.tagged("P", () => pages.draw(lines, pages.left, pages.y, 8)).end();
+  pages.y += 14;
+};
+
+const setRow = (
+  pages: PdfPages,
+  cells: readonly Inline[],
+  { widths, size }: Laid,
+  isHead = false,
+): readonly (readonly Line[])[] =>
+  widths.map((width, at) =>
+    pages.lines(
+      cells[at] ?? "",
+      width - 2 * PADDING + 0.01,
+      size,
+      isHead ? FONTS.bold : FONTS.plain,
+    ),
+  );
+
+const heightOf = (cells: readonly (readonly Line[])[], size: number): number =>
+  2 * ABOVE + size * LEADING * cells.reduce((most, lines) => Math.max(most, lines.length), 1);
+
+/** @param table of which it is the first head; those of later pages are none of its content */
+const drawHead = (
+  pages: PdfPages,
+  columns: readonly Column[],
+  laid: Laid,
+  table?: PDFKit.PDFStructureElement,
+): void => {
+  const titles = columns.map(({ title }) => title);
+  const cells = setRow(pages, titles, laid, true);
+  const height = heightOf(cells, laid.size);
+  pages.artifact((doc) => doc.rect(pages.left, pages.y, laid.width, height).fill("#eeeeee"));
+  const draw = (tag: (content: () => void) => void) =>
+    drawRow(pages, columns, laid, cells, { y: pages.y, tag });
+  if (table === undefined) pages.artifact(() => draw((content) => content()));
+  else {
+    const row = pages.tagged("TR", null, table);
+    draw((content) => void pages.tagged("TH", content, row));
+    row.end();
+  }
+  pages.y += height;
+};
+
+const drawRow = (
+  pages: PdfPages,
+  columns: readonly Column[],
+  { widths, size }: Laid,
+  cells: readonly (readonly Line[])[],
+  { y, tag }: { readonly y: number; readonly tag: (content: () => void) => void },
+): void => {
+  let x = pages.left;
+  for (const [at, width] of widths.entries()) {
+    const lines = cells[at] ?? [];
+    const from = x;
+    tag(() => {
+      for (const [number, line] of lines.entries()) {
+        const shift = columns[at]?.isNumber ? width - PADDING - line.width : PADDING;
+        pages.draw([line], from + shift, y + ABOVE + number * size * LEADING, size);
+      }
+    });
+    x += width;
+  }
+};
+
+/** Below a row; and between its cells where somebody writes in them. */
+const rules = (pages: PdfPages, { width, widths }: Laid, top: number | null): void =>
+  pages.artifact((doc) => {
+    const right = pages.left + width;
+    doc.lineWidth(0.5).strokeColor("#cccccc");
+    doc.moveTo(pages.left, pages.y).lineTo(right, pages.y).stroke();
+    if (top === null) return;
+    let x = pages.left;
+    for (const one of [0, ...widths]) {
+      x += one;
+      doc.moveTo(x, top).lineTo(x, pages.y).stroke();
+    }
+  });

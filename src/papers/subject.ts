@@ -1,0 +1,53 @@
+/** What all papers of a pack are made of, and how they write amounts, times and rows. */
+import { inTokens } from "../../client/in-tokens.mjs";
+import type { CheckedPack } from "../audit/pack-verify.ts";
+import { type Column, code, type Inline, type Text } from "./document.ts";
+import type { Gathering, Place } from "./gather.ts";
+import type { RowFlow, Tie } from "./roll-forward.ts";
+
+/** How papers are made. */
+export type PaperOptions = {
+  /** What the sample is drawn with; undefined: the SHA-256 of the manifest. */
+  readonly seed?: string | undefined;
+  /** How many movements are drawn. */
+  readonly sample: number;
+  /** Whose letters are written: ids of holders, addresses of wallets, or `all`. */
+  readonly confirm: readonly string[];
+  /** What was given to the check, for the cover: names and values. */
+  readonly given: readonly (readonly [string, string])[];
+};
+
+export type Subject = Pick<CheckedPack, "manifest" | "outcome" | "verdict"> & {
+  readonly manifestSha256: string;
+  readonly seed: string;
+  readonly options: PaperOptions;
+  readonly gathered: Gathering;
+  readonly tie: Tie;
+  readonly rows: readonly RowFlow[];
+};
+
+/** As the report of the pack writes them. */
+export const amountsOf = ({ outcome }: Pick<Subject, "outcome">) => {
+  const { decimals } = outcome.last.head;
+  return (units: bigint): string => (decimals === null ? `${units}` : inTokens(units, decimals));
+};
+
+export const timeText = (timeMs: bigint): string => new Date(Number(timeMs)).toISOString();
+
+/** A row of the register in words: `holder 12`, or its wallet. */
+export const rowText = (row: string): Text => (row.startsWith("0x") ? code(row) : `holder ${row}`);
+
+/** Where to find something on the ledger. */
+export const PLACE: readonly Column[] = [
+  { title: "time (UTC)", width: 11, isWhole: true },
+  { title: "checkpoint", width: 9, isNumber: true },
+  { title: "transaction", width: 20 },
+];
+
+export const placeCells = ({ timestampMs, checkpoint, txDigest }: Place): readonly Inline[] => [
+  timeText(timestampMs),
+  `${checkpoint}`,
+  code(txDigest),
+];
+
+export const TIES = "ties";
