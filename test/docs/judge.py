@@ -8,6 +8,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "docs", "examples"))
 import verify_pack  # noqa: E402
 import verify_statement  # noqa: E402
+import judge_facts  # noqa: E402
 from holderbook import hashes, sequence  # noqa: E402
 from holderbook.forms import Refused, canonical, parse_json  # noqa: E402
 
@@ -77,7 +78,7 @@ def claimed(holds):
 
 CHECKS = {
     "statement": statement, "pack": pack, "sequence": sequence_of, "head": head, "leaf": leaf, "node": node, "root": root,
-    "run": run,
+    "run": run, **judge_facts.CHECKS,
 }
 
 for line in sys.stdin:
