@@ -22,10 +22,31 @@ export const strictBase64 = (text) => {
   return bytes.toString("base64") === text ? bytes : undefined;
 };
 
+/** Of the field that coordinates are in. */
+const PRIME = 2n ** 255n - 19n;
+
+/** The points of small order, by their y. OpenSSL takes them for keys. */
+const SMALL = new Set([
+  0n,
+  1n,
+  PRIME - 1n,
+  0x05fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826n,
+  0x7a03ac9277fdc74ec6cc392cfa53202a0f67100d760b3cba4fd83d3d7a6a17c7n,
+]);
+
+/** A point in its one form, and not one to which everybody can make signatures. */
+const isPoint = (bytes) => {
+  const y = BigInt(`0x${Buffer.from(bytes).reverse().toString("hex")}`) % 2n ** 255n;
+  return y < PRIME && !SMALL.has(y);
+};
+
 export const publicKeyOf = (text) => {
   const bytes = strictBase64(withoutPrefix(text, "whpk_"));
   if (bytes?.length !== KEY_BYTES) {
     throw new KeyFormatError("a public key is base64 of 32 bytes, with or without whpk_ before it");
+  }
+  if (!isPoint(bytes)) {
+    throw new KeyFormatError("a public key must not be one to which everybody can make signatures");
   }
   const jwk = { kty: "OKP", crv: "Ed25519", x: bytes.toString("base64url") };
   return createPublicKey({ key: jwk, format: "jwk" });

@@ -3,9 +3,9 @@
 
     python3 verify_pack.py acme-2026-h1 --key 3Yk0... --require authentic
 
-It checks who signed the pack (points 1 and 2 of "What verify does" in docs/how-to/audit.md), and that its tables agree
-with each other (point 3). It reads no excerpt: facts, signatures of validators, the report, and whether anything is
-missing, are left to `holderbook audit-pack verify`. So `consistent` and `complete` are never shown here.
+Written from docs/reference/formats.md, "To verify a pack": steps 1 to 7. They show who signed the pack, and that its
+tables agree with each other. No excerpt is read: facts, signatures of validators, the report, and whether anything
+is missing, are left to `holderbook audit-pack verify`. So `consistent` and `complete` are never shown here.
 
 Exit codes are those of that command: 0 what is required holds, 1 something is false, 2 wrong usage, 3 nothing is
 false, but something required is not shown. As there, `consistent` is required unless --require says otherwise.

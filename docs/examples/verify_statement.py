@@ -4,7 +4,7 @@
     python3 verify_statement.py mine.json --key 3Yk0... --root 5b1f... --entry kept.json
 
 Exit codes: 0 it holds, 1 something does not, 2 wrong usage, 3 the entries given say nothing about its root.
-The numbers in comments are those of the section "Every hash, for a verifier of your own".
+Written from docs/reference/formats.md, "Statements"; the numbers of steps are those there.
 """
 import argparse
 import re
@@ -50,7 +50,7 @@ def verify(statement, public_key=None, root=None):
 
 
 def _row_faults(statement):
-    """Steps 0 and 1: the order of the wallets, and what has to add up."""
+    """Step 1: the order of the wallets, and what has to add up."""
     row, total = statement["row"], statement["total"]
     balance, tokens, granted, unlocked, locked = (
         int(row[name]) for name in ("balance", "tokens", "granted", "unlocked", "locked")
@@ -78,7 +78,7 @@ def _row_faults(statement):
 
 
 def _path_faults(statement):
-    """Steps 2 to 4: from the row up the path to the root."""
+    """Step 2: from the row up the path to the root."""
     version, coin_type, checkpoint = statement["version"], statement["coinType"], statement["checkpoint"]
     node = hashes.leaf(version, coin_type, checkpoint, statement["row"], statement["decimals"])
     for step in statement["path"]:
@@ -110,7 +110,7 @@ def root_entry(statement):
 
 
 def _signature_faults(statement):
-    """Steps 5 and 6."""
+    """Steps 3 and 4."""
     version = statement["version"]
     if version == 1:
         body = {name: value for name, value in root_body(statement).items() if name != "version"}
@@ -127,7 +127,7 @@ def _signature_faults(statement):
 
 
 def held_against(statement, entries):
-    """What kept entries show of the root, in words. Raises Refused for those that do not hold or say otherwise."""
+    """Step 5: what kept entries show of the root, in words. Raises Refused where they do not hold or say otherwise."""
     key = statement["publicKey"]
     shown, not_shown = verified(entries, key)
     says, body = [], root_body(statement)

@@ -1,4 +1,4 @@
-"""The files of an audit pack, of a folder or a zip, and whether they are those that were signed (points 1 and 2)."""
+"""The files of an audit pack, of a folder or a zip, and whether they are those that were signed (steps 1 to 3)."""
 import base64
 import hashlib
 import json
@@ -107,9 +107,6 @@ def lines_of(files, path, most):
             if len(text) > most + 1:
                 fail(path, f"line {at} has more than {most} characters")
             yield at, text[:-1]
-
-
-# Points 1 and 2: manifest, signatures, files.
 
 
 def signed_manifest(files, public_key):

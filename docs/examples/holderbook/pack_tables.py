@@ -1,4 +1,4 @@
-"""The tables of an audit pack: whether registers, movements and events agree with each other (point 3)."""
+"""The tables of an audit pack: whether registers, movements and events agree with each other (steps 4 to 7)."""
 import hashlib
 
 from . import hashes
