@@ -3,7 +3,7 @@ import type { Sql } from "../database/connect.ts";
 import { actHash, actsAfter } from "./acts.ts";
 
 /** As long as the clocks of the database and of the process that signs may be apart, milliseconds. */
-const CLOCKS_MS = 3_600_000;
+export const CLOCKS_MS = 3_600_000;
 
 const PAGE = 1_000;
 

@@ -6,7 +6,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import { canonicalJson } from "../../client/canonical-json.mjs";
 import type { ActLine } from "../../client/pack-acts.mjs";
-import type { Sql } from "../database/connect.ts";
+import type { Sql, Transactor, Tx } from "../database/connect.ts";
 import { account } from "../settings/account.ts";
 
 /** What was asked for: ids and names. No secrets, and no free text: it is published. */
@@ -70,6 +70,41 @@ export const recordAct = async (sql: Sql, { command, details, on }: NewAct): Pro
             ${randomBytes(16).toString("hex")})`;
 };
 
+/**
+ * Does something in one transaction and records it there.
+ * @param work gives what it came to, and the act; null where nothing was done. `within` runs what has a transaction of
+ *   its own in this one
+ */
+export const acting = <Done>(
+  on: Pick<Transactor, "transaction">,
+  work: (
+    tx: Tx,
+    within: Pick<Transactor, "transaction">,
+  ) => Promise<readonly [done: Done, act: NewAct | null]>,
+): Promise<Done> =>
+  on.transaction(async (tx) => {
+    const [done, act] = await work(tx, { transaction: (inner) => inner(tx) });
+    if (act !== null) await recordAct(tx.sql, act);
+    return done;
+  });
+
+/** What runs one transaction and records this act in it. */
+export const recordingOn = (
+  on: Pick<Transactor, "transaction">,
+  act: NewAct,
+): Pick<Transactor, "transaction"> => ({
+  transaction: (work) => acting(on, async (tx) => [await work(tx), act]),
+});
+
+/** Whose the act was that made something of this id; undefined where none is recorded. */
+export const scopeOfMade = async (sql: Sql, id: string): Promise<NewAct["on"] | undefined> => {
+  const [row] = await sql<Pick<Act, "scope" | "coinType">[]>`
+    select scope, coin_type as "coinType" from operator_acts
+    where command = 'keys create' and details::jsonb ->> 'id' = ${id} limit 1`;
+  if (row?.scope === "coin") return { coinType: row.coinType ?? "" };
+  return row?.scope;
+};
+
 type Row = Omit<Act, "number" | "details" | "by"> & {
   readonly number: bigint;
   readonly details: string;
@@ -106,6 +141,21 @@ export const actsAfter = async (
   );
   return rows.map(actOf);
 };
+
+const PAGE = 1_000;
+
+/** All of them, or those on this coin and on the whole deployment. */
+export async function* allActs(
+  sql: Sql,
+  coinType: string | null = null,
+): AsyncGenerator<Act & Pick<ActLine, "entry">, void> {
+  for (let after = 0n; ; ) {
+    const acts = await actsAfter(sql, after, PAGE, coinType);
+    yield* acts;
+    after = BigInt(acts.at(-1)?.number ?? 0);
+    if (acts.length < PAGE) return;
+  }
+}
 
 /** SHA-256, hex, over the RFC 8785 JSON of an act: all its members but `entry`. */
 export const actHash = ({ number, at, command, details, by, scope, coinType, salt }: Act): string =>

@@ -22,6 +22,8 @@ export type PackEntries = {
   readonly coins: readonly CoinEntry[];
   /** Of its registers, of both versions. */
   readonly roots: readonly SequenceEntry[];
+  /** Of whatever they are. */
+  readonly all: readonly SequenceEntry[];
   /** Which entries say nothing, and why. */
   readonly notes: readonly string[];
 };
@@ -56,6 +58,7 @@ export const packEntries = async (
   const earlier = coins.length - current.length;
   return {
     coins: current.map(coinEntryIn),
+    all: kept.entries,
     roots: about.filter(({ kind }) => kind === "root"),
     notes: [
       ...passedOver(kept),

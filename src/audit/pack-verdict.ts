@@ -4,6 +4,7 @@
  */
 import { actsOpen } from "../../client/pack-verdict.mjs";
 import type { Tier } from "../../client/verify-audit-pack.mjs";
+import type { HeldActs } from "./pack-acts.ts";
 import type { ReadAgain, Unread } from "./pack-again.ts";
 import type { Outcome } from "./pack-check.ts";
 import type { Kept } from "./pack-entries.ts";
@@ -71,7 +72,7 @@ const REGISTERS = `${FILES.firstTable}, ${FILES.firstState} and ${FILES.lastTabl
 export const completeness = (
   { coinChain = null, last, version }: Pick<PackHead, "coinChain" | "last" | "version">,
   read: ReadAgain | Unread | null = null,
-  kept: (Kept & { readonly roots: readonly string[] }) | null = null,
+  kept: (Kept & { readonly roots: readonly string[]; readonly acts: HeldActs }) | null = null,
 ): Tier => {
   const by: string[] = [...(kept?.roots ?? [])];
   const open: string[] = [...(kept?.notes ?? [])];
@@ -94,6 +95,7 @@ export const completeness = (
     );
   }
   const byEntry = through !== null && through >= last.checkpoint;
+  by.push(...(kept?.acts.by ?? []));
   const isWhole = (again !== null && again.beginning !== null) || byEntry;
   if (!isWhole && through !== null) {
     open.push(`what happened behind checkpoint ${through}, where the entry ends`);
@@ -143,6 +145,7 @@ export const completeness = (
     not_shown: [
       ...(isWhole ? byFaith : open),
       ...versions,
+      ...(kept?.acts.open ?? []),
       ...actsOpen(version < 3 ? null : 0).complete,
     ],
   };

@@ -1,6 +1,7 @@
 /** Verifies an audit pack: a folder, and nothing else. */
 import { type PackFiles, textOf } from "../../client/pack-files.mjs";
 import { type Verdict, verifyAuditPack } from "../../client/verify-audit-pack.mjs";
+import { heldActs } from "./pack-acts.ts";
 import type { ReadAgain, Unread } from "./pack-again.ts";
 import { checkContents, type Outcome, type Witness } from "./pack-check.ts";
 import { heldAgainst, packEntries } from "./pack-entries.ts";
@@ -61,7 +62,9 @@ export const verifyPack = async (
   }
   const read = again === undefined ? null : await again(pack, manifest);
   const roots = heldRoots(kept?.roots ?? [], head, outcome);
-  const held = kept === null ? null : { ...heldAgainst(kept, manifest, outcome.chain), roots };
+  const acts = await heldActs(kept?.all ?? [], outcome.acts);
+  const held =
+    kept === null ? null : { ...heldAgainst(kept, manifest, outcome.chain), roots, acts };
   const consistent = consistency(head, outcome, known);
   const verdict = {
     authentic: signed.verdict.authentic,

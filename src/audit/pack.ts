@@ -26,7 +26,7 @@ import { FOR_BALANCES, FOR_CAP_TABLES, FOR_HOLDERS, FOR_ROLES } from "../project
 import { positionsEnd } from "../projections/position.ts";
 import { roleEvents, rolesAt } from "../projections/roles.ts";
 import { publishActs } from "./act-entries.ts";
-import { actsAfter } from "./acts.ts";
+import { allActs } from "./acts.ts";
 import { capTableJson, readCapTable, type TableOf } from "./cap-table-json.ts";
 import { publishCoinEnd } from "./coin-ends.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
@@ -270,12 +270,7 @@ async function* roleEventsBetween({ db }: Database, first: TableOf, last: TableO
 
 /** What operators did on the coin or on all, from the beginning on. */
 async function* actsOn(sql: Sql, coinType: string) {
-  for (let after = 0n; ; ) {
-    const acts = await actsAfter(sql, after, AT_ONCE, coinType);
-    for (const act of acts) yield canonicalJson(act);
-    after = BigInt(acts.at(-1)?.number ?? 0);
-    if (acts.length < AT_ONCE) return;
-  }
+  for await (const act of allActs(sql, coinType)) yield canonicalJson(act);
 }
 
 /** Writes a cap table, and makes its roots. */

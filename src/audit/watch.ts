@@ -1,6 +1,7 @@
 /**
  * The watch over what is stored: completes the log's hash chains where an older version left them out, signs
- * the head and publishes the ends of the chains of times, digests and input versions every so often, and looks at everything again and again, slowly.
+ * the head and publishes the ends of the chains of times, digests and input versions every so often, and operators' acts as they
+ * are done, and looks at everything again and again, slowly.
  *
  * One process does it at a time. Whatever it finds is kept in tables, where `/health` and `/metrics` of
  * every process read it.
@@ -11,6 +12,7 @@ import { extendChain } from "../log/chain.ts";
 import { backoffMs, pause } from "../waiting/backoff.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import { retrying } from "../waiting/retrying.ts";
+import { hasUnpublished, publishActs } from "./act-entries.ts";
 import { createChainEntries } from "./chain-entries.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
 import { checkUnsigned, type LogHead, signHead } from "./log-heads.ts";
@@ -118,6 +120,9 @@ const keepChain = async (
 /** The next attempt after the signer failed; the log goes on being chained meanwhile. */
 const SIGNER_BACKOFF = { firstMs: 1_000, maxMs: 60_000 };
 
+/** Acts that are published at once: others wait for the sequence meanwhile, and heads come between. */
+const ACTS_AT_ONCE = 20;
+
 /** Signs what is due, a stretch at a time; what it returns says whether that was all. */
 const createSigning = (
   { database, key, onSigned = () => {}, onTrouble }: Watch & { readonly key: DeploymentKey },
@@ -130,6 +135,9 @@ const createSigning = (
   const next = async (beganMs: number): Promise<boolean> => {
     if (!rootsEntered) await database.transaction(({ sql }) => enterRoots(sql, key));
     rootsEntered = true;
+    if (await hasUnpublished(database.sql)) {
+      await database.transaction(({ sql }) => publishActs(sql, key, ACTS_AT_ONCE));
+    }
     if (beganMs - signedMs < signEveryMs) return true;
     const look = await database.transaction(({ sql }) => checkUnsigned(sql, checked));
     checked = look.through;

@@ -61,9 +61,13 @@ export type SigningKeys = {
   /**
    * Makes a new key: announced now, signing in `announceSeconds` (two days), the old one valid for
    * `overlapSeconds` (a day) after that. Other processes follow within 5 s.
+   * @param on what its transaction runs on, in place of the database
    * @throws RotationUnderWayError (wait) while an announced key does not sign yet
    */
-  rotate(timing?: Partial<RotationTiming>): Promise<CallbackPublicKeys>;
+  rotate(
+    timing?: Partial<RotationTiming>,
+    on?: Pick<Database, "transaction">,
+  ): Promise<CallbackPublicKeys>;
 };
 
 /** Seconds: until the new key signs, and from then on until the old one is trusted no more. */
@@ -150,8 +154,8 @@ export const openSigningKeys = async (
       const [first, ...others] = signingAt(await read(), now);
       return [first.secret, ...others.map(({ secret }) => secret)];
     },
-    rotate: async (timing = {}) => {
-      await addKey(database, masterKey, {
+    rotate: async (timing = {}, on = database) => {
+      await addKey(on, masterKey, {
         announceSeconds: ANNOUNCE_SECONDS,
         overlapSeconds: OVERLAP_SECONDS,
         ...timing,

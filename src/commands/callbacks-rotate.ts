@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { recordingOn } from "../audit/acts.ts";
 import {
   AT_ONCE,
   type CallbackPublicKeys,
@@ -29,9 +30,17 @@ export const rotateCommand = () =>
       const { config, logger } = await openRuntime();
       await using storage = await openStorage(config, logger, { tables: "current" });
       const masterKey = await callbackMasterKey(config, { existing: !lostMasterKey });
-      if (lostMasterKey) await replaceSigningKeys(storage.write, masterKey);
+      const details = { now, lostMasterKey };
+      const on = recordingOn(storage.write, {
+        command: "callbacks rotate",
+        details,
+        on: "deployment",
+      });
+      if (lostMasterKey) await replaceSigningKeys(on, masterKey);
       const keys = await openSigningKeys(storage.write, masterKey);
-      const shown = lostMasterKey ? await keys.publicKeys() : await keys.rotate(now ? AT_ONCE : {});
+      const shown = lostMasterKey
+        ? await keys.publicKeys()
+        : await keys.rotate(now ? AT_ONCE : {}, on);
       tellLines(told(shown));
       if (lostMasterKey) tellLines(SEALED_ANEW);
       printJson(shown);

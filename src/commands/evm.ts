@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from "commander";
+import { acting } from "../audit/acts.ts";
 import { acquireWriterLock } from "../database/writer-lock.ts";
 import { type Address, lowerCase } from "../evm/contract/fact.ts";
 import { forgetLog } from "../evm/log/forget.ts";
@@ -47,11 +48,12 @@ const rereadCommand = () =>
       await using lock = await acquire(`evm chain ${chain}`);
       await using _records = await acquire("pipeline transfer_events");
       const what = token === undefined ? `chain ${chain}` : `token ${token} on chain ${chain}`;
-      const { tokens, facts } = await lock.session.transaction(async (tx) => {
+      const { tokens, facts } = await acting(lock.session, async (tx) => {
         const forgotten = await forgetLog(tx, chain, token ?? null);
         if (forgotten.tokens === 0) throw new UsageError(`the log has nothing of ${what}`);
         await remakeTransferEvents(tx, chain);
-        return forgotten;
+        const details = { chain: `${chain}`, token: token ?? null };
+        return [forgotten, { command: "evm reread", details, on: "project" }];
       });
       tellLines(
         `${what}: ${facts} logs of ${tokens} ${tokens === 1 ? "token" : "tokens"} removed; start or index reads them anew`,

@@ -1,14 +1,23 @@
 import { Command, Option } from "commander";
+import { acting, type NewAct, scopeOfMade } from "../audit/acts.ts";
 import { CallbackAddressError } from "../callbacks/outbound-error.ts";
 import { checkCallbackUrl } from "../callbacks/outbound-policy.ts";
-import { createKey, KEY_KINDS, type KeyKind, listKeys, revokeKey } from "../http/keys.ts";
+import {
+  createKey,
+  KEY_KINDS,
+  type KeyKind,
+  type ListedKey,
+  listKeys,
+  revokeKey,
+} from "../http/keys.ts";
 import { configuredAssets } from "../service/assets.ts";
 import { withDemoCallbacks } from "../service/demo-callbacks.ts";
-import { openStorage } from "../service/storage.ts";
+import { openStorage, type Storage } from "../service/storage.ts";
 import type { Config } from "../settings/config.ts";
+import { shownUrl } from "../settings/shown-url.ts";
 import { changeCallbackUrl, handOver, registerKey } from "../ta/requests/caller-keys.ts";
 import { revokeDeploymentKeyCommand, rotateCommand } from "./deployment-keys.ts";
-import { checkAsset } from "./known-asset.ts";
+import { checkAsset, scopeOf, scopeOfAsset } from "./known-asset.ts";
 import { jsonOption, printJson, printLines, printList, tellLines } from "./output.ts";
 import { openReading } from "./reading.ts";
 import { openRuntime } from "./runtime.ts";
@@ -78,7 +87,12 @@ const createCommand = () =>
       const { config, logger } = await openRuntime();
       if (project !== undefined) await checkProject(config, project);
       await using storage = await openStorage(config, logger, { tables: "current or new" });
-      const { id, secret } = await createKey(storage.write.db, { kind, subject: project, label });
+      const { id, secret } = await acting(storage.write, async (tx) => {
+        const made = await createKey(tx, { kind, subject: project, label });
+        const details = { id: made.id, kind, project: project ?? null };
+        const on = project === undefined ? "deployment" : "project";
+        return [made, { command: "keys create", details, on }];
+      });
       tellLines(`key ${id} (${kind}): keep it, it is not shown again`);
       printLines([secret]);
     });
@@ -92,11 +106,24 @@ const createTaKey = async (key: {
   readonly requireBound: boolean;
 }): Promise<void> => {
   const { config, logger } = await openRuntime();
-  await checkAsset(config, key.asset);
+  const on = scopeOf(await checkAsset(config, key.asset));
   const callbackUrl =
     key.callbackUrl === undefined ? undefined : checkedUrl(config, key.callbackUrl);
   await using storage = await openStorage(config, logger, { tables: "current or new" });
-  const { id, publicKey, secretKey } = await registerKey(storage.write, { ...key, callbackUrl });
+  const { id, publicKey, secretKey } = await acting(storage.write, async (_, within) => {
+    const made = await registerKey(within, { ...key, callbackUrl });
+    const { asset, requireBound } = key;
+    const url = callbackUrl === undefined ? null : shownUrl(callbackUrl);
+    const details = {
+      id: made.id,
+      kind: "ta",
+      asset,
+      publicKey: made.publicKey,
+      requireBound,
+      url,
+    };
+    return [made, { command: "keys create", details, on }];
+  });
   const meaning = key.requireBound ? BOUND : UNBOUND;
   if (secretKey === undefined) {
     tellLines(`key ${id} (ta) is registered`, ...meaning);
@@ -164,11 +191,27 @@ const callbackUrlCommand = () =>
       if (key?.kind !== "ta" || key.subject === null) {
         throw new UsageError(`no key of the kind ta has the id ${id}; \`keys list\` shows them`);
       }
-      await checkAsset(config, key.subject);
-      await changeCallbackUrl(storage.write, id, address);
+      const asset = await checkAsset(config, key.subject);
+      await acting(storage.write, async (_, within) => {
+        await changeCallbackUrl(within, id, address);
+        const details = { id, asset: asset.name, url: address === null ? null : shownUrl(address) };
+        return [undefined, { command: "keys callback-url", details, on: scopeOf(asset) }];
+      });
       const where = address ?? `the address of ${key.subject}`;
       tellLines(`results for key ${id} go to ${where}`);
     });
+
+/** As its making was recorded; a key of before that by what it opens. */
+const scopeOfKey = async (
+  config: Config,
+  { write: { sql } }: Storage,
+  { id, kind, subject }: ListedKey,
+): Promise<NewAct["on"]> => {
+  const made = await scopeOfMade(sql, id);
+  if (made !== undefined) return made;
+  if (kind === "ta") return scopeOfAsset(config, subject ?? "");
+  return kind === "project" ? "project" : "deployment";
+};
 
 const revokeCommand = () =>
   new Command("revoke")
@@ -181,8 +224,17 @@ const revokeCommand = () =>
     .action(async (id: string, { to }: { to?: string }) => {
       const { config, logger } = await openRuntime();
       await using storage = await openStorage(config, logger, { tables: "current" });
+      const key = (await listKeys(storage.write.db)).find((each) => each.id === id);
+      const on = key === undefined ? "project" : await scopeOfKey(config, storage, key);
+      const ended = await acting(storage.write, async (tx, within) => {
+        const isDone =
+          to === undefined ? await revokeKey(tx, id) : await handOver(within, { id, to });
+        const { kind = null, subject = null } = key ?? {};
+        const details = { id, kind, subject, to: to ?? null };
+        return [isDone, isDone ? { command: "keys revoke", details, on } : null];
+      });
       if (to !== undefined) {
-        if (!(await handOver(storage.write, { id, to }))) {
+        if (!ended) {
           throw new UsageError(
             `${id} and ${to} must be two keys of the kind ta for one asset, and ${to} not revoked; \`keys list\` shows them`,
           );
@@ -190,7 +242,7 @@ const revokeCommand = () =>
         tellLines(`key ${id} is revoked; what it asked for belongs to ${to}`);
         return;
       }
-      if (!(await revokeKey(storage.write.db, id))) {
+      if (!ended) {
         throw new UsageError(`no active key has the id ${id}; \`keys list\` shows them`);
       }
       tellLines(`key ${id} is revoked`);

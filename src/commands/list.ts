@@ -81,6 +81,11 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     usage: "[options]",
     load: async () => (await import("./audit-pack.ts")).auditPackCommand(),
   },
+  acts: {
+    about: "who did what by a command, and when: rebuild, packages, keys and others of the kind",
+    usage: "[options]",
+    load: async () => (await import("./acts.ts")).actsCommand(),
+  },
   migrate: {
     about: "apply missing database migrations and end (start, index and serve do so too)",
     load: async () => (await import("./migrate.ts")).migrateCommand(),

@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from "commander";
+import { acting } from "../audit/acts.ts";
 import { provePossession } from "../audit/deployment-key.ts";
 import { correctLog, hasSequence } from "../audit/sequence.ts";
 import { connect } from "../database/connect.ts";
@@ -105,13 +106,15 @@ const addCommand = () =>
         process.exitCode = 1;
         return;
       }
-      await locks.session.transaction(async (tx) => {
+      await acting(locks.session, async (tx) => {
         await exchangeLogs(tx);
         if (key !== undefined) {
           const why = `read anew from checkpoint ${begin} with the package ${address}`;
           await correctLog(tx.sql, key, { why, through: last });
         }
         for (const pipeline of ledgerPipelines) await resetPipelineIn(tx, pipeline);
+        const details = { address, from: `${begin}`, through: `${last}` };
+        return [undefined, { command: "packages add", details, on: "deployment" }];
       });
       for (const pipeline of ledgerPipelines) await vacuumPipeline(locks.session, pipeline);
       tellLines(

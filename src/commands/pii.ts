@@ -1,11 +1,12 @@
 import { Command } from "commander";
+import { acting, type NewAct, recordAct } from "../audit/acts.ts";
 import { configuredVault } from "../service/pii.ts";
 import { openStorage } from "../service/storage.ts";
 import { account } from "../settings/account.ts";
 import type { Config } from "../settings/config.ts";
 import type { PiiVault } from "../ta/pii/vault.ts";
 import type { Remedy } from "../waiting/remedy.ts";
-import { checkAsset } from "./known-asset.ts";
+import { checkAsset, scopeOfAsset } from "./known-asset.ts";
 import { printJson, tellLines } from "./output.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
@@ -36,7 +37,7 @@ const showCommand = () =>
     .requiredOption("--reason <text>", "why; kept in ta_pii_accesses, so nothing personal")
     .action(async ({ asset, investor, reason }: ShowOptions) => {
       const purpose = purposeOf("pii show", reason);
-      await withVault(async (vault, config) => {
+      await withVault(async (vault, { config }) => {
         const requestId = await vault.newestOf({ asset, investorId: investor });
         if (requestId === null) return await noneOf(config, asset);
         const data = await vault.open(requestId, purpose);
@@ -62,7 +63,9 @@ const rotateCommand = () =>
           throw new NoInvestorDataError("this database holds no data of investors");
         }
         await vault.checkKeys();
-        const rotated = await vault.rotate();
+        const rotated = await vault.rotate((sql) =>
+          recordAct(sql, { command: "pii rotate", details: {}, on: "deployment" }),
+        );
         printJson({ rotated });
       }),
     );
@@ -86,8 +89,9 @@ const deleteCommand = () =>
     .action(async ({ asset, investor, lostKey, reason }: DeleteOptions) => {
       if (lostKey !== undefined && asset === undefined && investor === undefined) {
         const purpose = purposeOf("pii delete --lost-key", reason);
-        await withVault(async (vault) => {
-          const deleted = await vault.deleteSealedWith(lostKey, purpose);
+        const act = { command: "pii delete", details: { lostKey }, on: "deployment" } as const;
+        await withVault(async (_, { deleting }) => {
+          const deleted = await deleting(act, (vault) => vault.deleteSealedWith(lostKey, purpose));
           if (deleted === 0) {
             throw new NoInvestorDataError(`no data are sealed with a key named ${lostKey}`);
           }
@@ -99,9 +103,12 @@ const deleteCommand = () =>
         throw new UsageError("give --asset <name> and --investor <id>, or --lost-key <name>");
       }
       const purpose = purposeOf("pii delete", reason);
-      await withVault(async (vault, config) => {
+      await withVault(async (_, { config, deleting }) => {
         const whose = { asset, investorId: investor };
-        const deleted = await vault.deleteInvestor(whose, purpose);
+        const on = await scopeOfAsset(config, asset);
+        // Not who: nothing is to be known of an investor whose data are deleted.
+        const act = { command: "pii delete", details: { asset }, on };
+        const deleted = await deleting(act, (vault) => vault.deleteInvestor(whose, purpose));
         if (deleted === 0) await noneOf(config, asset);
         report(deleted);
       });
@@ -122,10 +129,23 @@ const report = (deleted: number) => {
   );
 };
 
+type Opened = {
+  readonly config: Config;
+  /** Deletes in one transaction, and records it there where anything was deleted; returns how many records. */
+  readonly deleting: (act: NewAct, work: (vault: PiiVault) => Promise<number>) => Promise<number>;
+};
+
 const withVault = async (
-  act: (vault: PiiVault, config: Config) => Promise<void>,
+  act: (vault: PiiVault, opened: Opened) => Promise<void>,
 ): Promise<void> => {
   const { config, logger } = await openRuntime();
   await using storage = await openStorage(config, logger, { tables: "current" });
-  await act(await configuredVault(config, storage, { existing: true }), config);
+  const vaultOn = (write: Parameters<typeof configuredVault>[1]["write"]) =>
+    configuredVault(config, { write }, { existing: true });
+  const deleting: Opened["deleting"] = (done, work) =>
+    acting(storage.write, async ({ sql }, within) => {
+      const deleted = await work(await vaultOn({ sql, ...within }));
+      return [deleted, deleted === 0 ? null : done];
+    });
+  await act(await vaultOn(storage.write), { config, deleting });
 };

@@ -1,7 +1,8 @@
 import { Argument, Command } from "commander";
+import { acting } from "../audit/acts.ts";
 import { acquireWriterLock } from "../database/writer-lock.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
-import { resetPipeline, vacuumPipeline } from "../pipelines/register.ts";
+import { resetPipelineIn, vacuumPipeline } from "../pipelines/register.ts";
 import { openStorage } from "../service/storage.ts";
 import { remakeTransferEvents } from "../transfers/progress.ts";
 import { tellLines } from "./output.ts";
@@ -31,12 +32,15 @@ export const rebuildCommand = () =>
         signal: AbortSignal.any([signal, held.signal]),
         onStandby: () => held.abort(new PipelineBusyError(name)),
       });
+      await acting(lock.session, async (tx) => {
+        await (pipeline === undefined ? remakeTransferEvents(tx) : resetPipelineIn(tx, pipeline));
+        const on = pipeline === undefined ? "project" : "deployment";
+        return [undefined, { command: "rebuild", details: { pipeline: name }, on }];
+      });
       if (pipeline === undefined) {
-        await lock.session.transaction((tx) => remakeTransferEvents(tx));
         tellLines(`${name} is made anew from the log by the next start or index`);
         return;
       }
-      await resetPipeline(lock.session, pipeline);
       await vacuumPipeline(lock.session, pipeline);
       tellLines(
         `${name} is empty; start or index fills it from the log, and until then answers that need it are refused (REBUILDING)`,

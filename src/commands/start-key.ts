@@ -1,4 +1,5 @@
 /** The keys that `start` makes itself, so that a newcomer's first requests work. */
+import { acting } from "../audit/acts.ts";
 import { createKey, findKey, listKeys, verifyKey } from "../http/keys.ts";
 import { DEMO_ASSETS } from "../service/assets.ts";
 import {
@@ -26,7 +27,11 @@ export const startKey = async (
   if (keys.some(({ kind, revokedAt }) => kind === "graphql" && revokedAt === null))
     return undefined;
 
-  const { secret } = await createKey(write, { kind: "graphql", label: LABEL });
+  const { secret } = await acting(write, async (tx) => {
+    const kind = "graphql";
+    const made = await createKey(tx, { kind, label: LABEL });
+    return [made, { command: "start", details: { id: made.id, kind }, on: "deployment" }];
+  });
   await keepPrivately(config, startKeyFile(config), `${secret}\n`);
   return secret;
 };
@@ -34,7 +39,8 @@ export const startKey = async (
 /**
  * The file of the pair that signs requests for the demo's first asset, as `ta sign --key` reads it: the
  * one it made before while that is registered, else a new one. It takes bound signatures alone; one of a former
- * version, which did not, hands its requests over. For the demo's own assets only.
+ * version, which did not, hands its requests over. For the demo's own assets only, whose issuer is simulated: it is no
+ * operator's act.
  */
 export const demoTaKey = async (
   config: Pick<Config, "dataDir">,

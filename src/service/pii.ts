@@ -3,7 +3,6 @@ import { join } from "node:path";
 import type { Config } from "../settings/config.ts";
 import { readPiiKeys } from "../ta/pii/pii-keys.ts";
 import { openVault, type PiiVault } from "../ta/pii/vault.ts";
-import type { Storage } from "./storage.ts";
 
 /**
  * Opens the vault.
@@ -12,7 +11,7 @@ import type { Storage } from "./storage.ts";
  */
 export const configuredVault = async (
   config: Pick<Config, "dataDir" | "ta">,
-  { write }: Pick<Storage, "write">,
+  { write }: { readonly write: Parameters<typeof openVault>[0] },
   { existing }: { readonly existing?: boolean } = {},
 ): Promise<PiiVault> => {
   const keys = await readPiiKeys({

@@ -35,6 +35,10 @@ const STORED: Readonly<
   },
   reconcile: { sql: `update tokens set name = ${IN_SQL}` },
   "verify --log": { sql: `update log_high_water set last_digest = ${IN_SQL}` },
+  acts: {
+    sql: `insert into operator_acts values (1, ${IN_SQL}, ${IN_SQL}, '{}',
+        json_build_object('user', ${IN_SQL}, 'host', 'h', 'role', 'r'), 'coin', ${IN_SQL}, 's')`,
+  },
   packages: { sql: `insert into log_packages values (${IN_SQL}, 3, 0)` },
   "evm list": {
     sql: `insert into evm_chains (chain_id, network, final_block) values (1, ${IN_SQL}, 1);

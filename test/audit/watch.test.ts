@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { signedRoot } from "../../client/verify-statement.mjs";
+import { recordAct } from "../../src/audit/acts.ts";
 import { logLook } from "../../src/audit/check-log.ts";
 import { openDeploymentKey } from "../../src/audit/deployment-key.ts";
 import { readFindings } from "../../src/audit/findings.ts";
@@ -292,4 +293,26 @@ test("a log that is exchanged while it is watched is found whole, and chained fr
   await expect.poll(found, { timeout: 20_000 }).toMatchObject(whole);
   expect(await checkStretch(database.sql, -1n)).toMatchObject({ fault: null });
   expect(watch.troubles.map((error) => error.message)).toEqual([]);
+});
+
+test("acts are published as they are done, many of them in batches, and heads are signed meanwhile", async () => {
+  await using database = await freshDatabase();
+  await append(database, 0n, 10n);
+  const record = (from: number, to: number) =>
+    database.transaction(async ({ sql }) => {
+      for (let at = from; at <= to; at += 1) {
+        await recordAct(sql, { command: "rebuild", details: { at: `${at}` }, on: "deployment" });
+      }
+    });
+  await record(1, 50);
+  await using watch = await watching(database);
+  const published = async () =>
+    (await entriesOf(database.sql)).flatMap(({ kind, body }) => (kind === "act" ? [body.act] : []));
+  const numbers = (count: number) => Array.from({ length: count }, (_, at) => `${at + 1}`);
+  await expect.poll(published, { timeout: 20_000 }).toEqual(numbers(50));
+  await record(51, 52);
+  await expect.poll(published, { timeout: 20_000 }).toEqual(numbers(52));
+  const kinds = (await entriesOf(database.sql)).map(({ kind }) => kind);
+  expect(kinds.indexOf("head")).toBeLessThan(kinds.lastIndexOf("act"));
+  expect(watch.troubles).toEqual([]);
 });

@@ -17,6 +17,7 @@ const LISTS: Readonly<Record<string, readonly string[]>> = {
   reconcile: [],
   digest: [],
   packages: [],
+  acts: [],
   "evm list": [],
   "keys list": [],
   "callbacks list": ["--project", "acme"],

@@ -57,6 +57,7 @@ const COMMANDS = [
   "keys revoke none",
   "keys rotate",
   "packages",
+  "acts",
   "ta requests",
   "compare http://127.0.0.1:9 --key none",
   "evm list",

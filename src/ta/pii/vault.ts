@@ -62,8 +62,9 @@ export type PiiVault = {
   /**
    * Seals every record's key with the current key; records stay readable all the time. Returns how
    * many were sealed anew. Safe to stop and to run again.
+   * @param begins runs in the transaction of the first ones, where there are any
    */
-  rotate(): Promise<number>;
+  rotate(begins?: (sql: Sql) => Promise<void>): Promise<number>;
 };
 
 /** The data of a request were deleted on demand, or never stored. Stop: the request cannot go on. */
@@ -105,7 +106,7 @@ export const openVault = (
   database: Pick<Database, "sql" | "transaction">,
   keys: PiiKeys,
 ): PiiVault => {
-  const rotateSome = () =>
+  const rotateSome = (begins?: (sql: Sql) => Promise<void>) =>
     database.transaction(async ({ sql }) => {
       const rows = await sql<{ request_id: string; key_id: string; sealed_key: Uint8Array }[]>`
         select request_id, key_id, sealed_key from ta_pii_records
@@ -121,6 +122,7 @@ export const openVault = (
           ${texts(renewed.map(({ sealedKey }) => Buffer.from(sealedKey).toString("hex")))}::text[]
         ) as renewed (request_id, key)
         where ta_pii_records.request_id = renewed.request_id`;
+      if (renewed.length > 0) await begins?.(sql);
       return renewed.length;
     });
 
@@ -221,10 +223,10 @@ export const openVault = (
       if (lost.length > 0) throw new PiiKeyLostError(lost, keys);
     },
 
-    rotate: async () => {
+    rotate: async (begins) => {
       let rotated = 0;
       for (;;) {
-        const some = await rotateSome();
+        const some = await rotateSome(rotated === 0 ? begins : undefined);
         rotated += some;
         if (some < ROTATED_AT_ONCE) return rotated;
       }
