@@ -194,7 +194,7 @@ const RECORDED: Readonly<
 const UNRECORDED: Readonly<Record<string, string>> = {
   "index|serve|migrate":
     "the service itself, and the tables of its version, as each start makes them",
-  "inspect|verify|status|doctor|cap-table|digest|compare|statement verify|audit-pack verify|acts|packages":
+  "inspect|verify|status|doctor|cap-table|digest|compare|statement verify|audit-pack verify|acts|packages|audit-pack papers":
     "changes nothing",
   "evm list|keys list|callbacks list|ta sign|ta requests|ta request|completion": "changes nothing",
   reconcile: "keeps its findings alone, which the next run replaces",

@@ -58,13 +58,21 @@ const STORED: Readonly<
 };
 
 /** Those that show files or other servers, each below; `doctor` in test/logging/foreign-text.test.ts. */
-const GIVEN = ["verify", "inspect", "audit-pack verify", "statement verify", "compare", "doctor"];
+const GIVEN = [
+  "verify",
+  "inspect",
+  "audit-pack verify",
+  "audit-pack papers",
+  "statement verify",
+  "compare",
+  "doctor",
+];
 
 /** Words and figures of their own alone, data for a file, or what the person at the terminal entered. */
 const OWN = [
   "start|index|serve|migrate|rebuild|digest|cap-table|completion|demo write|demo link|packages add|evm reread",
   "statement|audit-pack|callbacks redeliver|callbacks enable|callbacks rotate|ta sign|keys create|keys rotate",
-  "keys callback-url|keys revoke|pii show|pii rotate|pii delete",
+  "keys callback-url|keys revoke|keys revoke-deployment-key|pii show|pii rotate|pii delete",
 ].flatMap((line) => line.split("|"));
 
 let register: DemoRegister;
