@@ -413,3 +413,64 @@ test("mints and burns of one transaction stay what they are, and nothing is made
     { from: { wallet: "c" }, to: { wallet: "d" }, amount: 4n },
   ]);
 });
+
+test("what moves between wallets is a transfer: no flow makes or destroys more than was minted or burned", () => {
+  const wallet = fc.constantFrom("a", "b", "c", "d");
+  const amount = fc.bigInt(1n, 9n);
+  const nothing = { fromAddress: null, toAddress: null };
+  const act = fc.oneof(
+    fc.tuple(wallet, wallet, amount).map(([fromAddress, toAddress, amount]) => {
+      return { activityType: "transfer" as const, fromAddress, toAddress, amount };
+    }),
+    fc.tuple(wallet, amount).map(([toAddress, amount]) => {
+      return { ...nothing, activityType: "mint" as const, toAddress, amount };
+    }),
+    fc.tuple(wallet, amount).map(([fromAddress, amount]) => {
+      return { ...nothing, activityType: "burn" as const, fromAddress, amount };
+    }),
+  );
+  const sumOf = (all: readonly { readonly amount: bigint }[]) =>
+    all.reduce((sum, one) => sum + one.amount, 0n);
+  fc.assert(
+    fc.property(fc.array(act, { maxLength: 8 }), (activity) => {
+      const nets = new Map<string, bigint>();
+      for (const { fromAddress, toAddress, amount } of activity) {
+        if (fromAddress) nets.set(fromAddress, (nets.get(fromAddress) ?? 0n) - amount);
+        if (toAddress) nets.set(toAddress, (nets.get(toAddress) ?? 0n) + amount);
+      }
+      const changes = [...nets]
+        .filter(([, change]) => change !== 0n)
+        .map(([owner, change]) => {
+          return { owner, change, part: "TOKENS" as const, cause: "TRANSFER" as const };
+        });
+      const flows = flowsOf(changes, activity);
+      for (const { owner, change } of changes) {
+        const into = sumOf(flows.filter(({ to }) => to?.wallet === owner));
+        const out = sumOf(flows.filter(({ from }) => from?.wallet === owner));
+        expect(into - out).toBe(change);
+        expect(into === 0n || out === 0n).toBe(true);
+      }
+      const [minted, burned] = ["mint", "burn"].map((type) =>
+        sumOf(activity.filter(({ activityType }) => activityType === type)),
+      );
+      expect(sumOf(flows.filter(({ from }) => !from)) <= (minted ?? 0n)).toBe(true);
+      expect(sumOf(flows.filter(({ to }) => !to)) <= (burned ?? 0n)).toBe(true);
+    }),
+  );
+});
+
+test("a forced transfer says in its comments that it was one", () => {
+  const history = new OcfHistory({ digits: 0, lots: "fifo" });
+  const forced = step(2n, [
+    ["a", -4n, "FORCE_TRANSFER"],
+    ["b", 4n, "FORCE_TRANSFER"],
+  ]);
+  const said = [step(1n, [["a", 9n, "MINT"]]), forced]
+    .flatMap((one) => [...history.transactions(one)])
+    .filter(({ comments }) => comments?.join().includes("without its owner's consent"));
+  expect(said.map(({ object_type }) => object_type)).toEqual([
+    "TX_STOCK_TRANSFER",
+    "TX_STOCK_ISSUANCE",
+    "TX_STOCK_ISSUANCE",
+  ]);
+});
