@@ -11,6 +11,7 @@ import { cliPage } from "./cli.ts";
 import { errorsPage } from "./errors.ts";
 import { graphqlPage } from "./graphql.ts";
 import { type OpenApiDocument, openApiPage } from "./openapi.ts";
+import { schemaFiles } from "./schemas/files.ts";
 import { settingsPage } from "./settings.ts";
 import { tamperingPage } from "./tampering.ts";
 import { vectorFiles } from "./vectors/files.ts";
@@ -26,6 +27,7 @@ export const pagesOfCode = async (root: string): Promise<ReadonlyMap<string, str
       "docs/reference/errors.md",
       errorsPage(root, { codes: ERROR_CODES, reasons: FAILURE_REASONS }),
     ],
+    ...schemaFiles(),
     ...(await vectorFiles()),
   ]);
 

@@ -87,7 +87,8 @@ export const signAnew = async (
 };
 
 /** Packs that were given out, which have to verify for ever: their reports are compared word for word. */
-export type Kept = "v1-proven" | "v1-signed" | "v2-whole";
+export const KEPT = ["v1-proven", "v1-signed", "v2-whole"] as const;
+type Kept = (typeof KEPT)[number];
 
 export const filesOfKept = async (name: Kept): Promise<PackInMemory> => {
   const zip = join(import.meta.dirname, "..", "fixtures", `audit-pack-${name}.zip`);

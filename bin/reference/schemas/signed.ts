@@ -1,0 +1,139 @@
+/** Statements, roots, heads and entries of the sequence. */
+import { z } from "zod";
+import {
+  address,
+  amount,
+  chainId,
+  coinType,
+  decimals,
+  digest,
+  hash,
+  keyId,
+  moment,
+  number,
+  publicKey,
+  share,
+  signature,
+  timeMs,
+} from "./values.ts";
+
+const row = z.strictObject({
+  holderId: amount.nullable(),
+  wallets: z.array(
+    z.strictObject({
+      address,
+      balance: amount,
+      groupId: amount.nullable(),
+      isFrozen: z.boolean(),
+    }),
+  ),
+  balance: amount,
+  tokens: amount,
+  granted: amount,
+  unlocked: amount,
+  locked: amount,
+  share,
+});
+
+const said = {
+  format: z.literal("holderbook-statement"),
+  chainId,
+  coinType,
+  decimals,
+  checkpoint: amount,
+  checkpointTimestamp: amount,
+  checkpointDigest: digest,
+  row,
+  path: z.array(z.strictObject({ hash, sum: amount, side: z.enum(["left", "right"]) })).max(64),
+  root: hash,
+  total: amount,
+  totalSupply: amount.nullable(),
+  keyId,
+  publicKey,
+  rootSignature: signature,
+  signature,
+};
+
+export const statement1 = z.strictObject({ ...said, version: z.literal(1) });
+export const statement2 = z.strictObject({
+  ...said,
+  version: z.literal(2),
+  checkpointTimestampMs: amount,
+  entry: z.strictObject({ number: amount, previous: hash, at: moment }),
+});
+
+/** What roots of both versions are of. */
+const table = {
+  chainId: chainId.nullable(),
+  coinType,
+  checkpoint: number,
+  checkpointDigest: digest,
+  root: hash,
+  total: amount,
+};
+const meant = { decimals: number.nullable(), checkpointTimestampMs: timeMs };
+const listed = { keyId, signature, signedAt: moment };
+
+/** Of the list at `GET /roots`. */
+export const root = z.union([
+  z.strictObject({ ...table, ...listed, number: number.nullable() }),
+  z.strictObject({
+    version: z.literal("2"),
+    ...table,
+    ...meant,
+    ...listed,
+    number,
+    previous: hash,
+  }),
+]);
+
+/** Of the list at `GET /log-heads`. */
+export const head = z.strictObject({ checkpoint: number, hash, ...listed });
+
+const chain = { chainId: chainId.nullable() };
+const count = z.strictObject({ count: number, sha256: hash });
+const stretch = z.strictObject({ ...chain, from: number, through: number, hash });
+
+/** Bodies by kind, as a deployment makes them. */
+const BODIES = {
+  key: z.union([
+    z.strictObject({ keyId, publicKey, ...chain, roots: count, heads: count }),
+    z.strictObject({ keyId, publicKey }),
+    z.strictObject({ keyId, publicKey, lost: keyId }),
+  ]),
+  root: z.union([
+    z.strictObject({ version: z.literal("1"), ...table }),
+    z.strictObject({ version: z.literal("2"), ...table, ...meant }),
+  ]),
+  head: z.strictObject({ ...chain, checkpoint: number, hash }),
+  coin: z.strictObject({ ...chain, coinType, checkpoint: number, facts: number, hash }),
+  blocks: stretch,
+  inputs: stretch,
+  correction: z.union([
+    z.strictObject({ of: z.literal("log"), ...chain, through: number, why: z.string() }),
+    z.strictObject({ of: z.literal("key"), keyId, from: number, why: z.string() }),
+  ]),
+  act: z.strictObject({ act: number, sha256: hash }),
+} as const;
+
+const entryOf = <Kind extends keyof typeof BODIES>(kind: Kind) =>
+  z.strictObject({
+    number,
+    previous: hash,
+    kind: z.literal(kind),
+    body: BODIES[kind],
+    at: moment,
+    keyId,
+    signature,
+  });
+
+export const sequenceEntry = z.union([
+  entryOf("key"),
+  entryOf("root"),
+  entryOf("head"),
+  entryOf("coin"),
+  entryOf("blocks"),
+  entryOf("inputs"),
+  entryOf("correction"),
+  entryOf("act"),
+]);
