@@ -30,6 +30,8 @@ import {
 import { entriesAt, SequenceLostError } from "../../src/audit/sequence.ts";
 import { createRateLimit } from "../../src/http/edge/rate-limit.ts";
 import { openLog } from "../../src/log/log.ts";
+import { base58 } from "../../src/values/base58.ts";
+import { misfits } from "../docs/published-schemas.ts";
 import { serve } from "../http/service.ts";
 import { alterLog } from "../log/damage.ts";
 import { batch, fact } from "../log/facts.ts";
@@ -41,7 +43,7 @@ const rootAt = (checkpoint: number) => ({
   chainId: "test-chain",
   coinType,
   checkpoint: `${checkpoint}`,
-  checkpointDigest: `digest ${checkpoint}`,
+  checkpointDigest: base58(createHash("sha256").update(`${checkpoint}`).digest()),
   root: checkpoint.toString(16).padStart(64, "0"),
   total: "1000",
 });
@@ -99,6 +101,7 @@ test("roots of version 2 are listed apart, each as the entry of the sequence tha
     });
     expect(isSignatureOf(signature, canonicalJson(signed), key.publicKey)).toBe(true);
   }
+  expect(all.roots.flatMap((root) => misfits("root", root))).toEqual([]);
   const first = await roots2({ limit: "1" });
   expect(first).toEqual({ roots: [all.roots[0]], next: "70" });
   expect(await roots2({ limit: "1", after: "70" })).toEqual({ roots: [all.roots[1]], next: "9" });
@@ -128,6 +131,7 @@ test("anybody reads the sequence page by page: each entry is signed, with its nu
     next = found.next;
   }
   expect(entries.length).toBeGreaterThanOrEqual(3);
+  expect(entries.flatMap((entry) => misfits("sequence-entry", entry))).toEqual([]);
   let previous = "0".repeat(64);
   for (const [at, { signature, keyId, ...entry }] of entries.entries()) {
     expect(entry).toMatchObject({ number: `${at}`, previous });
@@ -171,6 +175,7 @@ test("an entry that was seen committed and is gone ends all signing", async () =
 test("anybody reads the roots of a token, the newest first and page by page, and checks their signatures", async () => {
   const all = await roots({});
   expect(all.roots.map(({ checkpoint }) => checkpoint)).toEqual(["1000", "70", "9", "8"]);
+  expect(all.roots.flatMap((root) => misfits("root", root))).toEqual([]);
   expect(all.next).toBeNull();
   const { keys } = deploymentKeysAnswer.strict().parse((await get("/deployment-keys")).body);
   expect(keys).toMatchObject([{ keyId: key.keyId, publicKey: key.publicKey }]);
@@ -274,6 +279,7 @@ test("anybody reads the signed heads of the log, page by page, and checks them",
     logHeadsAnswer.strict().parse((await get(`/log-heads${query}`)).body);
   const { chainId, heads, next } = await read("");
   expect([heads.map(({ checkpoint }) => checkpoint), next]).toEqual([["10", "6", "2"], null]);
+  expect(heads.flatMap((head) => misfits("log-head", head))).toEqual([]);
   for (const { checkpoint, hash, signature, keyId } of heads) {
     expect(keyId).toBe(key.keyId);
     const said = { purpose: "holderbook-log-head-v1", chainId, checkpoint, hash };

@@ -1,8 +1,9 @@
 /** The published JSON Schemas, held against the verifiers: by packs and statements that hold, and by what forgers make of them. */
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { z } from "zod";
+import { SCHEMAS } from "../../bin/reference/schemas/files.ts";
 import { KEYS } from "../../bin/reference/vectors/vector.ts";
 import {
   committeeFaults,
@@ -12,6 +13,7 @@ import {
   tableHeadFaults,
 } from "../../client/pack-forms.mjs";
 import { isBase64 } from "../../client/sum-tree.mjs";
+import { FORGED_ACTS, withActs } from "../audit/forged-acts.ts";
 import { FORGED_FILES } from "../audit/forged-files.ts";
 import { FORGERIES, FORGERIES_OF_WHOLE } from "../audit/forgeries.ts";
 import type { Forgery } from "../audit/forging.ts";
@@ -95,13 +97,15 @@ beforeAll(async () => {
 
 test("every manifest, table, line, committee and signature of the packs that were given out fits its schema", () => {
   const seen = new Set<SchemaName>();
-  for (const pack of kept) {
+  const [, , whole] = kept;
+  if (whole === undefined) throw new Error("no packs are kept");
+  for (const pack of [...kept, withActs(whole, KEYS.deployment)]) {
     for (const { schema, text, faults } of piecesOf(pack)) {
       seen.add(schema);
       expect([faults, misfits(schema, JSON.parse(text))], text.slice(0, 200)).toEqual([[], []]);
     }
   }
-  expect(seen.size).toBeGreaterThanOrEqual(10);
+  expect(seen.size).toBeGreaterThanOrEqual(12);
 });
 
 test("what a forger changes in the form of a pack fits no schema, and what the client takes fits", async () => {
@@ -120,12 +124,11 @@ test("what a forger changes in the form of a pack fits no schema, and what the c
       }
     }
   };
-  for (const pack of kept) {
-    const isWhole = Buffer.from(pack.get("manifest.json") ?? []).includes('"opening":"whole"');
-    const isProven = Buffer.from(pack.get("manifest.json") ?? []).includes('"opening":"proven"');
-    if (isWhole) await look(pack, [...FORGERIES, ...FORGED_FILES, ...FORGERIES_OF_WHOLE]);
-    if (isProven) await look(pack, [...FORGERIES, ...FORGED_FILES]);
-  }
+  const [proven, , whole] = kept;
+  if (proven === undefined || whole === undefined) throw new Error("no packs are kept");
+  await look(proven, [...FORGERIES, ...FORGED_FILES]);
+  await look(whole, [...FORGERIES, ...FORGED_FILES, ...FORGERIES_OF_WHOLE]);
+  await look(withActs(whole, KEYS.deployment), FORGED_ACTS);
   expect(wrong).toEqual([]);
   expect(refused).toBeGreaterThan(80);
 });
@@ -186,4 +189,11 @@ test("entries and heads that are signed fit their schemas, and those of no known
     const isMisshapen = name.includes("spelling");
     expect([name, misfits("log-head", listed).length > 0]).toEqual([name, isMisshapen]);
   }
+});
+
+test("the page of formats names every schema and every file of vectors", async () => {
+  const page = await readFile(join(FOLDER, "formats.md"), "utf8");
+  const vectors = await readdir(join(FOLDER, "vectors"));
+  const named = [...Object.keys(SCHEMAS).map((name) => `(schemas/${name}.json)`), ...vectors];
+  expect(named.filter((name) => !page.includes(name))).toEqual([]);
 });

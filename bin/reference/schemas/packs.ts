@@ -30,7 +30,7 @@ import {
 const file = z.strictObject({ sha256: hash, size: number });
 const mark = z.strictObject({ checkpoint: number, digest, timestampMs: timeMs });
 const root = z.strictObject({ root: hash, total: amount, signature });
-const digests = z.record(z.string().regex(/^[a-z_]{1,40}$/), hash);
+const digests = z.record(z.string().regex(/^[a-z_]{1,40}$/), hash).meta({ maxProperties: 20 });
 
 const FIXED = [
   "report.md",
@@ -203,10 +203,9 @@ export const act = z.strictObject({
   number: positive,
   at: moment,
   command: z.string().regex(/^[a-z][a-z-]{0,39}(?: [a-z][a-z-]{0,39}){0,2}$/),
-  details: z.record(
-    z.string().regex(/^[A-Za-z]{1,40}$/),
-    z.union([plain(2_000), z.boolean(), z.null()]),
-  ),
+  details: z
+    .record(z.string().regex(/^[A-Za-z]{1,40}$/), z.union([plain(2_000), z.boolean(), z.null()]))
+    .meta({ maxProperties: 20 }),
   by: z.strictObject({ user: plain(200), host: plain(255), role: plain(200) }),
   scope: z.enum(["deployment", "coin"]),
   coinType: coinType.nullable(),
