@@ -19,12 +19,25 @@ export type SequenceEntry = {
 export type VerifiedSequence = {
   /** That hold. */
   readonly entries: readonly SequenceEntry[];
-  /** By other keys, where these are passed over: they show nothing. */
+  /**
+   * They show nothing: by other keys, where these are passed over; behind an entry that says that the known key was
+   * lost; or signed with a revoked key, in entries numbered from where it is not believed.
+   */
   readonly notShown: readonly SequenceEntry[];
+  /** Why a lost or revoked key leaves some of them without effect; empty where none does. */
+  readonly why: readonly string[];
+  /** Keys that are believed, base64: the given one, and those that entries signed with believed keys name. */
+  readonly keys: readonly string[];
+  /** Keys that the entries revoke: what they signed from entry `from` on is not believed, as `entry` says. */
+  readonly revoked: readonly {
+    readonly keyId: string;
+    readonly from: string;
+    readonly entry: string;
+  }[];
   /** They begin with number 0 and leave none out. */
   readonly whole: boolean;
   readonly last: { readonly number: string; readonly hash: string };
-  /** The key that signs what comes behind, base64: another one when an entry signed with the key before names it. */
+  /** The last key that is believed, base64: another than the given one when an entry signed with the key before names it. */
   readonly publicKey: string;
 };
 

@@ -3,60 +3,12 @@
  * one before, and that no two say different things of the same checkpoint.
  */
 import { canonicalJson } from "./canonical-json.mjs";
-import { shown } from "./pack-error.mjs";
-import { CHAIN_ID, isMoment, isType, KEY_ID } from "./pack-forms.mjs";
+import { checked, failed, isRevocation, linesOf, SequenceError } from "./sequence-entries.mjs";
 import { hexOf, isBase64, isSignatureOf, utf8 } from "./sum-tree.mjs";
 
-/** What entries of a sequence say does not hold. */
-export class SequenceError extends Error {
-  name = "SequenceError";
-  remedy = "stop";
-}
+export { SequenceError };
 
-const KINDS = ["root", "head", "coin", "blocks", "inputs", "key", "correction", "act"];
 const NOTHING = "0".repeat(64);
-
-const matches = (pattern) => (value) => typeof value === "string" && pattern.test(value);
-const isNumber = matches(/^(0|[1-9]\d{0,38})$/);
-const isHash = matches(/^[0-9a-f]{64}$/);
-const isNullOr = (is) => (value) => value === null || is(value);
-const isPlain = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
-
-const ENTRY = {
-  number: isNumber,
-  previous: isHash,
-  kind: (value) => KINDS.includes(value),
-  body: isPlain,
-  at: isMoment,
-  keyId: matches(KEY_ID),
-  signature: isBase64(64),
-};
-
-/** Members of bodies that have one form whatever the kind. */
-const IN_BODIES = {
-  act: isNumber,
-  chainId: isNullOr(matches(CHAIN_ID)),
-  coinType: isType,
-  checkpoint: isNumber,
-  checkpointTimestampMs: isNumber,
-  decimals: isNullOr(isNumber),
-  facts: isNumber,
-  hash: isHash,
-  keyId: matches(KEY_ID),
-  publicKey: isBase64(32),
-  root: isHash,
-  sha256: isHash,
-  total: isNumber,
-};
-
-/** What each kind cannot do without. */
-const NEEDED = {
-  root: ["chainId", "coinType", "checkpoint", "root", "total"],
-  head: ["chainId", "checkpoint", "hash"],
-  coin: ["chainId", "coinType", "checkpoint", "facts", "hash"],
-  key: ["keyId", "publicKey"],
-  act: ["act", "sha256"],
-};
 
 const signedMembers = ({ number, previous, kind, body, at }) => ({
   number,
@@ -78,32 +30,38 @@ export const verifySequence = async (kept, known) => {
   if (!isBase64(32)(publicKey)) throw new SequenceError("the key is not base64 of 32 bytes");
   const all = (typeof kept === "string" ? linesOf(kept) : [...kept]).map(checked);
   if (all.length === 0) throw new SequenceError("there are no entries");
-  const signed = await signedBy(all, publicKey, {
-    isSigned,
-    passOver: otherKeys === "passed over",
-  });
-  const { entries, notShown } = linked(signed.entries);
+  const passOver = otherKeys === "passed over";
+  const signed = await signedBy(all, publicKey, { isSigned, passOver });
+  const revoked = revocations(linked(signed.entries).entries);
+  const { entries: judged, keys } = believed(signed.entries, signed.given, revoked);
+  const { entries, notShown } = linked(judged);
   agreeing(entries);
   return {
     entries,
     notShown,
-    whole: all[0].number === "0" && notShown.length === 0 && signed.whole,
+    why: notShown.length === 0 ? [] : reasons(signed, revoked),
+    keys: [...keys],
+    revoked: [...revoked].map(([keyId, { from, entry }]) => ({ keyId, from, entry })),
+    whole:
+      all[0].number === "0" &&
+      notShown.length === 0 &&
+      signed.entries.every(({ follows }, at) => follows || at === 0),
     last: signed.last,
-    publicKey: signed.publicKey,
+    publicKey: [...keys].at(-1),
   };
 };
 
-const failed = ({ number }, what) => {
-  throw new SequenceError(`entry ${number} ${what}`);
-};
-
-/** Each with whether a known key signed it, and whether it follows the one before, whose hash it then has. */
+/** Each with the key that signed it, where entries here lead to that, and whether it follows the one before. */
 const signedBy = async (all, publicKey, { isSigned, passOver }) => {
+  const keyOf = async (text) => ({ publicKey: text, keyId: await keyIdOf(text) });
+  const given = await keyOf(publicKey);
+  // Each was named by one before; the last one signs.
+  const keys = [given];
   const entries = [];
-  let key = publicKey;
+  let lost;
   let before;
   for (const entry of all) {
-    const { number, previous } = entry;
+    const { number, previous, kind, body } = entry;
     if (before !== undefined && BigInt(number) <= BigInt(before.number)) {
       failed(entry, `comes behind entry ${before.number}: each must come once, the lowest first`);
     }
@@ -113,32 +71,98 @@ const signedBy = async (all, publicKey, { isSigned, passOver }) => {
     }
     if (number === "0" && previous !== NOTHING) failed(entry, "is the first and names one before");
     const text = canonicalJson({ purpose: "holderbook-sequence-v1", ...signedMembers(entry) });
-    const isKnown = isSigned(entry.signature, text, key);
-    if (!isKnown && (!passOver || entry.keyId === (await keyIdOf(key)))) {
-      failed(entry, `is not signed with the key ${key}`);
+    const isOf = (each) => isSigned(entry.signature, text, each.publicKey);
+    const signs = lost === undefined ? keys.at(-1) : undefined;
+    const by = signs !== undefined && isOf(signs) ? signs : undefined;
+    const isLoss = kind === "key" && body.lost !== undefined;
+    if (isLoss && !isOf(body)) {
+      failed(entry, "names a key in a lost one's place, which did not sign it");
     }
-    if (isKnown && number === "0" && (entry.kind !== "key" || entry.body.publicKey !== key)) {
+    // Whoever has the database can write that.
+    if (isLoss && by === undefined && body.lost === signs?.keyId) lost = { ...body, number };
+    else if (by === undefined) refuseForged(entry, { keys, signs, lost, isOf, passOver });
+    if (by !== undefined && number === "0" && (kind !== "key" || body.publicKey !== by.publicKey)) {
       failed(entry, "does not name the key that signed it");
     }
-    if (isKnown && entry.kind === "key") key = entry.body.publicKey;
-    entries.push({ entry, isKnown, follows });
+    if (by !== undefined && kind === "key" && body.publicKey !== by.publicKey) {
+      keys.push(await keyOf(body.publicKey));
+    }
+    if (isRevocation(entry) && [by?.keyId, entry.keyId].includes(body.keyId)) {
+      failed(entry, "revokes the key that signed it");
+    }
+    entries.push({ entry, by, follows });
     before = { number, hash: await entryHash(entry) };
   }
-  const whole = entries.every(({ follows }, at) => follows || at === 0);
-  return { entries, whole, last: before, publicKey: key };
+  return { entries, given, last: before, lost };
 };
 
-/** Entries signed with a known key, and those that the hashes of such entries lead back to. */
+/** An entry that the key which signs there did not sign is of another key, or false. */
+const refuseForged = (entry, { keys, signs, lost, isOf, passOver }) => {
+  const former = keys.find((each) => each !== signs && isOf(each));
+  if (former !== undefined) {
+    failed(
+      entry,
+      `is signed with the key ${former.publicKey}, in whose place an entry before it puts another`,
+    );
+  }
+  const isPassedOver = passOver || lost !== undefined;
+  if (!isPassedOver || keys.some(({ keyId }) => keyId === entry.keyId)) {
+    failed(entry, `is not signed with the key ${keys.at(-1).publicKey}`);
+  }
+};
+
+/** By key id, the entry from which on a key is not believed: the lowest that any of these names. */
+const revocations = (entries) => {
+  const revoked = new Map();
+  for (const entry of entries.filter(isRevocation)) {
+    const { keyId, from, why } = entry.body;
+    if (BigInt(from) > BigInt(entry.number)) failed(entry, "revokes a key from a later entry on");
+    const known = revoked.get(keyId);
+    if (known === undefined || BigInt(from) < BigInt(known.from)) {
+      revoked.set(keyId, { from, why, entry: entry.number });
+    }
+  }
+  return revoked;
+};
+
+/** Without what a revoked key signed, and what only keys that it named there signed. */
+const believed = (signed, given, revoked) => {
+  const keys = new Set([given.publicKey]);
+  const entries = signed.map(({ entry, by, follows }) => {
+    const from = revoked.get(by?.keyId)?.from;
+    const isKnown =
+      by !== undefined &&
+      keys.has(by.publicKey) &&
+      (from === undefined || BigInt(entry.number) < BigInt(from));
+    if (isKnown && entry.kind === "key") keys.add(entry.body.publicKey);
+    return { entry, by: isKnown ? by : undefined, follows };
+  });
+  return { entries, keys };
+};
+
+/** Entries of believed keys, and those that the hashes of such entries lead back to. */
 const linked = (signed) => {
   const [entries, notShown] = [[], []];
   let isNamed = false;
-  for (const { entry, isKnown, follows } of signed.toReversed()) {
-    const isShown = isKnown || isNamed;
+  for (const { entry, by, follows } of signed.toReversed()) {
+    const isShown = by !== undefined || isNamed;
     (isShown ? entries : notShown).push(entry);
     isNamed = isShown && follows;
   }
   return { entries: entries.reverse(), notShown: notShown.reverse() };
 };
+
+const reasons = ({ lost }, revoked) => [
+  ...(lost === undefined
+    ? []
+    : [
+        `entry ${lost.number} says that the key ${lost.lost} was lost, and names ${lost.keyId} by itself, as whoever has the database could: give that key once you know from elsewhere that it is the deployment's`,
+      ]),
+  ...[...revoked].map(
+    ([keyId, { from, entry }]) =>
+      `entry ${entry} revokes ${keyId}: what it signed in entry ${from} and behind, the keys named there included, is not believed by its signature. Give the newest key`,
+  ),
+];
 
 /** None is dated before one of a lower number, or says something else of the same. */
 const agreeing = (entries) => {
@@ -155,7 +179,7 @@ const agreeing = (entries) => {
 
 /** From a correction on, entries are about the log that was read anew. */
 const contradictions = (said, { number, kind, body }, fail) => {
-  if (kind === "correction") {
+  if (kind === "correction" && body.of !== "key") {
     for (const [of, { kind: about }] of said)
       if (about !== "root" && about !== "act") said.delete(of);
   }
@@ -169,42 +193,4 @@ const contradictions = (said, { number, kind, body }, fail) => {
   else if (known.text !== text) {
     fail(`says something else of ${about} than entry ${known.number}`);
   }
-};
-
-const linesOf = (text) =>
-  text
-    .split("\n")
-    .filter((line) => line.trim() !== "")
-    .map((line, at) => {
-      try {
-        return JSON.parse(line);
-      } catch {
-        throw new SequenceError(`line ${at + 1} is no JSON`);
-      }
-    });
-
-const checked = (entry, at) => {
-  const fail = (what) => {
-    throw new SequenceError(`entry at place ${at + 1}: ${what}`);
-  };
-  if (!isPlain(entry)) fail("it is no object");
-  for (const name of Object.keys(entry)) {
-    if (!Object.hasOwn(ENTRY, name)) fail(`${shown(name)} is no member of an entry`);
-  }
-  for (const [name, is] of Object.entries(ENTRY)) {
-    if (!is(entry[name])) fail(`${name} is missing or not in its one form`);
-  }
-  for (const [name, value] of Object.entries(entry.body)) {
-    const is = Object.hasOwn(IN_BODIES, name) ? IN_BODIES[name] : undefined;
-    if (is !== undefined && !is(value)) fail(`${name} of the body is not in its one form`);
-  }
-  for (const name of NEEDED[entry.kind] ?? []) {
-    if (!Object.hasOwn(entry.body, name)) fail(`the body has no ${name}`);
-  }
-  try {
-    canonicalJson(entry.body);
-  } catch (error) {
-    fail(shown(error.message));
-  }
-  return entry;
 };

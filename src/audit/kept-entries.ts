@@ -5,12 +5,16 @@ import {
   type VerifiedSequence,
   verifySequence,
 } from "../../client/verify-sequence.mjs";
+import { keyIdOf } from "./deployment-key.ts";
 import { isSigned } from "./is-signed.ts";
 import { entryForm, KeptHeadsError, keptValues } from "./kept.ts";
 import { entryHash } from "./sequence.ts";
 
 /** Those that hold, the lowest number first; and those that show nothing, because a key that is not known signed them. */
-export type KeptEntries = Pick<VerifiedSequence, "entries" | "notShown">;
+export type KeptEntries = Pick<
+  VerifiedSequence,
+  "entries" | "notShown" | "why" | "keys" | "revoked"
+>;
 
 /**
  * Reads and verifies them: signatures, the hash of the entry before, key changes, times, and that no two say different
@@ -52,9 +56,9 @@ export const verifyEntries = (
   verifySequence(entries, { publicKey, otherKeys: "passed over", isSigned });
 
 /** What is said of those that show nothing. */
-export const passedOver = ({ notShown }: KeptEntries): readonly string[] => {
+export const passedOver = ({ notShown, why }: KeptEntries): readonly string[] => {
   const [first] = notShown;
-  if (first === undefined) return [];
+  if (first === undefined || why.length > 0) return why;
   const which =
     notShown.length === 1
       ? `entry ${first.number} is`
@@ -66,3 +70,32 @@ export const passedOver = ({ notShown }: KeptEntries): readonly string[] => {
 
 const keyIds = (entries: readonly SequenceEntry[]): string =>
   [...new Set(entries.map(({ keyId }) => keyId))].slice(0, 5).join(", ");
+
+/** Whose key signed something: the key given, one that entries lead to from it, or no more than the one in the file. */
+export type SignerShown = {
+  readonly how: "given" | "led to" | "itself";
+  /** Why it cannot be shown to be the deployment's, where one was given. */
+  readonly notShown: readonly string[];
+};
+
+/**
+ * @param given the deployment's key as the caller knows it; undefined: nothing is asked
+ * @param own of the file
+ * @returns undefined for a key of which the entries say nothing: it is another one than the given
+ */
+export const signerShown = (
+  { entries, keys, why }: KeptEntries,
+  given: string | undefined,
+  own: string,
+): SignerShown | undefined => {
+  if (given === undefined) return { how: "itself", notShown: [] };
+  if (own === given) return { how: "given", notShown: [] };
+  // Entries that hold name earlier keys, too: those that their hashes lead back to.
+  const isNamed = entries.some(({ kind, body }) => kind === "key" && body.publicKey === own);
+  if (keys.includes(own) || isNamed) return { how: "led to", notShown: [] };
+  return why.length === 0 ? undefined : { how: "itself", notShown: why };
+};
+
+/** The revocation of a key, base64, by these entries. */
+export const revocationOf = ({ revoked }: KeptEntries, publicKey: string) =>
+  revoked.find(({ keyId }) => keyId === keyIdOf(publicKey));

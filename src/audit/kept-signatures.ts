@@ -3,11 +3,12 @@ import { isLogHeadSigned } from "../../client/verify-log-head.mjs";
 import { SequenceError, verifySequence } from "../../client/verify-sequence.mjs";
 import type { Sql } from "../database/connect.ts";
 import type { LogFault } from "../log/chain.ts";
-import { keyIdOf, publicDeploymentKeys } from "./deployment-key.ts";
+import { keyIdOf } from "./deployment-key.ts";
 import { isSigned } from "./is-signed.ts";
 import type { Kept } from "./kept.ts";
+import { keyHistory, type ListedKey } from "./key-history.ts";
 import { chainIdOf } from "./log-heads.ts";
-import { entriesAt, textIn } from "./sequence.ts";
+import { type SequenceEntry, textIn } from "./sequence.ts";
 
 export type KeptSigned = {
   readonly faults: readonly LogFault[];
@@ -19,6 +20,8 @@ export type KeptSigned = {
   readonly named: ReadonlyMap<string, number>;
   /** How many could not be verified, by why. */
   readonly open: ReadonlyMap<string, number>;
+  /** Why entries do not lead from the key given to later keys, where one was lost or revoked. */
+  readonly why: readonly string[];
 };
 
 /** @param given the deployment's public key, as the caller knows it, base64; undefined: the database's are believed */
@@ -31,9 +34,13 @@ export const checkSignatures = async (
   const [named, open] = [new Map<string, number>(), new Map<string, number>()];
   const count = (of: Map<string, number>, what: string) => of.set(what, (of.get(what) ?? 0) + 1);
   const chainId = await chainIdOf(sql);
-  const trusted = given === undefined ? new Map<string, string>() : await keysFrom(sql, given);
+  const history = await keyHistory({ sql });
+  const from = given === undefined ? undefined : await keysFrom(history.entries, given);
+  faults.push(...(from?.faults ?? []));
+  const trusted = from?.keys ?? new Map<string, string>();
+  const revoked = new Map(history.keys.map((key) => [key.keyId, key.revoked]));
   const listed = new Map(
-    (await publicDeploymentKeys({ sql }))
+    history.keys
       .filter(({ keyId, publicKey }) => keyIdOf(publicKey) === keyId)
       .map(({ keyId, publicKey }) => [keyId, publicKey]),
   );
@@ -55,31 +62,39 @@ export const checkSignatures = async (
       continue;
     }
     const what = await wrongIn(one, { keyId, signature, publicKey, chainId });
+    const unshown = leftOpen(one, revoked.get(keyId) ?? null);
     if (what !== null) faults.push({ checkpoint: 0n, what: `${name}: ${what}` });
+    else if (unshown !== undefined) count(open, unshown);
     else if (trusted.has(keyId)) byGiven += 1;
     else count(named, keyId);
   }
-  return { faults, trusted: new Set(trusted.keys()), given: byGiven, named, open };
+  const why = from?.why ?? [];
+  return { faults, trusted: new Set(trusted.keys()), given: byGiven, named, open, why };
 };
 
-/** The key given, and those that entries name which it, or one of them, signed: by their ids. */
-const keysFrom = async (sql: Sql, given: string): Promise<ReadonlyMap<string, string>> => {
-  const keys = new Map([[keyIdOf(given), given]]);
-  const numbers = await sql<{ number: bigint }[]>`
-    select number from log_sequence where kind = 'key' and number > 0 order by number`;
-  const entries = await entriesAt(
-    { sql },
-    numbers.map(({ number }) => number),
-  );
-  for (const { number } of numbers) {
-    const entry = entries.get(number);
-    const publicKey = keys.get(entry?.keyId ?? "");
-    if (entry === undefined || publicKey === undefined) continue;
-    if ((await sequenceFault(entry, publicKey)) !== null) continue;
-    const next = textIn(entry.body, "publicKey");
-    keys.set(keyIdOf(next), next);
+/** The key given, and those that entries lead to from it: by their ids. */
+const keysFrom = async (entries: readonly SequenceEntry[], given: string) => {
+  const keys = (texts: readonly string[]) => new Map(texts.map((text) => [keyIdOf(text), text]));
+  if (entries.length === 0) return { keys: keys([given]), why: [], faults: [] };
+  try {
+    const known = { publicKey: given, otherKeys: "passed over", isSigned } as const;
+    const found = await verifySequence(entries, known);
+    return { keys: keys(found.keys), why: found.why, faults: [] };
+  } catch (error) {
+    if (!(error instanceof SequenceError)) throw error;
+    return { keys: keys([given]), why: [], faults: [{ checkpoint: 0n, what: error.message }] };
   }
-  return keys;
+};
+
+/** What a revocation leaves open of something that was kept; undefined where it leaves nothing. */
+const leftOpen = ({ isHead, number }: Kept, revoked: ListedKey["revoked"]): string | undefined => {
+  if (revoked === null) return undefined;
+  const { entry, from } = revoked;
+  if (isHead)
+    return `entry ${entry} revokes the key from entry ${from} on, and a head names no entry`;
+  return BigInt(number) < BigInt(from)
+    ? undefined
+    : `entry ${entry} revokes the key from ${from} on`;
 };
 
 type Signer = {

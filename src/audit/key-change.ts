@@ -52,8 +52,8 @@ export const changeDeploymentKey = async (
   change: KeyChange,
 ): Promise<SequenceEntry> => {
   const newest = await existing(database.sql);
-  const before = await openBefore(newest, change);
   const { row } = await nextKey(database.sql, newest, change);
+  const before = await openBefore(newest, change);
   return database.transaction(async ({ sql }) => {
     const { key_id: keyId, public_key: publicKey } = await insertKey(sql, row);
     const entry = await appendEntry(sql, before, "key", { keyId, publicKey });
@@ -105,7 +105,7 @@ const openBefore = async (newest: KeyRow, { masterKey, before }: KeyChange) => {
   }
   if (before === undefined && sealed === null) {
     throw new KeyChangeError(
-      `the deployment's key ${keyId} is kept by a signer outside, which has to name the next one: give its URL with --signer-before, and its token in DEPLOYMENT_SIGNER_BEFORE_TOKEN`,
+      `the deployment's key ${keyId} is kept by a signer outside, which is asked to sign: give its URL with --signer-before, and its token in DEPLOYMENT_SIGNER_BEFORE_TOKEN`,
     );
   }
   return openKey(newest, masterKey, before && outsideSigner({ ...before, publicKey }));
@@ -113,7 +113,6 @@ const openBefore = async (newest: KeyRow, { masterKey, before }: KeyChange) => {
 
 /** A signer that is away may be back tomorrow, which the operator knows better. */
 const canSign = async (newest: KeyRow, change: KeyChange): Promise<boolean> => {
-  if (newest.sealed_secret === null && change.before === undefined) return false;
   try {
     const key = await openBefore(newest, change);
     await key.sign({ purpose: "holderbook-key-possession-v1", publicKey: key.publicKey });

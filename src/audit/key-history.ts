@@ -59,3 +59,26 @@ const revocationIn = ({ number, body, at }: SequenceEntry): NonNullable<ListedKe
   why: textIn(body, "why"),
   at,
 });
+
+/** What a lost or revoked key leaves to be believed, in words. */
+export const keysOnFaith = async (sql: Sql): Promise<readonly string[]> => {
+  const { keys, entries } = await keyHistory({ sql });
+  const faith: string[] = [];
+  for (const { number, body } of entries) {
+    if (textIn(body, "lost") === "") continue;
+    faith.push(
+      `that ${textIn(body, "keyId")} is the deployment's key: entry ${number} says that ${textIn(body, "lost")}, the one before, was lost, which it alone signed`,
+    );
+  }
+  for (const { keyId, revoked } of keys) {
+    if (revoked === null) continue;
+    const [left] = await sql<{ last: bigint | null }[]>`
+      select max(number) as last from log_sequence
+      where key_id = ${keyId} and number >= ${revoked.from}`;
+    if (left === undefined || left.last === null) continue;
+    faith.push(
+      `that entries ${revoked.from} to ${left.last} of the sequence are the deployment's, as far as ${keyId} signed them: entry ${revoked.entry} revokes that key from there on, and what speaks for them is that later keys signed their hashes`,
+    );
+  }
+  return faith;
+};

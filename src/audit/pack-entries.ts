@@ -4,7 +4,7 @@
  */
 import { type SequenceEntry, SequenceError } from "../../client/verify-sequence.mjs";
 import { lowest } from "../values/block-numbers.ts";
-import { passedOver, readEntries } from "./kept-entries.ts";
+import { type KeptEntries, passedOver, readEntries } from "./kept-entries.ts";
 import type { ChainEnd } from "./pack-chain.ts";
 import { type Manifest, packError } from "./pack-form.ts";
 import { textIn } from "./sequence.ts";
@@ -26,21 +26,26 @@ export type PackEntries = {
   readonly all: readonly SequenceEntry[];
   /** Which entries say nothing, and why. */
   readonly notes: readonly string[];
+  readonly kept: KeptEntries;
 };
 
 /**
  * The entries of these files about the pack's coin: where its chain ended, and the roots of its registers.
+ * @param given the deployment's key, base64, where the auditor knows one
  * @throws AuditPackError (stop) for entries that do not hold
  * @throws KeptHeadsError (stop) for a file that has something else
  */
 export const packEntries = async (
   paths: readonly string[],
   manifest: Manifest,
+  given?: string,
 ): Promise<PackEntries> => {
-  const kept = await readEntries(paths, manifest.publicKey).catch((error: unknown): never => {
-    if (error instanceof SequenceError) throw packError("--entry", error.message, "complete");
-    throw error;
-  });
+  const kept = await readEntries(paths, given ?? manifest.publicKey).catch(
+    (error: unknown): never => {
+      if (error instanceof SequenceError) throw packError("--entry", error.message, "complete");
+      throw error;
+    },
+  );
   const { chainId, coinType } = manifest;
   const about = kept.entries.filter(({ body }) => body.coinType === coinType);
   const foreign = about.find(({ body }) => body.chainId !== null && body.chainId !== chainId);
@@ -59,6 +64,7 @@ export const packEntries = async (
   return {
     coins: current.map(coinEntryIn),
     all: kept.entries,
+    kept,
     roots: about.filter(({ kind }) => kind === "root"),
     notes: [
       ...passedOver(kept),

@@ -10,6 +10,7 @@ import { FILES, type Manifest, manifestIn, packError } from "./pack-form.ts";
 import { reportOf } from "./pack-report.ts";
 import { heldRoots } from "./pack-roots.ts";
 import type { KnownValidators } from "./pack-signatures.ts";
+import { authenticBy } from "./pack-signer.ts";
 import { completeness, consistency } from "./pack-verdict.ts";
 
 /** What an auditor knows from elsewhere. */
@@ -50,9 +51,12 @@ export const verifyPack = async (
   const pack = await openPack(folder);
   // What the client checks without a ledger comes first; nothing is folded that was not signed.
   const { publicKey } = known;
-  const signed = await verifyAuditPack(pack, { publicKey, hash: hashOf });
+  const asked = entries === undefined ? publicKey : undefined;
+  const signed = await verifyAuditPack(pack, { publicKey: asked, hash: hashOf });
   const manifest = manifestIn(signed.manifest);
-  const kept = entries === undefined ? null : await packEntries(entries, manifest);
+  const kept = entries === undefined ? null : await packEntries(entries, manifest, publicKey);
+  const { authentic } = signed.verdict;
+  const signer = kept === null ? authentic : authenticBy(authentic, kept.kept, manifest, publicKey);
   const marks = (kept?.coins ?? []).map(({ checkpoint }) => checkpoint);
   const outcome = await checkContents(pack, manifest, signed.last.decimals, known, marks, witness);
   const { files: _, ...head } = manifest;
@@ -67,7 +71,7 @@ export const verifyPack = async (
     kept === null ? null : { ...heldAgainst(kept, manifest, outcome.chain), roots, acts };
   const consistent = consistency(head, outcome, known);
   const verdict = {
-    authentic: signed.verdict.authentic,
+    authentic: signer,
     consistent: { ...consistent, by: [...signed.verdict.consistent.by, ...consistent.by] },
     complete: completeness(head, read, held),
   };

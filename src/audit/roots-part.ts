@@ -12,7 +12,7 @@ import { describeParameters, limitParameter, readParameters } from "../http/para
 import type { App, Part } from "../http/part.ts";
 import { resolveCoin } from "../log/coins.ts";
 import { canonicalType, MoveTypeError } from "../values/move-type.ts";
-import { publicDeploymentKeys } from "./deployment-key.ts";
+import { keyHistory } from "./key-history.ts";
 import { chainIdOf, signedHeads } from "./log-heads.ts";
 import { publishedRootsOf } from "./published-roots.ts";
 import { publishedRoots2 } from "./root-entries.ts";
@@ -132,6 +132,21 @@ export const deploymentKeysAnswer = z.object({
         keyId: z.string(),
         publicKey: z.string().describe("Base64 of 32 bytes."),
         madeAt: z.iso.datetime(),
+        revoked: z
+          .object({
+            entry: z.string().describe("Number of the entry that says so."),
+            from: z.string(),
+            why: z.string(),
+            at: z.iso.datetime(),
+          })
+          .nullable()
+          .describe(
+            "What it signed in entries numbered `from` and above is not believed; null while it is not revoked.",
+          ),
+        lost: z
+          .object({ entry: z.string(), at: z.iso.datetime() })
+          .nullable()
+          .describe("The entry that says that it was lost; null unless one does."),
       }),
     )
     .describe("The newest first: it signs. Empty until something was signed."),
@@ -189,7 +204,7 @@ export const rootsPart = ({ db, limit }: RootsPartSettings): Part => ({
       return { entries: [...entries], next };
     });
     app.get(KEYS_PATH, async (): Promise<z.infer<typeof deploymentKeysAnswer>> => {
-      return { algorithm: "ed25519", keys: [...(await publicDeploymentKeys(db))] };
+      return { algorithm: "ed25519", keys: [...(await keyHistory(db)).keys] };
     });
     refuseOtherMethods(app, ROOTS_PATH, "roots are read by GET");
     refuseOtherMethods(app, HEADS_PATH, "heads are read by GET");

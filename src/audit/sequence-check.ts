@@ -92,7 +92,10 @@ const wrongIn = (
   if (entry.previous !== previous) {
     return "does not have the hash of the one before: one of both was changed or exchanged";
   }
-  const signer = keyId ?? textIn(entry.body, "keyId");
+  const lost = entry.kind === "key" ? textIn(entry.body, "lost") : "";
+  if (lost !== "" && lost !== keyId) return `says that ${lost} was lost; the key there is ${keyId}`;
+  // A key that takes a lost one's place names itself.
+  const signer = lost === "" && keyId !== undefined ? keyId : textIn(entry.body, "keyId");
   if (number === 0n && entry.kind !== "key") return "is not of the kind key";
   if (entry.keyId !== signer) return `is signed by ${entry.keyId}; the key there is ${signer}`;
   const publicKey = keys.get(signer);
@@ -108,10 +111,21 @@ const wrongIn = (
   if (OF_CHECKPOINTS.has(entry.kind) && !CHECKPOINT.test(textIn(entry.body, "checkpoint"))) {
     return "is about a checkpoint that is no number: it was signed by something else";
   }
+  if (entry.kind === "correction" && entry.body.of === "key") {
+    const { keyId: revoked, from } = entry.body;
+    if (revoked === signer) return "revokes the key that signed it";
+    if (typeof revoked !== "string" || !keys.has(revoked)) {
+      return "revokes a key that deployment_keys lacks";
+    }
+    if (typeof from !== "string" || !CHECKPOINT.test(from) || BigInt(from) > number) {
+      return `revokes ${revoked} from an entry on that is none before it`;
+    }
+  }
   return entry.at < at ? `is dated ${entry.at}, before the one before it (${at})` : null;
 };
 
 const OF_CHECKPOINTS: ReadonlySet<string> = new Set(["root", "head", "coin"]);
+/** Numbers of entries have the same form. */
 const CHECKPOINT = /^(0|[1-9]\d{0,17})$/;
 
 /** Since the log was last read anew, entries are about the log that there is. */

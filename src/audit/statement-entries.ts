@@ -7,36 +7,78 @@ import {
   StatementError,
   verifyStatement,
 } from "../../client/verify-statement.mjs";
-import { type KeptEntries, passedOver, readEntries, verifyEntries } from "./kept-entries.ts";
+import {
+  type KeptEntries,
+  passedOver,
+  readEntries,
+  revocationOf,
+  type SignerShown,
+  signerShown,
+  verifyEntries,
+} from "./kept-entries.ts";
 import { entryHash } from "./sequence.ts";
 
-/** What the entries show of the statement's root; nothing of it: `shown` is empty. */
+/** What the entries show of the statement's root, and of its signer. */
 export type StatementEntries = {
+  /** Empty: nothing of the root. */
   readonly shown: readonly string[];
   readonly notShown: readonly string[];
+  readonly signer: SignerShown["how"];
 };
 
 /**
- * @param statement that was verified
+ * @param statement that was verified, but for whose key it is signed with
  * @param paths files with entries
- * @throws StatementError (stop) when entries do not hold, or name another root than the statement
+ * @param given the deployment's key, base64, where the caller knows one: the statement's, or one that entries lead from
+ * @throws StatementError (stop) when entries do not hold, name another root than the statement, or revoke its key
  * @throws KeptHeadsError (stop) for a file that has something else
  */
 export const heldAgainstKept = async (
   statement: Statement,
   paths: readonly string[],
+  given?: string,
 ): Promise<StatementEntries> => {
   try {
-    const kept = await readEntries(paths, statement.publicKey);
+    const kept = await readEntries(paths, given ?? statement.publicKey);
+    const signer = signerShown(kept, given, statement.publicKey);
+    if (signer === undefined) verifyStatement(statement, { publicKey: given });
     verifyStatement(statement, { entries: kept.entries });
-    const shown = [...rootsIn(kept, statement), ...(await linksTo(kept, statement))];
+    const links = await linksTo(kept, statement);
+    const shown = [...rootsIn(kept, statement), ...links];
     const { version, coinType, checkpoint } = statement;
     const none = `no entry that was kept names a root of version ${version} of ${coinType} at checkpoint ${checkpoint}${version === 1 ? "" : `, or the hash of entry ${statement.entry.number}`}`;
-    return { shown, notShown: shown.length > 0 ? [] : [none, ...passedOver(kept)] };
+    return {
+      shown,
+      notShown: [
+        ...(signer?.notShown ?? []),
+        ...revokedOf(kept, statement, links),
+        ...(shown.length > 0 ? [] : [none, ...passedOver(kept)]),
+      ],
+      signer: signer?.how ?? "itself",
+    };
   } catch (error) {
     if (!(error instanceof SequenceError)) throw error;
     throw new StatementError([`of the entries that were kept, ${error.message}`]);
   }
+};
+
+/** What cannot be shown of a statement of a revoked key. Entries may show its root all the same. */
+const revokedOf = (
+  kept: KeptEntries,
+  statement: Statement,
+  links: readonly string[],
+): readonly string[] => {
+  const revoked = revocationOf(kept, statement.publicKey);
+  if (revoked === undefined) return [];
+  const { keyId, from, entry } = revoked;
+  const says = `entry ${entry}, which was kept, revokes the key ${keyId} from entry ${from} on`;
+  if (statement.version === 1) {
+    return [`that it was signed before: ${says}, and a statement of version 1 names no entry`];
+  }
+  const { number } = statement.entry;
+  const isKept = kept.entries.some((one) => one.number === number);
+  if (BigInt(number) < BigInt(from) || isKept || links.length > 0) return [];
+  throw new StatementError([`${says}; it is signed with that key, and names entry ${number}`]);
 };
 
 const rootsIn = ({ entries }: KeptEntries, statement: Statement): readonly string[] =>

@@ -10,6 +10,7 @@ import { pastInputs } from "../log/past-inputs.ts";
 import { checkAllBlocks, checkEntries, checkPackages, logRange } from "./beyond-facts.ts";
 import { catalogFaults } from "./catalog-check.ts";
 import { checkProofs, type ProofsAsked } from "./check-proofs.ts";
+import { keysOnFaith } from "./key-history.ts";
 import { headFault, type LogHead, signedHeads } from "./log-heads.ts";
 import { rootFault } from "./root-signatures.ts";
 import { logSince } from "./sequence.ts";
@@ -77,6 +78,7 @@ export const verifyLog = async (
     const packages = await lookThrough(checkPackages(tx), faults, signal);
     faith.push(...proofs.faith, ...packages.faith);
     beyond.push(...proofs.beyond, ...packages.beyond);
+    faith.push(...(await keysOnFaith(tx.sql)));
     const since = await logSince(tx.sql);
     await lookThrough(checkEntries(tx, since, signal), faults, signal);
     const left = await pastInputs(tx.sql, 1);

@@ -22,7 +22,7 @@ export const rotateCommand = () =>
     )
     .option(
       "--lost",
-      "the key before can sign nothing any more: the next one names itself, and auditors must be told its public key",
+      "the key before can sign nothing any more, which is tried: the next one names itself, and auditors must be told its public key",
     )
     .action(async ({ signerBefore, lost = false }: RotateOptions) => {
       const { config, logger } = await openRuntime();

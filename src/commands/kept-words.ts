@@ -60,7 +60,9 @@ export const keptInWords = (
     keptNotShown: [
       ...earlier.slice(0, MOST),
       ...(earlier.length > MOST ? [`${earlier.length - MOST} more of that log`] : []),
-      ...(key === undefined ? [] : [...unvouched, ...open]),
+      ...(key === undefined
+        ? []
+        : [...unvouched, ...open, ...(unvouched.length > 0 ? signed.why : [])]),
     ],
   };
 };

@@ -96,11 +96,12 @@ const verifyCommand = () =>
     .action(async (file: string, { root, key, entry }: VerifyOptions) => {
       const statement = verifyStatement(parsed(await readFile(file)), {
         root,
-        publicKey: key,
+        // Entries may lead from the key given to another one.
+        publicKey: entry === undefined ? key : undefined,
       });
-      const kept = entry && (await heldAgainstKept(statement, entry));
+      const kept = entry && (await heldAgainstKept(statement, entry, key));
       printLines(told(statement, { root, key }, kept));
-      if (kept?.shown.length === 0) process.exitCode = NOT_SHOWN;
+      if (kept !== undefined && kept.notShown.length > 0) process.exitCode = NOT_SHOWN;
     });
 
 /** A member that comes twice is refused: a person may read the other one. */
@@ -125,7 +126,7 @@ const told = (
     row.holderId === null ? `wallet ${row.wallets[0]?.address}` : `holder ${row.holderId}`;
   // Made up from end to end it would hold as well: that must not be overlooked.
   const holds =
-    root === undefined && key === undefined
+    root === undefined && (key === undefined || kept?.signer === "itself")
       ? "the statement agrees with itself, which anybody's would"
       : "the statement holds";
   return [
@@ -138,13 +139,20 @@ const told = (
       : "its root is the one given",
     key === undefined
       ? `signed with ${publicKey}, the key in the file itself: that shows only that nothing was changed since. Give the key that you know as the issuer's with --key`
-      : "it is signed with the key given",
+      : SIGNED_WITH[kept?.signer ?? "given"](publicKey),
     statement.version === 2
       ? `the root is entry ${statement.entry.number} of the deployment's sequence (GET /sequence), signed at ${statement.entry.at}, as the signer says`
       : "not part of a root of version 1: groups, freezes, single wallets' balances, unlocked, locked, decimals and the time; for these the signature alone stands",
     ...(kept?.shown ?? []),
     ...(kept?.notShown.map((what) => `not shown: ${what}`) ?? []),
   ];
+};
+
+const SIGNED_WITH = {
+  given: () => "it is signed with the key given",
+  "led to": (publicKey: string) =>
+    `it is signed with ${publicKey}, a key of the deployment, as entries that were kept say, beginning with the key given`,
+  itself: (publicKey: string) => `it is signed with ${publicKey}, the key in the file itself`,
 };
 
 const versionArgument = (text: string): StatementVersion => {
