@@ -18,11 +18,11 @@ import zipfile
 import zlib
 
 from holderbook.forms import PUBLIC_KEY, Refused, fault, parse_json
-from holderbook.hashes import leaf, root_of
+from holderbook.hashes import key_id, leaf, root_of
 from holderbook.pack_files import check_committee, check_files, fail, lines_of, open_pack, signed_manifest
 from holderbook.pack_forms import LONGEST_ROW
 from holderbook.pack_tables import Register, act_hash, check_lines
-from holderbook.sequence import Unusable, read_entries, verified
+from holderbook.sequence import Kept, Unusable, read_entries, signer
 
 TIERS = {
     "authentic": "signed by this key, over these bytes",
@@ -45,30 +45,19 @@ def verify(path, public_key=None, entries=None):
     """The manifest of a pack in which nothing was found false, and the verdict. Raises Refused."""
     try:
         files = open_pack(path)
-        manifest = signed_manifest(files, public_key)
+        # Entries may lead from the key given to another one.
+        manifest = signed_manifest(files, None if entries else public_key)
         check_files(files, manifest["files"])
         check_committee(files)
         first, last = (Register(files, name, manifest) for name in ("first", "last"))
         counts, acts = check_lines(files, manifest, first, last)
-        kept = held_against(manifest, files, (first, last), acts, entries) if entries else {"by": [], "not_shown": []}
+        kept = Kept(entries, public_key or manifest["publicKey"]) if entries else None
+        by, others = held_against(manifest, files, (first, last), acts, kept) if entries else ([], [])
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError) as error:
         if not os.path.isfile(path):
             raise
         fail(os.path.basename(path), f"cannot be unpacked: {error}", "authentic")
-    own = f"{manifest['publicKey']}, the key that it names itself"
-    authentic = {
-        "holds": None if public_key is None else True,
-        "by": [
-            f"the manifest is signed with {own if public_key is None else 'the key given'}",
-            "both registers' roots are signed with the same key",
-            f"{len(manifest['files'])} files have the SHA-256 and size of the manifest, and there is no other",
-        ],
-        "not_shown": [f"the chain's id, {manifest['chainId']}: it stands as signed"],
-    }
-    if public_key is None:
-        authentic["not_shown"].insert(0, "whose key that is: anybody can sign with a key of their own. Give --key")
-    if manifest["holderNames"] is not None:
-        authentic["not_shown"].append("what the issuer's file of holders' names says: only its hash is here")
+    authentic = authenticity(manifest, public_key, kept)
     consistent = {
         "holds": None,
         "by": [
@@ -80,16 +69,43 @@ def verify(path, public_key=None, entries=None):
         ],
         "not_shown": [*NOT_CHECKED],
     }
-    complete = {"holds": None, "by": kept["by"], "not_shown": [INCOMPLETE, *kept["not_shown"]]}
+    complete = {"holds": None, "by": by, "not_shown": [INCOMPLETE, *others]}
     if acts is not None:
         consistent["not_shown"].append(f"that the {len(acts)} acts were done as acts.ndjson says: no fact shows an act")
         complete["not_shown"].append("that acts.ndjson has every act on the token and on the whole deployment")
     return manifest, {"authentic": authentic, "consistent": consistent, "complete": complete}
 
 
-def held_against(manifest, files, registers, acts, entries):
+def authenticity(manifest, given, kept):
+    """Whose signature it is, by the key given and by what kept entries say of keys."""
+    own = manifest["publicKey"]
+    whose = ("itself" if given is None else "given") if kept is None else signer(kept, given, own)
+    if whose is None:
+        fail("manifest.sig.json", f"is by the key {own}, not by {given}, and no entry leads to it", "authentic")
+    open_points = [f"the chain's id, {manifest['chainId']}: it stands as signed"]
+    if manifest["holderNames"] is not None:
+        open_points.append("what the issuer's file of holders' names says: only its hash is here")
+    if whose == "itself":
+        open_points.insert(0, f"whose key {own} is: anybody can sign with a key of their own. Give --key")
+        open_points += kept.why if kept is not None else []
+    since, entry = kept.revoked.get(key_id(own), (None, None)) if kept is not None else (None, None)
+    if since is not None:
+        open_points.insert(0, f"that it was signed before entry {since}, from which on entry {entry} revokes its key")
+    signers = {"given": "the key given", "led to": f"{own}, to which entries lead from the key given"}
+    return {
+        "holds": True if whose != "itself" and since is None else None,
+        "by": [
+            f"the manifest is signed with {signers.get(whose, f'{own}, the key that it names itself')}",
+            "both registers' roots are signed with the same key",
+            f"{len(manifest['files'])} files have the SHA-256 and size of the manifest, and there is no other",
+        ],
+        "not_shown": open_points,
+    }
+
+
+def held_against(manifest, files, registers, acts, kept):
     """What kept entries of the sequence say of the pack. Raises Refused where they say something else."""
-    shown, others = verified(entries, manifest["publicKey"])
+    shown = kept.shown
     anew = [int(one["number"]) for one in shown if one["kind"] == "correction" and one["body"].get("of") == "log"]
     chain, says = manifest.get("coinChain"), []
     for entry in shown:
@@ -119,7 +135,7 @@ def held_against(manifest, files, registers, acts, entries):
             if has != (body["root"], body["total"], body.get("checkpointDigest")):
                 fail(register.path, f"has the root {root}; {name}, which was kept, says {body['root']}", "complete")
             says.append(f"{name}, which you kept, dated {entry['at']}, names the root of the {register.name} register")
-    return {"by": says, "not_shown": [f"entry {one['number']}: no entry here leads to its key" for one in others]}
+    return says, kept.why or [f"entry {one['number']}: no entry here leads to its key" for one in kept.others]
 
 
 def root_2(files, register, decimals):

@@ -12,8 +12,8 @@ import sys
 
 from holderbook import forms, hashes
 from holderbook.forms import AMOUNT, HASH, MOMENT, Items, Refused, canonical, fault, null_or, one_of
-from holderbook.hashes import is_signed
-from holderbook.sequence import Unusable, entry_hash, read_entries, verified
+from holderbook.hashes import is_signed, key_id
+from holderbook.sequence import Kept, Unusable, entry_hash, read_entries, signer
 
 WALLET = {"address": forms.ADDRESS, "balance": AMOUNT, "groupId": null_or(AMOUNT), "isFrozen": forms.FLAG}
 ROW = {
@@ -126,26 +126,44 @@ def _signature_faults(statement):
             yield f"{name} does not fit the key"
 
 
-def held_against(statement, entries):
-    """Step 5: what kept entries show of the root, in words. Raises Refused where they do not hold or say otherwise."""
-    key = statement["publicKey"]
-    shown, not_shown = verified(entries, key)
+def held_against(statement, entries, given=None):
+    """Step 5: what kept entries show of root and signer, in words: whose key it is, what is shown, and what is not.
+
+    `given` is the deployment's key as it is known. Raises Refused where they do not hold or say otherwise.
+    """
+    own_key = statement["publicKey"]
+    kept = Kept(entries, given or own_key)
+    whose = signer(kept, given, own_key)
+    if whose is None:
+        raise Refused([("", f"it is signed with the key {own_key}, not with {given}, to which no entry leads")])
     says, body = [], root_body(statement)
-    for entry in shown:
+    for entry in kept.shown:
         about = [entry["body"].get(name) for name in ("version", "coinType", "checkpoint")]
         if entry["kind"] == "root" and about == [body[name] for name in ("version", "coinType", "checkpoint")]:
             if entry["body"] != body:
                 raise Refused([("", f"entry {entry['number']}, which was kept, names another root of the checkpoint")])
             says.append(f"entry {entry['number']}, which was kept, names the same root; it is dated {entry['at']}")
-    if statement["version"] == 2:
-        own = root_entry(statement)
-        number = int(own["number"])
-        before, same, behind = ([one for one in shown if int(one["number"]) == number + at] for at in (-1, 0, 1))
-        if same and entry_hash(same[0]) != entry_hash(own):
-            raise Refused([("", f"entry {number}, which was kept, is another one than the statement names")])
-        verified([*before, own, *behind], key)
-        says += [f"entry {one['number']}, which was kept, has the hash of entry {number}, its own" for one in behind]
-    return says, not_shown
+    links, same = _links(statement, kept) if statement["version"] == 2 else ([], [])
+    not_shown = [*kept.why] if given and whose == "itself" else []
+    since, by = kept.revoked.get(key_id(own_key), (None, None))
+    if since is not None and statement["version"] == 1:
+        not_shown.append(f"that it was signed before entry {since}, from which on entry {by} revokes its key")
+    elif since is not None and int(statement["entry"]["number"]) >= since and not same and not links:
+        raise Refused([("", f"it is signed with a key that entry {by}, which was kept, revokes from entry {since} on")])
+    if not says and not links:
+        not_shown += ["no entry that was kept says anything of its root", *kept.why]
+    return whose, says + links, not_shown
+
+
+def _links(statement, kept):
+    """What the entries beside the statement's own show, and the kept entry of its own number, if there is one."""
+    own = root_entry(statement)
+    number = int(own["number"])
+    before, same, behind = ([one for one in kept.shown if int(one["number"]) == number + at] for at in (-1, 0, 1))
+    if same and entry_hash(same[0]) != entry_hash(own):
+        raise Refused([("", f"entry {number}, which was kept, is another one than the statement names")])
+    Kept([*before, own, *behind], statement["publicKey"])
+    return [f"entry {one['number']}, which was kept, has the hash of entry {number}, its own" for one in behind], same
 
 
 def main(arguments=None):
@@ -166,18 +184,19 @@ def main(arguments=None):
         parser.error(str(error))
     try:
         statement = parsed(text)
-        verify(statement, given.key, root)
-        says, not_shown = held_against(statement, read_entries(given.entry)) if given.entry else ([], [])
+        # Entries may lead from the key given to another one.
+        verify(statement, None if given.entry else given.key, root)
+        whose, says, not_shown = ("itself" if given.key is None else "given"), [], []
+        if given.entry:
+            whose, says, not_shown = held_against(statement, read_entries(given.entry), given.key)
     except Unusable as error:
         parser.error(str(error))
     except Refused as refused:
         print(f"the statement does not hold: {refused}", file=sys.stderr)
         return 1
-    print("\n".join(forms.printable(line, 1000) for line in (*told(statement, given.key, root), *says)))
-    if given.entry and not says:
-        print(f"not shown: no entry that was kept says anything of this root; {len(not_shown)} are of unknown keys")
-        return 3
-    return 0
+    lines = [*told(statement, whose, root), *says, *(f"not shown: {what}" for what in not_shown)]
+    print("\n".join(forms.printable(line, 1000) for line in lines))
+    return 3 if not_shown else 0
 
 
 def parsed(text):
@@ -195,12 +214,12 @@ def parsed(text):
     return statement
 
 
-def told(statement, public_key, root):
+def told(statement, whose, root):
     """What was shown, and what was not."""
     row = statement["row"]
     who = f"wallet {row['wallets'][0]['address']}" if row["holderId"] is None else f"holder {row['holderId']}"
     own = "the statement agrees with itself, but nothing shows whose it is"
-    yield own if public_key is None and root is None else "the statement holds"
+    yield own if whose == "itself" and root is None else "the statement holds"
     yield (
         f"{who} has {row['balance']} of {statement['total']} units ({statement['decimals']} decimals) of "
         f"{statement['coinType']} at the end of checkpoint {statement['checkpoint']}"
@@ -208,8 +227,10 @@ def told(statement, public_key, root):
     yield "not checked: the treasury's supply, the time and the digest of the checkpoint; the ledger shows them"
     if root is None:
         yield f"not compared: whether others see the same root, {statement['root']}; GET /roots has it, for --root"
-    if public_key is None:
+    if whose == "itself":
         yield f"not compared: whose key {statement['publicKey']} is; give the one that you know with --key"
+    elif whose == "led to":
+        yield f"it is signed with {statement['publicKey']}, to which the entries lead from the key given"
 
 
 if __name__ == "__main__":

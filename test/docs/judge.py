@@ -15,9 +15,10 @@ from holderbook.forms import Refused, canonical, parse_json  # noqa: E402
 
 def statement(text, publicKey=None, root=None, entries=()):
     own = verify_statement.parsed(text.encode("utf-8", "surrogatepass"))
-    verify_statement.verify(own, publicKey, root)
-    says = verify_statement.held_against(own, checked(entries))[0] if entries else []
-    return {"shown": len(says)}
+    verify_statement.verify(own, None if entries else publicKey, root)
+    if entries:
+        verify_statement.held_against(own, checked(entries), publicKey)
+    return {}
 
 
 def pack(path, publicKey=None, entries=None):
@@ -44,10 +45,10 @@ def checked(entries):
 
 def sequence_of(entries, publicKey):
     claimed(entries)
-    shown, _ = sequence.verified(checked(entries), publicKey, only=True)
-    keys = [publicKey, *(entry["body"]["publicKey"] for entry in shown if entry["kind"] == "key")]
-    numbers = [int(entry["number"]) for entry in shown]
-    return {"whole": numbers == list(range(len(numbers))), "next": keys[-1]}
+    kept = sequence.Kept(checked(entries), publicKey, only=True)
+    numbers = [int(entry["number"]) for entry in entries]
+    whole = numbers == list(range(len(numbers))) and not kept.others
+    return {"whole": whole, "next": kept.keys[-1]}
 
 
 def head(head, chainId, publicKey):
@@ -77,8 +78,8 @@ def claimed(holds):
 
 
 CHECKS = {
-    "statement": statement, "pack": pack, "sequence": sequence_of, "head": head, "leaf": leaf, "node": node, "root": root,
-    "run": run, **judge_facts.CHECKS,
+    "statement": statement, "pack": pack, "sequence": sequence_of, "head": head, "leaf": leaf, "node": node,
+    "root": root, "run": run, **judge_facts.CHECKS,
 }
 
 for line in sys.stdin:

@@ -81,7 +81,10 @@ def digest_bytes(text):
 
 
 def blocks(before, links, hash):
-    return is_claimed(hash, chained(before, links, lambda link: (u64(link["timestampMs"]), digest_bytes(link["digest"]))))
+    def step(link):
+        return u64(link["timestampMs"]), digest_bytes(link["digest"])
+
+    return is_claimed(hash, chained(before, links, step))
 
 
 def position_of(checkpoint, transaction, index=0):
@@ -251,7 +254,8 @@ class Fold:
         elif name == "controlled_treasury::RoleChange":
             owner, role, granted = bcs.addr(), bcs.text(), bcs.bool()
             role = re.sub("(?<![0-9A-Za-z_])([0-9a-f]{64})(?=::)", r"0x\1", role)
-            self.role_events.append({**head, "owner": owner, "role": role, "granted": granted, "signer": fact["sender"]})
+            event = {**head, "owner": owner, "role": role, "granted": granted, "signer": fact["sender"]}
+            self.role_events.append(event)
         elif name in HOLDER_EVENTS:
             event_type, members = HOLDER_EVENTS[name]
             event = {**head, "eventType": event_type, **dict.fromkeys(("holderId", "address", "groupId", "isFrozen"))}
@@ -305,5 +309,6 @@ def register(coinType, timestampMs, facts, movements, holderEvents, roleEvents, 
 
 
 CHECKS = {
-    "facts": facts, "inputs": inputs, "blocks": blocks, "position": position, "unlocked": unlocked, "register": register,
+    "facts": facts, "inputs": inputs, "blocks": blocks, "position": position, "unlocked": unlocked,
+    "register": register,
 }

@@ -9,6 +9,7 @@ import type { JsonValue } from "../../client/canonical-json.mjs";
 import { rootOf } from "../../client/sum-tree.mjs";
 import { AuditPackError, verifyAuditPack } from "../../client/verify-audit-pack.mjs";
 import { verifyPack } from "../../src/audit/pack-verify.ts";
+import { entryHash } from "../../src/audit/sequence.ts";
 import { FORGED_ACTS, withActs } from "../audit/forged-acts.ts";
 import { FORGED_FILES } from "../audit/forged-files.ts";
 import { FORGERIES, FORGERIES_OF_WHOLE, UNPROVEN } from "../audit/forgeries.ts";
@@ -199,6 +200,65 @@ test.skipIf(why !== null)(
       expect([at, Array.isArray(own) ? "holds" : own]).toEqual([at, expected]);
       const byPython = judged[at] && saidByPython(judged[at]);
       expect([at, byPython]).toEqual([at, isHeld ? [true, null, null] : expected]);
+    }
+  },
+  LONG,
+);
+
+test.skipIf(why !== null)(
+  "whose key signed a pack Python says as the command does, also of a key that was renewed, lost or revoked",
+  async () => {
+    const { pack } = await keptAbout();
+    const { deployment, next, stranger } = KEYS;
+    const signed = (
+      by: typeof next,
+      number: string,
+      kind: "key" | "correction",
+      body: Record<string, JsonValue>,
+      previous = "ab".repeat(32),
+    ) => signedBy(by, { number, previous, kind, body, at: "2026-07-01T00:00:02.114Z" });
+    const names = ({ keyId, publicKey: text }: typeof next) => ({ keyId, publicKey: text });
+    const renewed = signed(deployment, "40", "key", names(next));
+    const revoked = (from: string) => ({ of: "key", keyId: deployment.keyId, from, why: "stolen" });
+    const lost = signed(next, "40", "key", { ...names(next), lost: deployment.keyId });
+    const before = signed(stranger, "30", "key", names(deployment));
+    const cases = [
+      { known: deployment, entries: [renewed], says: [true] },
+      { known: stranger, entries: [before], says: [true] },
+      { known: stranger, entries: [renewed], says: "manifest.sig.json" },
+      { known: next, entries: [renewed], says: "manifest.sig.json" },
+      {
+        known: deployment,
+        entries: [renewed, signed(next, "41", "correction", revoked("35"), entryHash(renewed))],
+        says: [null],
+      },
+      {
+        known: deployment,
+        entries: [renewed, signed(next, "41", "correction", revoked("41"), entryHash(renewed))],
+        says: [null],
+      },
+      { known: deployment, entries: [lost], says: [true] },
+      { known: next, entries: [lost], says: "manifest.sig.json" },
+      { known: stranger, entries: [before, lost], says: [true] },
+      {
+        known: deployment,
+        entries: [signed(deployment, "41", "correction", revoked("41"))],
+        says: "--entry",
+      },
+    ];
+    const path = await unpacked(pack);
+    const judged = await judgedByPython(
+      cases.map(({ known, entries }) => job(path, { publicKey: known.publicKey, entries })),
+    );
+    for (const [at, { known, entries, says }] of cases.entries()) {
+      const file = place();
+      await writeFile(file, JSON.stringify(entries));
+      const own = await said(verifyPack(path, { publicKey: known.publicKey }, { entries: [file] }));
+      expect([at, Array.isArray(own) ? own.slice(0, 1) : own]).toEqual([at, says]);
+      const byPython = judged[at] && saidByPython(judged[at]);
+      // Python names no file of what is false in the entries themselves.
+      const named = says === "--entry" ? "" : says;
+      expect([at, Array.isArray(byPython) ? byPython.slice(0, 1) : byPython]).toEqual([at, named]);
     }
   },
   LONG,

@@ -234,8 +234,81 @@ const before = entry("16", { kind: "root", body: rootBody1(one) });
 const linked = (previous: SequenceEntry): Statement2 =>
   signedAgain({ ...two, entry: { ...two.entry, previous: entryHash(previous) } });
 
-/** Statements with entries that somebody kept. */
-const KEPT: readonly (readonly [string, object, readonly unknown[]])[] = [
+/** The key of the statement is named by another one's entry. */
+const named = () =>
+  entry(
+    "16",
+    { kind: "key", body: { keyId: deployment.keyId, publicKey: deployment.publicKey } },
+    stranger,
+  );
+const signedBefore = () => linked(named());
+
+const keyBehind = (of: object, by = deployment) =>
+  entry(
+    "18",
+    {
+      kind: "key",
+      previous: entryHash(own),
+      body: { keyId: next.keyId, publicKey: next.publicKey, ...of },
+    },
+    by,
+  );
+/** The key of the statement is believed up to an entry. */
+const revokedFrom = (from: string, before = keyBehind({})) =>
+  entry(
+    "19",
+    {
+      kind: "correction",
+      previous: entryHash(before),
+      body: { of: "key", keyId: deployment.keyId, from, why: "it was stolen" },
+    },
+    next,
+  );
+const lost = keyBehind({ lost: deployment.keyId }, next);
+
+/** Statements with entries that somebody kept, and the key that is known where it is not the statement's. */
+const KEPT: readonly (readonly [string, object, readonly unknown[], string?])[] = [
+  ["its key revoked from before it", two, [keyBehind({}), revokedFrom("10")]],
+  ["its key revoked from behind it", two, [keyBehind({}), revokedFrom("18")]],
+  ["its key revoked, a statement of version 1", one, [before, keyBehind({}), revokedFrom("17")]],
+  [
+    "its key revoked, and the next one known",
+    two,
+    [own, keyBehind({}), revokedFrom("10")],
+    next.publicKey,
+  ],
+  ["its key revoked from later on", two, [keyBehind({}), revokedFrom("20")]],
+  [
+    "its key revoked by itself",
+    two,
+    [
+      entry("19", {
+        kind: "correction",
+        body: { of: "key", keyId: deployment.keyId, from: "3", why: "" },
+      }),
+    ],
+  ],
+  [
+    "a revocation without its reason",
+    two,
+    [entry("19", { kind: "correction", body: { of: "key", keyId: next.keyId, from: "3" } })],
+  ],
+  ["its key lost behind it", two, [own, lost]],
+  ["its key lost, and the next one known", two, [own, lost], next.publicKey],
+  [
+    "a lost key's entry that its own key did not sign",
+    two,
+    [own, keyBehind({ lost: deployment.keyId }, stranger)],
+  ],
+  ["another key lost", two, [own, keyBehind({ lost: stranger.keyId }, next)]],
+  [
+    "the key before it known, which names it",
+    signedBefore(),
+    [named(), entry("18", {}, deployment)],
+    stranger.publicKey,
+  ],
+  ["the key before it known, which does not name it", two, [own], stranger.publicKey],
+  ["an entry by the key before the last", two, [keyBehind({}), entry("20", {})]],
   ["the entry of its root", two, [own]],
   ["one behind it", two, [behind]],
   ["the entry of its root and one behind it", two, [own, behind]],
@@ -306,7 +379,7 @@ test.skipIf(why !== null)(
   async () => {
     const runs: (readonly string[])[] = [];
     const commands: (number | null)[] = [];
-    for (const [at, [, statement, kept]] of KEPT.entries()) {
+    for (const [at, [, statement, kept, known = deployment.publicKey]] of KEPT.entries()) {
       const file = join(folder.path, `${at}-statement.json`);
       const entries = join(folder.path, `${at}-entries.json`);
       await writeFile(file, JSON.stringify(statement));
@@ -317,7 +390,7 @@ test.skipIf(why !== null)(
         kept.map((line) => JSON.stringify(line)).join("\n"),
       ];
       await writeFile(entries, texts[at % 3] ?? "");
-      const args = [file, "--key", deployment.publicKey, "--entry", entries];
+      const args = [file, "--key", known, "--entry", entries];
       runs.push(args);
       commands.push((await runCommand(["statement", "verify", ...args], {})).code);
     }

@@ -26,6 +26,7 @@ ENTRY = {
 IN_BODIES = {
     "act": AMOUNT, "chainId": null_or(CHAIN_ID), "coinType": TYPE, "checkpoint": AMOUNT,
     "checkpointTimestampMs": AMOUNT, "decimals": null_or(AMOUNT), "facts": AMOUNT, "hash": HASH, "keyId": KEY_ID,
+    "lost": KEY_ID,
     "publicKey": PUBLIC_KEY, "root": HASH, "sha256": HASH, "total": AMOUNT,
 }
 NEEDED = {
@@ -89,7 +90,12 @@ def _body_fault(kind, body):
         wrong = fault(IN_BODIES[name], body[name], f"body.{name}") if name in IN_BODIES else None
         if wrong is not None:
             return wrong
-    for name in NEEDED.get(kind, ()):
+    needed = NEEDED.get(kind, ())
+    if kind == "correction" and body.get("of") == "key":
+        needed = ("keyId", "from", "why")
+        if fault(AMOUNT, body.get("from")) or not isinstance(body.get("why"), str):
+            return "body.from or body.why has not its form"
+    for name in needed:
         if name not in body:
             return f"body.{name} is missing"
     try:
@@ -104,15 +110,45 @@ def entry_hash(entry):
     return hashlib.sha256(canonical({name: entry[name] for name in SIGNED})).hexdigest()
 
 
-def verified(entries, public_key, only=False):
-    """Entries that are shown to be of this key, and those of which it is not shown; with `only` these are false.
+class Kept:
+    """Kept entries that hold: `shown` are of believed keys, `others` show nothing, and `why` says which keys were lost.
 
-    A `key` entry names the key that signs from the next one on. An entry of another key is shown where the hash in
-    the one behind leads back to it.
+    `keys` are those that are believed: the known one, and those that entries of believed keys name. `revoked` has, by
+    key id, the number from which on a key is not believed, and the entry that says so.
     """
-    key, before, signed = public_key, None, []
+
+    def __init__(self, entries, public_key, only=False):
+        signed, lost = _signed(entries, public_key, only)
+        self.revoked = _revocations(_led_to(signed)[0])
+        believed, self.keys = [], [public_key]
+        for entry, key, follows in signed:
+            before = self.revoked.get(key_id(key)) if key else None
+            if key not in self.keys or before is not None and int(entry["number"]) >= before[0]:
+                key = None
+            if key is not None and entry["kind"] == "key" and entry["body"]["publicKey"] not in self.keys:
+                self.keys.append(entry["body"]["publicKey"])
+            believed.append((entry, key, follows))
+        self.shown, self.others = _led_to(believed)
+        _agree(self.shown)
+        self.why = []
+        if self.others and lost is not None:
+            self.why.append(
+                f"entry {lost['number']} says that the key {lost['body']['lost']} was lost, and names another by itself, as "
+                "whoever has the database could: give that one with --key once you know that it is the deployment's"
+            )
+        if self.others:
+            self.why += [f"entry {by} revokes {key} from entry {at} on" for key, (at, by) in self.revoked.items()]
+
+
+def _signed(entries, public_key, only):
+    """Each entry with the key that signed it, where entries lead to that, and whether it follows the one before.
+
+    A `key` entry names the key that signs from the next one on, and is signed with the one before. One with `lost` is
+    signed with the key that it names itself: behind it nothing is shown. With `only`, entries of other keys are false.
+    """
+    keys, lost, before, signed = [public_key], None, None, []
     for entry in entries:
-        number = int(entry["number"])
+        number, kind, body = int(entry["number"]), entry["kind"], entry["body"]
         if before is not None and number <= int(before["number"]):
             _false(entry, f"comes behind entry {before['number']}: each must come once, the lowest first")
         follows = before is not None and number == int(before["number"]) + 1
@@ -121,21 +157,62 @@ def verified(entries, public_key, only=False):
         if number == 0 and entry["previous"] != "0" * 64:
             _false(entry, "is the first and names one before")
         text = canonical({"purpose": "holderbook-sequence-v1", **{name: entry[name] for name in SIGNED}})
-        is_known = is_signed(entry["signature"], text, key)
-        if not is_known and (only or entry["keyId"] == key_id(key)):
-            _false(entry, f"is not signed with the key {key}")
-        if is_known and number == 0 and (entry["kind"] != "key" or entry["body"]["publicKey"] != key):
+        signs = keys[-1] if lost is None else None
+        key = signs if signs and is_signed(entry["signature"], text, signs) else None
+        if kind == "key" and "lost" in body and not is_signed(entry["signature"], text, body["publicKey"]):
+            _false(entry, "names a key in a lost one's place, which did not sign it")
+        if key is None and signs and kind == "key" and body.get("lost") == key_id(signs):
+            lost = entry
+        elif key is None:
+            if any(one != signs and is_signed(entry["signature"], text, one) for one in keys):
+                _false(entry, "is signed with a key in whose place an entry before it puts another")
+            if only and lost is None or entry["keyId"] in map(key_id, keys):
+                _false(entry, f"is not signed with the key {keys[-1]}")
+        if key is not None and number == 0 and (kind != "key" or body["publicKey"] != key):
             _false(entry, "does not name the key that signed it")
-        if is_known and entry["kind"] == "key":
-            key = entry["body"]["publicKey"]
-        signed.append((entry, is_known, follows))
+        if key is not None and kind == "key" and body["publicKey"] != key:
+            keys.append(body["publicKey"])
+        if _is_revocation(entry) and body["keyId"] in (entry["keyId"], key and key_id(key)):
+            _false(entry, "revokes the key that signed it")
+        signed.append((entry, key, follows))
         before = entry
-    shown, not_shown, is_named = [], [], False
-    for entry, is_known, follows in reversed(signed):
-        (shown if is_known or is_named else not_shown).insert(0, entry)
-        is_named = (is_known or is_named) and follows
-    _agree(shown)
-    return shown, not_shown
+    return signed, lost
+
+
+def _is_revocation(entry):
+    return entry["kind"] == "correction" and entry["body"].get("of") == "key"
+
+
+def _revocations(entries):
+    revoked = {}
+    for entry in filter(_is_revocation, entries):
+        number, since = int(entry["number"]), int(entry["body"]["from"])
+        if since > number:
+            _false(entry, "revokes a key from a later entry on")
+        known = revoked.get(entry["body"]["keyId"])
+        if known is None or since < known[0]:
+            revoked[entry["body"]["keyId"]] = since, number
+    return revoked
+
+
+def _led_to(signed):
+    """Entries with a key, and those that the hashes of such entries lead back to; and the others."""
+    shown, others, is_named = [], [], False
+    for entry, key, follows in reversed(signed):
+        is_shown = key is not None or is_named
+        (shown if is_shown else others).append(entry)
+        is_named = is_shown and follows
+    return shown[::-1], others[::-1]
+
+
+def signer(kept, given, own):
+    """Whose key `own` is: "given", "led to" from the given one, "itself" where that is not shown; None: another one."""
+    if given is None or own == given:
+        return "itself" if given is None else "given"
+    named = (entry["body"]["publicKey"] for entry in kept.shown if entry["kind"] == "key")
+    if own in kept.keys or own in named:
+        return "led to"
+    return "itself" if kept.why else None
 
 
 def _agree(entries):
@@ -146,7 +223,8 @@ def _agree(entries):
         if before is not None and entry["at"] < before["at"]:
             _false(entry, f"is dated {entry['at']}, before entry {before['number']}")
         before = entry
-        if kind == "correction":  # from here on entries are about the log as it was read anew
+        # From here on entries are about the log as it was read anew.
+        if kind == "correction" and not _is_revocation(entry):
             said = {of: known for of, known in said.items() if of[0] in ("root", "act")}
         if kind not in ("root", "head", "coin", "act"):
             continue
