@@ -17,7 +17,7 @@ type PapersOptions = CheckOptions & {
 /** Movements that are drawn unless another number is given. */
 export const SAMPLE = 25;
 
-const MOST_DRAWN = 1_000;
+const MOST_DRAWN = 500;
 
 /** Reads nothing but the folder, and what else is given: no settings, no database. */
 export const papersCommand = () =>

@@ -7,7 +7,7 @@ import { FILES } from "../audit/pack-form.ts";
 import { rowName } from "./wallets.ts";
 
 /** So many letters are written at once. */
-const MOST_LETTERS = 1_000;
+const MOST_LETTERS = 500;
 
 /** `--confirm` names nobody of the register, or too many. Name holders and wallets that are in it. */
 export class ConfirmError extends Error {

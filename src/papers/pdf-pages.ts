@@ -11,6 +11,8 @@ const BOTTOM = 52;
 
 /** Line height by font size. */
 export const LEADING = 1.25;
+/** Of the fonts, from a line's top to its baseline. */
+const ASCENT = 0.8;
 
 /** What stands on every page, and in the document's properties. */
 export type Furniture = {
@@ -22,6 +24,11 @@ export type Furniture = {
 };
 
 type Struct = PDFKit.PDFStructureElement;
+
+/** The library's types leave out the scope of a table's head. */
+type StructOptions = NonNullable<Parameters<PDFKit.PDFDocument["struct"]>[1]> & {
+  readonly scope?: "Column";
+};
 
 export class PdfPages {
   readonly #doc: PDFKit.PDFDocument;
@@ -127,14 +134,13 @@ export class PdfPages {
     return (width * size) / 100;
   };
 
-  /** Draws lines where they are put, and does not move on. */
+  /** Draws lines where they are put, and does not move on. Runs of several fonts share a baseline. */
   draw(lines: readonly Line[], x: number, y: number, size: number): void {
     for (const [at, { runs }] of lines.entries()) {
-      for (const run of runs) {
-        this.#doc
-          .font(run.font)
-          .fontSize(size)
-          .text(run.text, x + run.x, y + at * size * LEADING, { lineBreak: false });
+      const baseline = y + (at * LEADING + ASCENT) * size;
+      for (const { text, font, x: from } of runs) {
+        this.#doc.font(font).fontSize(size);
+        this.#doc.text(text, x + from, baseline, { lineBreak: false, baseline: "alphabetic" });
       }
     }
   }
@@ -150,7 +156,8 @@ export class PdfPages {
 
   /** A part of the paper by its tag. */
   tagged(tag: string, content: (() => void) | null = null, parent?: Struct): Struct {
-    const of = content === null ? this.#doc.struct(tag) : this.#doc.struct(tag, {}, [content]);
+    const options: StructOptions = tag === "TH" ? { scope: "Column" } : {};
+    const of = this.#doc.struct(tag, options, content === null ? undefined : [content]);
     (parent ?? this.#section ?? this.#root).add(of);
     return of;
   }

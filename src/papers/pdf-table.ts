@@ -12,8 +12,8 @@ const NARROWEST = 30;
 /** Rows to write in are as high, in points. */
 const SHEET_ROW = 24;
 
-/** Rows of a table that are set: more would be a book. */
-export const LISTED = 2_000;
+/** Rows of a table that are set, unless it is a sheet to fill in: more would be a book, and memory goes with pages. */
+export const LISTED = 500;
 
 /** A few columns over all of a wide page would be hard to read across. */
 const FEW = 4;
@@ -61,7 +61,7 @@ const longestWord = (title: string, size: number, pages: PdfPages): number =>
 
 export const drawTable = (pages: PdfPages, of: Table, file: string): void => {
   const { columns, isSheet = false } = of;
-  const rows = of.rows.slice(0, LISTED);
+  const rows = isSheet ? of.rows : of.rows.slice(0, LISTED);
   const laid = layOut(of, rows, pages);
   const table = pages.tagged("Table");
   const titles = columns.map(({ title }) => title);

@@ -4,6 +4,7 @@ import { cp, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { writeDemoLedger } from "../../demo/write.ts";
+import { recordAct } from "../../src/audit/acts.ts";
 import { readCheckpointFile } from "../../src/ledger/sources/chk-file.ts";
 import { edited, keptPack, manifestOf, signAnew } from "../audit/packs.ts";
 import { runCommand } from "../commands/run-command.ts";
@@ -20,6 +21,9 @@ let database: TestDatabase;
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let pack = "";
 let committee = "";
+/** What makes the pack. */
+let range: readonly string[] = [];
+let settings: Readonly<Record<string, string>> = {};
 let made = 0;
 
 beforeAll(async () => {
@@ -35,13 +39,22 @@ beforeAll(async () => {
     await following.append(await Promise.all(files.map((file) => readCheckpointFile(file))));
   }
   await following.project(1_000);
-  const range = ["--from", `${FIRST}`, "--to", `${LAST}`, "--out", pack];
-  const ran = await runCommand(["audit-pack", "--coin", coinTypes[0]?.coinType ?? "", ...range], {
+  const coinType = coinTypes[0]?.coinType ?? "";
+  const act = (command: string, on: "deployment" | "project" | { coinType: string }) =>
+    database.transaction(({ sql }) =>
+      recordAct(sql, { command, on, details: { key: "key|7", role: "[admin](x)", isBound: true } }),
+    );
+  await act("rebuild", "deployment");
+  await act("evm reread", "project");
+  await act("keys revoke", { coinType });
+  range = ["--coin", coinType, "--from", `${FIRST}`, "--to", `${LAST}`];
+  settings = {
     DATABASE_URL: database.url,
     CALLBACK_MASTER_KEY: randomBytes(32).toString("base64"),
     LEDGER_SOURCE: `dir:${ledger}`,
     COMMITTEE_FILE: committee,
-  });
+  };
+  const ran = await runCommand(["audit-pack", ...range, "--out", pack], settings);
   expect(ran).toMatchObject({ code: 0, stderr: "" });
   expect(ran.stdout).toContain(`${pack}-papers: working papers\n`);
 });
@@ -209,6 +222,28 @@ test("exceptions list each forced transfer, freeze, role change and change of th
   expect(pages).toContain("Movements of unknown cause: none");
 });
 
+test("operators' acts on the coin and on all are listed as they were signed, each in its cells", async () => {
+  const acts = await linesOf("acts.ndjson");
+  expect(acts).toHaveLength(2);
+  const paper = await textOf(`${pack}-papers`, "3-exceptions.md");
+  const rows = cellsUnder(paper, "Operators' acts");
+  expect(rows.map(([number, at, command, , , , , on]) => [number, at, command, on])).toEqual(
+    acts.map(({ number, at, command, scope }) => [
+      number,
+      at,
+      `\`${command}\``,
+      scope === "coin" ? "the coin" : "all",
+    ]),
+  );
+  for (const row of rows) {
+    expect(row).toHaveLength(9);
+    expect(row[3]).toBe("`isBound: true, key: key\\|7, role: [admin](x)`");
+  }
+  await using kept = await keptPack("v2-whole");
+  const before = await textOf(await papersOf(kept.path), "3-exceptions.md");
+  expect(before).toContain("## Operators' acts: not in this pack\n");
+});
+
 test("the sample is drawn again from what the paper says", async () => {
   const seed = "the auditor's own, ünïque";
   const out = await papersOf(pack, "--seed", seed, "--sample", "7");
@@ -322,6 +357,31 @@ test("papers go into a folder of their own, never into the pack", async () => {
     stderr: expect.stringContaining("papers are no part of it"),
   });
   expect((await papers(pack, "--out", `${pack}-papers`)).stderr).toContain("is not empty");
+});
+
+test("papers are written where one says, or not at all; a folder in use is refused before the pack is made", async () => {
+  const make = (name: string, ...args: readonly string[]) =>
+    runCommand(["audit-pack", ...range, "--out", join(folder.path, name), ...args], settings);
+  const beside = await make("in use", "--papers", pack);
+  expect(beside.stderr).toContain(`${pack} is not empty`);
+  expect(existsSync(join(folder.path, "in use"))).toBe(false);
+  expect(await make("without", "--no-papers")).toMatchObject({ code: 0, stderr: "" });
+  expect(existsSync(join(folder.path, "without-papers"))).toBe(false);
+  const elsewhere = join(folder.path, "elsewhere");
+  expect((await make("with", "--papers", elsewhere)).stdout).toContain(
+    `${elsewhere}: working papers`,
+  );
+  expect(existsSync(join(elsewhere, "working-papers.pdf"))).toBe(true);
+});
+
+test("a source that cannot be read is said on the cover, and the code is 3", async () => {
+  const out = join(folder.path, "unread");
+  const source = `dir:${join(folder.path, "nothing")}`;
+  const ran = await papers(pack, "--out", out, "--source", source, "--retry-for", "0");
+  expect(ran.code, ran.stderr).toBe(3);
+  const cover = await textOf(out, "1-cover.md");
+  expect(cover).toContain("**complete** (nothing of the range is missing): **not shown**");
+  expect(cover).toContain("not shown: what ");
 });
 
 test("every page says which pack it is of, and its number", async () => {
