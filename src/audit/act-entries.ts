@@ -20,12 +20,12 @@ export const lastPublished = async (sql: Sql): Promise<bigint> => {
 /** More than anybody types in the life of a deployment. */
 const MOST_ACTS = 1_000_000;
 
-/** Whether there are acts without an entry. */
-export const hasUnpublished = async (sql: Sql): Promise<boolean> => {
-  const [row] = await sql.unsafe<{ more: boolean }[]>(
-    `select coalesce(max(number), 0) > ${PUBLISHED} as more from operator_acts`,
+/** How many acts have no entry. */
+export const unpublishedActs = async (sql: Sql): Promise<number> => {
+  const [row] = await sql.unsafe<{ count: number }[]>(
+    `select count(*)::int4 as count from operator_acts where number > ${PUBLISHED}`,
   );
-  return row?.more === true;
+  return row?.count ?? 0;
 };
 
 /**
@@ -39,7 +39,7 @@ export const publishActs = async (
   key: DeploymentKey,
   most = MOST_ACTS,
 ): Promise<boolean> => {
-  if (!(await hasUnpublished(sql))) return false;
+  if ((await unpublishedActs(sql)) === 0) return false;
   // Two at once would both have found them unpublished.
   await lockSequence(sql);
   const acts = await actsAfter(sql, await lastPublished(sql), most);

@@ -7,6 +7,7 @@ import { chainEnd, type LogFault } from "../log/chain.ts";
 import { edgeFaults } from "../log/check-blocks.ts";
 import { checkStretch, gapFault } from "../log/check-chain.ts";
 import { pastInputs } from "../log/past-inputs.ts";
+import { unpublishedActs } from "./act-entries.ts";
 import { checkAllBlocks, checkEntries, checkPackages, logRange } from "./beyond-facts.ts";
 import { catalogFaults } from "./catalog-check.ts";
 import { checkProofs, type ProofsAsked } from "./check-proofs.ts";
@@ -79,6 +80,12 @@ export const verifyLog = async (
     faith.push(...proofs.faith, ...packages.faith);
     beyond.push(...proofs.beyond, ...packages.beyond);
     faith.push(...(await keysOnFaith(tx.sql)));
+    const unpublished = await unpublishedActs(tx.sql);
+    if (unpublished > 0) {
+      beyond.push(
+        `the ${unpublished} newest operators' acts, which have no entry of the sequence yet`,
+      );
+    }
     const since = await logSince(tx.sql);
     await lookThrough(checkEntries(tx, since, signal), faults, signal);
     const left = await pastInputs(tx.sql, 1);

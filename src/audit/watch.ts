@@ -12,7 +12,7 @@ import { extendChain } from "../log/chain.ts";
 import { backoffMs, pause } from "../waiting/backoff.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import { retrying } from "../waiting/retrying.ts";
-import { hasUnpublished, publishActs } from "./act-entries.ts";
+import { publishActs, unpublishedActs } from "./act-entries.ts";
 import { createChainEntries } from "./chain-entries.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
 import { checkUnsigned, type LogHead, signHead } from "./log-heads.ts";
@@ -135,7 +135,7 @@ const createSigning = (
   const next = async (beganMs: number): Promise<boolean> => {
     if (!rootsEntered) await database.transaction(({ sql }) => enterRoots(sql, key));
     rootsEntered = true;
-    if (await hasUnpublished(database.sql)) {
+    if ((await unpublishedActs(database.sql)) > 0) {
       await database.transaction(({ sql }) => publishActs(sql, key, ACTS_AT_ONCE));
     }
     if (beganMs - signedMs < signEveryMs) return true;

@@ -582,6 +582,12 @@ const OF_LOG: readonly Tampering[] = [
   ),
   log(
     "operator_acts",
+    "an invented act, before those that are published",
+    "insert into operator_acts select 0, at, command, details, by, scope, coin_type, salt from operator_acts where number = 1",
+    /act 0 in operator_acts comes where number 1 should/,
+  ),
+  log(
+    "operator_acts",
     "the last act, deleted",
     "delete from operator_acts where number = 3",
     /entry \d+ of the sequence \(act\) names act 3, which operator_acts does not have/,
