@@ -167,7 +167,7 @@ test("a statement fits the schema of its version where the client takes its form
 });
 
 test("entries and heads that are signed fit their schemas, and those of no known form do not", async () => {
-  const { sequence = [], head = [] } = await vectorsIn("sequence.json");
+  const { sequence = [], keys = [], head = [] } = await vectorsIn("sequence.json");
   let refused = 0;
   for (const {
     name,
@@ -181,6 +181,8 @@ test("entries and heads that are signed fit their schemas, and those of no known
     refused += isMisshapen ? 1 : 0;
   }
   expect(refused).toBeGreaterThan(3);
+  const ofKeys = keys.flatMap(({ input }) => z.array(z.json()).parse(input.entries));
+  expect(ofKeys.flatMap((entry) => misfits("sequence-entry", entry))).toEqual([]);
   for (const { name, input } of head) {
     const listed = {
       ...z.record(z.string(), z.json()).parse(input.head),

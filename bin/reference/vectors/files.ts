@@ -3,7 +3,7 @@ import { chainVectors, judgeBlocks, judgeFacts, judgeInputs, judgePosition } fro
 import { excerptVectors, judgeExcerpt, judgeSignature } from "./excerpts.ts";
 import { judgePack, packVectors } from "./packs.ts";
 import { judgeRegister, judgeUnlocked, registerVectors } from "./registers.ts";
-import { judgeHead, judgeSequence, sequenceVectors } from "./sequences.ts";
+import { judgeHead, judgeKeys, judgeSequence, sequenceVectors } from "./sequences.ts";
 import { judgeStatement, statementVectors } from "./statements.ts";
 import { judgeLeaf, judgeNode, judgeRoot, tableVectors } from "./tables.ts";
 import type { Judge } from "./vector.ts";
@@ -15,6 +15,7 @@ export const JUDGES: Readonly<Record<string, Judge>> = {
   node: judgeNode,
   root: judgeRoot,
   sequence: judgeSequence,
+  keys: judgeKeys,
   head: judgeHead,
   facts: judgeFacts,
   inputs: judgeInputs,

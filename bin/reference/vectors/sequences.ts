@@ -37,6 +37,19 @@ export const judgeSequence: Judge = async (given) => {
   }
 };
 
+export const judgeKeys: Judge = async (given) => {
+  const { entries, publicKey } = z
+    .strictObject({ entries: z.array(z.unknown()), publicKey: z.string() })
+    .parse(given);
+  try {
+    const { notShown, publicKey: next } = await verifySequence(entries, { publicKey });
+    return { ok: true, next, notShown: notShown.map(({ number }) => number) };
+  } catch (error) {
+    if (!(error instanceof SequenceError)) throw error;
+    return { ok: false, error: error.message };
+  }
+};
+
 const head = z.strictObject({
   checkpoint: z.string(),
   hash: z.string(),
@@ -222,6 +235,66 @@ const sequenceCases = async (): Promise<readonly Case[]> => {
   ];
 };
 
+/** Keys that follow one another, are lost and are revoked; with the numbers of entries that show nothing. */
+const keyCases = async (): Promise<readonly Case[]> => {
+  const [first = SAID[0]] = SAID;
+  const named = { keyId: next.keyId, publicKey: next.publicKey };
+  const headAt = (checkpoint: string, key: TestKey): Said => ["head", { ...HEAD, checkpoint }, key];
+  const revoking = (from: string, key: TestKey = next): Said => [
+    "correction",
+    { of: "key", keyId: deployment.keyId, from, why: "a copy of it was found" },
+    key,
+  ];
+  const of = async (known: TestKey, ...said: readonly Said[]) => ({
+    entries: await sequenceOf(first === undefined ? said : [first, ...said]),
+    publicKey: known.publicKey,
+  });
+  const begun = headAt("9", deployment);
+  const renewed: Said = ["key", named, deployment];
+  const lost: Said = ["key", { ...named, lost: deployment.keyId }, next];
+  const behind = headAt("10", next);
+  const late = await of(next, begun, lost, behind);
+  return [
+    ["a key that the key before names", await of(deployment, begun, renewed, behind), null],
+    [
+      "an entry by the key before, behind it",
+      await of(deployment, begun, renewed, headAt("10", deployment)),
+      "in whose place an entry before it puts another",
+    ],
+    [
+      "a lost key is known: what comes behind shows nothing",
+      await of(deployment, begun, lost, behind),
+      null,
+    ],
+    ["the key in its place is known", { ...late, entries: late.entries.slice(2) }, null],
+    [
+      "a key in a lost one's place that did not sign",
+      await of(deployment, begun, ["key", { ...named, lost: deployment.keyId }, stranger], behind),
+      "which did not sign it",
+    ],
+    [
+      "a revoked key, with nothing by it from there on",
+      await of(deployment, begun, renewed, revoking("3"), behind),
+      null,
+    ],
+    [
+      "a revoked key: what it signed from there on, and the key it named, shows nothing",
+      await of(deployment, begun, headAt("10", deployment), renewed, revoking("2")),
+      null,
+    ],
+    [
+      "a key that revokes itself",
+      await of(deployment, begun, revoking("1", deployment)),
+      "revokes the key that signed it",
+    ],
+    [
+      "a key revoked from a later entry on",
+      await of(deployment, begun, renewed, revoking("9")),
+      "revokes a key from a later entry on",
+    ],
+  ];
+};
+
 const headCases = (): readonly Case[] => {
   const { checkpoint, hash } = HEAD;
   const of = (chainId: string | null, key: TestKey = deployment) => ({
@@ -251,5 +324,6 @@ const headCases = (): readonly Case[] => {
 export const sequenceVectors = async (): Promise<string> =>
   vectorFile(ABOUT, {
     sequence: await judged(judgeSequence, await sequenceCases()),
+    keys: await judged(judgeKeys, await keyCases()),
     head: await judged(judgeHead, headCases()),
   });
