@@ -18,7 +18,7 @@ const blockText = (block: Block): string => {
       return tableText(block);
     case "fill":
       return block.labels
-        .map((label) => `${plain(label)}${label === "" ? "" : ": "}${"\\_".repeat(40)}`)
+        .map((label) => `${plain(label)}${label === "" ? "" : ": "}${"_".repeat(40)}`)
         .join("\n\n");
   }
 };
@@ -34,10 +34,13 @@ const tableText = ({ columns, rows, more }: Table): string => {
   return `${text}\n\n${rows.length} of ${more.all} are listed; all are in ${inline({ code: more.at })}.`;
 };
 
-const inline = (of: Inline, isCell = false): string =>
-  partsOf(of)
+const inline = (of: Inline, isCell = false): string => {
+  const text = partsOf(of)
     .map((part) => shown(part, isCell))
     .join("");
+  // A number with a dot, or a dash, would begin a list.
+  return isCell ? text : text.replace(/^(\d*)([-+=.)])(?=\s|$)/, "$1\\$2");
+};
 
 const shown = (part: Text, isCell: boolean): string =>
   typeof part === "string"
@@ -51,8 +54,7 @@ const plain = (of: string): string =>
   visible(of)
     .replace(/[\\`*_[\]<>|~#&@]/g, "\\$&")
     .replace(/:(?=\/\/)/g, "\\:")
-    .replace(/\b(www)\./gi, "$1\\.")
-    .replace(/^(\d*)([-+=.)])(?=\s|$)/, "$1\\$2");
+    .replace(/\b(www)\./gi, "$1\\.");
 
 /** A line break in a text of others would begin a block of its own. */
 const visible = (of: string): string => shownLines(of.replaceAll("\n", "\\u{a}"));

@@ -64,6 +64,11 @@ test("foreign text is one piece of text in Markdown, as plain text and as code: 
   );
 });
 
+test("a sentence that begins as a list would is none, and a part of a sentence is as it was written", () => {
+  const markdown = markdownOf(paperOf(text("12. of May"), text("- 5"), text(code("a"), ". And b")));
+  expect(markdown).toContain("\n12\\. of May\n\n\\- 5\n\n`a`. And b\n");
+});
+
 test("a character that the PDF's fonts lack is there as its number, and control characters are none", async () => {
   const pdf = await rendered("foreign.pdf", paperOf(text(FOREIGN), text(code(FOREIGN))));
   const shown =
