@@ -5,6 +5,7 @@
 import { getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import type { Db, Session, Sql, Transactor } from "../database/connect.ts";
+import { emptySchema, schemaMade } from "../database/work-schemas.ts";
 import { decimalsIn } from "../ledger/reading/read.ts";
 import { upsertCoins } from "../log/coins.ts";
 import type { Fact } from "../log/fact.ts";
@@ -57,14 +58,13 @@ export const prepareFolding = async (session: Session, place: Place): Promise<vo
   const purpose = await purposeOf(session.sql);
   if (place !== "pg_temp") {
     const [found] = await session.sql<{ purpose: string | null }[]>`
-      select obj_description(oid, 'pg_namespace') as purpose from pg_namespace where nspname = ${place}`;
+      select obj_description(to_regclass(${`${place}.${MARKED}`}), 'pg_class') as purpose`;
     if (found?.purpose === purpose) return;
   }
   await session.transaction(async ({ sql }) => {
     if (place !== "pg_temp") {
       await dropFolded(sql);
-      await sql.unsafe(`create schema ${place}`);
-      await sql.unsafe(`comment on schema ${place} is '${purpose}'`);
+      await sql.unsafe(schemaMade(place));
     }
     const watermarks = ledgerPipelines.map(({ watermark }) => watermark);
     for (const table of [...foldedTables, ...watermarks]) {
@@ -73,13 +73,15 @@ export const prepareFolding = async (session: Session, place: Place): Promise<vo
       const kind = place === "pg_temp" ? "" : "unlogged";
       await sql.unsafe(`create ${kind} table ${place}.${name} (like public.${name} including all)`);
     }
+    await sql.unsafe(`comment on table ${place}.${MARKED} is '${purpose}'`);
   });
 };
 
+/** Its comment says what the tables are of. */
+const MARKED = getTableName(logCoins);
+
 /** Gives the room back. */
-export const dropFolded = async (sql: Sql): Promise<void> => {
-  await sql`drop schema if exists holderbook_folded cascade`;
-};
+export const dropFolded = (sql: Sql): Promise<void> => emptySchema(sql, "holderbook_folded");
 
 /** How a pipeline stands where it is served, in the snapshot of the statement. */
 export type Served = {

@@ -55,7 +55,10 @@ const addCommand = () =>
     .action(async (address: string, { from }: { readonly from?: bigint }) => {
       const { config, logger, signal } = await openRuntime();
       await announceLedger(config, logger);
-      await using storage = await openStorage(config, logger, { tables: "current" });
+      await using storage = await openStorage(config, logger, {
+        tables: "current",
+        by: "owner",
+      });
       const { source, demo } = await openLedgerSource(config, logger);
       await using _closing = { [Symbol.asyncDispose]: () => source.close() };
       await using locks = await lockEverything(storage, signal);

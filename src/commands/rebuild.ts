@@ -25,7 +25,7 @@ export const rebuildCommand = () =>
       if (pipeline === undefined && name !== EVM)
         throw new UsageError(`no pipeline is called ${name}`);
       const { config, logger, signal } = await openRuntime();
-      await using storage = await openStorage(config, logger, { tables: "current" });
+      await using storage = await openStorage(config, logger, { tables: "current", by: "owner" });
       // Refuses at once: waiting could empty the pipeline hours later, unexpectedly.
       const held = new AbortController();
       await using lock = await acquireWriterLock(storage.write, `pipeline ${name}`, {

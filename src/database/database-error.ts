@@ -62,15 +62,15 @@ export class DatabaseBusyError extends Error {
 
 /**
  * No connection to the database could be made when the process started. Start the server, or correct
- * DATABASE_URL.
+ * DATABASE_URL or DATABASE_OWNER_URL, whichever is named.
  */
 export class DatabaseUnreachableError extends Error {
   override readonly name = "DatabaseUnreachableError";
   readonly remedy: Remedy = "stop";
 
-  constructor(reason: Error) {
+  constructor(reason: Error, setting = "DATABASE_URL") {
     // Not as `cause`: the driver's words are all there is to know, once.
-    super(`${reason.message}; check DATABASE_URL, and that its server runs and lets us in`);
+    super(`${reason.message}; check ${setting}, and that its server runs and lets us in`);
   }
 }
 
@@ -87,6 +87,10 @@ export const isUnreachable = (error: unknown): error is Error =>
   isConnectionFailure(error) ||
   (error instanceof postgres.PostgresError &&
     REFUSED_STATES.some((state) => error.code.startsWith(state)));
+
+/** True when the server says that the role may not do what was asked. */
+export const isForbidden = (error: unknown): error is Error =>
+  error instanceof postgres.PostgresError && error.code === "42501";
 
 /** SQLSTATE classes and codes that pass by themselves (Postgres documentation, appendix A). */
 const PASSING_STATES: readonly string[] = [

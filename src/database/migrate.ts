@@ -6,6 +6,8 @@ import { fileURLToPath } from "node:url";
 import { type MigrationMeta, readMigrationFiles } from "drizzle-orm/migrator";
 import type { Remedy } from "../waiting/remedy.ts";
 import type { Database, Sql } from "./connect.ts";
+import { DatabaseRightsError, foreignOwner, grantService } from "./service-role.ts";
+import { makeWorkSchemas, schemaMade } from "./work-schemas.ts";
 
 const FOLDER = fileURLToPath(new URL("../../drizzle", import.meta.url));
 
@@ -91,14 +93,30 @@ export class MigrationsMissingError extends Error {
   }
 }
 
-/** Applies what is missing, in one transaction; services that start together take turns. */
-export const migrate = async (database: Database): Promise<{ readonly applied: number }> => {
+/**
+ * Applies what is missing, in one transaction; services that start together take turns.
+ * @param database of the role that owns the tables, or of one that is not where nothing is missing
+ * @param service the service's own role, which is given what it needs; the same role unless given
+ * @throws DatabaseRightsError (stop) when something is missing, and the role does not own the tables
+ */
+export const migrate = async (
+  database: Database,
+  service?: string,
+): Promise<{ readonly applied: number }> => {
   const migrations = allMigrations();
   return database.transaction(async ({ sql }) => {
     await refuseOldServer(sql);
     await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`;
+    const owner = await foreignOwner(sql);
+    if (owner !== undefined) {
+      const lacks = (await missing(sql, migrations)).map(({ name }) => name).join(", ");
+      if (lacks === "") return { applied: 0 };
+      throw new DatabaseRightsError(
+        `the database lacks migrations (${lacks}), and its tables belong to the role ${owner}`,
+      );
+    }
     // The table drizzle's own tools use, so that they see what was applied.
-    await sql`create schema if not exists drizzle`;
+    await sql.unsafe(schemaMade("drizzle"));
     await sql`
       create table if not exists drizzle.__drizzle_migrations
         (id serial primary key, hash text not null, created_at bigint)`;
@@ -109,6 +127,9 @@ export const migrate = async (database: Database): Promise<{ readonly applied: n
         insert into drizzle.__drizzle_migrations (hash, created_at)
         values (${migration.hash}, ${BigInt(migration.folderMillis)})`;
     }
+    const [self] = await sql<{ role: string }[]>`select current_user as role`;
+    await makeWorkSchemas(sql, service ?? self?.role ?? "");
+    if (service !== undefined) await grantService(sql, service);
     return { applied: pending.length };
   });
 };
@@ -137,8 +158,11 @@ const pendingMigrations = async (database: Pick<Database, "sql">): Promise<Migra
 
 /** Whether this database was ever ours: some version of Holderbook has migrated it. */
 export const wasMigrated = async (database: Pick<Database, "sql">): Promise<boolean> => {
+  // In the catalogue, which a role without rights in that schema may read, too.
   const [table] = await database.sql<{ found: boolean }[]>`
-    select to_regclass('drizzle.__drizzle_migrations') is not null as found`;
+    select exists (
+      select from pg_class
+      where relnamespace = to_regnamespace('drizzle') and relname = '__drizzle_migrations') as found`;
   return table?.found ?? false;
 };
 

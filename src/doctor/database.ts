@@ -6,10 +6,12 @@ import { connect, type Database } from "../database/connect.ts";
 import { foundEmbeddedPostgres } from "../database/embedded/embedded.ts";
 import { hasCluster } from "../database/embedded/postgres-cluster.ts";
 import { postgresPrograms } from "../database/embedded/postgres-process.ts";
+import { embeddedServiceUrl } from "../database/embedded/service-role.ts";
 import { OLDEST_VERSION } from "../database/migrate.ts";
 import type { Config } from "../settings/config.ts";
 import { withinDeadline } from "../waiting/deadline.ts";
 import { type Finding, findingsOf } from "./finding.ts";
+import { lookAtRoles } from "./roles.ts";
 
 /** Longest a statement may run here. */
 const STATEMENT_MS = 5_000;
@@ -32,7 +34,9 @@ export const findDatabase = async (
 ): Promise<Opened> => {
   const { ok } = findingsOf("database");
   const { databaseUrl, dataDir } = config;
-  const url = databaseUrl ?? (await foundEmbeddedPostgres(dataDir));
+  const embedded = databaseUrl === undefined ? await foundEmbeddedPostgres(dataDir) : undefined;
+  const url =
+    databaseUrl ?? (embedded && ((await embeddedServiceUrl(dataDir, embedded)) ?? embedded));
   if (url !== undefined) {
     const database = connect({
       url,
@@ -58,19 +62,17 @@ type Server = {
   readonly standby: boolean;
   readonly fsync: string;
   readonly jit: string;
-  readonly creates: boolean;
-  readonly createsTables: boolean;
   readonly free: number;
   readonly bytes: bigint;
-  readonly closed: string | null;
 };
 
 /** Asks the server about itself, and tries what leaves no trace: a lock, a notification. */
 export const lookAtDatabase = async (
   database: Database,
-  { databaseUrl, databasePool }: Pick<Config, "databaseUrl" | "databasePool">,
+  config: Pick<Config, "databaseUrl" | "databaseOwnerUrl" | "databasePool">,
 ): Promise<readonly Finding[]> => {
   const { ok, warn, fail } = findingsOf("database");
+  const { databaseUrl, databasePool } = config;
   const [server] = await database.sql<Server[]>`
     select current_setting('server_version') as name,
            current_setting('server_version_num')::int4 as number,
@@ -78,22 +80,10 @@ export const lookAtDatabase = async (
            pg_is_in_recovery() as standby,
            current_setting('fsync') as fsync,
            current_setting('jit') as jit,
-           has_database_privilege(current_database(), 'CREATE') as creates,
-           coalesce((select has_schema_privilege(oid, 'CREATE') from pg_namespace
-                     where nspname = 'public'), false) as "createsTables",
            (current_setting('max_connections')::int4
             - current_setting('superuser_reserved_connections')::int4
             - (select count(*) from pg_stat_activity where backend_type = 'client backend'))::int4 as free,
-           pg_database_size(current_database()) as bytes,
-           (select string_agg(relname, ', ') from (
-              select relname from pg_class
-              where relkind = 'r' and relnamespace = to_regnamespace('public')
-                and exists (
-                  select from pg_class m join pg_namespace n on n.oid = m.relnamespace
-                  where n.nspname = 'drizzle' and m.relname = '__drizzle_migrations')
-                and not (has_table_privilege(oid, 'SELECT') and has_table_privilege(oid, 'INSERT')
-                         and has_table_privilege(oid, 'UPDATE') and has_table_privilege(oid, 'DELETE'))
-              order by relname limit 3) as closed) as closed`;
+           pg_database_size(current_database()) as bytes`;
   if (server === undefined) throw new Error("the server said nothing of itself");
   const wrong: Finding[] = [];
   if (server.number < OLDEST_VERSION) {
@@ -109,25 +99,6 @@ export const lookAtDatabase = async (
       fail(
         `the database is encoded in ${server.encoding}`,
         "make another one: create database holderbook encoding 'UTF8' template template0",
-      ),
-    );
-  }
-  if (!server.creates || !server.createsTables) {
-    const what = server.creates ? "tables in the schema public" : "schemas";
-    wrong.push(
-      fail(
-        `this user may not create ${what}`,
-        server.creates
-          ? "grant create on schema public to the user of DATABASE_URL"
-          : "grant create on database to the user of DATABASE_URL",
-      ),
-    );
-  }
-  if (server.closed !== null) {
-    wrong.push(
-      fail(
-        `this user may not read and write ${server.closed}`,
-        "name the user that made the tables in DATABASE_URL",
       ),
     );
   }
@@ -152,7 +123,7 @@ export const lookAtDatabase = async (
       ),
     );
   }
-  wrong.push(...(await tries(database)));
+  wrong.push(...(await lookAtRoles(database, config)), ...(await tries(database)));
   const size = `${(server.bytes / (1024n * 1024n)).toString()} MiB`;
   const kind = databaseUrl === undefined ? "embedded " : "";
   return [ok(`${kind}Postgres ${server.name}, ${size}`), ...wrong];

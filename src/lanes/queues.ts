@@ -8,10 +8,15 @@
 import type { IQueueBackend } from "bullmq";
 import {
   type BackendClasses,
-  createPostgresBackend,
+  type BackendFactory,
   createRedisBackend,
+  PostgresConnection,
+  type PostgresConnectionOptions,
+  PostgresQueueBackend,
+  runMigrations,
   withBackend,
 } from "bullmq";
+import { schemaMade } from "../database/work-schemas.ts";
 import { type Backoff, backoffMs } from "../waiting/backoff.ts";
 import { type Deadline, withinDeadline } from "../waiting/deadline.ts";
 import type { Remedy } from "../waiting/remedy.ts";
@@ -152,10 +157,9 @@ export const openQueues = (settings: {
     }));
   }
   const schema = settings.schema ?? POSTGRES_SCHEMA;
-  return queuesOver("postgres", withBackend(createPostgresBackend), onError, () => ({
+  return queuesOver("postgres", withBackend(postgresBackend), onError, () => ({
     connectionString: databaseUrl,
     schema,
-    migrate: true,
     max: POSTGRES_POOL,
     connectionTimeoutMillis: 5_000,
     keepAlive: true,
@@ -166,6 +170,40 @@ export const openQueues = (settings: {
     // statements: see `connectionOptions`.
     options: "-c synchronous_commit=off -c jit=off",
   }));
+};
+
+/** Brings BullMQ's tables up to date as it connects, as a role that may make tables in their schema and no schema. */
+class MigratingConnection extends PostgresConnection {
+  #ready: Promise<void> | undefined;
+
+  override waitUntilReady(): Promise<void> {
+    this.#ready ??= this.#migrate().then(() => super.waitUntilReady());
+    return this.#ready;
+  }
+
+  async #migrate(): Promise<void> {
+    const client = await this.pool.connect();
+    try {
+      const query: typeof client.query = (text, values) =>
+        text.startsWith("CREATE SCHEMA")
+          ? client.query(schemaMade(this.schema))
+          : client.query(text, values);
+      await runMigrations({ query }, this.schema);
+    } finally {
+      client.release();
+    }
+  }
+}
+
+/** As BullMQ's own, over such a connection. */
+const postgresBackend: BackendFactory<PostgresQueueBackend, PostgresConnectionOptions> = (
+  name,
+  options,
+  made = {},
+) => {
+  const worker = made.withBlockingConnection ? name : undefined;
+  const connection = new MigratingConnection(options.connection);
+  return new PostgresQueueBackend(connection, name, options, true, worker);
 };
 
 /** Waits for a close, but not for a backend that is down: then its connections are cut. */

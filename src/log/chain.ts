@@ -129,8 +129,8 @@ export const extendChain = async (sql: Sql): Promise<boolean> => {
   // First, and locked until the end: logs that are exchanged meanwhile wait, see second-log.ts.
   await chainEnd(sql);
   if ((await chainGap(sql)) === null) return false;
-  // Appends and others that complete the chains wait.
-  await sql`lock table log_chain in share row exclusive mode`;
+  // Appends and others that complete the chains wait. Of the chains, the service may lock none: it may change none.
+  await sql`lock table log_high_water in share row exclusive mode`;
   const gap = await chainGap(sql);
   if (gap === null) return false;
   if (gap.of === "blocks") return extendBlockChain(sql);

@@ -77,7 +77,8 @@ export const prepareSecondLog = async ({ sql }: Tx, wanted: SecondLog): Promise<
   const home = await schemaOfLog(sql);
   const purpose = `${wanted.address} from ${wanted.from} as ${await shapeOf(sql, home)}`;
   const [found] = await sql<{ purpose: string | null }[]>`
-    select obj_description(oid, 'pg_namespace') as purpose from pg_namespace where nspname = ${SECOND}`;
+    select obj_description(oid, 'pg_namespace') as purpose from pg_namespace
+    where nspname = ${SECOND} and pg_has_role(nspowner, 'USAGE')`;
   if (found?.purpose === purpose) return;
   await sql.unsafe(`drop schema if exists ${SECOND} cascade`);
   await sql.unsafe(`create schema ${SECOND}`);
@@ -114,6 +115,7 @@ export const exchangeLogs = async ({ sql }: Tx): Promise<void> => {
     on conflict (coin_type) do update
     set decimals = excluded.decimals, decimals_source = excluded.decimals_source
     where coin.decimals is null`);
+  for (const { grant } of await grantsOf(sql, home)) await sql.unsafe(grant);
   await sql.unsafe(`create schema ${FORMER}`);
   for (const table of TABLES) {
     await sql.unsafe(`alter table ${home}.${table} set schema ${FORMER}`);
@@ -122,6 +124,15 @@ export const exchangeLogs = async ({ sql }: Tx): Promise<void> => {
   await sql.unsafe(`drop schema ${FORMER} cascade`);
   await sql.unsafe(`drop schema ${SECOND}`);
 };
+
+/** What other roles may do with the log, such as the service's own, as grants on the second one. */
+const grantsOf = (sql: Sql, home: string) =>
+  sql<{ grant: string }[]>`
+    select format('grant %s on %I.%I to %s', privilege_type, ${SECOND}::text, relname,
+                  case grantee when 0 then 'public' else quote_ident(pg_get_userbyid(grantee)) end) as grant
+    from pg_class, aclexplode(relacl)
+    where relnamespace = to_regnamespace(${home}) and relname = any(${texts(TABLES)}::text[])
+      and grantee <> relowner`;
 
 /** Where the tables of the log are, quoted. */
 const schemaOfLog = async (sql: Sql): Promise<string> => {

@@ -3,7 +3,7 @@
  *
  * A second run of the pipeline begins at the log's first checkpoint, on empty tables in a schema of its
  * own (`search_path` leads there), and resumes after a restart. Once it has come to where the pipeline
- * is, the rows of the new tables move over and the schema goes, in one transaction, during which the
+ * is, the rows of the new tables move over and those of the second run go, in one transaction, during which the
  * pipeline waits and everything is still served. Meanwhile the pipeline's watermark tells how far it is.
  */
 import { getTableName } from "drizzle-orm";
@@ -11,6 +11,7 @@ import type { PgTable } from "drizzle-orm/pg-core";
 import { texts } from "../database/column-arrays.ts";
 import type { Database, Session, Sql, Transactor, Tx } from "../database/connect.ts";
 import { columnNames } from "../database/table-rows.ts";
+import { schemaMade } from "../database/work-schemas.ts";
 import type { FactSource } from "../log/log.ts";
 import { balancesTable } from "../projections/balances.ts";
 import { PLANS_BY_KEY } from "../projections/plans.ts";
@@ -66,7 +67,7 @@ export const refill = async (filling: Refill): Promise<void> => {
     synchronousCommit: "off",
     runtime: { ...PLANS_BY_KEY, search_path: `${fillingSchema(pipeline)}, public` },
   });
-  await makeSchema(session, pipeline);
+  await makeTables(session, pipeline);
   let { nextCheckpoint } = await registerPipeline(session.sql, pipeline, await log.highWater());
   const tell = telling(session, pipeline);
   await tell(nextCheckpoint);
@@ -146,10 +147,10 @@ const applyUpTo = async (
 };
 
 /**
- * Makes the schema, or takes up the one that an earlier run left, when it is of the same layout and no
- * migration has changed the tables since.
+ * Makes the tables, or takes up those that an earlier run left, when they are of the same layout and no
+ * migration has changed the pipeline's since.
  */
-const makeSchema = async (session: Session, pipeline: RunnablePipeline): Promise<void> => {
+const makeTables = async (session: Session, pipeline: RunnablePipeline): Promise<void> => {
   const schema = fillingSchema(pipeline);
   const watermark = `${schema}.${getTableName(pipeline.watermark)}`;
   const [found] = await session.sql<{ there: boolean }[]>`
@@ -162,7 +163,7 @@ const makeSchema = async (session: Session, pipeline: RunnablePipeline): Promise
     await dropFilling(session.sql, pipeline);
   }
   await session.transaction(async ({ sql }) => {
-    await sql`create schema if not exists ${sql(schema)}`;
+    await sql.unsafe(schemaMade(schema));
     for (const table of tablesOf(pipeline)) {
       const name = getTableName(table);
       await sql.unsafe(`create table ${schema}.${name} (like public.${name} including all)`);

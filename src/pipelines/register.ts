@@ -1,6 +1,7 @@
 import { getTableName } from "drizzle-orm";
 import type { Sql, Transactor, Tx } from "../database/connect.ts";
 import { emptyTables } from "../database/table-rows.ts";
+import { emptySchema } from "../database/work-schemas.ts";
 import type { CheckpointMark } from "../log/fact.ts";
 import { type HighWater, markOf } from "../log/high-water.ts";
 import { ChainMismatchError } from "../log/log-errors.ts";
@@ -128,6 +129,5 @@ export const vacuumPipeline = async (
 export const fillingSchema = ({ name }: RunnablePipeline): string => `filling_${name}`;
 
 /** Forgets what was filled so far: a pipeline that begins anew fills all its tables by itself. */
-export const dropFilling = async (sql: Sql, pipeline: RunnablePipeline): Promise<void> => {
-  await sql`drop schema if exists ${sql(fillingSchema(pipeline))} cascade`;
-};
+export const dropFilling = (sql: Sql, pipeline: RunnablePipeline): Promise<void> =>
+  emptySchema(sql, fillingSchema(pipeline));

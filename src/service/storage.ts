@@ -2,11 +2,18 @@
 
 import { resolve } from "node:path";
 import { connect, type Database } from "../database/connect.ts";
-import { DatabaseUnreachableError, isUnreachable } from "../database/database-error.ts";
-import { startEmbeddedPostgres } from "../database/embedded/embedded.ts";
+import {
+  DatabaseUnreachableError,
+  isForbidden,
+  isUnreachable,
+} from "../database/database-error.ts";
+import { type EmbeddedPostgres, startEmbeddedPostgres } from "../database/embedded/embedded.ts";
 import { hasCluster } from "../database/embedded/postgres-cluster.ts";
+import { embeddedServiceUrl, makeEmbeddedService } from "../database/embedded/service-role.ts";
 import { migrate, requireMigrated, wasMigrated } from "../database/migrate.ts";
+import { ownerSettings, serviceRoleAt } from "../database/owner.ts";
 import { createReaders, type Readers } from "../database/readers.ts";
+import { DatabaseRightsError, requireOwner } from "../database/service-role.ts";
 import type { Logger } from "../logging/logger.ts";
 import type { Config } from "../settings/config.ts";
 import { makeDataDir } from "../settings/data-dir.ts";
@@ -20,7 +27,7 @@ export type Storage = AsyncDisposable & {
   readonly read: Database;
   /** For the pages that callers ask for: as `read`, and gives up statements whose caller is gone. */
   readonly readers: Readers;
-  /** Of the database, for code with a driver of its own; may hold a password: never logged. */
+  /** Of the connections, for code with a driver of its own; may hold a password: never logged. */
   readonly url: string;
   /** `embedded` with its folder, or `given` by DATABASE_URL. */
   readonly kind: "embedded" | "given";
@@ -52,32 +59,69 @@ export class NoDatabaseError extends Error {
  */
 export type Tables = "migrated" | "current" | "current or new" | "as they are";
 
-const prepareTables = async (
-  write: Database,
-  {
-    tables,
-    config,
-    logger,
-  }: { readonly tables: Tables; readonly config: Config; readonly logger: Logger },
-): Promise<void> => {
-  if (tables === "as they are") return;
-  if (tables !== "migrated") {
-    const isOurs = await wasMigrated(write);
-    if (isOurs) return await requireMigrated(write);
-    if (tables === "current") throw new NoDatabaseError(config);
+/** Whose rights connections have: the service's, or those of the role that owns the tables. */
+type Role = "service" | "owner";
+
+/** The ways into the database, by whose rights they give; one and the same where there is one role. */
+type Ways = Readonly<Record<Role, string>>;
+
+const waysOf = async (config: Config, embedded: EmbeddedPostgres | undefined): Promise<Ways> => {
+  const { databaseUrl, databaseOwnerUrl, dataDir } = config;
+  if (embedded === undefined) {
+    const service = databaseUrl ?? "";
+    return { service, owner: databaseOwnerUrl ?? service };
   }
-  const { applied } = await migrate(write);
+  const { url: owner } = embedded;
+  return { service: (await embeddedServiceUrl(dataDir, owner)) ?? owner, owner };
+};
+
+/** Migrates where that is asked for, by the owner, which then gives the service's role what it needs. */
+const migrateByOwner = async (
+  config: Config,
+  logger: Logger,
+  tables: Tables,
+  embedded: EmbeddedPostgres | undefined,
+): Promise<void> => {
+  if (tables === "current" || tables === "as they are") return;
+  await using owner = connect({ ...ownerSettings((await waysOf(config, embedded)).owner), max: 1 });
+  // The first that is asked of it.
+  const isOurs = await wasMigrated(owner).catch((error: unknown) => {
+    throw toldAs(error, config.databaseOwnerUrl && "DATABASE_OWNER_URL");
+  });
+  if (tables === "current or new" && isOurs) return;
+  if (embedded !== undefined) await makeEmbeddedService(config.dataDir, owner);
+  const ways = await waysOf(config, embedded);
+  const service =
+    ways.service === ways.owner ? undefined : await serviceRoleAt(ways.service, owner);
+  const { applied } = await migrate(owner, service);
   if (applied > 0) logger.info({ applied }, "migrated the database");
 };
 
+/** Refuses tables of another version, or that there are none, where nothing was migrated. */
+const checkTables = async (write: Database, tables: Tables, config: Config): Promise<void> => {
+  if (tables === "as they are" || tables === "migrated") return;
+  if (!(await wasMigrated(write))) throw new NoDatabaseError(config);
+  await requireMigrated(write);
+};
+
+/** What is to be said to an operator of a failure to open. */
+const toldAs = (error: unknown, setting?: string): unknown => {
+  if (isForbidden(error)) return new DatabaseRightsError(error.message);
+  return isUnreachable(error) ? new DatabaseUnreachableError(error, setting) : error;
+};
+
 /**
- * Connects, starting the embedded Postgres when `DATABASE_URL` is not set.
+ * Connects, starting the embedded Postgres when `DATABASE_URL` is not set. The owner's connection, where that is
+ * another role than the service's, is closed by the time this returns.
  *
  * @param tables what becomes of them first, see `Tables`
+ * @param by whose rights the connections have: the service's, or for mending the owner's
  * @param readOnly `write` refuses every write, too
  * @param onLost told when the embedded Postgres is gone for good: end the process
  * @throws ConfigError when DATA_DIR cannot hold one
  * @throws DatabaseUnreachableError when the server does not answer, or does not let us in
+ * @throws DatabaseRightsError when the role may not do what is asked
+ * @throws OtherDatabaseError when DATABASE_OWNER_URL leads to another database
  * @throws NoDatabaseError with `current`, when there is none, or nothing of ours in it
  * @throws MigrationsMissingError when an older version's is to be left as it is
  */
@@ -86,10 +130,12 @@ export const openStorage = async (
   logger: Logger,
   {
     tables = "migrated",
+    by = "service",
     readOnly = false,
     onLost,
   }: {
     readonly tables?: Tables;
+    readonly by?: Role;
     readonly readOnly?: boolean;
     readonly onLost?: (error: Error) => void;
   } = {},
@@ -106,33 +152,41 @@ export const openStorage = async (
           ...(onLost && { onLost }),
         })
       : undefined;
-  const url = config.databaseUrl ?? embedded?.url ?? "";
-  const write = connect({ url, max: config.databasePool, applicationName: "holderbook", readOnly });
-  const reading = {
-    url,
-    max: config.databasePool,
-    applicationName: "holderbook-read",
-    statementTimeoutMs: config.statementTimeoutMs,
-    readOnly: true,
-  };
-  const read = connect(reading);
-  const readers = createReaders(reading);
-  const close = async () => {
-    await Promise.all([write.close(), read.close(), readers.close()]);
-    await embedded?.stop();
-  };
+  await using opened = new AsyncDisposableStack();
+  opened.defer(async () => embedded?.stop());
   try {
-    await prepareTables(write, { tables, config, logger });
+    await migrateByOwner(config, logger, tables, embedded);
+    const url = (await waysOf(config, embedded))[by];
+    const max = config.databasePool;
+    const settings = by === "owner" ? ownerSettings(url) : { url, applicationName: "holderbook" };
+    const write = connect({ ...settings, max, readOnly });
+    const reading = {
+      ...settings,
+      max,
+      applicationName: "holderbook-read",
+      statementTimeoutMs: config.statementTimeoutMs,
+      readOnly: true,
+    };
+    const read = connect(reading);
+    const readers = createReaders(reading);
+    opened.defer(() =>
+      Promise.all([write.close(), read.close(), readers.close()]).then(() => undefined),
+    );
+    await checkTables(write, tables, config);
+    if (by === "owner") await requireOwner(write.sql);
+    const all = opened.move();
+    return {
+      write,
+      read,
+      readers,
+      url,
+      kind: embedded === undefined ? "given" : "embedded",
+      [Symbol.asyncDispose]: () => all.disposeAsync(),
+    };
   } catch (error) {
-    await close();
-    throw isUnreachable(error) ? new DatabaseUnreachableError(error) : error;
+    throw toldAs(
+      error,
+      by === "owner" ? config.databaseOwnerUrl && "DATABASE_OWNER_URL" : undefined,
+    );
   }
-  return {
-    write,
-    read,
-    readers,
-    url,
-    kind: embedded === undefined ? "given" : "embedded",
-    [Symbol.asyncDispose]: close,
-  };
 };

@@ -83,7 +83,13 @@ export const launch = ({
       ...COMPILERS,
       ...PRELOADED,
     ],
-    env: port === undefined ? process.env : { ...process.env, PORT: String(port) },
+    env: {
+      ...process.env,
+      ...(port !== undefined && { PORT: String(port) }),
+      // What answers requests has no use for the tables' owner. Empty: a `.env` does not bring it back.
+      DATABASE_OWNER_URL: "",
+      DATABASE_OWNER_URL_FILE: "",
+    },
     serialization: "advanced",
     // Standard output is for data, and it has none.
     stdio: ["ignore", 2, 2, "ipc"],

@@ -42,6 +42,10 @@ const settings = z.object({
     ["postgres", "postgresql"],
     "postgres://user:password@localhost:5432/holderbook",
   ).optional(),
+  DATABASE_OWNER_URL: urlOf(
+    ["postgres", "postgresql"],
+    "postgres://owner:password@localhost:5432/holderbook",
+  ).optional(),
   DATABASE_POOL: wholeNumber(2, 200, "10").default(10),
   STATEMENT_TIMEOUT_MS: wholeNumber(100, 600_000, "5000").default(5000),
   REDIS_URL: urlOf(["redis", "rediss"], "redis://localhost:6379").optional(),
@@ -132,6 +136,8 @@ export type Config = Readonly<{
   metricsPort: number | undefined;
   /** Absent: the embedded Postgres below `dataDir`. */
   databaseUrl: string | undefined;
+  /** As the role that owns the tables, which migrates and mends; absent: the same role does. Never logged. */
+  databaseOwnerUrl: string | undefined;
   /** Connections for reads, and again for writes. */
   databasePool: number;
   /** Longest a query on behalf of a caller may run. */
@@ -301,12 +307,18 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
     });
     throw new ConfigError(lines.join("\n"));
   }
+  if (data.DATABASE_OWNER_URL !== undefined && data.DATABASE_URL === undefined) {
+    throw new ConfigError(
+      "DATABASE_OWNER_URL: goes with DATABASE_URL, which names the same database as the service's own role",
+    );
+  }
   const [source = "demo:", ...others] = data.LEDGER_SOURCE ?? [];
   return {
     port: data.PORT,
     host: data.HOST,
     metricsPort: data.METRICS_PORT,
     databaseUrl: data.DATABASE_URL,
+    databaseOwnerUrl: data.DATABASE_OWNER_URL,
     databasePool: data.DATABASE_POOL,
     statementTimeoutMs: data.STATEMENT_TIMEOUT_MS,
     redisUrl: data.REDIS_URL,

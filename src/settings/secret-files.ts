@@ -8,6 +8,7 @@ import { ConfigError } from "./config-error.ts";
 /** The settings that may hold secrets, each with the name of the one for its file. */
 export const SECRETS: readonly { readonly name: string; readonly file: string }[] = [
   "DATABASE_URL",
+  "DATABASE_OWNER_URL",
   "REDIS_URL",
   "LEDGER_HEADERS",
   "CALLBACK_MASTER_KEY",

@@ -35,7 +35,9 @@ test("a round over a register that nobody touched finds nothing, and leaves noth
   expect(await rowsFound()).toMatchObject({ checkedThrough: null, findings: [] });
   expect(await round()).toMatchObject({ checkedThrough: "119", findings: [] });
   const { database } = register;
-  expect(await database.sql`select from pg_namespace where nspname like '%folded%'`).toEqual([]);
+  expect(
+    await database.sql`select from pg_class where relnamespace = 'holderbook_folded'::regnamespace`,
+  ).toEqual([]);
   const { state } = await integrityDetails(database)();
   expect(state).toBe("ok");
 });

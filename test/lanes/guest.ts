@@ -1,5 +1,6 @@
-/** A login of its own to a database, for which the server has as much room as it is told. */
+/** A login of its own to a database, as the role of a service, for which the server has as much room as it is told. */
 import { randomBytes } from "node:crypto";
+import { migrate } from "../../src/database/migrate.ts";
 import type { TestDatabase } from "../postgres.ts";
 
 export type Guest = AsyncDisposable & {
@@ -9,14 +10,14 @@ export type Guest = AsyncDisposable & {
 };
 
 /** Dispose of it once what uses it is closed. */
-export const guest = async ({ sql, url }: TestDatabase): Promise<Guest> => {
+export const guest = async (database: TestDatabase): Promise<Guest> => {
+  const { sql, url } = database;
   const own = new URL(url);
   own.username = `guest_${randomBytes(6).toString("hex")}`;
   own.password = "guest";
   const name = own.username;
-  const database = own.pathname.slice(1);
   await sql.unsafe(`create role ${name} login password 'guest'`);
-  await sql.unsafe(`grant create on database ${database} to ${name}`);
+  await migrate(database, name);
   return {
     url: own.href,
     limit: async (connections) => {

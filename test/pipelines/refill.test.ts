@@ -62,10 +62,13 @@ const slowLog = (database: TestDatabase) => {
 const digests = async ({ db }: TestDatabase) =>
   (await readWatermarks(db, withPast)).pipelines.map(({ digest }) => digest);
 
+/** The schemas in which something is being filled. */
 const schemas = async ({ sql }: TestDatabase) =>
-  (await sql`select nspname from pg_namespace where nspname like 'filling%'`).map(
-    ({ nspname }) => nspname,
-  );
+  (
+    await sql`
+      select distinct relnamespace::regnamespace::text as schema from pg_class
+      where relnamespace::regnamespace::text like 'filling%'`
+  ).map(({ schema }) => schema);
 
 /** A demo ledger as `follow` reads it. */
 const demo = async (database: TestDatabase) => {
@@ -123,7 +126,7 @@ test("tables that an upgrade added are filled from the log while the pipelines g
     60_000,
   );
   await until(
-    "the schemas to be gone",
+    "what was filled to be gone",
     () => schemas(database),
     (names) => names.length === 0,
   );
@@ -340,7 +343,6 @@ test("filling that a migration of the tables cut off begins again, with the tabl
   await asBefore(database, [pipeline]);
   const { sql } = database;
   const schema = `filling_${pipeline.name}`;
-  await sql`create schema ${sql(schema)}`;
   const own = [...pipeline.tables, pipeline.watermark].map(getTableName);
   for (const name of [...own, BALANCES]) {
     await sql.unsafe(`create table ${schema}.${name} (like public.${name} including all)`);

@@ -1,0 +1,62 @@
+/**
+ * The service's own role in the embedded Postgres: it is no superuser and owns no table. Its password stands in a file
+ * beside the owner's, which appears once the role is there.
+ */
+import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
+import { chown, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Database } from "../connect.ts";
+import { clusterIn, PRIVATE } from "./postgres-cluster.ts";
+
+const ROLE = "holderbook_service";
+
+const FILE = "holderbook-service-password";
+
+/** Advisory lock between processes that make the role; an arbitrary constant of this project. */
+const ROLE_LOCK = 6_204_117_233_561n;
+
+/**
+ * The connection string of the service's role; undefined while there is none.
+ * @param ownerUrl of the same server
+ */
+export const embeddedServiceUrl = async (
+  dataDir: string,
+  ownerUrl: string,
+): Promise<string | undefined> => {
+  const password = await readFile(join(clusterIn(dataDir), FILE), "utf8").catch(() => undefined);
+  if (password === undefined) return undefined;
+  return Object.assign(new URL(ownerUrl), { username: ROLE, password }).href;
+};
+
+/** Makes the role where there is none; a cluster of an older version has none. */
+export const makeEmbeddedService = async (dataDir: string, owner: Database): Promise<void> => {
+  await using session = await owner.session();
+  await session.sql`select pg_advisory_lock(${ROLE_LOCK})`;
+  const cluster = clusterIn(dataDir);
+  const path = join(cluster, FILE);
+  if (await stat(path).catch(() => undefined)) return;
+  const password = randomBytes(24).toString("base64url");
+  const [known] = await session.sql`select from pg_roles where rolname = ${ROLE}`;
+  // The server is told what proves the password and never the password: it may log what it is told.
+  await session.sql.unsafe(
+    `${known === undefined ? "create" : "alter"} role ${ROLE} login nosuperuser nocreatedb nocreaterole
+     noreplication nobypassrls password '${verifierOf(password)}'`,
+  );
+  const making = `${path}.${process.pid}`;
+  await writeFile(making, password, { mode: PRIVATE });
+  // Whoever owns the other files, such as the user that Postgres runs as, copies this one with them.
+  const { uid, gid } = await stat(cluster);
+  if (process.getuid?.() === 0) await chown(making, uid, gid);
+  await rename(making, path);
+};
+
+/** As Postgres keeps a password (SCRAM-SHA-256, RFC 5802 and 7677). */
+const verifierOf = (password: string): string => {
+  const rounds = 4_096;
+  const salt = randomBytes(16);
+  const salted = pbkdf2Sync(password, salt, rounds, 32, "sha256");
+  const keyed = (name: string) => createHmac("sha256", salted).update(name).digest();
+  const stored = createHash("sha256").update(keyed("Client Key")).digest("base64");
+  const server = keyed("Server Key").toString("base64");
+  return `SCRAM-SHA-256$${rounds}:${salt.toString("base64")}$${stored}:${server}`;
+};

@@ -1,0 +1,37 @@
+/** The connection of the role that owns our tables: made to migrate, and closed before work begins. */
+import type { Remedy } from "../waiting/remedy.ts";
+import { connect, type Database } from "./connect.ts";
+
+/** DATABASE_OWNER_URL leads to another database than DATABASE_URL: stop, and let both name the same one. */
+export class OtherDatabaseError extends Error {
+  override readonly name = "OtherDatabaseError";
+  readonly remedy: Remedy = "stop";
+
+  constructor() {
+    super("DATABASE_OWNER_URL leads to another database than DATABASE_URL: name the same one");
+  }
+}
+
+/** Settings of connections with the rights of the owner: they look for tables where nobody else makes any. */
+export const ownerSettings = (url: string) => ({
+  url,
+  applicationName: "holderbook-owner",
+  runtime: { search_path: "public" },
+});
+
+/**
+ * The role that the service's connections have, on the database of the owner.
+ * @throws OtherDatabaseError (stop)
+ */
+export const serviceRoleAt = async (url: string, owner: Database): Promise<string> => {
+  await using service = connect({ url, max: 1, applicationName: "holderbook" });
+  const ask = async ({ sql }: Database) => {
+    const [row] = await sql<{ role: string; place: string }[]>`
+      select current_user as role, concat_ws(' ', pg_postmaster_start_time(), oid) as place
+      from pg_database where datname = current_database()`;
+    return row;
+  };
+  const [own, asked] = await Promise.all([ask(owner), ask(service)]);
+  if (asked === undefined || asked.place !== own?.place) throw new OtherDatabaseError();
+  return asked.role;
+};

@@ -1,0 +1,188 @@
+/**
+ * The two roles of a database: one owns our tables, migrates and mends; the service's own reads and writes rows, and
+ * can neither switch the triggers of append-only tables off nor change what these have.
+ */
+import type { Remedy } from "../waiting/remedy.ts";
+import type { Sql } from "./session.ts";
+import { WORK_SCHEMAS } from "./work-schemas.ts";
+
+/**
+ * The database's role may not do this. Name the role that owns the tables in DATABASE_OWNER_URL: `holderbook migrate`
+ * then brings the tables to this version and gives the service's role what it needs.
+ */
+export class DatabaseRightsError extends Error {
+  override readonly name = "DatabaseRightsError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(what: string) {
+    super(
+      `${what}; name the role that owns the tables in DATABASE_OWNER_URL, and run \`holderbook migrate\` with it`,
+    );
+  }
+}
+
+/** Whether a table, `c` of pg_class, refuses every change but new rows. */
+const IS_APPEND_ONLY = `
+  exists (select from pg_trigger t where t.tgrelid = c.oid
+          and t.tgfoid = to_regproc('public.log_refuse_change') and not t.tgisinternal)`;
+
+/** What the service needs on a table that is append-only, and on another one. */
+const APPENDING = "'{SELECT,INSERT}'::text[]";
+const WRITING = "'{SELECT,INSERT,UPDATE,DELETE}'::text[]";
+
+const SCHEMAS = `{${WORK_SCHEMAS.join(",")}}`;
+
+const IS_TABLE = `c.relkind in ('r', 'p')`;
+
+/**
+ * Statements that make the rights of `$1` on what the current role owns those that the service needs, and no others.
+ * Where nothing is to be changed there are none.
+ */
+const GRANTS = `
+  with service as (select oid from pg_roles where rolname = $1),
+  wanted as (
+    select c.oid, c.oid::regclass as name, c.relacl, case
+      when c.relnamespace = to_regnamespace('drizzle') then '{SELECT}'
+      when ${IS_APPEND_ONLY} then ${APPENDING}
+      else ${WRITING} end as rights
+    from pg_class c
+    where ${IS_TABLE} and c.relnamespace in (to_regnamespace('public'), to_regnamespace('drizzle'))
+      and pg_has_role(c.relowner, 'USAGE') and not pg_has_role($1, c.relowner, 'MEMBER')
+  ),
+  tables as (
+    select name, rights, coalesce((
+      select array_agg(a.privilege_type) from aclexplode(relacl) a, service
+      where a.grantee = service.oid), '{}') as given
+    from wanted
+  )
+  select format('revoke all on %s from %I', name, $1) as statement from tables
+  where not given <@ rights
+  union all
+  select format('grant %s on %s to %I', array_to_string(rights, ', '), name, $1) from tables
+  where not (given <@ rights and given @> rights)
+  union all
+  select format('grant usage, select on sequence %s to %I', c.oid::regclass, $1)
+  from pg_class c
+  where c.relnamespace = to_regnamespace('public') and pg_has_role(c.relowner, 'USAGE')
+    and case c.relkind when 'S' then not has_sequence_privilege($1, c.oid, 'USAGE') else false end
+  union all
+  select format('grant execute on function %s to %I', p.oid::regprocedure, $1)
+  from pg_proc p
+  where p.pronamespace = to_regnamespace('public') and pg_has_role(p.proowner, 'USAGE')
+    and not has_function_privilege($1, p.oid, 'EXECUTE')
+  union all
+  select format('grant %s on schema %I to %I', right_, n.nspname, $1)
+  from pg_namespace n, (values ('usage', true), ('create', false)) as needed (right_, always)
+  where (nspname in ('public', 'drizzle') and always or nspname = any($2::text[]))
+    and pg_has_role(n.nspowner, 'USAGE') and not has_schema_privilege($1, n.oid, right_)
+  union all
+  select format('revoke create on schema public from public, %I', $1)
+  from pg_namespace n
+  where nspname = 'public' and pg_has_role(n.nspowner, 'USAGE')
+    and has_schema_privilege($1, n.oid, 'CREATE') and not pg_has_role($1, n.nspowner, 'USAGE')
+  union all
+  select format('grant temporary on database %I to %I', datname, $1)
+  from pg_database d
+  where datname = current_database() and pg_has_role(d.datdba, 'USAGE')
+    and not has_database_privilege($1, d.oid, 'TEMPORARY')`;
+
+/**
+ * Gives the service's role what it needs of what the current role owns, and takes away what is more. A role that may
+ * act as the owner anyway is left as it is.
+ * @param sql of a transaction of the role that owns our tables
+ */
+export const grantService = async (sql: Sql, role: string): Promise<void> => {
+  const grants = await sql.unsafe<{ statement: string }[]>(GRANTS, [role, SCHEMAS]);
+  for (const { statement } of grants) await sql.unsafe(statement);
+};
+
+/** The owner of our tables where the current role may not act as it; undefined also where there are no tables. */
+export const foreignOwner = async (sql: Sql): Promise<string | undefined> => {
+  const [row] = await sql<{ owner: string }[]>`
+    select pg_get_userbyid(relowner) as owner from pg_class
+    where relnamespace = to_regnamespace('public') and relname = 'log_facts'
+      and not pg_has_role(relowner, 'USAGE')`;
+  return row?.owner;
+};
+
+/**
+ * Refuses to go on as a role that does not own our tables: what mends them needs its rights.
+ * @throws DatabaseRightsError (stop)
+ */
+export const requireOwner = async (sql: Sql): Promise<void> => {
+  const owner = await foreignOwner(sql);
+  if (owner === undefined) return;
+  const [row] = await sql<{ role: string }[]>`select current_user as role`;
+  throw new DatabaseRightsError(
+    `the tables belong to the role ${owner}, and ${row?.role} may not change them`,
+  );
+};
+
+/** What the current role lacks of the rights that the service needs on what is there; a few words for each. */
+export const lacksOf = async (sql: Sql): Promise<readonly string[]> => {
+  const rows = await sql.unsafe<{ what: string }[]>(
+    `
+    select lower(right_) || ' on ' || relname as what
+    from pg_class c, unnest(case when ${IS_APPEND_ONLY} then ${APPENDING} else ${WRITING} end) as right_
+    where ${IS_TABLE} and c.relnamespace = to_regnamespace('public') and exists (
+        select from pg_class where relnamespace = to_regnamespace('drizzle') and relname = '__drizzle_migrations')
+      and not has_table_privilege(c.oid, right_)
+    union all
+    select 'the schema ' || nspname from pg_namespace
+    where nspname = any($1::text[]) and not has_schema_privilege(oid, 'USAGE')
+      or nspname = any($2::text[]) and not (has_schema_privilege(oid, 'USAGE') and has_schema_privilege(oid, 'CREATE'))
+    union all
+    select 'temporary tables' where not has_database_privilege(current_database(), 'TEMPORARY')`,
+    ["{public,drizzle}", SCHEMAS],
+  );
+  return rows.map(({ what }) => what);
+};
+
+/**
+ * How the current role could change append-only tables in spite of their triggers, a few words for each way; none
+ * where the triggers bind it. Undefined where there are no such tables.
+ */
+export const waysAround = async (sql: Sql): Promise<readonly string[] | undefined> => {
+  const [there] = await sql<{ function: string | null }[]>`
+    select to_regproc('public.log_refuse_change')::text as function`;
+  if (there?.function == null) return undefined;
+  const rows = await sql.unsafe<{ way: string }[]>(`
+    with append_only as (
+      select c.* from pg_class c where ${IS_TABLE} and c.relnamespace = to_regnamespace('public')
+        and ${IS_APPEND_ONLY}
+    )
+    select 'is a superuser' as way, 0 as place from pg_roles where rolname = current_user and rolsuper
+    union all
+    select way, place from (
+      select 'acts as ' || pg_get_userbyid(relowner) || ', which owns the tables' as way, 1 as place
+      from append_only where pg_has_role(relowner, 'MEMBER')
+      union
+      select 'may make triggers on ' || relname, 2
+      from append_only where has_table_privilege(oid, 'TRIGGER')
+      union
+      select 'may change or truncate rows of ' || relname || ' but for its trigger', 3
+      from append_only where has_table_privilege(oid, 'UPDATE, DELETE, TRUNCATE')
+      union
+      select 'acts as ' || pg_get_userbyid(proowner) || ', which owns the function of the triggers', 4
+      from pg_proc where oid = to_regproc('public.log_refuse_change') and pg_has_role(proowner, 'MEMBER')
+      union
+      select case when pg_has_role(nspowner, 'MEMBER') then 'owns the schema public'
+             else 'may make functions and tables in the schema public' end, 5
+      from pg_namespace where nspname = 'public'
+        and (pg_has_role(nspowner, 'MEMBER') or has_schema_privilege(oid, 'CREATE'))
+      union
+      select 'may make schemas, which others find in their search path', 6 where has_database_privilege(current_database(), 'CREATE')
+      union
+      select 'may set session_replication_role', 7
+      where has_parameter_privilege('session_replication_role', 'SET')
+      union
+      select 'may make roles', 8 from pg_roles where rolname = current_user and rolcreaterole
+      union
+      select 'is a member of ' || rolname, 9 from pg_roles
+      where rolname in ('pg_execute_server_program', 'pg_write_server_files')
+        and pg_has_role(oid, 'MEMBER')
+    ) as ways
+    where not exists (select from pg_roles where rolname = current_user and rolsuper)
+    order by place, way`);
+  return rows.map(({ way }) => way);
+};

@@ -1,0 +1,290 @@
+/** A service whose role does not own the tables: on Postgres as Debian ships it, and on the embedded one. */
+import { existsSync } from "node:fs";
+import { readdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { connect, type Database } from "../../src/database/connect.ts";
+import { startEmbeddedPostgres } from "../../src/database/embedded/embedded.ts";
+import { migrate } from "../../src/database/migrate.ts";
+import { lacksOf, waysAround } from "../../src/database/service-role.ts";
+import { runCommand } from "../commands/run-command.ts";
+import { contentsOf } from "../log/contents.ts";
+import { freshDatabase } from "../postgres.ts";
+import { projectedRows } from "../projections/projected-rows.ts";
+import { load } from "../released/dump.ts";
+import { startShippedPostgres } from "../shipped-postgres.ts";
+import { type TwoRoles, twoRoles } from "../two-roles.ts";
+import { eventually, runProgram, type Settings, startProgram, temporaryFolder } from "./process.ts";
+
+/** As Debian ships it. */
+const PROGRAMS = "/usr/lib/postgresql/15/bin";
+
+const NEWEST = 79;
+const INDEX = ["index", "--last", `${NEWEST}`];
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let ledger: Settings;
+let packages: readonly [original: string, upgrade: string];
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  const dir = join(folder.path, "ledger");
+  const how = ["--checkpoints", `${NEWEST + 1}`, "--seed", "upgrade"];
+  await runCommand(["demo", "write", "--dir", dir, ...how], {});
+  const described = z.object({ packages: z.tuple([z.string(), z.string()]) });
+  ({ packages } = described.parse(JSON.parse(await readFile(join(dir, "ledger.json"), "utf8"))));
+  ledger = {
+    DATA_DIR: join(folder.path, "data"),
+    LEDGER_SOURCE: `dir:${dir}`,
+    SECURITY_TOKEN_PACKAGES: packages[0],
+  };
+});
+afterAll(() => folder?.[Symbol.asyncDispose]());
+
+/** Names of the roles that are connected to this database, but for the one that asks. */
+const connected = async ({ sql }: Database) => {
+  const rows = await sql<{ role: string }[]>`
+    select distinct usename as role from pg_stat_activity
+    where datname = current_database() and backend_type = 'client backend'
+      and pid <> pg_backend_pid()`;
+  return rows.map(({ role }) => role);
+};
+
+/** What the service's role lacks and has too much, as itself. */
+const rightsAs = async (url: string) => {
+  await using service = connect({ url, max: 1, applicationName: "rights" });
+  return { lacks: await lacksOf(service.sql), ways: await waysAround(service.sql) };
+};
+const RIGHT = { lacks: [], ways: [] };
+
+const shippedServer = async () => {
+  const own = await temporaryFolder();
+  const server = await startShippedPostgres(PROGRAMS, own.path);
+  return {
+    url: server.url,
+    [Symbol.asyncDispose]: async () => {
+      await server.stop();
+      await own[Symbol.asyncDispose]();
+    },
+  };
+};
+
+/** Waits until a service on this database has read and projected the whole ledger. */
+const caughtUp = (settings: Settings) =>
+  eventually("the whole ledger in every pipeline", async () => {
+    const { stdout, stderr } = await runCommand(["status", "--json"], settings);
+    const rows: { checkpoint: string | null }[] = JSON.parse(stdout || "[]");
+    return rows.length > 4 && rows.every(({ checkpoint }) => checkpoint === `${NEWEST}`)
+      ? { done: true }
+      : { seen: [stdout, stderr] };
+  });
+
+const hasShipped = existsSync(PROGRAMS);
+if (!hasShipped) console.warn("no Postgres 15 of Debian on this machine: its tests are skipped");
+
+test.runIf(hasShipped)(
+  "with two roles a ledger is indexed, served, rebuilt and read anew with one more package as with one",
+  async () => {
+    await using one = await freshDatabase();
+    await using server = await shippedServer();
+    await using roles: TwoRoles = await twoRoles(server.url);
+    const single = { ...ledger, DATABASE_URL: one.url };
+    const settings = { ...ledger, ...roles.settings };
+    const alone = { ...ledger, DATABASE_URL: roles.urls.service };
+
+    // Nothing is made by the service's role alone.
+    const refused = await runCommand(INDEX, alone);
+    expect(refused.stderr).toMatch(/DatabaseRightsError: permission denied .*DATABASE_OWNER_URL/);
+    expect(await runProgram(INDEX, single)).toMatchObject({ code: 0 });
+    expect(await runProgram(INDEX, settings)).toMatchObject({ code: 0 });
+    const { superuser } = roles;
+    expect(await projectedRows(superuser)).toEqual(await projectedRows(one));
+    expect(await rightsAs(roles.urls.service)).toEqual(RIGHT);
+
+    {
+      // The owner's secret need not be there once everything is migrated.
+      await using service = startProgram(["start"], alone);
+      await service.sees(/Ctrl-C/);
+      await caughtUp(alone);
+      expect(await connected(superuser)).toEqual([roles.service]);
+      const queues = () => superuser.sql`select from holderbook_queue.migration`;
+      await eventually("the queues to be migrated", async () => {
+        const [known] = await superuser.sql`select to_regclass('holderbook_queue.migration') as at`;
+        return known?.at == null ? { seen: known } : { done: await queues() };
+      });
+    }
+
+    const rebuild = ["rebuild", "token_activity"];
+    const [{ owner } = { owner: "" }] = await superuser.sql<{ owner: string }[]>`
+      select pg_get_userbyid(relowner) as owner from pg_class where oid = 'log_facts'::regclass`;
+    expect((await runCommand(rebuild, alone)).stderr).toMatch(
+      new RegExp(`DatabaseRightsError: the tables belong to the role ${owner}, and .*OWNER_URL`),
+    );
+    expect(await runCommand(rebuild, settings)).toMatchObject({ code: 0 });
+    expect(await runCommand(INDEX, alone)).toMatchObject({ code: 0 });
+    expect(await projectedRows(superuser)).toEqual(await projectedRows(one));
+
+    const [, upgrade] = packages;
+    for (const each of [single, settings]) {
+      // As if it had been published where nobody listened.
+      const add = ["packages", "add", `0x${"ad".repeat(32)}`, "--from", "20"];
+      expect(await runCommand(add, each)).toMatchObject({ code: 0 });
+    }
+    expect(await rightsAs(roles.urls.service)).toEqual(RIGHT);
+    for (const each of [single, alone])
+      expect(await runProgram(INDEX, each)).toMatchObject({ code: 0 });
+    expect((await runCommand(["packages"], alone)).stdout).toContain(upgrade);
+    expect(await contentsOf(superuser)).toEqual(await contentsOf(one));
+    expect(await projectedRows(superuser)).toEqual(await projectedRows(one));
+    for (const command of [
+      ["verify", "--log"],
+      ["reconcile"],
+      ["keys", "create", "--kind", "graphql"],
+    ]) {
+      expect(await runCommand(command, alone)).toMatchObject({ code: 0 });
+    }
+  },
+  240_000,
+);
+
+test.runIf(hasShipped)(
+  "doctor says that triggers bind the service's role, and fails where it can go around them",
+  async () => {
+    await using server = await shippedServer();
+    await using roles = await twoRoles(server.url);
+    const settings = { ...ledger, ...roles.settings };
+    const doctor = async (given: Settings) => {
+      const { code, stdout } = await runCommand(["doctor", "--only", "database,migrations"], given);
+      return { code, stdout };
+    };
+    const ungranted = await doctor({ ...settings, DATABASE_URL: roles.urls.service });
+    expect(ungranted.stdout).toMatch(/ok +migrations +the database is empty/);
+    expect(await runCommand(["migrate"], settings)).toMatchObject({ code: 0 });
+    const good = await doctor(settings);
+    expect(good).toMatchObject({ code: 0 });
+    expect(good.stdout).toMatch(/ok +database +the triggers of append-only tables bind/);
+
+    const single = await doctor({ ...ledger, DATABASE_URL: roles.urls.owner });
+    expect(single).toMatchObject({ code: 0 });
+    expect(single.stdout).toMatch(/warn +database .*do not bind .*owns the tables[\s\S]*Two roles/);
+
+    const role = `"${roles.service.replaceAll('"', '""')}"`;
+    await roles.superuser.sql.unsafe(`alter role ${role} createrole`);
+    const bad = await doctor(settings);
+    expect(bad).toMatchObject({ code: 1 });
+    expect(bad.stdout).toMatch(
+      /fail +database .*do not bind the service's role: it may make roles/,
+    );
+    await roles.superuser.sql.unsafe(`alter role ${role} nocreaterole`);
+
+    await using other = await twoRoles(server.url);
+    const elsewhere = { ...settings, DATABASE_OWNER_URL: other.urls.owner };
+    expect((await doctor(elsewhere)).stdout).toMatch(/fail .*leads to another database/);
+    expect((await runCommand(["migrate"], elsewhere)).stderr).toMatch(/OtherDatabaseError/);
+    expect(await other.superuser.sql`select from pg_namespace where nspname = 'drizzle'`).toEqual(
+      [],
+    );
+    const wrong = Object.assign(new URL(roles.urls.owner), { password: "wrong" }).href;
+    const mistaken = await runCommand(["migrate"], { ...settings, DATABASE_OWNER_URL: wrong });
+    expect(mistaken.stderr).toMatch(
+      /DatabaseUnreachableError: password.*; check DATABASE_OWNER_URL/,
+    );
+  },
+  120_000,
+);
+
+test.runIf(hasShipped)(
+  "a database of the first version, with what its one role made, is carried along to two",
+  async () => {
+    await using server = await shippedServer();
+    await using roles = await twoRoles(server.url);
+    {
+      await using owner = connect({ url: roles.urls.owner, max: 1, applicationName: "load" });
+      const fixture = join(import.meta.dirname, "../fixtures/released-0000/database.txt.gz");
+      await owner.sql.unsafe(`
+        create schema drizzle;
+        create table drizzle.__drizzle_migrations (id serial primary key, hash text not null, created_at bigint)`);
+      await owner.sql.unsafe(
+        await readFile(join(import.meta.dirname, "../../drizzle/0000_init.sql"), "utf8"),
+      );
+      // As a dump is loaded: past the triggers.
+      await load(roles.superuser.sql, gunzipSync(await readFile(fixture)).toString("utf8"));
+      // As that version's queues and folding left them.
+      await owner.sql.unsafe(
+        "create schema holderbook_queue create table migration (n int); create schema holderbook_folded create table tokens (n int)",
+      );
+    }
+    const settings = { ...ledger, ...roles.settings };
+    expect(await runCommand(["migrate"], settings)).toMatchObject({ code: 0 });
+    expect(await rightsAs(roles.urls.service)).toEqual(RIGHT);
+    const alone = { ...ledger, DATABASE_URL: roles.urls.service };
+    expect(await runCommand(["status"], alone)).toMatchObject({ code: 0 });
+    expect(
+      await roles.superuser.sql`
+        select from pg_class where relnamespace in (
+          'holderbook_queue'::regnamespace, 'holderbook_folded'::regnamespace)`,
+    ).toEqual([]);
+  },
+  120_000,
+);
+
+/** The embedded server's own role and password, as an older version left them. */
+const olderCluster = async (dataDir: string) => {
+  const server = await startEmbeddedPostgres({ dataDir });
+  const database = connect({ url: server.url, max: 1, applicationName: "older" });
+  await migrate(database);
+  await database.sql.unsafe(
+    "create schema if not exists holderbook_queue; create table holderbook_queue.kept_by_the_owner (n int)",
+  );
+  await database.close();
+  await server.stop();
+};
+
+test("the embedded Postgres gets a role for the service at the next start, which mending and a second shell go by", async () => {
+  await using own = await temporaryFolder();
+  const dataDir = join(own.path, "data");
+  await olderCluster(dataDir);
+  const settings = { ...ledger, DATA_DIR: dataDir };
+  // A command that leaves an older cluster as it is.
+  expect(await runCommand(["status"], settings)).toMatchObject({ code: 0 });
+  expect(await readdir(join(dataDir, "postgres"))).not.toContain("holderbook-service-password");
+  {
+    await using service = startProgram(["start"], settings);
+    await service.sees(/Ctrl-C/);
+    await caughtUp(settings);
+    const guest = await startEmbeddedPostgres({ dataDir });
+    await using owner = connect({ url: guest.url, max: 1, applicationName: "look" });
+    expect(await connected(owner)).toEqual(["holderbook_service"]);
+    const password = await readFile(
+      join(dataDir, "postgres", "holderbook-service-password"),
+      "utf8",
+    );
+    expect(
+      await rightsAs(
+        Object.assign(new URL(guest.url), { username: "holderbook_service", password }).href,
+      ),
+    ).toEqual(RIGHT);
+    const doctor = await runCommand(["doctor", "--only", "database"], settings);
+    expect(doctor.stdout).toMatch(/ok +database +the triggers of append-only tables bind/);
+    expect((await runCommand(["keys", "create", "--kind", "graphql"], settings)).code).toBe(0);
+    expect((await runCommand(["rebuild", "token_activity"], settings)).stderr).toContain(
+      "PipelineBusyError",
+    );
+    const printed =
+      Object.values(service.printed).join() +
+      (await readFile(join(dataDir, "postgres.log"), "utf8"));
+    expect(printed).not.toContain(password);
+    expect(printed).not.toContain(new URL(guest.url).password);
+  }
+  expect(await runCommand(["rebuild", "token_activity"], settings)).toMatchObject({ code: 0 });
+  const add = ["packages", "add", `0x${"ad".repeat(32)}`, "--from", "20"];
+  expect(await runCommand(add, settings)).toMatchObject({ code: 0 });
+  expect(await runCommand(INDEX, settings)).toMatchObject({ code: 0 });
+
+  // A password file that was lost is made again, for the same role.
+  await rm(join(dataDir, "postgres", "holderbook-service-password"));
+  expect(await runCommand(INDEX, settings)).toMatchObject({ code: 0 });
+  expect(await readdir(join(dataDir, "postgres"))).toContain("holderbook-service-password");
+}, 240_000);
