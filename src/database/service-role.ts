@@ -122,11 +122,12 @@ export const requireOwner = async (sql: Sql): Promise<void> => {
 export const lacksOf = async (sql: Sql): Promise<readonly string[]> => {
   const rows = await sql.unsafe<{ what: string }[]>(
     `
-    select lower(right_) || ' on ' || relname as what
+    (select distinct 'rights on ' || relname as what
     from pg_class c, unnest(case when ${IS_APPEND_ONLY} then ${APPENDING} else ${WRITING} end) as right_
     where ${IS_TABLE} and c.relnamespace = to_regnamespace('public') and exists (
         select from pg_class where relnamespace = to_regnamespace('drizzle') and relname = '__drizzle_migrations')
       and not has_table_privilege(c.oid, right_)
+    order by 1)
     union all
     select 'the schema ' || nspname from pg_namespace
     where nspname = any($1::text[]) and not has_schema_privilege(oid, 'USAGE')

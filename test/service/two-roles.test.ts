@@ -213,7 +213,7 @@ test.runIf(hasShipped)(
       await load(roles.superuser.sql, gunzipSync(await readFile(fixture)).toString("utf8"));
       // As that version's queues and folding left them.
       await owner.sql.unsafe(
-        "create schema holderbook_queue create table migration (n int); create schema holderbook_folded create table tokens (n int)",
+        "create schema holderbook_queue create table migration (n int); create schema holderbook_folded create table left_behind (n int)",
       );
     }
     const settings = { ...ledger, ...roles.settings };

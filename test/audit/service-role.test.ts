@@ -144,7 +144,7 @@ test("giving rights again changes nothing, and what was given or taken by hand i
     "may change or truncate rows of log_facts but for its trigger",
     "may make functions and tables in the schema public",
   ]);
-  expect(await lacksOf(service.sql)).toContain("select on api_keys");
+  expect(await lacksOf(service.sql)).toContain("rights on api_keys");
   await migrate(owner, roles.service);
   const tables = await rightsOf(roles.service);
   expect(tables).toEqual(asWanted(tables));
