@@ -23,6 +23,7 @@ keep() {
 keep postgres-password "$(letters)"
 keep redis-password "$(letters)"
 keep database-url "postgres://holderbook:$(cat postgres-password)@postgres:5432/holderbook"
+keep database-service-url "postgres://holderbook_service:$(letters)@postgres:5432/holderbook"
 keep redis-url "redis://:$(cat redis-password)@redis:6379"
 keep callback-master-key "$(random 32)"
 keep pii-keys "$(date +%Y-%m):$(random 32)"

@@ -3,7 +3,8 @@ import { code, head, table } from "./markdown.ts";
 
 type Tampering = { readonly table: string; readonly what: string; readonly by: string };
 
-const ABOUT = `Each row is a change by somebody who owns the database and switches its triggers off. A test makes every one of
+const ABOUT = `Each row is a change by somebody who owns the database and switches its triggers off, which the service's own role
+[cannot](../how-to/deploy.md#two-roles). A test makes every one of
 them in a copy of a register and runs the command named, which names what was changed and ends with code 1
 (test/audit/tampering.test.ts). FILE has entries of the [sequence](../how-to/audit.md#the-sequence) that were kept elsewhere; SOURCE is
 any node or archive of the ledger. What another deployment serves is compared by

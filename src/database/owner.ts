@@ -1,6 +1,8 @@
 /** The connection of the role that owns our tables: made to migrate, and closed before work begins. */
 import type { Remedy } from "../waiting/remedy.ts";
 import { connect, type Database } from "./connect.ts";
+import { isUnreachable } from "./database-error.ts";
+import { loginRole } from "./login-role.ts";
 
 /** DATABASE_OWNER_URL leads to another database than DATABASE_URL: stop, and let both name the same one. */
 export class OtherDatabaseError extends Error {
@@ -20,7 +22,8 @@ export const ownerSettings = (url: string) => ({
 });
 
 /**
- * The role that the service's connections have, on the database of the owner.
+ * The role that the service's connections have, on the database of the owner. Where there is none of its name, and
+ * the owner may make roles, it is made.
  * @throws OtherDatabaseError (stop)
  */
 export const serviceRoleAt = async (url: string, owner: Database): Promise<string> => {
@@ -31,7 +34,24 @@ export const serviceRoleAt = async (url: string, owner: Database): Promise<strin
       from pg_database where datname = current_database()`;
     return row;
   };
-  const [own, asked] = await Promise.all([ask(owner), ask(service)]);
+  const own = await ask(owner);
+  const asked = await ask(service).catch(async (error: unknown) => {
+    if (!isUnreachable(error) || !(await makeMissing(url, owner))) throw error;
+    return ask(service);
+  });
   if (asked === undefined || asked.place !== own?.place) throw new OtherDatabaseError();
   return asked.role;
+};
+
+/** Returns whether a role was made. */
+const makeMissing = async (url: string, { sql }: Database): Promise<boolean> => {
+  const { username, password } = new URL(url);
+  const name = decodeURIComponent(username);
+  const [missing] = await sql`
+    select from pg_roles
+    where rolname = current_user and (rolsuper or rolcreaterole)
+      and not exists (select from pg_roles where rolname = ${name})`;
+  if (missing === undefined || name === "" || password === "") return false;
+  await sql.unsafe(loginRole("create", name, decodeURIComponent(password)));
+  return true;
 };

@@ -128,6 +128,10 @@ test("the secrets are made once, closed to others, and are what the settings tak
     );
     const config = readConfig(withSecretFiles(environment));
     expect(config.databaseUrl).toMatch(
+      /^postgres:\/\/holderbook_service:[0-9a-f]{48}@postgres:5432\/holderbook$/,
+    );
+    expect(services.serve?.secrets).not.toContain("database-url");
+    expect(config.databaseOwnerUrl).toMatch(
       /^postgres:\/\/holderbook:[0-9a-f]{48}@postgres:5432\/holderbook$/,
     );
     expect(config.redisUrl).toMatch(/@redis:6379$/);

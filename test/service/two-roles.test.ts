@@ -1,7 +1,10 @@
 /** A service whose role does not own the tables: on Postgres as Debian ships it, and on the embedded one. */
+import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { readdir, readFile, rm } from "node:fs/promises";
+import { platform } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
@@ -17,6 +20,8 @@ import { load } from "../released/dump.ts";
 import { startShippedPostgres } from "../shipped-postgres.ts";
 import { type TwoRoles, twoRoles } from "../two-roles.ts";
 import { eventually, runProgram, type Settings, startProgram, temporaryFolder } from "./process.ts";
+
+const run = promisify(execFile);
 
 /** As Debian ships it. */
 const PROGRAMS = "/usr/lib/postgresql/15/bin";
@@ -81,6 +86,19 @@ const caughtUp = (settings: Settings) =>
       : { seen: [stdout, stderr] };
   });
 
+/** What processes of a program were started with, of those that have the settings' data folder; on Linux. */
+const environmentsOf = async (program: string, { DATA_DIR }: Settings) => {
+  const read = (pid: string, what: string) =>
+    readFile(`/proc/${pid}/${what}`, "utf8").catch(() => "");
+  const found: string[] = [];
+  for (const pid of await readdir("/proc").catch(() => [])) {
+    if (!/^\d+$/.test(pid) || !(await read(pid, "cmdline")).includes(program)) continue;
+    const environment = await read(pid, "environ");
+    if (environment.includes(`DATA_DIR=${DATA_DIR}\0`)) found.push(environment);
+  }
+  return found;
+};
+
 const hasShipped = existsSync(PROGRAMS);
 if (!hasShipped) console.warn("no Postgres 15 of Debian on this machine: its tests are skipped");
 
@@ -104,11 +122,14 @@ test.runIf(hasShipped)(
     expect(await rightsAs(roles.urls.service)).toEqual(RIGHT);
 
     {
-      // The owner's secret need not be there once everything is migrated.
-      await using service = startProgram(["start"], alone);
+      await using service = startProgram(["start"], settings);
       await service.sees(/Ctrl-C/);
       await caughtUp(alone);
+      // The owner's connection is closed, and the process that answers could make none.
       expect(await connected(superuser)).toEqual([roles.service]);
+      const environments = await environmentsOf("serving-process", settings);
+      for (const environment of environments) expect(environment).not.toContain("Owner");
+      if (platform() === "linux") expect(environments).toHaveLength(1);
       const queues = () => superuser.sql`select from holderbook_queue.migration`;
       await eventually("the queues to be migrated", async () => {
         const [known] = await superuser.sql`select to_regclass('holderbook_queue.migration') as at`;
@@ -150,6 +171,40 @@ test.runIf(hasShipped)(
 );
 
 test.runIf(hasShipped)(
+  "the owner's backup, as the how-to makes it, is restored and goes on with the service's role",
+  async () => {
+    await using server = await shippedServer();
+    await using roles = await twoRoles(server.url);
+    await using restored = await twoRoles(server.url);
+    const settings = { ...ledger, ...roles.settings };
+    expect(await runProgram(INDEX, settings)).toMatchObject({ code: 0 });
+    {
+      await using service = connect({ url: roles.urls.service, max: 1, applicationName: "queue" });
+      await service.sql`create table holderbook_queue.mine (n int)`;
+    }
+    const operations = join(import.meta.dirname, "../../docs/how-to/operations.md");
+    const [, command = ""] =
+      /^(pg_dump --format=custom [\s\S]*?"\$DATABASE_OWNER_URL")$/m.exec(
+        await readFile(operations, "utf8"),
+      ) ?? [];
+    const file = join(folder.path, "holderbook.dump");
+    const env = {
+      PATH: `${PROGRAMS}:${process.env.PATH}`,
+      DATABASE_OWNER_URL: roles.urls.owner,
+    };
+    await run("sh", ["-ec", command], { cwd: folder.path, env });
+    const restore = ["--no-owner", "--no-privileges", "--dbname", restored.urls.owner, file];
+    await run("pg_restore", ["--exit-on-error", ...restore], { env });
+    const again = { ...ledger, ...restored.settings };
+    expect(await runCommand(["migrate"], again)).toMatchObject({ code: 0 });
+    expect(await rightsAs(restored.urls.service)).toEqual(RIGHT);
+    expect(await runCommand(INDEX, again)).toMatchObject({ code: 0 });
+    expect(await projectedRows(restored.superuser)).toEqual(await projectedRows(roles.superuser));
+  },
+  240_000,
+);
+
+test.runIf(hasShipped)(
   "doctor says that triggers bind the service's role, and fails where it can go around them",
   async () => {
     await using server = await shippedServer();
@@ -178,6 +233,15 @@ test.runIf(hasShipped)(
       /fail +database .*do not bind the service's role: it may make roles/,
     );
     await roles.superuser.sql.unsafe(`alter role ${role} nocreaterole`);
+
+    // A role that is missing is made where the owner may, with the password of the setting.
+    const named = new URL(roles.urls.superuser);
+    const { href: later } = Object.assign(named, { username: 'Later "1"', password: "pässword" });
+    const makes = { ...ledger, DATABASE_URL: later, DATABASE_OWNER_URL: roles.urls.owner };
+    expect((await runCommand(["migrate"], makes)).stderr).toMatch(/password authentication failed/);
+    const byAdministrator = { ...makes, DATABASE_OWNER_URL: roles.urls.superuser };
+    expect(await runCommand(["migrate"], byAdministrator)).toMatchObject({ code: 0 });
+    expect(await rightsAs(later)).toEqual(RIGHT);
 
     await using other = await twoRoles(server.url);
     const elsewhere = { ...settings, DATABASE_OWNER_URL: other.urls.owner };

@@ -2,10 +2,11 @@
  * The service's own role in the embedded Postgres: it is no superuser and owns no table. Its password stands in a file
  * beside the owner's, which appears once the role is there.
  */
-import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { chown, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Database } from "../connect.ts";
+import { loginRole } from "../login-role.ts";
 import { clusterIn, PRIVATE } from "./postgres-cluster.ts";
 
 const ROLE = "holderbook_service";
@@ -37,26 +38,11 @@ export const makeEmbeddedService = async (dataDir: string, owner: Database): Pro
   if (await stat(path).catch(() => undefined)) return;
   const password = randomBytes(24).toString("base64url");
   const [known] = await session.sql`select from pg_roles where rolname = ${ROLE}`;
-  // The server is told what proves the password and never the password: it may log what it is told.
-  await session.sql.unsafe(
-    `${known === undefined ? "create" : "alter"} role ${ROLE} login nosuperuser nocreatedb nocreaterole
-     noreplication nobypassrls password '${verifierOf(password)}'`,
-  );
+  await session.sql.unsafe(loginRole(known === undefined ? "create" : "alter", ROLE, password));
   const making = `${path}.${process.pid}`;
   await writeFile(making, password, { mode: PRIVATE });
   // Whoever owns the other files, such as the user that Postgres runs as, copies this one with them.
   const { uid, gid } = await stat(cluster);
   if (process.getuid?.() === 0) await chown(making, uid, gid);
   await rename(making, path);
-};
-
-/** As Postgres keeps a password (SCRAM-SHA-256, RFC 5802 and 7677). */
-const verifierOf = (password: string): string => {
-  const rounds = 4_096;
-  const salt = randomBytes(16);
-  const salted = pbkdf2Sync(password, salt, rounds, 32, "sha256");
-  const keyed = (name: string) => createHmac("sha256", salted).update(name).digest();
-  const stored = createHash("sha256").update(keyed("Client Key")).digest("base64");
-  const server = keyed("Server Key").toString("base64");
-  return `SCRAM-SHA-256$${rounds}:${salt.toString("base64")}$${stored}:${server}`;
 };
