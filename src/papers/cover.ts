@@ -12,12 +12,7 @@ import {
   table,
   text,
 } from "./document.ts";
-import { type Subject, timeText } from "./subject.ts";
-
-const SAYS = new Map([
-  [true, "holds"],
-  [null, "not shown"],
-]);
+import { HOLDS, type Subject, timeText } from "./subject.ts";
 
 /** @param others the papers behind it, for the index */
 export const coverPaper = (subject: Subject, others: readonly Paper[]): Paper => {
@@ -124,7 +119,7 @@ const tiers = ({ verdict }: Subject): readonly Block[] =>
   (["authentic", "consistent", "complete"] as const).flatMap((name) => {
     const { holds, by, not_shown } = verdict[name];
     return [
-      text(strong(name), ` (${TIERS[name]}): `, strong(SAYS.get(holds) ?? "is false")),
+      text(strong(name), ` (${TIERS[name]}): `, strong(HOLDS.get(holds) ?? "is false")),
       list([...by.map((what) => `by: ${what}`), ...not_shown.map((what) => `not shown: ${what}`)]),
     ];
   });

@@ -9,11 +9,12 @@ import {
   type Inline,
   type Kept,
   type Paper,
+  strong,
   table,
   text,
 } from "./document.ts";
 import type { Changed, Moved } from "./gather.ts";
-import { amountsOf, PLACE, placeCells, rowText, type Subject } from "./subject.ts";
+import { amountsOf, HOLDS, PLACE, placeCells, rowText, type Subject } from "./subject.ts";
 
 export const exceptionsPaper = (subject: Subject): Paper => ({
   number: "3",
@@ -21,6 +22,11 @@ export const exceptionsPaper = (subject: Subject): Paper => ({
   file: "3-exceptions",
   isLandscape: true,
   blocks: [
+    text(
+      "What is listed is what the pack has, and none means none in it. That nothing of the range is missing in the pack: ",
+      strong(HOLDS.get(subject.verdict.complete.holds) ?? "is false"),
+      " (paper 1, complete).",
+    ),
     ...forced(subject),
     ...freezes(subject),
     ...roles(subject),
@@ -226,7 +232,7 @@ const acts = ({ outcome }: Subject): readonly Block[] => {
   if (outcome.acts === null) {
     return [
       heading("Operators' acts: not in this pack"),
-      text("Packs of before version 3 have none."),
+      text("Packs before version 3 do not hold them."),
     ];
   }
   return listed(

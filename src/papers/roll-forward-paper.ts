@@ -25,6 +25,7 @@ export const rollForwardPaper = (subject: Subject): Paper => ({
     text(
       "Opening balances, movements between the dates by cause, closing balances. The movements follow from transactions that the validators signed; the cause of a movement is the one that explains most of it. Tokens are what wallets hold themselves, grants what vesting grants hold for them.",
     ),
+    ...asSigned(subject),
     ...balances(subject),
     ...flows(subject),
     ...locked(subject),
@@ -32,6 +33,16 @@ export const rollForwardPaper = (subject: Subject): Paper => ({
     ...rows(subject),
   ],
 });
+
+/** An opening that was not made of facts is no more than the deployment's word. */
+const asSigned = ({ outcome: { standing, standingProven } }: Subject): readonly Block[] =>
+  standing === standingProven
+    ? []
+    : [
+        text(
+          `${standing - standingProven} of the ${standing} objects, memberships and roles of the opening register are not proven: they stand as the deployment signed them.`,
+        ),
+      ];
 
 const amountColumn = (title: string, width = 14) => ({ title, width, isNumber: true });
 

@@ -51,3 +51,9 @@ export const placeCells = ({ timestampMs, checkpoint, txDigest }: Place): readon
 ];
 
 export const TIES = "ties";
+
+/** What a tier of the verdict says; a false pack has no papers. */
+export const HOLDS = new Map([
+  [true, "holds"],
+  [null, "not shown"],
+]);

@@ -123,6 +123,10 @@ test("papers of each kept pack tie, name every file by its SHA-256, and are the 
     expect(await bytesIn(again)).toEqual(bytes);
     const balances = cellsUnder(await textOf(once, "2-roll-forward.md"), "Balances");
     expect(balances.at(-1)).toEqual(["to the smallest unit", "ties", "ties", "ties"]);
+    const isSigned = (await textOf(once, "2-roll-forward.md")).includes(
+      "they stand as the deployment signed",
+    );
+    expect(isSigned).toBe(name === "v1-signed");
     const { SHA256SUMS = "", ...others } = bytes;
     const sums = Object.entries(others).map(
       ([file, text]) =>
@@ -216,6 +220,7 @@ test("exceptions list each forced transfer, freeze, role change and change of th
   const cancelled = movements.filter(({ cause }) => cause === "GRANT_CANCELLED");
   expect(listed("Cancelled grants")).toEqual(digests(cancelled));
   expect(paper).toMatch(/^## Movements of unknown cause: none$/m);
+  expect(paper).toContain("missing in the pack: **not shown** (paper 1, complete)");
   for (const { txDigest } of [...events, ...roles, ...forced, ...cancelled]) {
     expect(pages).toContain(`${txDigest}`);
   }
