@@ -84,16 +84,16 @@ export type SignerShown = {
  * @returns undefined for a key of which the entries say nothing: it is another one than the given
  */
 export const signerShown = (
-  { entries, keys, why }: KeptEntries,
+  { entries, notShown, keys, why }: KeptEntries,
   given: string | undefined,
   own: string,
 ): SignerShown | undefined => {
   if (given === undefined) return { how: "itself", notShown: [] };
   if (own === given) return { how: "given", notShown: [] };
   // Entries that hold name earlier keys, too: those that their hashes lead back to.
-  const isNamed = entries.some(({ kind, body }) => kind === "key" && body.publicKey === own);
-  if (keys.includes(own) || isNamed) return { how: "led to", notShown: [] };
-  return why.length === 0 ? undefined : { how: "itself", notShown: why };
+  const names = ({ kind, body }: SequenceEntry) => kind === "key" && body.publicKey === own;
+  if (keys.includes(own) || entries.some(names)) return { how: "led to", notShown: [] };
+  return why.length > 0 && notShown.some(names) ? { how: "itself", notShown: why } : undefined;
 };
 
 /** The revocation of a key, base64, by these entries. */

@@ -417,3 +417,49 @@ test("a range without a fact of the token, one with a gap and one with an upgrad
   const upgraded = await make("upgrade", "--from", `${upgrade - 1}`, "--to", `${upgrade + 20}`);
   expect(await tiers(upgraded, "--source", `dir:${ledger}`)).toEqual([0, null, true, true]);
 });
+
+test("a pack of a key that kept entries lead to is authentic; of one that took a lost one's place, or was revoked, that is not shown", async () => {
+  await using pack = await copyOf("whole");
+  const next = generateKeyPair();
+  const [keyId, nextId] = [key, next].map(({ publicKey }) => keyIdOf(publicKey));
+  const file = join(folder.path, "keys.ndjson");
+  const judged = async (known: string, ...entries: readonly object[]) => {
+    await writeFile(file, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(""));
+    const { code, stdout } = await verify(pack.path, "--key", known, "--entry", file, "--json");
+    const { verdict } = JSON.parse(stdout);
+    return { code, holds: verdict.authentic.holds, says: JSON.stringify(verdict.authentic) };
+  };
+  const body = { keyId: nextId ?? "", publicKey: next.publicKey };
+  const named = entryOf(body, { kind: "key" });
+  const lost = entryOf({ ...body, lost: keyId ?? "" }, { kind: "key", by: next });
+  const revoked = (from: string) =>
+    entryOf(
+      { of: "key", keyId: keyId ?? "", from, why: "it was copied" },
+      { kind: "correction", number: "19", by: next },
+    );
+
+  await signAnew(pack.path, undefined, next);
+  expect(await judged(key.publicKey, named)).toMatchObject({
+    code: 0,
+    holds: true,
+    says: expect.stringContaining("beginning with the key given"),
+  });
+  expect(await judged(key.publicKey, lost)).toMatchObject({
+    code: 3,
+    holds: null,
+    says: expect.stringContaining(`was lost, and names ${nextId} by itself`),
+  });
+  expect(await judged(next.publicKey, lost)).toMatchObject({ code: 0, holds: true });
+  // The entry that names the next key is one of those that the key before is not believed for.
+  expect(await judged(key.publicKey, named, revoked("17"))).toMatchObject({ code: 3, holds: null });
+  expect(await judged(key.publicKey, named, revoked("18"))).toMatchObject({ code: 0, holds: true });
+  const stranger = generateKeyPair().publicKey;
+  expect(await judged(stranger, named)).toMatchObject({ code: 1, holds: false });
+
+  await signAnew(pack.path, undefined, key);
+  expect(await judged(key.publicKey, named, revoked("18"))).toMatchObject({
+    code: 3,
+    holds: null,
+    says: expect.stringContaining("the signature of a pack names no entry"),
+  });
+});
