@@ -456,6 +456,13 @@ test("a pack of a key that kept entries lead to is authentic; of one that took a
   const stranger = generateKeyPair().publicKey;
   expect(await judged(stranger, named)).toMatchObject({ code: 1, holds: false });
 
+  // A key that no entry names is no key of the deployment, whatever was revoked.
+  await signAnew(pack.path);
+  expect(await judged(key.publicKey, named, revoked("17"))).toMatchObject({
+    code: 1,
+    holds: false,
+  });
+
   await signAnew(pack.path, undefined, key);
   expect(await judged(key.publicKey, named, revoked("18"))).toMatchObject({
     code: 3,

@@ -209,10 +209,13 @@ def signer(kept, given, own):
     """Whose key `own` is: "given", "led to" from the given one, "itself" where that is not shown; None: another one."""
     if given is None or own == given:
         return "itself" if given is None else "given"
-    named = (entry["body"]["publicKey"] for entry in kept.shown if entry["kind"] == "key")
-    if own in kept.keys or own in named:
+
+    def is_named(entries):
+        return any(entry["kind"] == "key" and entry["body"]["publicKey"] == own for entry in entries)
+
+    if own in kept.keys or is_named(kept.shown):
         return "led to"
-    return "itself" if kept.why else None
+    return "itself" if kept.why and is_named(kept.others) else None
 
 
 def _agree(entries):

@@ -86,5 +86,8 @@ export const readDeploymentKeys = reading("deployment keys", (it) =>
     /** Ed25519, base64. */
     publicKey: key.at("publicKey").text(),
     madeAtMs: time(key.at("madeAt")),
+    /** What it signed in entries from here on is not believed; null while it is not revoked. */
+    revokedFrom: key.at("revoked").maybe((revoked) => revoked.at("from").text()),
+    isLost: key.at("lost").maybe(() => true) ?? false,
   })),
 );

@@ -143,13 +143,15 @@ const Keys = () => {
     >
       <Listing asked={asked} what="The keys" empty="A key is made when something is first signed.">
         {(keys) =>
-          keys.map(({ keyId, publicKey, madeAtMs }) => (
+          keys.map(({ keyId, publicKey, madeAtMs, revokedFrom, isLost }) => (
             <Line
               key={keyId}
               name={keyId}
               about={
                 <>
                   made <Moment ms={madeAtMs} />
+                  {revokedFrom !== null && `, revoked from entry ${revokedFrom} on`}
+                  {isLost && ", lost"}
                 </>
               }
             >

@@ -40,7 +40,11 @@ export const KeyCompared = ({ publicKey }: { readonly publicKey: string | null }
         </p>
       ) : (
         <p>
-          <Badge tone="good">a key of this service</Badge>{" "}
+          {known.revokedFrom === null ? (
+            <Badge tone="good">a key of this service</Badge>
+          ) : (
+            <Badge tone="warn">revoked from entry {known.revokedFrom} on</Badge>
+          )}{" "}
           <span className="text-muted">
             {known.keyId}, made <Moment ms={known.madeAtMs} />
           </span>
