@@ -9,8 +9,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "docs", "
 import verify_pack  # noqa: E402
 import verify_statement  # noqa: E402
 import judge_facts  # noqa: E402
-from holderbook import hashes, sequence  # noqa: E402
-from holderbook.forms import Refused, canonical, parse_json  # noqa: E402
+from holderbook import hashes, pack_forms, pack_tables, sequence  # noqa: E402
+from holderbook.forms import Refused, canonical, fault, parse_json  # noqa: E402
 
 
 def statement(text, publicKey=None, root=None, entries=()):
@@ -51,6 +51,15 @@ def sequence_of(entries, publicKey):
     return {"whole": whole, "next": kept.keys[-1]}
 
 
+def keys(entries, publicKey):
+    kept = sequence.Kept(checked(entries), publicKey, only=True)
+    return {"next": kept.keys[-1], "notShown": [entry["number"] for entry in kept.others]}
+
+
+def act(line, sha256):
+    return claimed(fault(pack_forms.ACT, line) is None and pack_tables.act_hash(line) == sha256)
+
+
 def head(head, chainId, publicKey):
     said = {"purpose": "holderbook-log-head-v1", "checkpoint": head["checkpoint"], "hash": head["hash"]}
     texts = [canonical({**said, "chainId": one}) for one in (chainId, None)]
@@ -78,7 +87,7 @@ def claimed(holds):
 
 
 CHECKS = {
-    "statement": statement, "pack": pack, "sequence": sequence_of, "head": head, "leaf": leaf, "node": node,
+    "statement": statement, "pack": pack, "sequence": sequence_of, "keys": keys, "act": act, "head": head, "leaf": leaf, "node": node,
     "root": root, "run": run, **judge_facts.CHECKS,
 }
 

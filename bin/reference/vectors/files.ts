@@ -3,7 +3,7 @@ import { chainVectors, judgeBlocks, judgeFacts, judgeInputs, judgePosition } fro
 import { excerptVectors, judgeExcerpt, judgeSignature } from "./excerpts.ts";
 import { judgePack, packVectors } from "./packs.ts";
 import { judgeRegister, judgeUnlocked, registerVectors } from "./registers.ts";
-import { judgeHead, judgeKeys, judgeSequence, sequenceVectors } from "./sequences.ts";
+import { judgeAct, judgeHead, judgeKeys, judgeSequence, sequenceVectors } from "./sequences.ts";
 import { judgeStatement, statementVectors } from "./statements.ts";
 import { judgeLeaf, judgeNode, judgeRoot, tableVectors } from "./tables.ts";
 import type { Judge } from "./vector.ts";
@@ -16,6 +16,7 @@ export const JUDGES: Readonly<Record<string, Judge>> = {
   root: judgeRoot,
   sequence: judgeSequence,
   keys: judgeKeys,
+  act: judgeAct,
   head: judgeHead,
   facts: judgeFacts,
   inputs: judgeInputs,

@@ -1,6 +1,8 @@
 /** `docs/reference/vectors/sequence.json`: entries of the signed sequence, and heads of the log. */
 import { z } from "zod";
 import type { JsonValue } from "../../../client/canonical-json.mjs";
+import { type ActLine, actHash } from "../../../client/pack-acts.mjs";
+import { lineFaults } from "../../../client/pack-forms.mjs";
 import { isLogHeadSigned, signedLogHead } from "../../../client/verify-log-head.mjs";
 import {
   entryHash,
@@ -48,6 +50,16 @@ export const judgeKeys: Judge = async (given) => {
     if (!(error instanceof SequenceError)) throw error;
     return { ok: false, error: error.message };
   }
+};
+
+export const judgeAct: Judge = async (given) => {
+  const { line, sha256 } = z
+    .strictObject({ line: z.custom<ActLine>(), sha256: z.string() })
+    .parse(given);
+  const [fault] = lineFaults("acts.ndjson", line);
+  if (fault !== undefined) return { ok: false, error: fault };
+  const is = await actHash(line);
+  return is === sha256 ? { ok: true } : { ok: false, error: `the hash is ${is}` };
 };
 
 const head = z.strictObject({
@@ -295,6 +307,31 @@ const keyCases = async (): Promise<readonly Case[]> => {
   ];
 };
 
+const actCases = async (): Promise<readonly Case[]> => {
+  const line: ActLine = {
+    number: "12",
+    at: "2026-07-01T00:00:02.114Z",
+    command: "keys create",
+    details: { id: "k1", scope: "graphql", revoked: null },
+    by: { user: "operator", host: "register", role: "holderbook" },
+    scope: "coin",
+    coinType: COIN.coinType,
+    salt: "5a".repeat(16),
+    entry: "41",
+  };
+  const honest = { line, sha256: await actHash(line) };
+  const lie = (change: object) => ({ ...honest, line: { ...line, ...change } });
+  return [
+    ["an act on a coin", honest, null],
+    ["the same before it was published", lie({ entry: null }), null],
+    ["by somebody else", lie({ by: { ...line.by, user: "nobody" } }), "the hash is"],
+    ["another command", lie({ command: "keys revoke" }), "the hash is"],
+    ["another salt", lie({ salt: "5b".repeat(16) }), "the hash is"],
+    ["a member that nobody knows", lie({ note: "" }), "unknown member"],
+    ["a host that writes into a report", lie({ by: { ...line.by, host: "`x`" } }), "without `"],
+  ];
+};
+
 const headCases = (): readonly Case[] => {
   const { checkpoint, hash } = HEAD;
   const of = (chainId: string | null, key: TestKey = deployment) => ({
@@ -325,5 +362,6 @@ export const sequenceVectors = async (): Promise<string> =>
   vectorFile(ABOUT, {
     sequence: await judged(judgeSequence, await sequenceCases()),
     keys: await judged(judgeKeys, await keyCases()),
+    act: await judged(judgeAct, await actCases()),
     head: await judged(judgeHead, headCases()),
   });
