@@ -66,9 +66,12 @@ export const actsOpen = (count) =>
   count === null
     ? { consistent: [], complete: [] }
     : {
-        consistent: [
-          `that the ${count} acts in acts.ndjson were done as it says: no fact shows an act, they stand as the deployment signed them`,
-        ],
+        consistent:
+          count === 0
+            ? []
+            : [
+                `the ${count} acts in acts.ndjson: no fact of the ledger shows an act, and they stand as the deployment signed them`,
+              ],
         complete: [
           "that acts.ndjson has every act on the token and on the whole deployment: acts on others are withheld, so a gap in its numbers shows nothing",
         ],

@@ -104,7 +104,7 @@ export const reportOf = (head: PackHead, outcome: Outcome): string => {
 const actsOf = (acts: readonly ActLine[]): readonly string[] => [
   "## Acts of operators",
   "",
-  "On the token and on the whole deployment, up to when this was made, as signed.",
+  "Commands that changed something of the token or of the whole deployment, until this was made. They stand as signed.",
   "",
   ...(acts.length === 0 ? ["None."] : acts.map(actText)),
   "",

@@ -15,10 +15,11 @@ import { runCommand } from "../commands/run-command.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { follow } from "../service/following.ts";
 import { runProgram, temporaryFolder } from "../service/process.ts";
+import { FORGED_ACTS, withActs } from "./forged-acts.ts";
 import { FORGED_EPOCHS, FORGED_FILES } from "./forged-files.ts";
 import { FORGERIES, FORGERIES_OF_ACTS, FORGERIES_OF_WHOLE, UNPROVEN } from "./forgeries.ts";
 import type { Forgery } from "./forging.ts";
-import { filesIn, filesOfVersion1, type PackInMemory, signedAnew } from "./packs.ts";
+import { filesIn, filesOfKept, filesOfVersion1, type PackInMemory, signedAnew } from "./packs.ts";
 
 const chromium = await chromiumPath();
 if (chromium === undefined) console.warn("no chromium on this machine: its test is skipped");
@@ -144,6 +145,8 @@ test(
   async () => {
     const forgeries = [...FORGERIES, ...FORGERIES_OF_WHOLE, ...FORGERIES_OF_ACTS];
     expect(await survey(whole, forgeries)).toEqual([]);
+    const acting = withActs(await filesOfKept("v2-whole"), key);
+    expect(await survey(acting, FORGED_ACTS)).toEqual([]);
   },
   LONG,
 );

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { writeDemoLedger } from "../../demo/write.ts";
 import { recordAct } from "../../src/audit/acts.ts";
 import { readCheckpointFile } from "../../src/ledger/sources/chk-file.ts";
-import { edited, keptPack, manifestOf, signAnew } from "../audit/packs.ts";
+import { edited, KEPT, keptPack, manifestOf, signAnew } from "../audit/packs.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { follow } from "../service/following.ts";
@@ -115,7 +115,7 @@ const cellsUnder = (paper: string, title: string): readonly (readonly string[])[
 const units = (text = ""): bigint => BigInt(text.replace(".", ""));
 
 test("papers of each kept pack tie, name every file by its SHA-256, and are the same bytes on a second run", async () => {
-  for (const name of ["v1-proven", "v1-signed", "v2-whole"] as const) {
+  for (const name of KEPT) {
     await using kept = await keptPack(name);
     const once = await papersOf(kept.path, "--confirm", "all");
     const again = await papersOf(kept.path, "--confirm", "all");
