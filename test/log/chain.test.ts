@@ -1,11 +1,12 @@
 /** The hash chain over the log: what it covers, and what it finds. */
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
-import type { Database, Sql } from "../../src/database/connect.ts";
+import { connect, type Database, type Sql } from "../../src/database/connect.ts";
 import { chainEnd, completeChains, extendChain } from "../../src/log/chain.ts";
 import { checkStretch, endFault } from "../../src/log/check-chain.ts";
 import { SQL_FACT_BYTES } from "../../src/log/fact-size.ts";
 import { openLog } from "../../src/log/log.ts";
+import { guest } from "../lanes/guest.ts";
 import { freshDatabase } from "../postgres.ts";
 import { alterLog, forgetChain } from "./damage.ts";
 import { batch, fact, mark, PACKAGE } from "./facts.ts";
@@ -273,4 +274,15 @@ test("checkpoints of many facts make short stretches, and the chain is the same"
   expect(await checkStretch(database.sql, -1n)).toMatchObject(first);
   const second = { through: 3n, facts: 6_001, fault: null, ended: true };
   expect(await checkStretch(database.sql, 1n)).toMatchObject(second);
+});
+
+test("the service's role, which may change no chain, completes them all the same", async () => {
+  await using database = await freshDatabase();
+  await fill(database);
+  const written = await chainsOf(database);
+  await forgetChain(database);
+  await using login = await guest(database);
+  await using service = connect({ url: login.url, max: 2, applicationName: "service" });
+  await completeChains(service);
+  expect(await chainsOf(database)).toEqual(written);
 });
