@@ -8,6 +8,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "docs", "examples"))
 import verify_pack  # noqa: E402
 import verify_statement  # noqa: E402
+import judge_excerpts  # noqa: E402
 import judge_facts  # noqa: E402
 from holderbook import hashes, pack_forms, pack_tables, sequence  # noqa: E402
 from holderbook.forms import Refused, canonical, fault, parse_json  # noqa: E402
@@ -87,8 +88,8 @@ def claimed(holds):
 
 
 CHECKS = {
-    "statement": statement, "pack": pack, "sequence": sequence_of, "keys": keys, "act": act, "head": head, "leaf": leaf, "node": node,
-    "root": root, "run": run, **judge_facts.CHECKS,
+    "statement": statement, "pack": pack, "sequence": sequence_of, "keys": keys, "act": act, "head": head,
+    "leaf": leaf, "node": node, "root": root, "run": run, **judge_facts.CHECKS, **judge_excerpts.CHECKS,
 }
 
 for line in sys.stdin:

@@ -118,6 +118,21 @@ test.skipIf(why !== null)(
 );
 
 test.skipIf(why !== null)(
+  "the facts in a pack make its chain, movements, events and registers in Python, by the text of formats.md alone",
+  async () => {
+    const whole = await filesOfKept("v2-whole");
+    const silent = new Map(whole).set("movements.ndjson", new Uint8Array());
+    const paths = [await zipped(whole), await zipped(silent)];
+    const [remade, forged] = await judgedByPython(
+      paths.map((path) => ({ check: "remade", input: { path } })),
+    );
+    expect(remade).toEqual({ ok: true });
+    expect(forged).toMatchObject({ ok: false });
+  },
+  LONG,
+);
+
+test.skipIf(why !== null)(
   "what nothing in a pack proves, Python does not call shown either",
   async () => {
     const { "version 2": [honest] = [] } = await honestPacks();
