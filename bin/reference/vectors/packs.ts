@@ -3,15 +3,17 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { unzipSync } from "fflate";
 import { z } from "zod";
+import { type ActLine, actHash } from "../../../client/pack-acts.mjs";
 import {
   AuditPackError,
   type Verdict,
   verifyAuditPack,
 } from "../../../client/verify-audit-pack.mjs";
 import { verifyPack } from "../../../src/audit/pack-verify.ts";
+import { FORGED_ACTS } from "../../../test/audit/forged-acts.ts";
 import { FORGED_FILES } from "../../../test/audit/forged-files.ts";
-import { FORGERIES, FORGERIES_OF_WHOLE } from "../../../test/audit/forgeries.ts";
-import { manifestIn } from "../../../test/audit/forging.ts";
+import { FORGERIES, FORGERIES_OF_ACTS, FORGERIES_OF_WHOLE } from "../../../test/audit/forgeries.ts";
+import { manifestIn, textIn } from "../../../test/audit/forging.ts";
 import { type PackInMemory, signedAnew } from "../../../test/audit/packs.ts";
 import { temporaryFolder } from "../../../test/service/process.ts";
 import { signedBy } from "./sequences.ts";
@@ -103,6 +105,7 @@ const { publicKey } = key;
 const PROVEN = "test/fixtures/audit-pack-v1-proven.zip";
 const SIGNED = "test/fixtures/audit-pack-v1-signed.zip";
 const WHOLE = "test/fixtures/audit-pack-v2-whole.zip";
+const ACTING = "test/fixtures/audit-pack-v3-whole.zip";
 
 /** What makes one pack of another. */
 const difference = (pack: string, before: PackInMemory, after: PackInMemory) => {
@@ -159,7 +162,26 @@ const CHOSEN_OF_WHOLE: Readonly<Record<string, string>> = {
   "first/state.ndjson: a role is left out": "first/state.ndjson",
 };
 
-const KIT = [...FORGERIES, ...FORGED_FILES, ...FORGERIES_OF_WHOLE];
+/** Of a pack with operators' acts. */
+const CHOSEN_OF_ACTS: Readonly<Record<string, string>> = {
+  "movements.ndjson: another time": "movements.ndjson: line 1",
+  "acts.ndjson: left out": "files has no acts.ndjson",
+  "acts.ndjson: in a pack of version 2": "",
+  "acts.ndjson: in another order": "stands out of its order",
+  "acts.ndjson: an entry of before": "names entry",
+  "acts.ndjson: a salt in capitals": "salt must be",
+  "acts.ndjson: a member that nobody knows": "has the unknown member",
+  "acts.ndjson: one is left out": "report.md: says something else",
+  "acts.ndjson: another command": "report.md: says something else",
+};
+
+const KIT = [
+  ...FORGERIES_OF_ACTS,
+  ...FORGED_ACTS,
+  ...FORGERIES,
+  ...FORGED_FILES,
+  ...FORGERIES_OF_WHOLE,
+];
 
 const forgedCases = async (
   version: string,
@@ -210,9 +232,38 @@ const entryCases = async (): Promise<readonly Case[]> => {
   ];
 };
 
+/** An entry about an act of the pack, which was kept. */
+const actCases = async (): Promise<readonly Case[]> => {
+  const before = await kept(ACTING);
+  const pack = { ...difference(ACTING, before, signedAnew(before, undefined, key)), publicKey };
+  const [, text = ""] = textIn(before, "acts.ndjson").split("\n");
+  const act: ActLine = JSON.parse(text);
+  const entry = (sha256: string) =>
+    signedBy(key, {
+      number: act.entry ?? "",
+      previous: "ab".repeat(32),
+      kind: "act",
+      body: { act: act.number, sha256 },
+      at: "2026-07-01T00:00:02.114Z",
+    });
+  const zeros = "0".repeat(64);
+  return [
+    [
+      "version 3, the entry of an act kept",
+      { ...pack, entries: [entry(await actHash(act))] },
+      null,
+    ],
+    [
+      "version 3: the kept entry of an act has another hash",
+      { ...pack, entries: [entry(zeros)] },
+      "acts.ndjson",
+    ],
+  ];
+};
+
 const honestCases = async (): Promise<readonly Case[]> => {
   const cases: Case[] = [];
-  for (const pack of [PROVEN, SIGNED, WHOLE]) {
+  for (const pack of [PROVEN, SIGNED, WHOLE, ACTING]) {
     const manifest = manifestIn(await kept(pack));
     cases.push([`${pack}, nothing known`, { pack }, null]);
     cases.push([`${pack}, its key known`, { pack, publicKey: manifest.publicKey }, null]);
@@ -238,7 +289,9 @@ export const packVectors = async (): Promise<string> => {
       "a bit of report.md is another": "report.md: was changed",
     })),
     ...(await forgedCases("version 2", WHOLE, { ...CHOSEN, ...CHOSEN_OF_WHOLE })),
+    ...(await forgedCases("version 3", ACTING, CHOSEN_OF_ACTS)),
     ...(await entryCases()),
+    ...(await actCases()),
   ];
   return vectorFile(ABOUT, { pack: await judged(judgePack, cases) });
 };
