@@ -77,6 +77,8 @@ export const connectionOptions = (settings: ConnectionSettings) => ({
   connection: {
     application_name: settings.applicationName,
     TimeZone: "UTC",
+    // Whatever the role or the database has: any role may set its own, and the service's makes tables in other schemas.
+    search_path: "public",
     // Postgres up to 18 ships it on, and before 18 a planner switch that is off makes a plan look dear enough:
     // every small statement of a writer would be compiled, a thousand times what running it takes.
     jit: "off",

@@ -14,12 +14,8 @@ export class OtherDatabaseError extends Error {
   }
 }
 
-/** Settings of connections with the rights of the owner: they look for tables where nobody else makes any. */
-export const ownerSettings = (url: string) => ({
-  url,
-  applicationName: "holderbook-owner",
-  runtime: { search_path: "public" },
-});
+/** Settings of connections with the rights of the owner. */
+export const ownerSettings = (url: string) => ({ url, applicationName: "holderbook-owner" });
 
 /**
  * The role that the service's connections have, on the database of the owner. Where there is none of its name, and

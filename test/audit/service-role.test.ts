@@ -125,6 +125,22 @@ test("the service's role cannot act as the owner", async () => {
   }
 });
 
+test("a search path that the service's role sets for itself leads none of our connections to tables of its making", async () => {
+  const [{ role } = { role: "" }] = await service.sql<{ role: string }[]>`
+    select quote_ident(current_user) as role`;
+  await service.sql`create table holderbook_queue.log_facts (n int)`;
+  await service.sql.unsafe(`alter role ${role} set search_path = holderbook_queue, public`);
+  try {
+    await using later = connect({ url: roles.urls.service, max: 1, applicationName: "later" });
+    const [meant] = await later.sql`select relnamespace::regnamespace::text as schema from pg_class
+      where oid = 'log_facts'::regclass`;
+    expect(meant).toEqual({ schema: "public" });
+  } finally {
+    await service.sql.unsafe(`alter role ${role} reset search_path`);
+    await service.sql`drop table holderbook_queue.log_facts`;
+  }
+});
+
 test("giving rights again changes nothing, and what was given or taken by hand is put right", async () => {
   const { sql } = roles.superuser;
   const rows = () => sql`

@@ -619,7 +619,7 @@ const OF_NAMES: readonly Tampering[] = [
     "log_facts",
     "another table of its name, first on the search path",
     OTHER_TABLE,
-    /log_facts is also in the schema elsewhere, .* of this session$/m,
+    /log_facts is also in the schema elsewhere, .* set for the database$/m,
   ),
   log(
     "log_facts",

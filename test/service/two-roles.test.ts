@@ -10,6 +10,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { connect, type Database } from "../../src/database/connect.ts";
 import { startEmbeddedPostgres } from "../../src/database/embedded/embedded.ts";
+import { embeddedServiceUrl } from "../../src/database/embedded/service-role.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import { lacksOf, waysAround } from "../../src/database/service-role.ts";
 import { runCommand } from "../commands/run-command.ts";
@@ -351,4 +352,14 @@ test("the embedded Postgres gets a role for the service at the next start, which
   await rm(join(dataDir, "postgres", "holderbook-service-password"));
   expect(await runCommand(INDEX, settings)).toMatchObject({ code: 0 });
   expect(await readdir(join(dataDir, "postgres"))).toContain("holderbook-service-password");
+  // A password that the role gave itself does not lock the service out.
+  {
+    const server = await startEmbeddedPostgres({ dataDir });
+    const url = await embeddedServiceUrl(dataDir, server.url);
+    await using service = connect({ url: url ?? "", max: 1, applicationName: "thief" });
+    await service.sql`alter role current_user password 'of-a-thief'`;
+    await service.close();
+    await server.stop();
+  }
+  expect(await runCommand(INDEX, settings)).toMatchObject({ code: 0 });
 }, 240_000);
