@@ -96,17 +96,26 @@ export class LotBook {
         }
       }
     }
-    if (this.#policy === "pro-rata") {
-      const left = lots.map((lot) => lot.quantity - (amounts.get(lot) ?? 0n));
-      for (const [at, share] of proRata(left, rest).entries()) {
-        const lot = lots[at];
-        if (lot !== undefined) takeFrom(lot, share);
+    const takeByPolicy = (among: readonly Lot[]): void => {
+      if (this.#policy === "pro-rata") {
+        const left = among.map((lot) => lot.quantity - (amounts.get(lot) ?? 0n));
+        for (const [at, share] of proRata(left, rest).entries()) {
+          const lot = among[at];
+          if (lot !== undefined) takeFrom(lot, share);
+        }
       }
+      for (const lot of among) {
+        if (rest === 0n) break;
+        takeFrom(lot, lot.quantity);
+      }
+    };
+    // A grant that the checkpoint did not touch is as it was: its lots go last.
+    if (account.part === "GRANTS") {
+      takeByPolicy(
+        lots.filter(({ part }) => part === undefined || how.grants.has(part.grant.objectId)),
+      );
     }
-    for (const lot of lots) {
-      if (rest === 0n) break;
-      takeFrom(lot, lot.quantity);
-    }
+    takeByPolicy(lots);
     if (rest > 0n) throw new OcfError(`${account.wallet} gave ${rest} units more than it had`);
     const taken = [...amounts].map(([lot, quantity]): Taken => {
       const { securityId } = lot;

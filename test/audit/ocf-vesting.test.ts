@@ -24,12 +24,14 @@ type Balances = ReadonlyMap<string, bigint>;
 /** A contract that is told what to do, and the steps that a register would have of it. */
 class Ledger {
   readonly grants = new Map<string, Grant>();
-  readonly steps: LedgerStep[] = [];
   nowMs = START;
   #tokens = new Map<string, bigint>();
   #made = 0;
   #balances: Balances = new Map();
+  /** Of the checkpoint that is under way, as is what it touched. */
+  #steps: LedgerStep[] = [];
   #touched = new Map<string, TouchedGrant>();
+  #checkpoint = 0n;
 
   constructor() {
     this.#tokens.set(FUNDER, 10n ** 12n);
@@ -95,24 +97,24 @@ class Ledger {
   }
 
   #put(grant: Grant, isNew = false): void {
-    const before = this.grants.get(grant.objectId)?.owner ?? grant.owner;
+    const touched = this.#touched.get(grant.objectId);
+    const wasNew = isNew || touched?.isNew === true;
+    const [before] = touched?.owners ?? [this.grants.get(grant.objectId)?.owner ?? grant.owner];
     this.grants.set(grant.objectId, grant);
-    const owners = [...new Set([before, grant.owner])];
-    this.#touched.set(grant.objectId, { grant, left: grant.leftBalance, isNew, owners });
+    const owners = [...new Set([...(wasNew || !before ? [] : [before]), grant.owner])];
+    this.#touched.set(grant.objectId, { grant, left: grant.leftBalance, isNew: wasNew, owners });
   }
 
-  /** Ends a transaction, which is a checkpoint: what it did is known by what it left. */
+  /** Ends a transaction: what it did is known by what it left. */
   step(cause: Cause, register: LedgerStep["register"] = []): void {
-    const grants = this.#touched;
-    this.#touched = new Map();
     const balances = new Map<string, bigint>();
     for (const [wallet, tokens] of this.#tokens) balances.set(`TOKENS ${wallet}`, tokens);
     for (const { owner, leftBalance } of this.grants.values()) {
       balances.set(`GRANTS ${owner}`, (balances.get(`GRANTS ${owner}`) ?? 0n) + leftBalance);
     }
-    const checkpoint = BigInt(this.steps.length);
-    const timestampMs = this.nowMs;
-    const about = { txDigest: `digest${checkpoint}`, timestampMs, checkpoint };
+    const [checkpoint, timestampMs] = [this.#checkpoint, this.nowMs];
+    const txDigest = `digest${checkpoint}-${this.#steps.length}`;
+    const about = { txDigest, timestampMs, checkpoint };
     const change = (part: ChangedPart, owner: string) => {
       const key = `${part} ${owner}`;
       const balanceAfter = balances.get(key) ?? 0n;
@@ -127,7 +129,23 @@ class Ledger {
       ...wallets.flatMap((owner) => change("GRANTS", owner)),
     ];
     this.#balances = balances;
-    this.steps.push({ ...about, isLast: true, changes, activity: [], register, grants });
+    const grants = this.#touched;
+    this.#steps.push({ ...about, isLast: false, changes, activity: [], register, grants });
+  }
+
+  /**
+   * Ends a checkpoint. Transactions that moved nothing are no steps, unless there are no others; grants that
+   * began and ended in it left no state.
+   */
+  end(): readonly LedgerStep[] {
+    const [all, touched] = [this.#steps, this.#touched];
+    for (const [id, { isNew, left }] of touched) if (isNew && left === 0n) touched.delete(id);
+    this.#steps = [];
+    this.#touched = new Map();
+    this.#checkpoint += 1n;
+    const moved = all.filter(({ changes, register }) => changes.length + register.length > 0);
+    const steps = moved.length > 0 || touched.size === 0 ? moved : all.slice(-1);
+    return steps.map((step, at) => ({ ...step, isLast: at === steps.length - 1 }));
   }
 }
 
@@ -277,11 +295,15 @@ test("by every day as much has vested as the contract has unlocked by its end, a
   let byTerms = 0;
   await search(
     fc.property(
-      fc.array(fc.tuple(act, time), { minLength: 1, maxLength: 10 }),
+      // Of each checkpoint.
+      fc.array(fc.tuple(fc.array(act, { minLength: 1, maxLength: 5 }), time), {
+        minLength: 1,
+        maxLength: 8,
+      }),
       fc.constantFrom(...LOT_POLICIES),
       fc.constantFrom(0, 6),
       fc.array(time, { minLength: 4, maxLength: 4 }),
-      (acts, lots, digits, later) => {
+      (checkpoints, lots, digits, later) => {
         const ledger = new Ledger();
         const history = new OcfHistory({ digits, lots });
         const check = new OcfCheck();
@@ -289,10 +311,9 @@ test("by every day as much has vested as the contract has unlocked by its end, a
         const held = new Map<string, Issuance>();
         const starts = new Map<string, string>();
         const share = 10n ** BigInt(digits);
-        let read = 0;
-        for (const [doIt, passed] of acts) {
-          doIt(ledger);
-          for (const step of ledger.steps.slice(read)) {
+        for (const [acts, passed] of checkpoints) {
+          for (const doIt of acts) doIt(ledger);
+          for (const step of ledger.end()) {
             for (const transaction of history.transactions(step)) {
               check.transaction(JSON.stringify(transaction));
               const { security_id } = transaction;
@@ -304,7 +325,6 @@ test("by every day as much has vested as the contract has unlocked by its end, a
               } else held.delete(security_id);
             }
           }
-          read = ledger.steps.length;
           let atMs = ledger.nowMs;
           for (const ms of later) {
             const day = dayOf(atMs);
