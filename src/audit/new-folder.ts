@@ -2,10 +2,12 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, readdir, rename, rm, rmdir } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import type { Remedy } from "../waiting/remedy.ts";
 
 /** The folder is there already and holds something; nothing was written. Name another one, or empty it. */
 export class FolderInUseError extends Error {
   override readonly name = "FolderInUseError";
+  readonly remedy: Remedy = "stop";
 }
 
 /**
@@ -17,7 +19,9 @@ export const assertFree = async (path: string): Promise<boolean> => {
     if (error.code === "ENOENT") return null;
     throw error;
   });
-  if (found !== null && found.length > 0) throw new FolderInUseError(`${path} is not empty`);
+  if (found !== null && found.length > 0) {
+    throw new FolderInUseError(`${path} is not empty: name another folder, or empty it`);
+  }
   return found !== null;
 };
 

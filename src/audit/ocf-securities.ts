@@ -162,7 +162,7 @@ export class OcfWriter {
     this.#transactions += 1;
     if (this.#transactions + this.#vestingDates / 10 > MOST_WRITTEN) {
       throw new OcfError(
-        `there are more than ${MOST_WRITTEN} transactions (ten vesting dates count as one); write an earlier checkpoint, or take the lots first in, first out`,
+        `there are more than ${MOST_WRITTEN} transactions (ten vesting dates count as one); write an earlier checkpoint; lots: fifo makes fewer than pro-rata`,
       );
     }
     return {

@@ -55,7 +55,7 @@ export const capTableCommand = () =>
     .addOption(
       new Option(
         "--lots <policy>",
-        "for ocf: from which securities tokens leave a wallet, its oldest first (fifo, unless given) or all in proportion",
+        "for ocf: the securities that tokens leave a wallet from, its oldest first (fifo, the default) or all in proportion (pro-rata)",
       ).choices(LOT_POLICIES),
     )
     .addHelpText("after", AT_HELP)

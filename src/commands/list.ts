@@ -51,7 +51,7 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     load: async () => (await import("./doctor.ts")).doctorCommand(),
   },
   "cap-table": {
-    about: "who held a token at a checkpoint or moment, as CSV or JSON",
+    about: "who held a token at a checkpoint or moment, as CSV, JSON or Open Cap Format",
     usage: "[options]",
     load: async () => (await import("./cap-table.ts")).capTableCommand(),
   },

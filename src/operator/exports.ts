@@ -66,7 +66,7 @@ const capTableQuery = z.strictObject({
     }),
   lots: z.enum(LOT_POLICIES, "must be fifo or pro-rata").optional().meta({
     description:
-      "Of ocf: from which securities tokens leave a wallet, its oldest first (`fifo`, unless given) or all in proportion. The manifest says which.",
+      "For ocf: the securities that tokens leave a wallet from, its oldest first (`fifo`, the default) or all in proportion (`pro-rata`). The manifest names the policy.",
   }),
   for: z.enum(READERS, "must be people or programs").optional().meta({
     description:

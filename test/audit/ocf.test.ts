@@ -326,7 +326,7 @@ test("the command writes the same files for the same checkpoint, with the issuer
   // What is there is never written over.
   expect(await run({}, "--out", one)).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining("is not empty"),
+    stderr: `holderbook: FolderInUseError: ${one} is not empty: name another folder, or empty it\n`,
   });
   expect(await run({})).toMatchObject({ code: 2, stderr: expect.stringContaining("--out") });
   const inProportion = newFolder();
