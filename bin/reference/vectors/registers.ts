@@ -197,6 +197,9 @@ const REGISTERS: Readonly<Record<string, ReturnType<typeof registerOf>>> = {
     [grantOf(0n), tokenOf(BOB, 700n, ID("2")), tokenOf(CAROL, 700n, ID("3"))],
   ]),
   "a grant of another owner": registerOf(FUNDED, [[grantOf(1_000n, 0n, CAROL)]]),
+  "a grant of another owner, funded with more than it held": registerOf(FUNDED, [
+    [grantOf(2_500n, 0n, CAROL), tokenOf(ALICE, 500n)],
+  ]),
   "holders, groups and freezes": registerOf(
     [
       mintTo(ALICE, 100n),

@@ -16,7 +16,7 @@ import { statement2Of } from "../../../test/client/statement.ts";
 import { type Case, type Judge, judged, KEYS, type TestKey, vectorFile } from "./vector.ts";
 
 const ABOUT =
-  "Entries of the signed sequence as `GET /sequence` has them, and heads as `GET /log-heads` has them. `publicKey` is the key that the verifier knows. Of entries that hold, `whole` says whether none is left out, and `next` is the key that signs what comes behind.";
+  "Entries of the signed sequence as `GET /sequence` has them, and heads as `GET /log-heads` has them. `publicKey` is the key that the verifier knows. For entries that hold, `whole` says whether none is left out, and `next` is the key that signs what comes behind those that are shown: an entry that shows nothing names no next key.";
 
 type Unsigned = Omit<SequenceEntry, "keyId" | "signature">;
 

@@ -112,7 +112,12 @@ const leafCases = async (): Promise<readonly Case[]> => {
       [`version ${version}, no holder, frozen`, await leafOf(LONE), null],
       [
         `version ${version}, two wallets`,
-        await leafOf({ ...ROW, wallets: [...ROW.wallets, ...LONE.wallets] }),
+        await leafOf({
+          ...ROW,
+          wallets: [...ROW.wallets, ...LONE.wallets],
+          balance: "16",
+          tokens: "13",
+        }),
         null,
       ],
       [`version ${version}, the decimals not known`, await leafOf(ROW, null), null],
