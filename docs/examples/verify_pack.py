@@ -11,16 +11,14 @@ Exit codes are those of that command: 0 what is required holds, 1 something is f
 false, but something required is not shown. As there, `consistent` is required unless --require says otherwise.
 """
 import argparse
-import json
 import os
 import sys
 import zipfile
 import zlib
 
-from holderbook.forms import PUBLIC_KEY, Refused, fault, parse_json
-from holderbook.hashes import key_id, leaf, root_of
-from holderbook.pack_files import check_committee, check_files, fail, lines_of, open_pack, signed_manifest
-from holderbook.pack_forms import LONGEST_ROW
+from holderbook.forms import PUBLIC_KEY, Refused, fault, refuse
+from holderbook.hashes import key_id
+from holderbook.pack_files import check_committee, check_files, open_pack, signed_manifest
 from holderbook.pack_tables import Register, act_hash, check_lines
 from holderbook.sequence import Kept, Unusable, read_entries, signer
 
@@ -42,7 +40,10 @@ INCOMPLETE = (
 
 
 def verify(path, public_key=None, entries=None):
-    """The manifest of a pack in which nothing was found false, and the verdict. Raises Refused."""
+    """The manifest of a pack in which nothing was found false, and by tier whether it is shown, by what, and what is not.
+
+    Raises Refused.
+    """
     try:
         files = open_pack(path)
         # Entries may lead from the key given to another one.
@@ -52,28 +53,23 @@ def verify(path, public_key=None, entries=None):
         first, last = (Register(files, name, manifest) for name in ("first", "last"))
         counts, acts = check_lines(files, manifest, first, last)
         kept = Kept(entries, public_key or manifest["publicKey"]) if entries else None
-        by, others = held_against(manifest, files, (first, last), acts, kept) if entries else ([], [])
+        by, others = held_against(manifest, (first, last), acts, kept) if entries else ([], [])
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError) as error:
         if not os.path.isfile(path):
             raise
-        fail(os.path.basename(path), f"cannot be unpacked: {error}", "authentic")
-    authentic = authenticity(manifest, public_key, kept)
-    consistent = {
-        "holds": None,
-        "by": [
-            "manifest, committee, registers and lines have the form of an audit pack",
-            f"the registers' {len(first.leaves)} and {len(last.leaves)} rows add up, give the signed roots, and come "
-            "to the supply in their heads",
-            f"{counts.get('movements.ndjson', 0)} movements account for every change of every wallet between the two, "
-            f"and {counts.get('holder-events.ndjson', 0)} events for its holder, group and freeze",
-        ],
-        "not_shown": [*NOT_CHECKED],
-    }
-    complete = {"holds": None, "by": by, "not_shown": [INCOMPLETE, *others]}
+        refuse(f"cannot be unpacked: {error}", os.path.basename(path))
+    agree = [
+        f"the registers' {len(first.leaves)} and {len(last.leaves)} rows add up, give the signed roots, and come to the "
+        "supply in their heads",
+        f"{counts.get('movements.ndjson', 0)} movements account for every change of every wallet between the two, and "
+        f"{counts.get('holder-events.ndjson', 0)} events for its holder, group and freeze",
+    ]
+    left, missing = [*NOT_CHECKED], [INCOMPLETE, *others]
     if acts is not None:
-        consistent["not_shown"].append(f"that the {len(acts)} acts were done as acts.ndjson says: no fact shows an act")
-        complete["not_shown"].append("that acts.ndjson has every act on the token and on the whole deployment")
-    return manifest, {"authentic": authentic, "consistent": consistent, "complete": complete}
+        left.append(f"that the {len(acts)} acts were done as acts.ndjson says: no fact shows an act")
+        missing.append("that acts.ndjson has every act on the token and on the whole deployment")
+    tiers = {"authentic": authenticity(manifest, public_key, kept)}
+    return manifest, {**tiers, "consistent": (None, agree, left), "complete": (None, by, missing)}
 
 
 def authenticity(manifest, given, kept):
@@ -81,84 +77,53 @@ def authenticity(manifest, given, kept):
     own = manifest["publicKey"]
     whose = ("itself" if given is None else "given") if kept is None else signer(kept, given, own)
     if whose is None:
-        fail("manifest.sig.json", f"is by the key {own}, not by {given}, and no entry leads to it", "authentic")
-    open_points = [f"the chain's id, {manifest['chainId']}: it stands as signed"]
+        refuse(f"is by the key {own}, not by {given}, and no entry leads to it", "manifest.sig.json")
+    left = [f"the chain's id, {manifest['chainId']}: it stands as signed"]
     if manifest["holderNames"] is not None:
-        open_points.append("what the issuer's file of holders' names says: only its hash is here")
+        left.append("what the issuer's file of holders' names says: only its hash is here")
     if whose == "itself":
-        open_points.insert(0, f"whose key {own} is: anybody can sign with a key of their own. Give --key")
-        open_points += kept.why if kept is not None else []
-    since, entry = kept.revoked.get(key_id(own), (None, None)) if kept is not None else (None, None)
+        left += [f"whose key {own} is: anybody can sign with a key of their own. Give --key", *(kept.why if kept else [])]
+    since, entry = kept.revoked.get(key_id(own), (None, None)) if kept else (None, None)
     if since is not None:
-        open_points.insert(0, f"that it was signed before entry {since}, from which on entry {entry} revokes its key")
+        left.append(f"that it was signed before entry {since}, from which on entry {entry} revokes its key")
     signers = {"given": "the key given", "led to": f"{own}, to which entries lead from the key given"}
-    return {
-        "holds": True if whose != "itself" and since is None else None,
-        "by": [
-            f"the manifest is signed with {signers.get(whose, f'{own}, the key that it names itself')}",
-            "both registers' roots are signed with the same key",
-            f"{len(manifest['files'])} files have the SHA-256 and size of the manifest, and there is no other",
-        ],
-        "not_shown": open_points,
-    }
+    by = [
+        f"manifest and both roots are signed with {signers.get(whose, f'{own}, the key that it names itself')}",
+        f"{len(manifest['files'])} files have the SHA-256 and size of the manifest, and there is no other",
+    ]
+    return True if whose != "itself" and since is None else None, by, left
 
 
-def held_against(manifest, files, registers, acts, kept):
+def held_against(manifest, registers, acts, kept):
     """What kept entries of the sequence say of the pack. Raises Refused where they say something else."""
-    shown = kept.shown
-    anew = [int(one["number"]) for one in shown if one["kind"] == "correction" and one["body"].get("of") == "log"]
+    anew = [int(one["number"]) for one in kept.shown if one["kind"] == "correction" and one["body"].get("of") == "log"]
     chain, says = manifest.get("coinChain"), []
-    for entry in shown:
+    for entry in kept.shown:
         name, body, kind = f"entry {entry['number']}", entry["body"], entry["kind"]
         if kind == "act" and acts is not None and body["act"] in acts:
             if body["sha256"] != act_hash(acts[body["act"]]):
-                fail("acts.ndjson", f"has act {body['act']} otherwise than {name}, which was kept", "complete")
+                refuse(f"has act {body['act']} otherwise than {name}, which was kept", "acts.ndjson")
             says.append(f"{name}, which you kept, has the hash of act {body['act']}")
         if body.get("coinType") != manifest["coinType"]:
             continue
         if body.get("chainId") not in (None, manifest["chainId"]):
-            fail(name, f"is of the chain {body['chainId']}, and the pack of {manifest['chainId']}", "complete")
+            refuse(f"is of the chain {body['chainId']}, and the pack of {manifest['chainId']}", name)
         is_end = kind == "coin" and body["checkpoint"] == manifest["last"]["checkpoint"]
         # What was said before the log was read anew is about another one.
         if is_end and chain is not None and int(entry["number"]) > max(anew, default=-1):
             if (body["facts"], body["hash"]) != (chain["facts"], chain["hash"]):
-                fail(name, "says that the coin's chain of facts ended otherwise than the manifest says", "complete")
+                refuse("says that the coin's chain of facts ended otherwise than the manifest says", name)
             says.append(f"{name}, which you kept, has the end of the coin's facts that the manifest has; not checked: "
                         "that the pack's facts give it")
         for register in registers if kind == "root" else ():
             if body["checkpoint"] != register.head["checkpoint"]:
                 continue
-            root = register.signed["root"]
-            if body.get("version") != "1":
-                root = root_2(files, register, body.get("decimals"))
+            root = register.signed["root"] if body.get("version") == "1" else register.root_2(body.get("decimals"))
             has = root, register.head["issued"], register.head["checkpointDigest"]
             if has != (body["root"], body["total"], body.get("checkpointDigest")):
-                fail(register.path, f"has the root {root}; {name}, which was kept, says {body['root']}", "complete")
+                refuse(f"has the root {root}; {name}, which was kept, says {body['root']}", register.path)
             says.append(f"{name}, which you kept, dated {entry['at']}, names the root of the {register.name} register")
     return says, kept.why or [f"entry {one['number']}: no entry here leads to its key" for one in kept.others]
-
-
-def root_2(files, register, decimals):
-    """The root of version 2 of a register's rows; `decimals` are those that the entry names."""
-    lines = (line for at, line in lines_of(files, register.path, LONGEST_ROW) if at > 1 and line != "]}")
-    coin_type, checkpoint = register.head["coinType"], register.head["checkpoint"]
-    leaves = [leaf(2, coin_type, checkpoint, parse_json(line.rstrip(",")), decimals) for line in lines]
-    return root_of(leaves)[0].hex()
-
-
-def failed_verdict(refused):
-    """The tier in which something is false; the others were not looked at."""
-    unseen = {"holds": None, "by": [], "not_shown": ["not looked at: something is false"]}
-    false = {"holds": False, "by": [str(refused)], "not_shown": []}
-    return {name: false if name == refused.tier else unseen for name in TIERS}
-
-
-def verdict_lines(verdict):
-    for name, means in TIERS.items():
-        says = {True: "holds", False: "is false", None: "not shown"}[verdict[name]["holds"]]
-        yield f"{name} ({means}): {says}"
-        yield from (f"  by: {what}" for what in verdict[name]["by"])
-        yield from (f"  not shown: {what}" for what in verdict[name]["not_shown"])
 
 
 def main(arguments=None):
@@ -167,7 +132,6 @@ def main(arguments=None):
     parser.add_argument("--key", help="the deployment's public key, base64, as you know it from elsewhere")
     parser.add_argument("--entry", nargs="+", help="files with entries of the sequence that you kept")
     parser.add_argument("--require", help="what has to be shown: authentic, consistent, complete, separated by commas")
-    parser.add_argument("--json", action="store_true", help="one JSON document instead of text")
     given = parser.parse_args(arguments)
     usual = "consistent" if given.key is None else "authentic,consistent"
     required = (usual if given.require is None else given.require).split(",")
@@ -175,27 +139,18 @@ def main(arguments=None):
         parser.error(f"--require takes some of {', '.join(TIERS)}")
     if given.key is not None and fault(PUBLIC_KEY, given.key):
         parser.error("--key must be base64 of 32 bytes")
-    manifest, failures = {}, []
     try:
         manifest, verdict = verify(given.pack, given.key, given.entry and read_entries(given.entry))
     except (Unusable, OSError) as error:
         parser.error(str(error))
     except Refused as refused:
-        if not given.json:
-            print(refused, file=sys.stderr)
-            return 1
-        verdict = failed_verdict(refused)
-        failures = [{"file": file, "what": what} for file, what in refused.failures]
-    if given.json:
-        head = {name: manifest[name] for name in ("coinType", "first", "last", "publicKey") if name in manifest}
-        print(json.dumps({**head, "verdict": verdict, "failures": failures}, indent=2))
-    else:
-        first, last = manifest["first"], manifest["last"]
-        print(f"{manifest['coinType']}, checkpoints {first['checkpoint']} to {last['checkpoint']}")
-        print("\n".join(verdict_lines(verdict)))
-    left = [name for name in TIERS if name in required and verdict[name]["holds"] is None]
-    if failures:
+        print(refused, file=sys.stderr)
         return 1
+    print(f"{manifest['coinType']}, checkpoints {manifest['first']['checkpoint']} to {manifest['last']['checkpoint']}")
+    for name, (holds, by, not_shown) in verdict.items():
+        print(f"{name} ({TIERS[name]}): {'holds' if holds else 'not shown'}")
+        print("\n".join([*(f"  by: {what}" for what in by), *(f"  not shown: {what}" for what in not_shown)]))
+    left = [name for name in TIERS if name in required and verdict[name][0] is None]
     if left:
         print(f"required, and not shown: {', '.join(left)}", file=sys.stderr)
         return 3

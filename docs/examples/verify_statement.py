@@ -11,7 +11,7 @@ import re
 import sys
 
 from holderbook import forms, hashes
-from holderbook.forms import AMOUNT, HASH, MOMENT, Items, Refused, canonical, fault, null_or, one_of
+from holderbook.forms import AMOUNT, HASH, Items, Refused, canonical, fault, null_or, one_of, refuse, stop_at
 from holderbook.hashes import is_signed, key_id
 from holderbook.sequence import Kept, Unusable, entry_hash, read_entries, signer
 
@@ -29,7 +29,7 @@ STATEMENT_1 = {
 }
 STATEMENT_2 = {
     **STATEMENT_1, "version": one_of(2), "checkpointTimestampMs": AMOUNT,
-    "entry": {"number": AMOUNT, "previous": HASH, "at": MOMENT},
+    "entry": {"number": AMOUNT, "previous": HASH, "at": forms.MOMENT},
 }
 MOST_VALUES = 100_000
 
@@ -39,42 +39,18 @@ def verify(statement, public_key=None, root=None):
     version = statement.get("version") if isinstance(statement, dict) else None
     wrong = fault(STATEMENT_2 if version == 2 else STATEMENT_1, statement)
     if wrong is not None:
-        raise Refused([("", wrong)])
-    failures = [*_row_faults(statement), *_path_faults(statement), *_signature_faults(statement)]
+        refuse(wrong)
+    total, own = statement["total"], statement["publicKey"]
+    failures = [*hashes.row_faults(statement["row"], int(total)), *_path_faults(statement), *_signature_faults(statement)]
+    if statement["totalSupply"] not in (None, total):
+        failures.append(f"the rows add up to {total}, but the treasury's supply is {statement['totalSupply']}")
+    if version == 2 and int(statement["checkpointTimestampMs"]) // 1000 != int(statement["checkpointTimestamp"]):
+        failures.append("the checkpoint's time in seconds is not that in milliseconds")
     if root not in (None, statement["root"]):
         failures.append(f"the root is {statement['root']}, not the {root} that was given")
-    if public_key not in (None, statement["publicKey"]):
-        failures.append(f"it is signed with the key {statement['publicKey']}, not with {public_key}")
-    if failures:
-        raise Refused([("", what) for what in failures])
-
-
-def _row_faults(statement):
-    """Step 1: the order of the wallets, and what has to add up."""
-    row, total = statement["row"], statement["total"]
-    balance, tokens, granted, unlocked, locked = (
-        int(row[name]) for name in ("balance", "tokens", "granted", "unlocked", "locked")
-    )
-    addresses = [wallet["address"] for wallet in row["wallets"]]
-    if addresses != sorted(set(addresses)):
-        yield "the wallets are not in ascending order, each once"
-    if row["holderId"] is None and len(addresses) != 1:
-        yield "a row without a holder is that of one wallet"
-    if balance == 0:
-        yield "the row holds nothing, and so is no row of a table"
-    if tokens + granted != balance:
-        yield "tokens and granted do not add up to the balance"
-    if unlocked + locked != granted:
-        yield "unlocked and locked do not add up to granted"
-    if sum(int(wallet["balance"]) for wallet in row["wallets"]) != balance:
-        yield "the wallets' balances do not add up to the balance"
-    if row["share"] != hashes.share_of(balance, int(total)):
-        yield "the share is not balance divided by total"
-    if statement["totalSupply"] not in (None, total):
-        yield f"the rows add up to {total}, but the treasury's supply is {statement['totalSupply']}"
-    if statement["version"] == 2:
-        if int(statement["checkpointTimestampMs"]) // 1000 != int(statement["checkpointTimestamp"]):
-            yield "the checkpoint's time in seconds is not that in milliseconds"
+    if public_key not in (None, own):
+        failures.append(f"it is signed with the key {own}, not with {public_key}")
+    stop_at([("", what) for what in failures])
 
 
 def _path_faults(statement):
@@ -95,34 +71,31 @@ def _path_faults(statement):
 
 def root_body(statement):
     """What an entry of the sequence says of the root."""
-    one = {name: statement[name] for name in ("chainId", "coinType", "checkpoint", "checkpointDigest", "root", "total")}
-    if statement["version"] == 1:
-        return {"version": "1", **one}
-    decimals = None if statement["decimals"] is None else str(statement["decimals"])
-    times = {"decimals": decimals, "checkpointTimestampMs": statement["checkpointTimestampMs"]}
-    return {"version": "2", **one, **times}
+    names = ["chainId", "coinType", "checkpoint", "checkpointDigest", "root", "total"]
+    body = {"version": str(statement["version"]), **{name: statement[name] for name in names}}
+    if statement["version"] == 2:
+        body["decimals"] = None if statement["decimals"] is None else str(statement["decimals"])
+        body["checkpointTimestampMs"] = statement["checkpointTimestampMs"]
+    return body
 
 
 def root_entry(statement):
-    """The entry of the sequence with the root of a statement of version 2."""
-    signer = {"keyId": statement["keyId"], "signature": statement["rootSignature"]}
-    return {**statement["entry"], "kind": "root", "body": root_body(statement), **signer}
+    """The entry of the sequence with the root of a statement of version 2, as it is signed."""
+    return {**statement["entry"], "kind": "root", "body": root_body(statement)}
 
 
 def _signature_faults(statement):
     """Steps 3 and 4."""
     version = statement["version"]
     if version == 1:
-        body = {name: value for name, value in root_body(statement).items() if name != "version"}
-        signed_root = {"purpose": "holderbook-root-v1", **body}
+        signed_root = {**root_body(statement), "purpose": "holderbook-root-v1"}
+        del signed_root["version"]
     else:
-        entry = {"kind": "root", "body": root_body(statement), **statement["entry"]}
-        signed_root = {"purpose": "holderbook-sequence-v1", **entry}
+        signed_root = {**root_entry(statement), "purpose": "holderbook-sequence-v1"}
     rest = {name: value for name, value in statement.items() if name != "signature"}
-    digest = hashes.blake2b(canonical(rest)).hex()
-    signed = {"purpose": f"holderbook-statement-v{version}", "digest": digest}
-    for name, text in (("rootSignature", signed_root), ("signature", signed)):
-        if not is_signed(statement[name], canonical(text), statement["publicKey"]):
+    signed = {"purpose": f"holderbook-statement-v{version}", "digest": hashes.blake2b(canonical(rest)).hex()}
+    for name, value in (("rootSignature", signed_root), ("signature", signed)):
+        if not is_signed(statement[name], canonical(value), statement["publicKey"]):
             yield f"{name} does not fit the key"
 
 
@@ -135,13 +108,14 @@ def held_against(statement, entries, given=None):
     kept = Kept(entries, given or own_key)
     whose = signer(kept, given, own_key)
     if whose is None:
-        raise Refused([("", f"it is signed with the key {own_key}, not with {given}, to which no entry leads")])
+        refuse(f"it is signed with the key {own_key}, not with {given}, to which no entry leads")
     says, body = [], root_body(statement)
     for entry in kept.shown:
-        about = [entry["body"].get(name) for name in ("version", "coinType", "checkpoint")]
-        if entry["kind"] == "root" and about == [body[name] for name in ("version", "coinType", "checkpoint")]:
+        if entry["kind"] == "root" and all(
+            entry["body"].get(name) == body[name] for name in ("version", "coinType", "checkpoint")
+        ):
             if entry["body"] != body:
-                raise Refused([("", f"entry {entry['number']}, which was kept, names another root of the checkpoint")])
+                refuse(f"entry {entry['number']}, which was kept, names another root of the checkpoint")
             says.append(f"entry {entry['number']}, which was kept, names the same root; it is dated {entry['at']}")
     links, same = _links(statement, kept) if statement["version"] == 2 else ([], [])
     not_shown = [*kept.why] if given and whose == "itself" else []
@@ -149,7 +123,7 @@ def held_against(statement, entries, given=None):
     if since is not None and statement["version"] == 1:
         not_shown.append(f"that it was signed before entry {since}, from which on entry {by} revokes its key")
     elif since is not None and int(statement["entry"]["number"]) >= since and not same and not links:
-        raise Refused([("", f"it is signed with a key that entry {by}, which was kept, revokes from entry {since} on")])
+        refuse(f"it is signed with a key that entry {by}, which was kept, revokes from entry {since} on")
     if not says and not links:
         not_shown += ["no entry that was kept says anything of its root", *kept.why]
     return whose, says + links, not_shown
@@ -157,11 +131,11 @@ def held_against(statement, entries, given=None):
 
 def _links(statement, kept):
     """What the entries beside the statement's own show, and the kept entry of its own number, if there is one."""
-    own = root_entry(statement)
+    own = {**root_entry(statement), "keyId": statement["keyId"], "signature": statement["rootSignature"]}
     number = int(own["number"])
     before, same, behind = ([one for one in kept.shown if int(one["number"]) == number + at] for at in (-1, 0, 1))
     if same and entry_hash(same[0]) != entry_hash(own):
-        raise Refused([("", f"entry {number}, which was kept, is another one than the statement names")])
+        refuse(f"entry {number}, which was kept, is another one than the statement names")
     Kept([*before, own, *behind], statement["publicKey"])
     return [f"entry {one['number']}, which was kept, has the hash of entry {number}, its own" for one in behind], same
 
@@ -179,17 +153,13 @@ def main(arguments=None):
             parser.error(wrong)
     try:
         with open(given.file, "rb") as file:
-            text = file.read()
-    except OSError as error:
-        parser.error(str(error))
-    try:
-        statement = parsed(text)
+            statement = parsed(file.read())
         # Entries may lead from the key given to another one.
         verify(statement, None if given.entry else given.key, root)
         whose, says, not_shown = ("itself" if given.key is None else "given"), [], []
         if given.entry:
             whose, says, not_shown = held_against(statement, read_entries(given.entry), given.key)
-    except Unusable as error:
+    except (Unusable, OSError) as error:
         parser.error(str(error))
     except Refused as refused:
         print(f"the statement does not hold: {refused}", file=sys.stderr)
@@ -204,13 +174,13 @@ def parsed(text):
     try:
         statement = forms.parse_json(text)
     except ValueError as error:
-        raise Refused([("", f"the file is not JSON: {error}")]) from None
+        refuse(f"the file is not JSON: {error}")
     left, count = [statement], 0
     while left:
         value, count = left.pop(), count + 1
         left.extend(value.values() if isinstance(value, dict) else value if isinstance(value, list) else ())
     if count > MOST_VALUES:
-        raise Refused([("", f"the file has more than {MOST_VALUES} values")])
+        refuse(f"the file has more than {MOST_VALUES} values")
     return statement
 
 

@@ -24,7 +24,7 @@ def statement(text, publicKey=None, root=None, entries=()):
 
 def pack(path, publicKey=None, entries=None):
     _, verdict = verify_pack.verify(path, publicKey, entries and checked(entries))
-    return {name: verdict[name]["holds"] for name in verdict}
+    return {name: verdict[name][0] for name in verdict}
 
 
 def run(script, args):

@@ -6,12 +6,20 @@ from datetime import datetime
 
 
 class Refused(Exception):
-    """Something does not hold. `failures` has pairs of the file (or member) and what is wrong with it."""
+    """Something does not hold. `failures` has pairs of the file (or "") and what is wrong with it."""
 
-    def __init__(self, failures, tier="consistent"):
+    def __init__(self, failures):
         self.failures = [(printable(file), printable(what)) for file, what in failures]
-        self.tier = tier
         super().__init__("; ".join(f"{file}: {what}" if file else what for file, what in self.failures))
+
+
+def refuse(what, file=""):
+    raise Refused([(file, what)])
+
+
+def stop_at(failures):
+    if failures:
+        raise Refused(failures)
 
 
 def printable(text, most=400):
@@ -21,8 +29,6 @@ def printable(text, most=400):
 
 
 # JSON. Python's parser keeps the last of two equal members, and takes NaN and integers of any length.
-
-LARGEST_NUMBER = 2**53 - 1
 
 
 def parse_json(text):
@@ -47,8 +53,8 @@ def _members(pairs):
 def _whole(literal):
     """Whole numbers only, which no reader rounds; `6.0` is one."""
     number = float(literal[:400])
-    if len(literal) > 400 or number != number or abs(number) > LARGEST_NUMBER or number != int(number):
-        raise ValueError("a number is no whole one up to 2^53 - 1")
+    if len(literal) > 400 or number != number or abs(number) >= 2**53 or number != int(number):
+        raise ValueError("a number is no whole one below 2^53")
     return int(number)
 
 
@@ -191,31 +197,18 @@ DIGEST = _is_digest, "a digest: the base58 of 32 bytes"
 
 _NAME = "[A-Za-z_][A-Za-z0-9_]{0,127}"
 _STRUCT = f"0x[0-9a-f]{{64}}::{_NAME}::{_NAME}"
-_TYPE_WORD = re.compile(f"({_STRUCT}|vector)|(?:bool|u8|u16|u32|u64|u128|u256|address|signer)(?!\\w)", re.ASCII)
+_BARE = f"(?:{_STRUCT}|bool|u8|u16|u32|u64|u128|u256|address|signer|!)"
+_APPLIED = re.compile(f"{_STRUCT}<{_BARE}(?:,{_BARE})*>|vector<{_BARE}>")
 
 
 def _is_any_type(value):
     """`T`, `vector<T>`, or a struct with any number of parameters: `0x…::module::Name<T,T>`; no spaces."""
-    if not isinstance(value, str) or len(value) > 1024:
+    if not isinstance(value, str) or len(value) > 1024 or "!" in value:
         return False
-    at, depth = 0, 0
-    while True:
-        word = _TYPE_WORD.match(value, at)
-        if word is None:
-            return False
-        at = word.end()
-        if word[1] and value[at : at + 1] == "<":
-            depth, at = depth + 1, at + 1
-            continue
-        if word[1] == "vector":
-            return False
-        while depth > 0 and value[at : at + 1] == ">":
-            depth, at = depth - 1, at + 1
-        if depth == 0:
-            return at == len(value)
-        if value[at : at + 1] != ",":
-            return False
-        at += 1
+    applied = 1
+    while applied:  # from the inside out, each type that has its parameters becomes a sign of its own
+        value, applied = _APPLIED.subn("!", value)
+    return re.fullmatch(_BARE, value) is not None
 
 
 TYPE = lambda value: _is_any_type(value) and value.startswith("0x"), "a Move type in canonical form"

@@ -1,4 +1,4 @@
-"""Ed25519 signatures, and the tree of hashes and sums over the rows of a cap table."""
+"""Ed25519 signatures, and the rows of a cap table with the tree of hashes and sums over them."""
 import base64
 import hashlib
 
@@ -80,3 +80,23 @@ def share_of(balance, total):
     """`balance / total` with 12 digits, rounded down; of nothing it is nothing."""
     digits = str(balance * 10**12 // total if total else 0).rjust(13, "0")
     return f"{digits[:-12]}.{digits[-12:]}"
+
+
+def row_faults(row, total):
+    """What in a row of a cap table of this total is out of order, or does not add up."""
+    balance, tokens, granted, unlocked, locked = (
+        int(row[name]) for name in ("balance", "tokens", "granted", "unlocked", "locked")
+    )
+    addresses = [wallet["address"] for wallet in row["wallets"]]
+    if addresses != sorted(set(addresses)):
+        yield "its wallets are not in ascending order, each once"
+    if row["holderId"] is None and len(addresses) != 1:
+        yield "a row without a holder is that of one wallet"
+    if balance == 0:
+        yield "it holds nothing, and so is no row of a table"
+    if sum(int(wallet["balance"]) for wallet in row["wallets"]) != balance or tokens + granted != balance:
+        yield "wallets, or tokens and granted, do not add up to the balance"
+    if unlocked + locked != granted:
+        yield "unlocked and locked do not add up to granted"
+    if row["share"] != share_of(balance, total):
+        yield "the share is not balance divided by total"

@@ -7,11 +7,11 @@ from .forms import (
     one_of,
 )
 
-LONGEST = {  # bytes of each file that every pack has
+LONGEST = {  # bytes of each file that every pack has; acts from version 3 on
     "report.md": 2**28, "committee.json": 2**20, "first/cap-table.json": 2**31, "first/state.ndjson": 2**31,
     "last/cap-table.json": 2**31, "movements.ndjson": 2**33, "holder-events.ndjson": 2**32, "role-events.ndjson": 2**32,
+    "acts.ndjson": 2**26,
 }
-LONGEST_3 = {**LONGEST, "acts.ndjson": 2**26}  # of version 3
 LONGEST_EXCERPT = 2**26
 EXCERPT = re.compile("(checkpoints|epochs)/(0|[1-9][0-9]{0,17})[.]binpb")
 LONGEST_LINE, LONGEST_ROW = 2**19, 2**21

@@ -2,57 +2,67 @@
 import hashlib
 
 from . import hashes
-from .forms import canonical, fault, one_of, printed
-from .pack_files import fail, json_of, lines_of, stop_at
+from .forms import canonical, one_of, printed, refuse, stop_at
+from .pack_files import json_of, lines_of
 from .pack_forms import ACT, EVENTS, HEAD, LONGEST_LINE, LONGEST_ROW, ROW, STANDING, in_order
 
 
 class Register:
-    """A cap table: its head, and what each wallet in it is."""
+    """A cap table: its head, its rows' leaves of version 1, and of each wallet the balance, holder, group and freeze."""
 
     def __init__(self, files, name, manifest):
-        self.path, self.name, self.wallets, self.leaves = f"{name}/cap-table.json", name, {}, []
+        self.files, self.path, self.name, self.wallets, self.leaves = files, f"{name}/cap-table.json", name, {}, []
         self.mark, self.signed = manifest[name], manifest["roots"][name]
-        lines = lines_of(files, self.path, LONGEST_ROW)
-        _, line = next(lines, (0, ""))
-        self.head = self._printed(line + "]}", HEAD, "the head: ")
+        _, head = next(lines_of(files, self.path, LONGEST_ROW), (0, ""))
+        self.head = self._printed(head + "]}", HEAD, "the head: ")
         self._check_head(manifest["coinType"])
-        before, has_next, is_ended = None, True, False
-        for at, line in lines:
-            if is_ended:
-                fail(self.path, "goes on behind the end of its table")
-            if line == "]}":
-                is_ended = True
-                if before is not None and has_next:
-                    fail(self.path, "a row is missing behind the last comma")
-                continue
-            if at - 1 > self.head["holderCount"]:
-                fail(self.path, "has more rows than it counts")
-            if not has_next:
-                fail(self.path, f"row {at - 1} has no comma before it")
-            has_next = line.endswith(",")
-            row = self._printed(line[:-1] if has_next else line, ROW, f"row {at - 1}: ")
-            stop_at([(self.path, f"row {at - 1} {what}") for what in self._row_faults(row, before)])
+        before = None
+        for at, row in self.rows():
+            faults = [*hashes.row_faults(row, int(self.head["issued"]))]
+            if any(one["address"] in self.wallets for one in row["wallets"]):
+                faults.append("one of its wallets is in another row, too")
+            if before is not None and not _place(before) < _place(row):
+                faults.append("it stands out of its order")
+            stop_at([(self.path, f"row {at}: {what}") for what in faults])
+            for one in row["wallets"]:
+                self.wallets[one["address"]] = int(one["balance"]), (row["holderId"], one["groupId"], one["isFrozen"])
             self.leaves.append(hashes.leaf(1, self.head["coinType"], self.head["checkpoint"], row))
             before = row
-        if not is_ended:
-            fail(self.path, "ends before its table does")
-        if len(self.leaves) != self.head["holderCount"]:
-            fail(self.path, f"has {len(self.leaves)} rows, not {self.head['holderCount']}")
         # Sums come first: the tree has no place for larger ones.
         if sum(balance for _, balance in self.leaves) != int(self.head["issued"]):
-            fail(self.path, "has rows that do not come to what it says is issued")
+            refuse("has rows that do not come to what it says is issued", self.path)
         root, total = hashes.root_of(self.leaves)
         if (root.hex(), str(total)) != (self.signed["root"], self.signed["total"]):
-            fail(self.path, f"gives the root {root.hex()} of {total}, not the one of the manifest")
+            refuse(f"gives the root {root.hex()} of {total}, not the one of the manifest", self.path)
+
+    def rows(self):
+        """Rows with their places from 1 on, as many as the head counts: a comma behind all but the last, then `]}`."""
+        count, is_ended = self.head["holderCount"], False
+        for at, line in lines_of(self.files, self.path, LONGEST_ROW):
+            if is_ended:
+                refuse("goes on behind the end of its table", self.path)
+            if at == 1:
+                continue
+            if at == count + 2:
+                is_ended = line == "]}"
+                if not is_ended:
+                    refuse(f"does not end behind its {count} rows", self.path)
+                continue
+            if line.endswith(",") != (at <= count):
+                refuse(f"row {at - 1} has a comma too many, or too few", self.path)
+            yield at - 1, self._printed(line.removesuffix(","), ROW, f"row {at - 1}: ")
+        if not is_ended:
+            refuse("ends before its table does", self.path)
+
+    def root_2(self, decimals):
+        """The root of version 2 of the rows; `decimals` are those that an entry names."""
+        of = 2, self.head["coinType"], self.head["checkpoint"]
+        return hashes.root_of([hashes.leaf(*of, row, decimals) for _, row in self.rows()])[0].hex()
 
     def _printed(self, text, form, place):
-        value = json_of(self.path, text, place)
-        wrong = fault(form, value)
-        if wrong is not None:
-            fail(self.path, place + wrong)
+        value = json_of(self.path, text, form, place)
         if not in_order(form, value) or printed(value) != text:
-            fail(self.path, f"{place}is not as a cap table is printed")
+            refuse(f"{place}is not as a cap table is printed", self.path)
         return value
 
     def _check_head(self, coin_type):
@@ -62,37 +72,15 @@ class Register:
             "checkpointTimestamp": str(int(mark["timestampMs"]) // 1000), "root": self.signed["root"],
             "issued": self.signed["total"],
         }
-        failures = [
-            (self.path, f"has the {name} {head[name]}, not {value}, as the manifest says")
-            for name, value in wanted.items() if head[name] != value
-        ]
+        for name, value in wanted.items():
+            if head[name] != value:
+                refuse(f"has the {name} {head[name]}, not {value}, as the manifest says", self.path)
         supply, is_empty = head["totalSupply"], head["issued"] == "0" and head["holderCount"] == 0
         # Before the token exists, its register is empty, and there is no treasury yet.
         if supply is None and (self.name == "last" or not is_empty):
-            failures.append((self.path, "has no supply of a treasury: no register is without it"))
+            refuse("has no supply of a treasury: no register is without it", self.path)
         if supply not in (None, head["issued"]):
-            failures.append((self.path, f"all rows come to {head['issued']}, but the treasury has issued {supply}"))
-        stop_at(failures)
-
-    def _row_faults(self, row, before):
-        wallets, balance, granted = row["wallets"], int(row["balance"]), int(row["granted"])
-        if sum(int(one["balance"]) for one in wallets) != balance or int(row["tokens"]) + granted != balance:
-            yield "does not add up to its balance"
-        if int(row["unlocked"]) + int(row["locked"]) != granted:
-            yield "has unlocked and locked parts that do not come to what is granted"
-        if balance == 0:
-            yield "holds nothing"
-        if row["share"] != hashes.share_of(balance, int(self.head["issued"])):
-            yield "has another share than its own"
-        if row["holderId"] is None and len(wallets) != 1:
-            yield f"is of no holder, but of {len(wallets)} wallets"
-        addresses = [one["address"] for one in wallets]
-        if addresses != sorted(set(addresses)) or any(address in self.wallets for address in addresses):
-            yield "has a wallet twice, or out of its order"
-        if before is not None and not _place(before) < _place(row):
-            yield "stands out of its order"
-        for one in wallets:
-            self.wallets[one["address"]] = int(one["balance"]), (row["holderId"], one["groupId"], one["isFrozen"])
+            refuse(f"all rows come to {head['issued']}, but the treasury has issued {supply}", self.path)
 
 
 def _place(row):
@@ -103,7 +91,7 @@ def _place(row):
 
 
 ASPECTS = ("holder", "group", "freeze")
-# What an event makes of a wallet; None: it is nothing of the kind any more.
+# The aspect of a wallet that an event is about, and what it makes of it; None: it is nothing of the kind any more.
 MAKES = {
     "holder_address_added": ("holder", lambda event: event["holderId"]),
     "holder_address_removed": ("holder", lambda event: None),
@@ -113,26 +101,23 @@ MAKES = {
 }
 
 
-def json_lines(files, path, form_of):
+def json_lines(files, path, form):
     for at, line in lines_of(files, path, LONGEST_LINE):
-        value = json_of(path, line, f"line {at} ")
-        wrong = fault(form_of(value), value)
-        if wrong is not None:
-            fail(path, f"line {at} is of no known form: {wrong}")
+        value = json_of(path, line, form, f"line {at}: ")
         if canonical(value) != line.encode():
-            fail(path, f"line {at} is not in RFC 8785 form")
+            refuse(f"line {at} is not in RFC 8785 form", path)
         yield at, value
 
 
 def events_in(files, path, manifest):
     """Events within the range, ascending. A position is its checkpoint and nine digits for the place in it."""
     before, first, last = 0, int(manifest["first"]["checkpoint"]), int(manifest["last"]["checkpoint"])
-    for at, event in json_lines(files, path, lambda _: EVENTS[path]):
+    for at, event in json_lines(files, path, EVENTS[path]):
         position = int(event["position"])
         if not first < position // 10**9 <= last:
-            fail(path, f"line {at} is of checkpoint {position // 10**9}, which is not between the registers")
+            refuse(f"line {at} is of checkpoint {position // 10**9}, which is not between the registers", path)
         if position < before:
-            fail(path, f"line {at} stands out of its order")
+            refuse(f"line {at} stands out of its order", path)
         before = position
         yield at, event
 
@@ -156,10 +141,10 @@ def check_lines(files, manifest, first, last):
         key, after = (line["owner"], line["part"]), int(line["balanceAfter"])
         before = after - int(line["change"])
         if before < 0:
-            fail(path, f"line {at} takes more than there was")
+            refuse(f"line {at} takes more than there was", path)
         began, left = moved.get(key, (before, before))
         if left != before:
-            fail(path, f"line {at} follows a balance of {before}; the line before it left {left}")
+            refuse(f"line {at} follows a balance of {before}; the line before it left {left}", path)
         moved[key] = began, after
     path = "holder-events.ndjson"
     for at, event in events_in(files, path, manifest):
@@ -212,14 +197,14 @@ def check_movements(moved, first, last):
 def acts_in(files, coin_type):
     """Operators' acts, each once, in the order in which they were done and published. Returns them by number."""
     path, acts, before = "acts.ndjson", {}, None
-    for at, act in json_lines(files, path, lambda _: ACT):
+    for at, act in json_lines(files, path, ACT):
         if act["coinType"] != (coin_type if act["scope"] == "coin" else None):
-            fail(path, f"line {at} is neither on the pack's coin nor on the whole deployment")
+            refuse(f"line {at} is neither on the pack's coin nor on the whole deployment", path)
         if before is not None:
             if int(act["number"]) <= int(before["number"]) or act["at"] < before["at"]:
-                fail(path, f"line {at} stands out of its order")
+                refuse(f"line {at} stands out of its order", path)
             if act["entry"] is not None and (before["entry"] is None or int(act["entry"]) <= int(before["entry"])):
-                fail(path, f"line {at} names entry {act['entry']}, and the line above it {before['entry']}")
+                refuse(f"line {at} names entry {act['entry']}, and the line above it {before['entry']}", path)
         acts[act["number"]] = before = act
     return acts
 

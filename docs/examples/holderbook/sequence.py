@@ -4,8 +4,8 @@ import os
 import stat
 
 from .forms import (
-    AMOUNT, CHAIN_ID, HASH, KEY_ID, MOMENT, PUBLIC_KEY, SIGNATURE, TYPE, Refused, canonical, fault, null_or, one_of,
-    parse_json,
+    AMOUNT, CHAIN_ID, HASH, KEY_ID, MOMENT, PUBLIC_KEY, SIGNATURE, TYPE, canonical, fault, null_or, one_of, parse_json,
+    refuse,
 )
 from .hashes import is_signed, key_id
 
@@ -16,24 +16,23 @@ class Unusable(Exception):
     """Wrong usage: a file that cannot be read, or that has something else."""
 
 
-KINDS = one_of("root", "head", "coin", "blocks", "inputs", "key", "correction", "act")
 SIGNED = ("number", "previous", "kind", "body", "at")
 ENTRY = {
-    "number": AMOUNT, "previous": HASH, "kind": KINDS, "body": ((lambda value: isinstance(value, dict)), "an object"),
-    "at": MOMENT, "keyId": KEY_ID, "signature": SIGNATURE,
+    "number": AMOUNT, "previous": HASH,
+    "kind": one_of("root", "head", "coin", "blocks", "inputs", "key", "correction", "act"),
+    "body": ((lambda value: isinstance(value, dict)), "an object"), "at": MOMENT, "keyId": KEY_ID,
+    "signature": SIGNATURE,
 }
 # Members of bodies that have one form whatever the kind, and what each kind cannot do without.
 IN_BODIES = {
-    "act": AMOUNT, "chainId": null_or(CHAIN_ID), "coinType": TYPE, "checkpoint": AMOUNT,
-    "checkpointTimestampMs": AMOUNT, "decimals": null_or(AMOUNT), "facts": AMOUNT, "hash": HASH, "keyId": KEY_ID,
-    "lost": KEY_ID,
+    "act": AMOUNT, "chainId": null_or(CHAIN_ID), "coinType": TYPE, "checkpoint": AMOUNT, "checkpointTimestampMs": AMOUNT,
+    "decimals": null_or(AMOUNT), "facts": AMOUNT, "hash": HASH, "keyId": KEY_ID, "lost": KEY_ID,
     "publicKey": PUBLIC_KEY, "root": HASH, "sha256": HASH, "total": AMOUNT,
 }
+OF_KEY = {"from": AMOUNT, "why": ((lambda value: isinstance(value, str)), "a text")}
 NEEDED = {
-    "root": ("chainId", "coinType", "checkpoint", "root", "total"),
-    "head": ("chainId", "checkpoint", "hash"),
-    "coin": ("chainId", "coinType", "checkpoint", "facts", "hash"),
-    "key": ("keyId", "publicKey"),
+    "root": ("chainId", "coinType", "checkpoint", "root", "total"), "head": ("chainId", "checkpoint", "hash"),
+    "coin": ("chainId", "coinType", "checkpoint", "facts", "hash"), "key": ("keyId", "publicKey"),
     "act": ("act", "sha256"),
 }
 
@@ -46,10 +45,9 @@ def read_entries(paths):
             if not isinstance(entry, dict) or any(name not in entry for name in SIGNED):
                 raise Unusable(f"{path}: number {at} is no entry of the sequence")
             check_form(entry)
-            number = int(entry["number"])
-            if number in kept and entry_hash(kept[number]) != entry_hash(entry):
-                raise Refused([("", f"entry {number} was kept twice, and the two differ")], "complete")
-            kept[number] = entry
+            known = kept.setdefault(int(entry["number"]), entry)
+            if entry_hash(known) != entry_hash(entry):
+                _false(entry, "differs from another one of its number")
     return [kept[number] for number in sorted(kept)]
 
 
@@ -66,43 +64,30 @@ def _values(path):
             values = [parse_json(line) for line in text.split("\n") if line.strip()]
     except (OSError, ValueError) as error:
         raise Unusable(f"{path}: {error}") from None
-    parts = [part for value in values for part in _parts(value)]
+    parts = []
+    for value in values:
+        listed = value.get("entries") if isinstance(value, dict) else value
+        parts += listed if isinstance(listed, list) else [value]
     if not parts:
         raise Unusable(f"{path}: is empty")
     return parts
 
 
-def _parts(value):
-    if isinstance(value, dict) and isinstance(value.get("entries"), list):
-        return value["entries"]
-    return value if isinstance(value, list) else [value]
-
-
 def check_form(entry):
     """Raises Refused for an entry that has not the form of one."""
-    wrong = fault(ENTRY, entry) or _body_fault(entry["kind"], entry["body"])
-    if wrong is not None:
-        raise Refused([("", f"an entry that was kept: {wrong}")], "complete")
-
-
-def _body_fault(kind, body):
-    for name in body:
-        wrong = fault(IN_BODIES[name], body[name], f"body.{name}") if name in IN_BODIES else None
-        if wrong is not None:
-            return wrong
-    needed = NEEDED.get(kind, ())
-    if kind == "correction" and body.get("of") == "key":
-        needed = ("keyId", "from", "why")
-        if fault(AMOUNT, body.get("from")) or not isinstance(body.get("why"), str):
-            return "body.from or body.why has not its form"
-    for name in needed:
-        if name not in body:
-            return f"body.{name} is missing"
+    wrong = fault(ENTRY, entry)
+    if wrong is None:
+        body, forms, needed = entry["body"], IN_BODIES, NEEDED.get(entry["kind"], ())
+        if _is_revocation(entry):
+            forms, needed = {**IN_BODIES, **OF_KEY}, ("keyId", *OF_KEY)
+        wrong = next((f"body.{name} is missing" for name in needed if name not in body), None)
+        wrong = wrong or next(filter(None, (fault(forms[name], body[name], name) for name in body if name in forms)), None)
     try:
-        canonical(body)
+        canonical(entry)
     except ValueError as error:
-        return f"body has no canonical form: {error}"
-    return None
+        wrong = wrong or f"it has no canonical form: {error}"
+    if wrong is not None:
+        refuse(f"an entry that was kept: {wrong}")
 
 
 def entry_hash(entry):
@@ -119,13 +104,12 @@ class Kept:
 
     def __init__(self, entries, public_key, only=False):
         signed, lost = _signed(entries, public_key, only)
-        self.revoked = _revocations(_led_to(signed)[0])
-        believed, self.keys = [], [public_key]
+        self.revoked, self.keys, believed = _revocations(_led_to(signed)[0]), [public_key], []
         for entry, key, follows in signed:
-            before = self.revoked.get(key_id(key)) if key else None
-            if key not in self.keys or before is not None and int(entry["number"]) >= before[0]:
+            since, _ = self.revoked.get(key and key_id(key), (None, None))
+            if key not in self.keys or since is not None and int(entry["number"]) >= since:
                 key = None
-            if key is not None and entry["kind"] == "key" and entry["body"]["publicKey"] not in self.keys:
+            elif entry["kind"] == "key" and entry["body"]["publicKey"] not in self.keys:
                 self.keys.append(entry["body"]["publicKey"])
             believed.append((entry, key, follows))
         self.shown, self.others = _led_to(believed)
@@ -239,4 +223,4 @@ def _agree(entries):
 
 
 def _false(entry, what):
-    raise Refused([("", f"entry {entry['number']}, which was kept, {what}")], "complete")
+    refuse(f"entry {entry['number']}, which was kept, {what}")
