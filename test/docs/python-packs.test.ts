@@ -353,21 +353,18 @@ test.skipIf(why !== null)(
     await writeFile(entries, "{}");
     const nowhere = join(folder.path, "nowhere");
     const known = [path, "--key", publicKey];
-    const [held, unshown, unknown, refused, ...misused] = await runVerifier(
-      "verify_pack.py",
-      [
-        [...known, "--require", "authentic"],
-        known,
-        [path, "--require", "authentic"],
-        [forged, "--key", publicKey],
-        [],
-        [nowhere],
-        [path, "--key", "AAAA"],
-        [path, "--require", "truth"],
-        [path, "--entry", entries],
-        [path, "--entry", nowhere],
-      ],
-    );
+    const [held, unshown, unknown, refused, ...misused] = await runVerifier("verify_pack.py", [
+      [...known, "--require", "authentic"],
+      known,
+      [path, "--require", "authentic"],
+      [forged, "--key", publicKey],
+      [],
+      [nowhere],
+      [path, "--key", "AAAA"],
+      [path, "--require", "truth"],
+      [path, "--entry", entries],
+      [path, "--entry", nowhere],
+    ]);
     expect(held).toMatchObject({ code: 0, stderr: "" });
     expect(held?.stdout).toMatch(/^authentic .*: holds$/m);
     expect(held?.stdout).toMatch(/^consistent .*: not shown$/m);
