@@ -16,7 +16,7 @@ import sys
 import zipfile
 import zlib
 
-from holderbook.forms import PUBLIC_KEY, Refused, fault, refuse
+from holderbook.forms import FORMS, Refused, fault, refuse
 from holderbook.hashes import key_id
 from holderbook.pack_files import check_committee, check_files, open_pack, signed_manifest
 from holderbook.pack_tables import Register, act_hash, check_lines
@@ -40,10 +40,7 @@ INCOMPLETE = (
 
 
 def verify(path, public_key=None, entries=None):
-    """The manifest of a pack in which nothing was found false, and by tier whether it is shown, by what, and what is not.
-
-    Raises Refused.
-    """
+    """The manifest, and by tier whether it is shown, by what, and what is not. Raises Refused where something is false."""
     try:
         files = open_pack(path)
         # Entries may lead from the key given to another one.
@@ -59,8 +56,8 @@ def verify(path, public_key=None, entries=None):
             raise
         refuse(f"cannot be unpacked: {error}", os.path.basename(path))
     agree = [
-        f"the registers' {len(first.leaves)} and {len(last.leaves)} rows add up, give the signed roots, and come to the "
-        "supply in their heads",
+        f"the registers' {len(first.leaves)} and {len(last.leaves)} rows add up, give the signed roots, and come to "
+        "the supply in their heads",
         f"{counts.get('movements.ndjson', 0)} movements account for every change of every wallet between the two, and "
         f"{counts.get('holder-events.ndjson', 0)} events for its holder, group and freeze",
     ]
@@ -82,7 +79,8 @@ def authenticity(manifest, given, kept):
     if manifest["holderNames"] is not None:
         left.append("what the issuer's file of holders' names says: only its hash is here")
     if whose == "itself":
-        left += [f"whose key {own} is: anybody can sign with a key of their own. Give --key", *(kept.why if kept else [])]
+        left.append(f"whose key {own} is: anybody can sign with a key of their own. Give --key")
+        left += kept.why if kept else []
     since, entry = kept.revoked.get(key_id(own), (None, None)) if kept else (None, None)
     if since is not None:
         left.append(f"that it was signed before entry {since}, from which on entry {entry} revokes its key")
@@ -137,7 +135,7 @@ def main(arguments=None):
     required = (usual if given.require is None else given.require).split(",")
     if set(required) - set(TIERS):
         parser.error(f"--require takes some of {', '.join(TIERS)}")
-    if given.key is not None and fault(PUBLIC_KEY, given.key):
+    if given.key is not None and fault(FORMS["public_key"], given.key):
         parser.error("--key must be base64 of 32 bytes")
     try:
         manifest, verdict = verify(given.pack, given.key, given.entry and read_entries(given.entry))

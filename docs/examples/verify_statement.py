@@ -10,26 +10,27 @@ import argparse
 import re
 import sys
 
-from holderbook import forms, hashes
-from holderbook.forms import AMOUNT, HASH, Items, Refused, canonical, fault, null_or, one_of, refuse, stop_at
+from holderbook import hashes
+from holderbook.forms import (
+    FORMS, Items, Refused, canonical, fault, members, one_of, parse_json, printable, refuse, stop_at,
+)
 from holderbook.hashes import is_signed, key_id
 from holderbook.sequence import Kept, Unusable, entry_hash, read_entries, signer
 
-WALLET = {"address": forms.ADDRESS, "balance": AMOUNT, "groupId": null_or(AMOUNT), "isFrozen": forms.FLAG}
-ROW = {
-    "holderId": null_or(AMOUNT), "wallets": Items(WALLET, 100_000), "balance": AMOUNT, "tokens": AMOUNT,
-    "granted": AMOUNT, "unlocked": AMOUNT, "locked": AMOUNT, "share": forms.SHARE,
-}
-STATEMENT_1 = {
-    "format": one_of("holderbook-statement"), "version": one_of(1), "chainId": forms.CHAIN_ID, "coinType": forms.TYPE,
-    "decimals": forms.DECIMALS, "checkpoint": AMOUNT, "checkpointTimestamp": AMOUNT, "checkpointDigest": forms.DIGEST,
-    "row": ROW, "path": Items({"hash": HASH, "sum": AMOUNT, "side": one_of("left", "right")}, 64),
-    "root": HASH, "total": AMOUNT, "totalSupply": null_or(AMOUNT), "keyId": forms.KEY_ID,
-    "publicKey": forms.PUBLIC_KEY, "rootSignature": forms.SIGNATURE, "signature": forms.SIGNATURE,
-}
+ROW = members(
+    "holderId:amount? wallets balance:amount tokens:amount granted:amount unlocked:amount locked:amount share:share",
+    wallets=Items(members("address:address balance:amount groupId:amount? isFrozen:flag"), 100_000),
+)
+STATEMENT_1 = members(
+    "format version chainId:chain coinType:type decimals:byte? checkpoint:amount checkpointTimestamp:amount "
+    "checkpointDigest:digest row path root:hash total:amount totalSupply:amount? keyId:key_id publicKey:public_key "
+    "rootSignature:signature signature:signature",
+    format=one_of("holderbook-statement"), version=one_of(1), row=ROW,
+    path=Items(members("hash:hash sum:amount side", side=one_of("left", "right")), 64),
+)
 STATEMENT_2 = {
-    **STATEMENT_1, "version": one_of(2), "checkpointTimestampMs": AMOUNT,
-    "entry": {"number": AMOUNT, "previous": HASH, "at": forms.MOMENT},
+    **STATEMENT_1, "version": one_of(2), "checkpointTimestampMs": FORMS["amount"],
+    "entry": members("number:amount previous:hash at:moment"),
 }
 MOST_VALUES = 100_000
 
@@ -41,7 +42,8 @@ def verify(statement, public_key=None, root=None):
     if wrong is not None:
         refuse(wrong)
     total, own = statement["total"], statement["publicKey"]
-    failures = [*hashes.row_faults(statement["row"], int(total)), *_path_faults(statement), *_signature_faults(statement)]
+    failures = [*hashes.row_faults(statement["row"], int(total))]
+    failures += [*_path_faults(statement), *_signature_faults(statement)]
     if statement["totalSupply"] not in (None, total):
         failures.append(f"the rows add up to {total}, but the treasury's supply is {statement['totalSupply']}")
     if version == 2 and int(statement["checkpointTimestampMs"]) // 1000 != int(statement["checkpointTimestamp"]):
@@ -148,8 +150,8 @@ def main(arguments=None):
     parser.add_argument("--entry", nargs="+", help="files with entries of the sequence that you kept")
     given = parser.parse_args(arguments)
     root = given.root and re.sub("^0x", "", given.root.lower())
-    for name, form, value in (("--key", forms.PUBLIC_KEY, given.key), ("--root", HASH, root)):
-        if value is not None and (wrong := fault(form, value, name)):
+    for name, form, value in (("--key", "public_key", given.key), ("--root", "hash", root)):
+        if value is not None and (wrong := fault(FORMS[form], value, name)):
             parser.error(wrong)
     try:
         with open(given.file, "rb") as file:
@@ -165,14 +167,14 @@ def main(arguments=None):
         print(f"the statement does not hold: {refused}", file=sys.stderr)
         return 1
     lines = [*told(statement, whose, root), *says, *(f"not shown: {what}" for what in not_shown)]
-    print("\n".join(forms.printable(line, 1000) for line in lines))
+    print("\n".join(printable(line, 1000) for line in lines))
     return 3 if not_shown else 0
 
 
 def parsed(text):
     """Raises Refused for what is not JSON, or has a member twice: a person may read the other one."""
     try:
-        statement = forms.parse_json(text)
+        statement = parse_json(text)
     except ValueError as error:
         refuse(f"the file is not JSON: {error}")
     left, count = [statement], 0

@@ -46,14 +46,16 @@ def checked(entries):
 
 def sequence_of(entries, publicKey):
     claimed(entries)
-    kept = sequence.Kept(checked(entries), publicKey, only=True)
+    kept = sequence.Kept(checked(entries), publicKey)
+    # A list that should be whole has no entry by a key that nothing names.
+    claimed(all(entry["keyId"] in [hashes.key_id(one) for one in kept.keys] for entry in entries))
     numbers = [int(entry["number"]) for entry in entries]
     whole = numbers == list(range(len(numbers))) and not kept.others
     return {"whole": whole, "next": kept.keys[-1]}
 
 
 def keys(entries, publicKey):
-    kept = sequence.Kept(checked(entries), publicKey, only=True)
+    kept = sequence.Kept(checked(entries), publicKey)
     return {"next": kept.keys[-1], "notShown": [entry["number"] for entry in kept.others]}
 
 

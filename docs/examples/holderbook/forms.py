@@ -137,19 +137,6 @@ def below(limit, what):
     return lambda value: _is_decimal(value) and int(value) < limit, f"{what}, as a text"
 
 
-NUMBER = below(2**63, "a whole number below 2^63")
-U64 = below(2**64, "a whole number below 2^64")
-AMOUNT = below(2**128, "a whole number below 2^128")
-TIME_MS = below(8_640_000_000_000_001, "a time in milliseconds")
-FLAG = (lambda value: isinstance(value, bool)), "true or false"
-HASH = like("[0-9a-f]{64}", "64 lower-case hex digits")
-ADDRESS = like("0x[0-9a-f]{64}", "an address: 0x and 64 lower-case hex digits")
-CHAIN_ID = like("[0-9A-Za-z][0-9A-Za-z._:-]{0,99}", "1 to 100 letters, digits and . _ : -")
-KEY_ID = like("[0-9A-Za-z_-]{1,100}", "1 to 100 letters, digits, _ and -")
-SHARE = like("[01][.][0-9]{12}", "a share with 12 digits after the point")
-DECIMALS = null_or((lambda value: type(value) is int and 0 <= value <= 255, "a whole number up to 255"))
-
-
 def _is_moment(value):
     form = "[0-9]{4}(-[0-9]{2}){2}T[0-9]{2}(:[0-9]{2}){2}[.][0-9]{3}Z"
     if not isinstance(value, str) or not re.fullmatch(form, value):
@@ -158,9 +145,6 @@ def _is_moment(value):
         return datetime.strptime(value[:-1], "%Y-%m-%dT%H:%M:%S.%f") is not None
     except ValueError:
         return False
-
-
-MOMENT = _is_moment, "a time such as 2026-07-01T00:00:02.114Z"
 
 
 def base64_of(size):
@@ -178,8 +162,6 @@ def base64_of(size):
     return holds, f"base64 of {size} bytes"
 
 
-PUBLIC_KEY, SIGNATURE = base64_of(32), base64_of(64)
-
 BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 
@@ -192,8 +174,6 @@ def _is_digest(value):
     leading = len(value) - len(value.lstrip("1"))
     return number < 2**256 and leading == 32 - (number.bit_length() + 7) // 8
 
-
-DIGEST = _is_digest, "a digest: the base58 of 32 bytes"
 
 _NAME = "[A-Za-z_][A-Za-z0-9_]{0,127}"
 _STRUCT = f"0x[0-9a-f]{{64}}::{_NAME}::{_NAME}"
@@ -211,5 +191,39 @@ def _is_any_type(value):
     return re.fullmatch(_BARE, value) is not None
 
 
-TYPE = lambda value: _is_any_type(value) and value.startswith("0x"), "a Move type in canonical form"
-ANY_TYPE = _is_any_type, "a Move type in canonical form"
+FORMS = {
+    "number": below(2**63, "a whole number below 2^63"),
+    "u64": below(2**64, "a whole number below 2^64"),
+    "amount": below(2**128, "a whole number below 2^128"),
+    "time": below(8_640_000_000_000_001, "a time in milliseconds"),
+    "index": below(1_000_000, "a whole number below 1,000,000"),
+    "byte": (lambda value: type(value) is int and 0 <= value <= 255, "a whole number up to 255"),
+    "count": (lambda value: type(value) is int and value >= 0, "a whole number"),
+    "flag": (lambda value: isinstance(value, bool), "true or false"),
+    "text": (lambda value: isinstance(value, str), "a text"),
+    "object": (lambda value: isinstance(value, dict), "an object"),
+    "hash": like("[0-9a-f]{64}", "64 lower-case hex digits"),
+    "salt": like("[0-9a-f]{32}", "32 lower-case hex digits"),
+    "address": like("0x[0-9a-f]{64}", "an address: 0x and 64 lower-case hex digits"),
+    "chain": like("[0-9A-Za-z][0-9A-Za-z._:-]{0,99}", "1 to 100 letters, digits and . _ : -"),
+    "key_id": like("[0-9A-Za-z_-]{1,100}", "1 to 100 letters, digits, _ and -"),
+    "share": like("[01][.][0-9]{12}", "a share with 12 digits after the point"),
+    "name": like(f"{_NAME}::{_NAME}", "a module and a name"),
+    "moment": (_is_moment, "a time such as 2026-07-01T00:00:02.114Z"),
+    "public_key": base64_of(32),
+    "signature": base64_of(64),
+    "validator": base64_of(96),
+    "digest": (_is_digest, "a digest: the base58 of 32 bytes"),
+    "type": (lambda value: _is_any_type(value) and value.startswith("0x"), "a Move type in canonical form"),
+    "any_type": (_is_any_type, "a Move type in canonical form"),
+}
+
+
+def members(text, **others):
+    """The form of an object: `name:form`, with `?` behind if it may be null, and names alone for those in `others`."""
+    form = {}
+    for word in text.split():
+        name, _, kind = word.partition(":")
+        one = FORMS[kind.rstrip("?")] if kind else others[name]
+        form[name] = null_or(one) if kind.endswith("?") else one
+    return form

@@ -8,7 +8,7 @@ import stat
 import struct
 import zipfile
 
-from .forms import SIGNATURE, canonical, fault, parse_json, refuse, stop_at
+from .forms import FORMS, canonical, fault, parse_json, refuse, stop_at
 from .hashes import is_signed, key_id
 from .pack_forms import COMMITTEE, EXCERPT, FILE, LONGEST, LONGEST_EXCERPT, MANIFEST, MANIFEST_2, each, in_order
 
@@ -121,7 +121,7 @@ def signed_manifest(files, public_key):
     signed = {
         "purpose": f"holderbook-audit-pack-v{version}", "manifestSha256": hashlib.sha256(text.encode()).hexdigest(),
     }
-    if not wrapped or fault(SIGNATURE, wrapped[1]) or not is_signed(wrapped[1], canonical(signed), key):
+    if not wrapped or fault(FORMS["signature"], wrapped[1]) or not is_signed(wrapped[1], canonical(signed), key):
         refuse("is no signature of manifest.json by the key that it names", "manifest.sig.json")
     if public_key not in (None, key):
         refuse(f"is signed with the key {key}, not with {public_key}", path)

@@ -1,11 +1,7 @@
 """The forms of everything in an audit pack that is JSON."""
 import re
 
-from . import forms
-from .forms import (
-    ADDRESS, AMOUNT, ANY_TYPE, DIGEST, FLAG, HASH, NUMBER, SIGNATURE, TIME_MS, TYPE, U64, Items, fault, like, null_or,
-    one_of,
-)
+from .forms import FORMS, Items, base64_of, fault, like, members, null_or, one_of
 
 LONGEST = {  # bytes of each file that every pack has; acts from version 3 on
     "report.md": 2**28, "committee.json": 2**20, "first/cap-table.json": 2**31, "first/state.ndjson": 2**31,
@@ -16,11 +12,6 @@ LONGEST_EXCERPT = 2**26
 EXCERPT = re.compile("(checkpoints|epochs)/(0|[1-9][0-9]{0,17})[.]binpb")
 LONGEST_LINE, LONGEST_ROW = 2**19, 2**21
 
-MARK = {"checkpoint": NUMBER, "digest": DIGEST, "timestampMs": TIME_MS}
-ROOT = {"root": HASH, "total": AMOUNT, "signature": SIGNATURE}
-FILE = {"sha256": HASH, "size": NUMBER}
-
-
 def each(name, form, most):
     """An object with any members whose names fit."""
     return lambda value: isinstance(value, dict) and len(value) <= most and all(
@@ -28,71 +19,73 @@ def each(name, form, most):
     ), "an object with members of the known names and forms"
 
 
-DIGESTS = each(like("[a-z_]{1,40}", "")[0], HASH, 20)
-MANIFEST = {
-    "format": one_of("holderbook-audit-pack"), "version": one_of(1, 2, 3), "chainId": forms.CHAIN_ID, "coinType": TYPE,
-    "packages": Items(ADDRESS, 1000), "first": MARK, "last": MARK, "opening": one_of("proven", "signed"),
-    "trust": {"epoch": NUMBER, "checkpoint": null_or(NUMBER), "digest": null_or(DIGEST)},
-    "digests": {"first": DIGESTS, "last": DIGESTS}, "roots": {"first": ROOT, "last": ROOT},
-    "holderNames": null_or(FILE), "keyId": forms.KEY_ID, "publicKey": forms.PUBLIC_KEY,
-}
+FILE = members("sha256:hash size:number")
+_MARK = members("checkpoint:number digest:digest timestampMs:time")
+_ROOT = members("root:hash total:amount signature:signature")
+_DIGESTS = each(like("[a-z_]{1,40}", "")[0], FORMS["hash"], 20)
+MANIFEST = members(
+    "format version chainId:chain coinType:type packages first last opening trust digests roots holderNames "
+    "keyId:key_id publicKey:public_key",
+    format=one_of("holderbook-audit-pack"), version=one_of(1, 2, 3), packages=Items(FORMS["address"], 1000),
+    first=_MARK, last=_MARK, opening=one_of("proven", "signed"),
+    trust=members("epoch:number checkpoint:number? digest:digest?"), holderNames=null_or(FILE),
+    digests={"first": _DIGESTS, "last": _DIGESTS}, roots={"first": _ROOT, "last": _ROOT},
+)
 MANIFEST_2 = {
     **MANIFEST, "opening": one_of("whole", "proven", "signed"),
-    "coinChain": null_or({"facts": NUMBER, "hash": HASH, "entry": NUMBER}),
+    "coinChain": null_or(members("facts:number hash:hash entry:number")),
 }
-COMMITTEE = {"epoch": NUMBER, "members": Items({"publicKey": forms.base64_of(96), "stake": NUMBER}, 4096)}
-HEAD = {
-    "coinType": TYPE, "decimals": forms.DECIMALS, "checkpoint": NUMBER, "checkpointTimestamp": NUMBER,
-    "checkpointDigest": DIGEST, "totalSupply": null_or(U64), "issued": AMOUNT,
-    "holderCount": (lambda value: type(value) is int and value >= 0, "a whole number"), "root": HASH,
-    "rows": Items(None, 0),
-}
-ROW = {
-    "holderId": null_or(U64),
-    "wallets": Items({"address": ADDRESS, "balance": AMOUNT, "groupId": null_or(U64), "isFrozen": FLAG}, 10_000, 1),
-    "balance": AMOUNT, "tokens": AMOUNT, "granted": AMOUNT, "unlocked": AMOUNT, "locked": AMOUNT, "share": forms.SHARE,
-}
-EVENT = {"position": U64, "txDigest": DIGEST, "timestampMs": TIME_MS}
-INDEX = forms.below(1_000_000, "a whole number below 1,000,000")
-CHANGE = (
-    lambda value: isinstance(value, str) and value != "-0" and AMOUNT[0](value.removeprefix("-")),
-    "a whole number between -2^128 and 2^128, as a text",
+COMMITTEE = members("epoch:number members", members=Items(members("publicKey:validator stake:number"), 4096))
+HEAD = members(
+    "coinType:type decimals:byte? checkpoint:number checkpointTimestamp:number checkpointDigest:digest "
+    "totalSupply:u64? issued:amount holderCount:count root:hash rows", rows=Items(None, 0),
 )
-CAUSES = "MINT BURN TRANSFER FORCE_TRANSFER GRANT_FUNDED GRANT_CLAIMED GRANT_CANCELLED UNKNOWN".split()
-EVENT_TYPES = """holder_added holder_removed holder_address_added holder_address_removed address_joined_group
-    address_left_group address_frozen""".split()
+ROW = members(
+    "holderId:u64? wallets balance:amount tokens:amount granted:amount unlocked:amount locked:amount share:share",
+    wallets=Items(members("address:address balance:amount groupId:u64? isFrozen:flag"), 10_000, 1),
+)
 
 
 def is_contents(value):
     """Base64 of any number of bytes up to 300,000."""
     if not isinstance(value, str) or len(value) > 400_000:
         return False
-    return value == "" or forms.base64_of(len(value) * 3 // 4 - value.count("=", -2))[0](value)
+    return value == "" or base64_of(len(value) * 3 // 4 - value.count("=", -2))[0](value)
 
 
 STANDING = {
-    "object": {
-        "kind": one_of("object"), "objectId": ADDRESS, "version": U64, "type": TYPE,
-        "name": like("[A-Za-z_][A-Za-z0-9_]{0,127}::[A-Za-z_][A-Za-z0-9_]{0,127}", "a module and a name"),
-        "checkpoint": NUMBER, "transaction": INDEX, "index": INDEX, "txDigest": DIGEST, "sender": ADDRESS,
-        "timestampMs": TIME_MS, "contents": (is_contents, "base64"),
-    },
-    "membership": {
-        "kind": one_of("membership"), "address": ADDRESS, "aspect": one_of("holder", "group", "freeze"), "value": U64,
-        "checkpoint": NUMBER,
-    },
-    "role": {"kind": one_of("role"), "owner": ADDRESS, "role": ANY_TYPE, "checkpoint": NUMBER},
+    "object": members(
+        "kind objectId:address version:u64 type:type name:name checkpoint:number transaction:index index:index "
+        "txDigest:digest sender:address timestampMs:time contents",
+        kind=one_of("object"), contents=(is_contents, "base64"),
+    ),
+    "membership": members(
+        "kind address:address aspect value:u64 checkpoint:number", kind=one_of("membership"),
+        aspect=one_of("holder", "group", "freeze"),
+    ),
+    "role": members("kind owner:address role:any_type checkpoint:number", kind=one_of("role")),
 }
+
+
+def is_change(value):
+    return isinstance(value, str) and value != "-0" and FORMS["amount"][0](value.removeprefix("-"))
+
+
+CAUSES = "MINT BURN TRANSFER FORCE_TRANSFER GRANT_FUNDED GRANT_CLAIMED GRANT_CANCELLED UNKNOWN".split()
+EVENT_TYPES = (
+    "holder_added holder_removed holder_address_added holder_address_removed address_joined_group address_left_group "
+    "address_frozen"
+).split()
+_PLACE = "position:u64 txDigest:digest timestampMs:time "
 EVENTS = {
-    "movements.ndjson": {
-        **EVENT, "owner": ADDRESS, "part": one_of("TOKENS", "GRANTS"), "cause": one_of(*CAUSES), "change": CHANGE,
-        "balanceAfter": AMOUNT,
-    },
-    "holder-events.ndjson": {
-        **EVENT, "eventType": one_of(*EVENT_TYPES), "holderId": null_or(U64), "address": null_or(ADDRESS),
-        "groupId": null_or(U64), "isFrozen": null_or(FLAG),
-    },
-    "role-events.ndjson": {**EVENT, "owner": ADDRESS, "role": ANY_TYPE, "granted": FLAG, "signer": ADDRESS},
+    "movements.ndjson": members(
+        _PLACE + "owner:address part cause change balanceAfter:amount", part=one_of("TOKENS", "GRANTS"),
+        cause=one_of(*CAUSES), change=(is_change, "a whole number between -2^128 and 2^128, as a text"),
+    ),
+    "holder-events.ndjson": members(
+        _PLACE + "eventType holderId:u64? address:address? groupId:u64? isFrozen:flag?", eventType=one_of(*EVENT_TYPES),
+    ),
+    "role-events.ndjson": members(_PLACE + "owner:address role:any_type granted:flag signer:address"),
 }
 
 
@@ -101,14 +94,14 @@ def plain(most):
     return like("[ -_a-~]{1,%d}" % most, f"1 to {most} visible characters of ASCII, without `")
 
 
-DETAIL = lambda value: value is None or isinstance(value, bool) or plain(2000)[0](value), "null, true, false or a text"
-ACT = {
-    "number": (lambda value: AMOUNT[0](value) and value != "0", "a number from 1 on, as a text"), "at": forms.MOMENT,
-    "command": like("[a-z][a-z-]{0,39}( [a-z][a-z-]{0,39}){0,2}", "the words of a command"),
-    "details": each(like("[A-Za-z]{1,40}", "")[0], DETAIL, 20),
-    "by": {"user": plain(200), "host": plain(255), "role": plain(200)}, "scope": one_of("deployment", "coin"),
-    "coinType": null_or(TYPE), "salt": like("[0-9a-f]{32}", "32 lower-case hex digits"), "entry": null_or(NUMBER),
-}
+_DETAIL = lambda value: value is None or isinstance(value, bool) or plain(2000)[0](value), "null, true, false or a text"
+ACT = members(
+    "number at:moment command details by scope coinType:type? salt:salt entry:number?",
+    number=(lambda value: FORMS["amount"][0](value) and value != "0", "a number from 1 on, as a text"),
+    command=like("[a-z][a-z-]{0,39}( [a-z][a-z-]{0,39}){0,2}", "the words of a command"),
+    details=each(like("[A-Za-z]{1,40}", "")[0], _DETAIL, 20),
+    by={"user": plain(200), "host": plain(255), "role": plain(200)}, scope=one_of("deployment", "coin"),
+)
 
 
 def in_order(form, value):

@@ -8,7 +8,7 @@ from .pack_forms import ACT, EVENTS, HEAD, LONGEST_LINE, LONGEST_ROW, ROW, STAND
 
 
 class Register:
-    """A cap table: its head, its rows' leaves of version 1, and of each wallet the balance, holder, group and freeze."""
+    """A cap table: its head, its rows' leaves of version 1, and each wallet's balance, holder, group and freeze."""
 
     def __init__(self, files, name, manifest):
         self.files, self.path, self.name, self.wallets, self.leaves = files, f"{name}/cap-table.json", name, {}, []

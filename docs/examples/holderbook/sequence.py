@@ -3,10 +3,7 @@ import hashlib
 import os
 import stat
 
-from .forms import (
-    AMOUNT, CHAIN_ID, HASH, KEY_ID, MOMENT, PUBLIC_KEY, SIGNATURE, TYPE, canonical, fault, null_or, one_of, parse_json,
-    refuse,
-)
+from .forms import canonical, fault, members, one_of, parse_json, refuse
 from .hashes import is_signed, key_id
 
 MOST_BYTES = 64 * 2**20
@@ -17,19 +14,16 @@ class Unusable(Exception):
 
 
 SIGNED = ("number", "previous", "kind", "body", "at")
-ENTRY = {
-    "number": AMOUNT, "previous": HASH,
-    "kind": one_of("root", "head", "coin", "blocks", "inputs", "key", "correction", "act"),
-    "body": ((lambda value: isinstance(value, dict)), "an object"), "at": MOMENT, "keyId": KEY_ID,
-    "signature": SIGNATURE,
-}
+ENTRY = members(
+    "number:amount previous:hash kind body:object at:moment keyId:key_id signature:signature",
+    kind=one_of("root", "head", "coin", "blocks", "inputs", "key", "correction", "act"),
+)
 # Members of bodies that have one form whatever the kind, and what each kind cannot do without.
-IN_BODIES = {
-    "act": AMOUNT, "chainId": null_or(CHAIN_ID), "coinType": TYPE, "checkpoint": AMOUNT, "checkpointTimestampMs": AMOUNT,
-    "decimals": null_or(AMOUNT), "facts": AMOUNT, "hash": HASH, "keyId": KEY_ID, "lost": KEY_ID,
-    "publicKey": PUBLIC_KEY, "root": HASH, "sha256": HASH, "total": AMOUNT,
-}
-OF_KEY = {"from": AMOUNT, "why": ((lambda value: isinstance(value, str)), "a text")}
+IN_BODIES = members(
+    "act:amount chainId:chain? coinType:type checkpoint:amount checkpointTimestampMs:amount decimals:amount? "
+    "facts:amount hash:hash keyId:key_id lost:key_id publicKey:public_key root:hash sha256:hash total:amount"
+)
+OF_KEY = members("from:amount why:text")
 NEEDED = {
     "root": ("chainId", "coinType", "checkpoint", "root", "total"), "head": ("chainId", "checkpoint", "hash"),
     "coin": ("chainId", "coinType", "checkpoint", "facts", "hash"), "key": ("keyId", "publicKey"),
@@ -81,7 +75,8 @@ def check_form(entry):
         if _is_revocation(entry):
             forms, needed = {**IN_BODIES, **OF_KEY}, ("keyId", *OF_KEY)
         wrong = next((f"body.{name} is missing" for name in needed if name not in body), None)
-        wrong = wrong or next(filter(None, (fault(forms[name], body[name], name) for name in body if name in forms)), None)
+        faults = (fault(forms[name], body[name], f"body.{name}") for name in body if name in forms)
+        wrong = wrong or next(filter(None, faults), None)
     try:
         canonical(entry)
     except ValueError as error:
@@ -102,8 +97,8 @@ class Kept:
     key id, the number from which on a key is not believed, and the entry that says so.
     """
 
-    def __init__(self, entries, public_key, only=False):
-        signed, lost = _signed(entries, public_key, only)
+    def __init__(self, entries, public_key):
+        signed, lost = _signed(entries, public_key)
         self.revoked, self.keys, believed = _revocations(_led_to(signed)[0]), [public_key], []
         for entry, key, follows in signed:
             since, _ = self.revoked.get(key and key_id(key), (None, None))
@@ -117,18 +112,18 @@ class Kept:
         self.why = []
         if self.others and lost is not None:
             self.why.append(
-                f"entry {lost['number']} says that the key {lost['body']['lost']} was lost, and names another by itself, as "
-                "whoever has the database could: give that one with --key once you know that it is the deployment's"
+                f"entry {lost['number']} says that the key {lost['body']['lost']} was lost, and names another by itself, "
+                "as whoever has the database could: give that one with --key once you know that it is the deployment's"
             )
         if self.others:
             self.why += [f"entry {by} revokes {key} from entry {at} on" for key, (at, by) in self.revoked.items()]
 
 
-def _signed(entries, public_key, only):
+def _signed(entries, public_key):
     """Each entry with the key that signed it, where entries lead to that, and whether it follows the one before.
 
     A `key` entry names the key that signs from the next one on, and is signed with the one before. One with `lost` is
-    signed with the key that it names itself: behind it nothing is shown. With `only`, entries of other keys are false.
+    signed with the key that it names itself: behind it nothing is shown.
     """
     keys, lost, before, signed = [public_key], None, None, []
     for entry in entries:
@@ -150,7 +145,7 @@ def _signed(entries, public_key, only):
         elif key is None:
             if any(one != signs and is_signed(entry["signature"], text, one) for one in keys):
                 _false(entry, "is signed with a key in whose place an entry before it puts another")
-            if only and lost is None or entry["keyId"] in map(key_id, keys):
+            if entry["keyId"] in map(key_id, keys):
                 _false(entry, f"is not signed with the key {keys[-1]}")
         if key is not None and number == 0 and (kind != "key" or body["publicKey"] != key):
             _false(entry, "does not name the key that signed it")
