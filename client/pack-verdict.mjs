@@ -70,7 +70,9 @@ export const actsOpen = (count) =>
           count === 0
             ? []
             : [
-                `the ${count} acts in acts.ndjson: no fact of the ledger shows an act, and they stand as the deployment signed them`,
+                count === 1
+                  ? "the act in acts.ndjson: no fact of the ledger shows it, and it stands as the deployment signed it"
+                  : `the ${count} acts in acts.ndjson: no fact of the ledger shows an act, and they stand as the deployment signed them`,
               ],
         complete: [
           "that acts.ndjson has every act on the token and on the whole deployment: acts on others are withheld, so a gap in its numbers shows nothing",

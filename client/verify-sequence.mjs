@@ -160,7 +160,7 @@ const reasons = ({ lost }, revoked) => [
       ]),
   ...[...revoked].map(
     ([keyId, { from, entry }]) =>
-      `entry ${entry} revokes ${keyId}: what it signed in entry ${from} and behind, the keys named there included, is not believed by its signature. Give the newest key`,
+      `entry ${entry} revokes ${keyId}: what it signed in entry ${from} and behind, the keys named there included, is not believed by its signature. Give the newest key, and all entries from there to one that it signed`,
   ),
 ];
 

@@ -50,9 +50,12 @@ export const heldAgainstKept = async (
     return {
       shown,
       notShown: [
-        ...(signer?.notShown ?? []),
-        ...revokedOf(kept, statement, links),
-        ...(shown.length > 0 ? [] : [none, ...passedOver(kept)]),
+        // A lost or revoked key is the reason for both.
+        ...new Set([
+          ...(signer?.notShown ?? []),
+          ...revokedOf(kept, statement, links),
+          ...(shown.length > 0 ? [] : [none, ...passedOver(kept)]),
+        ]),
       ],
       signer: signer?.how ?? "itself",
     };

@@ -79,11 +79,13 @@ export const verifyLog = async (
     const packages = await lookThrough(checkPackages(tx), faults, signal);
     faith.push(...proofs.faith, ...packages.faith);
     beyond.push(...proofs.beyond, ...packages.beyond);
-    faith.push(...(await keysOnFaith(tx.sql)));
+    beyond.push(...(await keysOnFaith(tx.sql)));
     const unpublished = await unpublishedActs(tx.sql);
     if (unpublished > 0) {
       beyond.push(
-        `the ${unpublished} newest operators' acts, which have no entry of the sequence yet`,
+        unpublished === 1
+          ? "the newest operators' act, which has no entry of the sequence yet"
+          : `the ${unpublished} newest operators' acts, which have no entry of the sequence yet`,
       );
     }
     const since = await logSince(tx.sql);

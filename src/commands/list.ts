@@ -105,7 +105,8 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     load: async () => (await import("./evm.ts")).evmCommand(),
   },
   keys: {
-    about: "keys of the interfaces: create, list, callback-url, revoke",
+    about:
+      "keys of the interfaces: create, list, callback-url, revoke; the deployment's own: rotate, revoke-deployment-key",
     load: async () => (await import("./keys.ts")).keysCommand(),
   },
   callbacks: {

@@ -22,7 +22,7 @@ import type { DeploymentKey } from "../audit/deployment-key.ts";
 import { writeOcf } from "../audit/ocf.ts";
 import { OcfError } from "../audit/ocf-error.ts";
 import { LOT_POLICIES } from "../audit/ocf-lots.ts";
-import { SignerAnswerError, SignerAwayError } from "../audit/outside-signer.ts";
+import { SignerAwayError } from "../audit/outside-signer.ts";
 import { RootConflictError, RootsOfDayError } from "../audit/published-roots.ts";
 import { SequenceBusyError, SequenceLostError } from "../audit/sequence.ts";
 import { ChainUnknownError, makeStatement, NoRowError } from "../audit/statement.ts";
@@ -320,9 +320,6 @@ const asRefusal = (error: unknown): unknown => {
   }
   if (error instanceof SequenceBusyError) {
     return new HttpError(503, error.message, { "retry-after": "10" });
-  }
-  if (error instanceof SignerAnswerError) {
-    return new HttpError(500, "the signer of statements does not sign: tell the operator");
   }
   if (error instanceof RootsOfDayError) {
     return new HttpError(429, error.message, { "retry-after": `${error.retryAfterSeconds}` });

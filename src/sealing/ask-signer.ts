@@ -33,7 +33,7 @@ export const askSigner = async <Answer>(
 ): Promise<SignerAnswer<Answer>> => {
   const response = await fetch(url, {
     method: "POST",
-    redirect: "error",
+    redirect: "manual",
     headers: {
       "content-type": "application/json",
       ...(token !== undefined && { authorization: `Bearer ${token}` }),

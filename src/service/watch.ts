@@ -2,6 +2,7 @@
 import { logLook } from "../audit/check-log.ts";
 import { dailyRoots } from "../audit/daily-roots.ts";
 import { fullLook } from "../audit/full-look.ts";
+import { SequenceKeyError } from "../audit/sequence.ts";
 import { sumsLook } from "../audit/sums-look.ts";
 import { watchOver } from "../audit/watch.ts";
 import type { Logger } from "../logging/logger.ts";
@@ -39,8 +40,8 @@ export const startWatch = async (settings: {
   const keeping = configuredKey(config);
   const { key, why: err } = await openedKey(keeping, storage);
   if (err !== undefined) logger.warn({ err }, "heads of the log are not signed");
-  const unopened = err && { reason: err.message, sinceMs: Date.now() };
-  notes.watchSigning(() => unopened ?? keeping.signer?.trouble());
+  let stopped = err && { reason: err.message, sinceMs: Date.now() };
+  notes.watchSigning(() => stopped ?? keeping.signer?.trouble());
   const onFault = (coinType: string, err: Error) =>
     logger.error({ err, coinType }, "no daily root of this token was signed");
   const watching = watchOver(
@@ -59,10 +60,15 @@ export const startWatch = async (settings: {
           { checkpoint: `${checkpoint}`, hash, signature, keyId },
           "signed the log's head",
         ),
-      onTrouble: (err) =>
+      onTrouble: (err) => {
+        // Another key follows: this process signs nothing until it is started again.
+        if (err instanceof SequenceKeyError) {
+          stopped ??= { reason: err.message, sinceMs: Date.now() };
+        }
         rarely(err.message, (repeats) =>
           logger.warn({ err, ...repeats }, "cannot watch over what is stored"),
-        ),
+        );
+      },
     },
     ending.signal,
   ).catch(giveUp);

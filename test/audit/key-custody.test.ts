@@ -258,7 +258,10 @@ test("what a revoked key signed from an entry on is not believed, unless later k
   expect(log.code).toBe(3);
   const own = await run(["verify", "--log"]);
   expect(own.code).toBe(0);
-  expect(own.stdout).toMatch(/taken on faith: that entries \d+ to \d+ of the sequence are/);
+  // A source knows nothing of keys.
+  expect(own.stdout).toMatch(/^taken on faith: that entries \d+ to \d+ .* signed their hashes$/m);
+  const whole = await run(["verify", "--log", "--head", await file(all), "--key", newest]);
+  expect(whole).toMatchObject({ code: 0, stdout: expect.not.stringContaining("not shown") });
 });
 
 test("a key does not revoke itself, and a former one revokes nothing", async () => {
@@ -303,10 +306,15 @@ test("a lost key is replaced by one that names itself, which is refused while th
     expect(found).toMatchObject({ whole: false, publicKey: old, entries: behind.slice(0, 1) });
     expect(found.why.join()).toMatch(/was lost, and names dep_\S+ by itself/);
   }
+  expect((await run(["verify", "--log"])).stdout).toMatch(
+    /^taken on faith: that dep_\S+ is the deployment's key: .* was lost, .* alone signed$/m,
+  );
   const led = await verified(statement("after the loss"), old, all);
   expect(led.code).toBe(3);
   expect(led.stdout).not.toContain("the statement holds");
-  expect(led.stdout).toMatch(/not shown: entry \d+ says that the key dep_\S+ was lost/);
+  expect(led.stdout.match(/not shown: entry \d+ says that the key dep_\S+ was lost/g)).toHaveLength(
+    1,
+  );
   expect(await verified(statement("after the loss"), fresh, all)).toMatchObject({ code: 0 });
   expect(await verified(statement("sealed"), fresh, all)).toMatchObject({ code: 0 });
   const kept = await file(all.slice(Number(entry.number)));

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { startSigner, TOKEN } from "../audit/signers.ts";
+import { runCommand } from "../commands/run-command.ts";
 import { freshDatabase } from "../postgres.ts";
 import { eventually, startProgram, temporaryFolder } from "./process.ts";
 
@@ -12,7 +13,7 @@ const health = z.object({
 const heads = z.object({ heads: z.array(z.object({ keyId: z.string() })) });
 const keys = z.object({ keys: z.array(z.object({ publicKey: z.string() })) });
 
-test("a service that starts while its signer is away indexes, serves and says so in /health, and signs when the signer is back", async () => {
+test("a service that starts while its signer is away indexes, serves and says so in /health, signs when the signer is back, and says when another key follows", async () => {
   await using folder = await temporaryFolder();
   await using database = await freshDatabase();
   await using signer = await startSigner();
@@ -43,6 +44,21 @@ test("a service that starts while its signer is away indexes, serves and says so
   });
   expect(keys.parse(await get("/deployment-keys"))).toEqual({
     keys: [{ publicKey: signer.publicKey }],
+  });
+
+  await using next = await startSigner();
+  const rotating = {
+    DATABASE_URL: database.url,
+    DATA_DIR: folder.path,
+    DEPLOYMENT_SIGNER_BEFORE_TOKEN: TOKEN,
+    ...next.settings,
+  };
+  const rotated = await runCommand(["keys", "rotate", "--signer-before", signer.url], rotating);
+  expect(rotated).toMatchObject({ code: 0 });
+  await eventually("a note that the service has to be started again", async () => {
+    const { notes } = health.parse(await get("/health"));
+    const isSaid = notes.some(({ reason }) => /goes on with the key .* restart it/.test(reason));
+    return isSaid ? { done: notes } : { seen: notes };
   });
   const said = `${program.printed.stdout}${program.printed.stderr}`;
   expect(said).not.toContain(TOKEN);
