@@ -76,7 +76,7 @@ export const openDeploymentKey = async (
   if (signer === undefined) return openKey(await makeFirst(database, masterKey), masterKey);
   let isListed = false;
   return outsideKey(signer, async () => {
-    if (!isListed) await listFirst(database.sql, signer.publicKey);
+    if (!isListed) await listFirst(database, signer.publicKey);
     isListed = true;
   });
 };
@@ -197,27 +197,30 @@ const makeFirst = (
   database: Pick<Database, "transaction">,
   masterKey: MasterKey,
 ): Promise<KeyRow> =>
+  onlyFirst(database, async () =>
+    sealedKey(typeof masterKey === "function" ? await masterKey() : masterKey),
+  );
+
+/** The newest key; where there is none, the one made here. */
+const onlyFirst = (
+  database: Pick<Database, "transaction">,
+  make: () => Promise<KeyRow>,
+): Promise<KeyRow> =>
   database.transaction(async ({ sql }) => {
     await sql`select pg_advisory_xact_lock(${KEY_LOCK})`;
-    const known = await newestKey(sql);
-    if (known !== undefined) return known;
-    return insertKey(
-      sql,
-      sealedKey(typeof masterKey === "function" ? await masterKey() : masterKey),
-    );
+    return (await newestKey(sql)) ?? insertKey(sql, await make());
   });
 
-/** Outside of transactions: what refers to the key is written by one that is under way. */
-const listFirst = async (sql: Sql, publicKey: string): Promise<void> => {
-  const keyId = keyIdOf(publicKey);
-  await sql`
-    insert into deployment_keys (key_id, public_key, sealed_secret)
-    select ${keyId}, ${publicKey}, null where not exists (select from deployment_keys)
-    on conflict do nothing`;
-  const first = await newestKey(sql);
-  if (first?.key_id === keyId) return;
+/** In a transaction of its own: what refers to the key is written by one that is under way. */
+const listFirst = async (
+  database: Pick<Database, "transaction">,
+  publicKey: string,
+): Promise<void> => {
+  const row = { key_id: keyIdOf(publicKey), public_key: publicKey, sealed_secret: null };
+  const first = await onlyFirst(database, async () => row);
+  if (first.key_id === row.key_id) return;
   throw new DeploymentKeyError(
-    `another process made the deployment's first key, ${first?.key_id}, and this one signs with ${keyId}: give both the same DEPLOYMENT_SIGNER_KEY`,
+    `another process made the deployment's first key, ${first.key_id}, and this one signs with ${row.key_id}: give both the same DEPLOYMENT_SIGNER_KEY`,
   );
 };
 

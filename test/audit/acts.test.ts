@@ -95,7 +95,7 @@ beforeAll(async () => {
     ASSETS_FILE: assets,
   };
   await run("index", "--last", "40");
-}, 60_000);
+}, 240_000);
 afterAll(async () => {
   await database.close();
   await folder[Symbol.asyncDispose]();
@@ -347,7 +347,7 @@ test("of two issuers and an EVM project in one deployment, the pack of one tells
   expect(said).toContain("not shown: that acts.ndjson has every act on the token");
   const listed: unknown = JSON.parse(await run("acts", "--json"));
   expect(listed).toEqual(await acts());
-});
+}, 240_000);
 
 /** The deployment's own, as a liar who runs it has it. */
 const ownKey = async () => {
@@ -432,7 +432,7 @@ test("whoever kept the entries finds an act that is changed, dated back, exchang
     await signAnew(out, undefined, await ownKey());
     await expect(verifyAuditPack(await filesIn(out)), what).rejects.toThrow(what);
   }
-});
+}, 240_000);
 
 test("verify --log names an act that is not even readable any more", async () => {
   const log = ["verify", "--log"];
@@ -440,10 +440,12 @@ test("verify --log names an act that is not even readable any more", async () =>
   const honest = await runCommand(log, settings);
   expect(honest).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/on faith: the \d+ newest operators' acts, which have no entry/),
+    stdout: expect.stringMatching(
+      /on faith: the (newest operators' act, which has|\d+ newest operators' acts, which have) no entry/,
+    ),
   });
   await using altered = await copyOf(database);
   await alterLog(altered, "update operator_acts set details = '{' where number = 2");
   const { code, stdout } = await runCommand(log, { ...settings, DATABASE_URL: altered.url });
   expect({ code, stdout }).toMatchObject({ code: 1, stdout: expect.stringMatching(/no JSON/) });
-});
+}, 240_000);

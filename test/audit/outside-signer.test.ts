@@ -50,6 +50,18 @@ test("the key of a signer becomes the deployment's with its first signature, and
   expect(await sequenceFaults(database.sql)).toEqual([]);
 });
 
+test("of two processes that begin with different signers one makes the first key, and the other signs nothing", async () => {
+  await using database = await openIn();
+  await using signer = await startSigner();
+  await using other = await startSigner();
+  const keys = [await keyOf(database, signer), await keyOf(database, other)];
+  const done = await Promise.allSettled(
+    keys.map((key) => key.sign({ purpose: "holderbook-key-possession-v1" })),
+  );
+  expect(done.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+  expect(await rows(database)).toHaveLength(1);
+});
+
 test("while the signer is away nothing of an entry is written, and the next one is signed when it is back", async () => {
   await using database = await openIn();
   await using own = await startSigner();

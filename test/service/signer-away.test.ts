@@ -62,4 +62,4 @@ test("a service that starts while its signer is away indexes, serves and says so
   });
   const said = `${program.printed.stdout}${program.printed.stderr}`;
   expect(said).not.toContain(TOKEN);
-}, 240_000);
+}, 300_000);
