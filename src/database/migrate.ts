@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { type MigrationMeta, readMigrationFiles } from "drizzle-orm/migrator";
 import type { Remedy } from "../waiting/remedy.ts";
 import type { Database, Sql } from "./connect.ts";
-import { DatabaseRightsError, foreignOwner, grantService } from "./service-role.ts";
+import { DatabaseRightsError, foreignOwner, grantService, lacksOf } from "./service-role.ts";
 import { makeWorkSchemas, schemaMade } from "./work-schemas.ts";
 
 const FOLDER = fileURLToPath(new URL("../../drizzle", import.meta.url));
@@ -97,7 +97,7 @@ export class MigrationsMissingError extends Error {
  * Applies what is missing, in one transaction; services that start together take turns.
  * @param database of the role that owns the tables, or of one that is not where nothing is missing
  * @param service the service's own role, which is given what it needs; the same role unless given
- * @throws DatabaseRightsError (stop) when something is missing, and the role does not own the tables
+ * @throws DatabaseRightsError (stop) when something is missing, also of its rights, and the role does not own the tables
  */
 export const migrate = async (
   database: Database,
@@ -109,11 +109,16 @@ export const migrate = async (
     await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`;
     const owner = await foreignOwner(sql);
     if (owner !== undefined) {
-      const lacks = (await missing(sql, migrations)).map(({ name }) => name).join(", ");
-      if (lacks === "") return { applied: 0 };
-      throw new DatabaseRightsError(
-        `the database lacks migrations (${lacks}), and its tables belong to the role ${owner}`,
-      );
+      const pending = (await missing(sql, migrations)).map(({ name }) => name).join(", ");
+      if (pending !== "") {
+        throw new DatabaseRightsError(
+          `the database lacks migrations (${pending}), and its tables belong to the role ${owner}`,
+        );
+      }
+      // Some of it is needed hours later only.
+      const lacks = (await lacksOf(sql)).join(", ");
+      if (lacks !== "") throw new DatabaseRightsError(`the service's role lacks ${lacks}`);
+      return { applied: 0 };
     }
     // The table drizzle's own tools use, so that they see what was applied.
     await sql.unsafe(schemaMade("drizzle"));

@@ -32,6 +32,12 @@ const WRITING = "'{SELECT,INSERT,UPDATE,DELETE}'::text[]";
 
 const SCHEMAS = `{${WORK_SCHEMAS.join(",")}}`;
 
+/** By name, and whether the service makes tables there. */
+const NEEDED_SCHEMAS = [
+  `{public,drizzle,${WORK_SCHEMAS.join(",")}}`,
+  `{false,false,${WORK_SCHEMAS.map(() => true).join(",")}}`,
+];
+
 const IS_TABLE = `c.relkind in ('r', 'p')`;
 
 /**
@@ -118,23 +124,30 @@ export const requireOwner = async (sql: Sql): Promise<void> => {
   );
 };
 
-/** What the current role lacks of the rights that the service needs on what is there; a few words for each. */
+/**
+ * What the current role lacks of the rights that the service needs on what a migration makes; a few words for each,
+ * none where nothing was migrated. Tables that are not of the log's owner are somebody else's.
+ */
 export const lacksOf = async (sql: Sql): Promise<readonly string[]> => {
   const rows = await sql.unsafe<{ what: string }[]>(
     `
+    with log as (
+      select relowner from pg_class
+      where relnamespace = to_regnamespace('public') and relname = 'log_facts'
+    )
     (select distinct 'rights on ' || relname as what
-    from pg_class c, unnest(case when ${IS_APPEND_ONLY} then ${APPENDING} else ${WRITING} end) as right_
-    where ${IS_TABLE} and c.relnamespace = to_regnamespace('public') and exists (
-        select from pg_class where relnamespace = to_regnamespace('drizzle') and relname = '__drizzle_migrations')
+    from pg_class c, log, unnest(case when ${IS_APPEND_ONLY} then ${APPENDING} else ${WRITING} end) as right_
+    where ${IS_TABLE} and c.relnamespace = to_regnamespace('public') and pg_has_role(log.relowner, c.relowner, 'USAGE')
       and not has_table_privilege(c.oid, right_)
     order by 1)
     union all
-    select 'the schema ' || nspname from pg_namespace
-    where nspname = any($1::text[]) and not has_schema_privilege(oid, 'USAGE')
-      or nspname = any($2::text[]) and not (has_schema_privilege(oid, 'USAGE') and has_schema_privilege(oid, 'CREATE'))
+    select 'the schema ' || name
+    from log, unnest($1::text[], $2::boolean[]) as needed (name, creates), to_regnamespace(name) as schema
+    where not (coalesce(has_schema_privilege(schema::oid, 'USAGE'), has_database_privilege(current_database(), 'CREATE'))
+               and (not creates or coalesce(has_schema_privilege(schema::oid, 'CREATE'), true)))
     union all
-    select 'temporary tables' where not has_database_privilege(current_database(), 'TEMPORARY')`,
-    ["{public,drizzle}", SCHEMAS],
+    select 'temporary tables' from log where not has_database_privilege(current_database(), 'TEMPORARY')`,
+    NEEDED_SCHEMAS,
   );
   return rows.map(({ what }) => what);
 };
@@ -157,6 +170,10 @@ export const waysAround = async (sql: Sql): Promise<readonly string[] | undefine
     select way, place from (
       select 'acts as ' || pg_get_userbyid(relowner) || ', which owns the tables' as way, 1 as place
       from append_only where pg_has_role(relowner, 'MEMBER')
+      union
+      select 'finds the trigger of ' || relname || ' switched off', 1
+      from append_only c where not exists (select from pg_trigger t where t.tgrelid = c.oid
+        and t.tgfoid = to_regproc('public.log_refuse_change') and t.tgenabled in ('O', 'A'))
       union
       select 'may make triggers on ' || relname, 2
       from append_only where has_table_privilege(oid, 'TRIGGER')

@@ -210,6 +210,33 @@ test("where migrations are missing, a role that does not own the tables says who
   expect(await migrate(service)).toEqual({ applied: 0 });
 });
 
+test("what the service's role lacks is said before it starts, not when it is needed; tables of others do not count", async () => {
+  const { sql } = roles.superuser;
+  await sql`create table public.of_somebody_else (n int)`;
+  expect(await migrate(service)).toEqual({ applied: 0 });
+  await owner.sql`drop schema holderbook_folded cascade`;
+  try {
+    expect(await lacksOf(service.sql)).toEqual(["the schema holderbook_folded"]);
+    await expect(migrate(service)).rejects.toThrow(
+      /the service's role lacks the schema holderbook_folded; .*DATABASE_OWNER_URL/,
+    );
+    expect(await lacksOf(owner.sql)).toEqual([]);
+  } finally {
+    await sql`drop table public.of_somebody_else`;
+    await migrate(owner, roles.service);
+  }
+  expect(await migrate(service)).toEqual({ applied: 0 });
+});
+
+test("a trigger that is switched off is told", async () => {
+  await owner.sql`alter table log_facts disable trigger log_facts_append_only`;
+  try {
+    expect(await waysAround(service.sql)).toEqual(["finds the trigger of log_facts switched off"]);
+  } finally {
+    await owner.sql`alter table log_facts enable trigger log_facts_append_only`;
+  }
+});
+
 test("every pipeline has a schema to be filled in", () => {
   const known: readonly string[] = WORK_SCHEMAS;
   expect(known).toEqual(expect.arrayContaining(ledgerPipelines.map(fillingSchema)));
