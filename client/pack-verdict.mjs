@@ -51,7 +51,7 @@ export const authenticity = ({ publicKey: own, chainId, holderNames, files }, pu
   not_shown: [
     ...(publicKey === undefined
       ? [
-          "whose key that is: anybody can sign with a key of their own. Give the key that you know from elsewhere",
+          "whose key that is: anybody can sign with a key of their own. Give the issuer's key, obtained independently of the pack",
         ]
       : []),
     `the chain's id, ${chainId}: it stands as signed`,

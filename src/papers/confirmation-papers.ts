@@ -3,7 +3,16 @@ import type { CapRow } from "../projections/cap-rows.ts";
 import { code, fill, heading, type Inline, type Paper, table, text } from "./document.ts";
 import type { LetterMoves } from "./gather.ts";
 import { CAUSE_WORDS } from "./roll-forward-paper.ts";
-import { amountsOf, PLACE, placeCells, rowText, type Subject, timeText } from "./subject.ts";
+import {
+  amountsOf,
+  PART_WORDS,
+  PLACE,
+  percentOf,
+  placeCells,
+  rowText,
+  type Subject,
+  timeText,
+} from "./subject.ts";
 import { rowName } from "./wallets.ts";
 
 export const confirmationPapers = (subject: Subject): readonly Paper[] => {
@@ -11,6 +20,8 @@ export const confirmationPapers = (subject: Subject): readonly Paper[] => {
   if (letters.length === 0) return [];
   const byName = new Map(subject.outcome.last.rows.map((row) => [rowName(row), row]));
   const amount = amountsOf(subject);
+  const asked = letters.reduce((sum, [row]) => sum + (byName.get(row)?.balance ?? 0n), 0n);
+  const all = subject.tie.closing.TOKENS + subject.tie.closing.GRANTS;
   const control: Paper = {
     number: "5",
     title: "Confirmations: control sheet",
@@ -18,12 +29,15 @@ export const confirmationPapers = (subject: Subject): readonly Paper[] => {
     isLandscape: true,
     blocks: [
       text(
-        "Letters to holders, each a file of its own as well. Send them yourself, to addresses that you know from elsewhere, and have the answers sent to you.",
+        "Each letter is a file of its own as well. Send the letters yourself, to addresses obtained independently of the issuer, and have the answers sent directly to you.",
+      ),
+      text(
+        `Coverage: ${letters.filter(([row]) => byName.has(row)).length} of ${subject.outcome.last.rows.length} rows of the closing register that have a balance, ${amount(asked)} of ${amount(all)} (${percentOf(asked, all)}).`,
       ),
       table({
         columns: [
           { title: "letter", width: 8 },
-          { title: "holder, or wallet of none", width: 24 },
+          { title: "holder, or wallet of none", width: 34, isWhole: true },
           { title: "closing balance", width: 16, isNumber: true },
           { title: "sent on", width: 10 },
           { title: "answered on", width: 10 },
@@ -69,7 +83,7 @@ const letter = (
         code(manifest.coinType),
         " shows for you (",
         rowText(name),
-        `) at ${timeText(manifest.last.timestampMs)} UTC. Please answer to us directly, also if you agree. The movements in the period are listed at the end.`,
+        `) at ${timeText(manifest.last.timestampMs)} UTC. Please answer to us directly, even if you agree. The movements in the period are listed at the end.`,
       ),
       heading("At the closing date"),
       table({
@@ -79,8 +93,8 @@ const letter = (
         ],
         rows: [
           ["balance", amount(row?.balance ?? 0n)],
-          ["of it tokens, held by the wallets themselves", amount(row?.tokens ?? 0n)],
-          ["of it in grants", amount(row?.granted ?? 0n)],
+          ["of that tokens, held by the wallets themselves", amount(row?.tokens ?? 0n)],
+          ["of that in grants", amount(row?.granted ?? 0n)],
           ["of the grants unlocked", amount(row?.unlocked ?? 0n)],
           ["of the grants locked", amount(row?.locked ?? 0n)],
         ],
@@ -110,7 +124,7 @@ const letter = (
       ),
       heading("Movements in the period"),
       text(
-        `From ${timeText(manifest.first.timestampMs)} to ${timeText(manifest.last.timestampMs)}: ${moves.all === 0 ? "none" : moves.all}${moves.all > moves.newest.length ? `, of which the newest ${moves.newest.length} are listed` : ""}.`,
+        `From ${timeText(manifest.first.timestampMs)} to ${timeText(manifest.last.timestampMs)}: ${moves.all === 0 ? "none" : moves.all}${moves.all > moves.newest.length ? `, of which the newest ${moves.newest.length} follow` : ""}.`,
       ),
       ...(moves.all === 0
         ? []
@@ -123,7 +137,7 @@ const letter = (
               ],
               rows: moves.newest.map((moved) => [
                 ...placeCells(moved),
-                `${CAUSE_WORDS[moved.cause]}, ${moved.part === "TOKENS" ? "tokens" : "grants"}`,
+                `${CAUSE_WORDS[moved.cause]}, ${PART_WORDS[moved.part]}`,
                 amount(moved.change),
               ]),
             }),

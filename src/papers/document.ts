@@ -1,7 +1,11 @@
 /** Working papers as they are written once, whatever they are rendered to: Markdown and PDF. */
 
 /** Plain text, a strong one, or a hash, an address, a text of others, each shown as it is. */
-export type Text = string | { readonly strong: string } | { readonly code: string };
+export type Text =
+  | string
+  | { readonly strong: string }
+  /** `inPdf` replaces the text in the PDF, where the full one would make every row several lines high. */
+  | { readonly code: string; readonly inPdf?: string };
 
 /** A sentence. */
 export type Inline = Text | readonly Text[];
@@ -19,6 +23,8 @@ export type Column = {
 export type Table = {
   readonly columns: readonly Column[];
   readonly rows: readonly (readonly Inline[])[];
+  /** The last row, of sums: kept when rows are left out. */
+  readonly total?: readonly Inline[];
   /** Where there are more rows than are kept: how many in all, and where they are. */
   readonly more?: { readonly all: number; readonly at: string };
   /** Room to write in: rows are higher. */
@@ -50,6 +56,11 @@ export const list = (items: readonly Inline[]): Block => ({ kind: "list", items 
 export const table = (of: Table): Block => ({ kind: "table", ...of });
 export const fill = (...labels: readonly string[]): Block => ({ kind: "fill", labels });
 export const code = (of: string): Text => ({ code: of });
+/** Addresses with all digits in Markdown, and with the first and last 8 in the PDF. */
+export const shortCode = (of: string): Text => ({
+  code: of,
+  inPdf: of.replace(/0x([0-9a-f]{8})[0-9a-f]{48}([0-9a-f]{8})/g, "0x$1…$2"),
+});
 export const strong = (of: string): Text => ({ strong: of });
 
 /** Parts of a sentence. */

@@ -9,12 +9,23 @@ import {
   type Inline,
   type Kept,
   type Paper,
+  shortCode,
   strong,
   table,
   text,
 } from "./document.ts";
 import type { Changed, Moved } from "./gather.ts";
-import { amountsOf, HOLDS, PLACE, placeCells, rowText, type Subject } from "./subject.ts";
+import { CAUSE_WORDS } from "./roll-forward-paper.ts";
+import {
+  amountsOf,
+  HOLDS,
+  PART_WORDS,
+  PLACE,
+  placeCells,
+  rowText,
+  SHORTENED,
+  type Subject,
+} from "./subject.ts";
 
 export const exceptionsPaper = (subject: Subject): Paper => ({
   number: "3",
@@ -23,9 +34,10 @@ export const exceptionsPaper = (subject: Subject): Paper => ({
   isLandscape: true,
   blocks: [
     text(
-      "What is listed is what the pack has, and none means none in it. That nothing of the range is missing in the pack: ",
+      "Each list has all that the pack contains; none means that the pack contains none. That nothing of the range is missing in the pack: ",
       strong(HOLDS.get(subject.verdict.complete.holds) ?? "is false"),
-      " (paper 1, complete).",
+      " (paper 1, complete). ",
+      SHORTENED,
     ),
     ...forced(subject),
     ...freezes(subject),
@@ -40,13 +52,13 @@ export const exceptionsPaper = (subject: Subject): Paper => ({
     ...movements(
       subject,
       "Movements of unknown cause",
-      "Nothing in the transaction explains most of what moved.",
+      "No event of the transaction explains most of the amount.",
       subject.gathered.unknown,
     ),
     ...movements(
       subject,
       "Cancelled grants",
-      "What left a grant without being claimed, and where it went.",
+      "Amounts that left a grant unclaimed, and the wallets that received them.",
       subject.gathered.cancelled,
     ),
     ...changes(subject),
@@ -68,28 +80,28 @@ const listed = <Row>(
   ...(all === 0 ? [] : [table({ columns, rows: rows.map(cells), more: { all, at } })]),
 ];
 
-const WALLET = 24;
+const WALLET = { width: 12, isWhole: true };
 
 const forced = (subject: Subject): readonly Block[] => {
   const amount = amountsOf(subject);
   return listed(
     "Forced transfers",
-    "Events of the contract by which a holder of the role moved tokens of somebody else.",
+    "Transfers by the contract's force-transfer function, which needs no consent of the holder. The sender is the account that signed the transaction.",
     subject.gathered.forced,
     "the pack's checkpoints",
     [
       ...PLACE,
-      { title: "from", width: WALLET },
-      { title: "to", width: WALLET },
+      { title: "from", ...WALLET },
+      { title: "to", ...WALLET },
       { title: "amount", width: 12, isNumber: true },
-      { title: "sender", width: WALLET },
+      { title: "sender", ...WALLET },
     ],
     (row) => [
       ...placeCells(row),
-      code(row.from),
-      code(row.to),
+      shortCode(row.from),
+      shortCode(row.to),
       amount(row.amount),
-      code(row.sender),
+      shortCode(row.sender),
     ],
   );
 };
@@ -104,17 +116,17 @@ const freezes = ({ gathered, outcome }: Subject): readonly Block[] => {
     FILES.holderEvents,
     [
       ...PLACE,
-      { title: "wallet", width: WALLET },
-      { title: "of", width: 10 },
+      { title: "wallet", ...WALLET },
+      { title: "holder", width: 10 },
       { title: "event", width: 9 },
-      { title: "sender", width: WALLET },
+      { title: "sender", ...WALLET },
     ],
     (row) => [
       ...placeCells(row),
-      code(row.address ?? ""),
+      shortCode(row.address ?? ""),
       ofHolder(row),
       row.isFrozen ? "frozen" : "unfrozen",
-      code(row.sender),
+      shortCode(row.sender),
     ],
   );
 };
@@ -125,30 +137,30 @@ const ofHolder = ({ row }: Pick<Changed, "row">): Inline =>
 const roles = ({ gathered }: Subject): readonly Block[] =>
   listed(
     "Role changes",
-    "Who granted or revoked which role.",
+    "Roles granted and revoked, and the account that signed.",
     gathered.roles,
     FILES.roleEvents,
     [
       ...PLACE,
-      { title: "owner", width: WALLET },
-      { title: "role", width: WALLET },
+      { title: "owner", ...WALLET },
+      { title: "role", width: 24, isWhole: true },
       { title: "event", width: 9 },
-      { title: "sender", width: WALLET },
+      { title: "sender", ...WALLET },
     ],
     (row) => [
       ...placeCells(row),
-      code(row.owner),
-      code(row.role),
+      shortCode(row.owner),
+      shortCode(row.role),
       row.granted ? "granted" : "revoked",
-      code(row.signer),
+      shortCode(row.signer),
     ],
   );
 
 /** Columns of a movement. */
 export const MOVEMENT: readonly Column[] = [
   ...PLACE,
-  { title: "wallet", width: WALLET },
-  { title: "of", width: 10 },
+  { title: "wallet", ...WALLET },
+  { title: "holder", width: 10, isWhole: true },
   { title: "part", width: 8, isWhole: true },
   { title: "cause", width: 12, isWhole: true },
   { title: "change", width: 12, isNumber: true },
@@ -159,10 +171,10 @@ export const movementCells = (subject: Subject) => {
   const amount = amountsOf(subject);
   return (row: Moved): readonly Inline[] => [
     ...placeCells(row),
-    code(row.owner),
+    shortCode(row.owner),
     ofHolder(row),
-    row.part,
-    row.cause,
+    PART_WORDS[row.part],
+    CAUSE_WORDS[row.cause],
     amount(row.change),
     amount(row.balanceAfter),
   ];
@@ -190,12 +202,12 @@ const withoutHolder = (subject: Subject): readonly Block[] => {
   for (const row of first.rows) if (row.holderId === null) of(row).before = row.balance;
   const rows = [...held];
   return listed(
-    "Wallets without holder that hold",
-    "Wallets that the register names no holder for, with what they held as such at either date.",
+    "Wallets without holder, with a balance",
+    "Wallets that the register assigns to no holder, with their balances at either date while unassigned.",
     { rows, all: rows.length },
     FILES.lastTable,
     [
-      { title: "wallet", width: WALLET },
+      { title: "wallet", width: 30, isWhole: true },
       { title: "opening", width: 12, isNumber: true },
       { title: "closing", width: 12, isNumber: true },
     ],
@@ -206,24 +218,24 @@ const withoutHolder = (subject: Subject): readonly Block[] => {
 const changes = ({ gathered }: Subject): readonly Block[] =>
   listed(
     "Changes of holders and groups",
-    "What happened to the register of holders itself.",
+    "Changes of the register of holders itself.",
     gathered.changes,
     FILES.holderEvents,
     [
       ...PLACE,
-      { title: "event", width: 14 },
+      { title: "event", width: 14, isWhole: true },
       { title: "holder", width: 8, isNumber: true },
-      { title: "wallet", width: WALLET },
+      { title: "wallet", ...WALLET },
       { title: "group", width: 7, isNumber: true },
-      { title: "sender", width: WALLET },
+      { title: "sender", ...WALLET },
     ],
     (row) => [
       ...placeCells(row),
       row.eventType.replaceAll("_", " "),
       row.holderId === null ? "" : `${row.holderId}`,
-      row.address === null ? "" : code(row.address),
+      row.address === null ? "" : shortCode(row.address),
       row.groupId === null ? "" : `${row.groupId}`,
-      code(row.sender),
+      shortCode(row.sender),
     ],
   );
 
@@ -237,7 +249,7 @@ const acts = ({ outcome }: Subject): readonly Block[] => {
   }
   return listed(
     "Operators' acts",
-    "Commands on the coin and on the whole deployment until the pack was made, those of before the period among them. They stand as signed: nothing in the pack proves that there were no others.",
+    "Commands on the coin and on the whole deployment until the pack was made, including those before the period. The deployment's signature alone stands behind them: nothing in the pack proves that there were no others.",
     { rows: outcome.acts, all: outcome.acts.length },
     FILES.acts,
     [
@@ -264,7 +276,7 @@ const acts = ({ outcome }: Subject): readonly Block[] => {
       code(by.host),
       code(by.role),
       scope === "coin" ? "the coin" : "all",
-      entry ?? "none yet",
+      entry ?? "none",
     ],
   );
 };

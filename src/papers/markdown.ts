@@ -23,12 +23,14 @@ const blockText = (block: Block): string => {
   }
 };
 
-const tableText = ({ columns, rows, more }: Table): string => {
+const tableText = ({ columns, rows, total, more }: Table): string => {
   const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
   const text = [
     line(columns.map(({ title }) => plain(title))),
     line(columns.map(({ isNumber }) => (isNumber ? "---:" : "---"))),
-    ...rows.map((cells) => line(cells.map((cell) => inline(cell, true)))),
+    ...[...rows, ...(total === undefined ? [] : [total])].map((cells) =>
+      line(cells.map((cell) => inline(cell, true))),
+    ),
   ].join("\n");
   if (more === undefined || more.all <= rows.length) return text;
   return `${text}\n\n${rows.length} of ${more.all} are listed; all are in ${inline({ code: more.at })}.`;

@@ -15,6 +15,9 @@ const SHEET_ROW = 24;
 /** Rows of a table that are set, unless it is a sheet to fill in: more would be a book, and memory goes with pages. */
 export const LISTED = 500;
 
+/** The last rows share a page: fewer of them alone would be lost on it. */
+const TOGETHER = 4;
+
 /** A few columns over all of a wide page would be hard to read across. */
 const FEW = 4;
 const NARROW = 0.6;
@@ -60,8 +63,9 @@ const longestWord = (title: string, size: number, pages: PdfPages): number =>
   title.split(" ").reduce((most, word) => Math.max(most, pages.measure(word, FONTS.bold, size)), 0);
 
 export const drawTable = (pages: PdfPages, of: Table, file: string): void => {
-  const { columns, isSheet = false } = of;
-  const rows = isSheet ? of.rows : of.rows.slice(0, LISTED);
+  const { columns, isSheet = false, total } = of;
+  const listed = isSheet ? of.rows : of.rows.slice(0, LISTED);
+  const rows = total === undefined ? listed : [...listed, total];
   const laid = layOut(of, rows, pages);
   const table = pages.tagged("Table");
   const titles = columns.map(({ title }) => title);
@@ -71,9 +75,19 @@ export const drawTable = (pages: PdfPages, of: Table, file: string): void => {
   const headHeight = heightOf(setRow(pages, titles, laid, true), laid.size);
   if (pages.room < headHeight + 2 * laid.size * LEADING + SHEET_ROW) pages.next();
   head(table);
-  for (const cells of rows) {
+  const least = isSheet ? SHEET_ROW : 0;
+  for (const [at, cells] of rows.entries()) {
     let left = setRow(pages, cells, laid);
-    const least = isSheet ? SHEET_ROW : 0;
+    if (at > 0 && at === rows.length - TOGETHER) {
+      const last = rows
+        .slice(at)
+        .map((row) => Math.max(least, heightOf(setRow(pages, row, laid), laid.size)))
+        .reduce((sum, height) => sum + height, 0);
+      if (pages.room < last && last < pages.wholeRoom - headHeight) {
+        pages.next();
+        head();
+      }
+    }
     while (left.some((lines) => lines.length > 0)) {
       const height = Math.max(least, heightOf(left, laid.size));
       if (height > pages.room && (height <= pages.wholeRoom - headHeight || pages.room < 60)) {
@@ -97,7 +111,7 @@ export const drawTable = (pages: PdfPages, of: Table, file: string): void => {
   }
   table.end();
   pages.y += 4;
-  note(pages, of, rows.length, file);
+  note(pages, of, listed.length, file);
 };
 
 const note = (pages: PdfPages, { rows, more }: Table, shown: number, file: string): void => {

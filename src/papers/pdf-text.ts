@@ -100,7 +100,7 @@ export const shownIn = (part: Text, font: FontName = FONTS.plain): readonly [str
   if (typeof part === "string") return [winAnsi(part), font];
   if ("strong" in part) return [winAnsi(part.strong), FONTS.bold];
   // Every space counts, and lines are set with one between words.
-  return [winAnsi(part.code).replaceAll("  ", " \\u{20}"), FONTS.code];
+  return [winAnsi(part.inPdf ?? part.code).replaceAll("  ", " \\u{20}"), FONTS.code];
 };
 
 /** How many characters fit; one at least where the line is empty. */

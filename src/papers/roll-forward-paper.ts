@@ -1,7 +1,18 @@
 /** Paper 2: from the opening balance to the closing one, by cause. */
 import { CAUSES, type Cause } from "../projections/balance-changes.ts";
-import { type Block, heading, type Paper, table, text } from "./document.ts";
-import { amountsOf, rowText, type Subject, TIES, timeText } from "./subject.ts";
+import {
+  type Block,
+  type Column,
+  heading,
+  type Paper,
+  shortCode,
+  strong,
+  table,
+  text,
+} from "./document.ts";
+import type { RowFlow } from "./roll-forward.ts";
+import { amountsOf, flowsOf, rowText, SHORTENED, type Subject, TIES, timeText } from "./subject.ts";
+import { rowName } from "./wallets.ts";
 
 export const CAUSE_WORDS: Readonly<Record<Cause, string>> = {
   MINT: "minted",
@@ -23,7 +34,7 @@ export const rollForwardPaper = (subject: Subject): Paper => ({
   isLandscape: true,
   blocks: [
     text(
-      "Opening balances, movements between the dates by cause, closing balances. The movements follow from transactions that the validators signed; the cause of a movement is the one that explains most of it. Tokens are what wallets hold themselves, grants what vesting grants hold for them.",
+      "Opening balances, movements between the dates by cause, closing balances. The movements follow from transactions that the validators signed; the cause of a movement is the one that explains most of it. A transfer is two movements, one of each wallet. Tokens are what wallets hold themselves, grants what vesting grants hold for them.",
     ),
     ...asSigned(subject),
     ...balances(subject),
@@ -31,6 +42,7 @@ export const rollForwardPaper = (subject: Subject): Paper => ({
     ...locked(subject),
     ...supply(subject),
     ...rows(subject),
+    ...parts(subject),
   ],
 });
 
@@ -45,6 +57,8 @@ const asSigned = ({ outcome: { standing, standingProven } }: Subject): readonly 
       ];
 
 const amountColumn = (title: string, width = 14) => ({ title, width, isNumber: true });
+
+const HOLDER: Column = { title: "holder, or wallet of none", width: 20 };
 
 const balances = (subject: Subject): readonly Block[] => {
   const { tie, manifest } = subject;
@@ -84,7 +98,7 @@ const balances = (subject: Subject): readonly Block[] => {
 
 const flows = (subject: Subject): readonly Block[] => {
   const { rollForward } = subject.gathered;
-  const amount = amountsOf(subject);
+  const amount = flowsOf(subject);
   const of = CAUSES.map((cause) => ({
     cause,
     tokens: rollForward.flow(cause, "TOKENS"),
@@ -119,7 +133,8 @@ const flows = (subject: Subject): readonly Block[] => {
         amountColumn("grants -"),
         amountColumn("change"),
       ],
-      rows: [...of.map((one) => row(CAUSE_WORDS[one.cause], one)), row("all", total)],
+      rows: of.map((one) => row(CAUSE_WORDS[one.cause], one)),
+      total: row("all", total),
     }),
   ];
 };
@@ -145,8 +160,8 @@ const locked = (subject: Subject): readonly Block[] => {
       columns: [{ title: "", width: 40 }, amountColumn("opening"), amountColumn("closing")],
       rows: [
         row("in grants", "granted"),
-        row("of it unlocked, and could be claimed", "unlocked"),
-        row("of it locked", "locked"),
+        row("of that unlocked: could be claimed", "unlocked"),
+        row("of that locked", "locked"),
       ],
     }),
   ];
@@ -187,33 +202,81 @@ const supply = (subject: Subject): readonly Block[] => {
 
 const rows = (subject: Subject): readonly Block[] => {
   const amount = amountsOf(subject);
-  const causes = ["MINT", "BURN", "TRANSFER", "FORCE_TRANSFER"] as const;
+  const flow = flowsOf(subject);
+  const columns = [
+    ...(["MINT", "BURN", "TRANSFER", "FORCE_TRANSFER"] as const).map((cause) => ({
+      title: CAUSE_WORDS[cause],
+      of: ({ byCause }: RowFlow) => byCause.get(cause) ?? 0n,
+    })),
+    {
+      title: "grants",
+      of: ({ byCause }: RowFlow) =>
+        GRANT_CAUSES.reduce((sum, cause) => sum + (byCause.get(cause) ?? 0n), 0n),
+    },
+    { title: "unknown", of: ({ byCause }: RowFlow) => byCause.get("UNKNOWN") ?? 0n },
+    { title: "wallets", of: ({ passed }: RowFlow) => passed },
+  ];
+  const sum = (of: (row: RowFlow) => bigint) =>
+    subject.rows.reduce((all, row) => all + of(row), 0n);
   return [
     heading("By holder"),
     text(
-      "Tokens and grants together. A movement counts for the holder whom its wallet belonged to then; what a wallet held when it came to a holder or left it is in its own column. Every row ties to both registers.",
+      "Tokens and grants together; a dash is zero. A movement counts for the holder whom its wallet belonged to then; what a wallet held when it came to a holder or left it is in the column wallets. Every row ties to both registers. ",
+      SHORTENED,
     ),
     table({
       columns: [
-        { title: "holder, or wallet of none", width: 16 },
+        HOLDER,
         amountColumn("opening"),
-        ...causes.map((cause) => amountColumn(CAUSE_WORDS[cause])),
-        amountColumn("grants"),
-        amountColumn("unknown"),
-        amountColumn("wallets"),
+        ...columns.map(({ title }) => amountColumn(title)),
         amountColumn("closing"),
         { title: "", width: 4 },
       ],
-      rows: subject.rows.map(({ row, opening, byCause, passed, closing }) => [
-        rowText(row),
-        amount(opening),
-        ...causes.map((cause) => amount(byCause.get(cause) ?? 0n)),
-        amount(GRANT_CAUSES.reduce((sum, cause) => sum + (byCause.get(cause) ?? 0n), 0n)),
-        amount(byCause.get("UNKNOWN") ?? 0n),
-        amount(passed),
-        amount(closing),
+      rows: subject.rows.map((row) => [
+        rowText(row.row, shortCode),
+        flow(row.opening),
+        ...columns.map(({ of }) => flow(of(row))),
+        flow(row.closing),
         TIES,
       ]),
+      total: [
+        strong("all"),
+        amount(sum(({ opening }) => opening)),
+        ...columns.map(({ of }) => flow(sum(of))),
+        amount(sum(({ closing }) => closing)),
+        TIES,
+      ],
+    }),
+  ];
+};
+
+/** What each row is made of, as the two registers have it. */
+const parts = (subject: Subject): readonly Block[] => {
+  const flow = flowsOf(subject);
+  const of = [subject.outcome.first, subject.outcome.last].map(
+    ({ rows: of }) => new Map(of.map((row) => [rowName(row), row])),
+  );
+  const columns = (["opening", "closing"] as const).flatMap((title, at) =>
+    (["tokens", "granted", "unlocked", "locked"] as const).map((part) => ({
+      title: `${title} ${part === "granted" ? "grants" : part}`,
+      of: (name: string) => of[at]?.get(name)?.[part] ?? 0n,
+    })),
+  );
+  return [
+    heading("Tokens and grants by holder"),
+    text("Grants are unlocked and locked together. A dash is zero."),
+    table({
+      columns: [HOLDER, ...columns.map(({ title }) => amountColumn(title))],
+      rows: subject.rows.map(({ row }) => [
+        rowText(row, shortCode),
+        ...columns.map((column) => flow(column.of(row))),
+      ]),
+      total: [
+        strong("all"),
+        ...columns.map((column) =>
+          flow(subject.rows.reduce((sum, { row }) => sum + column.of(row), 0n)),
+        ),
+      ],
     }),
   ];
 };

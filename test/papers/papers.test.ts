@@ -112,7 +112,7 @@ const cellsUnder = (paper: string, title: string): readonly (readonly string[])[
     .map((line) => line.split(" | ").map((cell) => cell.replace(/^\| | \|$/g, "")));
 };
 
-const units = (text = ""): bigint => BigInt(text.replace(".", ""));
+const units = (text = ""): bigint => (text === "–" ? 0n : BigInt(text.replace(/[.,]/g, "")));
 
 test("papers of each kept pack tie, name every file by its SHA-256, and are the same bytes on a second run", async () => {
   for (const name of KEPT) {
@@ -170,18 +170,23 @@ test("the roll-forward has every movement under its cause, in all and by holder,
   const tables = await Promise.all(
     ["first", "last"].map(async (name) => JSON.parse(await textOf(pack, `${name}/cap-table.json`))),
   );
-  type Row = { holderId: string | null; wallets: { address: string }[]; balance: string };
+  type Parts = { tokens: string; granted: string; unlocked: string; locked: string };
+  type Row = Parts & { holderId: string | null; wallets: { address: string }[]; balance: string };
+  const nameOf = ({ holderId, wallets }: Row) =>
+    holderId === null ? `\`${wallets[0]?.address}\`` : `holder ${holderId}`;
   const [opening, closing] = tables.map(
-    ({ rows }: { rows: Row[] }) =>
-      new Map(
-        rows.map(({ holderId, wallets, balance }) => [
-          holderId === null ? `\`${wallets[0]?.address}\`` : `holder ${holderId}`,
-          BigInt(balance),
-        ]),
-      ),
+    ({ rows }: { rows: Row[] }) => new Map(rows.map((row) => [nameOf(row), BigInt(row.balance)])),
   );
-  const byHolder = cellsUnder(paper, "By holder");
+  const [byHolder, total = []] = [
+    cellsUnder(paper, "By holder").slice(0, -1),
+    cellsUnder(paper, "By holder").at(-1),
+  ];
   expect(byHolder.length).toBeGreaterThan(10);
+  expect(total[0]).toBe("**all**");
+  for (const [at, sum] of total.slice(1, -1).entries()) {
+    const column = byHolder.map((cells) => units(cells[at + 1]));
+    expect(units(sum)).toBe(column.reduce((all, one) => all + one, 0n));
+  }
   for (const [name = "", before, ...rest] of byHolder) {
     const [after, tick] = rest.slice(-2);
     const flows = rest.slice(0, -2).map(units);
@@ -195,6 +200,21 @@ test("the roll-forward has every movement under its cause, in all and by holder,
   }
   for (const name of closing?.keys() ?? []) expect(byHolder.map(([of]) => of)).toContain(name);
   expect(cellsUnder(paper, "Supply").at(-1)).toEqual(["to the smallest unit", "ties"]);
+  const byPart = new Map(
+    cellsUnder(paper, "Tokens and grants by holder").map(([name = "", ...cells]) => [
+      name,
+      cells.map(units),
+    ]),
+  );
+  expect([...byPart.keys()]).toEqual([...byHolder.map(([name]) => name), "**all**"]);
+  for (const [at, { rows }] of tables.entries()) {
+    const all: readonly Row[] = rows;
+    for (const row of all) {
+      expect(byPart.get(nameOf(row))?.slice(4 * at, 4 * at + 4), nameOf(row)).toEqual(
+        [row.tokens, row.granted, row.unlocked, row.locked].map(BigInt),
+      );
+    }
+  }
 });
 
 test("exceptions list each forced transfer, freeze, role change and change of the register with its transaction and sender; none is said where there are none", async () => {
@@ -257,6 +277,7 @@ test("the sample is drawn again from what the paper says", async () => {
   const lines = (await textOf(pack, "movements.ndjson")).split("\n").slice(0, -1);
   const ranked = lines
     .map((line) => ({
+      line,
       digest: JSON.parse(line).txDigest,
       rank: createHash("sha256").update(seed).update("\n").update(line).digest("hex"),
     }))
@@ -267,6 +288,16 @@ test("the sample is drawn again from what the paper says", async () => {
   expect(await sheet(out)).toEqual(expected.slice(0, 7));
   expect(await sheet(more)).toEqual(expected.slice(0, 9));
   expect(await sheet(other)).not.toEqual(expected.slice(0, 7));
+  const sizes = (of: readonly string[]) =>
+    of
+      .map((line) => BigInt(JSON.parse(line).change))
+      .reduce((sum, change) => sum + (change < 0n ? -change : change), 0n);
+  const coverage = cellsUnder(await textOf(out, "4-sample.md"), "Coverage");
+  expect(coverage.slice(0, 2).map(([, count, size]) => [count, units(size)])).toEqual([
+    [`${lines.length}`, sizes(lines)],
+    ["7", sizes(ranked.slice(0, 7).map(({ line }) => line))],
+  ]);
+  expect(coverage[2]?.[1]).toBe(`${Math.floor(7_000 / lines.length) / 10} %`);
   const pages = await pdfOf(out);
   for (const { digest, rank } of ranked.slice(0, 7)) {
     expect(pages).toContain(digest);
@@ -319,7 +350,14 @@ test("a letter has what one holder has and nobody else's wallet, and begins a pa
       for (const { address } of wallets) expect(text).not.toContain(address);
     }
   }
-  const { decimals } = JSON.parse(await textOf(pack, "last/cap-table.json"));
+  const { decimals, issued } = JSON.parse(await textOf(pack, "last/cap-table.json"));
+  const [covered, supply] = [BigInt(one.balance) + BigInt(two.balance), BigInt(issued)];
+  expect(await textOf(out, "5-confirmations.md")).toContain(
+    `Coverage: 2 of ${rows.length} rows of the closing register that have a balance, `,
+  );
+  expect(await textOf(out, "5-confirmations.md")).toContain(
+    ` (${(covered * 1_000n) / supply / 10n}.${((covered * 1_000n) / supply) % 10n} %).`,
+  );
   expect(units(cellsUnder(letter, "At the closing date")[0]?.[1])).toBe(BigInt(two.balance));
   expect(decimals).toBe(6);
   const own = new Set(two.wallets.map(({ address }: { address: string }) => address));

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { code, heading, type Paper, table, text } from "../../src/papers/document.ts";
+import { code, heading, type Paper, shortCode, table, text } from "../../src/papers/document.ts";
 import { Draw } from "../../src/papers/draw.ts";
 import { markdownOf } from "../../src/papers/markdown.ts";
 import { writePdf } from "../../src/papers/pdf.ts";
@@ -29,13 +29,14 @@ const rendered = async (name: string, paper: Paper) => {
   return readFile(path);
 };
 
-const tableOf = (rows: readonly (readonly string[])[]) =>
+const tableOf = (rows: readonly (readonly string[])[], total?: readonly string[]) =>
   table({
     columns: [
       { title: "what", width: 20 },
       { title: "amount", width: 20, isNumber: true },
     ],
     rows,
+    ...(total === undefined ? {} : { total }),
   });
 
 /** What somebody might name a token, or write into a source's error. */
@@ -89,6 +90,33 @@ test("a long table goes on over pages under its head again, and says how many ro
   expect(all).toContain("500 of 600 rows are listed; all are in 9-paper.md.");
   expect(all.split("whatamount")).toHaveLength(2);
   expect(markdownOf(paperOf(tableOf(rows)))).toContain("| row 600. | 599 |");
+});
+
+test("the sums of a table whose rows are left out are there, and say of how many rows they are", async () => {
+  const rows = Array.from({ length: 600 }, (_, at) => [`row ${at + 1}.`, `${at}`]);
+  const paper = paperOf(tableOf(rows, ["in all", "179700"]));
+  const all = pageTexts(await rendered("sums.pdf", paper), false).join("");
+  expect(all).toContain("row 500.499in all179700");
+  expect(all).toContain("500 of 600 rows are listed");
+  expect(markdownOf(paper).trimEnd().split("\n").at(-1)).toBe("| in all | 179700 |");
+});
+
+test("the last rows of a table share a page, however many rows it has", async () => {
+  for (let count = 30; count < 75; count += 1) {
+    const rows = Array.from({ length: count }, (_, at) => [`row ${at + 1}.`, `${at}`]);
+    const pages = pageTexts(await rendered(`last-${count}.pdf`, paperOf(tableOf(rows))), false);
+    expect(pages.at(-1), `${count}`).toContain(`row ${count - 3}.`);
+  }
+});
+
+test("an address in a list has all digits in Markdown, and its ends in the PDF", async () => {
+  const address = `0x01234567${"ab".repeat(24)}89abcdef`;
+  const paper = paperOf(text(shortCode(`${address}::roles::Admin`)));
+  const [page = ""] = pageTexts(await rendered("address.pdf", paper), false);
+  // WinAnsi's ellipsis, as bytes are read there.
+  expect(page).toContain("0x01234567\u008589abcdef::roles::Admin");
+  expect(page).not.toContain("abab");
+  expect(markdownOf(paper)).toContain(`\`${address}::roles::Admin\``);
 });
 
 test("a text longer than a page is all there, and no page is empty", async () => {
