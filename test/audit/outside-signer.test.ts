@@ -1,6 +1,7 @@
 /** A deployment's key that a signer outside keeps. */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
+import { createServer as createHttpServer, type ServerResponse } from "node:http";
 import { createServer, type Socket } from "node:net";
 import { expect, test } from "vitest";
 import { DeploymentKeyError, openDeploymentKey } from "../../src/audit/deployment-key.ts";
@@ -91,6 +92,35 @@ test("a signature of another key, and a refusal, have their own error, and are n
   const refused = await keyOf(database, signer, "another token");
   await expect(act(database, refused, "one")).rejects.toThrow(/refuses to sign \(401\)/);
   expect([await rows(database), await entriesOf(database.sql)]).toEqual([[], []]);
+});
+
+test("no redirect is followed, and an answer that is too long, or ends early, is none", async () => {
+  await using signer = await startSigner();
+  const answers: Record<string, (response: ServerResponse) => void> = {
+    "/elsewhere": (response) => response.writeHead(307, { location: signer.url }).end(),
+    "/long": (response) => response.writeHead(200).end(Buffer.alloc(4 * 1024 * 1024, " ")),
+    "/short": (response) => {
+      response.writeHead(200, { "content-length": "120" }).write('{"signature":"');
+      response.destroy();
+    },
+  };
+  const server = createHttpServer(({ url = "" }, response) => answers[url]?.(response));
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  try {
+    const address = server.address();
+    if (address === null || typeof address === "string") throw new Error("it has no port");
+    const { publicKey } = signer;
+    const asked = (path: string) =>
+      outsideSigner({ url: `http://127.0.0.1:${address.port}${path}`, publicKey, token: TOKEN })
+        .sign(Buffer.from('{"purpose":"holderbook-test-v1"}'))
+        .catch((error: unknown) => String(error));
+    expect(await asked("/elsewhere")).toMatch(/^SignerAwayError: .* answers 307/);
+    expect(await asked("/long")).toMatch(/^SignerAwayError: .* answers something else/);
+    expect(await asked("/short")).toMatch(/^SignerAwayError: .* does not answer/);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
 });
 
 /** Takes connections, and never answers. */
