@@ -321,6 +321,16 @@ export const FORGERIES: readonly Forgery[] = [
     "all",
   ),
   registers(
+    "a holder's wallets that hold nothing are left out",
+    (table) => {
+      for (const row of table.rows) {
+        if (row.holderId === null) continue;
+        row.wallets = row.wallets.filter(({ balance }) => balance !== "0");
+      }
+    },
+    "all",
+  ),
+  registers(
     "a holder without wallets",
     holdings((row) => {
       row.wallets = [];
@@ -498,6 +508,11 @@ export const FORGERIES: readonly Forgery[] = [
     "all",
   ),
   lines(ROLES, "all are left out", () => [], "command"),
+  lines(ROLES, "the first again, from a transaction before", ([event, ...rest]) =>
+    event === undefined
+      ? []
+      : [event, { ...event, position: `${BigInt(`${event.position}`) - 10_000n}` }, ...rest],
+  ),
   lines(
     ROLES,
     "given instead of taken",
