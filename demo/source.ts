@@ -106,6 +106,8 @@ export const demoSource = (options: DemoSourceOptions): DemoSource => {
   let running = false;
   let handedOut = -1n;
   let reading: DemoLedger | undefined;
+  /** Left by the last read that had an end; reads of single checkpoints, one after another, share it. */
+  let spare: DemoLedger | undefined;
   const submitted = new Map<bigint, Submission[]>();
   for (const { checkpoint, submission } of journal.readSubmissions()) {
     note(checkpoint, submission);
@@ -152,12 +154,20 @@ export const demoSource = (options: DemoSourceOptions): DemoSource => {
 
   /** A ledger whose next checkpoint is `first`. */
   const openAt = async (first: bigint, signal: AbortSignal): Promise<DemoLedger> => {
-    const ledger = nearest(first);
+    const ledger = takeSpare(first) ?? nearest(first);
     for (let made = 1; ledger.nextSequence < first && !signal.aborted; made += 1) {
       advance(ledger);
       if (made % AT_A_STRETCH === 0) await othersTurn();
     }
     return ledger;
+  };
+
+  const takeSpare = (first: bigint): DemoLedger | undefined => {
+    const ahead = spare === undefined ? -1n : first - spare.nextSequence;
+    if (ahead < 0n || ahead >= SAVE_EVERY) return undefined;
+    const taken = spare;
+    spare = undefined;
+    return taken;
   };
 
   const nearest = (first: bigint): DemoLedger => {
@@ -208,13 +218,17 @@ export const demoSource = (options: DemoSourceOptions): DemoSource => {
     const ledger = await openAt(range.first, signal);
     // What is read again, up to an end, is not what the ledger holds now.
     if (range.last === undefined || reading === undefined) reading = ledger;
-    for (let made = 1; range.last === undefined || ledger.nextSequence <= range.last; made += 1) {
-      if (made % AT_A_STRETCH === 0) await othersTurn();
-      await due(ledger.nextSequence, signal);
-      if (signal.aborted) return;
-      const { sequence, raw } = advance(ledger);
-      if (sequence > handedOut) handedOut = sequence;
-      yield { sequence, encoding, bytes: raw(encoding) };
+    try {
+      for (let made = 1; range.last === undefined || ledger.nextSequence <= range.last; made += 1) {
+        if (made % AT_A_STRETCH === 0) await othersTurn();
+        await due(ledger.nextSequence, signal);
+        if (signal.aborted) return;
+        const { sequence, raw } = advance(ledger);
+        if (sequence > handedOut) handedOut = sequence;
+        yield { sequence, encoding, bytes: raw(encoding) };
+      }
+    } finally {
+      if (range.last !== undefined && ledger !== reading) spare = ledger;
     }
   }
 

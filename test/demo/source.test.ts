@@ -215,3 +215,24 @@ test("what a crash left of a submission is forgotten, and those that come after 
   ]);
   expect(raws).toHaveLength(Number(second - first) + 1);
 });
+
+test("single checkpoints read one after another, and back again, have the bytes of a whole read", async () => {
+  const dataDir = await newDataDir();
+  const whole = open(dataDir);
+  const all = await read(whole, 0n, 79n);
+  await whole.close();
+  const source = open(dataDir);
+  for (const at of [3n, 4n, 9n, 40n, 40n, 12n, 13n, 79n, 0n]) {
+    expect(await read(source, at, at)).toEqual([all[Number(at)]]);
+  }
+  // A reader that leaves early, as one that wants the first of a range.
+  for await (const raw of source.checkpoints(
+    { first: 20n, last: 60n },
+    AbortSignal.timeout(20_000),
+  )) {
+    expect(raw.sequence).toBe(20n);
+    break;
+  }
+  expect(await read(source, 21n, 22n)).toEqual(all.slice(21, 23));
+  await source.close();
+});
