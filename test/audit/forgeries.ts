@@ -508,6 +508,10 @@ export const FORGERIES: readonly Forgery[] = [
     "all",
   ),
   lines(ROLES, "all are left out", () => [], "command"),
+  lines(ROLES, "the first again, behind the last register", (own) => [
+    ...own,
+    ...own.slice(0, 1).map((event) => ({ ...event, position: `9${"0".repeat(18)}` })),
+  ]),
   lines(ROLES, "the first again, from a transaction before", ([event, ...rest]) =>
     event === undefined
       ? []
