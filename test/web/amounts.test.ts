@@ -6,6 +6,8 @@ import { type Demo, startDemo } from "./demo.ts";
 
 const NARROW = 320;
 
+const LATE = { timeout: 30_000 };
+
 /** Views that show amounts. */
 const WITH_AMOUNTS = [
   "/",
@@ -76,14 +78,20 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     expect(whole.startsWith(cut)).toBe(true);
     expect(whole.length).toBeGreaterThan(cut.length);
     const shown = page.locator("[popover]:popover-open");
+    const heading = page.getByRole("heading", { level: 1 });
     for (const open of [() => amount.focus(), () => amount.click()]) {
-      await open();
-      await shown.getByText(whole).waitFor();
+      // A scroll that comes late, such as of the click before, hides what is shown.
+      await expect
+        .poll(async () => {
+          await heading.click();
+          await open();
+          return shown.getByText(whole).isVisible();
+        }, LATE)
+        .toBe(true);
       await shown.getByRole("button", { name: "Copy amount" }).click();
       expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(whole);
       await page.keyboard.press("Escape");
       await shown.waitFor({ state: "detached" });
-      await page.getByRole("heading", { level: 1 }).click();
     }
   });
 });
