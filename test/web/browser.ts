@@ -94,6 +94,11 @@ export const watch = async (
     context,
     complaints,
     elsewhere,
-    [Symbol.asyncDispose]: () => context.close(),
+    [Symbol.asyncDispose]: async () => {
+      // A route whose answer is under way would fail behind the test's end, and the whole run with it.
+      await page.unrouteAll({ behavior: "ignoreErrors" });
+      await context.unrouteAll({ behavior: "ignoreErrors" });
+      await context.close();
+    },
   };
 };
