@@ -9,7 +9,7 @@ import {
   type SeenTableOf,
   type TablePiece,
 } from "./cap-table-json.ts";
-import type { LotPolicy } from "./ocf-lots.ts";
+import type { LotPolicy } from "./ocf/lots.ts";
 import { zipped } from "./zip.ts";
 
 /** Amounts in tokens for people, in the smallest unit for programs. */

@@ -1,6 +1,6 @@
 /** What a grant's schedule unlocks, as the contract rounds: see contracts/sui, timelock. */
 import type { TokenTimelock } from "../projections/timelock-objects.ts";
-import { least } from "./ocf-flows.ts";
+import { least } from "./ocf/flows.ts";
 
 export const WHOLE_BPS = 10_000n;
 

@@ -10,8 +10,8 @@ import {
   type Reader,
 } from "../audit/cap-table-file.ts";
 import { readCapTable, type TablePiece } from "../audit/cap-table-json.ts";
-import { writeOcf } from "../audit/ocf.ts";
-import { LOT_POLICIES, type LotPolicy } from "../audit/ocf-lots.ts";
+import { LOT_POLICIES, type LotPolicy } from "../audit/ocf/lots.ts";
+import { writeOcf } from "../audit/ocf/ocf.ts";
 import type { Asked } from "../graphql/past.ts";
 import { assetsOf } from "../service/assets.ts";
 import { issuerOf } from "../settings/assets.ts";

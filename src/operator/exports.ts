@@ -19,9 +19,9 @@ import {
 } from "../audit/cap-table-file.ts";
 import { readCapTable, type TableOf } from "../audit/cap-table-json.ts";
 import type { DeploymentKey } from "../audit/deployment-key.ts";
-import { writeOcf } from "../audit/ocf.ts";
-import { OcfError } from "../audit/ocf-error.ts";
-import { LOT_POLICIES } from "../audit/ocf-lots.ts";
+import { OcfError } from "../audit/ocf/error.ts";
+import { LOT_POLICIES } from "../audit/ocf/lots.ts";
+import { writeOcf } from "../audit/ocf/ocf.ts";
 import { SignerAwayError } from "../audit/outside-signer.ts";
 import { RootConflictError, RootsOfDayError } from "../audit/published-roots.ts";
 import { SequenceBusyError, SequenceLostError } from "../audit/sequence.ts";

@@ -5,10 +5,10 @@
  * earliest first, when they are claimed, and from the latest on when it is cancelled. What remains of a
  * lot keeps its place.
  */
-import { OcfError } from "./ocf-error.ts";
-import { type Account, keyOf, least } from "./ocf-flows.ts";
-import type { TouchedGrant } from "./ocf-source.ts";
-import type { GrantPart } from "./ocf-vesting.ts";
+import { OcfError } from "./error.ts";
+import { type Account, keyOf, least } from "./flows.ts";
+import type { TouchedGrant } from "./source.ts";
+import type { GrantPart } from "./vesting.ts";
 
 /**
  * From which lots tokens leave a wallet: the oldest first, or from every lot in proportion.

@@ -1,4 +1,4 @@
-import type { Remedy } from "../waiting/remedy.ts";
+import type { Remedy } from "../../waiting/remedy.ts";
 
 /** The register cannot be written as Open Cap Format; nothing was written. The message says why. Stop. */
 export class OcfError extends Error {

@@ -1,14 +1,14 @@
 /** Transactions of Open Cap Format made of what the ledger did, step by step. */
-import { type Acquisition, acquisitionsOf, receivedBy } from "./ocf-acquisitions.ts";
-import { type Account, flowsOf, least } from "./ocf-flows.ts";
-import type { StockLegendTemplate, Transaction, VestingTerms } from "./ocf-forms.ts";
-import { legendTemplate } from "./ocf-legends.ts";
-import { type Lot, LotBook, type LotPolicy, type Taken } from "./ocf-lots.ts";
-import { type Dated, type Issued, OcfWriter } from "./ocf-securities.ts";
-import { resettle } from "./ocf-settle.ts";
-import type { LedgerStep } from "./ocf-source.ts";
-import type { GrantPart } from "./ocf-vesting.ts";
-import { WalletBook } from "./ocf-wallets.ts";
+import { type Acquisition, acquisitionsOf, receivedBy } from "./acquisitions.ts";
+import { type Account, flowsOf, least } from "./flows.ts";
+import type { StockLegendTemplate, Transaction, VestingTerms } from "./forms.ts";
+import { legendTemplate } from "./legends.ts";
+import { type Lot, LotBook, type LotPolicy, type Taken } from "./lots.ts";
+import { type Dated, type Issued, OcfWriter } from "./securities.ts";
+import { resettle } from "./settle.ts";
+import type { LedgerStep } from "./source.ts";
+import type { GrantPart } from "./vesting.ts";
+import { WalletBook } from "./wallets.ts";
 
 const PARTS = ["TOKENS", "GRANTS"] as const;
 

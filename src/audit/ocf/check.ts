@@ -1,21 +1,21 @@
 /**
  * Checks a package of Open Cap Format while it is written: the form of every object, that every reference
- * is to something that is there, what its transactions come to (see ocf-held.ts), and that this is the cap
+ * is to something that is there, what its transactions come to (see held.ts), and that this is the cap
  * table, wallet by wallet, with the legends that hold. It reads the texts that are written and nothing else.
  */
 import type { z } from "zod";
-import type { CapWallet } from "../projections/cap-rows.ts";
-import { OCF_DIGITS } from "./ocf-amounts.ts";
-import { OcfError, refuse } from "./ocf-error.ts";
+import type { CapWallet } from "../../projections/cap-rows.ts";
+import { OCF_DIGITS } from "./amounts.ts";
+import { OcfError, refuse } from "./error.ts";
 import {
   stakeholderForm,
   stockClassForm,
   stockLegendTemplateForm,
   transactionForm,
   vestingTermsForm,
-} from "./ocf-forms.ts";
-import { HeldSecurities, stakeKey } from "./ocf-held.ts";
-import { legendsOf } from "./ocf-legends.ts";
+} from "./forms.ts";
+import { HeldSecurities, stakeKey } from "./held.ts";
+import { legendsOf } from "./legends.ts";
 
 /** Objects of one kind: those that are there, and those that others name. */
 type Listed = { readonly there: Set<string>; readonly named: Set<string> };

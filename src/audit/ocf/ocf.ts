@@ -8,27 +8,27 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
-import type { Database } from "../database/connect.ts";
-import type { CapRow, CapWallet } from "../projections/cap-tables.ts";
-import { token } from "../projections/tokens.ts";
-import type { SuiToken } from "../settings/assets.ts";
-import { writeNewFolder } from "./new-folder.ts";
-import { OCF_DIGITS } from "./ocf-amounts.ts";
-import { formed, OcfCheck } from "./ocf-check.ts";
-import { ItemFiles } from "./ocf-files.ts";
+import type { Database } from "../../database/connect.ts";
+import type { CapRow, CapWallet } from "../../projections/cap-tables.ts";
+import { token } from "../../projections/tokens.ts";
+import type { SuiToken } from "../../settings/assets.ts";
+import { writeNewFolder } from "../new-folder.ts";
+import { OCF_DIGITS } from "./amounts.ts";
+import { formed, OcfCheck } from "./check.ts";
+import { ItemFiles } from "./files.ts";
 import {
   type Issuer,
   type Manifest,
   manifestForm,
   type Stakeholder,
   type StockClass,
-} from "./ocf-forms.ts";
-import { OcfHistory } from "./ocf-history.ts";
-import type { LotPolicy } from "./ocf-lots.ts";
-import { SECURITY_PREFIX, STOCK_CLASS } from "./ocf-securities.ts";
-import { ledgerSteps } from "./ocf-source.ts";
-import { dayOf } from "./ocf-vesting.ts";
-import { stakeholderId } from "./ocf-wallets.ts";
+} from "./forms.ts";
+import { OcfHistory } from "./history.ts";
+import type { LotPolicy } from "./lots.ts";
+import { SECURITY_PREFIX, STOCK_CLASS } from "./securities.ts";
+import { ledgerSteps } from "./source.ts";
+import { dayOf } from "./vesting.ts";
+import { stakeholderId } from "./wallets.ts";
 
 /** What is written. */
 export type OcfRequest = {

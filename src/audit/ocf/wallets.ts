@@ -1,6 +1,6 @@
 /** What the wallets of a register are, event by event: of which holder, and with which legends. */
-import type { HolderEvent } from "../projections/holder-events.ts";
-import { legendsOf, type Restricted } from "./ocf-legends.ts";
+import type { HolderEvent } from "../../projections/holder-events.ts";
+import { legendsOf, type Restricted } from "./legends.ts";
 
 /** Id of the stakeholder that a holder is, or a wallet that belongs to none. */
 export const stakeholderId = (holderId: bigint | null, wallet: string): string =>

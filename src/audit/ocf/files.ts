@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
-import type { PackagedFile } from "./ocf-forms.ts";
+import type { PackagedFile } from "./forms.ts";
 
 /** The files of lists, by what they hold. */
 export const FILE_TYPES = {

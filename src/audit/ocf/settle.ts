@@ -5,8 +5,8 @@
  * moves nothing, and one that claims and funds moves the difference. The grants themselves say what is left of
  * each, and which part that is.
  */
-import type { Lot, Received } from "./ocf-lots.ts";
-import type { TouchedGrant } from "./ocf-source.ts";
+import type { Lot, Received } from "./lots.ts";
+import type { TouchedGrant } from "./source.ts";
 
 /** Securities to be issued anew, and what they become: the same amount. */
 export type Resettled = { readonly lots: readonly Lot[]; readonly into: readonly Received[] };

@@ -1,5 +1,5 @@
 /** Freezes and groups as stock legends: a security carries those of the wallet that holds it. */
-import type { StockLegendTemplate } from "./ocf-forms.ts";
+import type { StockLegendTemplate } from "./forms.ts";
 
 const FROZEN = "legend-frozen";
 const GROUP = "legend-group-";

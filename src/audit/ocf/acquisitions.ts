@@ -2,11 +2,11 @@
  * What wallets acquire in a transaction, each of which is one new security: what an account receives from
  * another one, and of grants what each grant is, whoever gave it.
  */
-import type { Cause } from "../projections/balance-changes.ts";
-import { type Account, type Flow, keyOf, least } from "./ocf-flows.ts";
-import { cutOf, newGrants, type Received } from "./ocf-lots.ts";
-import type { LedgerStep } from "./ocf-source.ts";
-import type { GrantPart } from "./ocf-vesting.ts";
+import type { Cause } from "../../projections/balance-changes.ts";
+import { type Account, type Flow, keyOf, least } from "./flows.ts";
+import { cutOf, newGrants, type Received } from "./lots.ts";
+import type { LedgerStep } from "./source.ts";
+import type { GrantPart } from "./vesting.ts";
 
 /** What an account gives. */
 export type Source = { readonly from: Account; readonly amount: bigint };

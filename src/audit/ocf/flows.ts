@@ -6,8 +6,8 @@
  * then movements of one cause, then the rest, each in the order of owners. What remains was made or
  * destroyed. What one account receives from another for one cause is one flow.
  */
-import type { BalanceChange, Cause, ChangedPart } from "../projections/balance-changes.ts";
-import type { ActivityType, TokenActivity } from "../projections/token-activity.ts";
+import type { BalanceChange, Cause, ChangedPart } from "../../projections/balance-changes.ts";
+import type { ActivityType, TokenActivity } from "../../projections/token-activity.ts";
 
 /** One part of a wallet's balance. */
 export type Account = { readonly wallet: string; readonly part: ChangedPart };

@@ -7,10 +7,10 @@
  * grants of one schedule share: every reader rounds those to the same amounts. A part is the tokens `from`
  * to `to` of the grant, counted in the order in which they unlock.
  */
-import type { TokenTimelock } from "../projections/timelock-objects.ts";
-import { least } from "./ocf-flows.ts";
-import type { VestingTerms } from "./ocf-forms.ts";
-import { stepsOf, stepThatUnlocks, unlockedAfter, WHOLE_BPS } from "./unlocking.ts";
+import type { TokenTimelock } from "../../projections/timelock-objects.ts";
+import { stepsOf, stepThatUnlocks, unlockedAfter, WHOLE_BPS } from "../unlocking.ts";
+import { least } from "./flows.ts";
+import type { VestingTerms } from "./forms.ts";
 
 /** Tokens of a grant, in the order in which they unlock; `to` is not included. */
 export type GrantPart = {
