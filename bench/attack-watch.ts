@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { ledgerPipelines } from "../src/pipelines/ledger-pipelines.ts";
 import { readWatermarks } from "../src/projections/read-watermarks.ts";
-import { lowest } from "../src/values/block-numbers.ts";
+import { lowest } from "../src/values/bigints.ts";
 import { processesOf, residentMb, sharedMb } from "./attack-processes.ts";
 import type { StartedService } from "./whole-service.ts";
 

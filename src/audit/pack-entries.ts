@@ -3,7 +3,7 @@
  * the facts of a coin were, and can no longer take back.
  */
 import { type SequenceEntry, SequenceError } from "../../client/verify-sequence.mjs";
-import { lowest } from "../values/block-numbers.ts";
+import { lowest } from "../values/bigints.ts";
 import { type KeptEntries, passedOver, readEntries } from "./kept-entries.ts";
 import type { ChainEnd } from "./pack-chain.ts";
 import { type Manifest, packError } from "./pack-form.ts";

@@ -1,6 +1,6 @@
 /** What a grant's schedule unlocks, as the contract rounds: see contracts/sui, timelock. */
 import type { TokenTimelock } from "../projections/timelock-objects.ts";
-import { least } from "./ocf/flows.ts";
+import { lowest } from "../values/bigints.ts";
 
 export const WHOLE_BPS = 10_000n;
 
@@ -40,5 +40,5 @@ export const claimableAt = (grant: Terms, timeMs: bigint): bigint => {
   const step = periodBetweenReleasesMs === 0n ? 0n : since / periodBetweenReleasesMs;
   const due = unlockedAfter(grant, step) - tokensTransferred;
   if (due <= 0n) return 0n;
-  return least(due, leftBalance);
+  return lowest(due, leftBalance);
 };

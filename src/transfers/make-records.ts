@@ -19,7 +19,7 @@ import {
   walletsOf,
 } from "../evm/movements/transfers.ts";
 import type { EvmToken } from "../settings/assets.ts";
-import { highest, lowest } from "../values/block-numbers.ts";
+import { highest, lowest } from "../values/bigints.ts";
 import { bytesOf } from "../values/hex-bytes.ts";
 import { enqueueFinal } from "./callbacks.ts";
 import { appendGroups, groupsBefore, type NewGroups, withdrawGroups } from "./groups.ts";

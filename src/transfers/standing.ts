@@ -4,7 +4,7 @@ import type { Tx } from "../database/connect.ts";
 import type { Address } from "../evm/contract/fact.ts";
 import { type ChainMark, chainMark, logEnd, rolledBackTo } from "../evm/log/reads.ts";
 import type { EvmToken } from "../settings/assets.ts";
-import { lowest } from "../values/block-numbers.ts";
+import { lowest } from "../values/bigints.ts";
 import { type Progress, readProgress } from "./progress.ts";
 import type { TransferScope } from "./scopes.ts";
 

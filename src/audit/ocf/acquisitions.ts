@@ -3,7 +3,8 @@
  * another one, and of grants what each grant is, whoever gave it.
  */
 import type { Cause } from "../../projections/balance-changes.ts";
-import { type Account, type Flow, keyOf, least } from "./flows.ts";
+import { lowest } from "../../values/bigints.ts";
+import { type Account, type Flow, keyOf } from "./flows.ts";
 import { cutOf, newGrants, type Received } from "./lots.ts";
 import type { LedgerStep } from "./source.ts";
 import type { GrantPart } from "./vesting.ts";
@@ -72,7 +73,7 @@ const ofGrants = (
     const sources: Source[] = [];
     let missing = quantity;
     for (const giver of open) {
-      const amount = least(giver.rest, missing);
+      const amount = lowest(giver.rest, missing);
       if (amount === 0n) continue;
       giver.rest -= amount;
       missing -= amount;
@@ -88,7 +89,7 @@ const stretchesOf = (amount: bigint, queue: Received[]): readonly Received[] => 
   for (let rest = amount; rest > 0n; ) {
     const [first] = queue;
     if (first === undefined) return [...stretches, { quantity: rest, part: undefined }];
-    const quantity = least(first.quantity, rest);
+    const quantity = lowest(first.quantity, rest);
     const [now, later] = cutOf(first.part, quantity, false);
     stretches.push({ quantity, part: now });
     first.quantity -= quantity;

@@ -8,6 +8,7 @@
  */
 import type { BalanceChange, Cause, ChangedPart } from "../../projections/balance-changes.ts";
 import type { ActivityType, TokenActivity } from "../../projections/token-activity.ts";
+import { lowest } from "../../values/bigints.ts";
 
 /** One part of a wallet's balance. */
 export type Account = { readonly wallet: string; readonly part: ChangedPart };
@@ -25,13 +26,6 @@ export const keyOf = (account: Account | undefined): string =>
   account === undefined ? "" : `${account.part} ${account.wallet}`;
 
 type Open = { readonly account: Account; readonly cause: Cause; rest: bigint };
-
-/** The smallest of these amounts. */
-export const least = (first: bigint, ...others: readonly bigint[]): bigint => {
-  let found = first;
-  for (const other of others) if (other < found) found = other;
-  return found;
-};
 
 const CAUSE_OF: Readonly<Record<ActivityType, Cause>> = {
   mint: "MINT",
@@ -76,7 +70,7 @@ export const flowsOf = (
     const [out, into] = [tokensOf(outs, fromAddress), tokensOf(ins, toAddress)];
     // A side that is named and has nothing left has passed it on within the transaction.
     if ((fromAddress !== null && !out) || (toAddress !== null && !into)) continue;
-    const most = least(amount, out?.rest ?? amount, into?.rest ?? amount);
+    const most = lowest(amount, out?.rest ?? amount, into?.rest ?? amount);
     flow(out, into, most, CAUSE_OF[activityType]);
   }
   const pairs: readonly ((out: Open, into: Open) => boolean)[] = [
@@ -88,7 +82,7 @@ export const flowsOf = (
     for (const out of outs) {
       for (const into of ins) {
         if (out.rest === 0n) break;
-        if (belong(out, into)) flow(out, into, least(out.rest, into.rest));
+        if (belong(out, into)) flow(out, into, lowest(out.rest, into.rest));
       }
     }
   }

@@ -1,6 +1,7 @@
 /** Transactions of Open Cap Format made of what the ledger did, step by step. */
+import { lowest } from "../../values/bigints.ts";
 import { type Acquisition, acquisitionsOf, receivedBy } from "./acquisitions.ts";
-import { type Account, flowsOf, least } from "./flows.ts";
+import { type Account, flowsOf } from "./flows.ts";
 import type { StockLegendTemplate, Transaction, VestingTerms } from "./forms.ts";
 import { legendTemplate } from "./legends.ts";
 import { type Lot, LotBook, type LotPolicy, type Taken } from "./lots.ts";
@@ -136,7 +137,7 @@ export class OcfHistory {
         const into: string[] = [];
         let rest = quantity;
         for (const target of open) {
-          const amount = least(rest, target.rest);
+          const amount = lowest(rest, target.rest);
           if (amount === 0n) continue;
           rest -= amount;
           target.rest -= amount;

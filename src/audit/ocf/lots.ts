@@ -5,8 +5,9 @@
  * earliest first, when they are claimed, and from the latest on when it is cancelled. What remains of a
  * lot keeps its place.
  */
+import { lowest } from "../../values/bigints.ts";
 import { OcfError } from "./error.ts";
-import { type Account, keyOf, least } from "./flows.ts";
+import { type Account, keyOf } from "./flows.ts";
 import type { TouchedGrant } from "./source.ts";
 import type { GrantPart } from "./vesting.ts";
 
@@ -78,7 +79,7 @@ export class LotBook {
     let rest = amount;
     const takeFrom = (lot: Lot, most: bigint): bigint => {
       const before = amounts.get(lot) ?? 0n;
-      const quantity = least(lot.quantity - before, rest, most);
+      const quantity = lowest(lot.quantity - before, rest, most);
       if (quantity <= 0n) return 0n;
       amounts.set(lot, before + quantity);
       rest -= quantity;

@@ -8,8 +8,8 @@
  * to `to` of the grant, counted in the order in which they unlock.
  */
 import type { TokenTimelock } from "../../projections/timelock-objects.ts";
+import { lowest } from "../../values/bigints.ts";
 import { stepsOf, stepThatUnlocks, unlockedAfter, WHOLE_BPS } from "../unlocking.ts";
-import { least } from "./flows.ts";
 import type { VestingTerms } from "./forms.ts";
 
 /** Tokens of a grant, in the order in which they unlock; `to` is not included. */
@@ -66,14 +66,14 @@ const datesOf = ({ grant, from, to }: GrantPart, issuedMs: bigint): Vesting => {
   const timeOf = (amount: bigint): bigint => first + stepThatUnlocks(grant, amount) * period;
   /** Not before it is issued, and no later than dates go. */
   const dateOf = (timeMs: bigint): string =>
-    dayOf(least(timeMs > issuedMs ? timeMs : issuedMs, MOST_MS));
+    dayOf(lowest(timeMs > issuedMs ? timeMs : issuedMs, MOST_MS));
   const dates: VestingDate[] = [];
   for (let vested = from; vested < to; ) {
     const timeMs = timeOf(vested + 1n);
     const date = dateOf(timeMs);
     const dayEnd = ((timeMs > issuedMs ? timeMs : issuedMs) / DAY_MS + 1n) * DAY_MS - 1n;
     const step = period === 0n ? 0n : (dayEnd - first) / period;
-    const unlocked = least(unlockedAfter(grant, step), to);
+    const unlocked = lowest(unlockedAfter(grant, step), to);
     if (timeMs > MOST_MS || (dates.length === MOST_DATES - 1 && unlocked < to)) {
       dates.push({ date: dateOf(timeOf(to)), amount: to - vested });
       return { dates, lumpedFrom: date };

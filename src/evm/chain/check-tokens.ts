@@ -7,7 +7,7 @@
 
 import type { Database } from "../../database/connect.ts";
 import type { EvmToken } from "../../settings/assets.ts";
-import { highest, lowest } from "../../values/block-numbers.ts";
+import { highest, lowest } from "../../values/bigints.ts";
 import { pause } from "../../waiting/backoff.ts";
 import type { EvmNetwork } from "../contract/network.ts";
 import { contractsOf } from "../contract/token.ts";

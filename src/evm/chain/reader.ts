@@ -7,7 +7,7 @@
  * Tokens that start later, or were added later, catch up by themselves between steps at the head.
  */
 
-import { highest, lowest } from "../../values/block-numbers.ts";
+import { highest, lowest } from "../../values/bigints.ts";
 import { pause } from "../../waiting/backoff.ts";
 import type { EvmFact } from "../contract/fact.ts";
 import type { EvmNetwork } from "../contract/network.ts";

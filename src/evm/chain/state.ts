@@ -1,7 +1,7 @@
 /** How far a chain has been read: the reader's own copy, moved by every batch. */
 
 import type { EvmToken } from "../../settings/assets.ts";
-import { highest, lowest } from "../../values/block-numbers.ts";
+import { highest, lowest } from "../../values/bigints.ts";
 import type { EvmNetwork } from "../contract/network.ts";
 import { type ChainState, type EvmBatch, scheduleKey } from "../log/chain-state.ts";
 import { type KnownBlocks, knownBlocks } from "./known-blocks.ts";

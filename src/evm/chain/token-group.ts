@@ -1,7 +1,7 @@
 /** Tokens that are read together: those that stand at the same block. */
 
 import type { EvmToken } from "../../settings/assets.ts";
-import { lowest } from "../../values/block-numbers.ts";
+import { lowest } from "../../values/bigints.ts";
 import type { ReadingState } from "./state.ts";
 
 export type TokenGroup = {

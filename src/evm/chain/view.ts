@@ -1,5 +1,5 @@
 /** What a chain looks like now, seen from the blocks already read: head, finality, reorganisation. */
-import { highest, lowest } from "../../values/block-numbers.ts";
+import { highest, lowest } from "../../values/bigints.ts";
 import type { LinkedBlock } from "../contract/fact.ts";
 import type { EvmNetwork, Finality } from "../contract/network.ts";
 import { chainIdCall, checkChainId } from "../rpc/chain-id.ts";

@@ -6,7 +6,7 @@
 
 import type { Hex } from "viem";
 import type { EvmToken } from "../../settings/assets.ts";
-import { highest } from "../../values/block-numbers.ts";
+import { highest } from "../../values/bigints.ts";
 import type { Address, EvmFact, EvmTransaction, LinkedBlock } from "../contract/fact.ts";
 import { contractsOf } from "../contract/token.ts";
 import { chainIdCall, checkChainId } from "./chain-id.ts";

@@ -7,7 +7,7 @@ import type { EndpointHealth } from "../../evm/rpc/endpoint-health.ts";
 import type { EvmToken } from "../../settings/assets.ts";
 import { recordsStanding } from "../../transfers/progress.ts";
 import type { Project } from "../../transfers/projects.ts";
-import { lowest } from "../../values/block-numbers.ts";
+import { lowest } from "../../values/bigints.ts";
 import { type ChainStanding, type EvmStanding, recordsKey } from "./evm-standing.ts";
 import { type HealthDetail, worst } from "./health.ts";
 import { createStallWatch, type Judgement, STALL_AFTER_MS } from "./stall-watch.ts";

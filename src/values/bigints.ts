@@ -1,11 +1,11 @@
-/** The lowest of block numbers (`Math.min` does not take bigints). */
+/** The lowest of these: `Math.min` takes no bigints. */
 export const lowest = (first: bigint, ...others: readonly bigint[]): bigint => {
   let low = first;
   for (const number of others) if (number < low) low = number;
   return low;
 };
 
-/** The highest of block numbers. */
+/** The highest of these. */
 export const highest = (first: bigint, ...others: readonly bigint[]): bigint => {
   let high = first;
   for (const number of others) if (number > high) high = number;
