@@ -12,7 +12,7 @@ const PUBLISHED = `
             where kind = 'act' and body::jsonb ->> 'act' ~ '^[0-9]{1,18}$' order by number desc limit 1), 0)`;
 
 /** Number of the last act that was published; 0 before the first. */
-export const lastPublished = async (sql: Sql): Promise<bigint> => {
+const lastPublished = async (sql: Sql): Promise<bigint> => {
   const [row] = await sql.unsafe<{ published: bigint }[]>(`select ${PUBLISHED} as published`);
   return row?.published ?? 0n;
 };

@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 
 /** SHA-256, as hex, of the seed, LF and the line without its LF; all UTF-8. */
-export const rankOf = (seed: string, line: string): string =>
+const rankOf = (seed: string, line: string): string =>
   createHash("sha256").update(`${seed}\n${line}`).digest("hex");
 
 /** Something that was drawn, with its rank. */
