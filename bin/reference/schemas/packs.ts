@@ -20,7 +20,7 @@ import {
   plain,
   positive,
   publicKey,
-  share,
+  rowAmounts,
   signature,
   timeMs,
   typeName,
@@ -125,12 +125,7 @@ export const tableRow = z.strictObject({
     )
     .min(1)
     .max(10_000),
-  balance: amount,
-  tokens: amount,
-  granted: amount,
-  unlocked: amount,
-  locked: amount,
-  share,
+  ...rowAmounts,
 });
 
 const event = { position: u64, txDigest: digest, timestampMs: timeMs };

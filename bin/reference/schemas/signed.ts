@@ -12,7 +12,7 @@ import {
   moment,
   number,
   publicKey,
-  share,
+  rowAmounts,
   signature,
   timeMs,
 } from "./values.ts";
@@ -27,12 +27,7 @@ const row = z.strictObject({
       isFrozen: z.boolean(),
     }),
   ),
-  balance: amount,
-  tokens: amount,
-  granted: amount,
-  unlocked: amount,
-  locked: amount,
-  share,
+  ...rowAmounts,
 });
 
 const said = {

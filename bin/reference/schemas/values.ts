@@ -79,7 +79,16 @@ export const typeName = z.string().regex(new RegExp(`^${NAME}::${NAME}$`));
 export const chainId = z.string().regex(/^[0-9A-Za-z][0-9A-Za-z._:-]{0,99}$/);
 export const keyId = z.string().regex(/^[0-9A-Za-z_-]{1,100}$/);
 export const moment = z.iso.datetime({ precision: 3 });
-export const share = z.string().regex(/^[01]\.[0-9]{12}$/);
+const share = z.string().regex(/^[01]\.[0-9]{12}$/);
+/** What a row of a cap table says in amounts, in the order of its members. */
+export const rowAmounts = {
+  balance: amount,
+  tokens: amount,
+  granted: amount,
+  unlocked: amount,
+  locked: amount,
+  share,
+};
 /** Visible ASCII and spaces, no backtick. */
 export const plain = (most: number) =>
   z

@@ -26,23 +26,18 @@ const hex = z.string().transform((text) => Buffer.from(text, "hex"));
 const before = hex.nullable();
 const mark = z.strictObject({ checkpoint: number, timestampMs: number, digest: z.string() });
 
+const chainOf = <Link extends z.ZodType>(link: Link) =>
+  z.strictObject({ before, links: z.array(link), hash: hex });
+
 const isHash = (claimed: Uint8Array, is: Uint8Array): Expected =>
   Buffer.compare(claimed, is) === 0
     ? { ok: true }
     : { ok: false, error: `the chain ends with ${Buffer.from(is).toString("hex")}` };
 
+const factChain = chainOf(z.strictObject({ ...mark.shape, facts: z.array(fact) }));
+
 export const judgeFacts: Judge = (given) => {
-  const {
-    before: start,
-    links,
-    hash,
-  } = z
-    .strictObject({
-      before,
-      links: z.array(z.strictObject({ ...mark.shape, facts: z.array(fact) })),
-      hash: hex,
-    })
-    .parse(given);
+  const { before: start, links, hash } = factChain.parse(given);
   let end: Uint8Array = start ?? START;
   for (const { checkpoint, timestampMs, digest, facts } of links) {
     const of = { sequence: checkpoint, timestampMs, digest };
@@ -57,18 +52,10 @@ const input = z.strictObject({
   version: number.nullable(),
 });
 
+const inputChain = chainOf(z.strictObject({ checkpoint: number, inputs: z.array(input) }));
+
 export const judgeInputs: Judge = (given) => {
-  const {
-    before: start,
-    links,
-    hash,
-  } = z
-    .strictObject({
-      before,
-      links: z.array(z.strictObject({ checkpoint: number, inputs: z.array(input) })),
-      hash: hex,
-    })
-    .parse(given);
+  const { before: start, links, hash } = inputChain.parse(given);
   let end: Uint8Array = start ?? START;
   for (const { checkpoint, inputs } of links) {
     const numbered = inputs.map((one, index) => ({ ...one, checkpoint, index }));
@@ -77,12 +64,10 @@ export const judgeInputs: Judge = (given) => {
   return isHash(hash, end);
 };
 
+const blockChain = chainOf(mark);
+
 export const judgeBlocks: Judge = (given) => {
-  const {
-    before: start,
-    links,
-    hash,
-  } = z.strictObject({ before, links: z.array(mark), hash: hex }).parse(given);
+  const { before: start, links, hash } = blockChain.parse(given);
   const [first] = links;
   if (first === undefined) return isHash(hash, start ?? START);
   const marks = links.map(({ checkpoint, ...of }) => ({ sequence: checkpoint, ...of }));
