@@ -78,7 +78,7 @@ const signedBy = async (all, publicKey, { isSigned, passOver }) => {
     if (isLoss && !isOf(body)) {
       failed(entry, "names a key in a lost one's place, which did not sign it");
     }
-    // Whoever has the database can write that.
+    // Anyone with write access to the database can make such an entry.
     if (isLoss && by === undefined && body.lost === signs?.keyId) lost = { ...body, number };
     else if (by === undefined) refuseForged(entry, { keys, signs, lost, isOf, passOver });
     if (by !== undefined && number === "0" && (kind !== "key" || body.publicKey !== by.publicKey)) {
@@ -156,7 +156,7 @@ const reasons = ({ lost }, revoked) => [
   ...(lost === undefined
     ? []
     : [
-        `entry ${lost.number} says that the key ${lost.lost} was lost, and names ${lost.keyId} by itself, as whoever has the database could: give that key once you know from elsewhere that it is the deployment's`,
+        `entry ${lost.number} says that the key ${lost.lost} was lost, and names ${lost.keyId} by itself, which anyone with write access to the database could do: give that key once you know from elsewhere that it is the deployment's`,
       ]),
   ...[...revoked].map(
     ([keyId, { from, entry }]) =>
@@ -177,7 +177,7 @@ const agreeing = (entries) => {
   }
 };
 
-/** From a correction on, entries are about the log that was read anew. */
+/** After a correction the log is another one: of what was said before, only roots and acts bind later entries. */
 const contradictions = (said, { number, kind, body }, fail) => {
   if (kind === "correction" && body.of !== "key") {
     for (const [of, { kind: about }] of said)

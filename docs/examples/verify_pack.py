@@ -107,7 +107,7 @@ def held_against(manifest, registers, acts, kept):
         if body.get("chainId") not in (None, manifest["chainId"]):
             refuse(f"is of the chain {body['chainId']}, and the pack of {manifest['chainId']}", name)
         is_end = kind == "coin" and body["checkpoint"] == manifest["last"]["checkpoint"]
-        # What was said before the log was read anew is about another one.
+        # Entries from before the last correction are about another log.
         if is_end and chain is not None and int(entry["number"]) > max(anew, default=-1):
             if (body["facts"], body["hash"]) != (chain["facts"], chain["hash"]):
                 refuse("says that the coin's chain of facts ended otherwise than the manifest says", name)

@@ -61,7 +61,7 @@ export type OutsideSignerSettings = SignerAddress & {
 /** An entry is signed while the sequence is locked: others wait that long. */
 const TIMEOUT_MS = 3_000;
 
-/** Whoever waited for the lock meanwhile need not find out again. */
+/** Callers that queued for the lock fail at once instead of each waiting for the timeout. */
 const FAILS_AT_ONCE_MS = 1_000;
 
 const answer = z.object({ signature: z.string().max(100) });

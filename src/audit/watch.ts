@@ -24,7 +24,7 @@ import { SequenceLostError, watchSequence } from "./sequence.ts";
 export type SlowLook = {
   /** Looks at the next stretch; returns whether that ended a round. */
   next(on: Database): Promise<{ readonly ended: boolean }>;
-  /** In place of the pace's, where that has any. */
+  /** Replaces the pace's `rests`, unless that is 0. */
   readonly rests?: number;
 };
 
@@ -143,12 +143,12 @@ const createSigning = (
     checked = look.through;
     if (!look.ended || !(await ends.next(database)).ended) return false;
     const head = await database.transaction(({ sql }) => signHead(sql, key, look.through));
-    // Before anybody hears of it: what a fail-over loses must be missed.
+    // Before `onSigned`, so that a head which a fail-over loses is missed.
     await watchSequence(database.sql, key);
-    // From here on the head says so; behind one that is signed, another log may take this one's place.
+    // The signed head vouches for what was checked; start over, for the log may be replaced after it.
     checked = -1n;
     if (head === "unchained") return true;
-    // Of an empty log the first head is signed as soon as there is one.
+    // An empty log has no head yet: sign the first one as soon as there is one.
     signedMs = beganMs;
     if (head !== null) onSigned(head);
     return true;

@@ -45,7 +45,7 @@ const ROTATED =
   "the new key signs from now on: restart the processes that index and serve, which sign nothing until then, and publish the public key where auditors look for it";
 
 const LOST = [
-  "the key before did not name this one: to whoever knows only that, nothing signed from here on shows anything, until you give them the public key",
+  "the key before did not name this one: auditors who know only that key can verify nothing signed from now on until you give them the new public key",
   "if the master key is lost, too, see `holderbook callbacks rotate --now --lost-master-key`",
 ];
 

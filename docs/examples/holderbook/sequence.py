@@ -113,7 +113,8 @@ class Kept:
         if self.others and lost is not None:
             self.why.append(
                 f"entry {lost['number']} says that the key {lost['body']['lost']} was lost, and names another by itself, "
-                "as whoever has the database could: give that one with --key once you know that it is the deployment's"
+                "which anyone with write access to the database could do: give that one with --key once you know that it is "
+                "the deployment's"
             )
         if self.others:
             self.why += [f"entry {by} revokes {key} from entry {at} on" for key, (at, by) in self.revoked.items()]
@@ -205,7 +206,7 @@ def _agree(entries):
         if before is not None and entry["at"] < before["at"]:
             _false(entry, f"is dated {entry['at']}, before entry {before['number']}")
         before = entry
-        # From here on entries are about the log as it was read anew.
+        # After a correction the log is another one: of what was said before, only roots and acts bind later entries.
         if kind == "correction" and not _is_revocation(entry):
             said = {of: known for of, known in said.items() if of[0] in ("root", "act")}
         if kind not in ("root", "head", "coin", "act"):

@@ -192,7 +192,7 @@ const stepAtHead = async (
   const { chainId } = network;
   const view = await viewChain(endpoint, network, state.known, signal);
   const rollback = rollbackOf(endpoint.label, view, network, state, agreed);
-  // What took the place of final blocks is as young as any other.
+  // Blocks that replaced final ones are not final themselves yet.
   const kept = rollback === null ? state.finalBlock : lowest(state.finalBlock, rollback.toBlock);
   const settled = settledBlock(view, highest(view.finalBlock, kept), options);
   const tip = rollback?.toBlock ?? state.known.tip()?.number;
