@@ -8,6 +8,7 @@ export default defineConfig({
   // Where tables may be declared; drizzle-kit takes the tables and ignores the other exports.
   schema: [
     "src/*/tables.ts",
+    "src/audit/sequence/tables.ts",
     "src/evm/log/tables.ts",
     "src/projections/*.ts",
     "src/transfers/*.ts",

@@ -8,7 +8,7 @@ import { until } from "./lanes/until.ts";
 const COMPILED = fileURLToPath(new URL("../node_modules/.holderbook/compiled", import.meta.url));
 
 /** As the program itself begins: the process then starts in half the time once more. */
-const QUICK_IMPORTS = new URL("../src/quick-imports.ts", import.meta.url).href;
+const QUICK_IMPORTS = new URL("../src/commands/quick-imports.ts", import.meta.url).href;
 
 const START_MS = 120_000;
 

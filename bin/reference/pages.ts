@@ -1,7 +1,7 @@
 /** All pages of the reference that are made from the code, by their paths in the project. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { wholeProgram } from "../../src/command-line.ts";
+import { wholeProgram } from "../../src/commands/command-line.ts";
 import { commandTree } from "../../src/commands/command-tree.ts";
 import { ERROR_CODES } from "../../src/graphql/errors.ts";
 import { schema } from "../../src/graphql/schema.ts";

@@ -1,5 +1,5 @@
 /** One attempt to deliver one callback. */
-import { VERSION } from "../version.ts";
+import { VERSION } from "../telemetry/version.ts";
 import { retryAfterMs } from "../waiting/retry-after.ts";
 import type { Outbound } from "./outbound.ts";
 import {

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { canonicalJson } from "../../client/canonical-json.mjs";
-import { type Act, allActs } from "../audit/acts.ts";
+import { type Act, allActs } from "../audit/sequence/acts.ts";
 import { jsonOption, printJson, printLines } from "./output.ts";
 import { openReading } from "./reading.ts";
 

@@ -48,7 +48,7 @@ export const papersCommand = () =>
       const { out, seed, sample, confirm = [] } = options;
       assertOutside(folder, out);
       const given = await givenToCheck(folder, options);
-      const { writePapers } = await import("../papers/write.ts");
+      const { writePapers } = await import("../evidence/papers/write.ts");
       const papers = { seed, sample, confirm, given: givenIn(options) };
       const { isUnread } = await writePapers(folder, out, papers, given);
       printLines([`${out}: working papers of ${folder}`]);

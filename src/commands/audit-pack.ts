@@ -1,14 +1,14 @@
 import { Command, Option } from "commander";
-import type { TableOf } from "../audit/cap-table-json.ts";
-import { assertFree } from "../audit/new-folder.ts";
-import { writePack } from "../audit/pack.ts";
-import type { Outcome } from "../audit/pack-check.ts";
-import type { PackHead } from "../audit/pack-form.ts";
 import type { Db } from "../database/connect.ts";
+import { assertFree } from "../evidence/new-folder.ts";
+import type { Outcome } from "../evidence/pack/check.ts";
+import type { PackHead } from "../evidence/pack/form.ts";
+import { writePack } from "../evidence/pack/write.ts";
 import { type Asked, checkpointOf, markOf } from "../graphql/past.ts";
 import { patientSource } from "../ledger/reading/patient-source.ts";
 import { committeeFrom } from "../ledger/reading/trust.ts";
 import { factSource } from "../log/log.ts";
+import type { TableOf } from "../projections/cap-table-json.ts";
 import { guardedReads } from "../projections/guarded-reads.ts";
 import { ALL } from "../projections/needed.ts";
 import { token } from "../projections/tokens.ts";
@@ -81,7 +81,7 @@ export const auditPackCommand = () =>
       printLines([`${out}: ${held}`, ...rest]);
       if (papers === false) return;
       // With nothing given but the pack: anybody who has it makes the same.
-      const { writePapers } = await import("../papers/write.ts");
+      const { writePapers } = await import("../evidence/papers/write.ts");
       await writePapers(out, papers, { sample: SAMPLE, confirm: [], given: [] });
       printLines([`${papers}: working papers`]);
     })

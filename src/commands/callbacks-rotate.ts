@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { recordingOn } from "../audit/acts.ts";
+import { recordingOn } from "../audit/sequence/acts.ts";
 import {
   AT_ONCE,
   type CallbackPublicKeys,

@@ -1,10 +1,10 @@
 /** The cap table that a command is about: of which token, and at which moment. */
 import { InvalidArgumentError, Option } from "commander";
 import { z } from "zod";
-import type { SeenTableOf } from "../audit/cap-table-json.ts";
 import type { Reads } from "../database/readers.ts";
 import { type Asked, checkpointOf, markOf } from "../graphql/past.ts";
 import { resolveCoin } from "../log/coins.ts";
+import type { SeenTableOf } from "../projections/cap-table-json.ts";
 import { type GuardedReads, guardedReads } from "../projections/guarded-reads.ts";
 import { FOR_CAP_TABLES } from "../projections/needed.ts";
 import { token } from "../projections/tokens.ts";

@@ -8,11 +8,11 @@ import {
   notFor,
   READERS,
   type Reader,
-} from "../audit/cap-table-file.ts";
-import { readCapTable, type TablePiece } from "../audit/cap-table-json.ts";
-import { LOT_POLICIES, type LotPolicy } from "../audit/ocf/lots.ts";
-import { writeOcf } from "../audit/ocf/ocf.ts";
+} from "../evidence/cap-table-file.ts";
+import { LOT_POLICIES, type LotPolicy } from "../evidence/ocf/lots.ts";
+import { writeOcf } from "../evidence/ocf/ocf.ts";
 import type { Asked } from "../graphql/past.ts";
+import { readCapTable, type TablePiece } from "../projections/cap-table-json.ts";
 import { assetsOf } from "../service/assets.ts";
 import { issuerOf } from "../settings/assets.ts";
 import { AT_HELP, atOption, coinOption, tableAt, tableReads } from "./cap-table-at.ts";

@@ -1,8 +1,8 @@
 /** The result of a comparison, as text and as JSON. */
-import type { Comparison } from "../audit/compare.ts";
-import { OWN_PAST } from "../audit/compare-present.ts";
-import type { Difference } from "../audit/compare-rows.ts";
-import { SAMPLE } from "../audit/compare-steps.ts";
+import type { Comparison } from "../audit/compare/compare.ts";
+import { OWN_PAST } from "../audit/compare/present.ts";
+import type { Difference } from "../audit/compare/rows.ts";
+import { SAMPLE } from "../audit/compare/steps.ts";
 import { shownForeign } from "../logging/foreign-text.ts";
 
 /** Taken on faith, because no query shows it. */

@@ -1,6 +1,10 @@
 /** `holderbook keys rotate` and `keys revoke-deployment-key`: the key that statements, packs and the sequence are signed with. */
 import { Command, InvalidArgumentError } from "commander";
-import { changeDeploymentKey, replaceLostKey, revokeDeploymentKey } from "../audit/key-change.ts";
+import {
+  changeDeploymentKey,
+  replaceLostKey,
+  revokeDeploymentKey,
+} from "../audit/sequence/key-change.ts";
 import { callbackMasterKey } from "../service/callback-master-key.ts";
 import { configuredKey } from "../service/deployment-key.ts";
 import { openStorage } from "../service/storage.ts";

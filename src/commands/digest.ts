@@ -1,5 +1,5 @@
 import { Command, Option } from "commander";
-import { ownDigests, readStanding } from "../audit/own-digests.ts";
+import { ownDigests, readStanding } from "../audit/reconcile/own-digests.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { checkpointArgument } from "./arguments.ts";
 import { printJson, printLines } from "./output.ts";

@@ -1,7 +1,7 @@
 import { Command, Option } from "commander";
-import { CHECKS, type Check, type Finding, type State } from "../doctor/finding.ts";
 import type { Service } from "../service/settings-checks.ts";
 import { namesArgument } from "./arguments.ts";
+import { CHECKS, type Check, type Finding, type State } from "./doctor/finding.ts";
 import { printJson, printLines } from "./output.ts";
 
 type Options = {
@@ -34,7 +34,7 @@ export const doctorCommand = () =>
       "\nEach line is ok, warn or fail, with what to do. Nothing is changed; it works beside a running service.",
     )
     .action(async ({ for: service, only, strict = false, json }: Options) => {
-      const { examine } = await import("../doctor/examine.ts");
+      const { examine } = await import("./doctor/examine.ts");
       const findings = await examine(
         service,
         CHECKS.filter((check) => only?.includes(check) ?? true),

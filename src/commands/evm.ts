@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from "commander";
-import { acting } from "../audit/acts.ts";
+import { acting } from "../audit/sequence/acts.ts";
 import { acquireWriterLock } from "../database/writer-lock.ts";
 import { type Address, lowerCase } from "../evm/contract/fact.ts";
 import { forgetLog } from "../evm/log/forget.ts";

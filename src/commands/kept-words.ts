@@ -1,8 +1,9 @@
 /** What `verify --log` says of heads and entries that were kept, and of the keys that all of it is signed with. */
-import type { Kept } from "../audit/kept.ts";
-import type { KeptChecked } from "../audit/kept-check.ts";
-import type { KeptSigned } from "../audit/kept-signatures.ts";
-import type { LogHead } from "../audit/log-heads.ts";
+
+import type { LogHead } from "../audit/sequence/log-heads.ts";
+import type { Kept } from "../audit/verify/kept.ts";
+import type { KeptChecked } from "../audit/verify/kept-check.ts";
+import type { KeptSigned } from "../audit/verify/kept-signatures.ts";
 
 /** Members of `--json`. */
 export type KeptWords = {

@@ -1,5 +1,5 @@
 import { Command, Option } from "commander";
-import { acting, type NewAct, scopeOfMade } from "../audit/acts.ts";
+import { acting, type NewAct, scopeOfMade } from "../audit/sequence/acts.ts";
 import { CallbackAddressError } from "../callbacks/outbound-error.ts";
 import { checkCallbackUrl } from "../callbacks/outbound-policy.ts";
 import {

@@ -1,4 +1,4 @@
-import type { NewAct } from "../audit/acts.ts";
+import type { NewAct } from "../audit/sequence/acts.ts";
 import { configuredAssets } from "../service/assets.ts";
 import type { Config } from "../settings/config.ts";
 import { type TaAsset, taAssets } from "../ta/requests/asset.ts";

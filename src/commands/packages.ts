@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from "commander";
-import { acting } from "../audit/acts.ts";
-import { provePossession } from "../audit/deployment-key.ts";
-import { correctLog, hasSequence } from "../audit/sequence.ts";
+import { acting } from "../audit/sequence/acts.ts";
+import { provePossession } from "../audit/sequence/deployment-key.ts";
+import { correctLog, hasSequence } from "../audit/sequence/sequence.ts";
 import { connect } from "../database/connect.ts";
 import { acquireWriterLock } from "../database/writer-lock.ts";
 import { readerAt } from "../ledger/reading/read.ts";

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { acting, type NewAct, recordAct } from "../audit/acts.ts";
+import { acting, type NewAct, recordAct } from "../audit/sequence/acts.ts";
 import { configuredVault } from "../service/pii.ts";
 import { openStorage } from "../service/storage.ts";
 import { account } from "../settings/account.ts";

@@ -1,5 +1,5 @@
 import { Argument, Command } from "commander";
-import { acting } from "../audit/acts.ts";
+import { acting } from "../audit/sequence/acts.ts";
 import { acquireWriterLock } from "../database/writer-lock.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { resetPipelineIn, vacuumPipeline } from "../pipelines/register.ts";

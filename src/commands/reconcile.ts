@@ -1,6 +1,6 @@
 import { Command } from "commander";
-import { keepFound } from "../audit/found.ts";
-import { type Reconciliation, reconcile } from "../audit/reconcile.ts";
+import { keepFound } from "../audit/reconcile/found.ts";
+import { type Reconciliation, reconcile } from "../audit/reconcile/reconcile.ts";
 import { type Asked, checkpointOf } from "../graphql/past.ts";
 import { resolveCoin } from "../log/coins.ts";
 import { guardedReads } from "../projections/guarded-reads.ts";

@@ -1,5 +1,5 @@
 /** The keys that `start` makes itself, so that a newcomer's first requests work. */
-import { acting } from "../audit/acts.ts";
+import { acting } from "../audit/sequence/acts.ts";
 import { createKey, findKey, listKeys, verifyKey } from "../http/keys.ts";
 import { DEMO_ASSETS } from "../service/assets.ts";
 import {

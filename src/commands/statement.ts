@@ -1,9 +1,9 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { type Statement, StatementError, verifyStatement } from "../../client/verify-statement.mjs";
-import { amountText } from "../audit/amount-text.ts";
-import { makeStatement, type StatementVersion } from "../audit/statement.ts";
-import { heldAgainstKept, type StatementEntries } from "../audit/statement-entries.ts";
+import { amountText } from "../audit/verify/amount-text.ts";
+import { makeStatement, type StatementVersion } from "../evidence/statement.ts";
+import { heldAgainstKept, type StatementEntries } from "../evidence/statement-entries.ts";
 import type { Asked } from "../graphql/past.ts";
 import type { Whose } from "../projections/cap-tables.ts";
 import { configuredKey } from "../service/deployment-key.ts";

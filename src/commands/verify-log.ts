@@ -1,11 +1,11 @@
 /** `holderbook verify --log`: whether the log is what it was when its chain was made, and what the ledger says. */
 
-import { type Kept, readKept } from "../audit/kept.ts";
-import { checkKept } from "../audit/kept-check.ts";
-import { checkSignatures } from "../audit/kept-signatures.ts";
-import { checkAgainstSource, isGone, type SourceChecked } from "../audit/source-check.ts";
-import type { SourceFault } from "../audit/source-compare.ts";
-import { MOST_FAULTS, type VerifiedLog, verifyLog } from "../audit/verify-log.ts";
+import { type Kept, readKept } from "../audit/verify/kept.ts";
+import { checkKept } from "../audit/verify/kept-check.ts";
+import { checkSignatures } from "../audit/verify/kept-signatures.ts";
+import { checkAgainstSource, isGone, type SourceChecked } from "../audit/verify/source-check.ts";
+import type { SourceFault } from "../audit/verify/source-compare.ts";
+import { MOST_FAULTS, type VerifiedLog, verifyLog } from "../audit/verify/verify-log.ts";
 import type { Database } from "../database/connect.ts";
 import type { Committee } from "../ledger/proof/committee.ts";
 import { patientSource } from "../ledger/reading/patient-source.ts";

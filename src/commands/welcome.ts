@@ -4,7 +4,7 @@ import type { DemoCallbacks } from "../service/demo-callbacks.ts";
 import type { Ledger } from "../service/ledger-source.ts";
 import type { Storage } from "../service/storage.ts";
 import type { Config } from "../settings/config.ts";
-import { VERSION } from "../version.ts";
+import { VERSION } from "../telemetry/version.ts";
 import { holderbookCommand, pathInProject, projectFolder } from "./second-shell.ts";
 
 export type Welcome = {

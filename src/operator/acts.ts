@@ -18,6 +18,7 @@ import {
   endpointOverviews,
 } from "../callbacks/overview.ts";
 import type { Database, Db } from "../database/connect.ts";
+import { NOTHING, type Route, route } from "../http/desk-route.ts";
 import { createAdmission } from "../http/edge/admission.ts";
 import { createRateLimit } from "../http/edge/rate-limit.ts";
 import { HttpError } from "../http/http-error.ts";
@@ -26,7 +27,6 @@ import { resultEndpoint } from "../ta/requests/callback-address.ts";
 import { nameAsked, pageOf, time, timedPlace } from "./cursor.ts";
 import { deliveryIdOf } from "./deliveries.ts";
 import { stateOf } from "./receivers.ts";
-import { NOTHING, type Route, route } from "./route.ts";
 
 /** Most messages that one request sends again. */
 const MOST_AT_ONCE = 1_000;

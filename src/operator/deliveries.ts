@@ -7,11 +7,11 @@ import {
   deliveryWithAttempts,
 } from "../callbacks/overview.ts";
 import type { Db } from "../database/connect.ts";
+import { NOTHING, type Route, route } from "../http/desk-route.ts";
 import { HttpError } from "../http/http-error.ts";
 import { shownUrl } from "../settings/shown-url.ts";
 import { resultMessageId } from "../ta/requests/callback-address.ts";
 import { nameAsked, pageAnswer, pageLimit, pageOf, time, timedPlace } from "./cursor.ts";
-import { NOTHING, type Route, route } from "./route.ts";
 
 const STATES = ["pending", "withdrawn", "delivered", "failed", "disabled"] as const;
 

@@ -1,46 +1,34 @@
-/** What the page asks besides GraphQL, as parts of the server. */
+/** The operator's desk as a part of the server: lists of requests and deliveries, and acts on them. */
 import type { Database, Db } from "../database/connect.ts";
 import type { ApiDescription } from "../http/api-description.ts";
-import type { Admission } from "../http/edge/admission.ts";
+import { describeRoutes } from "../http/describe.ts";
+import { type Mounting, mountRoutes } from "../http/desk-route.ts";
+import { KEY_HEADER } from "../http/entrance.ts";
 import type { Part } from "../http/part.ts";
 import { actRoutes } from "./acts.ts";
 import { deliveryRoutes } from "./deliveries.ts";
-import { describeRoutes } from "./describe.ts";
-import { createEntrance, type EntranceSettings } from "./entrance.ts";
-import { type ExportSettings, exportsDescribed, mountExports } from "./exports.ts";
-import { type PageSettings, pageRoutes } from "./page-settings.ts";
-import { type ProofSettings, proofRoutes } from "./proofs.ts";
 import { receiverRoutes } from "./receivers.ts";
 import { requestRoutes } from "./requests.ts";
-import { mountRoutes } from "./route.ts";
 import { summaryRoutes } from "./summary.ts";
-import { type TourSettings, tourRoutes } from "./tour.ts";
 
-export type OperatorSettings = EntranceSettings & {
-  readonly admission: Admission;
+export type OperatorSettings = Mounting & {
   /** Read-only, with a statement timeout. */
   readonly db: Db;
   /** For what operators do. */
   readonly database: Database;
-  readonly page: Omit<PageSettings, "db">;
-  readonly exports: ExportSettings;
-  readonly proofs: Omit<ProofSettings, "db">;
-  /** Absent where there is no demo, or its requests are not served here. */
-  readonly tour?: Omit<TourSettings, "db"> | undefined;
 };
 
-/** Two parts, `page` and `operator`, and what they add to `/openapi.json`. */
-export const operatorParts = (
+const TAG = {
+  name: "Operators",
+  description: `Requests and deliveries of everybody, without personal data. Keys of the kind operator alone open it, in ${KEY_HEADER}.`,
+};
+
+/** The part, and what it adds to `/openapi.json`. */
+export const operatorPart = (
   settings: OperatorSettings,
-): { readonly parts: readonly Part[]; readonly description: ApiDescription } => {
-  const { admission, db, database } = settings;
-  const entrance = createEntrance(settings);
-  const mounting = { entrance, admission };
-  const page = [
-    ...pageRoutes({ ...settings.page, db }),
-    ...proofRoutes({ ...settings.proofs, db }),
-  ];
-  const operator = [
+): { readonly part: Part; readonly description: ApiDescription } => {
+  const { db, database } = settings;
+  const routes = [
     ...requestRoutes(db),
     ...deliveryRoutes(db),
     ...receiverRoutes(db),
@@ -48,34 +36,16 @@ export const operatorParts = (
     ...actRoutes({ db, database }),
   ];
   return {
-    parts: [
-      {
-        name: "page",
-        paths: [
-          { path: "/page/settings", about: "what the page is about" },
-          { path: "/session", about: "what kind of key this is: GET with a key in X-API-Key" },
-          { path: "/exports/cap-table", about: "cap tables as files: GET with coinType and a key" },
-          { path: "/exports/statement", about: "signed statements of holders: the same" },
-          { path: "/proofs/{checkpoint}", about: "what proves a checkpoint: GET with a key" },
-        ],
-        register: (app) => {
-          mountRoutes(app, mounting, page);
-          mountExports(app, entrance, settings.exports);
-          const { tour } = settings;
-          if (tour !== undefined) mountRoutes(app, mounting, tourRoutes(app, { ...tour, db }));
+    part: {
+      name: "operator",
+      paths: [
+        {
+          path: "/operator/summary",
+          about: "requests and deliveries, for operators: GET with a key in X-API-Key",
         },
-      },
-      {
-        name: "operator",
-        paths: [
-          {
-            path: "/operator/summary",
-            about: "requests and deliveries, for operators: GET with a key in X-API-Key",
-          },
-        ],
-        register: (app) => mountRoutes(app, mounting, operator),
-      },
-    ],
-    description: describeRoutes([...page, ...operator], exportsDescribed),
+      ],
+      register: (app) => mountRoutes(app, settings, routes),
+    },
+    description: describeRoutes(TAG, routes),
   };
 };

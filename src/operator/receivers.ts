@@ -2,11 +2,11 @@
 import { z } from "zod";
 import { type EndpointOverview, endpointOverviews, MOST_PENDING } from "../callbacks/overview.ts";
 import type { Db } from "../database/connect.ts";
+import { NOTHING, type Route, route } from "../http/desk-route.ts";
 import { shownUrl } from "../settings/shown-url.ts";
 import { taEndpoint } from "../ta/requests/asset.ts";
 import { callbackEndpoint } from "../transfers/callbacks.ts";
 import { nameAsked, pageAnswer, pageLimit } from "./cursor.ts";
-import { NOTHING, type Route, route } from "./route.ts";
 
 const item = z.object({
   id: z.string(),

@@ -1,6 +1,7 @@
 /** `GET /operator/requests`: what the transfer agent was asked by everybody, and how far it is. */
 import { z } from "zod";
 import type { Db } from "../database/connect.ts";
+import { NOTHING, type Route, route } from "../http/desk-route.ts";
 import { HttpError } from "../http/http-error.ts";
 import {
   type ListedRequest,
@@ -9,7 +10,6 @@ import {
   requestHistory,
 } from "../ta/requests/overview.ts";
 import { nameAsked, pageAnswer, pageLimit, pageOf, timedPlace } from "./cursor.ts";
-import { NOTHING, type Route, route } from "./route.ts";
 
 const item = z.object({
   id: z.uuid(),

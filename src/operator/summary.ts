@@ -2,10 +2,10 @@
 import { z } from "zod";
 import { deliveryCounts, endpointOverviews } from "../callbacks/overview.ts";
 import type { Db } from "../database/connect.ts";
+import { NOTHING, type Route, route } from "../http/desk-route.ts";
 import { requestCounts } from "../ta/requests/overview.ts";
 import { time } from "./cursor.ts";
 import { stateOf } from "./receivers.ts";
-import { NOTHING, type Route, route } from "./route.ts";
 
 /** Counting goes no further: the page asks again and again. */
 const MOST = 10_000;

@@ -1,8 +1,8 @@
 /** What the demo ledger lends to the browser that opens the link `start` printed, and its guided tour. */
 import type { Reads } from "../database/readers.ts";
 import { findKey, verifyKey } from "../http/keys.ts";
-import type { DemoAccess } from "../operator/page-settings.ts";
-import type { TourSettings } from "../operator/tour.ts";
+import type { DemoAccess } from "../page-api/page-settings.ts";
+import type { TourSettings } from "../page-api/tour.ts";
 import { type Assets, suiTokens } from "../settings/assets.ts";
 import type { Config } from "../settings/config.ts";
 import { DEMO_ASSETS } from "./assets.ts";

@@ -1,6 +1,6 @@
 /** The deployment's key as the settings say who keeps it: sealed under the master key, or a signer outside. */
-import { type DeploymentKey, openDeploymentKey } from "../audit/deployment-key.ts";
-import { type OutsideSigner, outsideSigner } from "../audit/outside-signer.ts";
+import { type DeploymentKey, openDeploymentKey } from "../audit/sequence/deployment-key.ts";
+import { type OutsideSigner, outsideSigner } from "../audit/sequence/outside-signer.ts";
 import type { Config } from "../settings/config.ts";
 import { callbackMasterKey } from "./callback-master-key.ts";
 import type { Storage } from "./storage.ts";

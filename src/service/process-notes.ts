@@ -1,6 +1,6 @@
 /** Tells other processes that this one is alive and what troubles it (`process_notes`), and counts the same. */
 import { hostname } from "node:os";
-import type { SignerTrouble } from "../audit/outside-signer.ts";
+import type { SignerTrouble } from "../audit/sequence/outside-signer.ts";
 import type { Database } from "../database/connect.ts";
 import { boundedLook } from "../http/bounded-look.ts";
 import type { Trouble } from "../http/health/progress.ts";

@@ -1,7 +1,5 @@
 /** The interfaces of this process on one port that is bound already. */
 
-import { integrityDetails, integrityGauges } from "../audit/health.ts";
-import { rootsApi, rootsPart } from "../audit/roots-part.ts";
 import { publicKeyList } from "../callbacks/signing-keys.ts";
 import { migrationsPending } from "../database/migrate.ts";
 import { graphqlPart } from "../graphql/part.ts";
@@ -9,6 +7,7 @@ import { streamGauges } from "../graphql/stream-gauges.ts";
 import { ADMISSION, createAdmission } from "../http/edge/admission.ts";
 import type { Front } from "../http/edge/front.ts";
 import { createRateLimit } from "../http/edge/rate-limit.ts";
+import { createEntrance } from "../http/entrance.ts";
 import { evmGauges } from "../http/health/evm-gauges.ts";
 import { evmDetails } from "../http/health/evm-health.ts";
 import { detailsOf, watchHealth } from "../http/health/health.ts";
@@ -23,7 +22,10 @@ import { LOG_CHANNEL } from "../log/channel.ts";
 import { watchPackages } from "../log/packages.ts";
 import { type Logger, logFormat } from "../logging/logger.ts";
 import { createRareLines } from "../logging/rare-lines.ts";
-import { operatorParts } from "../operator/part.ts";
+import { operatorPart } from "../operator/part.ts";
+import { webPart } from "../page-api/files-part.ts";
+import { pageApiPart } from "../page-api/part.ts";
+import { rootsApi, rootsPart } from "../page-api/roots-part.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { createCapTables } from "../projections/cap-tables.ts";
 import { restPart } from "../rest/part.ts";
@@ -32,11 +34,11 @@ import type { Config } from "../settings/config.ts";
 import { taDetails, taMetrics } from "../ta/requests/health.ts";
 import { watchProcess } from "../telemetry/process-figures.ts";
 import { noTelemetry, type Telemetry } from "../telemetry/telemetry.ts";
+import { VERSION } from "../telemetry/version.ts";
 import { projectsOf } from "../transfers/projects.ts";
-import { VERSION } from "../version.ts";
-import { webPart } from "../web/part.ts";
 import { demoAccess, demoTour } from "./demo-access.ts";
 import { configuredKey } from "./deployment-key.ts";
+import { integrityDetails, integrityGauges } from "./log-health.ts";
 import { watchPools } from "./pool-figures.ts";
 import type { Storage } from "./storage.ts";
 import { taRequests } from "./ta-requests.ts";
@@ -149,14 +151,13 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
       : undefined;
   const deploymentKey = configuredKey(config, { existing: true });
   const tour = ta === undefined ? undefined : demoTour(config, assets, lookUps);
-  const operator = operatorParts({
-    tour,
-    admission,
-    keys: lookUps,
-    limits: limits(),
-    open: limits().limit,
+  const entrance = createEntrance({ keys: lookUps, limits: limits(), open: limits().limit });
+  const mounting = { entrance, admission };
+  const operator = operatorPart({ ...mounting, db, database: storage.write });
+  const pageApi = pageApiPart({
+    ...mounting,
     db,
-    database: storage.write,
+    tour,
     page: {
       version: VERSION,
       ledgerSource: config.ledgerSource,
@@ -205,7 +206,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
       version: VERSION,
       others: [
         ...(only === undefined && ta !== undefined ? [ta.description] : []),
-        ...(only === undefined ? [operator.description] : []),
+        ...(only === undefined ? [pageApi.description, operator.description] : []),
         rootsApi,
       ],
       callbackKeys: ta === undefined ? publicKeyList(db) : undefined,
@@ -217,7 +218,8 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
     webPart({ unsent: pages }),
     // Whoever holds a statement asks whichever process there is.
     rootsPart({ db, limit: limits().limit }),
-    ...operator.parts,
+    pageApi.part,
+    operator.part,
   ].filter(({ name }) => isServed(name, only));
   const metrics = createMetrics(health, { figures, indexing: indexing?.figures });
   evmGauges(metrics.registry, health);

@@ -11,7 +11,7 @@ import { createAcceptance } from "../ta/requests/accept.ts";
 import { taAssets } from "../ta/requests/asset.ts";
 import { fingerprints } from "../ta/requests/fingerprint.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
-import { VERSION } from "../version.ts";
+import { VERSION } from "../telemetry/version.ts";
 import { callbackMasterKey } from "./callback-master-key.ts";
 import { configuredVault } from "./pii.ts";
 import type { Storage } from "./storage.ts";

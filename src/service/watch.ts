@@ -1,10 +1,11 @@
 /** The watch over stored data in this process, signing with the deployment's key where that can be opened. */
-import { logLook } from "../audit/check-log.ts";
-import { dailyRoots } from "../audit/daily-roots.ts";
-import { fullLook } from "../audit/full-look.ts";
-import { SequenceKeyError } from "../audit/sequence.ts";
-import { sumsLook } from "../audit/sums-look.ts";
-import { watchOver } from "../audit/watch.ts";
+
+import { SequenceKeyError } from "../audit/sequence/sequence.ts";
+import { logLook } from "../audit/watch/check-log.ts";
+import { dailyRoots } from "../audit/watch/daily-roots.ts";
+import { fullLook } from "../audit/watch/full-look.ts";
+import { sumsLook } from "../audit/watch/sums-look.ts";
+import { watchOver } from "../audit/watch/watch.ts";
 import type { Logger } from "../logging/logger.ts";
 import { createRareLines } from "../logging/rare-lines.ts";
 import type { Config } from "../settings/config.ts";

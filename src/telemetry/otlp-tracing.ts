@@ -16,9 +16,9 @@ import {
   RandomIdGenerator,
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
-import { VERSION } from "../version.ts";
 import type { TraceIds } from "./trace-ids.ts";
 import { type Tracing, tracingOver } from "./tracing.ts";
+import { VERSION } from "./version.ts";
 
 /** Spans that wait for the collector; further ones are dropped, so that a slow one costs no memory. */
 const MOST_WAITING = 2_048;

@@ -1,10 +1,10 @@
 /** Ends of times and digests, and of input versions, in the sequence, and the log held against what the sequence says. */
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
-import { createChainEntries } from "../../src/audit/chain-entries.ts";
-import { publishCoinEnd } from "../../src/audit/coin-ends.ts";
-import { type DeploymentKey, openDeploymentKey } from "../../src/audit/deployment-key.ts";
-import { verifyLog } from "../../src/audit/verify-log.ts";
+import { createChainEntries } from "../../src/audit/sequence/chain-entries.ts";
+import { publishCoinEnd } from "../../src/audit/sequence/coin-ends.ts";
+import { type DeploymentKey, openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
+import { verifyLog } from "../../src/audit/verify/verify-log.ts";
 import { blockHashesAt } from "../../src/log/block-chain.ts";
 import { completeChains } from "../../src/log/chain.ts";
 import { type Log, openLog } from "../../src/log/log.ts";

@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { compareRows } from "../../src/audit/compare-rows.ts";
+import { compareRows } from "../../src/audit/compare/rows.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { eventually, startProgram, temporaryFolder } from "../service/process.ts";
 import { type DemoRegister, demoRegister, serveGraphql } from "./demo-register.ts";

@@ -5,8 +5,8 @@ import { getTableName, is } from "drizzle-orm";
 import { PgTable } from "drizzle-orm/pg-core";
 import { expect, test } from "vitest";
 import drizzleConfig from "../../drizzle.config.ts";
-import { foldedTables } from "../../src/audit/folded-log.ts";
-import { comparedTables } from "../../src/audit/reconcile-rows.ts";
+import { foldedTables } from "../../src/audit/reconcile/folded-log.ts";
+import { comparedTables } from "../../src/audit/reconcile/rows.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
 import { OUTSIDE, TAMPERINGS } from "./tamperings.ts";
 

@@ -1,12 +1,12 @@
 /** Roots that are published once a day without being asked for. */
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
-import { dailyRoots } from "../../src/audit/daily-roots.ts";
-import { openDeploymentKey } from "../../src/audit/deployment-key.ts";
-import { readFindings } from "../../src/audit/findings.ts";
-import { integrityDetails } from "../../src/audit/health.ts";
-import { publishedRootsOf } from "../../src/audit/published-roots.ts";
+import { openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
+import { publishedRootsOf } from "../../src/audit/sequence/published-roots.ts";
+import { dailyRoots } from "../../src/audit/watch/daily-roots.ts";
+import { readFindings } from "../../src/audit/watch/findings.ts";
 import { checkpointMark } from "../../src/log/blocks.ts";
+import { integrityDetails } from "../../src/service/log-health.ts";
 import { alterRows } from "../projections/damage.ts";
 import { type DemoRegister, demoRegister } from "./demo-register.ts";
 import { entriesOf } from "./sequence-entries.ts";

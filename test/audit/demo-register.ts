@@ -1,12 +1,12 @@
 /** The register of a demo ledger's first checkpoints in a database of its own, and a GraphQL over it. */
 import { createDemoLedger, type DemoOptions } from "../../demo/demo-ledger.ts";
-import { rootsPart } from "../../src/audit/roots-part.ts";
 import { connect } from "../../src/database/connect.ts";
 import { createReaders } from "../../src/database/readers.ts";
 import { graphqlPart } from "../../src/graphql/part.ts";
 import { createRateLimit } from "../../src/http/edge/rate-limit.ts";
 import { createKey } from "../../src/http/keys.ts";
 import { watchPackages } from "../../src/log/packages.ts";
+import { rootsPart } from "../../src/page-api/roots-part.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
 import { serve } from "../http/service.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";

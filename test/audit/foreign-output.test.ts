@@ -3,7 +3,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { wholeProgram } from "../../src/command-line.ts";
+import { wholeProgram } from "../../src/commands/command-line.ts";
 import { commandTree, type TreeCommand } from "../../src/commands/command-tree.ts";
 import { createKey } from "../../src/http/keys.ts";
 import { callbackEndpoint } from "../../src/transfers/callbacks.ts";

@@ -1,9 +1,9 @@
 /** Every row held against the facts by itself, a stretch at a time. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { readFindings } from "../../src/audit/findings.ts";
-import { fullLook } from "../../src/audit/full-look.ts";
-import { integrityDetails } from "../../src/audit/health.ts";
-import type { SlowLook } from "../../src/audit/watch.ts";
+import { readFindings } from "../../src/audit/watch/findings.ts";
+import { fullLook } from "../../src/audit/watch/full-look.ts";
+import type { SlowLook } from "../../src/audit/watch/watch.ts";
+import { integrityDetails } from "../../src/service/log-health.ts";
 import { copyOf, freshDatabase } from "../postgres.ts";
 import { alterRows } from "../projections/damage.ts";
 import { type DemoRegister, demoRegister } from "./demo-register.ts";

@@ -2,10 +2,10 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { verifySequence } from "../../client/verify-sequence.mjs";
-import { openDeploymentKey } from "../../src/audit/deployment-key.ts";
-import { publishRoot } from "../../src/audit/published-roots.ts";
-import { publishRoot2 } from "../../src/audit/root-entries.ts";
-import { appendEntry, SequenceKeyError } from "../../src/audit/sequence.ts";
+import { openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
+import { publishRoot } from "../../src/audit/sequence/published-roots.ts";
+import { publishRoot2 } from "../../src/audit/sequence/root-entries.ts";
+import { appendEntry, SequenceKeyError } from "../../src/audit/sequence/sequence.ts";
 import { openLog } from "../../src/log/log.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";

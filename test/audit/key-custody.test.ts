@@ -10,9 +10,9 @@ import {
   signedStatement,
 } from "../../client/verify-statement.mjs";
 import { balancesOf } from "../../demo/model.ts";
-import { type DeploymentKey, openKey, sealedKey } from "../../src/audit/deployment-key.ts";
-import { keyHistory } from "../../src/audit/key-history.ts";
-import { entryHash, type SequenceEntry, signedEntry } from "../../src/audit/sequence.ts";
+import { type DeploymentKey, openKey, sealedKey } from "../../src/audit/sequence/deployment-key.ts";
+import { keyHistory } from "../../src/audit/sequence/key-history.ts";
+import { entryHash, type SequenceEntry, signedEntry } from "../../src/audit/sequence/sequence.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { temporaryFolder } from "../service/process.ts";
 import { type DemoRegister, demoRegister } from "./demo-register.ts";

@@ -1,7 +1,7 @@
 /** The forms that every object is checked against, held to the fields of Open Cap Format 1.2.0. */
 import { expect, test } from "vitest";
 import type { z } from "zod";
-import * as forms from "../../src/audit/ocf/forms.ts";
+import * as forms from "../../src/evidence/ocf/forms.ts";
 import { FIELDS, type Fields, insideOf } from "./ocf-page.ts";
 
 const FORMS: Readonly<Record<string, z.ZodObject>> = {

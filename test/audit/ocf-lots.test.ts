@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { flowsOf } from "../../src/audit/ocf/flows.ts";
-import { OcfHistory } from "../../src/audit/ocf/history.ts";
-import { type LotPolicy, proRata } from "../../src/audit/ocf/lots.ts";
-import type { LedgerStep, TouchedGrant } from "../../src/audit/ocf/source.ts";
-import { MOST_DATES, vestingOf } from "../../src/audit/ocf/vesting.ts";
-import { claimableAt } from "../../src/audit/unlocking.ts";
+import { flowsOf } from "../../src/evidence/ocf/flows.ts";
+import { OcfHistory } from "../../src/evidence/ocf/history.ts";
+import { type LotPolicy, proRata } from "../../src/evidence/ocf/lots.ts";
+import type { LedgerStep, TouchedGrant } from "../../src/evidence/ocf/source.ts";
+import { MOST_DATES, vestingOf } from "../../src/evidence/ocf/vesting.ts";
+import { claimableAt } from "../../src/evidence/unlocking.ts";
 import type { Cause, ChangedPart } from "../../src/projections/balance-changes.ts";
 import type { HolderEvent, HolderEventType } from "../../src/projections/holder-events.ts";
 import type { TokenTimelock } from "../../src/projections/timelock-objects.ts";

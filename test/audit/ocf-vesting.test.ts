@@ -1,12 +1,12 @@
 /** What vests by a day in Open Cap Format is what the contract has unlocked by then. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { OcfCheck } from "../../src/audit/ocf/check.ts";
-import type { Transaction } from "../../src/audit/ocf/forms.ts";
-import { OcfHistory } from "../../src/audit/ocf/history.ts";
-import { LOT_POLICIES } from "../../src/audit/ocf/lots.ts";
-import type { LedgerStep, TouchedGrant } from "../../src/audit/ocf/source.ts";
-import { claimableAt } from "../../src/audit/unlocking.ts";
+import { OcfCheck } from "../../src/evidence/ocf/check.ts";
+import type { Transaction } from "../../src/evidence/ocf/forms.ts";
+import { OcfHistory } from "../../src/evidence/ocf/history.ts";
+import { LOT_POLICIES } from "../../src/evidence/ocf/lots.ts";
+import type { LedgerStep, TouchedGrant } from "../../src/evidence/ocf/source.ts";
+import { claimableAt } from "../../src/evidence/unlocking.ts";
 import type { Cause, ChangedPart } from "../../src/projections/balance-changes.ts";
 import type { TokenTimelock } from "../../src/projections/timelock-objects.ts";
 import { search } from "../random.ts";

@@ -4,14 +4,14 @@ import { once } from "node:events";
 import { createServer as createHttpServer, type ServerResponse } from "node:http";
 import { createServer, type Socket } from "node:net";
 import { expect, test } from "vitest";
-import { DeploymentKeyError, openDeploymentKey } from "../../src/audit/deployment-key.ts";
+import { DeploymentKeyError, openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
 import {
   outsideSigner,
   SignerAnswerError,
   SignerAwayError,
-} from "../../src/audit/outside-signer.ts";
-import { appendEntry } from "../../src/audit/sequence.ts";
-import { watchOver } from "../../src/audit/watch.ts";
+} from "../../src/audit/sequence/outside-signer.ts";
+import { appendEntry } from "../../src/audit/sequence/sequence.ts";
+import { watchOver } from "../../src/audit/watch/watch.ts";
 import { openLog } from "../../src/log/log.ts";
 import { batch, fact, PACKAGE } from "../log/facts.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";

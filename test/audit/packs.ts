@@ -8,7 +8,7 @@ import { generateKeyPair, secretKeyOf, signBytes } from "../../client/ed25519.mj
 import { signedPack } from "../../client/pack-files.mjs";
 import type { PackManifest } from "../../client/verify-audit-pack.mjs";
 import { signedRoot } from "../../client/verify-statement.mjs";
-import { filesOf } from "../../src/audit/pack-files.ts";
+import { filesOf } from "../../src/evidence/pack/files.ts";
 import { temporaryFolder } from "../service/process.ts";
 
 type Key = ReturnType<typeof generateKeyPair>;

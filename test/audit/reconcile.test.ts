@@ -1,6 +1,6 @@
 /** `reconcile`: what adds up, and which row it is when something does not. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { reconcile } from "../../src/audit/reconcile.ts";
+import { reconcile } from "../../src/audit/reconcile/reconcile.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { alterLog } from "../log/damage.ts";
 import { copyOf } from "../postgres.ts";

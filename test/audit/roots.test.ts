@@ -10,26 +10,26 @@ import {
   signedRoot,
   signedRootEntry,
 } from "../../client/verify-statement.mjs";
-import { type DeploymentKey, openDeploymentKey } from "../../src/audit/deployment-key.ts";
-import { signHead } from "../../src/audit/log-heads.ts";
+import { type DeploymentKey, openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
+import { signHead } from "../../src/audit/sequence/log-heads.ts";
 import {
   publishedRootsOf,
   publishRoot,
   type Root,
   RootConflictError,
   type RootQuota,
-} from "../../src/audit/published-roots.ts";
-import { publishRoot2 } from "../../src/audit/root-entries.ts";
+} from "../../src/audit/sequence/published-roots.ts";
+import { publishRoot2 } from "../../src/audit/sequence/root-entries.ts";
+import { entriesAt, SequenceLostError } from "../../src/audit/sequence/sequence.ts";
+import { createRateLimit } from "../../src/http/edge/rate-limit.ts";
+import { openLog } from "../../src/log/log.ts";
 import {
   deploymentKeysAnswer,
   logHeadsAnswer,
   rootsAnswer,
   rootsPart,
   sequenceAnswer,
-} from "../../src/audit/roots-part.ts";
-import { entriesAt, SequenceLostError } from "../../src/audit/sequence.ts";
-import { createRateLimit } from "../../src/http/edge/rate-limit.ts";
-import { openLog } from "../../src/log/log.ts";
+} from "../../src/page-api/roots-part.ts";
 import { base58 } from "../../src/values/base58.ts";
 import { misfits } from "../docs/published-schemas.ts";
 import { serve } from "../http/service.ts";

@@ -3,17 +3,17 @@ import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { verifySequence } from "../../client/verify-sequence.mjs";
 import { signedRoot } from "../../client/verify-statement.mjs";
-import { type DeploymentKey, openDeploymentKey } from "../../src/audit/deployment-key.ts";
-import { signHead } from "../../src/audit/log-heads.ts";
-import { publishRoot } from "../../src/audit/published-roots.ts";
-import { enterRoots, rootFault } from "../../src/audit/root-signatures.ts";
+import { type DeploymentKey, openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
+import { signHead } from "../../src/audit/sequence/log-heads.ts";
+import { publishRoot } from "../../src/audit/sequence/published-roots.ts";
 import {
   appendEntry,
   entriesAfter,
   entryHash,
   signedEntry,
   watchSequence,
-} from "../../src/audit/sequence.ts";
+} from "../../src/audit/sequence/sequence.ts";
+import { enterRoots, rootFault } from "../../src/audit/verify/root-signatures.ts";
 import type { Sql } from "../../src/database/connect.ts";
 import { extendChain } from "../../src/log/chain.ts";
 import { openLog } from "../../src/log/log.ts";

@@ -1,7 +1,7 @@
 /** Entries of the sequence, as they are kept; what does not hold of them; and how they are lost. */
-import { entriesAfter } from "../../src/audit/sequence.ts";
-import { checkSequence } from "../../src/audit/sequence-check.ts";
-import { lookThrough } from "../../src/audit/stretches.ts";
+import { entriesAfter } from "../../src/audit/sequence/sequence.ts";
+import { lookThrough } from "../../src/audit/sequence/stretches.ts";
+import { checkSequence } from "../../src/audit/verify/sequence-check.ts";
 import type { Sql } from "../../src/database/connect.ts";
 import type { LogFault } from "../../src/log/chain.ts";
 import { alterLog } from "../log/damage.ts";

@@ -11,7 +11,7 @@ import {
   enqueueCallback,
   LONGEST_BODY,
 } from "../../src/callbacks/enqueue.ts";
-import { VERSION } from "../../src/version.ts";
+import { VERSION } from "../../src/telemetry/version.ts";
 import { until } from "../lanes/until.ts";
 import { startReceiver } from "./receiver.ts";
 import { callbackOf, deliveryOf, ENDPOINT, LOCAL, startSender } from "./sender.ts";

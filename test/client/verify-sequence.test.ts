@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { canonicalJson, type JsonValue } from "../../client/canonical-json.mjs";
 import { generateKeyPair, secretKeyOf, signBytes } from "../../client/ed25519.mjs";
 import { entryHash, type SequenceEntry, verifySequence } from "../../client/verify-sequence.mjs";
-import { keyIdOf } from "../../src/audit/deployment-key.ts";
+import { keyIdOf } from "../../src/audit/sequence/deployment-key.ts";
 
 type Keys = ReturnType<typeof generateKeyPair>;
 type Kind = SequenceEntry["kind"];

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { wholeProgram } from "../../src/command-line.ts";
+import { wholeProgram } from "../../src/commands/command-line.ts";
 import { commandTree, type TreeCommand } from "../../src/commands/command-tree.ts";
 import { runCommand } from "./run-command.ts";
 

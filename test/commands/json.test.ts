@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { wholeProgram } from "../../src/command-line.ts";
+import { wholeProgram } from "../../src/commands/command-line.ts";
 import { commandTree, type TreeCommand } from "../../src/commands/command-tree.ts";
 import { freshDatabase } from "../postgres.ts";
 import { temporaryFolder } from "../service/process.ts";

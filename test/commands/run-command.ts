@@ -1,7 +1,7 @@
 /** A command of the program, run in this process: as a user's, without the second that a process takes. */
 import type { EventEmitter } from "node:events";
 import { tmpdir } from "node:os";
-import { runCommandLine } from "../../src/command-line.ts";
+import { runCommandLine } from "../../src/commands/command-line.ts";
 
 /** What a command printed, and the code it ends with. */
 export type Ran = { readonly code: number; readonly stdout: string; readonly stderr: string };

@@ -8,8 +8,8 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
+import { CHECKS } from "../../src/commands/doctor/finding.ts";
 import { COMMANDS } from "../../src/commands/list.ts";
-import { CHECKS } from "../../src/doctor/finding.ts";
 import { readConfig, SETTINGS } from "../../src/settings/config.ts";
 import { SECRETS, withSecretFiles } from "../../src/settings/secret-files.ts";
 

@@ -17,7 +17,7 @@ import {
   StatementError,
   verifyStatement,
 } from "../../client/verify-statement.mjs";
-import { entryHash } from "../../src/audit/sequence.ts";
+import { entryHash } from "../../src/audit/sequence/sequence.ts";
 import { parseStrictJson, StrictJsonError } from "../../src/settings/strict-json.ts";
 import { signedAgain, statement2Of, statementOf } from "../client/statement.ts";
 import { runCommand } from "../commands/run-command.ts";

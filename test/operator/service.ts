@@ -2,18 +2,20 @@
 import { randomBytes } from "node:crypto";
 import { Writable } from "node:stream";
 import pino from "pino";
-import { openDeploymentKey } from "../../src/audit/deployment-key.ts";
-import type { OutsideSigner } from "../../src/audit/outside-signer.ts";
+import { openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
+import type { OutsideSigner } from "../../src/audit/sequence/outside-signer.ts";
 import { connect } from "../../src/database/connect.ts";
 import { createReaders } from "../../src/database/readers.ts";
 import { type Admission, createAdmission } from "../../src/http/edge/admission.ts";
 import { createRateLimit } from "../../src/http/edge/rate-limit.ts";
+import { createEntrance } from "../../src/http/entrance.ts";
 import { watchHealth } from "../../src/http/health/health.ts";
 import { databaseProgress } from "../../src/http/health/progress.ts";
 import { createKey } from "../../src/http/keys.ts";
 import { createMetrics } from "../../src/http/metrics.ts";
 import { createServer } from "../../src/http/server.ts";
-import { type OperatorSettings, operatorParts } from "../../src/operator/part.ts";
+import { operatorPart } from "../../src/operator/part.ts";
+import { type PageApiSettings, pageApiPart } from "../../src/page-api/part.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
 import { createCapTables } from "../../src/projections/cap-tables.ts";
 import type { TestDatabase } from "../postgres.ts";
@@ -41,8 +43,8 @@ export type OperatorApi = AsyncDisposable & {
 export const serveOperator = async (
   database: TestDatabase,
   settings: {
-    readonly page?: Partial<OperatorSettings["page"]>;
-    readonly verify?: OperatorSettings["proofs"]["verify"];
+    readonly page?: Partial<PageApiSettings["page"]>;
+    readonly verify?: PageApiSettings["proofs"]["verify"];
     readonly trustProxy?: boolean;
     readonly quota?: number;
     readonly rootsPerDay?: number;
@@ -62,13 +64,18 @@ export const serveOperator = async (
   const readers = createReaders(connection);
   const limit = (quota = 1_000_000) =>
     createRateLimit({ policy: "default", quota, windowSeconds: 60 });
-  const { parts } = operatorParts({
+  const mounting = {
+    entrance: createEntrance({
+      keys: read,
+      limits: { limit: limit(settings.quota), attempts: limit() },
+      open: limit(settings.quota),
+    }),
     admission: settings.admission ?? createAdmission(),
-    keys: read,
-    limits: { limit: limit(settings.quota), attempts: limit() },
-    open: limit(settings.quota),
+  };
+  const operatorDesk = operatorPart({ ...mounting, db: read.db, database });
+  const pageApi = pageApiPart({
+    ...mounting,
     db: read.db,
-    database,
     page: {
       version: "test",
       ledgerSource: "demo:",
@@ -107,7 +114,7 @@ export const serveOperator = async (
     },
   });
   const server = await createServer({
-    parts,
+    parts: [pageApi.part, operatorDesk.part],
     logger: pino({ level: "debug", base: null }, lines),
     version: "test",
     health,

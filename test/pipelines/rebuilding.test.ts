@@ -2,7 +2,7 @@
 import { getTableName } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { createDemoLedger } from "../../demo/demo-ledger.ts";
-import { readStanding } from "../../src/audit/own-digests.ts";
+import { readStanding } from "../../src/audit/reconcile/own-digests.ts";
 import { openLog } from "../../src/log/log.ts";
 import { applyBatch } from "../../src/pipelines/apply.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";

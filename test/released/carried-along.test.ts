@@ -10,7 +10,7 @@ import { migrate as migrateWithDrizzle } from "drizzle-orm/postgres-js/migrator"
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { z } from "zod";
-import { readFindings } from "../../src/audit/findings.ts";
+import { readFindings } from "../../src/audit/watch/findings.ts";
 import { connect, type Database, type Sql } from "../../src/database/connect.ts";
 import { migrate, migrationsPending } from "../../src/database/migrate.ts";
 import { endFault } from "../../src/log/check-chain.ts";

@@ -23,7 +23,7 @@ const TRIED: Readonly<Record<string, readonly [file: string, test: string]>> = {
     "service/lost-dependencies",
     "a process that indexes and was stopped",
   ],
-  "the process that serves": ["serving-process/hangs", "a serving process that hangs"],
+  "the process that serves": ["service/serving-process/hangs", "a serving process that hangs"],
   "the clock": ["service/lost-dependencies", "while nothing is lost"],
 };
 

@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { BUILT_PAGE } from "../../src/web/site.ts";
+import { BUILT_PAGE } from "../../src/page-api/site.ts";
 import { chromiumHere, openBrowser, type Watched, watch } from "./browser.ts";
 import { type Demo, startDemo } from "./demo.ts";
 

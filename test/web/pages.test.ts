@@ -8,7 +8,7 @@ import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { BUILT_PAGE } from "../../src/web/site.ts";
+import { BUILT_PAGE } from "../../src/page-api/site.ts";
 import { chromiumHere, DESK, openBrowser, PHONE, watch } from "./browser.ts";
 import { type Demo, startDemo } from "./demo.ts";
 

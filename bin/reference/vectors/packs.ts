@@ -9,7 +9,7 @@ import {
   type Verdict,
   verifyAuditPack,
 } from "../../../client/verify-audit-pack.mjs";
-import { verifyPack } from "../../../src/audit/pack-verify.ts";
+import { verifyPack } from "../../../src/evidence/pack/verify.ts";
 import { FORGED_ACTS } from "../../../test/audit/forged-acts.ts";
 import { FORGED_FILES } from "../../../test/audit/forged-files.ts";
 import { FORGERIES, FORGERIES_OF_ACTS, FORGERIES_OF_WHOLE } from "../../../test/audit/forgeries.ts";

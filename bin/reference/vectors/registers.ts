@@ -1,9 +1,9 @@
 /** `docs/reference/vectors/register.json`: what facts make of a register, its movements with their causes, and what is unlocked. */
 import { z } from "zod";
 import { canonicalJson } from "../../../client/canonical-json.mjs";
-import { holderEventLine, movementLine, roleEventLine } from "../../../src/audit/pack-lines.ts";
-import { PackRegister } from "../../../src/audit/pack-register.ts";
-import { claimableAt } from "../../../src/audit/unlocking.ts";
+import { holderEventLine, movementLine, roleEventLine } from "../../../src/evidence/pack/lines.ts";
+import { PackRegister } from "../../../src/evidence/pack/register.ts";
+import { claimableAt } from "../../../src/evidence/unlocking.ts";
 import { SHARED_TOKEN, TIMELOCK } from "../../../src/ledger/contract/names.ts";
 import {
   ACME,

@@ -11,7 +11,7 @@ import {
   verifySequence,
 } from "../../../client/verify-sequence.mjs";
 import { rootBody, rootBody1 } from "../../../client/verify-statement.mjs";
-import { signedEntry } from "../../../src/audit/sequence.ts";
+import { signedEntry } from "../../../src/audit/sequence/sequence.ts";
 import { statement2Of } from "../../../test/client/statement.ts";
 import { type Case, type Judge, judged, KEYS, type TestKey, vectorFile } from "./vector.ts";
 

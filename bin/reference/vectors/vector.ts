@@ -2,7 +2,7 @@
 import { createPublicKey } from "node:crypto";
 import { canonicalJson, type JsonValue } from "../../../client/canonical-json.mjs";
 import { publicTextOf, secretKeyOf, signBytes } from "../../../client/ed25519.mjs";
-import { keyIdOf } from "../../../src/audit/deployment-key.ts";
+import { keyIdOf } from "../../../src/audit/sequence/deployment-key.ts";
 
 /** What is given to a check, as its JSON. */
 export type Input = { readonly [name: string]: JsonValue };

@@ -1,7 +1,7 @@
 /** One story in examples, for the description of this API: an investor is sent and whitelisted. */
 import type { z } from "zod";
 import type { callbackKeysAnswer } from "../../http/callback-keys.ts";
-import { VERSION } from "../../version.ts";
+import { VERSION } from "../../telemetry/version.ts";
 import type { submissionSchema } from "../requests/investor.ts";
 import type {
   acceptedAnswer,

@@ -1,7 +1,7 @@
 /** Input versions of what was read before the log kept them are filled in beside reading. */
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { verifyLog } from "../../../src/audit/verify-log.ts";
+import { verifyLog } from "../../../src/audit/verify/verify-log.ts";
 import { CheckpointPrunedError } from "../../../src/ledger/sources/source-errors.ts";
 import { completeChains } from "../../../src/log/chain.ts";
 import { checkStretch } from "../../../src/log/check-chain.ts";

@@ -1,0 +1,267 @@
+/**
+ * Compares another deployment with this one, row by row, at a checkpoint that both have.
+ *
+ * Both get the same GraphQL queries: the other one over HTTP, this one in process. The other one's stored
+ * digests are only a hint where to look first, since altered rows leave them unchanged.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Reads } from "../../database/readers.ts";
+import { shownForeign } from "../../logging/foreign-text.ts";
+import type { RunnablePipeline } from "../../pipelines/pipeline.ts";
+import type { Remedy } from "../../waiting/remedy.ts";
+import { ownDigests, readStanding } from "../reconcile/own-digests.ts";
+import {
+  NotAnsweredError,
+  type OtherDeployment,
+  OtherDeploymentError,
+  type Register,
+} from "./other-deployment.ts";
+import { openProgress, type Progress, type Tally } from "./progress.ts";
+import type { Difference } from "./rows.ts";
+import { type Step, stepsOf } from "./steps.ts";
+
+/** The other one may lag by this many checkpoints before that is reported. */
+const MOST_BEHIND = 100n;
+
+export type Comparison = {
+  /** The newest checkpoint that was compared. */
+  readonly through: bigint;
+  /** The last checkpoint of each. */
+  readonly here: bigint;
+  readonly there: bigint;
+  readonly isFull: boolean;
+  /** By kind. */
+  readonly tallies: ReadonlyMap<string, Tally>;
+  /** The first hundred; empty when everything compared is equal. */
+  readonly differences: readonly Difference[];
+  readonly more: number;
+  /** Why the other one shows less than requested; empty when it shows everything. */
+  readonly missing: readonly string[];
+  /** Other possible causes of a difference. */
+  readonly notes: readonly string[];
+};
+
+/** The two cannot be compared: they are of different chains, or have no checkpoint in common. */
+export class IncomparableError extends Error {
+  override readonly name = "IncomparableError";
+  readonly remedy: Remedy = "stop";
+  /** The command's exit code: 1 for a difference, 3 when one of them does not reach far enough. */
+  readonly exitCode: number;
+
+  constructor(message: string, isDifference = false) {
+    super(shownForeign(message));
+    this.exitCode = isDifference ? 1 : 3;
+  }
+}
+
+/** Interrupted. Running the same command with the same file resumes it. */
+export class ComparisonEndedError extends Error {
+  override readonly name = "ComparisonEndedError";
+  readonly remedy: Remedy = "retry";
+  readonly exitCode = 3;
+
+  constructor(file: string | undefined) {
+    const again = file === undefined ? "begin again, with --resume FILE to keep how far it is" : "";
+    super(`ended before it was done; ${again || `the same command goes on from ${file}`}`);
+  }
+}
+
+export type Comparing = {
+  readonly pipelines: readonly RunnablePipeline[];
+  /** Only one pipeline was requested: checks that span all of them are skipped. */
+  readonly isPart: boolean;
+  /** Compare up to this checkpoint alone. */
+  readonly through?: bigint | undefined;
+  readonly isFull: boolean;
+  /** This program's version, and the layout of its digests. */
+  readonly version: string;
+  readonly layout: number;
+  /** Where progress is stored for resuming; undefined: nowhere. */
+  readonly file?: string | undefined;
+  /** The other one's address, recorded in that file. */
+  readonly url: string;
+  readonly signal: AbortSignal;
+  /** Called before each step and after every page. */
+  readonly onProgress?: (step: Step, number: number, of: number, progress: Progress) => void;
+};
+
+/**
+ * @param on this deployment's database, for what GraphQL does not serve
+ * @throws IncomparableError (stop), OtherDeploymentError, ResumeFileError; NotYetIndexedError (wait)
+ */
+export const compareDeployments = async (
+  on: Reads,
+  here: Register,
+  there: OtherDeployment,
+  comparing: Comparing,
+): Promise<Comparison> => {
+  const { pipelines, isFull, isPart, signal } = comparing;
+  const [own, other] = await Promise.all([readStanding(on), there.standing()]);
+  if (own.chainId !== null && other.chainId !== null && own.chainId !== other.chainId) {
+    throw new IncomparableError(
+      `the two are of different chains: ${own.chainId} here, ${other.chainId} there`,
+      true,
+    );
+  }
+  if (other.last === null) {
+    throw new IncomparableError("the other has not indexed a checkpoint yet");
+  }
+  const [, first] = inOrder(own.firstCheckpoint ?? 0n, other.firstCheckpoint ?? 0n);
+  const [common] = inOrder(own.last, other.last);
+  const newest = comparing.through ?? common;
+  if (newest > common || newest < first) {
+    throw new IncomparableError(
+      `checkpoint ${newest} is not in both: here are ${own.firstCheckpoint} to ${own.last}, there ${other.firstCheckpoint} to ${other.last}`,
+    );
+  }
+  const progress = await openProgress(
+    comparing.file,
+    {
+      "the address": comparing.url,
+      "the last checkpoint asked for": `${comparing.through ?? "none"}`,
+      "what is compared": `${isFull ? "everything" : "a sample"} of ${pipelines.map(({ name }) => name).join(", ")}`,
+    },
+    newest,
+  );
+  const { through } = progress;
+  if (through > common) {
+    throw new IncomparableError(`the other no longer has checkpoint ${through}, but ${other.last}`);
+  }
+  await assertUnchanged(on, comparing, progress);
+  const sameFirst = own.firstCheckpoint === other.firstCheckpoint;
+  const reaches = reachesHere(on, own.last, signal);
+  const compared = { on, here, there, reaches, signal, progress, first, sameFirst, isFull };
+  const names = new Set(pipelines.map(({ name }) => name));
+  const steps = (await stepsOf(compared, pipelines)).filter(({ pipelines: needed }) =>
+    needed === undefined ? !isPart : needed.some((name) => names.has(name)),
+  );
+  const stopped = await runAll(steps, progress, comparing);
+  return {
+    through,
+    here: own.last,
+    there: other.last,
+    isFull,
+    tallies: progress.tallies,
+    differences: progress.differences,
+    more: progress.more,
+    missing: [...missingOf(own, other, through), ...progress.notAnswered, ...stopped],
+    notes: progress.differences.length === 0 ? [] : await notesOf(there, own, other, comparing),
+  };
+};
+
+/** Looks at this deployment's last checkpoint before the other one counts as further, and without news. */
+const ATTEMPTS = 10;
+const STILL = 3;
+const PAUSE_MS = 700;
+
+/** Whether this deployment has a checkpoint; waits for one that is close, while new ones arrive at all. */
+const reachesHere = (on: Reads, begun: bigint, signal: AbortSignal) => {
+  let [last, still] = [begun, 0];
+  return async (checkpoint: bigint): Promise<boolean> => {
+    for (let attempt = 0; checkpoint > last && attempt < ATTEMPTS; attempt += 1) {
+      const now = (await readStanding(on)).last;
+      still = now === last ? still + 1 : 0;
+      last = now;
+      if (still >= STILL || checkpoint > last + MOST_BEHIND) break;
+      if (checkpoint > last) await sleep(PAUSE_MS, undefined, { signal });
+    }
+    return checkpoint <= last;
+  };
+};
+
+/** Why the run stopped early after finding a difference; empty when it completed. */
+const runAll = async (
+  steps: readonly Step[],
+  progress: Progress,
+  { signal, onProgress, file }: Comparing,
+): Promise<readonly string[]> => {
+  try {
+    for (const [number, step] of [...steps.entries()].slice(progress.step)) {
+      signal.throwIfAborted();
+      onProgress?.(step, number, steps.length, progress);
+      await runStep(step, progress, async (next) => {
+        await progress.keep(number, next);
+        onProgress?.(step, number, steps.length, progress);
+      });
+      await progress.keep(number + 1, undefined);
+    }
+  } catch (error) {
+    await progress.flush();
+    if (signal.aborted) throw new ComparisonEndedError(file);
+    if (!(error instanceof OtherDeploymentError) || progress.differences.length === 0) throw error;
+    return [`stopped before the end: ${error.message}`];
+  }
+  await progress.end();
+  return [];
+};
+
+const inOrder = (a: bigint, b: bigint): readonly [bigint, bigint] => (a < b ? [a, b] : [b, a]);
+
+const runStep = async (
+  step: Step,
+  progress: Progress,
+  keep: (next: string) => Promise<void>,
+): Promise<void> => {
+  try {
+    await step.run(progress.cursor, keep);
+  } catch (error) {
+    if (!(error instanceof NotAnsweredError)) throw error;
+    progress.addNotAnswered(`${step.name}: ${error.message}`);
+  }
+};
+
+type Range = { readonly last: bigint | null; readonly firstCheckpoint: bigint | null };
+
+/** Where the other one shows less than this one has. */
+const missingOf = (own: Range, other: Range, through: bigint): readonly string[] => {
+  const [last, otherLast] = [own.last ?? 0n, other.last ?? 0n];
+  const behind = last - otherLast;
+  const missing: string[] = [];
+  if (behind > MOST_BEHIND) {
+    missing.push(
+      `the other is ${behind} checkpoints behind, at ${otherLast}: nothing after checkpoint ${through} was compared`,
+    );
+  }
+  if ((other.firstCheckpoint ?? 0n) > (own.firstCheckpoint ?? 0n)) {
+    missing.push(
+      `the other's log begins at checkpoint ${other.firstCheckpoint}, this one's at ${own.firstCheckpoint}: what is in between it cannot show`,
+    );
+  }
+  return missing;
+};
+
+/** A comparison resumes only over unchanged rows. @throws ResumeFileError (stop) */
+const assertUnchanged = async (
+  on: Reads,
+  { pipelines }: Comparing,
+  progress: Progress,
+): Promise<void> => {
+  const digests = await ownDigests(on, pipelines, progress.through);
+  progress.assertOwn(digests.map(({ pipeline, digest }) => `${pipeline} ${digest}`).join(", "));
+};
+
+const notesOf = async (
+  there: OtherDeployment,
+  own: Range,
+  other: Range,
+  { version, layout }: Comparing,
+): Promise<readonly string[]> => {
+  const notes: string[] = [];
+  if (own.firstCheckpoint !== other.firstCheckpoint) {
+    notes.push(
+      `the logs begin at different checkpoints, ${own.firstCheckpoint} here and ${other.firstCheckpoint} there: rows from before the later one are in one of them alone`,
+    );
+  }
+  if (own.last !== other.last) {
+    notes.push(
+      `symbols, names and decimals are the newest that each one knows, at checkpoint ${own.last} here and ${other.last} there`,
+    );
+  }
+  const said = await there.version();
+  if (said !== version) {
+    notes.push(
+      `the versions differ, ${version} here and ${said ?? "unknown"} there: where the layout of digests is another one than ${layout}, all digests are others`,
+    );
+  }
+  return notes;
+};

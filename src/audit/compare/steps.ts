@@ -1,0 +1,294 @@
+/** The steps of a comparison, their order, and the sample sizes used without `--full`. */
+import { type Parameter, type Reads, read } from "../../database/readers.ts";
+import type { RunnablePipeline } from "../../pipelines/pipeline.ts";
+import { followPosition } from "../../projections/position.ts";
+import { compareCapTable, ownRoot } from "./cap-table.ts";
+import { LISTS, type List, PRESENT, pastOf, TOKENS } from "./lists.ts";
+import { NotAnsweredError, type OtherDeployment, type RootVersion } from "./other-deployment.ts";
+import { type Both, compareOwners, comparePresent, OWNERS_AT_ONCE } from "./present.ts";
+import type { Progress } from "./progress.ts";
+import { type ComparedPage, comparePage, membersApart } from "./rows.ts";
+import { PAGE } from "./served-rows.ts";
+import { compareCheckpoints, compareDigests, compareHeads } from "./standing.ts";
+
+/** How much of longer lists is read, and how many random picks are made. */
+export const SAMPLE = {
+  /** Coins; more are sampled at random. */
+  coins: 50,
+  /** Pages of a list, from its beginning, its end, and anywhere. */
+  firstPages: 5,
+  newestPages: 3,
+  randomPages: 4,
+  /** Cap tables of a coin beside the last one, and pages of one. */
+  capTables: 2,
+  capTablePages: 20,
+  /** Questions about a dozen owners each. */
+  ownerBatches: 10,
+  roots: 20,
+  heads: 200,
+  checkpoints: 24,
+} as const;
+
+/** Everything there is; random picks are bounded so that a comparison ends within a night. */
+const FULL: Bounds = {
+  ...SAMPLE,
+  coins: Number.POSITIVE_INFINITY,
+  firstPages: Number.POSITIVE_INFINITY,
+  capTables: 10,
+  capTablePages: Number.POSITIVE_INFINITY,
+  ownerBatches: Number.POSITIVE_INFINITY,
+  roots: Number.POSITIVE_INFINITY,
+  heads: Number.POSITIVE_INFINITY,
+  checkpoints: 240,
+};
+
+type Bounds = { readonly [Name in keyof typeof SAMPLE]: number };
+
+export type Compared = Both & {
+  readonly there: OtherDeployment;
+  readonly on: Reads;
+  readonly progress: Progress;
+  /** The first checkpoint that both logs have. */
+  readonly first: bigint;
+  /** Whether both logs begin at the same one. */
+  readonly sameFirst: boolean;
+  readonly isFull: boolean;
+};
+
+export type Step = {
+  /** Shown as progress. */
+  readonly name: string;
+  /** Pipelines whose rows it compares; absent when it spans all of them. */
+  readonly pipelines?: readonly string[];
+  /** @param keep keeps that all before this place is done; a step without places is done as a whole */
+  run(from: string | undefined, keep: (next: string) => Promise<void>): Promise<unknown>;
+};
+
+type Coin = { readonly coinType: string; readonly firstCheckpoint: bigint };
+
+const COINS = `
+  select coin_type as "coinType", first_checkpoint as "firstCheckpoint" from tokens
+  where first_checkpoint <= $1 order by coin_type`;
+
+/** The steps of one comparison; the same progress always gives the same steps. */
+export const stepsOf = async (
+  compared: Compared,
+  pipelines: readonly RunnablePipeline[],
+): Promise<readonly Step[]> => {
+  const { on, progress, isFull } = compared;
+  const bounds = isFull ? FULL : SAMPLE;
+  const coins = await read<Coin>(on, COINS, [progress.through]);
+  const chosen = coins
+    .map((coin) => ({ coin, lot: progress.random(coin.coinType, 2n ** 64n) }))
+    .toSorted((one, other) => (one.lot < other.lot ? -1 : 1))
+    .slice(0, bounds.coins)
+    .map(({ coin }) => coin);
+  return [
+    ...pipelines.map((pipeline) => ({
+      name: `digests of ${pipeline.name}`,
+      pipelines: [pipeline.name],
+      run: () => compareDigests(compared, pipeline),
+    })),
+    { name: "checkpoints", run: () => compareCheckpoints(compared, bounds.checkpoints) },
+    { name: "heads of the log", run: () => compareHeads(compared, bounds.heads) },
+    // Few, and each of them is looked at.
+    listStep(compared, { ...bounds, firstPages: Number.POSITIVE_INFINITY }, TOKENS, null),
+    ...chosen.flatMap((coin) => stepsOfCoin(compared, bounds, coin)),
+    {
+      name: "coins",
+      run: async () =>
+        progress.count("coins", {
+          rows: chosen.length,
+          lists: 1,
+          inPart: chosen.length < coins.length ? 1 : 0,
+        }),
+    },
+  ];
+};
+
+const stepsOfCoin = (compared: Compared, bounds: Bounds, coin: Coin): readonly Step[] => {
+  const { progress } = compared;
+  const { coinType, firstCheckpoint } = coin;
+  const span = progress.through - firstCheckpoint + 1n;
+  const checkpoints = new Set([progress.through]);
+  for (let number = 0; number < bounds.capTables; number += 1) {
+    checkpoints.add(firstCheckpoint + progress.random(`cap table ${number} ${coinType}`, span));
+  }
+  return [
+    ...[...LISTS, ...PRESENT.map(pastOf)].map((list) => listStep(compared, bounds, list, coinType)),
+    ...PRESENT.map((list) => ({
+      name: `${list.name} now, of ${coinType}`,
+      pipelines: list.pipelines,
+      run: (from: string | undefined, keep: (next: string) => Promise<void>) =>
+        inPages(compared, `${list.name} now`, bounds.firstPages, from, keep, (after) =>
+          comparePresent(compared, list, coinType, after),
+        ),
+    })),
+    ownersStep(compared, bounds, coinType),
+    ...[...checkpoints].map((at) => ({
+      name: `cap table of ${coinType} at checkpoint ${at}`,
+      run: async () => {
+        const { capTablePages: mostPages } = bounds;
+        const found = await compareCapTable(compared, { coinType, at, mostPages });
+        progress.count("capTable", { rows: found.rows, lists: 1, inPart: found.isWhole ? 0 : 1 });
+        progress.add(found.differences);
+      },
+    })),
+    ...([1, 2] as const).map((version) => ({
+      name: `roots of version ${version} of ${coinType}`,
+      run: () => compareRoots(compared, version, coinType, bounds.roots),
+    })),
+  ];
+};
+
+/** Pages one after the other, up to the end of a list or so many; whether it came to the end. */
+const inPages = async (
+  { progress }: Compared,
+  name: string,
+  most: number,
+  from: string | undefined,
+  keep: (next: string) => Promise<void>,
+  compare: (after: string | undefined) => Promise<ComparedPage>,
+): Promise<boolean> => {
+  let after = from;
+  if (from === undefined) progress.count(name, { lists: 1 });
+  for (let pages = 0; pages < most; pages += 1) {
+    const { rows, differences, next } = await compare(after);
+    progress.count(name, { rows });
+    progress.add(differences);
+    if (next === undefined) return true;
+    after = next;
+    if (most === Number.POSITIVE_INFINITY) await keep(next);
+  }
+  progress.count(name, { inPart: 1 });
+  return false;
+};
+
+const listStep = (
+  compared: Compared,
+  bounds: Bounds,
+  list: List,
+  coinType: string | null,
+): Step => ({
+  name: coinType === null ? list.name : `${list.name} of ${coinType}`,
+  pipelines: list.pipelines,
+  run: async (from, keep) => {
+    const { here, there, progress, on, first } = compared;
+    const { through } = progress;
+    const page = (after: string | undefined) =>
+      comparePage(here, there, list, { coinType, through, after });
+    if (await inPages(compared, list.name, bounds.firstPages, from, keep, page)) return;
+    const starts: (string | undefined)[] = [];
+    const behind = list.behind;
+    if (list.inChainOrder !== undefined && behind !== undefined) {
+      const newest = await newestStretch(on, list.inChainOrder, [
+        coinType,
+        followPosition(through),
+      ]);
+      if (newest !== undefined) starts.push(behind(newest - 1n));
+      // Where kept digests differ first, rows may.
+      for (const pipeline of list.pipelines) {
+        const hint = progress.hints.get(pipeline);
+        if (hint !== undefined) starts.push(behind(followPosition(hint - 1n)));
+      }
+    }
+    for (const start of starts) {
+      for (let [after, pages] = [start, 0]; pages < bounds.newestPages; pages += 1) {
+        const { rows, differences, next } = await page(after);
+        progress.count(list.name, { rows });
+        progress.add(differences);
+        if (next === undefined) break;
+        after = next;
+      }
+    }
+    for (let number = 0; list.start !== undefined && number < bounds.randomPages; number += 1) {
+      const random = (below: bigint) =>
+        progress.random(`${list.name} ${number} ${coinType}`, below);
+      const { rows, differences } = await page(list.start({ random, first, through }));
+      progress.count(list.name, { rows });
+      progress.add(differences);
+    }
+  },
+});
+
+/** The position of the row that is a page before the newest. */
+const newestStretch = async (
+  on: Reads,
+  table: string,
+  given: Parameter[],
+): Promise<bigint | undefined> => {
+  const text = `
+    select position from ${table}
+    where coin_type = $1 and position <= $2 order by position desc offset ${PAGE - 1} limit 1`;
+  const [row] = await read<{ readonly position: bigint }>(on, text, given);
+  return row?.position;
+};
+
+const ownersOf = (table: string) => `
+  (select distinct owner from ${table} where coin_type = $1 and owner > $2
+   order by owner limit ${OWNERS_AT_ONCE})`;
+
+/** Whoever ever held something; those that hold nothing now, too. */
+const OWNERS = `${ownersOf("token_changes")} union ${ownersOf("grant_changes")}
+  order by owner limit ${OWNERS_AT_ONCE}`;
+
+const ownersStep = (compared: Compared, bounds: Bounds, coinType: string): Step => ({
+  name: `balances of ${coinType}`,
+  pipelines: ["shared_token_objects", "timelock_objects"],
+  run: async (from, keep) => {
+    const { on, progress } = compared;
+    const name = "tokenBalance and tokenObjects, now and then";
+    const batch = async (after = ""): Promise<ComparedPage> => {
+      const found = await read<{ readonly owner: string }>(on, OWNERS, [coinType, after]);
+      const owners = found.map(({ owner }) => owner);
+      const next = owners.length < OWNERS_AT_ONCE ? undefined : owners.at(-1);
+      return { ...(await compareOwners(compared, coinType, owners)), next };
+    };
+    if (await inPages(compared, name, bounds.ownerBatches, from, keep, batch)) return;
+    for (let number = 0; number < bounds.randomPages; number += 1) {
+      const lot = progress.random(`owners ${number} ${coinType}`, 2n ** 256n);
+      const { rows, differences } = await batch(`0x${lot.toString(16).padStart(64, "0")}`);
+      progress.count(name, { rows });
+      progress.add(differences);
+    }
+  },
+});
+
+/** Roots that the other one published, held against those of this deployment. */
+const compareRoots = async (
+  { here, there, progress, first }: Compared,
+  version: RootVersion,
+  coinType: string,
+  most: number,
+): Promise<void> => {
+  const what = `roots of version ${version} that are published there`;
+  progress.count(what, { lists: 1 });
+  let left = most;
+  for (let before = progress.through + 1n; ; ) {
+    const page = await there.roots(version, coinType, before);
+    if (page === null) throw new NotAnsweredError("it publishes none");
+    // Two keys may have signed roots of one checkpoint.
+    let reached = before - 1n;
+    for (const { checkpoint, checkpointDigest, root, total, decimals = null } of page) {
+      if (checkpoint > reached) throw new NotAnsweredError("its pages do not go on");
+      reached = checkpoint;
+      if (checkpoint < first) return;
+      if (left === 0) {
+        progress.count(what, { inPart: 1 });
+        return;
+      }
+      left -= 1;
+      const [own, stated] =
+        version === 1
+          ? [await ownRoot(here, coinType, checkpoint), {}]
+          : [await ownRoot(here, coinType, checkpoint, decimals), { decimals }];
+      const other = { root, issued: total, checkpointDigest, ...stated };
+      const apart = own === null ? { here: null, there: other } : membersApart(own, other);
+      progress.count(what, { rows: 1 });
+      if (apart !== null)
+        progress.add([{ what, coinType, row: `checkpoint ${checkpoint}`, ...apart }]);
+    }
+    if (page.length === 0) return;
+    before = reached;
+  }
+};

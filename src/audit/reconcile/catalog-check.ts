@@ -1,0 +1,96 @@
+/**
+ * What the names in statements mean: every check reads tables by name, and so does whatever serves them. One who can
+ * set search paths, put a view in a table's place or hide rows from a role could have the check read one thing and the
+ * service another. What Postgres itself answers, and its own functions, are taken on faith.
+ */
+import { getTableName, is } from "drizzle-orm";
+import { PgTable } from "drizzle-orm/pg-core";
+import type { Sql } from "../../database/connect.ts";
+import * as ofLog from "../../log/tables.ts";
+import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
+import * as ofAudit from "../sequence/tables.ts";
+import { foldedTables } from "./folded-log.ts";
+
+/** Tables that checks read, or that are served. */
+const names = (): readonly string[] => {
+  const declared: readonly unknown[] = [...Object.values(ofLog), ...Object.values(ofAudit)];
+  const tables = [
+    ...declared.filter((value) => is(value, PgTable)),
+    ...foldedTables,
+    ...ledgerPipelines.map(({ watermark }) => watermark),
+  ];
+  return [...new Set(tables.map(getTableName))];
+};
+
+/** Tables that are something else, or of which not everybody sees every row. */
+const TABLES = `
+  select name || case
+      when c.oid is null then ' is not a table of the schema public'
+      when c.relkind <> 'r' then ' is not a table, but a view or the like'
+      when c.relrowsecurity then ' has row security on, which hides rows from some roles'
+      when c.relhasrules then ' has rules, which rewrite statements'
+      else ' has another table inherit from it, whose rows count as its own' end as what
+  from unnest($1::text[]) as name
+  left join pg_class c on c.relname = name and c.relnamespace = 'public'::regnamespace
+  where c.oid is null or c.relkind <> 'r' or c.relrowsecurity or c.relhasrules
+     or exists (select from pg_inherits i where i.inhparent = c.oid)
+  order by name`;
+
+/**
+ * Search paths: of this session, and those that are set for roles and databases. Schemas with the name of a role are
+ * on every path that is not set.
+ */
+const PATHS = `
+  paths as (
+    select 'of this session' as of, array(
+      select s::text from unnest(current_schemas(true)) s where s not like 'pg_temp%' and s <> 'pg_toast_temp'
+    ) as schemas
+    union all
+    select concat('set for ', coalesce('role ' || r.rolname, 'the database')),
+           array(select trim(both '" ' from part) from unnest(string_to_array(split_part(setting, '=', 2), ',')) part)
+    from pg_db_role_setting s left join pg_roles r on r.oid = s.setrole, unnest(s.setconfig) setting
+    where s.setdatabase in (0, (select oid from pg_database where datname = current_database()))
+      and setting like 'search_path=%'
+    union all
+    select 'of role ' || rolname, array[rolname::text] from pg_roles
+  )`;
+
+/** What Postgres came with has lower numbers. */
+const OURS = 16_384;
+
+/** Tables of ours that stand a second time in a schema of a search path, and names that mean another function. */
+const MEANINGS = `
+  with ${PATHS}, schemas as (
+    select distinct n.oid, n.nspname, p.of from paths p, unnest(p.schemas) s, pg_namespace n
+    where n.nspname = s and s not in ('pg_catalog', 'public')
+  )
+  select distinct what from (
+    select format('%I is also in the schema %I, which is on the search path %s', c.relname, s.nspname, s.of) as what
+    from schemas s join pg_class c on c.relnamespace = s.oid where c.relname = any($1::text[])
+    union all
+    select format('the search path %s has pg_catalog behind another schema, whose functions take the place of Postgres'' own', of)
+    from paths where array_position(schemas, 'pg_catalog') > 1
+    union all
+    select format('%s in the schema %I takes the place of a function of Postgres', p.oid::regprocedure, n.nspname)
+    from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+    where (n.nspname = 'public' or n.oid in (select oid from schemas) or n.nspname = 'pg_catalog' and p.oid >= ${OURS})
+      and exists (select from pg_proc b where b.proname = p.proname and b.pronamespace = 'pg_catalog'::regnamespace)
+      and not exists (select from pg_depend d where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e')
+    union all
+    select format('the operator %s in the schema %I takes the place of one of Postgres', o.oid::regoperator, n.nspname)
+    from pg_operator o join pg_namespace n on n.oid = o.oprnamespace
+    where (n.nspname = 'public' or n.oid in (select oid from schemas))
+      and not exists (select from pg_depend d where d.classid = 'pg_operator'::regclass and d.objid = o.oid and d.deptype = 'e')
+    union all
+    select format('the cast from %s to %s was made here', castsource::regtype, casttarget::regtype) from pg_cast k
+    where k.oid >= ${OURS}
+      and not exists (select from pg_depend d where d.classid = 'pg_cast'::regclass and d.objid = k.oid and d.deptype = 'e')
+  ) found order by what`;
+
+/** Everything by which a name could mean another thing to whom it serves than to whom it is checked for. Reads only. */
+export const catalogFaults = async (sql: Sql): Promise<readonly string[]> => {
+  const given = [`{${names().join(",")}}`];
+  const tables = await sql.unsafe<{ what: string }[]>(TABLES, given);
+  const meanings = await sql.unsafe<{ what: string }[]>(MEANINGS, given);
+  return [...tables, ...meanings].map(({ what }) => what);
+};

@@ -1,0 +1,142 @@
+/**
+ * Digests made anew from the stored rows, and, where they are others than those that were kept when the rows
+ * were written, the rows that are to blame: held against what the facts of that checkpoint give.
+ */
+import { getTableName } from "drizzle-orm";
+import { texts } from "../../database/column-arrays.ts";
+import type { Db } from "../../database/connect.ts";
+import { SHARED_TOKEN, TREASURY } from "../../ledger/contract/names.ts";
+import type { RunnablePipeline } from "../../pipelines/pipeline.ts";
+import { type DigestLine, digestsOf, NO_ROWS } from "../../projections/digest-lines.ts";
+import { expectedLines } from "./expected-lines.ts";
+import type { Found } from "./found.ts";
+import { digestedOf } from "./own-digests.ts";
+import {
+  kindOf,
+  linesOf,
+  type StoredCheckpoint,
+  storedCheckpoints,
+  tableOf,
+} from "./stored-rows.ts";
+
+/** Checkpoints of one pipeline that do not fit, as far as they are told row by row. */
+const MOST_CHECKPOINTS = 100;
+
+/** Those up to a checkpoint whose rows do not give the digest that is kept of them. */
+export const wrongCheckpoints = async (
+  { sql }: Db,
+  pipeline: RunnablePipeline,
+  upTo: bigint,
+  signal: AbortSignal,
+): Promise<readonly StoredCheckpoint[]> => {
+  const wrong: StoredCheckpoint[] = [];
+  // Behind one that does not fit, either what is kept or what the rows give may be the right one.
+  let before: readonly Uint8Array[] = [NO_ROWS];
+  for await (const stored of storedCheckpoints(sql, pipeline, upTo)) {
+    signal.throwIfAborted();
+    const { checkpoint, rows, digest } = stored;
+    const lines = linesOf(checkpoint, rows);
+    if (lines.length === 0 && digest === null) continue;
+    const made = before.flatMap((each) => digestsOf(each, pipeline.layout, lines));
+    const fits = digest !== null && made.some((each) => digest.equals(each.digest));
+    const chained = made.length > 0 ? made.map((each) => each.digest) : before;
+    // Two, however many in a row do not fit.
+    before = fits ? [digest] : [...chained, ...(digest ? [digest] : [])].slice(-2);
+    if (fits) continue;
+    wrong.push(stored);
+    if (wrong.length >= MOST_CHECKPOINTS) break;
+  }
+  return wrong;
+};
+
+/** Facts of these names alone give lines to the pipeline; of the others, all do. */
+const GIVING_LINES: Readonly<Record<string, readonly string[]>> = {
+  shared_token_objects: [SHARED_TOKEN, TREASURY],
+};
+
+/** Facts of a checkpoint may give no row: an object that came and went within it. */
+const MOST_WITHOUT = 10_000;
+
+/** Checkpoints with facts for a pipeline of which it kept no digest. */
+export const withoutDigest = async (
+  { sql }: Db,
+  pipeline: RunnablePipeline,
+  upTo: bigint,
+): Promise<readonly bigint[]> => {
+  const names = GIVING_LINES[pipeline.name] ?? pipeline.facts;
+  const rows = await sql.unsafe<{ checkpoint: bigint }[]>(
+    `select distinct checkpoint from log_facts f
+     where f.checkpoint <= $1 and f.name = any($2::text[])
+       and not exists (select from public.${getTableName(digestedOf(pipeline).digests)} d
+                       where d.checkpoint = f.checkpoint)
+     order by 1 limit ${MOST_WITHOUT}`,
+    [`${upTo}`, texts(names)],
+  );
+  return rows.map(({ checkpoint }) => checkpoint);
+};
+
+/** Tells what is wrong with one checkpoint's rows, or with its digest. The views of the past are there. */
+export const tellWrong = async (
+  tx: Db,
+  pipeline: RunnablePipeline,
+  { checkpoint, rows, digest }: StoredCheckpoint,
+  found: Found,
+): Promise<void> => {
+  const expected = new Map<string, DigestLine>();
+  try {
+    for (const line of await expectedLines(tx, pipeline, checkpoint))
+      expected.set(line.place, line);
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    found.add(`${pipeline.name}, checkpoint ${checkpoint}: ${error.message}`);
+    return;
+  }
+  const stored = new Map(linesOf(checkpoint, rows).map((line) => [line.place, line]));
+  const places = new Set([...stored.keys(), ...expected.keys()]);
+  let wrong = 0;
+  for (const place of [...places].sort()) {
+    const [is, should] = [stored.get(place), expected.get(place)];
+    const line = is ?? should;
+    if (line === undefined || is?.text === should?.text) continue;
+    wrong += 1;
+    const where = `${tableOf(pipeline, line, rows)}, checkpoint ${checkpoint}, ${keyOf(pipeline, place)}`;
+    found.add(`${where}: ${difference(is, should)}`);
+  }
+  if (wrong > 0) return;
+  const table = `${getTableName(digestedOf(pipeline).digests)}, checkpoint ${checkpoint}`;
+  if (digest !== null)
+    found.add(`${table}: digest is ${digest.toString("hex")}, which the rows do not give`);
+  else if (expected.size > 0) found.add(`${table}: the row is missing`);
+};
+
+const keyOf = (pipeline: RunnablePipeline, place: string): string => {
+  const kind = kindOf(pipeline, place);
+  const values = place.slice(place.indexOf(" ") + 1).split("\0");
+  return (kind?.key ?? [])
+    .map((name, index) => `${name} ${values[index]?.replace(/^0+(?=\d+$)/, "")}`)
+    .join(", ");
+};
+
+type Line = Readonly<Record<string, unknown>>;
+
+const parsed = ({ text }: DigestLine): Line => JSON.parse(text);
+
+const isEnd = (line: DigestLine | undefined): boolean =>
+  line?.text.startsWith('{"removed":') ?? false;
+
+/** What a line says of a state: that it changes to something, ends, or goes on. */
+const told = (line: DigestLine | undefined): string => {
+  if (line === undefined) return "no change";
+  return isEnd(line) ? "the end of the state" : line.text.trim();
+};
+
+const difference = (is: DigestLine | undefined, should: DigestLine | undefined): string => {
+  if (isEnd(is) || isEnd(should)) return `stored is ${told(is)}; the log gives ${told(should)}`;
+  if (is === undefined) return `the row is missing; the log gives ${told(should)}`;
+  if (should === undefined) return `the row is stored, but the log gives none: ${told(is)}`;
+  const [one, other] = [parsed(is), parsed(should)];
+  return Object.keys(other)
+    .filter((name) => one[name] !== other[name])
+    .map((name) => `${name} is ${one[name]}, the log gives ${other[name]}`)
+    .join("; ");
+};

@@ -1,0 +1,165 @@
+/**
+ * The log's facts folded once more, by the pipelines' own code, into empty tables beside those that are served:
+ * what these should hold, whatever they hold now. Nothing of the served tables is read for it.
+ */
+import { getTableName } from "drizzle-orm";
+import type { PgTable } from "drizzle-orm/pg-core";
+import type { Db, Session, Sql, Transactor } from "../../database/connect.ts";
+import { emptySchema, schemaMade } from "../../database/work-schemas.ts";
+import { decimalsIn } from "../../ledger/reading/read.ts";
+import { upsertCoins } from "../../log/coins.ts";
+import type { Fact } from "../../log/fact.ts";
+import { readHighWater } from "../../log/high-water.ts";
+import { readFacts } from "../../log/read-facts.ts";
+import { logCoins } from "../../log/tables.ts";
+import { applyBatch, digestChain } from "../../pipelines/apply.ts";
+import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
+import type { RunnablePipeline } from "../../pipelines/pipeline.ts";
+import { registerPipeline } from "../../pipelines/register.ts";
+import { balancesTable } from "../../projections/balances.ts";
+import { PLANS_BY_KEY } from "../../projections/plans.ts";
+
+/** Where the tables are: in a schema that outlives the process, or in the session alone. */
+export type Place = "holderbook_folded" | "pg_temp";
+
+/** Facts of one batch at most, and their bytes: what a stretch holds in memory. */
+const AT_ONCE = { maxFacts: 5_000, maxBytes: 8 * 1024 * 1024 };
+
+/** Every table that is made anew: those of the pipelines, the one that two of them share, and the coins. */
+export const foldedTables: readonly PgTable[] = [
+  ...ledgerPipelines.flatMap(({ tables }) => tables),
+  balancesTable,
+  logCoins,
+];
+
+/** A session to which the folded tables are the tables, and the log is the log. */
+export const foldedSettings = (place: Place) => ({
+  synchronousCommit: "off" as const,
+  runtime: { ...PLANS_BY_KEY, search_path: `${place}, public` },
+});
+
+/** Changes when what was folded is no longer of this log, or not for tables of this form. */
+const purposeOf = async (sql: Sql): Promise<string> => {
+  const rebuilds = ledgerPipelines.map(
+    ({ watermark }) => `coalesce((select rebuilds from public.${getTableName(watermark)}), 0)`,
+  );
+  const [row] = await sql.unsafe<{ purpose: string }[]>(`
+    select concat_ws(' ', 'of rebuilds', ${rebuilds.join(", ")}, 'and packages', (
+        select md5(packages::text || first_checkpoint) from public.log_high_water),
+      'as', (select md5(string_agg(concat_ws(' ', attrelid::regclass, attname, atttypid), ' ' order by attrelid, attnum))
+        from pg_attribute where attnum > 0 and not attisdropped and attrelid = any(array[${foldedTables
+          .map((table) => `'public.${getTableName(table)}'::regclass::oid`)
+          .join(", ")}]))) as purpose`);
+  return row?.purpose ?? "";
+};
+
+/** Makes the empty tables, or takes up those that an earlier process left for the same. */
+export const prepareFolding = async (session: Session, place: Place): Promise<void> => {
+  const purpose = await purposeOf(session.sql);
+  if (place !== "pg_temp") {
+    const [found] = await session.sql<{ purpose: string | null }[]>`
+      select obj_description(to_regclass(${`${place}.${MARKED}`}), 'pg_class') as purpose`;
+    if (found?.purpose === purpose) return;
+  }
+  await session.transaction(async ({ sql }) => {
+    if (place !== "pg_temp") {
+      await dropFolded(sql);
+      await sql.unsafe(schemaMade(place));
+    }
+    const watermarks = ledgerPipelines.map(({ watermark }) => watermark);
+    for (const table of [...foldedTables, ...watermarks]) {
+      const name = getTableName(table);
+      // What is lost with a crash is begun anew: nothing of it is worth the disk's log.
+      const kind = place === "pg_temp" ? "" : "unlogged";
+      await sql.unsafe(`create ${kind} table ${place}.${name} (like public.${name} including all)`);
+    }
+    await sql.unsafe(`comment on table ${place}.${MARKED} is '${purpose}'`);
+  });
+};
+
+/** Its comment says what the tables are of. */
+const MARKED = getTableName(logCoins);
+
+/** Gives the room back. */
+export const dropFolded = (sql: Sql): Promise<void> => emptySchema(sql, "holderbook_folded");
+
+/** How a pipeline stands where it is served, in the snapshot of the statement. */
+export type Served = {
+  /** Every checkpoint below is in its rows; null: never run. */
+  readonly next: bigint | null;
+  readonly layout: number;
+  readonly isRebuilding: boolean;
+};
+
+export const servedBy = async (sql: Sql, { watermark }: RunnablePipeline): Promise<Served> => {
+  const [row] = await sql.unsafe<Served[]>(`
+    select next_checkpoint as next, layout, rebuilding_to is not null as "isRebuilding"
+    from public.${getTableName(watermark)}`);
+  return row ?? { next: null, layout: 0, isRebuilding: false };
+};
+
+/** `stale`: the served pipeline went back, so what was folded is to be thrown away. */
+export type Folded = "ended" | "more" | "stale";
+
+/**
+ * Folds one more batch of a pipeline, up to where it is served.
+ * @param on the session of `foldedSettings`, or a transaction on it
+ * @throws UndecodableFactError (stop) where a fact cannot be read
+ */
+export const foldOn = async (
+  on: Transactor,
+  pipeline: RunnablePipeline,
+  { next: end }: Served,
+): Promise<Folded> => {
+  if (end === null) return "ended";
+  const log = await on.statement((sql) => readHighWater(sql));
+  if (log === undefined) return "ended";
+  // Its rows begin again at the log's beginning, whatever the served watermark says of more.
+  const { nextCheckpoint: from } = await on.statement((sql) =>
+    registerPipeline(sql, pipeline, log),
+  );
+  if (from > end) return "stale";
+  if (from === end) return "ended";
+  const request = { from, upTo: end - 1n, names: pipeline.facts, ...AT_ONCE };
+  const batch = await on.statement((sql) => readFacts(sql, request));
+  if (batch === null) return "ended";
+  if (pipeline.name !== COINS_OF) await applyBatch(on, pipeline, batch, digestChain());
+  else {
+    await on.transaction(async (tx) => {
+      await applyBatch(within(tx), pipeline, batch, digestChain());
+      await foldCoins(tx.sql, batch.facts, from, batch.last.sequence);
+    });
+  }
+  return batch.last.sequence + 1n < end ? "more" : "ended";
+};
+
+/** The pipeline that wants the metadata of coins. */
+const COINS_OF = "shared_token_objects";
+
+/** As an append keeps them: the log has facts of the contract, and metadata of the framework. */
+const foldCoins = async (sql: Sql, facts: readonly Fact[], first: bigint, last: bigint) => {
+  const rows = await sql<{ coin_type: string }[]>`
+    select distinct coin_type from log_facts
+    where checkpoint between ${first} and ${last} and coin_type ~ '^0x[0-9a-f]+::'
+      and type !~ '^0x0*2::'`;
+  await upsertCoins(sql, new Set(rows.map((row) => row.coin_type)), facts.flatMap(decimalsIn));
+};
+
+/** Coins of the facts from a checkpoint on, which the pipeline has not come to: an append keeps them at once. */
+export const foldCoinsFrom = async ({ sql }: Db, first: bigint): Promise<void> => {
+  const names = ledgerPipelines.find(({ name }) => name === COINS_OF)?.facts ?? [];
+  const log = await readHighWater(sql);
+  if (log === undefined) return;
+  for (let from = first; from < log.nextCheckpoint; ) {
+    const batch = await readFacts(sql, { from, upTo: log.nextCheckpoint - 1n, names, ...AT_ONCE });
+    if (batch === null) return;
+    await foldCoins(sql, batch.facts, from, batch.last.sequence);
+    from = batch.last.sequence + 1n;
+  }
+};
+
+/** Statements and transactions of one transaction that is open already. */
+export const within = (tx: Db): Transactor => ({
+  statement: (work) => work(tx.sql),
+  transaction: (work) => work(tx),
+});

@@ -1,0 +1,273 @@
+/**
+ * Reconciles the register: what every part of it says, held against the others and against the log. All of
+ * it in one snapshot of the database, so that a service may go on meanwhile.
+ */
+import type { Database, Db, Session } from "../../database/connect.ts";
+import { checkpointMark } from "../../log/blocks.ts";
+import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
+import type { RunnablePipeline } from "../../pipelines/pipeline.ts";
+import { UndecodableFactError } from "../../pipelines/undecodable-fact.ts";
+import { ImpossibleBalanceError } from "../../projections/balances.ts";
+import { LAYOUT_WITH_DIGESTS } from "../../projections/digests.ts";
+import { LAYOUT_WITH_PAST } from "../../projections/past.ts";
+import type { Remedy } from "../../waiting/remedy.ts";
+import { catalogFaults } from "./catalog-check.ts";
+import { tellWrong, withoutDigest, wrongCheckpoints } from "./digests.ts";
+import { showThePast } from "./expected-lines.ts";
+import { type Folded, foldedSettings, foldOn, prepareFolding, servedBy } from "./folded-log.ts";
+import { createFound, type Found } from "./found.ts";
+import { readStanding, type Standing } from "./own-digests.ts";
+import { reconcileRoots } from "./roots.ts";
+import { ROWS_BEGIN, reconcilePage } from "./rows.ts";
+import { reconcileHeldRoles, reconcileMemberships, reconcileRoles } from "./states.ts";
+import {
+  ALL_OWNERS,
+  decimalsOnFaith,
+  PARTS,
+  reconcileBalances,
+  reconcileChanges,
+  reconcileSupply,
+  tokenTypes,
+} from "./sums.ts";
+import { reconcileBeyond, reconcileWatermark } from "./watermarks.ts";
+
+export type Reconciliation = {
+  readonly checkpoint: bigint;
+  readonly coins: number;
+  /** What does not add up, the first hundred. */
+  readonly findings: readonly string[];
+  /** Findings beyond those. */
+  readonly more: number;
+  /** What was to be looked at and could not be; empty when all was. */
+  readonly notShown: readonly string[];
+  /** What was not asked for, and what is taken on faith. */
+  readonly notes: readonly string[];
+};
+
+/** A pipeline was rebuilt while its rows were looked at. Wait until it has come back, then give the command again. */
+export class WentBackError extends Error {
+  override readonly name = "WentBackError";
+  readonly remedy: Remedy = "wait";
+
+  constructor() {
+    super(
+      "a pipeline was put back while its rows were reconciled; try again when it has come back",
+    );
+  }
+}
+
+export type ReconcileRequest = {
+  /** The checkpoint, found in the snapshot; the last one that all pipelines have committed unless given. */
+  readonly at?: ((on: Db) => Promise<bigint>) | undefined;
+  /** This token alone: then neither digests nor watermarks, which are of all tokens. */
+  readonly coinType?: string | undefined;
+  readonly signal: AbortSignal;
+};
+
+/**
+ * @throws NotYetIndexedError (wait), BeforeLogError (stop)
+ */
+export const reconcile = async (
+  database: Database,
+  request: ReconcileRequest,
+): Promise<Reconciliation> => {
+  await using session = await database.session();
+  const found = createFound();
+  const done = await inSnapshot(session, (tx) => reconcileIn(tx, request, found));
+  const notShown = new Set(done.notShown);
+  if (isWhole(request)) {
+    try {
+      for (const table of await reconcileRows(database, request.signal, found)) {
+        notShown.add(`${table}: its rows were not held against the facts`);
+      }
+    } catch (error) {
+      if (!isOfFacts(error)) throw error;
+      found.add(`log_facts: ${error.message}`);
+    }
+  }
+  const { lines: findings, more } = found;
+  return { ...done, notShown: [...notShown], findings, more };
+};
+
+/** A fact that cannot be read, or facts that give an owner what no objects can: the log is not as it was written. */
+export const isOfFacts = (error: unknown): error is Error =>
+  error instanceof UndecodableFactError || error instanceof ImpossibleBalanceError;
+
+/** Of the present and of all tokens: then every row is held against the facts. */
+const isWhole = ({ at, coinType }: ReconcileRequest): boolean =>
+  at === undefined && coinType === undefined;
+
+/** In tables of a session, which go with it. Returns the tables that could not be looked at. */
+const reconcileRows = async (
+  database: Database,
+  signal: AbortSignal,
+  found: Found,
+): Promise<readonly string[]> => {
+  const settings = foldedSettings("pg_temp");
+  await using session = await database.session({
+    ...settings,
+    runtime: { ...settings.runtime, temp_buffers: "64MB" },
+  });
+  await prepareFolding(session, "pg_temp");
+  for (const pipeline of ledgerPipelines) {
+    for (let folded: Folded = "more"; folded === "more"; ) {
+      signal.throwIfAborted();
+      folded = await foldOn(session, pipeline, await servedBy(session.sql, pipeline));
+    }
+  }
+  const left: string[] = [];
+  for (let place = ROWS_BEGIN; ; ) {
+    signal.throwIfAborted();
+    const looked = await reconcilePage(session, "pg_temp", place, found);
+    if (looked.state === "stale") throw new WentBackError();
+    if (looked.filling !== null) left.push(looked.filling);
+    if (looked.state === "ended") return left;
+    ({ place } = looked);
+  }
+};
+
+/** One state of the database for all statements. Temporary views may be made; nothing else is written. */
+const inSnapshot = <T>(session: Session, work: (tx: Db) => Promise<T>): Promise<T> =>
+  session.transaction(async (tx) => {
+    await tx.sql`set transaction isolation level repeatable read`;
+    return await work(tx);
+  });
+
+/** Layouts of the pipelines' tables, by name; of those that were never run, none. */
+type Layouts = ReadonlyMap<string, number>;
+
+const reconcileIn = async (
+  tx: Db,
+  { at, coinType, signal }: ReconcileRequest,
+  found: Found,
+): Promise<Omit<Reconciliation, "findings" | "more">> => {
+  const notes: string[] = [];
+  const notShown: string[] = [];
+  for (const what of await catalogFaults(tx.sql)) found.add(what);
+  const standing = await readStanding(tx);
+  const checkpoint = at === undefined ? standing.last : await at(tx);
+  const layouts = new Map<string, number>();
+  // With one token alone, watermarks say no more than how far the tables are filled.
+  const ofWatermarks = coinType === undefined ? found : createFound();
+  for (const pipeline of ledgerPipelines) {
+    const stands = await reconcileWatermark(tx, pipeline, ofWatermarks);
+    if (stands === null) continue;
+    layouts.set(pipeline.name, stands.layout);
+    notShown.push(...stands.notShown);
+  }
+  const coins = coinType === undefined ? await tokenTypes(tx.sql) : [coinType];
+  const onFaith: string[] = [];
+  const hasPast = ledgerPipelines.every(({ name }) => (layouts.get(name) ?? 0) >= LAYOUT_WITH_PAST);
+  let roots = 0;
+  for (const coin of coins) {
+    signal.throwIfAborted();
+    if (hasPast) roots += await rootsNotCompared(tx, coin, checkpoint, standing, found);
+    const asked = { checkpoint, standing, layouts, isPresent: at === undefined };
+    if (!(await reconcileCoin(tx, coin, asked, found)))
+      onFaith.push(`what ${coin} adds up to, which was there before the log`);
+  }
+  if (roots > 0) onFaith.push(`${roots} published roots: of each token some were looked at`);
+  onFaith.push(...(await decimalsOnFaith(tx.sql)).map((line) => `decimals of ${line}`));
+  notes.push(...onFaith.map((what) => `taken on faith: ${what}`));
+  if (coinType !== undefined)
+    notes.push(
+      "digests, watermarks and the facts that rows come from are of all tokens and were not looked at",
+    );
+  else {
+    const ready = ledgerPipelines.filter(
+      ({ name }) => (layouts.get(name) ?? 0) >= LAYOUT_WITH_DIGESTS,
+    );
+    for (const pipeline of ready) await reconcileBeyond(tx, pipeline, found);
+    if (at !== undefined) {
+      await reconcileDigests(tx, ready, checkpoint, signal, found);
+      notes.push(
+        "taken on faith: the digests, where the rows fit them, and what they do not cover; without --at every row is held against the facts",
+      );
+    }
+  }
+  return { checkpoint, coins: coins.length, notShown, notes };
+};
+
+/** How many published roots of a token were not held against its cap table. */
+const rootsNotCompared = async (
+  tx: Db,
+  coinType: string,
+  through: bigint,
+  { chainId, firstCheckpoint, historyCheckpoint }: Standing,
+  found: Found,
+): Promise<number> => {
+  const from = historyCheckpoint ?? firstCheckpoint ?? 0n;
+  const { published, compared } = await reconcileRoots(
+    tx,
+    coinType,
+    { chainId, from, through },
+    found,
+  );
+  return published - compared;
+};
+
+type Asked = {
+  readonly checkpoint: bigint;
+  readonly standing: Standing;
+  readonly layouts: Layouts;
+  /** Not a checkpoint of the past: what stands now is looked at, too. */
+  readonly isPresent: boolean;
+};
+
+/** False where its supply could not be added up. */
+const reconcileCoin = async (
+  tx: Db,
+  coinType: string,
+  { checkpoint, standing, layouts, isPresent }: Asked,
+  found: Found,
+): Promise<boolean> => {
+  const { sql } = tx;
+  const hasPast = (...names: readonly string[]) =>
+    names.every((name) => (layouts.get(name) ?? 0) >= LAYOUT_WITH_PAST);
+  let isSupply = true;
+  const bothPast = hasPast("shared_token_objects", "timelock_objects");
+  if (bothPast && hasPast("holder_lifecycle")) {
+    const mark = await checkpointMark(tx, checkpoint);
+    // Sums do not depend on the time, where it is still being filled in.
+    const at = { checkpoint, timestampMs: mark?.timestampMs ?? 0n };
+    isSupply = await reconcileSupply(tx, coinType, at, standing.firstCheckpoint === 0n, found);
+    await reconcileMemberships(sql, coinType, checkpoint, found);
+  }
+  for (const part of PARTS) {
+    if (isPresent) {
+      await reconcileBalances(sql, coinType, part, { withPast: bothPast, ...ALL_OWNERS }, found);
+    }
+    if (bothPast) await reconcileChanges(sql, coinType, part, checkpoint, found);
+  }
+  if (hasPast("role_changes")) await reconcileRoles(sql, coinType, checkpoint, found);
+  if (isPresent) await reconcileHeldRoles(sql, coinType, found);
+  return isSupply;
+};
+
+const reconcileDigests = async (
+  tx: Db,
+  pipelines: readonly RunnablePipeline[],
+  checkpoint: bigint,
+  signal: AbortSignal,
+  found: Found,
+): Promise<void> => {
+  const wrong = [];
+  for (const pipeline of pipelines) {
+    const stored = await wrongCheckpoints(tx, pipeline, checkpoint, signal);
+    const named = new Set(stored.map((each) => each.checkpoint));
+    const without = await withoutDigest(tx, pipeline, checkpoint);
+    const missing = without
+      .filter((each) => !named.has(each))
+      .map((each) => ({ checkpoint: each, rows: [], digest: null }));
+    const inOrder = [...stored, ...missing].sort((a, b) => (a.checkpoint < b.checkpoint ? -1 : 1));
+    wrong.push(...inOrder.map((each) => ({ pipeline, stored: each })));
+  }
+  if (wrong.length === 0) return;
+  // From here on the tables' names mean what stood before a checkpoint.
+  await showThePast(tx.sql);
+  for (const { pipeline, stored } of wrong) {
+    signal.throwIfAborted();
+    if (found.isFull) found.add("");
+    else await tellWrong(tx, pipeline, stored, found);
+  }
+};

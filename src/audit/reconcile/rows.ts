@@ -1,0 +1,264 @@
+/**
+ * Every row of every table that a pipeline writes, held against what the log's facts give, both ways: no fact
+ * without its row, no row without its fact. A page of rows at a time, each in one snapshot.
+ */
+import { getTableColumns, getTableName } from "drizzle-orm";
+import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
+import type { Db, Session, Sql } from "../../database/connect.ts";
+import { logCoins } from "../../log/tables.ts";
+import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
+import type { RunnablePipeline } from "../../pipelines/pipeline.ts";
+import { balancesTable } from "../../projections/balances.ts";
+import { LAYOUT_WITH_DIGESTS } from "../../projections/digests.ts";
+import { planAfresh } from "../../projections/plans.ts";
+import { type Folded, foldCoinsFrom, foldOn, type Place, servedBy, within } from "./folded-log.ts";
+import { FOUND_ROWS, type Found } from "./found.ts";
+
+/** Rows of a page. */
+const PAGE = 20_000;
+
+/** A table, and the pipelines on which its rows depend. */
+type Compared = { readonly table: PgTable; readonly of: readonly RunnablePipeline[] };
+
+const named = (...names: readonly string[]) =>
+  ledgerPipelines.filter(({ name }) => names.includes(name));
+
+/** In the order in which they are looked at. */
+export const comparedTables: readonly Compared[] = [
+  ...ledgerPipelines.flatMap((pipeline) =>
+    pipeline.tables.map((table) => ({ table, of: [pipeline] })),
+  ),
+  { table: balancesTable, of: named("shared_token_objects", "timelock_objects") },
+  { table: logCoins, of: named("shared_token_objects") },
+];
+
+/** Where a round is: a table's index, and the key of the last row of the page before. */
+export type RowsPlace = { readonly table: number; readonly after: readonly string[] | null };
+
+export const ROWS_BEGIN: RowsPlace = { table: 0, after: null };
+
+export type RowsLooked =
+  | { readonly state: "stale" }
+  | {
+      readonly state: "more" | "ended";
+      readonly place: RowsPlace;
+      /** Every checkpoint below was in the rows of this page's pipelines. */
+      readonly next: bigint;
+      /** The table that could not be looked at, because an upgrade is still filling it in; null otherwise. */
+      readonly filling: string | null;
+    };
+
+/**
+ * Looks at the next page: of one state of the database, up to which the folded tables are brought first.
+ * @param session of `foldedSettings`
+ */
+export const reconcilePage = (
+  session: Session,
+  place: Place,
+  { table: index, after }: RowsPlace,
+  found: Found,
+): Promise<RowsLooked> =>
+  session.transaction(async (tx) => {
+    await tx.sql`set transaction isolation level repeatable read`;
+    const compared = comparedTables[index];
+    if (compared === undefined) {
+      return { state: "ended", place: { table: index, after }, next: 0n, filling: null };
+    }
+    const { table, of } = compared;
+    let next = 0n;
+    for (const pipeline of of) {
+      const served = await servedBy(tx.sql, pipeline);
+      // Before the first run there is nothing to hold the rows against but that there are none.
+      if (served.next !== null && served.layout < LAYOUT_WITH_DIGESTS) {
+        return { ...forward(index), next: 0n, filling: getTableName(table) };
+      }
+      let folded: Folded = "more";
+      while (folded === "more") folded = await foldOn(within(tx), pipeline, served);
+      if (folded === "stale" || served.isRebuilding) return { state: "stale" };
+      next = served.next ?? 0n;
+    }
+    await planAfresh(tx.sql);
+    if (table === logCoins) {
+      await foldCoinsFrom(tx, next);
+      await reconcileCoins(tx.sql, place, found);
+      return { ...forward(index), next, filling: null };
+    }
+    const upTo = await pageEnd(tx.sql, place, table, after);
+    await comparePage(tx, place, table, { after, upTo }, found);
+    return upTo === null
+      ? { ...forward(index), next, filling: null }
+      : { state: "more", place: { table: index, after: upTo }, next, filling: null };
+  });
+
+const forward = (index: number) => ({
+  state: index + 1 < comparedTables.length ? ("more" as const) : ("ended" as const),
+  place: { table: index + 1, after: null },
+});
+
+/** Name in the declaration, name in Postgres, type. */
+type Column = { readonly key: string; readonly name: string; readonly type: string };
+
+const columnsOf = (table: PgTable): readonly Column[] =>
+  Object.entries(getTableColumns(table))
+    .map(([key, column]) => ({
+      key,
+      name: column.name,
+      type: column.getSQLType().replace(/ collate .*/, ""),
+    }))
+    .sort((a, b) => (a.key < b.key ? -1 : 1));
+
+/** The primary key's columns. */
+const keyOf = (table: PgTable): readonly Column[] => {
+  const { columns, primaryKeys } = getTableConfig(table);
+  const own = primaryKeys[0]?.columns ?? columns.filter(({ primary }) => primary);
+  const all = columnsOf(table);
+  return own.map(({ name }) => {
+    const column = all.find((each) => each.name === name);
+    if (column === undefined) throw new Error(`${getTableName(table)} has no column ${name}`);
+    return column;
+  });
+};
+
+const list = (columns: readonly Column[]): string => columns.map(({ name }) => name).join(", ");
+
+const given = (key: readonly Column[], from: number): string =>
+  key.map(({ type }, index) => `$${from + index}::${type}`).join(", ");
+
+/** The key of the last row of a page; null: it reaches to the end. */
+const pageEnd = async (
+  sql: Sql,
+  place: Place,
+  table: PgTable,
+  after: readonly string[] | null,
+): Promise<readonly string[] | null> => {
+  const key = keyOf(table);
+  const texts = key.map(({ name }) => `${name}::text`).join(", ");
+  const beyond = after === null ? "" : `where (${list(key)}) > (${given(key, 1)})`;
+  const [row] = await sql.unsafe<{ key: string }[]>(
+    `select json_build_array(${texts})::text as key from ${place}.${getTableName(table)} ${beyond}
+     order by ${list(key)} offset ${PAGE - 1} limit 1`,
+    [...(after ?? [])],
+  );
+  const values: unknown = row === undefined ? null : JSON.parse(row.key);
+  return Array.isArray(values) ? values.map(String) : null;
+};
+
+type Difference = {
+  /** Texts of their columns by the names of the declaration; null: there is no such row. */
+  readonly stored: string | null;
+  readonly made: string | null;
+};
+
+/** A row's values as the text of a JSON object. */
+const values = (of: string, columns: readonly Column[]): string => {
+  const pairs = columns.map(({ key, name, type }) =>
+    type === "bytea"
+      ? `'${key}', encode(${of}."${name}", 'hex')`
+      : `'${key}', ${of}."${name}"::text`,
+  );
+  return `case when ${of}.copy is not null then json_build_object(${pairs.join(", ")})::text end`;
+};
+
+const comparePage = async (
+  { sql }: Db,
+  place: Place,
+  table: PgTable,
+  { after, upTo }: { after: readonly string[] | null; upTo: readonly string[] | null },
+  found: Found,
+): Promise<void> => {
+  const [name, key, columns] = [getTableName(table), keyOf(table), columnsOf(table)];
+  const bounds = [
+    ...(after === null ? [] : [`(${list(key)}) > (${given(key, 1)})`]),
+    ...(upTo === null ? [] : [`(${list(key)}) <= (${given(key, 1 + (after?.length ?? 0))})`]),
+  ];
+  const where = bounds.length === 0 ? "" : `where ${bounds.join(" and ")}`;
+  // Numbered: one who can drop a key can have a row twice.
+  const side = (rows: string) => `
+    select *, row_number() over (partition by ${list(key)} order by ${list(key)}) as copy
+    from ${rows} ${where}`;
+  // In the served table a trigger takes away what holds nothing.
+  const made =
+    table === balancesTable
+      ? `(select * from ${place}.${name} where token_count <> 0 or grant_count <> 0) as holding`
+      : `${place}.${name}`;
+  const same = columns.map((column) => column.name);
+  const differs = same
+    .map((column) => `stored."${column}" is distinct from made."${column}"`)
+    .join(" or ");
+  const joined = [...key.map((column) => column.name), "copy"]
+    .map((column) => `stored."${column}" = made."${column}"`)
+    .join(" and ");
+  const rows = await sql.unsafe<Difference[]>(
+    `select ${values("stored", columns)} as stored, ${values("made", columns)} as made
+     from (${side(`public.${name}`)}) as stored full join (${side(made)}) as made on ${joined}
+     where stored.copy is null or made.copy is null or ${differs}
+     order by ${key.map((column) => `coalesce(stored."${column.name}", made."${column.name}")`).join(", ")}
+     limit ${FOUND_ROWS}`,
+    [...(after ?? []), ...(upTo ?? [])],
+  );
+  for (const row of rows) {
+    found.add(told(name, key, parsed(row.stored), parsed(row.made)));
+  }
+};
+
+type Values = Readonly<Record<string, string | null>>;
+
+const parsed = (text: string | null): Values | null => (text === null ? null : JSON.parse(text));
+
+/** Positions of a checkpoint: see `positionOf`. */
+const POSITIONS = 1_000_000_000n;
+
+/** Names the row as the other findings do: its checkpoint first, then the rest of its key. */
+const placeOf = (key: readonly Column[], row: Values): string => {
+  const { position, checkpoint } = row;
+  const at =
+    checkpoint ??
+    (position === null || position === undefined ? null : `${BigInt(position) / POSITIONS}`);
+  return [
+    ...(at === null || at === undefined ? [] : [`checkpoint ${at}`]),
+    ...key.flatMap(({ key: of }) => (of === "checkpoint" ? [] : [`${of} ${row[of]}`])),
+  ].join(", ");
+};
+
+const told = (
+  name: string,
+  key: readonly Column[],
+  stored: Values | null,
+  made: Values | null,
+): string => {
+  const where = `${name}, ${placeOf(key, made ?? stored ?? {})}`;
+  if (stored === null) return `${where}: the row is missing; the log gives ${JSON.stringify(made)}`;
+  if (made === null) {
+    return `${where}: the row is stored, but the log gives none: ${JSON.stringify(stored)}`;
+  }
+  const differences = Object.keys(made)
+    .filter((column) => stored[column] !== made[column])
+    .map((column) => `${column} is ${stored[column]}, the log gives ${made[column]}`);
+  return `${where}: ${differences.join("; ")}`;
+};
+
+/** What the log knows of coins. The network and the assets file may have told decimals that no metadata in it has. */
+const reconcileCoins = async (sql: Sql, place: Place, found: Found): Promise<void> => {
+  const rows = await sql.unsafe<Difference[]>(
+    `select ${coinValues("stored")} as stored, ${coinValues("made")} as made
+     from public.log_coins stored full join ${place}.log_coins made using (coin_type)
+     where stored.coin_type is null
+        or stored.folded is distinct from lower(coin_type)
+        or stored.is_security is distinct from coalesce(made.is_security, false)
+        or (made.decimals is not null or stored.decimals_source is not distinct from 'ledger')
+           and (stored.decimals is distinct from made.decimals
+             or stored.decimals_source is distinct from made.decimals_source)
+        or (stored.decimals is null) <> (stored.decimals_source is null)
+        or made.coin_type is null and stored.decimals is null
+     order by coin_type limit ${FOUND_ROWS}`,
+  );
+  const key = keyOf(logCoins);
+  for (const { stored, made } of rows) {
+    found.add(told(getTableName(logCoins), key, parsed(stored), parsed(made)));
+  }
+};
+
+const coinValues = (of: string): string =>
+  `case when ${of}.coin_type is not null then json_build_object('coinType', ${of}.coin_type,
+     'folded', ${of}.folded, 'isSecurity', ${of}.is_security::text,
+     'decimals', ${of}.decimals::text, 'decimalsSource', ${of}.decimals_source)::text end`;

@@ -1,0 +1,206 @@
+/** What a token adds up to: its supply, its movements, its balances and its cap table, one by another. */
+import type { Db, Sql } from "../../database/connect.ts";
+import type { AtMark } from "../../projections/cap-rows.ts";
+import { createCapTables } from "../../projections/cap-tables.ts";
+import { guardedReads } from "../../projections/guarded-reads.ts";
+import { FOR_CAP_TABLES } from "../../projections/needed.ts";
+import { positionsEnd } from "../../projections/position.ts";
+import { FOUND_ROWS, type Found } from "./found.ts";
+
+/** Coins that any part of the register or the log knows as tokens. */
+export const tokenTypes = async (sql: Sql): Promise<readonly string[]> => {
+  const rows = await sql<{ coin_type: string }[]>`
+    select coin_type from tokens where first_checkpoint is not null
+    union select coin_type from token_supplies
+    union select coin_type from log_coins where is_security
+    order by coin_type`;
+  return rows.map((row) => row.coin_type);
+};
+
+const lastSum = (table: string) => `
+  coalesce((select sum(balance_after) from (
+    select distinct on (owner) balance_after from ${table} where coin_type = $1 and position < $3
+    order by owner, position desc
+  ) as last_of_each), 0)::text`;
+
+const ISSUED = (until: string) => `
+  coalesce((select sum(case activity_type when 'mint' then amount else - amount end) from token_activity
+            where coin_type = $1 and activity_type in ('mint', 'burn') and position < ${until}), 0)`;
+
+const SUPPLY = `
+  select (select supply from token_supplies where coin_type = $1 and checkpoint <= $2
+          order by checkpoint desc limit 1)::text as supply,
+         ${ISSUED("$3")}::text as issued, ${lastSum("token_changes")} as tokens,
+         ${lastSum("grant_changes")} as grants,
+         coalesce((select first.supply = ${ISSUED("(first.checkpoint + 1) * 1000000000")}
+                   from (select * from token_supplies where coin_type = $1
+                         order by checkpoint limit 1) as first), true) as "fromTheStart"`;
+
+/**
+ * Treasury, movements, balances and cap table of a token at a checkpoint.
+ * @param wholeLog false where the log begins after the chain: tokens made before are in no movement
+ * @returns false where the token was there before the log, so that nothing could be added up
+ */
+export const reconcileSupply = async (
+  { sql }: Db,
+  coinType: string,
+  at: AtMark,
+  wholeLog: boolean,
+  found: Found,
+): Promise<boolean> => {
+  const [row] = await sql.unsafe<
+    {
+      readonly supply: string | null;
+      readonly issued: string;
+      readonly tokens: string;
+      readonly grants: string;
+      readonly fromTheStart: boolean;
+    }[]
+  >(SUPPLY, [coinType, `${at.checkpoint}`, `${positionsEnd(at.checkpoint)}`]);
+  if (row === undefined || (!wholeLog && !row.fromTheStart)) return false;
+  const { supply, issued, tokens, grants } = row;
+  const held = BigInt(tokens) + BigInt(grants);
+  const where = `${coinType}, checkpoint ${at.checkpoint}`;
+  const parts = `tokens ${tokens} and grants ${grants}, the last of each owner in token_changes and grant_changes`;
+  if (supply !== null && BigInt(supply) !== held) {
+    found.add(
+      `token_supplies, ${where}: the treasury's supply is ${supply}, but ${held} are held: ${parts}`,
+    );
+  }
+  if (BigInt(issued) !== BigInt(supply ?? held)) {
+    const other =
+      supply === null ? `${held} are held: ${parts}` : `the treasury's supply is ${supply}`;
+    found.add(`token_activity, ${where}: minted less burned is ${issued}, but ${other}`);
+  }
+  const { issued: listed } = await createCapTables().totals(guardedReads({ sql }, FOR_CAP_TABLES), {
+    coinType,
+    at,
+  });
+  if (listed !== held) {
+    found.add(`cap table, ${where}: its rows add up to ${listed}, but ${held} are held: ${parts}`);
+  }
+  return true;
+};
+
+/** Securities whose decimals no metadata in the log tells. */
+export const decimalsOnFaith = async (sql: Sql): Promise<readonly string[]> => {
+  const rows = await sql<{ line: string }[]>`
+    select concat_ws(' ', coin_type, decimals, 'by the', replace(decimals_source, '_', ' ')) as line from log_coins
+    where is_security and decimals_source <> 'ledger' order by coin_type`;
+  return rows.map(({ line }) => line);
+};
+
+/** A part of the balances: where it is kept, and what it is made of. */
+export type Part = {
+  readonly name: "token" | "grant";
+  readonly live: string;
+  readonly held: string;
+  readonly changes: string;
+};
+
+export const PARTS: readonly Part[] = [
+  { name: "token", live: "shared_token_objects", held: "balance", changes: "token_changes" },
+  { name: "grant", live: "timelock_objects", held: "left_balance", changes: "grant_changes" },
+];
+
+/** Owners behind one and up to another; null: to the end. */
+export type Owners = { readonly after: string; readonly upTo: string | null };
+
+export const ALL_OWNERS: Owners = { after: "", upTo: null };
+
+const OF_PAGE = "coin_type = $1 and owner > $2 and ($3::text is null or owner <= $3)";
+
+const balances = ({ name, live, held, changes }: Part, withPast: boolean) => `
+  with live as (
+    select owner, sum(${held}) as held, count(*) as objects from ${live} where ${OF_PAGE} group by owner
+  ), kept as (
+    select owner, ${name}_balance as held, ${name}_count as objects from balances
+    where ${OF_PAGE} and (${name}_balance <> 0 or ${name}_count <> 0)
+  ), moved as (
+    ${
+      withPast
+        ? `select distinct on (owner) owner, balance_after as held from ${changes}
+           where ${OF_PAGE} order by owner, position desc`
+        : "select owner, held from kept"
+    }
+  )
+  select * from (
+    select owner, coalesce(kept.held, 0)::text as kept, coalesce(live.held, 0)::text as live,
+           coalesce(moved.held, 0)::text as moved, coalesce(kept.objects, 0)::int as "keptObjects",
+           coalesce(live.objects, 0)::int as "liveObjects"
+    from kept full join live using (owner) full join moved using (owner)
+  ) as each_owner
+  where kept <> live or kept <> moved or "keptObjects" <> "liveObjects"
+  order by owner limit ${FOUND_ROWS}`;
+
+type BalanceRow = {
+  readonly owner: string;
+  readonly kept: string;
+  readonly live: string;
+  readonly moved: string;
+  readonly keptObjects: number;
+  readonly liveObjects: number;
+};
+
+/**
+ * Balances of a token as they stand now, in this snapshot: kept, of the objects, and (`withPast`) by the
+ * movements, which takes the longest.
+ */
+export const reconcileBalances = async (
+  sql: Sql,
+  coinType: string,
+  part: Part,
+  { withPast, after, upTo }: Owners & { readonly withPast: boolean },
+  found: Found,
+): Promise<void> => {
+  const rows = await sql.unsafe<BalanceRow[]>(balances(part, withPast), [coinType, after, upTo]);
+  for (const { owner, kept, live, moved, keptObjects, liveObjects } of rows) {
+    const of = `balances, ${coinType}, owner ${owner}`;
+    if (kept !== live) {
+      found.add(
+        `${of}: ${part.name}_balance is ${kept}, but the objects in ${part.live} hold ${live}`,
+      );
+    }
+    if (kept !== moved) {
+      found.add(
+        `${of}: ${part.name}_balance is ${kept}, but the last of ${part.changes} left ${moved}`,
+      );
+    }
+    if (keptObjects !== liveObjects) {
+      found.add(`${of}: ${part.name}_count is ${keptObjects}, but ${part.live} has ${liveObjects}`);
+    }
+  }
+};
+
+const chained = (table: string) => `
+  select * from (
+    select owner, position, change::text, balance_after::text as after,
+           coalesce(lag(balance_after) over (partition by owner order by position), 0)::text as before
+    from ${table} where coin_type = $1 and position < $2
+  ) as each_change
+  where after::numeric <> before::numeric + change::numeric or after::numeric < 0
+  order by owner, position limit ${FOUND_ROWS}`;
+
+/** Each movement goes on from the balance that the one before left. */
+export const reconcileChanges = async (
+  sql: Sql,
+  coinType: string,
+  { changes: table }: Part,
+  at: bigint,
+  found: Found,
+): Promise<void> => {
+  const rows = await sql.unsafe<
+    {
+      readonly owner: string;
+      readonly position: bigint;
+      readonly change: string;
+      readonly after: string;
+      readonly before: string;
+    }[]
+  >(chained(table), [coinType, `${positionsEnd(at)}`]);
+  for (const { owner, position, change, after, before } of rows) {
+    found.add(
+      `${table}, ${coinType}, owner ${owner}, position ${position}: balance_after is ${after}, but ${before} and a change of ${change} make ${BigInt(before) + BigInt(change)}`,
+    );
+  }
+};

@@ -1,0 +1,138 @@
+/** Watermarks held against the log, and against the rows that pipelines have. */
+import { getTableName } from "drizzle-orm";
+import type { Db } from "../../database/connect.ts";
+import { checkpointMark } from "../../log/blocks.ts";
+import { markOf } from "../../log/high-water.ts";
+import type { RunnablePipeline } from "../../pipelines/pipeline.ts";
+import { NO_ROWS } from "../../projections/digest-lines.ts";
+import { LAYOUT_WITH_DIGESTS, shownDigest } from "../../projections/digests.ts";
+import { STILL_OPEN } from "../../projections/ranges.ts";
+import type { Found } from "./found.ts";
+import { digestedOf } from "./own-digests.ts";
+import { partsOf } from "./stored-rows.ts";
+
+type Row = {
+  readonly chainId: string | null;
+  readonly logChainId: string | null;
+  readonly next: bigint;
+  readonly last: bigint | null;
+  readonly digestOfLast: string | null;
+  readonly timestampMs: bigint | null;
+  readonly layout: number;
+  readonly digest: Buffer | null;
+  readonly newestDigest: Buffer | null;
+  readonly logNext: bigint | null;
+  readonly logFirst: bigint | null;
+};
+
+/** How a pipeline stands in this snapshot. */
+export type PipelineStanding = {
+  readonly layout: number;
+  /** Why some of it cannot be held against the log; empty when all of it can. */
+  readonly notShown: readonly string[];
+};
+
+/** Checkpoints that a pipeline may be behind the log without that being named. */
+const MOST_BEHIND = 100n;
+
+const read = async ({ sql }: Db, pipeline: RunnablePipeline): Promise<Row | undefined> => {
+  const { digests, watermark } = digestedOf(pipeline);
+  const [row] = await sql.unsafe<Row[]>(`
+    select w.chain_id as "chainId", log.chain_id as "logChainId", w.next_checkpoint as next, w.last_checkpoint as last, w.last_digest as "digestOfLast",
+           w.last_timestamp_ms as "timestampMs", w.layout, w.digest,
+           (select d.digest from ${getTableName(digests)} d
+            order by d.checkpoint desc limit 1) as "newestDigest",
+           log.next_checkpoint as "logNext", log.first_checkpoint as "logFirst"
+    from ${getTableName(watermark)} w left join log_high_water log on true`);
+  return row;
+};
+
+/** What a watermark says beside the log, whatever the rows are: few look-ups. Null: never run. */
+export const reconcileWatermark = async (
+  db: Db,
+  pipeline: RunnablePipeline,
+  found: Found,
+): Promise<PipelineStanding | null> => {
+  const row = await read(db, pipeline);
+  if (row === undefined) return null;
+  const { chainId, logChainId, next, last, layout, logNext, logFirst } = row;
+  const table = getTableName(pipeline.watermark);
+  const notShown: string[] = [];
+  // Null until a source could tell.
+  if (chainId !== logChainId && chainId !== null) {
+    found.add(`${table}: chain_id is ${chainId}, but the log is of chain ${logChainId}`);
+  }
+  const expected = last === null ? logFirst : last + 1n;
+  if (expected !== null && next !== expected) {
+    found.add(
+      `${table}: next_checkpoint is ${next}, but last_checkpoint ${last} makes it ${expected}`,
+    );
+  }
+  if (logNext !== null && next > logNext) {
+    found.add(`${table}: next_checkpoint is ${next}, but the log ends before ${logNext}`);
+  }
+  const behind = (logNext ?? next) - next;
+  if (behind > MOST_BEHIND) {
+    notShown.push(
+      `${pipeline.name} is ${behind} checkpoints behind the log: facts from checkpoint ${next} on have no rows yet`,
+    );
+  }
+  const mark = markOf(last, row.digestOfLast, row.timestampMs);
+  const known = mark && (await checkpointMark(db, mark.sequence));
+  if (mark !== null && known === null) {
+    notShown.push(
+      `${table}: its last time and digest, because log_blocks lacks checkpoint ${last} (verify --log)`,
+    );
+  }
+  if (mark !== null && known !== null) {
+    if (mark.digest !== known.digest) {
+      found.add(
+        `${table}: last_digest is ${mark.digest}, but checkpoint ${last} has ${known.digest}`,
+      );
+    }
+    if (mark.timestampMs !== known.timestampMs) {
+      found.add(
+        `${table}: last_timestamp_ms is ${mark.timestampMs}, but checkpoint ${last} has ${known.timestampMs}`,
+      );
+    }
+  }
+  if (layout < LAYOUT_WITH_DIGESTS) {
+    notShown.push(
+      `${pipeline.name}: by its watermark (layout ${layout} instead of ${pipeline.layout}) its tables are still being filled in`,
+    );
+  } else {
+    const [is, rows] = [row.digest ?? NO_ROWS, row.newestDigest ?? NO_ROWS];
+    if (!Buffer.from(is).equals(rows)) {
+      found.add(
+        `${table}: digest is ${shownDigest(is)}, but the last of ${getTableName(digestedOf(pipeline).digests)} is ${shownDigest(rows)}`,
+      );
+    }
+  }
+  return { layout, notShown };
+};
+
+/** Rows of checkpoints that the watermark does not cover: reads all of the tables. */
+export const reconcileBeyond = async (
+  { sql }: Db,
+  pipeline: RunnablePipeline,
+  found: Found,
+): Promise<void> => {
+  const { digests, watermark } = digestedOf(pipeline);
+  const beyond = [
+    { table: getTableName(digests), at: "checkpoint" },
+    ...partsOf(pipeline).map(({ table, at }) => ({ table: getTableName(table), at })),
+  ].map(
+    ({ table, at }) => `
+      select '${table}' as table, '${at}' as at, min(${at}) as first, count(*)::int as rows
+      from ${table} where ${at} >= (select next_checkpoint from ${getTableName(watermark)}) and ${at} < ${STILL_OPEN}`,
+  );
+  const rows = await sql.unsafe<{ table: string; first: bigint | null; rows: number }[]>(
+    beyond.join(" union all "),
+  );
+  for (const { table, first, rows: count } of rows) {
+    if (first === null) continue;
+    found.add(
+      `${table}: ${count} rows of checkpoint ${first} and later, beyond ${getTableName(watermark)}`,
+    );
+  }
+};

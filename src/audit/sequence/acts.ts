@@ -1,0 +1,164 @@
+/**
+ * Operators' acts: who did what by a command, and when. Each is recorded in the transaction of the act itself, so that
+ * there is either both or neither.
+ */
+import { createHash, randomBytes } from "node:crypto";
+import { hostname } from "node:os";
+import { canonicalJson } from "../../../client/canonical-json.mjs";
+import type { ActLine } from "../../../client/pack-acts.mjs";
+import type { Sql, Transactor, Tx } from "../../database/connect.ts";
+import { account } from "../../settings/account.ts";
+
+/** What was asked for: ids and names. No secrets, and no free text: it is published. */
+export type ActDetails = { readonly [name: string]: string | boolean | null };
+
+export type NewAct = {
+  /** As it is typed: `keys create`. */
+  readonly command: string;
+  /** At most 20, by names of letters alone; values are cut at 2,000 characters. */
+  readonly details: ActDetails;
+  /**
+   * Whose it is: of the coin (its auditors alone see it), of something on an EVM chain (`project`: no pack has it), or
+   * of all (`deployment`: every pack has it, so that nothing of it may name a coin or project).
+   */
+  readonly on: "deployment" | "project" | { readonly coinType: string };
+};
+
+/** An act as it is kept. */
+export type Act = Omit<ActLine, "entry" | "scope"> & {
+  readonly scope: "deployment" | "coin" | "project";
+};
+
+/** Lets one transaction at a time number an act; an arbitrary constant of this project. */
+const ACTS_LOCK = 6_204_117_233_561n;
+
+/** Characters that verifiers accept: visible ASCII, and no ` either. */
+const OTHERS = /[^ -_a-~]/gu;
+
+const plain = (text: string, most: number): string => {
+  const shown = text
+    .replaceAll("…", "...")
+    .replace(OTHERS, (sign) => `\\u{${sign.codePointAt(0)?.toString(16)}}`);
+  return shown.length > most ? `${shown.slice(0, most - 3)}...` : shown;
+};
+
+/**
+ * Records an act. To be called last in its transaction: no other act is numbered until that ends.
+ * @param sql of the transaction that does what is recorded
+ */
+export const recordAct = async (sql: Sql, { command, details, on }: NewAct): Promise<void> => {
+  await sql`select pg_advisory_xact_lock(${ACTS_LOCK})`;
+  const [last] = await sql<{ number: bigint; at: string; role: string }[]>`
+    select coalesce(max(number), 0) as number, session_user::text as role,
+           greatest(max(at collate "C"), to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') collate "C") as at
+    from operator_acts`;
+  if (last === undefined) throw new Error("an aggregate gave no row");
+  const asked = Object.entries(details).map(([name, value]) => [
+    name,
+    typeof value === "string" ? plain(value, 2_000) || null : value,
+  ]);
+  const by = {
+    user: plain(account(), 200),
+    host: plain(hostname(), 255),
+    role: plain(last.role, 200),
+  };
+  const scope = typeof on === "string" ? on : "coin";
+  await sql`
+    insert into operator_acts (number, at, command, details, by, scope, coin_type, salt)
+    values (${last.number + 1n}, ${last.at}, ${command}, ${canonicalJson(Object.fromEntries(asked))},
+            ${canonicalJson(by)}, ${scope}, ${typeof on === "string" ? null : on.coinType},
+            ${randomBytes(16).toString("hex")})`;
+};
+
+/**
+ * Does something in one transaction and records it there.
+ * @param work gives what it came to, and the act; null where nothing was done. `within` runs what has a transaction of
+ *   its own in this one
+ */
+export const acting = <Done>(
+  on: Pick<Transactor, "transaction">,
+  work: (
+    tx: Tx,
+    within: Pick<Transactor, "transaction">,
+  ) => Promise<readonly [done: Done, act: NewAct | null]>,
+): Promise<Done> =>
+  on.transaction(async (tx) => {
+    const [done, act] = await work(tx, { transaction: (inner) => inner(tx) });
+    if (act !== null) await recordAct(tx.sql, act);
+    return done;
+  });
+
+/** What runs one transaction and records this act in it. */
+export const recordingOn = (
+  on: Pick<Transactor, "transaction">,
+  act: NewAct,
+): Pick<Transactor, "transaction"> => ({
+  transaction: (work) => acting(on, async (tx) => [await work(tx), act]),
+});
+
+/** Whose the act was that made something of this id; undefined where none is recorded. */
+export const scopeOfMade = async (sql: Sql, id: string): Promise<NewAct["on"] | undefined> => {
+  const [row] = await sql<Pick<Act, "scope" | "coinType">[]>`
+    select scope, coin_type as "coinType" from operator_acts
+    where command = 'keys create' and details::jsonb ->> 'id' = ${id} limit 1`;
+  if (row?.scope === "coin") return { coinType: row.coinType ?? "" };
+  return row?.scope;
+};
+
+type Row = Omit<Act, "number" | "details" | "by"> & {
+  readonly number: bigint;
+  readonly details: string;
+  readonly by: string;
+  readonly entry: bigint | null;
+};
+
+const actOf = ({ number, details, by, entry, ...row }: Row): Act & Pick<ActLine, "entry"> => ({
+  number: `${number}`,
+  ...row,
+  details: JSON.parse(details),
+  by: JSON.parse(by),
+  entry: entry === null ? null : `${entry}`,
+});
+
+/** Each with the entry of the sequence that published it; null while none did. */
+const ACTS = `
+  select a.number, a.at, command, details, by, scope, coin_type as "coinType", salt, min(e.number) as entry
+  from operator_acts a
+  left join (select number, body::jsonb ->> 'act' as act from log_sequence where kind = 'act') e
+    on e.act = a.number::text`;
+
+/** Behind a number, ascending. @param coinType only those on this coin or on the whole deployment */
+export const actsAfter = async (
+  sql: Sql,
+  after: bigint,
+  limit: number,
+  coinType: string | null = null,
+): Promise<readonly (Act & Pick<ActLine, "entry">)[]> => {
+  const rows = await sql.unsafe<Row[]>(
+    `${ACTS} where a.number > $1 and ($2::text is null or scope = 'deployment' or coin_type = $2)
+     group by a.number order by a.number limit $3`,
+    [`${after}`, coinType, limit],
+  );
+  return rows.map(actOf);
+};
+
+const PAGE = 1_000;
+
+/** All of them, or those on this coin and on the whole deployment. */
+export async function* allActs(
+  sql: Sql,
+  coinType: string | null = null,
+): AsyncGenerator<Act & Pick<ActLine, "entry">, void> {
+  for (let after = 0n; ; ) {
+    const acts = await actsAfter(sql, after, PAGE, coinType);
+    yield* acts;
+    after = BigInt(acts.at(-1)?.number ?? 0);
+    if (acts.length < PAGE) return;
+  }
+}
+
+/** SHA-256, hex, over the RFC 8785 JSON of an act: all its members but `entry`. */
+export const actHash = ({ number, at, command, details, by, scope, coinType, salt }: Act): string =>
+  createHash("sha256")
+    .update(canonicalJson({ number, at, command, details, by, scope, coinType, salt }))
+    .digest("hex");

@@ -1,0 +1,242 @@
+/**
+ * The deployment's own key: what a register says of itself (heads of its log, roots of its cap tables,
+ * audit packs) is signed with it. It is not the key of callbacks, which is exchanged every so often:
+ * what was signed here must be checkable for years. It is sealed in the database, or kept by a signer outside.
+ */
+import { createHash } from "node:crypto";
+import { canonicalJson, type JsonValue } from "../../../client/canonical-json.mjs";
+import { generateKeyPair, secretKeyOf, signBytes } from "../../../client/ed25519.mjs";
+import type { Database, Sql } from "../../database/connect.ts";
+import { seal, unseal } from "../../sealing/sealed.ts";
+import { ConfigError } from "../../settings/config-error.ts";
+import type { OutsideSigner } from "./outside-signer.ts";
+
+/** What is signed: a plain object whose `purpose` keeps signatures of different things apart. */
+export type Signable = { readonly [name: string]: JsonValue } & { readonly purpose: string };
+
+/** A signature and who made it. */
+export type Signature = {
+  readonly keyId: string;
+  /** Base64 of the 32 bytes. */
+  readonly publicKey: string;
+  /** Base64 of the 64 bytes: Ed25519 over the RFC 8785 JSON of what was signed. */
+  readonly signature: string;
+};
+
+export type DeploymentKey = {
+  readonly keyId: string;
+  readonly publicKey: string;
+  /** @throws SignerAwayError (retry), SignerAnswerError (stop), of a key that a signer outside keeps */
+  sign(statement: Signable): Promise<Signature>;
+};
+
+/** The key that seals keys, or how to come by it: a key that is kept outside needs none. */
+export type MasterKey = Uint8Array | (() => Promise<Uint8Array>);
+
+/** A key as anybody may see it. */
+export type PublicDeploymentKey = {
+  readonly keyId: string;
+  readonly publicKey: string;
+  /** ISO 8601. */
+  readonly madeAt: string;
+};
+
+/**
+ * The settings name another signer than the one that keeps the deployment's newest key, or none. Nothing is signed. Stop:
+ * the message says which key it is; `holderbook keys rotate` is how one key follows another.
+ */
+export class DeploymentKeyError extends ConfigError {
+  override readonly name = "DeploymentKeyError";
+}
+
+/** Lets one process at a time make the key; an arbitrary constant of this project. */
+const KEY_LOCK = 6_204_117_233_560n;
+
+const LOST = "set CALLBACK_MASTER_KEY, or put back the file callback-master-key of DATA_DIR";
+
+/** The bytes that a signature is over. */
+const signedBytes = (statement: Signable): Uint8Array =>
+  Buffer.from(canonicalJson(statement), "utf8");
+
+/**
+ * Opens the newest key. Where there is none the first one is made: sealed, at once, or that of the signer, with its
+ * first signature.
+ * @param masterKey the one that seals the callbacks' keys, too
+ * @param signer of the settings
+ * @throws SealedError (stop) when it was sealed with another one
+ * @throws DeploymentKeyError (stop) when the newest key is not the signer's, or is another signer's
+ */
+export const openDeploymentKey = async (
+  database: Pick<Database, "sql" | "transaction">,
+  masterKey: MasterKey,
+  signer?: OutsideSigner,
+): Promise<DeploymentKey> => {
+  const known = await newestKey(database.sql);
+  if (known !== undefined) return openKey(known, masterKey, signer);
+  if (signer === undefined) return openKey(await makeFirst(database, masterKey), masterKey);
+  let isListed = false;
+  return outsideKey(signer, async () => {
+    if (!isListed) await listFirst(database, signer.publicKey);
+    isListed = true;
+  });
+};
+
+/**
+ * Opens one key.
+ * @throws SealedError (stop), DeploymentKeyError (stop)
+ */
+export const openKey = async (
+  { key_id: keyId, public_key: publicKey, sealed_secret: sealed }: KeyRow,
+  masterKey: MasterKey,
+  signer?: OutsideSigner,
+): Promise<DeploymentKey> => {
+  if (signer?.publicKey === publicKey) return outsideKey(signer);
+  if (signer !== undefined) {
+    throw new DeploymentKeyError(
+      `DEPLOYMENT_SIGNER_KEY is ${keyIdOf(signer.publicKey)}, and the deployment signs with ${keyId}: nothing is signed until \`holderbook keys rotate\` lets the signer's key follow, or the settings name the signer of ${keyId}${sealed === null ? "" : ", which is none: it is sealed in the database"}`,
+    );
+  }
+  if (sealed === null) {
+    throw new DeploymentKeyError(
+      `the deployment's key ${keyId} is kept by a signer outside: set DEPLOYMENT_SIGNER_URL, and DEPLOYMENT_SIGNER_KEY=${publicKey}; to sign with another key, see \`holderbook keys rotate\``,
+    );
+  }
+  const opening = typeof masterKey === "function" ? await masterKey() : masterKey;
+  const seed = unseal(opening, rowName(keyId), sealed, LOST);
+  const secret = secretKeyOf(Buffer.from(seed).toString("base64"));
+  return {
+    keyId,
+    publicKey,
+    sign: async (statement) => ({
+      keyId,
+      publicKey,
+      signature: signBytes(signedBytes(statement), secret),
+    }),
+  };
+};
+
+/** @param signed called with each signature made, before anybody has it */
+const outsideKey = (
+  { publicKey, sign }: OutsideSigner,
+  signed?: () => Promise<void>,
+): DeploymentKey => {
+  const keyId = keyIdOf(publicKey);
+  return {
+    keyId,
+    publicKey,
+    sign: async (statement) => {
+      const signature = await sign(signedBytes(statement));
+      await signed?.();
+      return { keyId, publicKey, signature };
+    },
+  };
+};
+
+/**
+ * Has a signer sign something that says nothing: that it has the key it is to be named with.
+ * @throws SignerAwayError (retry), SignerAnswerError (stop)
+ */
+export const provePossession = async ({ publicKey, sign }: OutsideSigner): Promise<void> => {
+  await sign(signedBytes({ purpose: "holderbook-key-possession-v1", publicKey }));
+};
+
+/**
+ * Looks whether the newest key can sign; changes nothing, and makes none.
+ * @returns its id, undefined when there is none, and whether a signer outside keeps it
+ * @throws SealedError (stop), DeploymentKeyError (stop), SignerAwayError (retry), SignerAnswerError (stop)
+ */
+export const openableDeploymentKey = async (
+  { sql }: { readonly sql: Sql },
+  masterKey: () => Promise<Uint8Array>,
+  signer?: OutsideSigner,
+): Promise<{ readonly keyId: string | undefined; readonly isOutside: boolean }> => {
+  const found = await newestKey(sql);
+  if (found !== undefined) await openKey(found, masterKey, signer);
+  if (signer !== undefined) await provePossession(signer);
+  return { keyId: found?.key_id, isOutside: signer !== undefined };
+};
+
+/** Every key there was, the newest first. */
+export const publicDeploymentKeys = async ({
+  sql,
+}: {
+  readonly sql: Sql;
+}): Promise<readonly PublicDeploymentKey[]> => {
+  const rows = await sql<{ key_id: string; public_key: string; made_at: string }[]>`
+    select key_id, public_key, to_json(made_at) #>> '{}' as made_at from deployment_keys k
+    order by k.made_at desc, key_id`;
+  return rows.map(({ key_id, public_key, made_at }) => ({
+    keyId: key_id,
+    publicKey: public_key,
+    madeAt: new Date(made_at).toISOString(),
+  }));
+};
+
+export type KeyRow = {
+  readonly key_id: string;
+  readonly public_key: string;
+  /** Null: a signer outside keeps it. */
+  readonly sealed_secret: Uint8Array | null;
+};
+
+/** The key that signs; undefined before the first. */
+export const newestKey = async (sql: Sql): Promise<KeyRow | undefined> => {
+  const [row] = await sql<KeyRow[]>`
+    select key_id, public_key, sealed_secret from deployment_keys
+    order by made_at desc, key_id limit 1`;
+  return row;
+};
+
+const rowName = (keyId: string) => `deployment key ${keyId}`;
+
+/** The id of a public key (base64). */
+export const keyIdOf = (publicKey: string): string =>
+  `dep_${createHash("sha256").update(publicKey).digest("hex").slice(0, 16)}`;
+
+const makeFirst = (
+  database: Pick<Database, "transaction">,
+  masterKey: MasterKey,
+): Promise<KeyRow> =>
+  onlyFirst(database, async () =>
+    sealedKey(typeof masterKey === "function" ? await masterKey() : masterKey),
+  );
+
+/** The newest key; where there is none, the one made here. */
+const onlyFirst = (
+  database: Pick<Database, "transaction">,
+  make: () => Promise<KeyRow>,
+): Promise<KeyRow> =>
+  database.transaction(async ({ sql }) => {
+    await sql`select pg_advisory_xact_lock(${KEY_LOCK})`;
+    return (await newestKey(sql)) ?? insertKey(sql, await make());
+  });
+
+/** In a transaction of its own: what refers to the key is written by one that is under way. */
+const listFirst = async (
+  database: Pick<Database, "transaction">,
+  publicKey: string,
+): Promise<void> => {
+  const row = { key_id: keyIdOf(publicKey), public_key: publicKey, sealed_secret: null };
+  const first = await onlyFirst(database, async () => row);
+  if (first.key_id === row.key_id) return;
+  throw new DeploymentKeyError(
+    `another process made the deployment's first key, ${first.key_id}, and this one signs with ${row.key_id}: give both the same DEPLOYMENT_SIGNER_KEY`,
+  );
+};
+
+/** A new key, sealed. */
+export const sealedKey = (masterKey: Uint8Array): KeyRow => {
+  const { publicKey, secretKey } = generateKeyPair();
+  const keyId = keyIdOf(publicKey);
+  const sealed = seal(masterKey, rowName(keyId), Buffer.from(secretKey, "base64"));
+  return { key_id: keyId, public_key: publicKey, sealed_secret: sealed };
+};
+
+/** Adds a key that is the newest from then on, whatever the database's clock says. */
+export const insertKey = async (sql: Sql, row: KeyRow): Promise<KeyRow> => {
+  await sql`
+    insert into deployment_keys (key_id, public_key, sealed_secret, made_at)
+    select ${row.key_id}, ${row.public_key}, ${row.sealed_secret}, greatest(now(), max(made_at) + interval '1 microsecond')
+    from deployment_keys`;
+  return row;
+};

@@ -1,0 +1,127 @@
+/**
+ * A signer outside that keeps the deployment's key: `POST { payload }` is answered with `{ signature }`, both base64.
+ * The payload is exactly what Ed25519 signs. docs/how-to/keys.md has the protocol.
+ */
+import { z } from "zod";
+import { publicKeyOf, strictBase64, verifyBytes } from "../../../client/ed25519.mjs";
+import { askSigner, type SignerAddress } from "../../sealing/ask-signer.ts";
+import { shownUrl } from "../../settings/shown-url.ts";
+import { errorOf, type Remedy } from "../../waiting/remedy.ts";
+
+/**
+ * The signer that keeps the deployment's key does not answer. Nothing is signed, and nothing was written of what was to
+ * be signed; indexing and serving go on. Retry: it passes when the signer is back.
+ */
+export class SignerAwayError extends Error {
+  override readonly name = "SignerAwayError";
+  readonly remedy: Remedy = "retry";
+
+  constructor(where: string, why: string, options?: ErrorOptions) {
+    super(
+      `the signer at ${where}, which keeps the deployment's key, ${why}: nothing is signed until it is back`,
+      options,
+    );
+  }
+}
+
+/**
+ * The signer refuses to sign, or what it answers is no signature of the deployment's key. Nothing was written. Stop:
+ * look at DEPLOYMENT_SIGNER_URL, _TOKEN and _KEY, and at the signer's own log.
+ */
+export class SignerAnswerError extends Error {
+  override readonly name = "SignerAnswerError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(where: string, what: string) {
+    super(`the signer at ${where} ${what}: nothing is signed`);
+  }
+}
+
+export type OutsideSigner = {
+  /** Base64 of the 32 bytes. */
+  readonly publicKey: string;
+  /**
+   * Base64 of the 64 bytes, verified.
+   * @throws SignerAwayError (retry), SignerAnswerError (stop)
+   */
+  sign(bytes: Uint8Array): Promise<string>;
+  /** Why the last attempt failed, and when the first of the failures in a row did; undefined after a success. */
+  trouble(): SignerTrouble | undefined;
+};
+
+export type SignerTrouble = { readonly reason: string; readonly sinceMs: number };
+
+export type OutsideSignerSettings = SignerAddress & {
+  /** Base64 of the 32 bytes. */
+  readonly publicKey: string;
+  /** Longest time for one answer, milliseconds. */
+  readonly timeoutMs?: number;
+};
+
+/** An entry is signed while the sequence is locked: others wait that long. */
+const TIMEOUT_MS = 3_000;
+
+/** Callers that queued for the lock fail at once instead of each waiting for the timeout. */
+const FAILS_AT_ONCE_MS = 1_000;
+
+const answer = z.object({ signature: z.string().max(100) });
+
+/** One for a process: it remembers that the signer was away a moment ago. */
+export const outsideSigner = (settings: OutsideSignerSettings): OutsideSigner => {
+  const { publicKey, timeoutMs = TIMEOUT_MS } = settings;
+  const key = publicKeyOf(publicKey);
+  const where = shownUrl(settings.url);
+  let failed: (SignerTrouble & { readonly error: Error; readonly atMs: number }) | undefined;
+
+  const ask = async (bytes: Uint8Array): Promise<string> => {
+    const payload = Buffer.from(bytes).toString("base64");
+    const asked = await askSigner(
+      settings,
+      { payload },
+      answer,
+      AbortSignal.timeout(timeoutMs),
+    ).catch((cause: unknown) => {
+      throw new SignerAwayError(where, "does not answer", { cause });
+    });
+    if (asked.answer === undefined) {
+      const { status } = asked;
+      if (isFinal(status)) throw new SignerAnswerError(where, `refuses to sign (${status})`);
+      throw new SignerAwayError(
+        where,
+        status === 200 ? "answers something else" : `answers ${status}`,
+      );
+    }
+    const { signature } = asked.answer;
+    const raw = strictBase64(signature);
+    if (raw === undefined || !verifyBytes(bytes, raw, key)) {
+      throw new SignerAnswerError(
+        where,
+        `answered with a signature that is not one of the key ${publicKey}`,
+      );
+    }
+    return signature;
+  };
+
+  return {
+    publicKey,
+    sign: async (bytes) => {
+      const now = performance.now();
+      if (failed !== undefined && now - failed.atMs < FAILS_AT_ONCE_MS) throw failed.error;
+      try {
+        const signature = await ask(bytes);
+        failed = undefined;
+        return signature;
+      } catch (thrown) {
+        const error = errorOf(thrown);
+        const sinceMs = failed?.sinceMs ?? Date.now();
+        failed = { error, reason: error.message, sinceMs, atMs: performance.now() };
+        throw error;
+      }
+    },
+    trouble: () => failed && { reason: failed.reason, sinceMs: failed.sinceMs },
+  };
+};
+
+/** 408 and 429 pass by themselves. */
+const isFinal = (status: number): boolean =>
+  status >= 400 && status < 500 && status !== 408 && status !== 429;

@@ -1,0 +1,179 @@
+/**
+ * Roots of cap tables that were given out, signed: anybody can read them, so that all holders see the same
+ * one. A coin has one root at a checkpoint, for ever: each is an entry of the sequence, or signed before there was one.
+ */
+import { rootBody1, signedRoot } from "../../../client/verify-statement.mjs";
+import type { Sql } from "../../database/connect.ts";
+import { type Reads, read } from "../../database/readers.ts";
+import type { Remedy } from "../../waiting/remedy.ts";
+import { appendOnce } from "./coin-entries.ts";
+import type { DeploymentKey, Signature } from "./deployment-key.ts";
+import { type EntryBody, textIn } from "./sequence.ts";
+
+/** What a root says; numbers are decimal texts. */
+export type Root = Parameters<typeof signedRoot>[0];
+
+export type PublishedRoot = Root & {
+  readonly keyId: string;
+  /** Of the key that signed it first. */
+  readonly signature: string;
+  /** ISO 8601. */
+  readonly signedAt: string;
+  /** Of the entry of the sequence that published it; null: signed before there was a sequence. */
+  readonly number: string | null;
+};
+
+/**
+ * The database gives another root for this coin and checkpoint than one that was signed before: it was
+ * altered, or this program has a defect. Nothing is signed. Stop: reconcile the register, and compare it
+ * with another deployment.
+ */
+export class RootConflictError extends Error {
+  override readonly name = "RootConflictError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(published: StoredRoot, made: StoredRoot & Pick<Root, "coinType" | "checkpoint">) {
+    const one = ({ root, total, checkpointDigest }: StoredRoot) =>
+      `root ${root}, total ${total}, checkpoint digest ${checkpointDigest}`;
+    super(
+      `the cap table of ${made.coinType} at checkpoint ${made.checkpoint} was signed before with ${one(published)}; now it has ${one(made)}. The database was altered, or there is a defect: run \`holderbook reconcile\`, and compare with another deployment`,
+    );
+  }
+}
+
+/** What is compared of two roots of one token at one checkpoint. */
+export type StoredRoot = Pick<PublishedRoot, "root" | "total" | "checkpointDigest">;
+
+/** The same of an entry's body. */
+export const comparedOf = (body: EntryBody): StoredRoot => ({
+  checkpointDigest: textIn(body, "checkpointDigest"),
+  root: textIn(body, "root"),
+  total: textIn(body, "total"),
+});
+
+/**
+ * A key has published as many new roots today as it may; they stay public for ever. Nothing was signed. Wait: the
+ * next day begins at midnight UTC, and statements whose root is published count for nothing.
+ */
+export class RootsOfDayError extends Error {
+  override readonly name = "RootsOfDayError";
+  readonly remedy: Remedy = "wait";
+  /** Seconds until the next day, rounded up. */
+  readonly retryAfterSeconds: number;
+
+  constructor(most: number) {
+    super(
+      `this key has published ${most} new roots today (UTC), the most that ROOTS_PER_DAY allows; nothing was signed. Ask for a checkpoint whose root is at /roots, or again tomorrow`,
+    );
+    this.retryAfterSeconds = Math.ceil(DAY_SECONDS - ((Date.now() / 1_000) % DAY_SECONDS));
+  }
+}
+
+const DAY_SECONDS = 24 * 60 * 60;
+
+/** Whose new roots are counted, and how many a UTC day may have. */
+export type RootQuota = {
+  /** `api_keys.id`. */
+  readonly askedBy: string;
+  readonly perDay: number;
+};
+
+/**
+ * Signs a root and publishes it, unless it was published before: then nothing is written.
+ * @param sql of a transaction
+ * @param quota of the key that asks; commands have none
+ * @throws RootConflictError (stop), RootsOfDayError (wait)
+ */
+export const publishRoot = async (
+  sql: Sql,
+  key: DeploymentKey,
+  made: Root,
+  quota?: RootQuota,
+): Promise<Signature> => {
+  const { coinType, checkpoint, checkpointDigest, root, total } = made;
+  const signature = await key.sign(signedRoot(made));
+  const [published] = await sql<StoredRoot[]>`
+    select root, total, checkpoint_digest as "checkpointDigest" from published_roots
+    where coin_type = ${coinType} and checkpoint = ${checkpoint}`;
+  if (published !== undefined) {
+    const isSame =
+      published.root === root &&
+      published.total === total &&
+      published.checkpointDigest === checkpointDigest;
+    if (!isSame) throw new RootConflictError(published, made);
+    return signature;
+  }
+  if (quota !== undefined) await countRoot(sql, quota);
+  // Before the row: entry number 0 commits to the roots that were signed without a sequence.
+  await enterRoot(sql, key, made);
+  await sql`
+    insert into published_roots
+      (coin_type, checkpoint, checkpoint_digest, root, total, signature, key_id)
+    values (${coinType}, ${checkpoint}, ${checkpointDigest}, ${root}, ${total},
+            ${signature.signature}, ${key.keyId})
+    on conflict (coin_type, checkpoint) do nothing`;
+  return signature;
+};
+
+/**
+ * Makes a root an entry of the sequence. Its row may have been deleted meanwhile: what was said of it stays.
+ * @param sql of a transaction
+ * @throws RootConflictError (stop)
+ */
+export const enterRoot = (sql: Sql, key: DeploymentKey, made: Root) => {
+  const { coinType, checkpoint } = made;
+  const of = { kind: "root1", coinType, checkpoint: BigInt(checkpoint) } as const;
+  return appendOnce(
+    sql,
+    key,
+    of,
+    rootBody1(made),
+    (before) => new RootConflictError(comparedOf(before), made),
+  );
+};
+
+/** Counts one more new root. @throws RootsOfDayError (wait) */
+export const countRoot = async (sql: Sql, { askedBy, perDay }: RootQuota): Promise<void> => {
+  // No row for one more than it may: nothing to insert, or the row stays as it is.
+  const { count } = await sql`
+    insert into root_counts (asked_by, day, roots)
+    select ${askedBy}, (now() at time zone 'UTC')::date, 1 where ${perDay}::int4 > 0
+    on conflict (asked_by) do update
+      set day = excluded.day,
+          roots = case when root_counts.day = excluded.day then root_counts.roots + 1 else 1 end
+      where root_counts.day <> excluded.day or root_counts.roots < ${perDay}`;
+  if (count === 0) throw new RootsOfDayError(perDay);
+};
+
+/** Roots of a coin, the newest checkpoint first: below `before` where that is given. */
+export const publishedRootsOf = (
+  on: Reads,
+  query: {
+    readonly coinType: string;
+    readonly before?: bigint | undefined;
+    /** This one alone. */
+    readonly checkpoint?: bigint | undefined;
+    readonly limit: number;
+  },
+): Promise<readonly PublishedRoot[]> =>
+  read<PublishedRoot>(on, ROOTS, [
+    query.coinType,
+    query.before ?? null,
+    query.checkpoint ?? null,
+    query.limit,
+  ]);
+
+const ROOTS = `
+  select (select chain_id from log_high_water) as "chainId", coin_type as "coinType",
+         checkpoint::text as checkpoint, checkpoint_digest as "checkpointDigest", root, total,
+         key_id as "keyId", signature,
+         coalesce((select at from log_sequence s where s.number = e.number),
+                  to_char(signed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) as "signedAt",
+         e.number::text as number
+  from published_roots r
+  left join lateral (
+    select min(number) as number from coin_entries e
+    where e.kind = 'root1' and e.coin_type = r.coin_type and e.checkpoint = r.checkpoint) e on true
+  where coin_type = $1 and ($2::int8 is null or r.checkpoint < $2)
+    and ($3::int8 is null or r.checkpoint = $3)
+  order by r.checkpoint desc limit (select $4::int8)`;

@@ -1,0 +1,97 @@
+/** The roots of a whole cap table, of both versions: made and published where nobody asks for a row of it. */
+import type { Root2 } from "../../../client/verify-statement.mjs";
+import type { Database, Sql } from "../../database/connect.ts";
+import type { TableOf } from "../../projections/cap-table-json.ts";
+import { type CapTables, type CapTotals, createCapTables } from "../../projections/cap-tables.ts";
+import { guardedReads } from "../../projections/guarded-reads.ts";
+import { FOR_CAP_TABLES } from "../../projections/needed.ts";
+import type { Remedy } from "../../waiting/remedy.ts";
+import type { DeploymentKey, Signature } from "./deployment-key.ts";
+import { publishRoot, type Root } from "./published-roots.ts";
+import { publishRoot2, rootEntryOf } from "./root-entries.ts";
+import type { SequenceEntry } from "./sequence.ts";
+
+/**
+ * The rows of a cap table do not add up to the treasury's supply: the database was altered, or there is a
+ * defect. Nothing is signed, because a root that was published stays. Stop: reconcile the register.
+ */
+export class SupplyMismatchError extends Error {
+  override readonly name = "SupplyMismatchError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(coinType: string, checkpoint: bigint, issued: bigint, totalSupply: bigint) {
+    super(
+      `the rows of ${coinType} at checkpoint ${checkpoint} add up to ${issued}, but the treasury's supply is ${totalSupply}. Nothing is signed: run \`holderbook reconcile\``,
+    );
+  }
+}
+
+/** What is published of a table; of version 2 where that was made. */
+export type Roots = { readonly version1: Root; readonly version2: Root2 | null };
+
+/** @throws SupplyMismatchError (stop) */
+export const rootsOf = (
+  chainId: string,
+  { coinType, decimals, mark, totalSupply }: TableOf,
+  { issued, root, root2 }: Pick<CapTotals, "issued" | "root" | "root2">,
+): Roots => {
+  if (totalSupply !== null && totalSupply !== issued) {
+    throw new SupplyMismatchError(coinType, mark.sequence, issued, totalSupply);
+  }
+  const of = {
+    chainId,
+    coinType,
+    checkpoint: mark.sequence.toString(),
+    checkpointDigest: mark.digest,
+  };
+  const total = issued.toString();
+  const checkpointTimestampMs = mark.timestampMs.toString();
+  return {
+    version1: { ...of, root, total },
+    version2:
+      root2 === null ? null : { ...of, root: root2, total, decimals, checkpointTimestampMs },
+  };
+};
+
+/** Decimals that became known since do not change what was published. */
+export const coveredDecimals = (
+  published: SequenceEntry | undefined,
+  { decimals }: Pick<TableOf, "decimals">,
+): number | null => (published?.body.decimals === null ? null : decimals);
+
+/**
+ * Makes both roots of a table.
+ * @param tables of a process that keeps registers
+ * @throws SupplyMismatchError (stop)
+ */
+export const tableRoots = async (
+  { db, sql }: Pick<Database, "db" | "sql">,
+  chainId: string,
+  table: TableOf,
+  tables: CapTables = createCapTables(),
+): Promise<Roots> => {
+  const { coinType, mark } = table;
+  const { sequence: checkpoint, timestampMs } = mark;
+  const decimals = coveredDecimals(await rootEntryOf(sql, { coinType, checkpoint }), table);
+  const totals = await tables.totals(guardedReads(db, FOR_CAP_TABLES), {
+    coinType,
+    at: { checkpoint, timestampMs },
+    decimals,
+  });
+  return rootsOf(chainId, { ...table, decimals }, totals);
+};
+
+/**
+ * Publishes them; returns the signature of version 1.
+ * @param sql of a transaction
+ * @throws RootConflictError (stop)
+ */
+export const publishRoots = async (
+  sql: Sql,
+  key: DeploymentKey,
+  { version1, version2 }: Roots,
+): Promise<Signature> => {
+  const signature = await publishRoot(sql, key, version1);
+  if (version2 !== null) await publishRoot2(sql, key, version2);
+  return signature;
+};

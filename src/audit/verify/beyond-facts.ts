@@ -1,0 +1,114 @@
+/** What the hash chain over the facts does not cover, looked at a stretch at a time. */
+import type { Sql } from "../../database/connect.ts";
+import type { LogFault } from "../../log/chain.ts";
+import { BLOCKS_BEGIN, checkBlocks } from "../../log/check-blocks.ts";
+import { packagesInLog } from "../../log/packages.ts";
+import { entriesAfter } from "../sequence/sequence.ts";
+import type { Reading, Stretches } from "../sequence/stretches.ts";
+import { entryFaults } from "./entry-check.ts";
+
+export type LogRange = {
+  readonly first: bigint;
+  /** The log ends before this checkpoint. */
+  readonly next: bigint;
+  /** Null while the source could not tell. */
+  readonly chainId: string | null;
+};
+
+/** Of an empty log nothing. */
+export const logRange = async (sql: Sql): Promise<LogRange> => {
+  const [log] = await sql<LogRange[]>`
+    select first_checkpoint as first, next_checkpoint as next, chain_id as "chainId"
+    from log_high_water`;
+  return log ?? { first: 0n, next: 0n, chainId: null };
+};
+
+/** What there are no blocks for, and how many checkpoints were looked at. */
+export type BlocksTold = { readonly checkpoints: number; readonly notShown: readonly string[] };
+
+/** Times and digests; after `most` faults no more of them. */
+export async function* checkAllBlocks(on: Reading, most: number): Stretches<BlocksTold> {
+  const notShown: string[] = [];
+  let place = BLOCKS_BEGIN;
+  let checkpoints = 0;
+  for (let found = 0; found < most; ) {
+    const checked = await checkBlocks(on.sql, place);
+    ({ place } = checked);
+    checkpoints += checked.checkpoints;
+    const faults = [...checked.faults];
+    if (checked.unfilled !== null) {
+      const { from, to } = checked.unfilled;
+      const fault = await unfilledFault(on.sql, from, to);
+      if (fault === null) {
+        notShown.push(`times and digests of checkpoints ${from} to ${to}: they are not filled in`);
+      } else faults.push(fault);
+    }
+    found += faults.length;
+    yield faults;
+    if (checked.ended) break;
+  }
+  if (checkpoints === 0) {
+    const { first, next } = await logRange(on.sql);
+    if (next > first) {
+      notShown.push(
+        `times and digests of checkpoints ${first} to ${next - 1n}: log_blocks is empty`,
+      );
+    }
+  }
+  return { checkpoints, notShown };
+}
+
+/** Only a log that an older version began has facts where it has no blocks. */
+const unfilledFault = async (sql: Sql, from: bigint, to: bigint): Promise<LogFault | null> => {
+  const rows = await sql`
+    select from log_checkpoints where checkpoint between ${from} and ${to} limit 1`;
+  if (rows.length > 0) return null;
+  const what = `log_blocks lacks checkpoints ${from} to ${to}: they were deleted, or log_high_water.first_checkpoint was altered`;
+  return { checkpoint: from, what };
+};
+
+/** What a source shows of the packages, and what nothing does. */
+export type PackagesTold = {
+  readonly faith: readonly string[];
+  readonly beyond: readonly string[];
+};
+
+/** The packages, at once. */
+export async function* checkPackages(on: Reading): Stretches<PackagesTold> {
+  const packages = await packagesInLog(on.sql);
+  // Behind them: the log has come to where each joined.
+  const { first, next } = await logRange(on.sql);
+  const [faults, faith]: [LogFault[], string[]] = [[], []];
+  const begun = packages.filter(({ checkpoint }) => checkpoint === null);
+  const beyond =
+    begun.length === 0
+      ? []
+      : [
+          `packages ${begun.map(({ address }) => address).join(", ")}: the log was begun with them, and keeps no facts of others`,
+        ];
+  for (const { address, checkpoint } of packages) {
+    if (checkpoint === null) continue;
+    if (checkpoint < first || checkpoint >= next) {
+      const what = `log_packages: package ${address} joined at a checkpoint that the log does not have`;
+      faults.push({ checkpoint, what });
+    } else if (begun.some((known) => known.address === address)) {
+      faults.push({ checkpoint, what: `log_packages: the log was begun with package ${address}` });
+    } else faith.push(`package ${address}: that checkpoint ${checkpoint} published it`);
+  }
+  yield faults;
+  return { faith, beyond };
+}
+
+/** Entries of the sequence that are held against the log at once. */
+const ENTRIES_AT_ONCE = 1_000;
+
+/** What entries of the sequence behind a number say of the log. */
+export async function* checkEntries(on: Reading, since: bigint, signal: AbortSignal): Stretches {
+  for (let after = since; ; ) {
+    const entries = await entriesAfter(on, after, ENTRIES_AT_ONCE);
+    yield await entryFaults(on.sql, entries, signal);
+    const last = entries.at(-1);
+    if (last === undefined || entries.length < ENTRIES_AT_ONCE) break;
+    after = BigInt(last.number);
+  }
+}

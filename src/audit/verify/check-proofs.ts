@@ -1,0 +1,245 @@
+/**
+ * Verifies what proves the log's checkpoints once more: the validators' signatures in `log_proofs`, against
+ * the committees in `log_committees`, and both against the times and digests that the log keeps.
+ */
+import { Cursor } from "../../ledger/decode/cursor.ts";
+import { readSummary } from "../../ledger/decode/summary.ts";
+import { loadBls } from "../../ledger/proof/bls.ts";
+import type { CertifiedSummary } from "../../ledger/proof/certificate.ts";
+import { type Committee, packMembers, unpackCommittee } from "../../ledger/proof/committee.ts";
+import { committeeAfter } from "../../ledger/proof/prover.ts";
+import {
+  type CertificateVerifier,
+  createVerifier,
+  parseKeys,
+} from "../../ledger/proof/verify-certificate.ts";
+import { checkpointMark } from "../../log/blocks.ts";
+import type { LogFault } from "../../log/chain.ts";
+import type { LogCommittee, StretchProof } from "../../log/fact.ts";
+import { allCommittees, proofsAfter } from "../../log/proofs.ts";
+import type { Reading, Stretches } from "../sequence/stretches.ts";
+
+export type CheckedProofs = {
+  /** Signatures that were verified. */
+  readonly signatures: number;
+  /** What nothing in the database shows, and a source does; and what neither shows. */
+  readonly faith: readonly string[];
+  readonly beyond: readonly string[];
+};
+
+/**
+ * Some proofs at a time; those of what is appended meanwhile are left out.
+ * @param asked the validators' signatures are asked for (VERIFY=signatures): the log's end must have one
+ * @param trusted a committee that the settings name; null for none
+ */
+export async function* checkProofs(
+  on: Reading,
+  { asked, trusted, first: begin, next }: ProofsAsked,
+): Stretches<CheckedProofs> {
+  let faults: LogFault[] = [];
+  const [faith, beyond]: [string[], string[]] = [[], []];
+  const committees = await allCommittees(on.sql);
+  const known = new Map<bigint, Committee>();
+  const keys = new Map<bigint, Promise<CertificateVerifier>>();
+  for (const { epoch, members, namedBy } of committees) {
+    try {
+      known.set(epoch, unpackCommittee(epoch, members));
+    } catch (error) {
+      faults.push({ checkpoint: namedBy ?? 0n, what: `log_committees: ${textOf(error)}` });
+    }
+  }
+  const verifierOf = (committee: Committee) => {
+    const made = keys.get(committee.epoch) ?? prepared(committee);
+    // Proofs come in order: those of earlier epochs are not needed again.
+    keys.clear();
+    keys.set(committee.epoch, made);
+    return made;
+  };
+  /** Members by the epoch that they begin, as proven summaries name them. */
+  const named = new Map<bigint, { readonly by: bigint; readonly members: Uint8Array }>();
+  const epochs = new Set<bigint>();
+  let signatures = 0;
+  let due: bigint | null = null;
+  const unproven = (from: bigint, to: bigint) =>
+    faith.push(
+      `checkpoints ${from} to ${to}: log_proofs has no signature of the validators for them`,
+    );
+  /** Between two proofs: the one that ends an epoch is kept together with the committee that it names. */
+  const hole = (from: bigint, to: bigint) => {
+    if (!asked && !committees.some(({ namedBy }) => namedBy === to)) return unproven(from, to);
+    const what = `log_proofs lacks checkpoints ${from} to ${to}: their proofs were deleted, or they were read without VERIFY=signatures`;
+    return faults.push({ checkpoint: to, what });
+  };
+  for (let after = -(2n ** 63n); ; ) {
+    const page = await proofsAfter(on.sql, after, PAGE);
+    for (const proof of page) {
+      if (proof.firstCheckpoint >= next) break;
+      const { firstCheckpoint: first, lastCheckpoint: last, epoch } = proof;
+      epochs.add(epoch);
+      const wrong = (what: string) =>
+        faults.push({ checkpoint: last, what: `log_proofs: ${what}` });
+      if (first < begin) wrong(`the stretch ${first} to ${last} begins before the log does`);
+      if (last < first || (due !== null && first < due)) {
+        wrong(`the stretch ${first} to ${last} overlaps the one before`);
+      }
+      if (due === null && first > begin) unproven(begin, first - 1n);
+      if (due !== null && first > due) hole(due, first - 1n);
+      due = last + 1n;
+      const certified = readProof(proof);
+      if (typeof certified === "string") {
+        wrong(certified);
+        continue;
+      }
+      const { header, nextCommittee } = certified;
+      const mark = await checkpointMark(on, last);
+      if (mark === null) {
+        beyond.push(`the digest of checkpoint ${last}: log_blocks does not have it yet`);
+      } else if (mark.digest !== header.digest || mark.timestampMs !== header.timestampMs) {
+        wrong(
+          `the signed summary has digest ${header.digest} and time ${header.timestampMs}, but log_blocks ${mark.digest} and ${mark.timestampMs}`,
+        );
+      }
+      const committee = known.get(epoch);
+      if (committee === undefined) {
+        wrong(`log_committees has no committee of epoch ${epoch}`);
+        continue;
+      }
+      try {
+        const verifier = await verifierOf(committee);
+        verifier.verify(certified);
+        signatures += 1;
+        if (nextCommittee !== null) {
+          const following = committeeAfter(certified);
+          if (following !== null) {
+            named.set(following.epoch, { by: last, members: packMembers(following.members) });
+          }
+        }
+      } catch (error) {
+        wrong(textOf(error));
+      }
+    }
+    const end = page.at(-1);
+    if (end === undefined || page.length < PAGE) break;
+    after = end.firstCheckpoint;
+    yield faults;
+    faults = [];
+  }
+  // What is appended meanwhile comes together with its checkpoints.
+  const [beyondEnd] = await on.sql<{ first: bigint; last: bigint }[]>`
+    select first_checkpoint as first, last_checkpoint as last from log_proofs
+    where last_checkpoint >= (select next_checkpoint from log_high_water) order by 1 limit 1`;
+  if (beyondEnd !== undefined) {
+    const { first, last } = beyondEnd;
+    const what = `log_proofs: the stretch ${first} to ${last} goes on behind the log's end: it was added, or the end of the log deleted`;
+    faults.push({ checkpoint: last, what });
+  }
+  if (due === null && (asked || committees.length > 0) && next > 0n) {
+    faults.push({
+      checkpoint: next - 1n,
+      what: "log_proofs is empty, though signatures were verified: all were deleted",
+    });
+  } else if (due !== null && due < next) {
+    if (asked) {
+      const what = `log_proofs ends at checkpoint ${due - 1n}, before the log does, though signatures are verified (VERIFY): its end was deleted`;
+      faults.push({ checkpoint: next - 1n, what });
+    } else unproven(due, next - 1n);
+  }
+  for (const committee of committees) {
+    const found = committeeFault(committee, named, epochs, trusted);
+    if (found === null) continue;
+    if (found.isFault) faults.push({ checkpoint: committee.namedBy ?? 0n, what: found.what });
+    else beyond.push(found.what);
+  }
+  yield faults;
+  return { signatures, faith, beyond };
+}
+
+export type ProofsAsked = {
+  readonly asked: boolean;
+  readonly trusted: Committee | null;
+  readonly first: bigint;
+  /** The log ends before this checkpoint. */
+  readonly next: bigint;
+};
+
+/** Proofs that are read at once. */
+const PAGE = 200;
+
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+const prepared = async (committee: Committee): Promise<CertificateVerifier> => {
+  const bls = await loadBls();
+  return createVerifier(bls, committee, await parseKeys(bls, committee));
+};
+
+/** The summary with its certificate, or what is wrong with it. */
+const readProof = ({
+  lastCheckpoint,
+  epoch,
+  summary,
+  signature,
+  signers,
+}: StretchProof): CertifiedSummary | string => {
+  try {
+    const cursor = new Cursor(summary, lastCheckpoint);
+    const { header, nextCommittee, end } = readSummary(cursor);
+    if (end !== summary.length) return "the summary has bytes behind its end";
+    if (header.epoch !== epoch) {
+      return `the summary is of epoch ${header.epoch}, but its row of epoch ${epoch}`;
+    }
+    return {
+      header,
+      summary,
+      nextCommittee:
+        nextCommittee?.map(({ keyAt, stake }) => ({
+          publicKey: cursor.copy(keyAt, keyAt + 96),
+          stake,
+        })) ?? null,
+      certificate: { epoch, signature, signers },
+    };
+  } catch (error) {
+    return textOf(error);
+  }
+};
+
+/** What is wrong with a committee, or is believed of it; null when a proven summary names it. */
+const committeeFault = (
+  { epoch, members, namedBy }: LogCommittee,
+  named: ReadonlyMap<bigint, { readonly by: bigint; readonly members: Uint8Array }>,
+  epochs: ReadonlySet<bigint>,
+  trusted: Committee | null,
+): { readonly isFault: boolean; readonly what: string } | null => {
+  const fault = (what: string) => ({ isFault: true, what: `log_committees: ${what}` });
+  const summary = named.get(epoch);
+  if (summary !== undefined) {
+    if (!Buffer.from(summary.members).equals(members)) {
+      return fault(
+        `the committee of epoch ${epoch} is not the one that checkpoint ${summary.by} names: a key or a stake was altered`,
+      );
+    }
+    if (namedBy === summary.by) return null;
+    // One that was trusted, though the log came to prove it.
+    return namedBy === null
+      ? null
+      : fault(
+          `the committee of epoch ${epoch} is said to be named by ${namedBy}, not ${summary.by}`,
+        );
+  }
+  if (!epochs.has(epoch)) {
+    return fault(
+      `the committee of epoch ${epoch} has no proof in log_proofs, neither of its own nor of checkpoint ${namedBy}, which named it: they were deleted`,
+    );
+  }
+  if (trusted?.epoch === epoch) {
+    return Buffer.from(packMembers(trusted.members)).equals(members)
+      ? null
+      : fault(`the committee of epoch ${epoch} is not the one that the settings trust`);
+  }
+  return {
+    isFault: false,
+    what:
+      namedBy === null
+        ? `the committee of epoch ${epoch}: it was trusted when the log began to verify signatures`
+        : `the committee of epoch ${epoch}: checkpoint ${namedBy} named it, whose summary is not in log_proofs`,
+  };
+};

@@ -1,0 +1,69 @@
+/** Holds heads and entries that somebody kept elsewhere against the log and the sequence as they are. */
+import type { Sql } from "../../database/connect.ts";
+import type { LogFault } from "../../log/chain.ts";
+import {
+  type Correction,
+  entriesAt,
+  entryHash,
+  lastCorrection,
+  textIn,
+} from "../sequence/sequence.ts";
+import { ABOUT_LOG, entryFaults } from "./entry-check.ts";
+import type { Kept } from "./kept.ts";
+
+export type KeptChecked = {
+  /** What the log, or the sequence, now says otherwise. */
+  readonly faults: readonly LogFault[];
+  /** Kept ones about a log that was read anew since: with the log as it is they cannot be compared. */
+  readonly earlier: readonly string[];
+};
+
+export const checkKept = async (
+  sql: Sql,
+  kept: readonly Kept[],
+  signal: AbortSignal,
+): Promise<KeptChecked> => {
+  const entries = kept.filter(({ isHead }) => !isHead);
+  const stored = await entriesAt(
+    { sql },
+    entries.map(({ number }) => BigInt(number)),
+  );
+  const replaced = entries.flatMap((entry): readonly LogFault[] => {
+    const now = stored.get(BigInt(entry.number));
+    if (now !== undefined && entryHash(now) === entryHash(entry)) return [];
+    const has = now === undefined ? "none of that number" : "another one";
+    return [{ checkpoint: 0n, what: `${entry.name} was kept, but the sequence has ${has}` }];
+  });
+  const correction = await lastCorrection(sql);
+  const earlier: Kept[] = [];
+  const current: Kept[] = [];
+  for (const one of kept) {
+    const isEarlier = correction !== null && (await isBefore(sql, one, correction));
+    (isEarlier ? earlier : current).push(one);
+  }
+  return {
+    faults: [...replaced, ...(await entryFaults(sql, current, signal))],
+    earlier: earlier.map(
+      ({ name }) =>
+        `${name} is about the log that entry ${correction?.number} of the sequence says was read anew`,
+    ),
+  };
+};
+
+/** Whether it is about the log before it was read anew. */
+const isBefore = async (
+  sql: Sql,
+  { isHead, number, kind, body }: Kept,
+  { number: since, through }: Correction,
+): Promise<boolean> => {
+  if (!isHead) return ABOUT_LOG.includes(kind) && BigInt(number) < since;
+  // A head has no number; one of the log as it is now was signed behind the correction.
+  const checkpoint = textIn(body, "checkpoint");
+  const hash = textIn(body, "hash");
+  const [row] = await sql`
+    select from log_sequence where kind = 'head' and number > ${since}
+      and body::jsonb ->> 'checkpoint' = ${checkpoint} and body::jsonb ->> 'hash' = ${hash}
+    union all
+    select from log_chain where checkpoint = ${checkpoint} and encode(hash, 'hex') = ${hash} limit 1`;
+  return row === undefined && BigInt(checkpoint) <= through;
+};

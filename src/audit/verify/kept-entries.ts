@@ -1,0 +1,101 @@
+/** Entries of the deployment's sequence in files that somebody kept, verified by themselves: no database is needed. */
+import {
+  type SequenceEntry,
+  SequenceError,
+  type VerifiedSequence,
+  verifySequence,
+} from "../../../client/verify-sequence.mjs";
+import { keyIdOf } from "../sequence/deployment-key.ts";
+import { isSigned } from "../sequence/is-signed.ts";
+import { entryHash } from "../sequence/sequence.ts";
+import { entryForm, KeptHeadsError, keptValues } from "./kept.ts";
+
+/** Those that hold, the lowest number first; and those that show nothing, because a key that is not known signed them. */
+export type KeptEntries = Pick<
+  VerifiedSequence,
+  "entries" | "notShown" | "why" | "keys" | "revoked"
+>;
+
+/**
+ * Reads and verifies them: signatures, the hash of the entry before, key changes, times, and that no two say different
+ * things of the same.
+ * @param publicKey a key of the deployment, base64
+ * @throws SequenceError (stop) when something of it does not hold
+ * @throws KeptHeadsError (stop) for a file that has something else
+ */
+export const readEntries = async (
+  paths: readonly string[],
+  publicKey: string,
+): Promise<KeptEntries> => {
+  const kept = new Map<bigint, { readonly value: unknown; readonly hash: string }>();
+  for (const path of paths) {
+    for (const [at, value] of (await keptValues(path)).entries()) {
+      const { data } = entryForm.safeParse(value);
+      if (data === undefined) {
+        throw new KeptHeadsError(path, `number ${at + 1} is no entry of the sequence`);
+      }
+      const number = BigInt(data.number);
+      const hash = entryHash(data);
+      if (kept.has(number) && kept.get(number)?.hash !== hash) {
+        throw new SequenceError(
+          `entry ${number} was kept twice, and the two differ: one number was given to two entries`,
+        );
+      }
+      kept.set(number, { value, hash });
+    }
+  }
+  const ascending = [...kept].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, { value }]) => value);
+  return verifyEntries(ascending, publicKey);
+};
+
+/** Verifies entries as a file would have them, the lowest number first. @throws SequenceError (stop) */
+export const verifyEntries = (
+  entries: readonly unknown[],
+  publicKey: string,
+): Promise<KeptEntries> =>
+  verifySequence(entries, { publicKey, otherKeys: "passed over", isSigned });
+
+/** What is said of those that show nothing. */
+export const passedOver = ({ notShown, why }: KeptEntries): readonly string[] => {
+  const [first] = notShown;
+  if (first === undefined || why.length > 0) return why;
+  const which =
+    notShown.length === 1
+      ? `entry ${first.number} is`
+      : `${notShown.length} entries, the first number ${first.number}, are`;
+  return [
+    `${which} signed with a key (${keyIds(notShown)}) that no entry here leads to: of before a key change, entries show something together with all behind them up to one that the next key signed`,
+  ];
+};
+
+const keyIds = (entries: readonly SequenceEntry[]): string =>
+  [...new Set(entries.map(({ keyId }) => keyId))].slice(0, 5).join(", ");
+
+/** Whose key signed something: the key given, one that entries lead to from it, or no more than the one in the file. */
+export type SignerShown = {
+  readonly how: "given" | "led to" | "itself";
+  /** Why it cannot be shown to be the deployment's, where one was given. */
+  readonly notShown: readonly string[];
+};
+
+/**
+ * @param given the deployment's key as the caller knows it; undefined: nothing is asked
+ * @param own of the file
+ * @returns undefined for a key of which the entries say nothing: it is another one than the given
+ */
+export const signerShown = (
+  { entries, notShown, keys, why }: KeptEntries,
+  given: string | undefined,
+  own: string,
+): SignerShown | undefined => {
+  if (given === undefined) return { how: "itself", notShown: [] };
+  if (own === given) return { how: "given", notShown: [] };
+  // Entries that hold name earlier keys, too: those that their hashes lead back to.
+  const names = ({ kind, body }: SequenceEntry) => kind === "key" && body.publicKey === own;
+  if (keys.includes(own) || entries.some(names)) return { how: "led to", notShown: [] };
+  return why.length > 0 && notShown.some(names) ? { how: "itself", notShown: why } : undefined;
+};
+
+/** The revocation of a key, base64, by these entries. */
+export const revocationOf = ({ revoked }: KeptEntries, publicKey: string) =>
+  revoked.find(({ keyId }) => keyId === keyIdOf(publicKey));

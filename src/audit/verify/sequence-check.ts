@@ -1,0 +1,247 @@
+/**
+ * Holds the sequence against itself: its numbers, hashes, signatures and end; and against what else was signed, so
+ * that a root or head that was deleted, changed or exchanged is found.
+ */
+import { createHash } from "node:crypto";
+import { canonicalJson } from "../../../client/canonical-json.mjs";
+import type { Sql } from "../../database/connect.ts";
+import type { LogFault } from "../../log/chain.ts";
+import { actFault } from "../sequence/act-check.ts";
+import { keyIdOf, publicDeploymentKeys } from "../sequence/deployment-key.ts";
+import { isSigned } from "../sequence/is-signed.ts";
+import {
+  entriesAfter,
+  entryHash,
+  type SequenceEntry,
+  signedEntry,
+  textIn,
+} from "../sequence/sequence.ts";
+import type { Reading, Stretches } from "../sequence/stretches.ts";
+
+const PAGE = 1_000;
+
+/** Below every number that an entry could be given. */
+const LOWEST = -(2n ** 63n);
+
+/** Where a look at the entries has come to. */
+type Place = {
+  readonly number: bigint;
+  readonly previous: string;
+  /** The key that signs from here on; undefined before number 0. */
+  readonly keyId: string | undefined;
+  /** Time of the entry before. */
+  readonly at: string;
+};
+
+/** The end as of one moment, and the last entry, which must be that. */
+const END = `
+  select coalesce(h.next, 0) as next, coalesce(h.hash, '') as hash,
+         coalesce((select max(number) + 1 from log_sequence), 0) as entries
+  from (select) as one left join log_sequence_head h on true`;
+
+type End = { readonly next: bigint; readonly hash: string; readonly entries: bigint };
+
+/**
+ * What does not hold: the first fault of the entries, or else those between the entries and what was signed beside them.
+ * Some entries at a time; those that are appended meanwhile are left out.
+ */
+export async function* checkSequence(on: Reading): Stretches {
+  const [end] = await on.sql.unsafe<End[]>(END);
+  if (end === undefined) return;
+  // Behind the end: a key is there before what it signs.
+  const listed = await publicDeploymentKeys(on);
+  const keys = new Map(listed.map(({ keyId, publicKey }) => [keyId, publicKey]));
+  let place: Place = { number: 0n, previous: "0".repeat(64), keyId: undefined, at: "" };
+  while (place.number < end.next) {
+    const after = place.number === 0n ? LOWEST : place.number - 1n;
+    const page = await entriesAfter(on, after, PAGE);
+    for (const entry of page.slice(0, Number(end.next - place.number))) {
+      const what = wrongIn(entry, place, keys);
+      if (what !== null) return yield [faultOf(`entry ${entry.number} of the sequence ${what}`)];
+      place = {
+        number: place.number + 1n,
+        previous: entryHash(entry),
+        keyId: entry.kind === "key" ? textIn(entry.body, "keyId") : place.keyId,
+        at: entry.at,
+      };
+    }
+    if (page.length < PAGE) break;
+    yield [];
+  }
+  const { next, entries } = end;
+  if (next !== entries || next !== place.number || (next > 0n && end.hash !== place.previous)) {
+    const what = `ends with number ${entries - 1n}, but log_sequence_head says ${next - 1n}: its end was deleted or exchanged`;
+    return yield [faultOf(`the sequence ${what}`)];
+  }
+  const act = await actFault(on.sql);
+  const faults = act === null ? [] : [act];
+  if (next === 0n) return yield faults.map(faultOf);
+  for (const beside of [ROOTS, HEADS]) {
+    const what = await committedFault(on.sql, beside);
+    if (what !== null) faults.push(what);
+  }
+  for (const look of [EXCHANGED, ROOTS.rowless, HEADS.rowless, HEADS_DATED, LISTED]) {
+    const [row] = await on.sql.unsafe<{ what: string }[]>(look);
+    if (row !== undefined) faults.push(row.what);
+  }
+  yield faults.map(faultOf);
+}
+
+const faultOf = (what: string): LogFault => ({ checkpoint: 0n, what });
+
+const wrongIn = (
+  entry: SequenceEntry,
+  { number, previous, keyId, at }: Place,
+  keys: ReadonlyMap<string, string>,
+): string | null => {
+  if (entry.number !== `${number}`) return `comes where number ${number} should: it was deleted`;
+  if (entry.previous !== previous) {
+    return "does not have the hash of the one before: one of both was changed or exchanged";
+  }
+  const lost = entry.kind === "key" ? textIn(entry.body, "lost") : "";
+  if (lost !== "" && lost !== keyId) return `says that ${lost} was lost; the key there is ${keyId}`;
+  // A key that takes a lost one's place names itself.
+  const signer = lost === "" && keyId !== undefined ? keyId : textIn(entry.body, "keyId");
+  if (number === 0n && entry.kind !== "key") return "is not of the kind key";
+  if (entry.keyId !== signer) return `is signed by ${entry.keyId}; the key there is ${signer}`;
+  const publicKey = keys.get(signer);
+  if (publicKey === undefined) return `is signed by ${signer}, which deployment_keys lacks`;
+  if (keyIdOf(publicKey) !== signer) return `is signed by ${signer}, whose public key was changed`;
+  if (entry.kind === "key" && keyIdOf(textIn(entry.body, "publicKey")) !== entry.body.keyId) {
+    return "names a public key and the id of another one";
+  }
+  if (!isSigned(entry.signature, canonicalJson(signedEntry(entry)), publicKey)) {
+    return `does not have a signature of ${signer}: it was changed`;
+  }
+  // Queries below cast it to a number.
+  if (OF_CHECKPOINTS.has(entry.kind) && !CHECKPOINT.test(textIn(entry.body, "checkpoint"))) {
+    return "is about a checkpoint that is no number: it was signed by something else";
+  }
+  if (entry.kind === "correction" && entry.body.of === "key") {
+    const { keyId: revoked, from } = entry.body;
+    if (revoked === signer) return "revokes the key that signed it";
+    if (typeof revoked !== "string" || !keys.has(revoked)) {
+      return "revokes a key that deployment_keys lacks";
+    }
+    if (typeof from !== "string" || !CHECKPOINT.test(from) || BigInt(from) > number) {
+      return `revokes ${revoked} from an entry on that is none before it`;
+    }
+  }
+  return entry.at < at ? `is dated ${entry.at}, before the one before it (${at})` : null;
+};
+
+const OF_CHECKPOINTS: ReadonlySet<string> = new Set(["root", "head", "coin"]);
+/** Numbers of entries have the same form. */
+const CHECKPOINT = /^(0|[1-9]\d{0,17})$/;
+
+/** Since the log was last read anew, entries are about the log that there is. */
+const SINCE = `
+  coalesce((select max(number) from log_sequence
+            where kind = 'correction' and body::jsonb ->> 'of' = 'log'), -1)`;
+
+/** Roots and ends of coins are listed from a table of their numbers: one that lacks there would not be given out. */
+const LISTED = `
+  select 'entry ' || number || ' of the sequence (' || kind || ') '
+         || case when entry is null then 'is not that of its row in coin_entries' else 'has no row in coin_entries' end as what
+  from (select number, case when body::jsonb ->> 'version' = '1' then 'root1' else kind end as kind,
+               body::jsonb ->> 'coinType' as coin_type, (body::jsonb ->> 'checkpoint')::int8 as checkpoint,
+               number as entry
+        from log_sequence where kind in ('root', 'coin')) entries
+  full join (select *, number as row from coin_entries) listed using (number, kind, coin_type, checkpoint)
+  where entry is null or row is null order by number limit 1`;
+
+type Committed = { readonly count: string; readonly sha256: string };
+
+/** A table of what is signed beside the sequence, where each row has its entry, or was signed before there was one. */
+type Beside = {
+  readonly table: string;
+  /** What number 0 commits to. */
+  readonly committed: string;
+  /** Rows that are no entries, in the order and with the members that were hashed. */
+  readonly before: string;
+  /** The first entry without its row, or with one that says something else. */
+  readonly rowless: string;
+};
+
+const rowless = (table: string, kind: string, entries: string, same: string) => `
+  select 'entry ' || min(e.number) || ' of the sequence (${kind}) has no row in ${table}: it was deleted or changed' as what
+  from ${entries} e where not exists (select from ${table} r where ${same})
+  having count(*) > 0`;
+
+const ROOT_ENTRIES = `
+  (select number, body::jsonb ->> 'coinType' as coin_type, (body::jsonb ->> 'checkpoint')::int8 as checkpoint,
+          body::jsonb as body
+   from log_sequence where kind = 'root' and body::jsonb ->> 'version' = '1')`;
+
+const ROOTS: Beside = {
+  table: "published_roots",
+  committed: "select body::jsonb -> 'roots' as said from log_sequence where number = 0",
+  before: `
+    select coin_type as "coinType", r.checkpoint::text as checkpoint,
+           checkpoint_digest as "checkpointDigest", root, total, key_id as "keyId", signature
+    from published_roots r left join ${ROOT_ENTRIES} e using (coin_type, checkpoint)
+    where e.number is null order by coin_type collate "C", r.checkpoint`,
+  rowless: rowless(
+    "published_roots",
+    "root",
+    ROOT_ENTRIES,
+    `(r.coin_type, r.checkpoint) = (e.coin_type, e.checkpoint) and e.body @> jsonb_build_object(
+       'checkpointDigest', r.checkpoint_digest, 'root', r.root, 'total', r.total)`,
+  ),
+};
+
+const HEAD_ENTRIES = `
+  (select number, (body::jsonb ->> 'checkpoint')::int8 as checkpoint, body::jsonb ->> 'hash' as hash, at
+   from log_sequence where kind = 'head' and number > ${SINCE})`;
+
+const HEADS: Beside = {
+  table: "log_heads",
+  // The heads of a log that was read anew since went with it.
+  committed: `
+    select body::jsonb -> 'heads' as said from log_sequence where number = 0 and ${SINCE} < 0`,
+  before: `
+    select r.checkpoint::text as checkpoint, encode(r.hash, 'hex') as hash, key_id as "keyId", signature
+    from log_heads r left join ${HEAD_ENTRIES} e using (checkpoint)
+    where e.number is null order by r.checkpoint`,
+  rowless: rowless(
+    "log_heads",
+    "head",
+    HEAD_ENTRIES,
+    "r.checkpoint = e.checkpoint and encode(r.hash, 'hex') = e.hash",
+  ),
+};
+
+/**
+ * The time that is shown of a head is in nothing that is signed; that of its entry is. One is the database's clock, the
+ * other the process's, and that of the entry before where the clock was set back.
+ */
+const HEADS_DATED = `
+  select 'log_heads dates the head of checkpoint ' || r.checkpoint || ' '
+         || to_char(r.signed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+         || ', but entry ' || e.number || ' of the sequence ' || e.at as what
+  from ${HEAD_ENTRIES} e join log_heads r using (checkpoint)
+  where abs(extract(epoch from r.signed_at - e.at::timestamptz)) > 3600
+    and e.at > (select at from log_sequence p where p.number = e.number - 1)
+  order by e.number limit 1`;
+
+const NOTHING = createHash("sha256").digest("hex");
+
+const committedFault = async (sql: Sql, { table, committed, before }: Beside) => {
+  const [row] = await sql.unsafe<{ said: Committed | null }[]>(committed);
+  const { count, sha256 } = row?.said ?? { count: "0", sha256: NOTHING };
+  const rows = await sql.unsafe<Record<string, string>[]>(before);
+  const hashed = createHash("sha256");
+  for (const each of rows) hashed.update(`${canonicalJson({ ...each })}\n`);
+  if (`${rows.length}` === count && hashed.digest("hex") === sha256) return null;
+  const how = rows.length > Number(count) ? "added" : "deleted, changed or exchanged";
+  return `${table} has ${rows.length} rows that are no entries of the sequence, and entry 0 commits to ${count}: one was ${how}`;
+};
+
+const EXCHANGED = `
+  select 'entries ' || min(number) || ' and ' || max(number) || ' of the sequence (' || kind
+         || ') say different things of the same checkpoint: one was signed in the place of the other' as what
+  from log_sequence
+  where kind = 'root' or (kind in ('head', 'coin') and number > ${SINCE})
+  group by kind, body::jsonb ->> 'coinType', body::jsonb ->> 'checkpoint', body::jsonb ->> 'version'
+  having count(distinct body::jsonb - 'chainId') > 1
+  order by min(number) limit 1`;

@@ -1,0 +1,182 @@
+/** Reads every checkpoint of the log from a source again, and holds the log against what it says, fact by fact. */
+import type { Sql } from "../../database/connect.ts";
+import type { RawCheckpoint } from "../../ledger/decode/checkpoint.ts";
+import type { ReadCheckpoint, ReaderOf } from "../../ledger/reading/read.ts";
+import type { CheckpointSource } from "../../ledger/sources/source.ts";
+import {
+  CheckpointMissingError,
+  CheckpointPrunedError,
+} from "../../ledger/sources/source-errors.ts";
+import type { CheckpointMark } from "../../log/fact.ts";
+import { compareStretch, type SourceFault } from "./source-compare.ts";
+
+/** Checkpoints that the source could not give: nothing was shown of them. */
+export type SourceGap = { readonly from: bigint; readonly to: bigint; readonly why: string };
+
+export type SourceChecked = {
+  readonly description: string;
+  /** Checkpoints and facts that were compared. */
+  readonly checkpoints: number;
+  readonly facts: number;
+  /** Where it began. */
+  readonly from: bigint;
+  /** The last checkpoint that was read or named as a gap; where `--from` goes on. */
+  readonly through: bigint;
+  readonly faults: readonly SourceFault[];
+  readonly gaps: readonly SourceGap[];
+  /** Whether it was read to the end: not after too many faults, and not when it was interrupted. */
+  readonly ended: boolean;
+};
+
+export type SourceCheck = {
+  readonly sql: Sql;
+  readonly source: CheckpointSource;
+  readonly readerOf: ReaderOf;
+  /** Checkpoints of the log, bounds included. */
+  readonly first: bigint;
+  readonly last: bigint;
+  /** A log that was changed all over need not be told checkpoint by checkpoint. */
+  readonly mostFaults: number;
+  readonly onProgress: (through: bigint, facts: number) => void;
+};
+
+/** Checkpoints that are compared at once, and no further ones once they have so many facts. */
+const CHECKPOINTS_AT_ONCE = 500;
+const FACTS_AT_ONCE = 2_000;
+
+/** Compares until the end, `signal`, or too many faults. What comes after a gap is compared, too. */
+export const checkAgainstSource = async (
+  check: SourceCheck,
+  signal: AbortSignal,
+): Promise<SourceChecked> => {
+  const { sql, source, readerOf, first, last, mostFaults, onProgress } = check;
+  const faults: SourceFault[] = [];
+  const gaps: SourceGap[] = [];
+  let counts = { checkpoints: 0, facts: 0 };
+  const packages = [...(await packagesBefore(sql, first))];
+  let read = readerOf(packages);
+  let before: CheckpointMark | null = null;
+  let gathered: ReadCheckpoint[] = [];
+  let through = first - 1n;
+
+  const compare = async (): Promise<void> => {
+    const found = await compareStretch(sql, gathered);
+    faults.push(...found);
+    const facts = gathered.reduce((sum, one) => sum + one.facts.length, 0);
+    counts = { checkpoints: counts.checkpoints + gathered.length, facts: counts.facts + facts };
+    gathered = [];
+    onProgress(through, counts.facts);
+  };
+
+  const take = async (raw: RawCheckpoint): Promise<void> => {
+    const seen = read(raw);
+    if (before !== null && before.sequence + 1n === raw.sequence) {
+      if (seen.previousDigest !== before.digest) {
+        const what = `${source.description} contradicts itself: it follows one of digest ${seen.previousDigest ?? "none"}, but gave ${before.digest}`;
+        faults.push({ checkpoint: raw.sequence, what, facts: [] });
+      }
+    }
+    before = seen.mark;
+    if (seen.joined.length > 0) {
+      packages.push(...seen.joined.map(({ address }) => address));
+      read = readerOf(packages);
+    }
+    gathered.push(seen);
+    through = raw.sequence;
+    const facts = gathered.reduce((sum, one) => sum + one.facts.length, 0);
+    if (gathered.length >= CHECKPOINTS_AT_ONCE || facts >= FACTS_AT_ONCE) await compare();
+  };
+
+  const skip = (to: bigint, why: string): void => {
+    if (to <= through) return;
+    gaps.push({ from: through + 1n, to, why });
+    through = to;
+  };
+
+  const newest = (await source.latest(signal)) ?? -1n;
+  const end = newest < last ? newest : last;
+  while (through < end && faults.length < mostFaults && !signal.aborted) {
+    try {
+      const range = { first: through + 1n, last: end };
+      for await (const raw of source.checkpoints(range, signal)) {
+        if (raw.sequence > through + 1n) {
+          skip(raw.sequence - 1n, `${source.description} went on with ${raw.sequence}`);
+        }
+        await take(raw);
+        if (faults.length >= mostFaults) break;
+      }
+      if (through < end && faults.length < mostFaults && !signal.aborted) {
+        skip(end, `${source.description} ended there`);
+      }
+    } catch (error) {
+      if (!isGone(error)) throw error;
+      await compare();
+      const next = await nextThere(source, through + 1n, end, signal);
+      skip(next === null ? end : next - 1n, error.message);
+    }
+  }
+  await compare();
+  const stopped = signal.aborted || faults.length >= mostFaults;
+  if (!stopped)
+    skip(last, `the newest of ${source.description} is ${newest < 0n ? "none" : newest}`);
+  return {
+    description: source.description,
+    ...counts,
+    from: first,
+    through,
+    faults: faults.slice(0, mostFaults),
+    gaps,
+    ended: !stopped,
+  };
+};
+
+/** Whether the source does not have a checkpoint that is asked for. */
+export const isGone = (error: unknown): error is Error =>
+  error instanceof CheckpointMissingError || error instanceof CheckpointPrunedError;
+
+/** The first checkpoint behind one that is missing: looked for in growing steps, then by halving. */
+const nextThere = async (
+  source: CheckpointSource,
+  missing: bigint,
+  last: bigint,
+  signal: AbortSignal,
+): Promise<bigint | null> => {
+  const has = async (sequence: bigint): Promise<boolean> => {
+    try {
+      const range = { first: sequence, last: sequence };
+      for await (const _ of source.checkpoints(range, signal)) return true;
+      return false;
+    } catch (error) {
+      if (isGone(error)) return false;
+      throw error;
+    }
+  };
+  let low = missing;
+  let step = 1n;
+  let high = missing + step;
+  while (high < last && !signal.aborted && !(await has(high))) {
+    low = high;
+    step *= 2n;
+    high += step;
+  }
+  if (high >= last) {
+    high = last;
+    if (low >= last || !(await has(high))) return null;
+  }
+  while (high - low > 1n && !signal.aborted) {
+    const middle = (low + high) / 2n;
+    if (await has(middle)) high = middle;
+    else low = middle;
+  }
+  return high;
+};
+
+/** Packages whose facts the log keeps before a checkpoint. */
+const packagesBefore = async (sql: Sql, checkpoint: bigint): Promise<readonly string[]> => {
+  const [row] = await sql<{ packages: string[] }[]>`
+    select to_jsonb(packages || array(
+      select address from log_packages where checkpoint < ${checkpoint}
+      order by checkpoint, transaction)) as packages
+    from log_high_water`;
+  return row?.packages ?? [];
+};

@@ -1,0 +1,123 @@
+/** What the slow check of the log found and how far it is: kept, so that every process can tell. */
+import type { Sql } from "../../database/connect.ts";
+import { chainEnd, type LogFault } from "../../log/chain.ts";
+import { edgeFaults } from "../../log/check-blocks.ts";
+import { checkStretch } from "../../log/check-chain.ts";
+import { headFault } from "../sequence/log-heads.ts";
+import { logSince } from "../sequence/sequence.ts";
+import type { Reading, Stretches } from "../sequence/stretches.ts";
+import { checkAllBlocks, checkEntries, checkPackages, logRange } from "../verify/beyond-facts.ts";
+import { checkProofs } from "../verify/check-proofs.ts";
+import { checkSequence } from "../verify/sequence-check.ts";
+import type { SlowLook } from "./watch.ts";
+
+/** What a look found: nothing yet, a whole round without a fault, or a fault. */
+type Outcome = "none" | "whole" | LogFault;
+
+/** Keeps how far the round is; a fault that is known keeps the time when it was found. */
+const keep = async (sql: Sql, next: bigint, through: bigint, outcome: Outcome): Promise<void> => {
+  if (outcome === "none") {
+    await sql`
+      insert into log_check (next_checkpoint) values (${next})
+      on conflict (id) do update set next_checkpoint = excluded.next_checkpoint`;
+  } else if (outcome === "whole") {
+    await sql`
+      insert into log_check (next_checkpoint, completed_at, completed_through)
+      values (${next}, now(), ${through})
+      on conflict (id) do update
+      set next_checkpoint = excluded.next_checkpoint, completed_at = excluded.completed_at,
+          completed_through = excluded.completed_through,
+          fault = null, fault_checkpoint = null, found_at = null`;
+  } else {
+    const { checkpoint, what } = outcome;
+    await sql`
+      insert into log_check as known (next_checkpoint, fault, fault_checkpoint, found_at)
+      values (${next}, ${what}, ${checkpoint}, now())
+      on conflict (id) do update
+      set next_checkpoint = excluded.next_checkpoint,
+          fault = excluded.fault, fault_checkpoint = excluded.fault_checkpoint,
+          found_at = case when known.fault = excluded.fault then known.found_at else now() end`;
+  }
+};
+
+/** Signatures of heads that a round of the slow check verifies, from the newest. */
+const HEADS = 10;
+
+/** What the chain over the facts does not cover: blocks, proofs, packages, and all that is signed. */
+async function* beyondFacts(on: Reading): Stretches {
+  yield* checkAllBlocks(on, 1);
+  yield await edgeFaults(on.sql);
+  yield* checkPackages(on);
+  // Of the moment at which the committees are read: one that joins later has its proof behind this end.
+  const range = await logRange(on.sql);
+  yield* checkProofs(on, { asked: false, trusted: null, ...range });
+  yield* checkSequence(on);
+  yield* checkEntries(on, await logSince(on.sql), new AbortController().signal);
+}
+
+/** The second part of a round, behind the facts. */
+type Beyond = {
+  /** Identifies the log: another one may take its place. */
+  readonly log: bigint;
+  /** Facts were looked at up to here. */
+  readonly through: bigint;
+  readonly reading: { sql: Sql };
+  readonly stretches: Stretches;
+};
+
+const logOf = async (sql: Sql): Promise<bigint> => {
+  const [row] = await sql<{ log: bigint }[]>`select 'log_facts'::regclass::oid::int8 as log`;
+  return row?.log ?? -1n;
+};
+
+/**
+ * Looks at the log, a stretch at a time: first at its facts and the signed heads, then at everything else. The next
+ * look behind a round begins a new one, as it does after a fault, which stands until a whole round finds none.
+ */
+export const logLook = (): SlowLook => {
+  let beyond: Beyond | null = null;
+  return {
+    next: async (on) => {
+      const before = beyond;
+      // One that fails has ended, and is begun anew.
+      beyond = null;
+      const looked = await on.transaction(async ({ sql }) => {
+        // Of one log: it may be exchanged meanwhile.
+        await sql`set transaction isolation level repeatable read`;
+        // First: see `extendChain`.
+        await chainEnd(sql);
+        const log = await logOf(sql);
+        if (before === null) return lookAtFacts(sql, log);
+        if (before.log === log) return lookBeyond(sql, before);
+        await keep(sql, 0n, before.through, "none");
+        return { ended: false, beyond: null };
+      });
+      ({ beyond } = looked);
+      return { ended: looked.ended };
+    },
+  };
+};
+
+type Looked = { readonly ended: boolean; readonly beyond: Beyond | null };
+
+const lookBeyond = async (sql: Sql, beyond: Beyond): Promise<Looked> => {
+  beyond.reading.sql = sql;
+  const step = await beyond.stretches.next();
+  const [fault] = step.done ? [] : step.value;
+  if (fault === undefined && !step.done) return { ended: false, beyond };
+  await keep(sql, 0n, beyond.through, fault ?? "whole");
+  return { ended: true, beyond: null };
+};
+
+/** Looks at the next stretch of facts, and at the signed heads when that was the last one. */
+const lookAtFacts = async (sql: Sql, log: bigint): Promise<Looked> => {
+  const [row] = await sql<{ next: bigint }[]>`select next_checkpoint as next from log_check`;
+  const { through, ...checked } = await checkStretch(sql, (row?.next ?? 0n) - 1n);
+  const fault = checked.fault ?? (checked.ended ? await headFault(sql, HEADS) : null);
+  // Before anything was read there is nothing to be told.
+  if (checked.ended && fault === null && through < 0n) return { ended: true, beyond: null };
+  await keep(sql, fault === null ? through + 1n : 0n, through, fault ?? "none");
+  if (fault !== null || !checked.ended) return { ended: fault !== null, beyond: null };
+  const reading = { sql };
+  return { ended: false, beyond: { log, through, reading, stretches: beyondFacts(reading) } };
+};

@@ -1,0 +1,141 @@
+/**
+ * The full reconciliation by itself: every row held against the log's facts, a batch of facts or a page of rows
+ * at a time. What was folded so far outlives the process; no snapshot is held longer than a page takes.
+ */
+import type { Database, Session, Sql } from "../../database/connect.ts";
+import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
+import { LAYOUT_WITH_DIGESTS } from "../../projections/digests.ts";
+import {
+  dropFolded,
+  foldedSettings,
+  foldOn,
+  type Place,
+  prepareFolding,
+  servedBy,
+} from "../reconcile/folded-log.ts";
+import { createFound, type Found, keepFound } from "../reconcile/found.ts";
+import { isOfFacts } from "../reconcile/reconcile.ts";
+import { ROWS_BEGIN, type RowsPlace, reconcilePage } from "../reconcile/rows.ts";
+import { reconcileWatermark } from "../reconcile/watermarks.ts";
+import type { SlowLook } from "./watch.ts";
+
+const PLACE: Place = "holderbook_folded";
+
+/** A tenth of a core. */
+const RESTS = 9;
+
+type Round = {
+  readonly found: Found;
+  /** Where it is; null while facts are folded. */
+  place: RowsPlace | null;
+  /** Every page's rows were complete below; null before the first page. */
+  next: bigint | null;
+};
+
+/**
+ * Watches every row. Where a round is stands beside what was folded, so that another process goes on from there.
+ * @param everySeconds a round is to end so long after the one before: it begins after half of that
+ */
+export const fullLook = (everySeconds: number): SlowLook => ({
+  rests: RESTS,
+  next: async (on) => {
+    if (!(await isDue(on, everySeconds))) return { ended: true };
+    await using session = await on.session(foldedSettings(PLACE));
+    await prepareFolding(session, PLACE);
+    const round = await takeUp(session.sql, everySeconds);
+    const known = round.found.lines.length;
+    const came = await step(session, round);
+    // Asked again with the next round of the others.
+    if (came === "wait") return { ended: true };
+    await session.transaction(async ({ sql }) => {
+      if (came === "ended") await end(sql, round);
+      else {
+        if (round.found.lines.length > known) await showAtOnce(sql, round);
+        if (round.place !== null) await keep(sql, round);
+      }
+    });
+    return { ended: came === "ended" };
+  },
+});
+
+/** False while the last one is young enough, and while nothing is indexed. */
+const isDue = async ({ sql }: Database, everySeconds: number): Promise<boolean> => {
+  const [row] = await sql<{ due: boolean }[]>`
+    select (select next_checkpoint > first_checkpoint from log_high_water)
+           and coalesce(r.at < now() - make_interval(secs => ${everySeconds / 2}::float8), true) as due
+    from (select) as one left join reconciliations r on r.kind = 'full'`;
+  return row?.due ?? false;
+};
+
+/** The round that is under way, or a new one where there is none, or where pages of it are too old. */
+const takeUp = async (sql: Sql, everySeconds: number): Promise<Round> => {
+  await sql`
+    create unlogged table if not exists holderbook_folded.round (
+      id smallint primary key default 1, began timestamptz not null default now(),
+      place jsonb not null, next int8, found jsonb not null)`;
+  await sql`
+    delete from holderbook_folded.round where began < now() - make_interval(secs => ${everySeconds}::float8)`;
+  const [kept] = await sql<
+    { place: RowsPlace; next: bigint | null; found: Pick<Found, "lines" | "more"> }[]
+  >`select place, next, found from holderbook_folded.round`;
+  return { place: kept?.place ?? null, next: kept?.next ?? null, found: createFound(kept?.found) };
+};
+
+const keep = async (sql: Sql, { place, next, found: { lines, more } }: Round): Promise<void> => {
+  await sql`
+    insert into holderbook_folded.round (place, next, found)
+    values (${JSON.stringify(place)}::text::jsonb, ${next}, ${JSON.stringify({ lines, more })}::text::jsonb)
+    on conflict (id) do update set place = excluded.place, next = excluded.next, found = excluded.found`;
+};
+
+const throughOf = ({ next }: Round): bigint => (next ?? 0n) - 1n;
+
+/** Beside the findings of the round before, which stays the last that ended. */
+const showAtOnce = async (sql: Sql, round: Round): Promise<void> => {
+  const shown = await sql<{ findings: readonly string[] }[]>`
+    select findings from reconciliations where kind in ('full', 'full_under_way')`;
+  const lines = [...round.found.lines, ...shown.flatMap(({ findings }) => findings)];
+  await keepFound(sql, "full_under_way", throughOf(round), [...new Set(lines)].slice(0, 100));
+};
+
+const end = async (sql: Sql, round: Round): Promise<void> => {
+  await dropFolded(sql);
+  await keepFound(sql, "full", throughOf(round), round.found.lines);
+  await sql`delete from reconciliations where kind = 'full_under_way'`;
+};
+
+/** `wait`: tables are being rebuilt, or filled in by an upgrade; a round that left them out would show nothing of them. */
+const step = async (session: Session, round: Round): Promise<"more" | "ended" | "wait"> => {
+  try {
+    if (round.place === null) {
+      for (const pipeline of ledgerPipelines) {
+        const served = await servedBy(session.sql, pipeline);
+        const isFilling = served.next !== null && served.layout < LAYOUT_WITH_DIGESTS;
+        if (served.isRebuilding || isFilling) return "wait";
+        const folded = await foldOn(session, pipeline, served);
+        if (folded === "stale") await dropFolded(session.sql);
+        if (folded !== "ended") return "more";
+      }
+      round.place = ROWS_BEGIN;
+      await session.transaction(async (tx) => {
+        await tx.sql`set transaction isolation level repeatable read`;
+        for (const pipeline of ledgerPipelines) await reconcileWatermark(tx, pipeline, round.found);
+      });
+      return "more";
+    }
+    const looked = await reconcilePage(session, PLACE, round.place, round.found);
+    if (looked.state === "stale") {
+      await dropFolded(session.sql);
+      round.place = null;
+      return "more";
+    }
+    if (looked.filling !== null) return "wait";
+    round.place = looked.place;
+    if (round.next === null || looked.next < round.next) round.next = looked.next;
+    return looked.state;
+  } catch (error) {
+    if (!isOfFacts(error)) throw error;
+    round.found.add(`log_facts: ${error.message}`);
+    return "ended";
+  }
+};

@@ -1,0 +1,147 @@
+/**
+ * The cheap part of reconciling, on and on: watermarks beside the log; of each token the treasury's supply
+ * beside what is held; and, some owners at a time, balances beside the objects they are made of. Each look
+ * reads one snapshot, so what it finds is so; what a service writes meanwhile raises no alarm.
+ *
+ * A round reads every row of balances twice and every live object once, and holds no more than a page.
+ */
+import type { Database, Db, Sql } from "../../database/connect.ts";
+import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
+import { readMeta } from "../../projections/meta.ts";
+import { LAYOUT_WITH_PAST } from "../../projections/past.ts";
+import { catalogFaults } from "../reconcile/catalog-check.ts";
+import { createFound, type Found, keepFound } from "../reconcile/found.ts";
+import { PARTS, reconcileBalances, tokenTypes } from "../reconcile/sums.ts";
+import { reconcileWatermark } from "../reconcile/watermarks.ts";
+import type { SlowLook } from "./watch.ts";
+
+/** Owners whose balances are looked at in one go. */
+const OWNERS = 2_000;
+
+/** A step of a round; returns what follows from it before the rest. */
+type Step = (tx: Db, found: Found) => Promise<readonly Step[]>;
+
+type Round = {
+  readonly checkpoint: bigint;
+  readonly found: Found;
+  /** What stood in the table when it began, and stands until it ends. */
+  readonly before: readonly string[];
+  steps: readonly Step[];
+};
+
+/** Watches what the register adds up to. */
+export const sumsLook = (): SlowLook => {
+  let round: Round | null = null;
+  return {
+    next: async (on) => {
+      round ??= await beginRound(on);
+      // Nothing is indexed yet.
+      if (round === null) return { ended: true };
+      const { checkpoint, found, before } = round;
+      const [step, ...rest] = round.steps;
+      const known = found.lines.length;
+      const steps = step === undefined ? [] : await inSnapshot(on, (tx) => step(tx, found));
+      round.steps = [...steps, ...rest];
+      const ended = round.steps.length === 0;
+      if (ended) {
+        await keepFound(on.sql, "continuous", checkpoint, found.lines);
+        round = null;
+      } else if (found.lines.length > known) {
+        const lines = [...new Set([...found.lines, ...before])];
+        await keepFound(on.sql, "continuous", checkpoint, lines);
+      }
+      return { ended };
+    },
+  };
+};
+
+const inSnapshot = <T>(on: Database, work: (tx: Db) => Promise<T>): Promise<T> =>
+  on.transaction(async (tx) => {
+    await tx.sql`set transaction isolation level repeatable read, read only`;
+    return await work(tx);
+  });
+
+const beginRound = async (on: Database): Promise<Round | null> => {
+  const { last } = await readMeta(on.db);
+  if (last === null) return null;
+  const [row] = await on.sql<{ findings: readonly string[] }[]>`
+    select findings from reconciliations where kind = 'continuous'`;
+  return {
+    checkpoint: last.sequence,
+    found: createFound(),
+    before: row?.findings ?? [],
+    steps: [watermarks],
+  };
+};
+
+const watermarks: Step = async (tx, found) => {
+  for (const what of await catalogFaults(tx.sql)) found.add(what);
+  for (const pipeline of ledgerPipelines) await reconcileWatermark(tx, pipeline, found);
+  const coins = await tokenTypes(tx.sql);
+  return coins.flatMap((coinType) => [supplyOf(coinType), balancesOf(coinType, "")]);
+};
+
+/**
+ * What a token's owners held at the last checkpoint that both balance pipelines have committed: what they
+ * hold now, less what the one that is ahead has moved since.
+ */
+const SUPPLY = `
+  with behind as (
+    select least(t.next_checkpoint, g.next_checkpoint) as next
+    from shared_token_objects_watermark t, timelock_objects_watermark g
+    where least(t.layout, g.layout) >= ${LAYOUT_WITH_PAST}
+  ), first as (
+    select * from token_supplies where coin_type = $1 order by checkpoint limit 1
+  )
+  select next - 1 as checkpoint,
+         (select supply from token_supplies s where s.coin_type = $1 and s.checkpoint < next
+          order by s.checkpoint desc limit 1)::text as supply,
+         ((select coalesce(sum(total), 0) from balances where coin_type = $1)
+          - (select coalesce(sum(change), 0) from token_changes
+             where coin_type = $1 and position >= next * 1000000000)
+          - (select coalesce(sum(change), 0) from grant_changes
+             where coin_type = $1 and position >= next * 1000000000))::text as held,
+         -- What was held before the log began is in no movement.
+         first.supply
+         = (select coalesce(sum(change), 0) from token_changes
+            where coin_type = $1 and position < (first.checkpoint + 1) * 1000000000)
+         + (select coalesce(sum(change), 0) from grant_changes
+            where coin_type = $1 and position < (first.checkpoint + 1) * 1000000000) as "fromTheStart"
+  from behind, first where next > first.checkpoint`;
+
+const supplyOf =
+  (coinType: string): Step =>
+  async ({ sql }, found) => {
+    const [row] = await sql.unsafe<
+      {
+        readonly checkpoint: bigint;
+        readonly supply: string;
+        readonly held: string;
+        readonly fromTheStart: boolean;
+      }[]
+    >(SUPPLY, [coinType], { prepare: true });
+    if (row?.fromTheStart && row.supply !== row.held) {
+      found.add(
+        `token_supplies, ${coinType}: the treasury's supply is ${row.supply}, but balances hold ${row.held}`,
+      );
+    }
+    return [];
+  };
+
+/** The last owner of a page; null: it reaches to the end. */
+const pageEnd = async (sql: Sql, coinType: string, after: string): Promise<string | null> => {
+  const [row] = await sql<{ owner: string }[]>`
+    select owner from balances where coin_type = ${coinType} and owner > ${after}
+    order by owner offset ${OWNERS - 1} limit 1`;
+  return row?.owner ?? null;
+};
+
+const balancesOf =
+  (coinType: string, after: string): Step =>
+  async ({ sql }, found) => {
+    const upTo = await pageEnd(sql, coinType, after);
+    for (const part of PARTS) {
+      await reconcileBalances(sql, coinType, part, { withPast: false, after, upTo }, found);
+    }
+    return upTo === null ? [] : [balancesOf(coinType, upTo)];
+  };

@@ -1,0 +1,82 @@
+/** The folder of DATA_DIR: whether it can be written to, and how much room there is. Nothing is made. */
+import { constants } from "node:fs";
+import { access, stat, statfs } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import type { Config } from "../../settings/config.ts";
+import { type Finding, findingsOf } from "./finding.ts";
+
+const MIB = 1024 * 1024;
+
+/** Below this the embedded Postgres, whose journal alone may take 4 GiB, will not last the day. */
+const LITTLE_MIB = { embedded: 8 * 1024, given: 256 };
+
+/** Below this nothing can be relied on. */
+const NO_ROOM_MIB = { embedded: 512, given: 16 };
+
+/** Looks at the folder, or at the one it would be made in, and at the cluster where that is elsewhere. */
+export const lookAtDisk = async ({
+  dataDir,
+  databaseUrl,
+}: Pick<Config, "dataDir" | "databaseUrl">): Promise<readonly Finding[]> => {
+  const { fail } = findingsOf("disk");
+  const kind = databaseUrl === undefined ? "embedded" : "given";
+  const folder = resolve(dataDir);
+  const found = await nearest(folder);
+  if (!(await stat(found)).isDirectory()) {
+    return [fail(`${found} is no folder`, "name a folder that this user may write to (DATA_DIR)")];
+  }
+  const writable = await access(found, constants.W_OK | constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+  const cluster = join(folder, "postgres");
+  const elsewhere = kind === "embedded" && (await isOtherDevice(found, cluster));
+  return [
+    ...(writable
+      ? []
+      : [
+          fail(
+            `${found} may not be written to by user ${process.getuid?.() ?? "?"}`,
+            "name a folder that this user may write to (DATA_DIR)",
+          ),
+        ]),
+    await room(found, elsewhere ? "given" : kind),
+    ...(elsewhere ? [await room(cluster, kind)] : []),
+  ];
+};
+
+/** The folder itself, or the nearest one above it that is there. */
+const nearest = async (folder: string): Promise<string> => {
+  const there = await stat(folder).then(
+    () => true,
+    () => false,
+  );
+  return there || dirname(folder) === folder ? folder : nearest(dirname(folder));
+};
+
+const isOtherDevice = async (one: string, other: string): Promise<boolean> => {
+  const [a, b] = await Promise.all(
+    [one, other].map((path) =>
+      stat(path).then(
+        ({ dev }) => dev,
+        () => undefined,
+      ),
+    ),
+  );
+  return b !== undefined && a !== b;
+};
+
+const room = async (folder: string, kind: "embedded" | "given"): Promise<Finding> => {
+  const { ok, warn, fail } = findingsOf("disk");
+  const { bavail, bsize } = await statfs(folder);
+  const free = (bavail * bsize) / MIB;
+  const says = `${shown(free)} free in ${folder}`;
+  if (free < NO_ROOM_MIB[kind]) return fail(says, "make room, or name another DATA_DIR");
+  if (free < LITTLE_MIB[kind]) {
+    return warn(says, `make room: ${shown(LITTLE_MIB[kind])} at the least is comfortable`);
+  }
+  return ok(says);
+};
+
+const shown = (mib: number): string =>
+  mib < 1024 ? `${Math.floor(mib)} MiB` : `${(mib / 1024).toFixed(1)} GiB`;

@@ -1,0 +1,54 @@
+/** Whether a process reads the ledger, by its own word in the database. */
+import type { Database } from "../../database/connect.ts";
+import { STALL_AFTER_MS } from "../../http/health/stall-watch.ts";
+import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
+import { readWatermarks } from "../../projections/read-watermarks.ts";
+import { type Finding, findingsOf } from "./finding.ts";
+import type { Standing } from "./standing.ts";
+
+/** Looks at what the reader said last, and at how far the pipelines are. */
+export const lookAtIndexing = async (
+  database: Database,
+  { said, log }: Pick<Standing, "said" | "log">,
+): Promise<readonly Finding[]> => {
+  const { ok, warn, fail } = findingsOf("indexing");
+  if (log === undefined || said === null) {
+    return [warn("nothing was read yet", "run `holderbook start` or `holderbook index`")];
+  }
+  const ago = `${Math.round(said.saidAgoMs / 1000)} s`;
+  const error = said.error === null ? "" : `: ${said.error}`;
+  if (said.gaveUp) {
+    return [fail(`the reader gave up ${ago} ago${error}`, "see its log; correct it, start again")];
+  }
+  if (said.saidAgoMs >= STALL_AFTER_MS) {
+    return [
+      warn(
+        `no process reads the ledger: the last one did ${ago} ago`,
+        "run `holderbook start` or `holderbook index`",
+      ),
+    ];
+  }
+  if (said.silentMs >= STALL_AFTER_MS) {
+    const silent = `${Math.round(said.silentMs / 1000)} s`;
+    return [
+      fail(
+        `${said.source} has not answered the reader for ${silent}${error}`,
+        "see whether it is there, and whether this machine may reach it",
+      ),
+    ];
+  }
+  const { log: mark, pipelines } = await readWatermarks(database.db, ledgerPipelines);
+  const behind = pipelines.map(({ pipeline, next }) => ({
+    pipeline,
+    by: (mark.next ?? 0n) - (next ?? 0n),
+  }));
+  const last = behind.toSorted((a, b) => Number(b.by - a.by))[0];
+  const where = `at checkpoint ${log.nextCheckpoint - 1n}`;
+  return [
+    ok(
+      last === undefined || last.by <= 0n
+        ? `a process reads ${said.source}, ${where}; all pipelines are there`
+        : `a process reads ${said.source}, ${where}; ${last.pipeline} is ${last.by} behind`,
+    ),
+  ];
+};

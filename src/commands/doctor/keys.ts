@@ -1,0 +1,121 @@
+/** Keys: those that seal, those that sign, and those that callers show. None is made, none is shown. */
+import { DeploymentKeyError, openableDeploymentKey } from "../../audit/sequence/deployment-key.ts";
+import { SignerAnswerError, SignerAwayError } from "../../audit/sequence/outside-signer.ts";
+import { openableKeys } from "../../callbacks/signing-keys.ts";
+import type { Database } from "../../database/connect.ts";
+import { KEY_KINDS, type ListedKey, listKeys } from "../../http/keys.ts";
+import { callbackMasterKey } from "../../service/callback-master-key.ts";
+import { configuredKey } from "../../service/deployment-key.ts";
+import { configuredVault } from "../../service/pii.ts";
+import type { Assets } from "../../settings/assets.ts";
+import { type Config, ConfigError } from "../../settings/config.ts";
+import { taAssets } from "../../ta/requests/asset.ts";
+import { type Finding, findingsOf } from "./finding.ts";
+
+/** Opens everything that is sealed as the service would, and counts the callers' keys. */
+export const lookAtKeys = async (
+  database: Database,
+  config: Pick<Config, "callbacks" | "dataDir" | "deploymentSigner" | "ta">,
+  assets: Assets | undefined,
+): Promise<readonly Finding[]> => {
+  const { ok, fail } = findingsOf("keys");
+  const RIGHT_KEY = "give this process the keys, or the DATA_DIR, of the one that made them";
+  const SIGNER =
+    "look at DEPLOYMENT_SIGNER_URL, DEPLOYMENT_SIGNER_TOKEN, DEPLOYMENT_SIGNER_KEY and the signer itself; docs/how-to/keys.md";
+  const attempt = async (look: () => Promise<string>): Promise<Finding> => {
+    try {
+      return ok(await look());
+    } catch (error) {
+      if (error instanceof SignerAwayError || error instanceof SignerAnswerError) {
+        return fail(error.message, SIGNER);
+      }
+      if (!(error instanceof ConfigError)) throw error;
+      return fail(error.message, error instanceof DeploymentKeyError ? SIGNER : RIGHT_KEY);
+    }
+  };
+  const masterKey = () => callbackMasterKey(config, { existing: true });
+  return [
+    await attempt(async () => {
+      const ids = await openableKeys(database, masterKey);
+      return ids.length === 0
+        ? "the first start makes the key that signs callbacks"
+        : `the master key opens what signs callbacks: ${ids.join(", ")}`;
+    }),
+    await attempt(async () => {
+      const { signer } = configuredKey(config, { existing: true });
+      const { keyId, isOutside } = await openableDeploymentKey(database, masterKey, signer);
+      if (isOutside) {
+        return keyId === undefined
+          ? "the signer outside signs; its first signature makes its key the deployment's"
+          : `the signer outside signs with the deployment's key ${keyId}`;
+      }
+      return keyId === undefined
+        ? "the first start makes the deployment's key"
+        : `the master key opens the deployment's key ${keyId}`;
+    }),
+    await attempt(() => investorsKeys(database, config)),
+    ...(await callersKeys(database, assets)),
+  ];
+};
+
+const investorsKeys = async (
+  database: Database,
+  config: Pick<Config, "dataDir" | "ta">,
+): Promise<string> => {
+  const held = await database.sql`select 1 from ta_pii_records limit 1`;
+  if (held.length === 0) return "there are no investors' data to open";
+  await (await configuredVault(config, { write: database }, { existing: true })).checkKeys();
+  return "the keys open investors' data";
+};
+
+const callersKeys = async (
+  database: Database,
+  assets: Assets | undefined,
+): Promise<readonly Finding[]> => {
+  const { ok, warn } = findingsOf("keys");
+  const keys = (await listKeys(database)).filter(({ revokedAt }) => revokedAt === null);
+  if (keys.length === 0) {
+    return [
+      warn(
+        "nobody can ask: there is no key",
+        "make one: `holderbook keys create --kind graphql --label …`",
+      ),
+    ];
+  }
+  const counts = KEY_KINDS.flatMap((kind) => {
+    const count = keys.filter((key) => key.kind === kind).length;
+    return count === 0 ? [] : [`${count} ${kind}`];
+  });
+  const without = assets === undefined ? [] : [...taAssets(assets).keys()].filter(isKeyless(keys));
+  return [
+    ok(`callers' keys that open: ${counts.join(", ")}`),
+    ...without.map((asset) =>
+      warn(
+        `nobody can ask for ${asset}`,
+        `make a key: \`holderbook keys create --kind ta --asset ${asset}\``,
+      ),
+    ),
+    ...unboundKeys(keys),
+  ];
+};
+
+/** Most keys that one finding names. */
+const NAMED = 10;
+
+const unboundKeys = (keys: readonly ListedKey[]): readonly Finding[] => {
+  const unbound = keys.filter(({ kind, requireBound }) => kind === "ta" && !requireBound);
+  if (unbound.length === 0) return [];
+  const named = unbound.slice(0, NAMED).map(({ id, subject }) => `${id} (${subject})`);
+  const more = unbound.length > NAMED ? ` and ${unbound.length - NAMED} more` : "";
+  return [
+    findingsOf("keys").warn(
+      `keys that accept a signature of the body alone, for every path and for ever: ${named.join(", ")}${more}`,
+      "if the caller can bind signatures (`ta sign --post`, holderbook/client), make a key with --require-bound and hand over to it: `holderbook keys revoke ID --to NEW_ID`",
+    ),
+  ];
+};
+
+const isKeyless =
+  (keys: readonly { readonly kind: string; readonly subject: string | null }[]) =>
+  (asset: string): boolean =>
+    !keys.some(({ kind, subject }) => kind === "ta" && subject === asset);

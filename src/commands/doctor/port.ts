@@ -1,0 +1,116 @@
+/** The ports: free, or held by a running Holderbook. */
+import { z } from "zod";
+import { addressesOf, freePort, ListenError, type Place } from "../../http/listen.ts";
+import type { Config } from "../../settings/config.ts";
+import { errorOf } from "../../waiting/remedy.ts";
+import { type Finding, findingsOf } from "./finding.ts";
+
+/** As `/health` answers, as far as it is looked at. */
+const health = z.object({
+  status: z.enum(["ok", "catching_up", "stalled"]),
+  version: z.string(),
+  pipelines: z.array(z.object({ pipeline: z.string(), reason: z.string().optional() })),
+  reader: z.object({ reason: z.string().optional() }).optional(),
+  reason: z.string().optional(),
+});
+
+/** A report of health is a few KB, the figures a hundred. */
+const LONGEST_BYTES = 1024 * 1024;
+
+/** Listens for an instant when nobody answers, to see that this user may. */
+export const lookAtPort = async (
+  { host, port, metricsPort }: Pick<Config, "host" | "port" | "metricsPort">,
+  signal: AbortSignal,
+): Promise<readonly Finding[]> => [
+  await lookAtOne("PORT", host, port, (where, url) => holder(where, url, signal)),
+  ...(metricsPort === undefined
+    ? []
+    : [
+        await lookAtOne("METRICS_PORT", host, metricsPort, (where, url) =>
+          metricsHolder(where, url, signal),
+        ),
+      ]),
+];
+
+const lookAtOne = async (
+  setting: NonNullable<Place["setting"]>,
+  host: string,
+  port: number,
+  held: (where: string, url: string) => Promise<Finding>,
+): Promise<Finding> => {
+  const { ok, fail } = findingsOf("port");
+  if (port === 0) return ok(`a free one is taken at each start (${setting}=0)`);
+  const where = `${host}:${port}`;
+  try {
+    const [first = host] = await addressesOf(host);
+    await freePort({ host: first, port, setting });
+    return ok(`${where} is free`);
+  } catch (error) {
+    if (error instanceof ListenError) return held(where, urlOf(host, port));
+    return fail(errorOf(error).message, `name another HOST or ${setting}`);
+  }
+};
+
+/** Where a server that listens on this address is asked on this machine. */
+const urlOf = (host: string, port: number): string => {
+  const asked = { "0.0.0.0": "127.0.0.1", "::": "[::1]" }[host] ?? host;
+  return `http://${asked.includes(":") && !asked.startsWith("[") ? `[${asked}]` : asked}:${port}`;
+};
+
+const metricsHolder = async (where: string, url: string, signal: AbortSignal): Promise<Finding> => {
+  const { ok, fail } = findingsOf("port");
+  const text = await asked(`${url}/metrics`, signal);
+  return text?.includes("\nholderbook_")
+    ? ok(`${where} shows the figures of a running Holderbook`)
+    : fail(
+        `${where} is held by a program that is no Holderbook`,
+        "end that program, or name another METRICS_PORT",
+      );
+};
+
+const holder = async (where: string, url: string, signal: AbortSignal): Promise<Finding> => {
+  const { ok, warn, fail } = findingsOf("port");
+  const report = health.safeParse(parsed(await asked(`${url}/health`, signal))).data;
+  if (report === undefined) {
+    return fail(
+      `${where} is held by a program that is no Holderbook`,
+      "end that program, or name another PORT",
+    );
+  }
+  const { status, version } = report;
+  const says = `${where} is held by Holderbook ${version}, whose health is ${status}`;
+  if (status !== "stalled") return ok(says);
+  const parts = [
+    report.reason,
+    report.reader?.reason && `reader: ${report.reader.reason}`,
+    ...report.pipelines.map(({ pipeline, reason }) => reason && `${pipeline}: ${reason}`),
+  ].filter((part) => part !== undefined && part !== "");
+  return warn(
+    [says, ...parts.slice(0, 3)].join("; "),
+    "see its log, and what the documentation says of that error",
+  );
+};
+
+const parsed = (text: string | undefined): unknown => {
+  try {
+    return JSON.parse(text ?? "");
+  } catch {
+    return undefined;
+  }
+};
+
+const asked = async (url: string, signal: AbortSignal): Promise<string | undefined> => {
+  try {
+    const answer = await fetch(url, { signal, redirect: "error" });
+    let text = "";
+    const decoder = new TextDecoder();
+    for await (const chunk of answer.body ?? []) {
+      text += decoder.decode(chunk, { stream: true });
+      if (text.length > LONGEST_BYTES) return undefined;
+    }
+    return text;
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return undefined;
+  }
+};

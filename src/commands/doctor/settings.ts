@@ -1,0 +1,63 @@
+/** The settings, the assets file, and what one of them asks of another. */
+import { assetsOf } from "../../service/assets.ts";
+import { type Service, settingsChecks } from "../../service/settings-checks.ts";
+import type { Assets } from "../../settings/assets.ts";
+import { type Config, configFromEnvironment } from "../../settings/config.ts";
+import { errorOf } from "../../waiting/remedy.ts";
+import { type Finding, findingsOf } from "./finding.ts";
+
+/** The settings, when they can be used, and the assets, when a file has them. */
+export type Settings = {
+  readonly findings: readonly Finding[];
+  readonly config: Config | undefined;
+  readonly assets: Assets | undefined;
+};
+
+const CORRECT = "correct it; .env.example documents every setting";
+
+/** Reads the settings, and checks what the process checks at its start: a finding for each line that is wrong. */
+export const lookAtSettings = async (service: Service): Promise<Settings> => {
+  const { ok, fail } = findingsOf("settings");
+  const findings: Finding[] = [];
+  const attempt = async <T>(work: () => T | Promise<T>): Promise<T | undefined> => {
+    try {
+      return await work();
+    } catch (error) {
+      const lines = errorOf(error).message.split("\n");
+      // What several checks share is reported once.
+      const told = new Set(findings.map(({ says }) => says));
+      findings.push(...lines.filter((line) => !told.has(line)).map((line) => fail(line, CORRECT)));
+      return undefined;
+    }
+  };
+  const config = await attempt(configFromEnvironment);
+  if (config === undefined) return { findings, config, assets: undefined };
+  for (const check of settingsChecks(service)) await attempt(() => check(config));
+  const { assetsFile } = config;
+  const assets = assetsFile && (await attempt(() => assetsOf(config, assetsFile)));
+  if (service !== "serve") findings.push(...trustMissing(config));
+  const file = assets ? `; ${counted(assets)} in ${assetsFile}` : "";
+  return {
+    findings: findings.length > 0 ? findings : [ok(`all can be used${file}`)],
+    config,
+    assets: assets || undefined,
+  };
+};
+
+const counted = ({ projects }: Assets): string => {
+  const tokens = projects.reduce((sum, project) => sum + project.tokens.length, 0);
+  return `${projects.length} projects with ${tokens} tokens`;
+};
+
+/** Signatures are followed from a committee that somebody has to name. */
+const trustMissing = ({ verify, ledgerSource }: Config): readonly Finding[] => {
+  const { level, trustedCheckpoint, committeeFile } = verify;
+  if (level !== "signatures" || ledgerSource.startsWith("demo:")) return [];
+  if (trustedCheckpoint !== undefined || committeeFile !== undefined) return [];
+  return [
+    findingsOf("settings").warn(
+      "VERIFY=signatures, and nothing says which committee to trust; a log that has begun knows its own",
+      "set TRUSTED_CHECKPOINT or COMMITTEE_FILE",
+    ),
+  ];
+};

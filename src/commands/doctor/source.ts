@@ -1,0 +1,188 @@
+/** The ledger's sources: whether each answers, and is of the chain and the packages of the log. */
+import { readPlace } from "../../ledger/reading/read.ts";
+import type { RetryPolicy } from "../../ledger/sources/fetch-attempts.ts";
+import type { CheckpointSource } from "../../ledger/sources/source.ts";
+import { createContact } from "../../ledger/sources/source-contact.ts";
+import { SourceChainsDifferError } from "../../ledger/sources/source-errors.ts";
+import { checkIdentity, type HighWater, type LogIdentity } from "../../log/high-water.ts";
+import type { Logger } from "../../logging/logger.ts";
+import { isDemoLedger, loadDemo } from "../../service/demo.ts";
+import { openLedger, openLedgerSource } from "../../service/ledger-source.ts";
+import type { Config } from "../../settings/config.ts";
+import type { LedgerSource } from "../../settings/ledger-sources.ts";
+import { DeadlineError, withinDeadline } from "../../waiting/deadline.ts";
+import { errorOf } from "../../waiting/remedy.ts";
+import { type Finding, findingsOf } from "./finding.ts";
+
+/** The newest checkpoint of a ledger that goes on. */
+export type Newest = {
+  readonly sequence: bigint;
+  readonly timestampMs: bigint;
+  /** By our clock. */
+  readonly askedAtMs: number;
+};
+
+/** What was asked of the sources. */
+export type Asked = {
+  readonly findings: readonly Finding[];
+  /** What a reader of the first one that answers would append to the log; undefined where none answers. */
+  readonly identity: LogIdentity | undefined;
+  readonly latest: bigint | null;
+  /** Absent for files and the demo, whose times say nothing of now. */
+  readonly newest: Newest | undefined;
+};
+
+/** How long one source may take. */
+const ANSWER_MS = 8_000;
+
+/** A source that does not answer is reported, not waited for. */
+const ONCE: RetryPolicy = {
+  attempts: 1,
+  damagedAttempts: 1,
+  backoff: { firstMs: 250, maxMs: 250 },
+};
+
+/**
+ * Asks each source for its chain and its newest checkpoint. The demo ledger is not opened: that would make it.
+ * @throws ConfigError
+ */
+export const askSources = async (
+  config: Config,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<Asked> => {
+  const { ok, warn, fail } = findingsOf("source");
+  if (isDemoLedger(config)) {
+    const there = (await loadDemo(config)).isThere();
+    const which = `the demo ledger, a simulated issuer (seed ${config.demo.seed})`;
+    const findings = [ok(there ? which : `${which}; the first start makes it`)];
+    return { findings, identity: undefined, latest: null, newest: undefined };
+  }
+  // The packages may stand in one folder of several.
+  const { packages, ...whole } = await openLedger(config, logger);
+  await whole.source.close();
+  const asked = await Promise.all(
+    config.ledgerSources.map((source) => askOne({ config, source, packages, logger }, signal)),
+  );
+  const answers = asked.filter((each) => "latest" in each);
+  const [first] = answers;
+  const [known] = answers.flatMap(({ place, identity: { chainId } }) =>
+    chainId === null ? [] : [{ source: place, chainId }],
+  );
+  const findings = asked.flatMap((each): readonly Finding[] => {
+    if (!("latest" in each)) {
+      // With another one the ledger is read all the same.
+      return [
+        (first === undefined ? fail : warn)(
+          each.says,
+          "see whether LEDGER_SOURCE is right, and whether this machine may reach it",
+        ),
+      ];
+    }
+    const { place, identity, latest } = each;
+    if (known !== undefined && identity.chainId !== null && identity.chainId !== known.chainId) {
+      const differ = new SourceChainsDifferError(known, {
+        source: place,
+        chainId: identity.chainId,
+      });
+      return [fail(differ.message, "take the one of the other chain out of LEDGER_SOURCE")];
+    }
+    if (latest === null) return [warn(`${place} has no checkpoints yet`, "see what fills it")];
+    const { chainId } = identity;
+    const chain = chainId === null ? "cannot tell its chain" : `is of chain ${chainId}`;
+    return [ok(`${place} ${chain}, newest checkpoint ${latest}`)];
+  });
+  return {
+    findings,
+    // The one in use may not know its chain: then it counts as of that of the others.
+    identity: first && { packages, chainId: known?.chainId ?? null },
+    latest: first?.latest ?? null,
+    newest: answers.find(({ newest }) => newest !== undefined)?.newest,
+  };
+};
+
+type Answer = {
+  readonly place: string;
+  readonly identity: LogIdentity;
+  readonly latest: bigint | null;
+  readonly newest: Newest | undefined;
+};
+
+/** Asks one source alone, as the service would open it. */
+const askOne = async (
+  {
+    config,
+    source: listed,
+    packages,
+    logger,
+  }: {
+    readonly config: Config;
+    readonly source: LedgerSource;
+    readonly packages: readonly string[];
+    readonly logger: Logger;
+  },
+  signal: AbortSignal,
+): Promise<Answer | { readonly says: string }> => {
+  const contact = createContact();
+  const alone = { ...config, ledgerSources: [listed] };
+  const { source } = await openLedgerSource(alone, logger, { hearing: contact, retry: ONCE });
+  const place = source.description;
+  const ask = async (): Promise<Answer> => {
+    const [latest, chainId] = await Promise.all([source.latest(signal), source.chainId(signal)]);
+    const isLive = !listed.setting.startsWith("dir:");
+    const newest = latest === null || !isLive ? undefined : await newestOf(source, latest, signal);
+    return { place, identity: { chainId, packages }, latest, newest };
+  };
+  try {
+    return await withinDeadline(ask(), { ms: ANSWER_MS });
+  } catch (thrown) {
+    const error = errorOf(thrown);
+    const why = error instanceof DeadlineError ? contact.now().error : null;
+    const message = why === null ? error.message : `${error.message}: ${why}`;
+    return { says: message.startsWith(place) ? message : `${place}: ${message}` };
+  } finally {
+    await source.close();
+  }
+};
+
+const newestOf = async (
+  source: CheckpointSource,
+  latest: bigint,
+  signal: AbortSignal,
+): Promise<Newest | undefined> => {
+  for await (const raw of source.checkpoints({ first: latest, last: latest }, signal)) {
+    const { timestampMs } = readPlace(raw).mark;
+    return { sequence: latest, timestampMs, askedAtMs: Date.now() };
+  }
+  return undefined;
+};
+
+/** Compares what the source says with the log, as opening the log does. */
+export const compareWithLog = (
+  { identity, latest }: Asked,
+  log: HighWater | undefined,
+): readonly Finding[] => {
+  const { ok, warn, fail } = findingsOf("source");
+  if (log === undefined || identity === undefined) return [];
+  try {
+    checkIdentity(log, identity);
+  } catch (error) {
+    return [
+      fail(
+        errorOf(error).message,
+        "do what it says: name a source and packages of the log, or another database (DATABASE_URL, DATA_DIR)",
+      ),
+    ];
+  }
+  if (latest !== null && log.nextCheckpoint > latest + 1n) {
+    return [
+      warn(
+        `the log is at checkpoint ${log.nextCheckpoint - 1n}, ahead of the source`,
+        "wait until the source is there, or name another (LEDGER_SOURCE)",
+      ),
+    ];
+  }
+  return identity.chainId === null || log.chainId === null
+    ? []
+    : [ok("the log is of the same chain")];
+};

@@ -1,0 +1,48 @@
+/** Whether this process could send what the transfer agent's requests ask for. */
+import { isAllDemo, isDemoLedger } from "../../service/demo.ts";
+import { evmSignerOf, nodeAddressOf, suiSignerOf } from "../../service/ta-signers.ts";
+import type { Assets } from "../../settings/assets.ts";
+import type { Config } from "../../settings/config.ts";
+import { taAssets } from "../../ta/requests/asset.ts";
+import { type Finding, findingsOf } from "./finding.ts";
+
+/** Makes the signers as the process that indexes does: nothing is signed. @throws ConfigError */
+export const lookAtTransferAgent = async (
+  config: Config,
+  assets: Assets | undefined,
+): Promise<readonly Finding[]> => {
+  const { ok, warn } = findingsOf("transfer-agent");
+  const signers = { sui: await suiSignerOf(config), evm: await evmSignerOf(config) };
+  const isDemo = isDemoLedger(config);
+  const node = isDemo || nodeAddressOf(config) !== undefined;
+  const unused =
+    isDemo && signers.sui !== undefined
+      ? [
+          warn(
+            "the demo ledger's tokens have signers of their own: TA_SUI_KEY and TA_SUI_ADDRESS are not used",
+            "take them out",
+          ),
+        ]
+      : [];
+  const all = assets === undefined ? [] : [...taAssets(assets).values()];
+  if (all.length === 0) {
+    const whose = isAllDemo(config) ? "the demo's" : "no";
+    return [ok(`takes requests for ${whose} assets`), ...unused];
+  }
+  return [
+    ...all.map(({ name, ledger }) => {
+      const upper = ledger.toUpperCase();
+      if (signers[ledger] === undefined && !(isDemo && ledger === "sui")) {
+        return warn(
+          `${name}: nothing here signs its transactions, so its requests wait`,
+          `give the process that indexes TA_${upper}_KEY, or TA_SIGNER_URL and TA_${upper}_ADDRESS`,
+        );
+      }
+      if (ledger === "sui" && !node) {
+        return warn(`${name}: there is no full node to send its transactions to`, "set TA_NODE");
+      }
+      return ok(`${name}: a signer is configured`);
+    }),
+    ...unused,
+  ];
+};

@@ -1,0 +1,142 @@
+/** A cap table as a file to keep: what it is called, and what it holds. */
+import { inTokens } from "../../client/in-tokens.mjs";
+import {
+  type CapTableHead,
+  capTableJson,
+  type SeenTableOf,
+  type TablePiece,
+} from "../projections/cap-table-json.ts";
+import type { CapRow } from "../projections/cap-tables.ts";
+import type { Remedy } from "../waiting/remedy.ts";
+import { csvForPeople, csvForPrograms } from "./cap-table-csv.ts";
+import type { LotPolicy } from "./ocf/lots.ts";
+import { zipped } from "./zip.ts";
+
+/** Amounts in tokens for people, in the smallest unit for programs. */
+export const READERS = ["people", "programs"] as const;
+
+export type Reader = (typeof READERS)[number];
+
+/** The forms of a table, and whom each can be for, the first unless another is asked for. */
+export const FORMATS = {
+  csv: READERS,
+  /** The table and what it is of, as two files in an archive. */
+  "csv-zip": ["people"],
+  json: ["programs"],
+  ocf: ["programs"],
+} as const satisfies Readonly<Record<string, readonly Reader[]>>;
+
+export type Format = keyof typeof FORMATS;
+
+/** Why a form is not for a reader; null when it is, or none is named. */
+export const notFor = (format: Format, reader: Reader | undefined): string | null => {
+  const readers: readonly Reader[] = FORMATS[format];
+  return reader === undefined || readers.includes(reader)
+    ? null
+    : `the format ${format} is for ${readers.join(" or ")} alone`;
+};
+
+/** Why a lot policy is not for a form; null when it is, or none is named. */
+export const lotsNotFor = (format: Format, lots: LotPolicy | undefined): string | null =>
+  lots === undefined || format === "ocf" ? null : "only the format ocf has lots";
+
+/**
+ * Nothing says yet how many decimals a token has, so an amount of it cannot be written in tokens. Wait for
+ * its metadata, name them in ASSETS_FILE, or take the form for programs.
+ */
+export class DecimalsUnknownError extends Error {
+  override readonly name = "DecimalsUnknownError";
+  readonly remedy: Remedy = "wait";
+
+  constructor(coinType: string) {
+    super(
+      `the decimals of ${coinType} are not known, so its amounts cannot be written in tokens: name them in ASSETS_FILE, or take the smallest unit, with for=programs (--for programs), or JSON`,
+    );
+  }
+}
+
+type CapTableFile = {
+  readonly type: string;
+  /** After `fileNameOf`. */
+  readonly ending: string;
+  readonly pieces: AsyncIterable<TablePiece<string | Uint8Array>>;
+};
+
+/** @throws DecimalsUnknownError (wait) for people */
+export const capTableFile = (
+  table: SeenTableOf,
+  { head, rows }: { readonly head: CapTableHead; readonly rows: AsyncIterable<readonly CapRow[]> },
+  format: Exclude<Format, "ocf">,
+  reader: Reader | undefined,
+): CapTableFile => {
+  if (format === "json") {
+    const type = "application/json; charset=utf-8";
+    return { type, ending: ".json", pieces: capTableJson(head, rows) };
+  }
+  const type = "text/csv; charset=utf-8";
+  if (reader === "programs") return { type, ending: ".csv", pieces: csvForPrograms(head, rows) };
+  const { decimals } = head;
+  if (decimals === null) throw new DecimalsUnknownError(head.coinType);
+  const pieces = csvForPeople(head, decimals, rows);
+  return format === "csv"
+    ? { type, ending: ".csv", pieces }
+    : {
+        type: "application/zip",
+        ending: ".zip",
+        pieces: withAbout(table, aboutOf(table, head, decimals), pieces),
+      };
+};
+
+/**
+ * `ACME-cap-table-250`: symbol and checkpoint. Anyone may name a token anything: what is not a letter,
+ * a digit or `_` is `-`, and where nothing is left the name of the type stands.
+ */
+export const fileNameOf = ({ symbol, coinType, mark }: SeenTableOf): string => {
+  const type = /(\w+)(?:<.*)?$/.exec(coinType)?.[1];
+  return `${plain(symbol) || plain(type) || "token"}-cap-table-${mark.sequence}`;
+};
+
+const plain = (name: string | null | undefined): string =>
+  (name ?? "")
+    .normalize("NFKD")
+    .replaceAll(/\p{M}/gu, "")
+    .replaceAll(/\W+/g, "-")
+    .slice(0, 40)
+    .replaceAll(/^-|-$/g, "");
+
+/** What a table for people is of: amounts in tokens too, times as they are written. */
+const aboutOf = ({ symbol, mark }: SeenTableOf, head: CapTableHead, decimals: number) => ({
+  coinType: head.coinType,
+  symbol,
+  decimals,
+  checkpoint: head.checkpoint.toString(),
+  checkpointTime: new Date(Number(mark.timestampMs)).toISOString(),
+  checkpointDigest: head.checkpointDigest,
+  totalSupply: head.totalSupply === null ? null : inTokens(head.totalSupply, decimals),
+  issued: inTokens(head.issued, decimals),
+  holderCount: head.holderCount,
+  root: head.root,
+});
+
+async function* withAbout(
+  table: SeenTableOf,
+  about: Readonly<Record<string, unknown>>,
+  pieces: AsyncIterable<TablePiece>,
+): AsyncGenerator<TablePiece<Uint8Array>> {
+  let rows = 0;
+  async function* lines() {
+    for await (const piece of pieces) {
+      rows += piece.rows;
+      yield piece.data;
+    }
+  }
+  const name = fileNameOf(table);
+  const files = [
+    { name: `${name}.csv`, content: lines() },
+    { name: `${name}-about.json`, content: [`${JSON.stringify(about, null, 2)}\n`] },
+  ];
+  for await (const data of zipped(files, Number(table.mark.timestampMs))) {
+    yield { data, rows };
+    rows = 0;
+  }
+}

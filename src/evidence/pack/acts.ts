@@ -1,0 +1,94 @@
+/** Operators' acts of a pack, held against entries of the deployment's sequence that an auditor kept. */
+import { type ActLine, actHash } from "../../../client/pack-acts.mjs";
+import type { SequenceEntry } from "../../../client/verify-sequence.mjs";
+import { CLOCKS_MS } from "../../audit/sequence/act-check.ts";
+import { textIn } from "../../audit/sequence/sequence.ts";
+import { FILES, packError } from "./form.ts";
+
+/** What the entries show of the acts, and what they leave open. */
+export type HeldActs = { readonly by: readonly string[]; readonly open: readonly string[] };
+
+/**
+ * @param entries all that were kept and hold, of whatever kind
+ * @param acts null where the pack has none: of before version 3
+ * @throws AuditPackError (stop) when an act was changed, or exchanged, since its entry was published
+ */
+export const heldActs = async (
+  entries: readonly SequenceEntry[],
+  acts: readonly ActLine[] | null,
+): Promise<HeldActs> => {
+  const lines = new Map((acts ?? []).map((act) => [act.number, act]));
+  const kept = new Map(entries.map((entry) => [entry.number, entry]));
+  for (const { number, entry } of lines.values()) {
+    const named = entry === null ? undefined : kept.get(entry);
+    if (named === undefined) continue;
+    if (named.kind === "act" && textIn(named.body, "act") === number) continue;
+    throw wrong(number, `names entry ${entry}, which was kept and is not about it`);
+  }
+  const [shown, withheld]: [SequenceEntry[], SequenceEntry[]] = [[], []];
+  for (const entry of entries) {
+    if (entry.kind !== "act") continue;
+    const act = lines.get(textIn(entry.body, "act"));
+    (act === undefined ? withheld : shown).push(entry);
+    if (act !== undefined) await assertSame(act, entry);
+  }
+  assertOrder(acts ?? [], withheld);
+  return {
+    by:
+      shown.length === 0
+        ? []
+        : [
+            `${numbered(shown)} of the deployment's sequence, which you kept: ${shown.length === 1 ? "it has the hash of an act" : "each has the hash of an act"} in ${FILES.acts}, which was not changed since`,
+          ],
+    open:
+      withheld.length === 0 || acts === null
+        ? []
+        : [
+            `what ${numbered(withheld)}, which you kept, ${withheld.length === 1 ? "is" : "are"} about: acts that ${FILES.acts} does not have, because they are on other tokens or were left out. Who made the pack can show you their lines`,
+          ],
+  };
+};
+
+/** How many numbers are listed. */
+const LISTED = 5;
+
+const numbered = (entries: readonly SequenceEntry[]): string => {
+  const numbers = entries.slice(0, LISTED).map(({ number }) => number);
+  const more = entries.length - numbers.length;
+  const all = `${numbers.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+  return entries.length === 1 ? `entry ${all}` : `entries ${all}`;
+};
+
+const wrong = (act: string, what: string) =>
+  packError(FILES.acts, `act ${act} ${what}`, "complete");
+
+const assertSame = async (act: ActLine, { number, at, body }: SequenceEntry): Promise<void> => {
+  if ((await actHash(act)) !== textIn(body, "sha256")) {
+    throw wrong(act.number, `is not the one that entry ${number}, which was kept, has the hash of`);
+  }
+  if (act.entry !== null && act.entry !== number) {
+    throw wrong(
+      act.number,
+      `names entry ${act.entry}, but entry ${number}, which was kept, is its`,
+    );
+  }
+  if (Date.parse(at) < Date.parse(act.at) - CLOCKS_MS) {
+    throw wrong(act.number, `is dated ${act.at}, but entry ${number}, which was kept, ${at}`);
+  }
+};
+
+/** Acts are published in their order, those that the pack does not show among them. */
+const assertOrder = (acts: readonly ActLine[], withheld: readonly SequenceEntry[]): void => {
+  const all = [
+    ...acts.flatMap(({ number, entry }) => (entry === null ? [] : [{ act: number, entry }])),
+    ...withheld.map(({ number, body }) => ({ act: textIn(body, "act"), entry: number })),
+  ].sort((a, b) => (BigInt(a.act) < BigInt(b.act) ? -1 : 1));
+  for (const [at, { act, entry }] of all.entries()) {
+    const before = all[at - 1];
+    if (before === undefined || BigInt(before.entry) < BigInt(entry)) continue;
+    throw wrong(
+      act,
+      `comes behind act ${before.act}, but its entry ${entry} before entry ${before.entry}: it was renumbered`,
+    );
+  }
+};

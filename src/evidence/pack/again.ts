@@ -1,0 +1,151 @@
+/**
+ * Reads the range of a pack again, from any source: then nothing in it can have been left out. Each checkpoint
+ * must name the digest of the one before, up to the last of the pack, which is signed; so the source need not be
+ * trusted. Read from the publication of the token's package on, it makes the first register again, too.
+ */
+import type { PackFiles } from "../../../client/pack-files.mjs";
+import type { Checkpoint } from "../../ledger/decode/checkpoint.ts";
+import { decodeCheckpoint } from "../../ledger/decode/decode.ts";
+import { readExcerpt } from "../../ledger/proof/excerpt.ts";
+import { createWanted, factsOf } from "../../ledger/reading/facts.ts";
+import { joiningPackages } from "../../ledger/reading/joining.ts";
+import type { CheckpointSource } from "../../ledger/sources/source.ts";
+import type { Fact } from "../../log/fact.ts";
+import { splitType } from "../../values/move-type.ts";
+import { PackBeginning } from "./beginning.ts";
+import { CHECKPOINTS, excerptFile, FILES, type Manifest, packError } from "./form.ts";
+import { excerptBytes, reading } from "./signatures.ts";
+
+/** What was read again. */
+export type ReadAgain = {
+  readonly source: string;
+  /** The first checkpoint that was read, and how many were. */
+  readonly from: bigint;
+  readonly checkpoints: bigint;
+  /** Before what there was no such token, in words; null when that was not read. */
+  readonly beginning: string | null;
+  /** Addresses of the contract that were not seen to be published as versions of the first one. */
+  readonly unseen: readonly string[];
+  /** The first address, where what was read does not publish it: there may be versions from before. */
+  readonly olderThanRead: string | null;
+};
+
+/** The source did not give what was asked for, so that nothing is known from it. */
+export type Unread = { readonly source: string; readonly why: string };
+
+/**
+ * @param manifest of a pack that was verified
+ * @param since where to begin; behind the first register when it is left out
+ * @throws AuditPackError (stop) naming the first transaction that the pack leaves out, what of the first register
+ *   is another, or the checkpoint at which the source is of another chain; what the source throws
+ */
+export const readAgain = async (
+  pack: PackFiles,
+  manifest: Pick<Manifest, "coinType" | "packages" | "opening" | "first" | "last">,
+  source: CheckpointSource,
+  signal: AbortSignal,
+  since?: bigint,
+): Promise<ReadAgain> => {
+  const { coinType, packages, first, last } = manifest;
+  const wanted = createWanted(packages);
+  const ofCoin = (facts: readonly Fact[]) => facts.filter((fact) => fact.coinType === coinType);
+  const inPack = async (file: string, sequence: bigint): Promise<readonly Fact[]> => {
+    if (!pack.has(file)) return [];
+    const { checkpoint } = await readExcerpt(sequence, await excerptBytes(pack, file), wanted);
+    return ofCoin(factsOf(checkpoint));
+  };
+  const from = since !== undefined && since <= first.checkpoint ? since : first.checkpoint + 1n;
+  const opening = new PackBeginning(coinType);
+  const versions = packages.slice(0, 1);
+  let beginning: string | null = null;
+  let olderThanRead = packages[0] ?? null;
+  let digest = from > first.checkpoint ? first.digest : null;
+  let next = from;
+  for await (const raw of source.checkpoints({ first: from, last: last.checkpoint }, signal)) {
+    // Every digest of what may concern the token is checked: nothing in it can be hidden.
+    const checkpoint = decodeCheckpoint(raw, wanted);
+    const file = excerptFile(CHECKPOINTS, next);
+    const { sequence, previousDigest } = checkpoint;
+    if (sequence !== next || (digest !== null && previousDigest !== digest)) {
+      throw otherChain(
+        file,
+        `${source.description} has a checkpoint ${sequence} that follows one of digest ${previousDigest}, not ${digest}`,
+      );
+    }
+    assertPackages(checkpoint, packages);
+    if (publishes(checkpoint, olderThanRead)) olderThanRead = null;
+    versions.push(...joiningPackages(checkpoint, versions).map(({ address }) => address));
+    const facts = ofCoin(factsOf(checkpoint));
+    const hadBegun = beginning !== null;
+    beginning ??= beginningIn(checkpoint, coinType, next === from);
+    // A first register from before the token was made has nothing.
+    if (next > first.checkpoint && beginning !== null && !hadBegun) {
+      await opening.compare(pack, "complete");
+    }
+    if (next <= first.checkpoint) await reading(file, () => opening.apply(facts));
+    // A whole pack has those before the first register, too, whatever came of them until then.
+    if (next > first.checkpoint || manifest.opening === "whole") {
+      const packed = facts.length === 0 ? [] : await inPack(file, next);
+      const known = new Set(packed.map(({ transaction }) => transaction));
+      const left = facts.find(({ transaction }) => !known.has(transaction));
+      if (left !== undefined) {
+        throw packError(
+          file,
+          `leaves out transaction ${left.txDigest}, which concerns the token`,
+          "complete",
+        );
+      }
+    }
+    if (next === first.checkpoint) {
+      if (checkpoint.digest !== first.digest) {
+        throw otherChain(
+          file,
+          `${source.description} has digest ${checkpoint.digest} at checkpoint ${next}, not ${first.digest}`,
+        );
+      }
+      if (beginning !== null) await opening.compare(pack, "complete");
+    }
+    digest = checkpoint.digest;
+    next += 1n;
+  }
+  signal.throwIfAborted();
+  if (digest === last.digest && next === last.checkpoint + 1n) {
+    const unseen = packages.filter((address) => !versions.includes(address));
+    const checkpoints = next - from;
+    return { source: source.description, from, checkpoints, beginning, unseen, olderThanRead };
+  }
+  throw otherChain(
+    excerptFile(CHECKPOINTS, last.checkpoint),
+    `${source.description} has digest ${digest} at checkpoint ${next - 1n}, not ${last.digest}`,
+  );
+};
+
+const otherChain = (file: string, what: string) =>
+  packError(file, `${what}: it is of another chain, or damaged`, "complete");
+
+/**
+ * Whether no fact of a coin can be older than this checkpoint: it is the ledger's first one, or publishes the
+ * package of the coin's own type, without which nothing can be of it.
+ */
+const beginningIn = (checkpoint: Checkpoint, coinType: string, isFirst: boolean): string | null => {
+  const { sequence, previousDigest } = checkpoint;
+  if (isFirst && sequence === 0n && previousDigest === null) return "with the ledger itself";
+  const { address } = splitType(coinType);
+  return publishes(checkpoint, address)
+    ? `with the publication of ${address} in checkpoint ${sequence}`
+    : null;
+};
+
+const publishes = ({ transactions }: Checkpoint, address: string | null): boolean =>
+  transactions.some(({ packages }) => packages.some(({ id }) => id === address));
+
+/** A version of the contract that the manifest leaves out would hide its facts. */
+const assertPackages = (checkpoint: Checkpoint, packages: readonly string[]): void => {
+  const [joined] = joiningPackages(checkpoint, packages);
+  if (joined === undefined) return;
+  throw packError(
+    FILES.manifest,
+    `leaves out the package ${joined.address}, which checkpoint ${checkpoint.sequence} publishes as a version of the contract`,
+    "complete",
+  );
+};

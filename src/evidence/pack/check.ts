@@ -1,0 +1,251 @@
+/**
+ * Checks what an audit pack says against the validators' signatures: every fact up to a signed summary, the
+ * first register against the objects and events that it came from, and the last one against what happened
+ * since. Checkpoints are read one at a time.
+ */
+import type { ActLine } from "../../../client/pack-acts.mjs";
+import type { PackFiles } from "../../../client/pack-files.mjs";
+import { jsonLines } from "../../../client/pack-movements.mjs";
+import { LONGEST_ROW } from "../../../client/pack-tables.mjs";
+import { readExcerpt } from "../../ledger/proof/excerpt.ts";
+import { createWanted, factsOf } from "../../ledger/reading/facts.ts";
+import type { CheckpointMark, Fact } from "../../log/fact.ts";
+import { capTableJson } from "../../projections/cap-table-json.ts";
+import type { MembershipRange } from "../../projections/memberships.ts";
+import { STILL_OPEN } from "../../projections/ranges.ts";
+import type { RoleRange } from "../../projections/roles.ts";
+import { PackBeginning } from "./beginning.ts";
+import { type ChainEnd, PackChain } from "./chain.ts";
+import { CHECKPOINTS, excerptFile, FILES, type PackHead, packError } from "./form.ts";
+import { holderEventLine, movementLine, PackLines, roleEventLine, standingIn } from "./lines.ts";
+import { PackOpening } from "./opening.ts";
+import type { Happened, RegisterTable } from "./register.ts";
+import {
+  excerptBytes,
+  excerptsIn,
+  type KnownValidators,
+  openSignatures,
+  reading,
+} from "./signatures.ts";
+import { PackVersions } from "./versions.ts";
+
+/** A register with what wallets were then, and the roles that were held. */
+export type ProvenRegister = RegisterTable & {
+  readonly memberships: readonly MembershipRange[];
+  readonly roles: readonly RoleRange[];
+};
+
+/** Is told what a pack holds while it is checked; nothing of it may be used before all of it was. */
+export type Witness = {
+  readonly opens: (first: ProvenRegister) => void;
+  /** A checkpoint between the registers, ascending; facts are of the coin, in chain order. */
+  readonly happens: (facts: readonly Fact[], happened: Happened) => void;
+};
+
+/** What a pack was found to hold. */
+export type Outcome = {
+  readonly first: ProvenRegister;
+  readonly last: ProvenRegister;
+  /** Checkpoints between the two, and those that the first register came from. */
+  readonly checkpoints: number;
+  readonly openingCheckpoints: number;
+  /** Signatures of validators that were verified, those that end epochs among them. */
+  readonly signatures: number;
+  readonly lowestStake: bigint;
+  readonly firstEpoch: bigint;
+  readonly lastEpoch: bigint;
+  /** Transactions between the two with facts of the token, and these facts. */
+  readonly transactions: number;
+  readonly facts: number;
+  readonly movements: number;
+  readonly holderEvents: number;
+  readonly roleEvents: number;
+  /** Operators' acts on the coin and on the whole deployment; null in packs of before version 3. */
+  readonly acts: readonly ActLine[] | null;
+  /** What the first register is made of, and how much of it is proven. */
+  readonly standing: number;
+  readonly standingProven: number;
+  /** How often a transaction found an object of the token as the one before it here left it. */
+  readonly followed: number;
+  /** Metadata of the coin told its decimals; else the deployment's word stands. */
+  readonly decimalsProven: boolean;
+  /** Facts of the coin up to the first register, of those that the pack has. */
+  readonly openingFacts: number;
+  /** Where the chain of the coin's facts ends, and ended where it was asked for; null without all facts. */
+  readonly chain: {
+    readonly end: ChainEnd;
+    readonly ends: ReadonlyMap<bigint, ChainEnd>;
+  } | null;
+};
+
+/**
+ * @param decimals as the tables say: where no metadata is among the facts, that is all there is
+ * @param marks checkpoints at whose end it is wanted to know where the coin's chain of facts ended
+ * @throws AuditPackError (stop) naming the file and what does not hold
+ */
+export const checkContents = async (
+  pack: PackFiles,
+  head: PackHead,
+  decimals: number | null,
+  known: KnownValidators = {},
+  marks: Iterable<bigint> = [],
+  witness?: Witness,
+): Promise<Outcome> => {
+  const { coinType, first, last } = head;
+  const signatures = await openSignatures(pack, head, known);
+  const wanted = createWanted(head.packages);
+  const beginning = new PackBeginning(coinType);
+  const { register } = beginning;
+  const versions = new PackVersions();
+  const isWhole = head.opening === "whole";
+  const chain = isWhole ? new PackChain(marks) : null;
+  const opening = new PackOpening(coinType, first.checkpoint);
+  let standing = 0;
+  // Of a whole opening nothing is believed: it is folded, and compared in the end.
+  for await (const line of isWhole ? [] : jsonLines(pack, FILES.firstState)) {
+    const said = standingIn(line, coinType, STILL_OPEN);
+    await reading(FILES.firstState, () => register.stands(said));
+    versions.stands(said);
+    opening.expect(said);
+    standing += 1;
+  }
+  await using movements = new PackLines(pack, FILES.movements);
+  await using holderEvents = new PackLines(pack, FILES.holderEvents);
+  await using roleEvents = new PackLines(pack, FILES.roleEvents);
+  const counts = {
+    checkpoints: 0,
+    openingCheckpoints: 0,
+    openingFacts: 0,
+    transactions: 0,
+    facts: 0,
+  };
+  let firstRegister: ProvenRegister | undefined;
+
+  const registerAt = async (file: string, mark: CheckpointMark, of: typeof first) => {
+    if (mark.digest !== of.digest || mark.timestampMs !== of.timestampMs) {
+      throw packError(
+        FILES.manifest,
+        `checkpoint ${mark.sequence} has digest ${mark.digest} and time ${mark.timestampMs}, not ${of.digest} and ${of.timestampMs}`,
+      );
+    }
+    const table = register.table(mark, decimals);
+    await checkTable(pack, file, table, of === first && register.holdsNothing);
+    return { ...table, memberships: register.memberships, roles: register.roles };
+  };
+
+  const sequences = excerptsIn(pack, CHECKPOINTS);
+  const beyond = sequences.find((sequence) => sequence > last.checkpoint);
+  if (beyond !== undefined) {
+    throw packError(excerptFile(CHECKPOINTS, beyond), "is beyond the last checkpoint");
+  }
+  for (const sequence of sequences) {
+    const file = excerptFile(CHECKPOINTS, sequence);
+    const excerpt = await reading(file, async () =>
+      readExcerpt(sequence, await excerptBytes(pack, file), wanted),
+    );
+    await signatures.prove(file, excerpt.certified);
+    const { checkpoint } = excerpt;
+    const mark = { sequence, digest: checkpoint.digest, timestampMs: checkpoint.timestampMs };
+    const facts = factsOf(checkpoint).filter((fact) => fact.coinType === coinType);
+    chain?.add(mark, facts);
+    if (sequence <= first.checkpoint) {
+      counts.openingCheckpoints += 1;
+      counts.openingFacts += facts.length;
+      await reading(file, async () => {
+        if (!isWhole) return opening.meet(sequence, facts);
+        versions.follow(facts, excerpt.versionsBefore);
+        beginning.apply(facts);
+      });
+      if (sequence === first.checkpoint) {
+        if (isWhole) standing = await beginning.compare(pack);
+        firstRegister = await registerAt(FILES.firstTable, mark, first);
+        witness?.opens(firstRegister);
+      }
+      continue;
+    }
+    if (firstRegister === undefined) break;
+    counts.checkpoints += 1;
+    counts.facts += facts.length;
+    counts.transactions += new Set(facts.map(({ transaction }) => transaction)).size;
+    const happened = await reading(file, async () => {
+      versions.follow(facts, excerpt.versionsBefore);
+      return register.apply(facts);
+    });
+    for (const row of happened.movements) await movements.expect(movementLine(row));
+    for (const row of happened.holderEvents) await holderEvents.expect(holderEventLine(row));
+    for (const row of happened.roleEvents) await roleEvents.expect(roleEventLine(row));
+    witness?.happens(facts, happened);
+    if (sequence === last.checkpoint) {
+      const lastRegister = await registerAt(FILES.lastTable, mark, last);
+      for (const lines of [movements, holderEvents, roleEvents]) await lines.end();
+      assertChain(head, chain);
+      const standingProven = isWhole ? standing : opening.proven;
+      if (head.opening === "proven") opening.assertProven();
+      return {
+        first: firstRegister,
+        last: lastRegister,
+        ...counts,
+        ...signatures.told(),
+        movements: movements.count,
+        holderEvents: holderEvents.count,
+        roleEvents: roleEvents.count,
+        acts: head.version < 3 ? null : await actsIn(pack),
+        standing,
+        standingProven,
+        followed: versions.followed,
+        decimalsProven: register.decimals !== null,
+        chain: chain && { end: chain.end, ends: chain.ends(last.checkpoint) },
+      };
+    }
+  }
+  const missing = firstRegister === undefined ? first : last;
+  throw packError(excerptFile(CHECKPOINTS, missing.checkpoint), "is missing");
+};
+
+const actsIn = async (pack: PackFiles): Promise<readonly ActLine[]> => {
+  const acts: ActLine[] = [];
+  for await (const act of jsonLines(pack, FILES.acts)) acts.push(act);
+  return acts;
+};
+
+/** What a signer says of the facts is only compared: an entry of its sequence, kept elsewhere, binds it. */
+const assertChain = ({ coinChain = null }: PackHead, chain: PackChain | null): void => {
+  if (chain === null || coinChain === null) return;
+  const { facts, hash } = chain.end;
+  if (coinChain.facts === facts.toString() && coinChain.hash === hash) return;
+  throw packError(
+    FILES.manifest,
+    `the chain of the coin's ${facts} facts in the pack ends with ${hash}, not with ${coinChain.hash} behind ${coinChain.facts}: checkpoints are missing`,
+  );
+};
+
+/**
+ * @param isEmpty it is the first register, and nothing stands yet: no treasury either
+ * @throws AuditPackError (stop) where the file says something else than the table that was folded
+ */
+const checkTable = async (
+  pack: PackFiles,
+  file: string,
+  table: RegisterTable,
+  isEmpty: boolean,
+): Promise<void> => {
+  const { issued, totalSupply, coinType } = table.head;
+  if (totalSupply === null && !isEmpty) {
+    throw packError(
+      file,
+      `the treasury of ${coinType} is not among the objects of the pack: without it no register is whole`,
+    );
+  }
+  if (totalSupply !== null && issued !== totalSupply) {
+    throw packError(
+      file,
+      `all rows come to ${issued}, but the treasury has issued ${totalSupply}: tokens or grants are missing`,
+    );
+  }
+  await using lines = new PackLines(pack, file, LONGEST_ROW);
+  let text = "";
+  for await (const piece of capTableJson(table.head, table.rows.length === 0 ? [] : [table.rows]))
+    text += piece.data;
+  for (const line of text.trimEnd().split("\n")) await lines.expect(line);
+  await lines.end();
+};

@@ -1,0 +1,126 @@
+/** Whether the first register of a pack came from the checkpoints that the pack has of the time before. */
+import { Buffer } from "node:buffer";
+import type { Fact, ObjectFact } from "../../log/fact.ts";
+import { membershipKey } from "../../pipelines/holder-lifecycle.ts";
+import { STILL_OPEN } from "../../projections/ranges.ts";
+import { roleKey } from "../../projections/roles.ts";
+import { FILES, packError } from "./form.ts";
+import { keyOf, type Standing, sinceOf } from "./lines.ts";
+import { PackRegister } from "./register.ts";
+
+type Expected = {
+  readonly standing: Standing;
+  readonly checkpoint: bigint;
+  isProven: boolean;
+};
+
+export class PackOpening {
+  readonly #expected = new Map<string, Expected>();
+  /** What stands for the first register, and from when: what ends it must be seen. */
+  readonly #waiting: Standing[] = [];
+  #isSorted = false;
+  readonly #register: PackRegister;
+  readonly #first: bigint;
+  #proven = 0;
+
+  /** @param first the checkpoint of the first register */
+  constructor(coinType: string, first: bigint) {
+    this.#register = new PackRegister(coinType);
+    this.#first = first;
+  }
+
+  /** How much of it is proven. */
+  get proven(): number {
+    return this.#proven;
+  }
+
+  expect(standing: Standing): void {
+    const key = keyOf(standing);
+    const checkpoint = sinceOf(standing);
+    if (this.#expected.has(key)) throw packError(FILES.firstState, `has ${key} twice`);
+    if (checkpoint > this.#first) {
+      throw packError(
+        FILES.firstState,
+        `${key} is said to stand since checkpoint ${checkpoint}, which is behind the first register`,
+      );
+    }
+    this.#expected.set(key, { standing, checkpoint, isProven: false });
+    if (standing.kind !== "object") this.#waiting.push(standing);
+  }
+
+  /**
+   * Holds the facts of a checkpoint against what stands from it; to be called in ascending order.
+   * @throws AuditPackError (stop) when they say something else
+   */
+  meet(checkpoint: bigint, facts: readonly Fact[]): void {
+    // What each object was when the checkpoint ended.
+    const objects = new Map<string, Fact>();
+    for (const fact of facts) if (fact.kind !== "event") objects.set(fact.objectId, fact);
+    for (const [objectId, fact] of objects) {
+      this.#compare(`object ${objectId}`, checkpoint, (standing) => {
+        if (fact.kind !== "object" || standing.kind !== "object") return false;
+        return isSameObject(fact, standing.fact);
+      });
+    }
+    this.#standFrom(checkpoint);
+    const { memberships, roles } = this.#register.apply(facts);
+    // Ranges that begin come behind those that end in their place.
+    const lastOf = <Range>(ranges: readonly Range[], keyed: (range: Range) => string) =>
+      new Map(ranges.map((range) => [keyed(range), range]));
+    for (const [key, range] of lastOf(memberships, membershipKey)) {
+      this.#compare(`membership ${key}`, checkpoint, (standing) => {
+        if (standing.kind !== "membership") return false;
+        return range.until === STILL_OPEN && standing.range.value === range.value;
+      });
+    }
+    for (const [key, { until }] of lastOf(roles, roleKey)) {
+      this.#compare(`role ${key}`, checkpoint, () => until === STILL_OPEN);
+    }
+  }
+
+  /** Puts in place what is said to stand since before a checkpoint, so that its end is seen there. */
+  #standFrom(checkpoint: bigint): void {
+    if (!this.#isSorted) this.#waiting.sort((a, b) => (sinceOf(a) < sinceOf(b) ? 1 : -1));
+    this.#isSorted = true;
+    for (
+      let next = this.#waiting.at(-1);
+      next !== undefined && sinceOf(next) < checkpoint;
+      next = this.#waiting.at(-1)
+    ) {
+      this.#waiting.pop();
+      this.#register.stands(next);
+    }
+  }
+
+  #compare(key: string, checkpoint: bigint, isSame: (standing: Standing) => boolean): void {
+    const expected = this.#expected.get(key);
+    if (expected === undefined || expected.checkpoint > checkpoint) return;
+    if (expected.checkpoint < checkpoint || !isSame(expected.standing)) {
+      throw packError(FILES.firstState, `${key} is not what checkpoint ${checkpoint} made of it`);
+    }
+    this.#proven += expected.isProven ? 0 : 1;
+    expected.isProven = true;
+  }
+
+  /** @throws AuditPackError (stop) naming what no checkpoint of the pack proves */
+  assertProven(): void {
+    for (const [key, { checkpoint, isProven }] of this.#expected) {
+      if (isProven) continue;
+      throw packError(
+        FILES.firstState,
+        `${key} is said to stand since checkpoint ${checkpoint}, which does not prove it`,
+      );
+    }
+  }
+}
+
+const isSameObject = (one: ObjectFact, other: ObjectFact): boolean =>
+  one.version === other.version &&
+  one.type === other.type &&
+  one.transaction === other.transaction &&
+  one.index === other.index &&
+  one.txDigest === other.txDigest &&
+  one.sender === other.sender &&
+  one.timestampMs === other.timestampMs &&
+  one.name === other.name &&
+  Buffer.compare(one.contents, other.contents) === 0;

@@ -1,0 +1,233 @@
+/**
+ * A register that is folded from facts alone, by the code of the pipelines: what an audit pack is verified
+ * with, and what it is written by. Memory goes with what stands, not with what happened.
+ */
+import { CURRENCY } from "../../ledger/contract/names.ts";
+import { decodeCoinMetadata, decodeCurrency } from "../../ledger/contract/objects.ts";
+import type { CheckpointMark, Fact } from "../../log/fact.ts";
+import { holderLifecyclePipeline, membershipKey } from "../../pipelines/holder-lifecycle.ts";
+import type { GrantAmounts } from "../../pipelines/movements.ts";
+import { roleChangesPipeline } from "../../pipelines/role-changes.ts";
+import { sharedTokenObjectsPipeline } from "../../pipelines/shared-token-objects.ts";
+import { timelockObjectsPipeline } from "../../pipelines/timelock-objects.ts";
+import { type CapRow, compareRows, placeOf } from "../../projections/cap-rows.ts";
+import { type CapTableHead, headOf } from "../../projections/cap-table-json.ts";
+import type { HolderEventRow } from "../../projections/holder-events.ts";
+import type { MembershipRange } from "../../projections/memberships.ts";
+import { createSumTree } from "../../projections/merkle-sum.ts";
+import { STILL_OPEN } from "../../projections/ranges.ts";
+import { type RoleEventRow, type RoleRange, roleKey } from "../../projections/roles.ts";
+import type { SharedTokenState } from "../../projections/shared-token-objects.ts";
+import type { TimelockState } from "../../projections/timelock-objects.ts";
+import { claimableAt } from "../unlocking.ts";
+import type { Movement, Standing } from "./lines.ts";
+
+/** What some facts came to, each list in the order of its file. */
+export type Happened = {
+  readonly movements: readonly Movement[];
+  readonly holderEvents: readonly HolderEventRow[];
+  readonly roleEvents: readonly RoleEventRow[];
+  /** What they began and ended. */
+  readonly memberships: readonly MembershipRange[];
+  readonly roles: readonly RoleRange[];
+};
+
+/** A register at the end of a checkpoint. */
+export type RegisterTable = { readonly head: CapTableHead; readonly rows: readonly CapRow[] };
+
+const ofPipeline = (facts: readonly Fact[], { facts: names }: { facts: readonly string[] }) =>
+  facts.filter(({ name }) => names.includes(name));
+
+export class PackRegister {
+  readonly #coinType: string;
+  readonly #tokens = new Map<string, SharedTokenState>();
+  readonly #tokenBalances = new Map<string, bigint>();
+  readonly #amounts = new Map<string, GrantAmounts>();
+  readonly #grants = new Map<string, TimelockState>();
+  readonly #grantBalances = new Map<string, bigint>();
+  readonly #memberships = new Map<string, MembershipRange>();
+  readonly #roles = new Map<string, RoleRange>();
+  #supply: bigint | null = null;
+  #decimals: number | null = null;
+
+  constructor(coinType: string) {
+    this.#coinType = coinType;
+  }
+
+  /** As metadata among the facts says; null where none was. */
+  get decimals(): number | null {
+    return this.#decimals;
+  }
+
+  /** Nothing was applied so far that still stands. */
+  get holdsNothing(): boolean {
+    const standing = [this.#tokens, this.#grants, this.#memberships, this.#roles];
+    return this.#supply === null && standing.every(({ size }) => size === 0);
+  }
+
+  /** What wallets are. */
+  get memberships(): readonly MembershipRange[] {
+    return [...this.#memberships.values()];
+  }
+
+  /** Roles that are held, by owner and role. */
+  get roles(): readonly RoleRange[] {
+    return [...this.#roles.values()].sort((a, b) => (roleKey(a) < roleKey(b) ? -1 : 1));
+  }
+
+  /** Puts something in place that stands from before. */
+  stands(standing: Standing): void {
+    if (standing.kind === "object") this.apply([standing.fact]);
+    else if (standing.kind === "role") this.#roles.set(roleKey(standing.range), standing.range);
+    else this.#memberships.set(membershipKey(standing.range), standing.range);
+  }
+
+  /**
+   * Goes on by facts of the coin, in chain order.
+   * @throws UndecodableFactError (stop)
+   */
+  apply(facts: readonly Fact[]): Happened {
+    const ofTokens = sharedTokenObjectsPipeline.rows(
+      ofPipeline(facts, sharedTokenObjectsPipeline),
+      {
+        tokens: this.#tokens,
+        said: new Map(),
+        grants: this.#amounts,
+        balances: this.#tokenBalances,
+      },
+    );
+    const ofGrants = timelockObjectsPipeline.rows(ofPipeline(facts, timelockObjectsPipeline), {
+      grants: this.#grants,
+      said: new Map(),
+      balances: this.#grantBalances,
+    });
+    const ofHolders = holderLifecyclePipeline.rows(
+      ofPipeline(facts, holderLifecyclePipeline),
+      this.#memberships,
+    );
+    const ofRoles = roleChangesPipeline.rows(ofPipeline(facts, roleChangesPipeline), this.#roles);
+    keep(this.#memberships, ofHolders.memberships, membershipKey);
+    keep(this.#roles, ofRoles.ranges, roleKey);
+    this.#supply = ofTokens.tokens.supplies.at(-1)?.supply ?? this.#supply;
+    for (const fact of facts) this.#decimals = decimalsIn(fact) ?? this.#decimals;
+    const movements = [
+      ...ofTokens.changes.map((row) => ({ ...row, part: "TOKENS" as const })),
+      ...ofGrants.changes.map((row) => ({ ...row, part: "GRANTS" as const })),
+    ];
+    return {
+      // A sort keeps the order of equals: tokens come before grants.
+      movements: movements.sort(byPlace),
+      holderEvents: ofHolders.events,
+      roleEvents: ofRoles.events,
+      memberships: ofHolders.memberships,
+      roles: ofRoles.ranges,
+    };
+  }
+
+  /** @param decimals where no metadata told them */
+  table(mark: CheckpointMark, decimals: number | null): RegisterTable {
+    const rows = this.#rows(mark.timestampMs);
+    const tree = createSumTree();
+    let issued = 0n;
+    for (const { wallets, ...leaf } of rows) {
+      const addresses = wallets.map(({ address }) => address);
+      tree.add({ coinType: this.#coinType, checkpoint: mark.sequence, ...leaf, addresses });
+      issued += leaf.balance;
+    }
+    const totals = { issued, holderCount: rows.length, root: tree.top().root };
+    const of = { coinType: this.#coinType, totalSupply: this.#supply, mark };
+    return { head: headOf({ ...of, decimals: this.#decimals ?? decimals }, totals), rows };
+  }
+
+  #rows(timeMs: bigint): readonly CapRow[] {
+    const wallets = this.#wallets(timeMs);
+    const byHolder = Map.groupBy(wallets, ({ holderId, address }) => holderId ?? address);
+    const rows = [...byHolder.values()].map((own): CapRow => {
+      const sum = (of: "tokens" | "granted" | "unlocked") =>
+        own.reduce((total, wallet) => total + wallet[of], 0n);
+      const [tokens, granted, unlocked] = [sum("tokens"), sum("granted"), sum("unlocked")];
+      return {
+        holderId: own[0]?.holderId ?? null,
+        wallets: own.map((wallet) => ({
+          address: wallet.address,
+          balance: wallet.tokens + wallet.granted,
+          groupId: wallet.groupId,
+          isFrozen: wallet.isFrozen,
+        })),
+        balance: tokens + granted,
+        tokens,
+        granted,
+        unlocked,
+        locked: granted - unlocked,
+      };
+    });
+    return rows
+      .filter(({ balance }) => balance > 0n)
+      .sort((a, b) => compareRows(placeOf(a), placeOf(b)));
+  }
+
+  /** By address. */
+  #wallets(timeMs: bigint): readonly Wallet[] {
+    const wallets = new Map<string, Wallet>();
+    const of = (address: string): Wallet => {
+      const known = wallets.get(address) ?? {
+        address,
+        tokens: 0n,
+        granted: 0n,
+        unlocked: 0n,
+        holderId: null,
+        groupId: null,
+        isFrozen: false,
+      };
+      wallets.set(address, known);
+      return known;
+    };
+    for (const { owner, balance } of this.#tokens.values()) of(owner).tokens += balance;
+    for (const grant of this.#grants.values()) {
+      const wallet = of(grant.owner);
+      wallet.granted += grant.leftBalance;
+      wallet.unlocked += claimableAt(grant, timeMs);
+    }
+    for (const { address, aspect, value } of this.#memberships.values()) {
+      if (aspect === "holder") of(address).holderId = value;
+      else if (aspect === "group") of(address).groupId = value;
+      else of(address).isFrozen = true;
+    }
+    return [...wallets.values()].sort((a, b) => (a.address < b.address ? -1 : 1));
+  }
+}
+
+type Wallet = {
+  readonly address: string;
+  tokens: bigint;
+  granted: bigint;
+  unlocked: bigint;
+  holderId: bigint | null;
+  groupId: bigint | null;
+  isFrozen: boolean;
+};
+
+const byPlace = (a: Movement, b: Movement): number => {
+  if (a.position !== b.position) return a.position < b.position ? -1 : 1;
+  return a.owner === b.owner ? 0 : a.owner < b.owner ? -1 : 1;
+};
+
+/** Ended ranges come before those that begin in their place. */
+const keep = <Range extends { readonly until: bigint }>(
+  standing: Map<string, Range>,
+  ranges: readonly Range[],
+  keyOf: (range: Range) => string,
+): void => {
+  for (const range of ranges) {
+    if (range.until === STILL_OPEN) standing.set(keyOf(range), range);
+    else standing.delete(keyOf(range));
+  }
+};
+
+const decimalsIn = (fact: Fact): number | undefined => {
+  if (fact.kind !== "object" || !fact.type.startsWith(FRAMEWORK)) return undefined;
+  const decode = fact.name === CURRENCY ? decodeCurrency : decodeCoinMetadata;
+  return decode(fact.contents).decimals;
+};
+
+const FRAMEWORK = `0x${"2".padStart(64, "0")}::`;

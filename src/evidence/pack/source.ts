@@ -1,0 +1,153 @@
+/** Checkpoints of a pack, fetched again from a source, as excerpts with the ends of the epochs between. */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { RawCheckpoint } from "../../ledger/decode/checkpoint.ts";
+import { loadBls } from "../../ledger/proof/bls.ts";
+import { type CertifiedSummary, readCertified } from "../../ledger/proof/certificate.ts";
+import type { Committee } from "../../ledger/proof/committee.ts";
+import { makeExcerpt, summaryExcerpt } from "../../ledger/proof/excerpt.ts";
+import { CommitteeError } from "../../ledger/proof/proof-errors.ts";
+import { committeeAfter, createProver } from "../../ledger/proof/prover.ts";
+import { endOfEpoch } from "../../ledger/reading/trust.ts";
+import type { CheckpointSource } from "../../ledger/sources/source.ts";
+import type { CoinTransactions } from "../../log/coin-facts.ts";
+import type { Remedy } from "../../waiting/remedy.ts";
+import { CHECKPOINTS, EPOCHS, excerptFile, FILES, type PackHead } from "./form.ts";
+
+/**
+ * A checkpoint that the pack needs cannot be had from the source. Nothing was written. Give a source that
+ * still has it, such as an archive; or, for one before the first date, take the first register as signed.
+ */
+export class PackSourceError extends Error {
+  override readonly name = "PackSourceError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(source: string, sequence: bigint, cause: unknown) {
+    const reason = cause instanceof Error ? cause.message : "it is not there";
+    super(
+      `the pack needs checkpoint ${sequence}, which ${source} does not give: ${reason}. Set LEDGER_SOURCE to one that has it, such as an archive; checkpoints before --from are not needed with --opening signed`,
+      { cause },
+    );
+  }
+}
+
+const fetchOne = async (
+  source: CheckpointSource,
+  sequence: bigint,
+  signal: AbortSignal,
+): Promise<RawCheckpoint> => {
+  try {
+    const range = { first: sequence, last: sequence };
+    for await (const raw of source.checkpoints(range, signal)) return raw;
+  } catch (error) {
+    throw new PackSourceError(source.description, sequence, error);
+  }
+  signal.throwIfAborted();
+  throw new PackSourceError(source.description, sequence, undefined);
+};
+
+/** Fetched while one is being worked on. */
+const AHEAD = 8;
+
+/** Checkpoints and what is wanted of them, in their order, some of them fetched ahead. */
+async function* fetched(
+  source: CheckpointSource,
+  wanted: AsyncIterable<CoinTransactions>,
+  signal: AbortSignal,
+): AsyncGenerator<{ readonly raw: RawCheckpoint; readonly transactions: readonly number[] }> {
+  const waiting: { raw: Promise<RawCheckpoint>; transactions: readonly number[] }[] = [];
+  const take = async () => {
+    const first = waiting.shift();
+    return first && { raw: await first.raw, transactions: first.transactions };
+  };
+  for await (const { checkpoint, transactions } of wanted) {
+    const raw = fetchOne(source, checkpoint, signal);
+    // Seen where its turn comes.
+    raw.catch(() => undefined);
+    waiting.push({ raw, transactions });
+    const next = waiting.length > AHEAD ? await take() : undefined;
+    if (next !== undefined) yield next;
+  }
+  for (let next = await take(); next !== undefined; next = await take()) yield next;
+}
+
+/**
+ * Writes excerpts of these checkpoints, ascending, the committee that their signatures begin with, and the
+ * ends of the epochs between. Every signature is verified.
+ * @param given the committee to begin with; without it that which the epoch before the first one named
+ * @throws PackSourceError (stop), CommitteeError (stop), CertificateError, TrustNotReachedError (both retry)
+ */
+export const writeExcerpts = async (
+  folder: string,
+  {
+    source,
+    given,
+    wanted,
+  }: {
+    readonly source: CheckpointSource;
+    readonly given: Committee | undefined;
+    readonly wanted: AsyncIterable<CoinTransactions>;
+  },
+  signal: AbortSignal,
+): Promise<PackHead["trust"]> => {
+  const write = (file: string, bytes: Uint8Array) => writeFile(join(folder, file), bytes);
+  const writeEnd = async (end: CertifiedSummary) =>
+    write(excerptFile(EPOCHS, end.header.sequence), await summaryExcerpt(end));
+  let begun: Awaited<ReturnType<typeof begin>> | undefined;
+  let before = -1n;
+
+  const begin = async ({ header }: CertifiedSummary) => {
+    const start = await startOf(source, given, header, signal);
+    if (start.anchor !== null) await writeEnd(start.anchor);
+    const { epoch, members } = start.committee;
+    const file = {
+      epoch: epoch.toString(),
+      members: members.map(({ publicKey, stake }) => ({
+        publicKey: Buffer.from(publicKey).toString("base64"),
+        stake: stake.toString(),
+      })),
+    };
+    await write(FILES.committee, Buffer.from(`${JSON.stringify(file, null, 1)}\n`));
+    const { sequence: checkpoint = null, digest = null } = start.anchor?.header ?? {};
+    const trust = { epoch, checkpoint, digest };
+    return { trust, prover: createProver(await loadBls(), start.committee) };
+  };
+
+  for await (const { raw, transactions } of fetched(source, wanted, signal)) {
+    const certified = readCertified(raw);
+    const { sequence, epoch } = certified.header;
+    begun ??= await begin(certified);
+    const { prover } = begun;
+    while (prover.committee.epoch < epoch) {
+      const end = await endOfEpoch(source, prover.committee.epoch, sequence, signal, before);
+      prover.prove(end);
+      await writeEnd(end);
+      before = end.header.sequence;
+    }
+    prover.prove(certified);
+    const bytes = await makeExcerpt(raw, new Set(transactions));
+    await write(excerptFile(CHECKPOINTS, sequence), bytes);
+    before = sequence - 1n > before ? sequence - 1n : before;
+  }
+  signal.throwIfAborted();
+  if (begun === undefined) throw new CommitteeError("a pack has two checkpoints or more");
+  return begun.trust;
+};
+
+const startOf = async (
+  source: CheckpointSource,
+  given: Committee | undefined,
+  { sequence, epoch }: { readonly sequence: bigint; readonly epoch: bigint },
+  signal: AbortSignal,
+): Promise<{ readonly committee: Committee; readonly anchor: CertifiedSummary | null }> => {
+  if (given !== undefined && given.epoch <= epoch) return { committee: given, anchor: null };
+  if (given !== undefined || epoch === 0n) {
+    throw new CommitteeError(
+      `the first checkpoint of the pack, ${sequence}, is of epoch ${epoch}: set COMMITTEE_FILE to a file with the committee of that epoch or of one before`,
+    );
+  }
+  const anchor = await endOfEpoch(source, epoch - 1n, sequence, signal);
+  const committee = committeeAfter(anchor);
+  if (committee === null) throw new CommitteeError(`epoch ${epoch - 1n} names no next committee`);
+  return { committee, anchor };
+};

@@ -1,0 +1,79 @@
+/** Verifies an audit pack: a folder, and nothing else. */
+import { type PackFiles, textOf } from "../../../client/pack-files.mjs";
+import { type Verdict, verifyAuditPack } from "../../../client/verify-audit-pack.mjs";
+import { heldActs } from "./acts.ts";
+import type { ReadAgain, Unread } from "./again.ts";
+import { checkContents, type Outcome, type Witness } from "./check.ts";
+import { heldAgainst, packEntries } from "./entries.ts";
+import { hashOf, openPack } from "./files.ts";
+import { FILES, type Manifest, manifestIn, packError } from "./form.ts";
+import { reportOf } from "./report.ts";
+import { heldRoots } from "./roots.ts";
+import type { KnownValidators } from "./signatures.ts";
+import { authenticBy } from "./signer.ts";
+import { completeness, consistency } from "./verdict.ts";
+
+/** What an auditor knows from elsewhere. */
+export type KnownToAuditor = KnownValidators & {
+  /** Base64 of the deployment's key. */
+  readonly publicKey?: string | undefined;
+};
+
+/** A pack of which everything that was checked holds. */
+export type CheckedPack = {
+  readonly manifest: Manifest;
+  readonly outcome: Outcome;
+  readonly verdict: Verdict;
+  /** A source was named, and did not give what was needed of it. */
+  readonly isUnread: boolean;
+};
+
+/** How the range is read again; undefined when it is not. */
+export type ReadingAgain = (pack: PackFiles, manifest: Manifest) => Promise<ReadAgain | Unread>;
+
+/**
+ * @param entries files with entries of the deployment's sequence
+ * @throws AuditPackError (stop) naming the first file that does not hold, and what of it
+ */
+export const verifyPack = async (
+  folder: string,
+  known: KnownToAuditor = {},
+  {
+    entries,
+    again,
+    witness,
+  }: {
+    readonly entries?: readonly string[] | undefined;
+    readonly again?: ReadingAgain | undefined;
+    readonly witness?: Witness;
+  } = {},
+): Promise<CheckedPack> => {
+  const pack = await openPack(folder);
+  // What the client checks without a ledger comes first; nothing is folded that was not signed.
+  const { publicKey } = known;
+  const asked = entries === undefined ? publicKey : undefined;
+  const signed = await verifyAuditPack(pack, { publicKey: asked, hash: hashOf });
+  const manifest = manifestIn(signed.manifest);
+  const kept = entries === undefined ? null : await packEntries(entries, manifest, publicKey);
+  const { authentic } = signed.verdict;
+  const signer = kept === null ? authentic : authenticBy(authentic, kept.kept, manifest, publicKey);
+  const marks = (kept?.coins ?? []).map(({ checkpoint }) => checkpoint);
+  const outcome = await checkContents(pack, manifest, signed.last.decimals, known, marks, witness);
+  const { files: _, ...head } = manifest;
+  const report = reportOf(head, outcome);
+  if ((await textOf(pack, FILES.report, 2 * report.length + 1_000)) !== report) {
+    throw packError(FILES.report, "says something else than the other files");
+  }
+  const read = again === undefined ? null : await again(pack, manifest);
+  const roots = heldRoots(kept?.roots ?? [], head, outcome);
+  const acts = await heldActs(kept?.all ?? [], outcome.acts);
+  const held =
+    kept === null ? null : { ...heldAgainst(kept, manifest, outcome.chain), roots, acts };
+  const consistent = consistency(head, outcome, known);
+  const verdict = {
+    authentic: signer,
+    consistent: { ...consistent, by: [...signed.verdict.consistent.by, ...consistent.by] },
+    complete: completeness(head, read, held),
+  };
+  return { manifest, outcome, verdict, isUnread: read !== null && "why" in read };
+};

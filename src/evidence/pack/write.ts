@@ -1,0 +1,324 @@
+/** Writes an audit pack: a register at two moments, what happened between, and what proves it. */
+import { createHash } from "node:crypto";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { canonicalJson } from "../../../client/canonical-json.mjs";
+import { signedPack } from "../../../client/pack-files.mjs";
+import { PACK_FORMAT } from "../../../client/pack-forms.mjs";
+import { publishActs } from "../../audit/sequence/act-entries.ts";
+import { allActs } from "../../audit/sequence/acts.ts";
+import { publishCoinEnd } from "../../audit/sequence/coin-ends.ts";
+import type { DeploymentKey } from "../../audit/sequence/deployment-key.ts";
+import { textIn } from "../../audit/sequence/sequence.ts";
+import { publishRoots, type Roots, tableRoots } from "../../audit/sequence/table-roots.ts";
+import type { Database, Sql } from "../../database/connect.ts";
+import type { Committee } from "../../ledger/proof/committee.ts";
+import type { CheckpointSource } from "../../ledger/sources/source.ts";
+import {
+  type CoinTransactions,
+  coinTransactions,
+  coinTransactionsIn,
+  objectsOfCoin,
+} from "../../log/coin-facts.ts";
+import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
+import { balanceChanges } from "../../projections/balance-changes.ts";
+import { capTableJson, readCapTable, type TableOf } from "../../projections/cap-table-json.ts";
+import { createCapTables } from "../../projections/cap-tables.ts";
+import { pipelineDigest } from "../../projections/digests.ts";
+import { guardedReads } from "../../projections/guarded-reads.ts";
+import { holderEvents } from "../../projections/holder-events.ts";
+import { membershipsAt } from "../../projections/memberships.ts";
+import { readMeta } from "../../projections/meta.ts";
+import { FOR_BALANCES, FOR_CAP_TABLES, FOR_HOLDERS, FOR_ROLES } from "../../projections/needed.ts";
+import { positionsEnd } from "../../projections/position.ts";
+import { roleEvents, rolesAt } from "../../projections/roles.ts";
+import { writeNewFolder } from "../new-folder.ts";
+import { ChainUnknownError } from "../statement.ts";
+import { checkContents, type Outcome } from "./check.ts";
+import { filesOf, hashed, manifestText, openFiles } from "./files.ts";
+import { CHECKPOINTS, EPOCHS, FILES, type Manifest, type PackHead } from "./form.ts";
+import {
+  holderEventLine,
+  movementLine,
+  roleEventLine,
+  type Standing,
+  sinceOf,
+  standingLine,
+} from "./lines.ts";
+import { reportOf } from "./report.ts";
+import { writeExcerpts } from "./source.ts";
+
+export type PackRequest = {
+  /** Both of one coin; `first` is before `last`. */
+  readonly first: TableOf;
+  readonly last: TableOf;
+  readonly packages: readonly string[];
+  readonly source: CheckpointSource;
+  /** The committee to begin with, where one is given. */
+  readonly committee: Committee | undefined;
+  readonly opening: PackHead["opening"];
+  /** The issuer's file of holders' names: its hash goes into the manifest, and nothing else of it. */
+  readonly holderNames: string | undefined;
+  /** Absent, or an empty folder. */
+  readonly folder: string;
+};
+
+/**
+ * Writes a pack and checks it, before it appears.
+ * @throws FolderInUseError, PackSourceError (stop), CommitteeError (stop), RootConflictError (stop),
+ *   ChainUnknownError (wait), AuditPackError (stop) when the database and the ledger differ
+ */
+export const writePack = (
+  database: Database,
+  key: DeploymentKey,
+  request: PackRequest,
+  signal: AbortSignal,
+): Promise<Outcome> =>
+  writeNewFolder(request.folder, async (folder) => {
+    const { first, last, packages, opening, holderNames } = request;
+    const { chainId } = await readMeta(database.db);
+    if (chainId === null) throw new ChainUnknownError();
+    for (const name of ["first", "last", CHECKPOINTS, EPOCHS]) await mkdir(join(folder, name));
+    const standing = await standingAt(database, first);
+    const lines = (file: string, texts: Iterable<string> | AsyncIterable<string>) =>
+      writeFile(join(folder, file), ended(texts));
+    await lines(FILES.firstState, standing.map(standingLine));
+    await lines(FILES.movements, movementsBetween(database, first, last));
+    await lines(FILES.holderEvents, holderEventsBetween(database, first, last));
+    await lines(FILES.roleEvents, roleEventsBetween(database, first, last));
+    const roots = {
+      first: await writeTable(database, chainId, first, join(folder, FILES.firstTable)),
+      last: await writeTable(database, chainId, last, join(folder, FILES.lastTable)),
+    };
+    const trust = await writeExcerpts(
+      folder,
+      {
+        source: request.source,
+        given: request.committee,
+        wanted: wantedOf(database, request, standing),
+      },
+      signal,
+    );
+    const published = await database.transaction(async ({ sql }) => {
+      // First: no root is published of facts that were changed.
+      const coinChain = opening === "whole" ? await coinChainAt(sql, key, chainId, last) : null;
+      const first = await publishTable(sql, key, roots.first);
+      const published = {
+        coinChain,
+        roots: { first, last: await publishTable(sql, key, roots.last) },
+      };
+      await publishActs(sql, key);
+      await lines(FILES.acts, actsOn(sql, last.coinType));
+      return published;
+    });
+    const head: PackHead = {
+      format: PACK_FORMAT,
+      version: 3,
+      chainId,
+      coinType: last.coinType,
+      packages: [...packages],
+      first: markOf(first),
+      last: markOf(last),
+      opening,
+      trust,
+      digests: { first: await digestsAt(database, first), last: await digestsAt(database, last) },
+      ...published,
+      holderNames: holderNames === undefined ? null : await hashed(holderNames),
+      keyId: key.keyId,
+      publicKey: key.publicKey,
+    };
+    const outcome = await checkContents(await openFiles(folder), head, last.decimals);
+    await writeFile(join(folder, FILES.report), reportOf(head, outcome));
+    await sign(folder, key, { ...head, files: await hashesOf(folder) });
+    return outcome;
+  });
+
+async function* ended(lines: Iterable<string> | AsyncIterable<string>): AsyncGenerator<string> {
+  for await (const line of lines) yield `${line}\n`;
+}
+
+/** Where the coin's chain of facts ends, as an entry of the sequence: who keeps it can hold the pack against it. */
+const coinChainAt = async (
+  sql: Sql,
+  key: DeploymentKey,
+  chainId: string,
+  { coinType, mark: { sequence: checkpoint } }: TableOf,
+): Promise<NonNullable<PackHead["coinChain"]>> => {
+  const { number, body } = await publishCoinEnd(sql, key, { chainId, coinType, checkpoint });
+  return { facts: textIn(body, "facts"), hash: textIn(body, "hash"), entry: number };
+};
+
+const markOf = ({ mark: { sequence, digest, timestampMs } }: TableOf): PackHead["first"] => ({
+  checkpoint: sequence,
+  digest,
+  timestampMs,
+});
+
+/** What the register at a checkpoint is made of. */
+const standingAt = async (
+  { sql }: Database,
+  { coinType, mark: { sequence } }: TableOf,
+): Promise<readonly Standing[]> => {
+  const objects = await objectsOfCoin(sql, coinType, sequence);
+  const memberships = await membershipsAt(sql, coinType, sequence);
+  const roles = await rolesAt(sql, coinType, sequence);
+  return [
+    ...objects.map((fact): Standing => ({ kind: "object", fact })),
+    ...memberships.map((range): Standing => ({ kind: "membership", range })),
+    ...roles.map((range): Standing => ({ kind: "role", range })),
+  ];
+};
+
+/** The checkpoints of a pack: those that the first register came from, both ends, and all between. */
+async function* wantedOf(
+  { sql }: Database,
+  { first, last, opening }: PackRequest,
+  standing: readonly Standing[],
+): AsyncGenerator<CoinTransactions> {
+  const { coinType } = last;
+  const [after, upTo] = [first.mark.sequence, last.mark.sequence];
+  if (opening === "proven") {
+    const since = new Set(standing.map(sinceOf));
+    since.delete(after);
+    const ascending = [...since].sort((a, b) => (a < b ? -1 : 1));
+    yield* coinTransactionsIn(sql, coinType, ascending);
+  }
+  const before = opening === "whole" ? -1n : after - 1n;
+  yield* withEnd(coinTransactions(sql, { coinType, after: before, upTo: after }), after);
+  yield* withEnd(coinTransactions(sql, { coinType, after, upTo }), upTo);
+}
+
+/** The last checkpoint is part of it, whatever it holds. */
+async function* withEnd(
+  all: AsyncIterable<CoinTransactions>,
+  end: bigint,
+): AsyncGenerator<CoinTransactions> {
+  let last = -1n;
+  for await (const one of all) {
+    yield one;
+    last = one.checkpoint;
+  }
+  if (last !== end) yield { checkpoint: end, transactions: [] };
+}
+
+/** Rows of each kind in memory. */
+const AT_ONCE = 5_000;
+
+/** Rows behind a position and before another, page by page. */
+async function* between<Row extends { readonly position: bigint }>(
+  first: TableOf,
+  last: TableOf,
+  read: (after: Row | undefined, begin: bigint) => Promise<readonly Row[]>,
+): AsyncGenerator<Row> {
+  const [begin, end] = [positionsEnd(first.mark.sequence), positionsEnd(last.mark.sequence)];
+  for (let after: Row | undefined; ; ) {
+    const rows = await read(after, begin);
+    for (const row of rows) {
+      if (row.position >= end) return;
+      yield row;
+    }
+    after = rows.at(-1);
+    if (rows.length < AT_ONCE) return;
+  }
+}
+
+async function* movementsBetween({ db }: Database, first: TableOf, last: TableOf) {
+  const on = guardedReads(db, FOR_BALANCES);
+  const { coinType } = last;
+  const rows = between<Awaited<ReturnType<typeof balanceChanges>>[number]>(
+    first,
+    last,
+    (after, begin) =>
+      balanceChanges(on, {
+        coinType,
+        limit: AT_ONCE,
+        order: "asc",
+        after: after ?? { position: begin, owner: "", part: "TOKENS" },
+      }),
+  );
+  for await (const row of rows) yield movementLine(row);
+}
+
+async function* holderEventsBetween({ db }: Database, first: TableOf, last: TableOf) {
+  const on = guardedReads(db, FOR_HOLDERS);
+  const { coinType } = last;
+  const rows = between<Awaited<ReturnType<typeof holderEvents>>[number]>(
+    first,
+    last,
+    (after, begin) =>
+      holderEvents(on, { coinType, limit: AT_ONCE, after: after?.position ?? begin - 1n }),
+  );
+  for await (const row of rows) yield holderEventLine(row);
+}
+
+async function* roleEventsBetween({ db }: Database, first: TableOf, last: TableOf) {
+  const on = guardedReads(db, FOR_ROLES);
+  const { coinType } = last;
+  const rows = between<Awaited<ReturnType<typeof roleEvents>>[number]>(
+    first,
+    last,
+    (after, begin) =>
+      roleEvents(on, {
+        coinType,
+        packages: [],
+        limit: AT_ONCE,
+        after: after?.position ?? begin - 1n,
+      }),
+  );
+  for await (const row of rows) yield roleEventLine(row);
+}
+
+/** What operators did on the coin or on all, from the beginning on. */
+async function* actsOn(sql: Sql, coinType: string) {
+  for await (const act of allActs(sql, coinType)) yield canonicalJson(act);
+}
+
+/** Writes a cap table, and makes its roots. */
+const writeTable = async (
+  database: Database,
+  chainId: string,
+  table: TableOf,
+  path: string,
+): Promise<Roots> => {
+  const tables = createCapTables();
+  const on = guardedReads(database.db, FOR_CAP_TABLES);
+  const { head, rows } = await readCapTable(on, table, tables);
+  const pieces = async function* () {
+    for await (const { data } of capTableJson(head, rows)) yield data;
+  };
+  await writeFile(path, pieces());
+  return tableRoots(database, chainId, table, tables);
+};
+
+const publishTable = async (
+  sql: Sql,
+  key: DeploymentKey,
+  roots: Roots,
+): Promise<PackHead["roots"]["first"]> => {
+  const { signature } = await publishRoots(sql, key, roots);
+  const { root, total } = roots.version1;
+  return { root, total: BigInt(total), signature };
+};
+
+const digestsAt = async ({ db }: Database, { mark }: TableOf): Promise<Record<string, string>> => {
+  const digests: Record<string, string> = {};
+  for (const { name, watermark, digests: table } of ledgerPipelines) {
+    if (table === undefined) continue;
+    digests[name] = await pipelineDigest(db, { watermark, digests: table }, mark.sequence);
+  }
+  return digests;
+};
+
+const hashesOf = async (folder: string): Promise<Manifest["files"]> => {
+  const files: Record<string, Manifest["files"][string]> = {};
+  for (const file of await filesOf(folder)) files[file] = await hashed(join(folder, file));
+  return files;
+};
+
+const sign = async (folder: string, key: DeploymentKey, manifest: Manifest): Promise<void> => {
+  const text = manifestText(manifest);
+  const sha256 = createHash("sha256").update(text).digest("hex");
+  const { signature } = await key.sign(signedPack(sha256, manifest.version));
+  await writeFile(join(folder, FILES.manifest), text);
+  await writeFile(join(folder, FILES.signature), `${canonicalJson({ signature })}\n`);
+};

@@ -1,0 +1,141 @@
+/** What working papers need of a pack, gathered while it is verified. Memory goes with the holders and what is kept. */
+
+import { decodeBurn, decodeForceTransfer, decodeMint } from "../../ledger/contract/events.ts";
+import { BURN, FORCE_TRANSFER, MINT } from "../../ledger/contract/names.ts";
+import type { EventFact, Fact } from "../../log/fact.ts";
+import type { HolderEventRow } from "../../projections/holder-events.ts";
+import { placeOf } from "../../projections/position.ts";
+import type { RoleEventRow } from "../../projections/roles.ts";
+import type { ProvenRegister, Witness } from "../pack/check.ts";
+import { type Movement, movementLine } from "../pack/lines.ts";
+import type { Happened } from "../pack/register.ts";
+import { Kept } from "./document.ts";
+import { Draw } from "./draw.ts";
+import { RollForward } from "./roll-forward.ts";
+import { Wallets } from "./wallets.ts";
+
+/** Where something stands on the ledger. */
+export type Place = {
+  readonly checkpoint: bigint;
+  readonly timestampMs: bigint;
+  readonly txDigest: string;
+};
+
+/** A movement, and the row of the register that its wallet belonged to. */
+export type Moved = Place & Movement & { readonly row: string };
+
+export type Forced = Place & {
+  readonly from: string;
+  readonly to: string;
+  readonly amount: bigint;
+  readonly sender: string;
+};
+
+/** An event of the register, with the sender of its transaction and the row of its wallet before it. */
+export type Changed = Place & HolderEventRow & { readonly sender: string; readonly row: string };
+
+export type RoleChanged = Place & RoleEventRow;
+
+/** Movements that a letter lists: the newest ones. */
+const IN_A_LETTER = 40;
+
+/** What a letter says of the time between. */
+export type LetterMoves = { all: number; readonly newest: Moved[] };
+
+export class Gathering implements Witness {
+  readonly forced = new Kept<Forced>();
+  readonly freezes = new Kept<Changed>();
+  readonly changes = new Kept<Changed>();
+  readonly roles = new Kept<RoleChanged>();
+  readonly whileFrozen = new Kept<Moved>();
+  readonly unknown = new Kept<Moved>();
+  readonly cancelled = new Kept<Moved>();
+  readonly rollForward = new RollForward();
+  readonly sample: Draw<Moved>;
+  /** By the row of the register: those that letters are wanted of. */
+  readonly letters: ReadonlyMap<string, LetterMoves>;
+  readonly wallets = new Wallets();
+  /** Amounts that the contract's own events say. */
+  minted = 0n;
+  burned = 0n;
+
+  /** @param rows of the register that letters are wanted of */
+  constructor(seed: string, size: number, rows: Iterable<string>) {
+    this.sample = new Draw(seed, size);
+    this.letters = new Map([...rows].map((row) => [row, { all: 0, newest: [] }]));
+  }
+
+  opens(first: ProvenRegister): void {
+    this.wallets.open(first);
+    this.rollForward.open(first);
+  }
+
+  happens(facts: readonly Fact[], { movements, holderEvents, roleEvents }: Happened): void {
+    const senders = new Map(facts.map(({ txDigest, sender }) => [txDigest, sender]));
+    for (const fact of facts) if (fact.kind === "event") this.#said(fact);
+    for (const event of roleEvents) this.roles.add({ ...event, ...place(event) });
+    // By transaction: its movements are those of wallets as its events made them.
+    const events = Map.groupBy(holderEvents, ({ txDigest }) => txDigest);
+    const moves = Map.groupBy(movements, ({ txDigest }) => txDigest);
+    const inOrder = [...holderEvents, ...movements].sort((a, b) =>
+      a.position === b.position ? 0 : a.position < b.position ? -1 : 1,
+    );
+    for (const txDigest of new Set(inOrder.map((one) => one.txDigest))) {
+      const touched = new Set<string>();
+      for (const event of events.get(txDigest) ?? []) {
+        if (event.isFrozen && event.address !== null) touched.add(event.address);
+        if (event.isFrozen === false && this.wallets.isFrozen(event.address)) {
+          touched.add(event.address ?? "");
+        }
+        this.#happened(event, senders.get(txDigest) ?? "");
+      }
+      for (const movement of moves.get(txDigest) ?? []) {
+        this.#moved(movement, touched.has(movement.owner));
+      }
+    }
+  }
+
+  #said(fact: EventFact): void {
+    if (fact.name === MINT) this.minted += decodeMint(fact.contents).amount;
+    if (fact.name === BURN) this.burned += decodeBurn(fact.contents).amount;
+    if (fact.name !== FORCE_TRANSFER) return;
+    const { from, to, amount } = decodeForceTransfer(fact.contents);
+    const { sender, txDigest, timestampMs, checkpoint } = fact;
+    this.forced.add({ checkpoint, timestampMs, txDigest, from, to, amount, sender });
+  }
+
+  #happened(event: HolderEventRow, sender: string): void {
+    const row = event.address === null ? "" : this.wallets.rowOf(event.address);
+    const changed = { ...event, ...place(event), sender, row };
+    (event.eventType === "address_frozen" ? this.freezes : this.changes).add(changed);
+    const passed = this.wallets.happened(event);
+    if (passed !== null) this.rollForward.passed(passed);
+  }
+
+  #moved(movement: Movement, wasFrozen: boolean): void {
+    const { owner, cause, change } = movement;
+    const row = this.wallets.rowOf(owner);
+    const moved = { ...movement, ...place(movement), row };
+    this.rollForward.moved(row, movement);
+    this.wallets.moved(owner, change);
+    if (wasFrozen || this.wallets.isFrozen(owner)) this.whileFrozen.add(moved);
+    if (cause === "UNKNOWN") this.unknown.add(moved);
+    if (cause === "GRANT_CANCELLED") this.cancelled.add(moved);
+    this.sample.offer(movementLine(movement), moved);
+    const letter = this.letters.get(row);
+    if (letter === undefined) return;
+    letter.all += 1;
+    letter.newest.push(moved);
+    if (letter.newest.length > IN_A_LETTER) letter.newest.shift();
+  }
+}
+
+const place = ({
+  position,
+  timestampMs,
+  txDigest,
+}: Pick<Movement, "position" | "timestampMs" | "txDigest">): Place => ({
+  checkpoint: placeOf(position).checkpoint,
+  timestampMs,
+  txDigest,
+});

@@ -1,0 +1,84 @@
+/** Whose letters are asked for: rows of the register. */
+import type { PackFiles } from "../../../client/pack-files.mjs";
+import { linesOf } from "../../../client/pack-files.mjs";
+import { LONGEST_ROW } from "../../../client/pack-tables.mjs";
+import type { Outcome } from "../pack/check.ts";
+import { FILES } from "../pack/form.ts";
+import { rowName } from "./wallets.ts";
+
+/** So many letters are written at once. */
+const MOST_LETTERS = 500;
+
+/** `--confirm` names nobody of the register, or too many. Name holders and wallets that are in it. */
+export class ConfirmError extends Error {
+  override readonly name = "ConfirmError";
+  readonly remedy = "stop";
+  readonly exitCode = 2;
+}
+
+/**
+ * The rows that are asked for, as the pack's tables name them. Nothing was verified by then: whoever uses them
+ * checks the pack, and then `assertKnown`.
+ * @param confirm ids of holders, canonical addresses, or `all`
+ * @throws ConfirmError when `all` are too many
+ */
+export const rowsAsked = async (
+  pack: PackFiles,
+  confirm: readonly string[],
+): Promise<ReadonlySet<string>> => {
+  const rows = new Set(confirm.filter((one) => /^\d+$/.test(one)));
+  const wallets = new Set(confirm.filter((one) => one.startsWith("0x")));
+  const isAll = confirm.includes("all");
+  if (isAll || wallets.size > 0) {
+    for (const file of [FILES.lastTable, FILES.firstTable]) {
+      for await (const { name, addresses } of rowsOf(pack, file)) {
+        if (isAll && file === FILES.lastTable) rows.add(name);
+        for (const address of addresses) if (wallets.delete(address)) rows.add(name);
+        if (rows.size > MOST_LETTERS) {
+          throw new ConfirmError(
+            `these are more than ${MOST_LETTERS} letters: name the holders that you want them of`,
+          );
+        }
+      }
+    }
+  }
+  for (const wallet of wallets) rows.add(wallet);
+  return rows;
+};
+
+/** What a row's line says in any form that the check takes. */
+async function* rowsOf(pack: PackFiles, file: string) {
+  if (!pack.has(file)) return;
+  for await (const line of linesOf(pack, file, LONGEST_ROW)) {
+    const holder = /^\{"holderId":"(\d+)"/.exec(line)?.[1];
+    const addresses = [...line.matchAll(/"address":"(0x[0-9a-f]{64})"/g)].map(
+      ([, address = ""]) => address,
+    );
+    const name = holder ?? addresses[0];
+    if (name !== undefined) yield { name, addresses };
+  }
+}
+
+/**
+ * @param rows that are asked for
+ * @throws ConfirmError naming one that is in neither register, and no holder with wallets
+ */
+export const assertKnown = (rows: Iterable<string>, { first, last }: Outcome): void => {
+  const known = new Set([first, last].flatMap((register) => register.rows.map(rowName)));
+  const members = [first, last].flatMap(({ memberships }) => memberships);
+  for (const { aspect, value } of members) if (aspect === "holder") known.add(`${value}`);
+  const holders = new Map(
+    members.flatMap(({ aspect, address, value }) =>
+      aspect === "holder" ? [[address, value] as const] : [],
+    ),
+  );
+  for (const row of rows) {
+    if (known.has(row)) continue;
+    const holder = holders.get(row);
+    throw new ConfirmError(
+      holder === undefined
+        ? `${row.startsWith("0x") ? "wallet" : "holder"} ${row} is in neither register of the pack`
+        : `wallet ${row} holds nothing and belongs to holder ${holder}: name the holder`,
+    );
+  }
+};

@@ -1,0 +1,200 @@
+/** The pages of a PDF: where the next line goes, and text set into a width. The library is loaded when a page is wanted. */
+import { createWriteStream } from "node:fs";
+import { pipeline } from "node:stream/promises";
+import { VERSION } from "../../telemetry/version.ts";
+import type { Inline } from "./document.ts";
+import { FONTS, type FontName, type Line, linesIn, winAnsi } from "./pdf-text.ts";
+
+const MARGIN = 42;
+const TOP = 62;
+const BOTTOM = 52;
+
+/** Line height by font size. */
+export const LEADING = 1.25;
+/** Of the fonts, from a line's top to its baseline. */
+const ASCENT = 0.8;
+
+/** What stands on every page, and in the document's properties. */
+export type Furniture = {
+  readonly title: string;
+  /** Above every page, on the left. */
+  readonly header: Inline;
+  /** What the document says it is of: no clock, so that the same papers are the same bytes. */
+  readonly madeMs: bigint;
+};
+
+type Struct = PDFKit.PDFStructureElement;
+
+/** The library's types leave out the scope of a table's head. */
+type StructOptions = NonNullable<Parameters<PDFKit.PDFDocument["struct"]>[1]> & {
+  readonly scope?: "Column";
+};
+
+export class PdfPages {
+  readonly #doc: PDFKit.PDFDocument;
+  readonly #furniture: Furniture;
+  /** The title of the paper on each page. */
+  readonly #footers: string[] = [];
+  #footer = "";
+  #isLandscape = false;
+  readonly #root: Struct;
+  #section: Struct | undefined;
+  readonly #widths = new Map<string, number>();
+  readonly #written: Promise<void>;
+  y = TOP;
+
+  private constructor(doc: PDFKit.PDFDocument, path: string, furniture: Furniture) {
+    this.#doc = doc;
+    this.#furniture = furniture;
+    this.#written = pipeline(doc, createWriteStream(path));
+    this.#written.catch(() => undefined);
+    this.#root = doc.struct("Document");
+    doc.addStructure(this.#root);
+  }
+
+  static async open(path: string, furniture: Furniture): Promise<PdfPages> {
+    const { default: PDFDocument } = await import("pdfkit");
+    const doc = new PDFDocument({
+      autoFirstPage: false,
+      bufferPages: true,
+      // Compressed bytes depend on the machine's zlib.
+      compress: false,
+      pdfVersion: "1.7",
+      tagged: true,
+      lang: "en",
+      displayTitle: true,
+      info: {
+        Title: furniture.title,
+        Creator: `Holderbook ${VERSION}`,
+        Producer: `Holderbook ${VERSION}`,
+        CreationDate: new Date(Number(furniture.madeMs)),
+      },
+    });
+    return new PdfPages(doc, path, furniture);
+  }
+
+  get left(): number {
+    return MARGIN;
+  }
+
+  get width(): number {
+    return this.#doc.page.width - 2 * MARGIN;
+  }
+
+  get isLandscape(): boolean {
+    return this.#isLandscape;
+  }
+
+  /** How much room is left on the page. */
+  get room(): number {
+    return this.#doc.page.height - BOTTOM - this.y;
+  }
+
+  /** How much an empty page has. */
+  get wholeRoom(): number {
+    return this.#doc.page.height - BOTTOM - TOP;
+  }
+
+  /** A paper begins: on a page of its own, with a bookmark. */
+  begin(title: string, isLandscape: boolean): void {
+    this.#isLandscape = isLandscape;
+    this.#footer = title;
+    this.next();
+    this.#doc.outline.addItem(winAnsi(title));
+    this.#section?.end();
+    this.#section = this.#doc.struct("Sect", { title: winAnsi(title) });
+    this.#root.add(this.#section);
+  }
+
+  /** The next page. */
+  next(): void {
+    this.#doc.addPage({
+      size: "A4",
+      layout: this.#isLandscape ? "landscape" : "portrait",
+      margin: 0,
+    });
+    this.#footers.push(this.#footer);
+    this.y = TOP;
+  }
+
+  lines(inline: Inline, width: number, size: number, font: FontName = FONTS.plain) {
+    return linesIn(inline, { width, size, font }, this.measure);
+  }
+
+  readonly measure = (text: string, font: FontName, size: number): number => {
+    // Every character of Courier is as wide.
+    if (font === FONTS.code) return text.length * 0.6 * size;
+    const key = `${font} ${text}`;
+    let width = this.#widths.get(key);
+    if (width === undefined) {
+      width = this.#doc.font(font).fontSize(100).widthOfString(text);
+      if (this.#widths.size > 20_000) this.#widths.clear();
+      this.#widths.set(key, width);
+    }
+    return (width * size) / 100;
+  };
+
+  /** Draws lines where they are put, and does not move on. Runs of several fonts share a baseline. */
+  draw(lines: readonly Line[], x: number, y: number, size: number): void {
+    for (const [at, { runs }] of lines.entries()) {
+      const baseline = y + (at * LEADING + ASCENT) * size;
+      for (const { text, font, x: from } of runs) {
+        this.#doc.font(font).fontSize(size);
+        this.#doc.text(text, x + from, baseline, { lineBreak: false, baseline: "alphabetic" });
+      }
+    }
+  }
+
+  /** A rule, or a filled area, which is none of the content. */
+  artifact(drawn: (doc: PDFKit.PDFDocument) => void): void {
+    this.#doc.markContent("Artifact", { type: "Layout" });
+    this.#doc.save();
+    drawn(this.#doc);
+    this.#doc.restore();
+    this.#doc.endMarkedContent();
+  }
+
+  /** A part of the paper by its tag. */
+  tagged(tag: string, content: (() => void) | null = null, parent?: Struct): Struct {
+    const options: StructOptions = tag === "TH" ? { scope: "Column" } : {};
+    const of = this.#doc.struct(tag, options, content === null ? undefined : [content]);
+    (parent ?? this.#section ?? this.#root).add(of);
+    return of;
+  }
+
+  /** Numbers the pages, and writes the file. */
+  async end(): Promise<void> {
+    this.#section?.end();
+    this.#root.end();
+    const { count } = this.#doc.bufferedPageRange();
+    for (let at = 0; at < count; at += 1) {
+      this.#doc.switchToPage(at);
+      this.#pageFurniture(at, count);
+    }
+    this.#doc.end();
+    await this.#written;
+  }
+
+  #pageFurniture(at: number, count: number): void {
+    const size = 7;
+    const bottom = this.#doc.page.height - BOTTOM + 14;
+    const number = `page ${at + 1} of ${count}`;
+    const numberWidth = this.measure(number, FONTS.plain, size);
+    const [header] = this.lines(this.#furniture.header, this.width - numberWidth - 12, size);
+    const [footer] = this.lines(this.#footers[at] ?? "", this.width, size);
+    const right = MARGIN + this.width;
+    this.artifact((doc) => {
+      doc.fillColor("#444444");
+      this.draw(header === undefined ? [] : [header], MARGIN, 34, size);
+      this.draw(
+        [{ runs: [{ text: number, font: FONTS.plain, x: 0 }], width: 0 }],
+        right - numberWidth,
+        34,
+        size,
+      );
+      this.draw(footer === undefined ? [] : [footer], MARGIN, bottom, size);
+      doc.lineWidth(0.5).strokeColor("#aaaaaa");
+      for (const y of [46, bottom - 5]) doc.moveTo(MARGIN, y).lineTo(right, y).stroke();
+    });
+  }
+}

@@ -1,0 +1,120 @@
+/** Text for the PDF's standard fonts: characters that they lack as escapes, and lines of a given width. */
+import { shownLines } from "../../logging/foreign-text.ts";
+import { type Inline, partsOf, type Text } from "./document.ts";
+
+export const FONTS = { plain: "Helvetica", bold: "Helvetica-Bold", code: "Courier" } as const;
+export type FontName = (typeof FONTS)[keyof typeof FONTS];
+
+/** Beyond Latin-1, the standard fonts have these (WinAnsi). */
+const MORE = "€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ";
+const LACKING = new RegExp(`[^\\u0020-\\u007e\\u00a0-\\u00ff${MORE}]`, "gu");
+
+/** A font without a character would show nothing in its place: `\u{…}` stands there instead. */
+export const winAnsi = (text: string): string =>
+  shownLines(text.replaceAll("\n", "\\u{a}")).replace(
+    LACKING,
+    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
+  );
+
+export type Run = { readonly text: string; readonly font: FontName; readonly x: number };
+export type Line = { readonly runs: readonly Run[]; readonly width: number };
+
+/** Measures text in a font of a size, in points. */
+export type Measure = (text: string, font: FontName, size: number) => number;
+
+type Piece = { readonly text: string; readonly font: FontName };
+
+/** Pieces that nothing separates: `(`, a hash and `)` stay together. */
+type Word = { readonly pieces: Piece[]; readonly hasSpace: boolean };
+
+/** Breaks a sentence into lines, between words, and inside a word only where it is longer than a line. */
+export const linesIn = (
+  inline: Inline,
+  { width, size, font = FONTS.plain }: { width: number; size: number; font?: FontName },
+  measure: Measure,
+): readonly Line[] => {
+  const lines: Line[] = [];
+  let runs: Run[] = [];
+  let x = 0;
+  const end = () => {
+    lines.push({ runs, width: x });
+    runs = [];
+    x = 0;
+  };
+  const put = ({ text, font: of }: Piece) => {
+    const last = runs.at(-1);
+    if (last?.font === of) runs[runs.length - 1] = { ...last, text: last.text + text };
+    else runs.push({ text, font: of, x });
+    x += measure(text, of, size);
+  };
+  for (const { pieces, hasSpace } of wordsOf(inline, font)) {
+    const before = runs.at(-1)?.font;
+    const space = hasSpace && before !== undefined ? measure(" ", before, size) : 0;
+    const needed = pieces.reduce((sum, { text, font: of }) => sum + measure(text, of, size), 0);
+    if (x + space + needed <= width) {
+      if (before !== undefined && space > 0) put({ text: " ", font: before });
+      for (const piece of pieces) put(piece);
+      continue;
+    }
+    if (x > 0) end();
+    for (const { text, font: of } of pieces) {
+      // Lines of the same length, rather than a last one of two digits.
+      const count = Math.ceil(measure(text, of, size) / width);
+      const even = count > 1 ? Math.ceil(text.length / count) : text.length;
+      let rest = text;
+      while (rest !== "") {
+        const most = x === 0 ? rest.slice(0, even) : rest;
+        const fits = fitting(most, width - x, (piece) => measure(piece, of, size), x === 0);
+        if (fits > 0) put({ text: rest.slice(0, fits), font: of });
+        rest = rest.slice(fits);
+        if (rest !== "") end();
+      }
+    }
+  }
+  if (runs.length > 0 || lines.length === 0) end();
+  return lines;
+};
+
+const wordsOf = (inline: Inline, font: FontName): readonly Word[] => {
+  const words: Word[] = [];
+  let hasSpace = true;
+  for (const part of partsOf(inline)) {
+    const [shown, own] = shownIn(part, font);
+    for (const text of shown.split(/( +)/)) {
+      if (text === "") continue;
+      if (text.trim() === "") {
+        hasSpace = true;
+        continue;
+      }
+      const last = words.at(-1);
+      if (hasSpace || last === undefined) words.push({ pieces: [{ text, font: own }], hasSpace });
+      else last.pieces.push({ text, font: own });
+      hasSpace = false;
+    }
+  }
+  return words;
+};
+
+/** The text of a part, and its font. */
+export const shownIn = (part: Text, font: FontName = FONTS.plain): readonly [string, FontName] => {
+  if (typeof part === "string") return [winAnsi(part), font];
+  if ("strong" in part) return [winAnsi(part.strong), FONTS.bold];
+  // Every space counts, and lines are set with one between words.
+  return [winAnsi(part.inPdf ?? part.code).replaceAll("  ", " \\u{20}"), FONTS.code];
+};
+
+/** How many characters fit; one at least where the line is empty. */
+const fitting = (
+  text: string,
+  width: number,
+  measure: (text: string) => number,
+  isEmpty: boolean,
+): number => {
+  let [low, high] = [isEmpty ? 1 : 0, text.length];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (measure(text.slice(0, middle)) <= width) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+};

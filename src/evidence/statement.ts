@@ -1,0 +1,149 @@
+/**
+ * A holder's statement: its row of a cap table, what proves that the row is part of the table, and who
+ * says so. Its form and its checks are those of client/verify-statement.mjs.
+ */
+import { FORMAT, type Statement, signedStatement } from "../../client/verify-statement.mjs";
+import type { DeploymentKey } from "../audit/sequence/deployment-key.ts";
+import { countRoot, publishRoot, type RootQuota } from "../audit/sequence/published-roots.ts";
+import { publishRoot2, rootEntryOf } from "../audit/sequence/root-entries.ts";
+import { coveredDecimals, rootsOf } from "../audit/sequence/table-roots.ts";
+import type { Database } from "../database/connect.ts";
+import type { TableOf } from "../projections/cap-table-json.ts";
+import {
+  type CapRow,
+  type CapTables,
+  createCapTables,
+  isRowOf,
+  shareOf,
+  type Whose,
+} from "../projections/cap-tables.ts";
+import type { GuardedReads } from "../projections/guarded-reads.ts";
+import type { Step } from "../projections/merkle-sum.ts";
+import { readMeta } from "../projections/meta.ts";
+import type { Remedy } from "../waiting/remedy.ts";
+
+/** The cap table has no row of this holder or wallet: it held nothing then. Nothing to do. */
+export class NoRowError extends Error {
+  override readonly name = "NoRowError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(whose: Whose, coinType: string, checkpoint: bigint) {
+    const who = "owner" in whose ? `the wallet ${whose.owner}` : `the holder ${whose.holderId}`;
+    super(`${who} held nothing of ${coinType} at checkpoint ${checkpoint}: it has no statement`);
+  }
+}
+
+/** The log does not know whose checkpoints it has, so nothing about them is signed. Wait, or tell it. */
+export class ChainUnknownError extends Error {
+  override readonly name = "ChainUnknownError";
+  readonly remedy: Remedy = "wait";
+
+  constructor() {
+    super(
+      "the chain of this log is not known yet, so no statement can be signed; a LEDGER_SOURCE that is a full node tells it, and so does `chainId` in the ledger.json of a folder",
+    );
+  }
+}
+
+/** The versions of a statement: 2 covers the whole row by its root, and has that in the sequence. */
+export type StatementVersion = Statement["version"];
+
+export type StatementOptions = {
+  /** 2 unless given. */
+  readonly version?: StatementVersion | undefined;
+  /** Of a process that keeps registers. */
+  readonly tables?: CapTables | undefined;
+  /** Of the key that asks for it. */
+  readonly quota?: RootQuota | undefined;
+};
+
+/**
+ * Makes a statement, and publishes its root. With a root of version 2 one of version 1 is published as well, so
+ * that those who know version 1 alone find it.
+ * @throws NoRowError (stop), ChainUnknownError (wait), RootConflictError (stop), SupplyMismatchError (stop),
+ * RootsOfDayError (wait)
+ */
+export const makeStatement = async (
+  {
+    db,
+    write,
+  }: {
+    readonly db: GuardedReads;
+    readonly write: Pick<Database, "sql" | "transaction" | "statement">;
+  },
+  key: DeploymentKey,
+  table: TableOf,
+  whose: Whose,
+  { version = 2, tables = createCapTables(), quota }: StatementOptions = {},
+): Promise<Statement> => {
+  const { coinType, mark, totalSupply } = table;
+  const { sequence: checkpoint, timestampMs } = mark;
+  const { chainId } = await readMeta(db);
+  if (chainId === null) throw new ChainUnknownError();
+  const published = await rootEntryOf(write.sql, { coinType, checkpoint });
+  const decimals = coveredDecimals(published, table);
+  const proven = await tables.proven(db, {
+    coinType,
+    at: { checkpoint, timestampMs },
+    isMeant: isRowOf(whose),
+    ...(version === 2 && { decimals }),
+  });
+  if (proven === null) throw new NoRowError(whose, coinType, checkpoint);
+  const { version1, version2 } = rootsOf(chainId, { ...table, decimals }, proven);
+  // In the order of version 1, for those who look for lines.
+  const head = {
+    decimals,
+    checkpointTimestamp: (timestampMs / 1_000n).toString(),
+    row: rowOf(proven.row, proven.issued),
+  };
+  const tail = {
+    totalSupply: totalSupply?.toString() ?? null,
+    keyId: key.keyId,
+    publicKey: key.publicKey,
+  };
+  if (version2 === null) {
+    const { signature: rootSignature } = await write.transaction(({ sql }) =>
+      publishRoot(sql, key, version1, quota),
+    );
+    const path = stepsOf(proven.path);
+    const said = { format: FORMAT, version: 1 as const, ...version1 };
+    const unsigned = { ...said, ...head, path, ...tail, rootSignature };
+    return { ...unsigned, signature: (await key.sign(signedStatement(unsigned))).signature };
+  }
+  const entry = await write.transaction(async ({ sql }) => {
+    if (published === undefined && quota !== undefined) await countRoot(sql, quota);
+    await publishRoot(sql, key, version1);
+    return publishRoot2(sql, key, version2);
+  });
+  const { number, previous, at, signature: rootSignature } = entry;
+  const path = stepsOf(proven.path2 ?? []);
+  const said = { format: FORMAT, version: 2 as const, ...version2 };
+  const unsigned = {
+    ...said,
+    ...head,
+    path,
+    ...tail,
+    entry: { number, previous, at },
+    rootSignature,
+  };
+  return { ...unsigned, signature: (await key.sign(signedStatement(unsigned))).signature };
+};
+
+const stepsOf = (path: readonly Step[]): Statement["path"] =>
+  path.map(({ hash, sum, side }) => ({ hash, sum: sum.toString(), side }));
+
+const rowOf = (row: CapRow, issued: bigint): Statement["row"] => ({
+  holderId: row.holderId?.toString() ?? null,
+  wallets: row.wallets.map(({ address, balance, groupId, isFrozen }) => ({
+    address,
+    balance: balance.toString(),
+    groupId: groupId?.toString() ?? null,
+    isFrozen,
+  })),
+  balance: row.balance.toString(),
+  tokens: row.tokens.toString(),
+  granted: row.granted.toString(),
+  unlocked: row.unlocked.toString(),
+  locked: row.locked.toString(),
+  share: shareOf(row.balance, issued),
+});

@@ -1,0 +1,372 @@
+/**
+ * `GET /exports/cap-table` and `GET /exports/statement`: files of the register. Rows are read as they are
+ * sent, so memory depends on no register's length; few are made at a time.
+ */
+import { createReadStream } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { setImmediate as turn } from "node:timers/promises";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { z } from "zod";
+import type { DeploymentKey } from "../audit/sequence/deployment-key.ts";
+import { SignerAwayError } from "../audit/sequence/outside-signer.ts";
+import { RootConflictError, RootsOfDayError } from "../audit/sequence/published-roots.ts";
+import { SequenceBusyError, SequenceLostError } from "../audit/sequence/sequence.ts";
+import { SupplyMismatchError } from "../audit/sequence/table-roots.ts";
+import type { Database } from "../database/connect.ts";
+import type { Readers } from "../database/readers.ts";
+import {
+  capTableFile,
+  DecimalsUnknownError,
+  fileNameOf,
+  lotsNotFor,
+  notFor,
+  READERS,
+} from "../evidence/cap-table-file.ts";
+import { OcfError } from "../evidence/ocf/error.ts";
+import { LOT_POLICIES } from "../evidence/ocf/lots.ts";
+import { writeOcf } from "../evidence/ocf/ocf.ts";
+import { ChainUnknownError, makeStatement, NoRowError } from "../evidence/statement.ts";
+import { type Zipped, zipped } from "../evidence/zip.ts";
+import type { DescribedRoute } from "../http/describe.ts";
+import { NOTHING } from "../http/desk-route.ts";
+import { createAdmission, type Place } from "../http/edge/admission.ts";
+import { refuseOtherMethods } from "../http/edge/other-methods.ts";
+import type { Entrance } from "../http/entrance.ts";
+import { HttpError } from "../http/http-error.ts";
+import { hangUpSignal } from "../http/hung-up.ts";
+import { readParameters } from "../http/parameters.ts";
+import type { App } from "../http/part.ts";
+import { readCapTable, type TableOf } from "../projections/cap-table-json.ts";
+import type { CapTables, Whose } from "../projections/cap-tables.ts";
+import { guardedReads } from "../projections/guarded-reads.ts";
+import { FOR_CAP_TABLES } from "../projections/needed.ts";
+import { NotYetIndexedError } from "../projections/past.ts";
+import type { SuiToken } from "../settings/assets.ts";
+import { canonicalAddress } from "../values/move-type.ts";
+import {
+  makeArchiveFolder,
+  removeArchiveFolder,
+  removeArchivesOlderThan,
+} from "./archive-folders.ts";
+import { canonicalBy, tableAsked, tableParameters } from "./table-asked.ts";
+
+const CAP_TABLE = "/exports/cap-table";
+const STATEMENT = "/exports/statement";
+
+const capTableQuery = z.strictObject({
+  ...tableParameters,
+  format: z
+    .enum(["csv", "csv-zip", "json", "ocf"], "must be csv, csv-zip, json or ocf")
+    .default("csv")
+    .meta({
+      description:
+        "csv-zip: the CSV and a JSON that says what it is of (checkpoint, digest, root, issued). ocf: Open Cap Format 1.2.0, as one zip.",
+    }),
+  lots: z.enum(LOT_POLICIES, "must be fifo or pro-rata").optional().meta({
+    description:
+      "For ocf: the securities that tokens leave a wallet from, its oldest first (`fifo`, the default) or all in proportion (`pro-rata`). The manifest names the policy.",
+  }),
+  for: z.enum(READERS, "must be people or programs").optional().meta({
+    description:
+      "CSV for people, as it is by default, has amounts in tokens (`62655.616500`); for programs, in the smallest unit (`62655616500`, in `balance_in_units` and the like), with what it is of in lines that begin with `#`. csv-zip is for people, json and ocf are for programs.",
+  }),
+});
+
+const statementQuery = z.strictObject({
+  ...tableParameters,
+  owner: z
+    .string()
+    .max(80, "is too long")
+    .transform(canonicalBy(canonicalAddress))
+    .optional()
+    .meta({ description: "The row of this wallet, or of the holder it belongs to." }),
+  holderId: z
+    .string()
+    .regex(/^\d{1,20}$/, "must be a holder's number")
+    .transform(BigInt)
+    .optional()
+    .meta({ description: "The row of this holder." }),
+  version: z.enum(["1", "2"], "must be 1 or 2").default("1").meta({
+    description:
+      "2: the root covers the whole row and the decimals, and is an entry of the sequence. Without it 1, for programs that check statements and do not know 2 yet.",
+  }),
+});
+
+export type ExportSettings = {
+  /** For the rows; read-only, with a statement timeout. */
+  readonly readers: Readers;
+  /** Registers that are kept: one for all who read them in this process. */
+  readonly capTables: CapTables;
+  /** For the movements of a token; the same. */
+  readonly read: Pick<Database, "db">;
+  /** For the roots of statements, which are published. */
+  readonly write: Pick<Database, "sql" | "transaction" | "statement">;
+  /** Opens the key that statements are signed with. */
+  readonly deploymentKey: () => Promise<DeploymentKey>;
+  /** New roots that a key may publish in a UTC day. */
+  readonly rootsPerDay: number;
+  /** What is known of a token's issuer beside the ledger. */
+  readonly issuerOf: (coinType: string) => SuiToken["issuer"];
+  /** Told that entries of the sequence are lost: nothing more may be signed in this process. */
+  readonly giveUp: (error: Error) => void;
+};
+
+/**
+ * Of downloads at once: apart from other requests, because each lasts as long as its caller takes to read
+ * it. One key leaves room for others.
+ */
+const AT_ONCE = { perKey: 2, perProcess: 4, waitingPerKey: 4, waiting: 16, waitMs: 5_000 };
+
+/** Of archives being put together, which keeps the holdings of every holder: no longer than that takes. */
+const ARCHIVES = { perKey: 1, perProcess: 1, waitingPerKey: 2, waiting: 4, waitMs: 5_000 };
+
+/** The longest that a download may take. */
+const MOST_MS = 10 * 60 * 1_000;
+
+/** A file, ready to be sent. */
+type Download = {
+  readonly name: string;
+  readonly type: string;
+  readonly content: string | AsyncIterable<string | Uint8Array>;
+};
+
+/** A download under way. */
+type Exporting = {
+  /** Id of the caller's key. */
+  readonly key: string;
+  /** Aborts when nobody waits for it any more. */
+  readonly signal: AbortSignal;
+  /** Has something done once the answer was taken, or its caller is gone. */
+  readonly atEnd: (work: () => Promise<void>) => void;
+};
+
+export const mountExports = (app: App, entrance: Entrance, settings: ExportSettings): void => {
+  const { readers, capTables } = settings;
+  const admission = createAdmission(AT_ONCE);
+  const archives = createAdmission(ARCHIVES);
+  removeArchivesOlderThan(2 * MOST_MS).catch((err: unknown) =>
+    app.log.warn({ err }, "what earlier downloads left behind cannot be removed"),
+  );
+
+  const serve = <Query extends z.ZodObject>(
+    url: string,
+    query: Query,
+    make: (asked: z.output<Query>, exporting: Exporting) => Promise<Download>,
+  ) => {
+    const answer = async (request: FastifyRequest, reply: FastifyReply) => {
+      const key = await entrance.enter("reader", request, reply);
+      const asked = readParameters(query, request.query);
+      const hungUp = hangUpSignal(reply);
+      const place = await admission.enter(key.id, 1, hungUp);
+      const ends = untilEnd(reply, place, request);
+      const signal = AbortSignal.any([hungUp, AbortSignal.timeout(MOST_MS)]);
+      try {
+        const { name, type, content } = await make(asked, {
+          key: key.id,
+          signal,
+          atEnd: ends.add,
+        });
+        const body = typeof content === "string" ? content : Readable.from(content, { signal });
+        return reply
+          .type(type)
+          .header("content-disposition", `attachment; filename="${name}"`)
+          .send(body);
+      } catch (error) {
+        if (error instanceof SequenceLostError) settings.giveUp(error);
+        throw asRefusal(error);
+      } finally {
+        ends.begun();
+      }
+    };
+    // What is not read is not made.
+    app.get(url, { exposeHeadRoute: false }, answer);
+    refuseOtherMethods(app, url, "downloads are read by GET");
+  };
+
+  serve(CAP_TABLE, capTableQuery, async (query, { key, signal, atEnd }) => {
+    const { format, for: reader, lots, ...asked } = query;
+    const why = notFor(format, reader);
+    if (why !== null) throw new HttpError(400, `for: ${why}`);
+    const whyNot = lotsNotFor(format, lots);
+    if (whyNot !== null) throw new HttpError(400, `lots: ${whyNot}`);
+    const reads = guardedReads(readers.for(signal), FOR_CAP_TABLES);
+    const table = await tableAsked(reads, asked);
+    const { head, rows } = await readCapTable(reads, table, capTables);
+    const name = fileNameOf(table);
+    if (format === "ocf") {
+      const parent = await makeArchiveFolder();
+      atEnd(() => removeArchiveFolder(parent));
+      const folder = join(parent, "ocf");
+      const issuer = settings.issuerOf(head.coinType);
+      const place = await archives.enter(key, 1, signal);
+      try {
+        const request = { ...head, rows, issuer, folder, signal, lots: lots ?? "fifo" };
+        await writeOcf(settings.read, request);
+      } finally {
+        place.left();
+      }
+      const names = (await readdir(folder)).toSorted();
+      const content = zipped(filesIn(folder, names), Number(table.mark.timestampMs));
+      const policy = lots === "pro-rata" ? "-pro-rata" : "";
+      return { name: `${name}${policy}.ocf.zip`, type: "application/zip", content };
+    }
+    const of = { head, rows: inStretches(rows) };
+    const { type, ending, pieces } = capTableFile(table, of, format, reader);
+    return { name: `${name}${ending}`, type, content: dataOf(pieces) };
+  });
+
+  serve(STATEMENT, statementQuery, async ({ owner, holderId, version, ...asked }, exporting) => {
+    const whose = whoseOf(owner, holderId);
+    const db = guardedReads(readers.for(exporting.signal), FOR_CAP_TABLES);
+    const table = await tableAsked(db, asked);
+    const key = await settings.deploymentKey();
+    const on = { db, write: settings.write };
+    const statement = await makeStatement(on, key, table, whose, {
+      tables: capTables,
+      quota: { askedBy: exporting.key, perDay: settings.rootsPerDay },
+      version: version === "1" ? 1 : 2,
+    });
+    const who = "owner" in whose ? `wallet-${whose.owner}` : `holder-${whose.holderId}`;
+    return {
+      name: `statement-${placeIn(table)}-${who}.json`,
+      type: "application/json; charset=utf-8",
+      content: `${JSON.stringify(statement, null, 2)}\n`,
+    };
+  });
+};
+
+/** Keeps a place, and what is to be done at the end, until the answer was taken or its caller is gone. */
+const untilEnd = ({ raw }: FastifyReply, place: Place, { log }: FastifyRequest) => {
+  const works: (() => Promise<void>)[] = [];
+  let isBegun = false;
+  let isOver = false;
+  // While it is being made the work goes on, and what it needs stays.
+  const end = () => {
+    if (!isBegun || !isOver) return;
+    place.left();
+    for (const work of works.splice(0)) {
+      work().catch((err: unknown) => log.warn({ err }, "a download left files behind"));
+    }
+  };
+  const close = () => {
+    isOver = true;
+    end();
+  };
+  if (raw.closed || raw.destroyed) isOver = true;
+  else raw.once("close", close);
+  return {
+    add: (work: () => Promise<void>) => void works.push(work),
+    begun: () => {
+      isBegun = true;
+      end();
+    },
+  };
+};
+
+/** Rows that become text before the rest of the process gets a turn: some milliseconds. */
+const AT_A_STRETCH = 500;
+
+async function* inStretches<Row>(
+  pages: AsyncIterable<readonly Row[]>,
+): AsyncGenerator<readonly Row[]> {
+  for await (const page of pages) {
+    for (let at = 0; at < page.length; at += AT_A_STRETCH) {
+      yield page.slice(at, at + AT_A_STRETCH);
+      await turn();
+    }
+  }
+}
+
+async function* dataOf<Data>(pieces: AsyncIterable<{ readonly data: Data }>): AsyncGenerator<Data> {
+  for await (const { data } of pieces) yield data;
+}
+
+/** One is opened when its turn comes. */
+function* filesIn(folder: string, names: readonly string[]): Generator<Zipped> {
+  for (const name of names) yield { name, content: createReadStream(join(folder, name)) };
+}
+
+/** `DEMO_A-1234`: a type's name has letters, digits and `_` alone. */
+const placeIn = ({ coinType, mark }: TableOf): string =>
+  `${/(\w+)(?:<.*)?$/.exec(coinType)?.[1] ?? "token"}-${mark.sequence}`;
+
+const whoseOf = (owner: string | undefined, holderId: bigint | undefined): Whose => {
+  if (owner !== undefined && holderId === undefined) return { owner };
+  if (holderId !== undefined && owner === undefined) return { holderId };
+  throw new HttpError(400, "say whose statement, with owner or holderId, and not both");
+};
+
+const asRefusal = (error: unknown): unknown => {
+  if (error instanceof DOMException && error.name === "TimeoutError") {
+    return new HttpError(503, "it takes longer than a download may: use the command for it", {
+      "retry-after": "60",
+    });
+  }
+  if (error instanceof NoRowError) return new HttpError(404, error.message);
+  if (
+    error instanceof ChainUnknownError ||
+    error instanceof DecimalsUnknownError ||
+    error instanceof OcfError ||
+    error instanceof NotYetIndexedError
+  ) {
+    return new HttpError(409, error.message);
+  }
+  if (error instanceof SignerAwayError) {
+    return new HttpError(503, "the signer of statements does not answer: ask again in a while", {
+      "retry-after": "10",
+    });
+  }
+  if (error instanceof SequenceBusyError) {
+    return new HttpError(503, error.message, { "retry-after": "10" });
+  }
+  if (error instanceof RootsOfDayError) {
+    return new HttpError(429, error.message, { "retry-after": `${error.retryAfterSeconds}` });
+  }
+  // Something is wrong with the register, and whoever asks is to know it.
+  if (
+    error instanceof SupplyMismatchError ||
+    error instanceof RootConflictError ||
+    error instanceof SequenceLostError
+  ) {
+    return new HttpError(500, error.message);
+  }
+  return error;
+};
+
+const file = (description: string, ...types: readonly string[]) => ({
+  description,
+  headers: {
+    "Content-Disposition": { description: "Name of the file.", schema: { type: "string" } },
+  },
+  content: Object.fromEntries(types.map((type) => [type, { schema: { type: "string" } }])),
+});
+
+/** What these add to `/openapi.json`. */
+export const exportsDescribed: readonly DescribedRoute[] = [
+  {
+    method: "GET",
+    path: CAP_TABLE,
+    access: "reader",
+    operationId: "exportCapTable",
+    summary: "A cap table as a file",
+    query: capTableQuery,
+    body: NOTHING,
+    refusals: [404, 409],
+    responses: { 200: file("The file.", "text/csv", "application/json", "application/zip") },
+  },
+  {
+    method: "GET",
+    path: STATEMENT,
+    access: "reader",
+    operationId: "exportStatement",
+    summary: "A holder's statement, signed",
+    description:
+      "Its root is published at `/roots`, for ever. A key publishes at most `ROOTS_PER_DAY` new ones in a UTC day; then 429, and `Retry-After` is the day's end.",
+    query: statementQuery,
+    body: NOTHING,
+    refusals: [404, 409],
+    responses: { 200: file("The statement.", "application/json") },
+  },
+];

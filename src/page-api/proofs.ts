@@ -1,0 +1,273 @@
+/**
+ * `GET /proofs/{checkpoint}`: what proves a checkpoint of the log, and what does not. The parts are given as
+ * they are, so that whoever asks can verify them.
+ */
+import { z } from "zod";
+import type { Db } from "../database/connect.ts";
+import { NOTHING, type Route, route } from "../http/desk-route.ts";
+import { HttpError } from "../http/http-error.ts";
+import { Cursor } from "../ledger/decode/cursor.ts";
+import { CheckpointDecodeError } from "../ledger/decode/decode-error.ts";
+import { readSummary } from "../ledger/decode/summary.ts";
+import { readBitmap } from "../ledger/proof/bitmap.ts";
+import { type Committee, QUORUM, TOTAL_STAKE, unpackCommittee } from "../ledger/proof/committee.ts";
+import { CommitteeError } from "../ledger/proof/proof-errors.ts";
+import { blocksFilledTo, checkpointMark } from "../log/blocks.ts";
+import type { LogCommittee, StretchProof } from "../log/fact.ts";
+import { committeeInLog, proofOf } from "../log/proofs.ts";
+import type { RunnablePipeline } from "../pipelines/pipeline.ts";
+import { pipelineDigest } from "../projections/digests.ts";
+import { BeforeLogError, NotYetIndexedError } from "../projections/past.ts";
+import type { VerifyLevel } from "../settings/values.ts";
+
+const base64 = (what: string) => z.string().describe(`${what}, base64.`);
+const number = (what: string) => z.string().describe(`${what}, decimal.`);
+
+const signer = z.object({
+  index: z.int().describe("Its place in the committee, from 0."),
+  publicKey: base64("BLS key, 96 bytes"),
+  stake: number("Votes, of 10,000 in all"),
+});
+
+export const proofAnswer = z.object({
+  checkpoint: number("The checkpoint"),
+  digest: z.string().describe("Base58."),
+  timestamp: z.iso.datetime(),
+  epoch: number("Its epoch").nullable().describe("Null where no signature tells."),
+  previousDigest: z.string().nullable().describe("Null where the log begins with it."),
+  contentDigest: z
+    .string()
+    .nullable()
+    .describe("Digest of what the checkpoint holds; null where only a later one was signed."),
+  verification: z
+    .enum(["signatures", "links", "none"])
+    .describe(
+      "signatures: a quorum of the validators signed it, or a later one that its digest leads to; links: no signature was verified, digests alone, by the settings as they are now; none: nothing was verified.",
+    ),
+  how: z.string().describe("The same in words."),
+  signedCheckpoint: z
+    .object({
+      checkpoint: number("The checkpoint that was signed"),
+      digest: z.string(),
+      links: z.int().describe("Checkpoints that lead from the one asked for to it; 0: the same."),
+    })
+    .nullable(),
+  summaryBcs: base64("The summary of the signed checkpoint, its BCS").nullable(),
+  certificate: z
+    .object({
+      epoch: number("The epoch whose committee signed"),
+      signature: base64("BLS signature, 48 bytes"),
+      signersBitmap: base64("Places of the signers as a roaring bitmap"),
+      signers: z.array(signer),
+      signedStake: number("Votes of the signers"),
+      totalStake: number("Votes of the committee"),
+      threshold: number("Votes that certify"),
+    })
+    .nullable(),
+  committee: z
+    .object({
+      epoch: number("Its epoch"),
+      namedBy: number("The checkpoint that names it")
+        .nullable()
+        .describe("Null for the one that the operator trusted."),
+      members: z.array(signer.extend({ signed: z.boolean() })),
+    })
+    .nullable(),
+  pipelineDigests: z
+    .array(
+      z.object({
+        pipeline: z.string(),
+        digest: z.string().nullable().describe("Hex; null while it is not known."),
+      }),
+    )
+    .describe("Digests over all rows of each pipeline, up to this checkpoint."),
+});
+
+export type ProofSettings = {
+  /** Read-only, with a statement timeout. */
+  readonly db: Db;
+  readonly pipelines: readonly RunnablePipeline[];
+  /** What the settings have verified; the log keeps that of signatures alone. */
+  readonly verify: VerifyLevel;
+};
+
+type Answer = z.infer<typeof proofAnswer>;
+
+export const proofRoutes = ({ db, pipelines, verify }: ProofSettings): readonly Route[] => [
+  route({
+    method: "GET",
+    path: "/proofs/:checkpoint",
+    access: "reader",
+    operationId: "checkpointProof",
+    summary: "What proves a checkpoint",
+    description:
+      "Signatures are verified before a checkpoint enters the log (`VERIFY=signatures`), one for each stretch of checkpoints; inside it each names the digest of the one before. The signature is over the bytes 2, 0, 0, the summary's BCS and the epoch as u64, little-endian (BLS12-381, G1 signatures).",
+    params: { checkpoint: "Its number." },
+    query: NOTHING,
+    body: NOTHING,
+    schema: proofAnswer,
+    answer: { statusCode: 200, name: "CheckpointProof", description: "What is known of it." },
+    refusals: [404],
+    handle: async ({ params: { checkpoint = "" } }) => {
+      if (!/^\d{1,18}$/.test(checkpoint)) {
+        throw new HttpError(400, "checkpoint: must be a checkpoint number");
+      }
+      const asked = BigInt(checkpoint);
+      const [mark, before, proof, digests] = await Promise.all([
+        checkpointMark(db, asked),
+        asked === 0n ? null : checkpointMark(db, asked - 1n),
+        proofOf(db.sql, asked),
+        digestsAt(db, pipelines, asked),
+      ]);
+      if (mark === null) throw new HttpError(404, await reasonMissing(db, asked));
+      const known = {
+        checkpoint: asked.toString(),
+        digest: mark.digest,
+        timestamp: new Date(Number(mark.timestampMs)).toISOString(),
+        previousDigest: before?.digest ?? null,
+        pipelineDigests: digests,
+      };
+      return proof === null
+        ? { ...known, ...withoutProof(verify) }
+        : { ...known, ...(await withProof(db, asked, proof)) };
+    },
+  }),
+];
+
+type Proven = Omit<
+  Answer,
+  "checkpoint" | "digest" | "timestamp" | "previousDigest" | "pipelineDigests"
+>;
+
+const NO_PROOF = {
+  epoch: null,
+  contentDigest: null,
+  signedCheckpoint: null,
+  summaryBcs: null,
+  certificate: null,
+  committee: null,
+};
+
+const withoutProof = (verify: VerifyLevel): Proven => ({
+  ...NO_PROOF,
+  ...(verify === "off"
+    ? { verification: "none", how: "Nothing of it was verified: VERIFY is off." }
+    : {
+        verification: "links",
+        how: "No signature of the validators was verified when it was read. With the settings as they are now, its digests are checked, and that it follows the checkpoint before it: that shows that nothing was damaged or left out, not that the validators made it.",
+      }),
+});
+
+const withProof = async (db: Db, asked: bigint, proof: StretchProof): Promise<Proven> => {
+  const { lastCheckpoint: signed, epoch } = proof;
+  const [committee, signedMark] = await Promise.all([
+    committeeInLog(db.sql, epoch),
+    checkpointMark(db, signed),
+  ]);
+  const read = committee === null ? null : partsOf(proof, committee);
+  // Computed now: a log that was changed since shows here.
+  if (read === null || committee === null || signedMark?.digest !== read.header.digest) {
+    return {
+      ...NO_PROOF,
+      verification: "none",
+      how: "The log has a proof that does not fit it: the database was changed. `holderbook verify --log` tells more; restore a backup.",
+    };
+  }
+  const { header, members, places } = read;
+  const signers = members.members.flatMap((_, index) =>
+    places.has(index) ? [signerAt(members, index)] : [],
+  );
+  const stake = signers.reduce((sum, one) => sum + BigInt(one.stake), 0n);
+  const links = Number(signed - asked);
+  return {
+    epoch: epoch.toString(),
+    contentDigest: links === 0 ? header.contentDigest : null,
+    verification: "signatures",
+    how: howOf(signers.length, members.members.length, stake, links, signed),
+    signedCheckpoint: { checkpoint: signed.toString(), digest: header.digest, links },
+    summaryBcs: textOf(proof.summary),
+    certificate: {
+      epoch: epoch.toString(),
+      signature: textOf(proof.signature),
+      signersBitmap: textOf(proof.signers),
+      signers,
+      signedStake: stake.toString(),
+      totalStake: TOTAL_STAKE.toString(),
+      threshold: QUORUM.toString(),
+    },
+    committee: {
+      epoch: epoch.toString(),
+      namedBy: committee.namedBy?.toString() ?? null,
+      members: members.members.map((_, index) => ({
+        ...signerAt(members, index),
+        signed: places.has(index),
+      })),
+    },
+  };
+};
+
+/** What stands in the bytes of a proof; null where they are none. */
+const partsOf = (proof: StretchProof, committee: LogCommittee) => {
+  try {
+    const { header } = readSummary(new Cursor(proof.summary, proof.lastCheckpoint));
+    const members = unpackCommittee(proof.epoch, committee.members);
+    const places = readBitmap(proof.signers, members.members.length);
+    return places === null ? null : { header, members, places: new Set(places) };
+  } catch (error) {
+    if (error instanceof CheckpointDecodeError || error instanceof CommitteeError) return null;
+    throw error;
+  }
+};
+
+const howOf = (signers: number, of: number, stake: bigint, links: number, signed: bigint) => {
+  const who = `${signers} of ${of} validators, with ${stake} of ${TOTAL_STAKE} votes,`;
+  return links === 0
+    ? `${who} signed it. The signature was verified before it entered the log.`
+    : `${who} signed checkpoint ${signed}, which was verified before both entered the log. Each of the ${links} checkpoints after this one, up to that, was seen to name the digest of the one before it.`;
+};
+
+const signerAt = ({ members }: Committee, index: number) => {
+  const { publicKey = new Uint8Array(), stake = 0n } = members[index] ?? {};
+  return { index, publicKey: textOf(publicKey), stake: stake.toString() };
+};
+
+const textOf = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
+
+const digestsAt = (
+  db: Db,
+  pipelines: readonly RunnablePipeline[],
+  at: bigint,
+): Promise<Answer["pipelineDigests"]> =>
+  Promise.all(
+    pipelines.flatMap(({ name, watermark, digests }) =>
+      digests === undefined
+        ? []
+        : [
+            pipelineDigest(db, { watermark, digests }, at)
+              .catch((error: unknown) => {
+                if (error instanceof NotYetIndexedError || error instanceof BeforeLogError) {
+                  return null;
+                }
+                throw error;
+              })
+              .then((digest) => ({ pipeline: name, digest })),
+          ],
+    ),
+  );
+
+/** Why the log has no such checkpoint. */
+const reasonMissing = async (db: Db, asked: bigint): Promise<string> => {
+  const known = await blocksFilledTo(db);
+  if (known === null || known.nextCheckpoint <= known.firstCheckpoint) {
+    return "no checkpoint is in the log yet";
+  }
+  const { firstCheckpoint, nextCheckpoint } = known;
+  if (asked < firstCheckpoint) {
+    return `checkpoint ${asked} lies before the log begins, at checkpoint ${firstCheckpoint}`;
+  }
+  if (asked >= nextCheckpoint) {
+    return `checkpoint ${asked} is not in the log yet; the last one is ${nextCheckpoint - 1n}`;
+  }
+  return `time and digest of checkpoint ${asked} are still being filled in`;
+};

@@ -1,0 +1,86 @@
+/** The cap table that a download is of: of which token, and at which moment. */
+import { z } from "zod";
+import { type Asked, checkpointOf, markOf } from "../graphql/past.ts";
+import { HttpError } from "../http/http-error.ts";
+import { resolveCoin } from "../log/coins.ts";
+import type { SeenTableOf } from "../projections/cap-table-json.ts";
+import type { GuardedReads } from "../projections/guarded-reads.ts";
+import { BeforeLogError, NotYetIndexedError } from "../projections/past.ts";
+import { token } from "../projections/tokens.ts";
+import { canonicalType, MoveTypeError } from "../values/move-type.ts";
+
+const decimal = (what: string, mostDigits: number) =>
+  z
+    .string()
+    .regex(new RegExp(`^\\d{1,${mostDigits}}$`), `must be ${what}, decimal`)
+    .transform(BigInt)
+    .optional();
+
+/** Brings a text into its canonical form; one that has none is refused. */
+export const canonicalBy =
+  (canonical: (text: string) => string) =>
+  (text: string, context: z.RefinementCtx): string => {
+    try {
+      return canonical(text);
+    } catch (error) {
+      if (!(error instanceof MoveTypeError)) throw error;
+      context.addIssue({ code: "custom", message: `is ${error.message}` });
+      return z.NEVER;
+    }
+  };
+
+/** Parameters of every download. */
+export const tableParameters = {
+  coinType: z
+    .string()
+    .max(2_000, "is too long")
+    .transform(canonicalBy(canonicalType))
+    .meta({ description: "Coin type; addresses in it in short form, too." }),
+  // Nine digits fewer than 63 bits have: positions are made of checkpoints.
+  atCheckpoint: decimal("a checkpoint", 9).meta({
+    description: "As of the end of this checkpoint; the newest unless given.",
+  }),
+  atTimestamp: decimal("unix seconds", 15).meta({
+    description:
+      "As of the end of this second, unix seconds. 409 until a checkpoint after it is indexed. Not together with atCheckpoint.",
+  }),
+};
+
+/** What `tableParameters` read. */
+export type TableAsked = {
+  /** Canonical. */
+  readonly coinType: string;
+  readonly atCheckpoint?: bigint | undefined;
+  readonly atTimestamp?: bigint | undefined;
+};
+
+const momentOf = ({ atCheckpoint, atTimestamp }: TableAsked): Asked | undefined => {
+  if (atCheckpoint !== undefined && atTimestamp !== undefined) {
+    throw new HttpError(400, "give atCheckpoint or atTimestamp, not both");
+  }
+  if (atCheckpoint !== undefined) return { kind: "checkpoint", checkpoint: atCheckpoint };
+  return atTimestamp === undefined ? undefined : { kind: "second", unixSeconds: atTimestamp };
+};
+
+/**
+ * The table that is meant.
+ * @throws HttpError 400 before the log began, 404 for a token not seen by then, 409 for what is not indexed yet
+ */
+export const tableAsked = async (reads: GuardedReads, asked: TableAsked): Promise<SeenTableOf> => {
+  try {
+    const known = await resolveCoin(reads, asked.coinType);
+    const { coinType } = known;
+    const checkpoint = await checkpointOf(reads, momentOf(asked));
+    const seen = await token(reads, { coinType, at: checkpoint });
+    if (seen === null) {
+      throw new HttpError(404, `no token ${coinType} was seen up to checkpoint ${checkpoint}`);
+    }
+    const mark = await markOf(reads, checkpoint);
+    const { symbol, totalSupply } = seen;
+    return { ...known, mark, symbol, totalSupply };
+  } catch (error) {
+    if (error instanceof NotYetIndexedError) throw new HttpError(409, error.message);
+    if (error instanceof BeforeLogError) throw new HttpError(400, error.message);
+    throw error;
+  }
+};

@@ -1,0 +1,189 @@
+/**
+ * `POST /demo/tour`: the whole circle of a whitelist request on the demo ledger, for anyone with a key of the
+ * page. A real request, signed with the demo's own key, for an investor that is made up; then
+ * `GET /demo/tour/{id}` tells how far it is: request, transaction, register, callback.
+ */
+import { randomBytes } from "node:crypto";
+import { z } from "zod";
+import { signRequest } from "../../client/index.mjs";
+import { deliveryWithAttempts } from "../callbacks/overview.ts";
+import type { Db } from "../database/connect.ts";
+import { NOTHING, type Route, route } from "../http/desk-route.ts";
+import { createRateLimit } from "../http/edge/rate-limit.ts";
+import { HttpError } from "../http/http-error.ts";
+import type { App } from "../http/part.ts";
+import { eventsOfWallet } from "../projections/holder-events.ts";
+import { placeOf } from "../projections/position.ts";
+import { resultMessageId } from "../ta/requests/callback-address.ts";
+import { listedRequests, requestHistory, requestWallet } from "../ta/requests/overview.ts";
+
+/** The asset that tours are about. */
+export type TourAsset = { readonly asset: string; readonly coinType: string };
+
+export type TourSettings = {
+  /** Read-only, with a statement timeout. */
+  readonly db: Db;
+  readonly tourAsset: TourAsset;
+  /** The secret half of the key that signs for the asset, base64; undefined when there is none. */
+  readonly secretKey: () => Promise<string | undefined>;
+};
+
+/** Tours of a minute, of all callers: each is a transaction and a callback. */
+const MOST_TOURS = 20;
+
+const WHITELIST = "/api/v1/investor/whitelist";
+
+const accepted = z.object({ requestId: z.uuid() });
+
+export const tourBegunAnswer = z.object({
+  tourId: z.uuid(),
+  requestId: z.uuid(),
+  wallet: z.string(),
+  asset: z.string(),
+  coinType: z.string(),
+});
+
+export const tourAnswer = z.object({
+  wallet: z.string(),
+  asset: z.string(),
+  coinType: z.string(),
+  request: z.object({
+    status: z.enum(["QUEUED", "PENDING", "SUCCESS", "FAILED"]),
+    history: z.array(z.object({ at: z.iso.datetime(), status: z.string(), message: z.string() })),
+  }),
+  txId: z.string().nullable().describe("Digest of its transaction."),
+  checkpoint: z.string().nullable().describe("Where the register has it, decimal."),
+  holderEvent: z
+    .object({
+      eventType: z.string(),
+      address: z.string().nullable(),
+      groupId: z.string().nullable(),
+      position: z.string().describe("As in `holderEvents` of GraphQL."),
+    })
+    .nullable()
+    .describe("The wallet joins its group in the register."),
+  delivery: z
+    .object({
+      id: z.string(),
+      state: z.enum(["pending", "withdrawn", "delivered", "failed", "disabled"]),
+      attempts: z.int(),
+    })
+    .nullable()
+    .describe("The callback."),
+  done: z.boolean().describe("Nothing more will happen."),
+});
+
+/** @param app serves the transfer agent's requests, too */
+export const tourRoutes = (app: App, settings: TourSettings): readonly Route[] => {
+  const { db, tourAsset, secretKey } = settings;
+  const { asset, coinType } = tourAsset;
+  const limit = createRateLimit({ policy: "tours", quota: MOST_TOURS, windowSeconds: 60 });
+  return [
+    route({
+      method: "POST",
+      path: "/demo/tour",
+      access: "reader",
+      operationId: "beginTour",
+      summary: "Whitelist a new wallet of a made-up investor, on the demo ledger",
+      query: NOTHING,
+      body: NOTHING,
+      schema: tourBegunAnswer,
+      answer: { statusCode: 202, name: "TourBegun", description: "The request was accepted." },
+      refusals: [409],
+      handle: async () => {
+        const counted = limit.take("");
+        if (!counted.allowed) throw limit.refusal(counted);
+        const secret = await secretKey();
+        if (secret === undefined) {
+          throw new HttpError(409, "there is no key of the demo to sign with: start it anew");
+        }
+        const wallet = `0x${randomBytes(32).toString("hex")}`;
+        const signed = signRequest({
+          secretKey: secret,
+          path: WHITELIST,
+          body: { investor: madeUp(wallet) },
+        });
+        // The same way as any caller's: signature, limits and checks included.
+        const { statusCode, body } = await app.inject({
+          method: "POST",
+          url: WHITELIST,
+          headers: signed.headers,
+          payload: signed.body,
+        });
+        if (statusCode !== 201) {
+          throw new Error(`the demo's own whitelist request is answered ${statusCode}: ${body}`);
+        }
+        const { requestId } = accepted.parse(JSON.parse(body));
+        return { tourId: requestId, requestId, wallet, asset, coinType };
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/demo/tour/:id",
+      access: "reader",
+      operationId: "tour",
+      summary: "How far a tour is",
+      params: { id: "`tourId`." },
+      query: NOTHING,
+      body: NOTHING,
+      schema: tourAnswer,
+      answer: { statusCode: 200, name: "Tour", description: "The tour." },
+      refusals: [404],
+      handle: async ({ params }) => {
+        const id = z.uuid().safeParse(params.id).data;
+        const [request] = id === undefined ? [] : await listedRequests(db, { id, asset, limit: 1 });
+        const wallet = request && (await requestWallet(db, request.id));
+        if (request === undefined || wallet === undefined) {
+          throw new HttpError(404, "there is no tour of this id");
+        }
+        const { txId } = request;
+        const [history, events, delivery] = await Promise.all([
+          requestHistory(db, request.id),
+          txId === null ? [] : eventsOfWallet(db, { coinType, address: wallet, txDigest: txId }),
+          deliveryWithAttempts(db, resultMessageId(request.id)),
+        ]);
+        const joined = events.find(({ eventType }) => eventType === "address_joined_group");
+        const status = tourAnswer.shape.request.shape.status.parse(request.status);
+        const isFinal = status === "SUCCESS" || status === "FAILED";
+        const isSent = delivery !== null && delivery.status !== "pending";
+        return {
+          wallet,
+          asset,
+          coinType,
+          request: {
+            status,
+            history: history.map((step) => ({ ...step, at: new Date(step.at).toISOString() })),
+          },
+          txId,
+          checkpoint: joined === undefined ? null : `${placeOf(joined.position).checkpoint}`,
+          holderEvent:
+            joined === undefined
+              ? null
+              : {
+                  eventType: joined.eventType,
+                  address: joined.address,
+                  groupId: joined.groupId?.toString() ?? null,
+                  position: joined.position.toString(),
+                },
+          delivery:
+            delivery === null
+              ? null
+              : { id: delivery.id, state: delivery.status, attempts: delivery.attemptCount },
+          done: isFinal && isSent,
+        };
+      },
+    }),
+  ];
+};
+
+/** Nobody: an address for documentation, a number nobody has. */
+const madeUp = (wallet: string) => ({
+  id: `tour-${randomBytes(6).toString("hex")}`,
+  first_name: "Ada",
+  last_name: "Example",
+  email: "ada@example.com",
+  dob: "1980-01-31",
+  primary_phone: "+4722222222",
+  full_address: { street: "1 Main St", city: "Oslo", countryCode: "NO", postalCode: "0150" },
+  blockchain_wallet: wallet,
+});

@@ -1,0 +1,105 @@
+/** A cap table as one JSON document: the same text wherever it is written. */
+import type { CheckpointMark } from "../log/fact.ts";
+import {
+  type CapPlace,
+  type CapRow,
+  type CapTables,
+  createCapTables,
+  placeOf,
+  shareOf,
+} from "./cap-tables.ts";
+import type { GuardedReads } from "./guarded-reads.ts";
+
+/** A table's head, as GraphQL's `capTable` has it. */
+export type CapTableHead = {
+  readonly coinType: string;
+  readonly decimals: number | null;
+  readonly checkpoint: bigint;
+  readonly checkpointTimestamp: bigint;
+  readonly checkpointDigest: string;
+  readonly totalSupply: bigint | null;
+  readonly issued: bigint;
+  readonly holderCount: number;
+  readonly root: string;
+};
+
+/** Whose table, and when. */
+export type TableOf = Pick<CapTableHead, "coinType" | "decimals" | "totalSupply"> & {
+  /** The checkpoint at whose end it stood. */
+  readonly mark: CheckpointMark;
+};
+
+/** The same of a token that was seen. */
+export type SeenTableOf = TableOf & {
+  /** As the newest metadata says; null while none was seen. */
+  readonly symbol: string | null;
+};
+
+/**
+ * Rows that are read at once, and written before more are: some 30 MB. A register that is too long to be
+ * kept is put together anew for each of these pages, seconds each.
+ */
+const AT_ONCE = 30_000;
+
+/**
+ * Reads a table of the past: its head, and its rows page by page.
+ * @param tables of a process that keeps registers
+ */
+export const readCapTable = async (
+  db: GuardedReads,
+  { coinType, decimals, totalSupply, mark }: TableOf,
+  tables: CapTables = createCapTables(),
+): Promise<{ readonly head: CapTableHead; readonly rows: AsyncIterable<readonly CapRow[]> }> => {
+  const { sequence: checkpoint, timestampMs } = mark;
+  const at = { checkpoint, timestampMs };
+  const totals = await tables.totals(db, { coinType, at });
+  async function* rows(): AsyncGenerator<readonly CapRow[]> {
+    for (let after: CapPlace | undefined; ; ) {
+      const page = await tables.rows(db, { coinType, at, limit: AT_ONCE, after });
+      const end = page.at(-1);
+      if (end === undefined) return;
+      yield page;
+      if (page.length < AT_ONCE) return;
+      after = placeOf(end);
+    }
+  }
+  return { head: headOf({ coinType, decimals, totalSupply, mark }, totals), rows: rows() };
+};
+
+/** The head of a table whose rows come to this. */
+export const headOf = (
+  { coinType, decimals, totalSupply, mark }: TableOf,
+  { issued, holderCount, root }: Pick<CapTableHead, "issued" | "holderCount" | "root">,
+): CapTableHead => ({
+  coinType,
+  decimals,
+  checkpoint: mark.sequence,
+  checkpointTimestamp: mark.timestampMs / 1_000n,
+  checkpointDigest: mark.digest,
+  totalSupply,
+  issued,
+  holderCount,
+  root,
+});
+
+/** A piece of a file of a table, and how many rows it has. */
+export type TablePiece<Data = string> = { readonly data: Data; readonly rows: number };
+
+/** One document, rows as GraphQL's `capTable` has them: amounts are decimal strings. */
+export async function* capTableJson(
+  head: CapTableHead,
+  rows: AsyncIterable<readonly CapRow[]> | Iterable<readonly CapRow[]>,
+): AsyncGenerator<TablePiece> {
+  const printed = (value: unknown) =>
+    JSON.stringify(value, (_key, inner: unknown) =>
+      typeof inner === "bigint" ? inner.toString() : inner,
+    );
+  yield { data: `${printed(head).slice(0, -1)},"rows":[`, rows: 0 };
+  let separator = "\n";
+  for await (const page of rows) {
+    const text = page.map((row) => printed({ ...row, share: shareOf(row.balance, head.issued) }));
+    yield { data: `${separator}${text.join(",\n")}`, rows: page.length };
+    separator = ",\n";
+  }
+  yield { data: "\n]}\n", rows: 0 };
+}

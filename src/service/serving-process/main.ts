@@ -1,0 +1,111 @@
+/**
+ * The process that serves, as `start` runs it beside the indexing: the port first, then whatever is
+ * asked. It ends with `start`, however that ends: then their channel closes.
+ */
+import { databaseRemedy, databaseRetries } from "../../database/database-error.ts";
+import { createFront } from "../../http/edge/front.ts";
+import { type IndexingWatch, watchIndexing } from "../../http/health/indexing-process.ts";
+import { createLogger, type Logger, openTerminal } from "../../logging/logger.ts";
+import { warnOfLostTraces } from "../../logging/rare-lines.ts";
+import { configFromEnvironment } from "../../settings/config.ts";
+import { ConfigError } from "../../settings/config-error.ts";
+import { createFigures } from "../../telemetry/figures.ts";
+import { openTracing } from "../../telemetry/telemetry.ts";
+import { aborted } from "../../waiting/aborted.ts";
+import type { Backoff } from "../../waiting/backoff.ts";
+import { retrying } from "../../waiting/retrying.ts";
+import { type FromServing, type Opening, toServing } from "./messages.ts";
+
+/** How long an orderly end may take: longer than requests under way are waited for. */
+const END_WITHIN_MS = 13_000;
+
+const tell = (message: FromServing): Promise<void> =>
+  new Promise((resolve) => {
+    // The parent is gone.
+    if (process.send === undefined || !process.connected) return resolve();
+    process.send(message, undefined, {}, () => resolve());
+  });
+
+const ending = new AbortController();
+const end = () => {
+  if (ending.signal.aborted) return;
+  ending.abort();
+  setTimeout(() => process.exit(1), END_WITHIN_MS).unref();
+};
+process.on("disconnect", end);
+if (!process.connected) end();
+process.on("SIGTERM", end);
+// A terminal signals everybody; whether to end is up to the process that indexes.
+process.on("SIGINT", () => undefined);
+process.on("SIGHUP", () => undefined);
+
+const run = async (): Promise<void> => {
+  const config = configFromEnvironment();
+  let known: Logger | undefined;
+  const onTrouble = warnOfLostTraces(() => known);
+  await using tracing = await openTracing(config, "serving", onTrouble);
+  const telemetry = { figures: createFigures(), tracing };
+  const logger = createLogger({
+    level: config.logLevel,
+    remedyOf: databaseRemedy,
+    terminal: await openTerminal(config.logFormat),
+    ...(tracing.isOn && { traceId: () => tracing.traceId }),
+  }).child({ process: "serving" });
+  known = logger;
+  const opened = Promise.withResolvers<{ opening: Opening; indexing: IndexingWatch }>();
+  let indexing: IndexingWatch | undefined;
+  process.on("message", (message) => {
+    const told = toServing.parse(message);
+    void tell({ kind: "alive" });
+    if (indexing !== undefined) return indexing.take(told.snapshot);
+    if (told.kind !== "open") return;
+    indexing = watchIndexing(told.snapshot);
+    opened.resolve({ opening: told.opening, indexing });
+  });
+
+  await using front = createFront({ logger });
+  const url = await front.listen(config);
+  await tell({ kind: "listening", url, port: front.port });
+  // Loaded while the database is opened elsewhere: it takes longer than all of the above.
+  const { serve } = await import("./serve.ts");
+  const ended = aborted(ending.signal);
+  const lost = Promise.withResolvers<never>();
+  lost.promise.catch(() => undefined);
+  const open = await Promise.race([opened.promise, ended.then(() => undefined)]);
+  if (open === undefined) return;
+  await using _serving = await onceThereIsADatabase(
+    () => serve({ config, logger, telemetry, front, ...open, giveUp: lost.reject }),
+    (err) => logger.warn({ err }, "cannot serve yet; every request is answered 503"),
+  );
+  if (ending.signal.aborted) return;
+  await tell({ kind: "opened" });
+  await Promise.race([ended, lost.promise]);
+};
+
+const AGAIN: Backoff = { firstMs: 1_000, maxMs: 1_000 };
+
+/** Tries again while the database is away: the port stays open, and says so. Undefined: it is to end. */
+const onceThereIsADatabase = (
+  begin: () => Promise<AsyncDisposable>,
+  tell: (error: Error) => void,
+): Promise<AsyncDisposable | undefined> => {
+  let told = false;
+  const onTrouble = (error: Error) => {
+    if (!told) tell(error);
+    told = true;
+  };
+  return retrying(begin, { backoff: AGAIN, ...databaseRetries, onTrouble }, ending.signal);
+};
+
+try {
+  await run();
+} catch (error) {
+  if (!(error instanceof Error)) throw error;
+  // The parent reports it.
+  const passing = databaseRemedy(error) !== "stop";
+  const { name, message } = error;
+  const settings = error instanceof ConfigError;
+  await tell({ kind: "failed", name, message, settings, passing });
+  process.exitCode = 1;
+}
+if (process.connected) process.disconnect();
