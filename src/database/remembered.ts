@@ -7,7 +7,7 @@
 import { DatabaseUnavailableError } from "./database-error.ts";
 
 /** A value, or the promise of it while it is being read. */
-export type Soon<Value> = Value | Promise<Value>;
+export type MaybePromise<Value> = Value | Promise<Value>;
 
 export type Remembered<Value> = {
   /**
@@ -15,7 +15,7 @@ export type Remembered<Value> = {
    * meanwhile share one reading. A failed reading is not remembered.
    * @throws DatabaseUnavailableError (rejects; retry) when `MOST_LOADING` other values are being read
    */
-  get(name: string, load: () => Promise<Value>): Soon<Value>;
+  get(name: string, load: () => Promise<Value>): MaybePromise<Value>;
 };
 
 /**

@@ -85,7 +85,7 @@ export const makeStatement = async (
   const proven = await tables.proven(db, {
     coinType,
     at: { checkpoint, timestampMs },
-    isMeant: isRowOf(whose),
+    matches: isRowOf(whose),
     ...(version === 2 && { decimals }),
   });
   if (proven === null) throw new NoRowError(whose, coinType, checkpoint);

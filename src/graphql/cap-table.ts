@@ -6,8 +6,8 @@ import {
   type CapRow,
   type CapTotals,
   type CapWallet,
-  type IsMeant,
   isRowOf,
+  type Matches,
   SHARE_DIGITS,
   shareOf,
 } from "../projections/cap-tables.ts";
@@ -188,7 +188,7 @@ const RowsWith = builder.enumType("RowsWith", {
   },
 });
 
-const WITH: Readonly<Record<typeof RowsWith.$inferType, IsMeant>> = {
+const WITH: Readonly<Record<typeof RowsWith.$inferType, Matches>> = {
   NO_HOLDER: ({ holderId }) => holderId === null,
   FROZEN_BALANCE: ({ wallets }) =>
     wallets.some(({ isFrozen, balance }) => isFrozen && balance > 0n),
@@ -198,12 +198,12 @@ const WITH: Readonly<Record<typeof RowsWith.$inferType, IsMeant>> = {
 const meantBy = (
   holder: string | null | undefined,
   having: typeof RowsWith.$inferType | null | undefined,
-): IsMeant | undefined => {
+): Matches | undefined => {
   const conditions = [
     ...(holder == null ? [] : [isRowOf(whoseOf(holder))]),
     ...(having == null ? [] : [WITH[having]]),
   ];
-  return conditions.length === 0 ? undefined : (row) => conditions.every((isMeant) => isMeant(row));
+  return conditions.length === 0 ? undefined : (row) => conditions.every((matches) => matches(row));
 };
 
 builder.queryField("capTable", (t) =>
@@ -236,7 +236,7 @@ builder.queryField("capTable", (t) =>
       const page = {
         limit: limitOf(args.limit),
         after: capCursorOf(args.after),
-        isMeant: meantBy(args.holder, args.having),
+        matches: meantBy(args.holder, args.having),
       };
       const asked = askedOf(args);
       const coinType = await context.coinType(args.coinType);

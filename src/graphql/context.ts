@@ -1,5 +1,5 @@
 import type { Readers, Reads, Snapshot } from "../database/readers.ts";
-import { createRemembered, type Soon } from "../database/remembered.ts";
+import { createRemembered, type MaybePromise } from "../database/remembered.ts";
 import { ADMISSION, createAdmission, type Place } from "../http/edge/admission.ts";
 import { decimalsOf, type KnownCoin, resolveCoin } from "../log/coins.ts";
 import { type CapTables, createCapTables } from "../projections/cap-tables.ts";
@@ -19,7 +19,7 @@ export type GraphSources = {
     snapshot(...request: Parameters<Readers["snapshot"]>): Reads & Pick<Snapshot, "end">;
   };
   /** Addresses of the security-token package as the log knows them: roles of these types have bits. */
-  readonly packages: () => Soon<readonly string[]>;
+  readonly packages: () => MaybePromise<readonly string[]>;
   /** In the order `indexerStatus` lists them. */
   readonly pipelines: readonly WatchedPipeline[];
   /** Milliseconds since the Unix epoch. */
@@ -82,7 +82,7 @@ export type GraphContext = Pick<GraphSources, "packages" | "pipelines" | "now"> 
    * Canonical form of a coin type as the caller wrote it.
    * @throws BAD_USER_INPUT when it is not the form of a type at all
    */
-  coinType(input: string): Soon<string>;
+  coinType(input: string): MaybePromise<string>;
   /** Decimals of a coin type that `coinType` gave in this request; null while they are unknown. */
   decimals(coinType: string): number | null;
   /** Of coin types as they were read, outside the snapshot; those that are not known are left out. */
@@ -159,7 +159,7 @@ export const contextsOver = (sources: GraphSources) => {
     },
   };
 
-  const coinOf = (input: string): Soon<KnownCoin> => {
+  const coinOf = (input: string): MaybePromise<KnownCoin> => {
     const canonical = coinTypeIn(input, "coinType");
     return canonical.length > LONGEST_KEPT
       ? resolveCoin(lookUps, canonical)
@@ -231,7 +231,7 @@ export const contextsOver = (sources: GraphSources) => {
     weight?: number,
     statements?: Statements,
     key?: string,
-  ): Soon<RequestContext> => {
+  ): MaybePromise<RequestContext> => {
     if (statements?.several) return inSnapshot(signal, weight, statements, key);
     return {
       context: {

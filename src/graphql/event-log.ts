@@ -1,7 +1,7 @@
 /** Logs of events by coin type, as they can be followed: what a subscription is made over. */
 import type { PgTable } from "drizzle-orm/pg-core";
 import type { Reads } from "../database/readers.ts";
-import type { Soon } from "../database/remembered.ts";
+import type { MaybePromise } from "../database/remembered.ts";
 import {
   type AcrossRange,
   type AcrossStatements,
@@ -14,7 +14,7 @@ import type { Needed } from "../projections/guarded-reads.ts";
 export type LogReads = {
   readonly reads: Reads;
   /** See `GraphSources`. */
-  readonly packages: () => Soon<readonly string[]>;
+  readonly packages: () => MaybePromise<readonly string[]>;
 };
 
 /**
@@ -117,7 +117,7 @@ export class Live<Row> {
   /** Its place, as callers write it in `after`; undefined where there is nothing to go on from. */
   readonly at: string | undefined;
   /** As it is sent, by the operation that it is sent for. */
-  readonly frames = new Map<object, Soon<Buffer>>();
+  readonly frames = new Map<object, MaybePromise<Buffer>>();
 
   constructor(row: Row, at: string | undefined) {
     this.row = row;

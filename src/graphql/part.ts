@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { setImmediate as immediate } from "node:timers/promises";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Reads } from "../database/readers.ts";
-import type { Soon } from "../database/remembered.ts";
+import type { MaybePromise } from "../database/remembered.ts";
 import type { Direct, DirectAnswer, DirectRequest } from "../http/direct.ts";
 import { type Admission, createAdmission, inPlace } from "../http/edge/admission.ts";
 import { createGate, type GateSettings, type Visitor } from "../http/edge/gate.ts";
@@ -117,7 +117,7 @@ export const graphqlPart = ({
     const { response, requestId, log, accept, visitor } = post;
     const counted = asked.requests > 1 ? gate.count(key, asked.requests - 1) : undefined;
     const signal = hangUpSignal({ raw: response });
-    if (asked.weight > HEAVY) await loopCameRound();
+    if (asked.weight > HEAVY) await twoTurns();
     const entered = admission.enter(key.id, asked.weight, signal);
     const place = entered instanceof Promise ? await entered : entered;
     return inPlace(place, response, async () => {
@@ -275,7 +275,7 @@ const eventsOf = (json: string): DirectAnswer => ({
 });
 
 /** Twice: a hang-up that was there before the first is known after it, and told in the second. */
-const loopCameRound = async (): Promise<void> => {
+const twoTurns = async (): Promise<void> => {
   await immediate();
   await immediate();
 };
@@ -286,7 +286,7 @@ const visitorOf = (headers: IncomingHttpHeaders, remoteAddress: string): Visitor
 };
 
 /** @throws HttpError (403) for a key of another interface */
-const graphqlKey = (keys: Reads, presented: string): Soon<Key | null> => {
+const graphqlKey = (keys: Reads, presented: string): MaybePromise<Key | null> => {
   const found = findKey(keys, presented);
   return found instanceof Promise ? found.then(ofGraphql) : ofGraphql(found);
 };

@@ -76,7 +76,7 @@ export type DirectSettings = {
 };
 
 /** Begins to answer requests, each the shortest way it can go. */
-export const shortestWay = (
+export const fastPath = (
   paths: readonly Direct[],
   { account, logger, trustProxy, otherwise }: DirectSettings,
 ): RequestListener => {

@@ -12,7 +12,7 @@ import { texts } from "../database/column-arrays.ts";
 import { at, bytea } from "../database/column-types.ts";
 import type { Sql } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
-import { createRemembered, type Remembered, type Soon } from "../database/remembered.ts";
+import { createRemembered, type MaybePromise, type Remembered } from "../database/remembered.ts";
 
 /**
  * What a key opens: the GraphQL API with what can be downloaded of the register; the transfer events of one
@@ -174,7 +174,7 @@ export const handOverKey = async (
  * The key that this text is, of whatever kind, or null: unknown or revoked. At once when it was read
  * within `CACHE_MS`.
  */
-export const findKey = (on: Reads, presented: string): Soon<Key | null> => {
+export const findKey = (on: Reads, presented: string): MaybePromise<Key | null> => {
   // Longer than any key of ours: not worth a hash.
   if (presented.length > 256) return null;
   return rememberedBy(on.sql).get(hash("sha256", presented, "base64"), () =>

@@ -11,7 +11,7 @@ import fastify, {
 } from "fastify";
 import type { Logger } from "../logging/logger.ts";
 import { createAccount, UNKNOWN_ROUTE } from "./account.ts";
-import { shortestWay } from "./direct.ts";
+import { fastPath } from "./direct.ts";
 import { answerPreflights, shareWith } from "./edge/cors.ts";
 import { keepEarlyAnswers } from "./edge/early-answer.ts";
 import { createFront, type Front } from "./edge/front.ts";
@@ -133,7 +133,7 @@ export const createServer = async (settings: ServerSettings): Promise<Server> =>
   const direct = parts.flatMap((part) => part.direct ?? []);
   const { trustProxy } = settings;
   const otherwise = await handler.promise;
-  const answer = shortestWay(direct, { account, logger, trustProxy, otherwise });
+  const answer = fastPath(direct, { account, logger, trustProxy, otherwise });
   const share = shareWith(settings.corsOrigins ?? []);
   front.open((raw, response) => {
     share(raw, response);

@@ -1,7 +1,7 @@
 /** The packages of the contract that the log knows: those it was begun with and those that joined. */
 import type { Sql } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
-import { createRemembered, type Soon } from "../database/remembered.ts";
+import { createRemembered, type MaybePromise } from "../database/remembered.ts";
 import { appendingPart, writeNow } from "../database/writing.ts";
 import type { JoinedPackage } from "./fact.ts";
 import { logPackages } from "./tables.ts";
@@ -39,7 +39,7 @@ const FRESH_MS = 900;
 export const watchPackages = (
   on: Reads,
   configured: readonly string[],
-): (() => Soon<readonly string[]>) => {
+): (() => MaybePromise<readonly string[]>) => {
   const remembered = createRemembered<readonly string[]>({ freshMs: FRESH_MS, max: 1 });
   const load = async () => {
     const [row] = await read<{ readonly packages: readonly string[] }>(on, KNOWN, []);

@@ -100,7 +100,7 @@ const holdAndApply = async (run: PipelineRun, onProgress: () => void): Promise<v
   const place = run.openFeed?.();
   try {
     const apply = (batch: FactBatch) => inTurn(() => applyBatch(session, pipeline, batch, digests));
-    const told = toldOf(run, apply);
+    const told = instrumented(run, apply);
     await applyBatches(run, told, start, place, onProgress);
     // A run with a last checkpoint ends when everything is there.
     if (!signal.aborted) await filled;
@@ -112,7 +112,7 @@ const holdAndApply = async (run: PipelineRun, onProgress: () => void): Promise<v
 };
 
 /** Counts batches and the time they take, and tells of them in the trace of their last checkpoint. */
-const toldOf = (
+const instrumented = (
   { pipeline: { name: pipeline }, telemetry: { figures, tracing } }: PipelineRun,
   apply: (batch: FactBatch) => Promise<number>,
 ): ((batch: FactBatch) => Promise<number>) => {

@@ -13,7 +13,7 @@ import { noTelemetry, type Telemetry } from "../telemetry/telemetry.ts";
 import { createLogTip, type LogTip } from "./log-tip.ts";
 import type { RunnablePipeline } from "./pipeline.ts";
 import { runPipeline } from "./run-pipeline.ts";
-import { type PipelineStatus, unstarted } from "./status.ts";
+import { initialStatus, type PipelineStatus } from "./status.ts";
 
 /** What to run, and within which bounds. */
 export type RunnerOptions = {
@@ -47,7 +47,7 @@ const FEED_GRACE_MS = 20;
 export const runPipelines = async (options: RunnerOptions): Promise<readonly PipelineStatus[]> => {
   const { database, feed, log, pipelines, bounds, last, signal, logger, onProgress } = options;
   const { telemetry = noTelemetry() } = options;
-  const statuses = new Map(pipelines.map(({ name }) => [name, unstarted(name)]));
+  const statuses = new Map(pipelines.map(({ name }) => [name, initialStatus(name)]));
   const ended = new AbortController();
   const tip = createLogTip();
   const rarely = createRareLines();
@@ -55,7 +55,7 @@ export const runPipelines = async (options: RunnerOptions): Promise<readonly Pip
 
   const runs = pipelines.map((pipeline) => {
     const report = (change: Partial<PipelineStatus>) => {
-      const before = statuses.get(pipeline.name) ?? unstarted(pipeline.name);
+      const before = statuses.get(pipeline.name) ?? initialStatus(pipeline.name);
       const after = { ...before, ...change };
       statuses.set(pipeline.name, after);
       logChange(logger, rarely, before, after);

@@ -30,7 +30,7 @@ export type PipelineStatus = {
   readonly error: Error | null;
 };
 
-export const unstarted = (pipeline: string): PipelineStatus => ({
+export const initialStatus = (pipeline: string): PipelineStatus => ({
   pipeline,
   state: "standby",
   nextCheckpoint: null,

@@ -44,13 +44,13 @@ export type ProvenRow = CapTotals & {
 };
 
 /** Which rows of a table somebody asks for. */
-export type IsMeant = (row: CapRow) => boolean;
+export type Matches = (row: CapRow) => boolean;
 
 /** A holder by its number, or the wallet whose row it is (its holder's, where it has one). */
 export type Whose = { readonly holderId: bigint } | { readonly owner: string };
 
 /** The row of a holder, or the one that a wallet is in. */
-export const isRowOf = (whose: Whose): IsMeant =>
+export const isRowOf = (whose: Whose): Matches =>
   "owner" in whose
     ? ({ wallets }) => wallets.some(({ address }) => address === whose.owner)
     : ({ holderId }) => holderId === whose.holderId;
@@ -68,7 +68,7 @@ type RowsQuery = {
   readonly at: AtMark;
   readonly limit: number;
   readonly after?: CapPlace | undefined;
-  readonly isMeant?: IsMeant | undefined;
+  readonly matches?: Matches | undefined;
 };
 
 export type CapTables = {
@@ -82,7 +82,7 @@ export type CapTables = {
   /** The first row that is meant, with its path; null when none is. */
   proven(
     on: GuardedReads,
-    query: SummedTable & { readonly isMeant: IsMeant },
+    query: SummedTable & { readonly matches: Matches },
   ): Promise<ProvenRow | null>;
   /** Owners as `tokenHolders` lists them now, at the end of a checkpoint. */
   owners(
@@ -160,7 +160,7 @@ export const createCapTables = (now: Clock = () => performance.now()): CapTables
     `${coinType} ${checkpoint} ${(await on.committed()).rebuilds}`;
   const page = async (
     on: GuardedReads,
-    { coinType, at, limit, after = BEFORE_ROWS }: Omit<RowsQuery, "isMeant">,
+    { coinType, at, limit, after = BEFORE_ROWS }: Omit<RowsQuery, "matches">,
   ) =>
     rows.page(await keyOf(on, coinType, at.checkpoint), after, limit, BEFORE_ROWS, (from, most) =>
       readRows(on, coinType, at, from, most),
@@ -168,13 +168,13 @@ export const createCapTables = (now: Clock = () => performance.now()): CapTables
   const all = (on: GuardedReads, coinType: string, at: AtMark) => (after: CapPlace | undefined) =>
     page(on, { coinType, at, limit: AT_ONCE, after });
   return {
-    rows: async (on, { isMeant, ...query }) => {
-      if (isMeant === undefined) return page(on, query);
+    rows: async (on, { matches, ...query }) => {
+      if (matches === undefined) return page(on, query);
       const found: CapRow[] = [];
       for (let { after } = query; ; ) {
         const some = await page(on, { ...query, limit: AT_ONCE, after });
         await inStretches(some, (row) => {
-          if (found.length < query.limit && isMeant(row)) found.push(row);
+          if (found.length < query.limit && matches(row)) found.push(row);
         });
         const last = some.at(-1);
         if (last === undefined || some.length < AT_ONCE || found.length === query.limit)
@@ -182,11 +182,11 @@ export const createCapTables = (now: Clock = () => performance.now()): CapTables
         after = placeOf(last);
       }
     },
-    proven: async (on, { isMeant, ...table }) => {
+    proven: async (on, { matches, ...table }) => {
       const { row, path, path2, ...totals } = await sumUp(
         table,
         all(on, table.coinType, table.at),
-        isMeant,
+        matches,
       );
       return row === undefined || path === undefined
         ? null
@@ -228,7 +228,7 @@ export const createCapTables = (now: Clock = () => performance.now()): CapTables
 const sumUp = async (
   { coinType, at: { checkpoint }, decimals }: SummedTable,
   read: (after: CapPlace | undefined) => Promise<readonly CapRow[]>,
-  isMeant: IsMeant = () => false,
+  matches: Matches = () => false,
 ) => {
   const tree = createSumTree();
   const tree2 = createSumTree2();
@@ -240,7 +240,7 @@ const sumUp = async (
     await inStretches(some, (next) => {
       const { wallets } = next;
       const addresses = wallets.map(({ address }) => address);
-      const isFirst = row === undefined && isMeant(next);
+      const isFirst = row === undefined && matches(next);
       if (isFirst) row = next;
       const leaf = { coinType, checkpoint, ...next, addresses };
       tree.add(leaf, isFirst);

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { SigningKeys } from "../callbacks/signing-keys.ts";
 import type { Db } from "../database/connect.ts";
 import type { RawReads, Readers, Reads } from "../database/readers.ts";
-import type { Soon } from "../database/remembered.ts";
+import type { MaybePromise } from "../database/remembered.ts";
 import { type ApiDescription, describeTogether } from "../http/api-description.ts";
 import { CALLBACK_KEYS } from "../http/callback-keys.ts";
 import type { Direct, DirectAnswer, DirectRequest } from "../http/direct.ts";
@@ -167,7 +167,7 @@ export const restPart = ({
 };
 
 /** @throws HttpError (403) for a key of another interface */
-const projectKey = (keys: Reads, presented: string): Soon<Key | null> => {
+const projectKey = (keys: Reads, presented: string): MaybePromise<Key | null> => {
   const found = findKey(keys, presented);
   return found instanceof Promise ? found.then(ofProject) : ofProject(found);
 };

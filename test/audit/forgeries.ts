@@ -29,15 +29,15 @@ const [STATE, MOVEMENTS, HOLDERS, ROLES] = [
 const ACTS = "acts.ndjson";
 const [FIRST_TABLE, LAST_TABLE] = ["first/cap-table.json", "last/cap-table.json"] as const;
 
-const withoutFirst = (isMeant: (line: Line) => boolean) => (own: readonly Line[]) => {
-  const at = own.findIndex(isMeant);
+const withoutFirst = (matches: (line: Line) => boolean) => (own: readonly Line[]) => {
+  const at = own.findIndex(matches);
   return own.filter((_, index) => index !== at);
 };
 const first = (edit: (line: Line) => Line) => (own: readonly Line[]) =>
   own.map((line, index) => (index === 0 ? edit(line) : line));
 const firstOf =
-  (isMeant: (line: Line) => boolean, edit: (line: Line) => Line) => (own: readonly Line[]) => {
-    const at = own.findIndex(isMeant);
+  (matches: (line: Line) => boolean, edit: (line: Line) => Line) => (own: readonly Line[]) => {
+    const at = own.findIndex(matches);
     return own.map((line, index) => (index === at ? edit(line) : line));
   };
 const isObject =

@@ -75,9 +75,9 @@ const copied = async () => {
   return copy;
 };
 
-const withoutLine = async (file: string, isMeant: (line: string) => boolean) => {
+const withoutLine = async (file: string, matches: (line: string) => boolean) => {
   const lines = (await readFile(file, "utf8")).trimEnd().split("\n");
-  const kept = lines.filter((line) => !isMeant(line));
+  const kept = lines.filter((line) => !matches(line));
   expect(kept.length).toBeLessThan(lines.length);
   await writeFile(file, kept.map((line) => `${line}\n`).join(""));
 };
@@ -238,9 +238,9 @@ test("what is left out by one who signs anew is found, too: movements, checkpoin
     await using copy = await copied();
     let isFirst = true;
     await withoutLine(join(copy.path, "first", "state.ndjson"), (one) => {
-      const isMeant = isFirst && one.includes(`"kind":"${kind}"`) && /SharedToken|holder/.test(one);
-      isFirst &&= !isMeant;
-      return isMeant;
+      const matches = isFirst && one.includes(`"kind":"${kind}"`) && /SharedToken|holder/.test(one);
+      isFirst &&= !matches;
+      return matches;
     });
     await signAnew(copy.path);
     const { code, stderr } = await verify(copy.path);

@@ -76,7 +76,7 @@ export const withoutDigest = async (
 };
 
 /** Tells what is wrong with one checkpoint's rows, or with its digest. The views of the past are there. */
-export const tellWrong = async (
+export const reportMismatch = async (
   tx: Db,
   pipeline: RunnablePipeline,
   { checkpoint, rows, digest }: StoredCheckpoint,

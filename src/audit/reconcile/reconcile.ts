@@ -12,7 +12,7 @@ import { LAYOUT_WITH_DIGESTS } from "../../projections/digests.ts";
 import { LAYOUT_WITH_PAST } from "../../projections/past.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
 import { catalogFaults } from "./catalog-check.ts";
-import { tellWrong, withoutDigest, wrongCheckpoints } from "./digests.ts";
+import { reportMismatch, withoutDigest, wrongCheckpoints } from "./digests.ts";
 import { showThePast } from "./expected-lines.ts";
 import { type Folded, foldedSettings, foldOn, prepareFolding, servedBy } from "./folded-log.ts";
 import { createFound, type Found } from "./found.ts";
@@ -268,6 +268,6 @@ const reconcileDigests = async (
   for (const { pipeline, stored } of wrong) {
     signal.throwIfAborted();
     if (found.isFull) found.add("");
-    else await tellWrong(tx, pipeline, stored, found);
+    else await reportMismatch(tx, pipeline, stored, found);
   }
 };

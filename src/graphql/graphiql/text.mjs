@@ -26,7 +26,7 @@ const KEYWORDS = new Set([
 export const styleOf = ({ kind, word }) =>
   kind === "name" && KEYWORDS.has(word) ? "keyword" : kind;
 
-const isMeant = ({ kind }) => kind !== "space";
+const matches = ({ kind }) => kind !== "space";
 
 /** What stands between two words in brackets. */
 const gapInBrackets = ({ kind, word }, before, after, bracket) => {
@@ -41,7 +41,7 @@ const beginsLine = ({ kind, word }, before) =>
 
 /** Laid out anew: one field a line, two blanks a level; comments have lines of their own. */
 export const prettified = (text) => {
-  const words = tokensOf(text).filter(isMeant);
+  const words = tokensOf(text).filter(matches);
   const brackets = [];
   let out = "";
   let depth = 0;

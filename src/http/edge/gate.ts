@@ -2,7 +2,7 @@
  * Who may come in, and how often: the key, the rate limit of the key, and the limit on attempts
  * without a good one. The same for every interface; each brings its own way to check a key.
  */
-import type { Soon } from "../../database/remembered.ts";
+import type { MaybePromise } from "../../database/remembered.ts";
 import { HttpError } from "../http-error.ts";
 import type { RateLimit } from "./rate-limit.ts";
 
@@ -13,7 +13,7 @@ export type GateSettings<Key extends { readonly id: string }> = {
    * Looks a presented key up; null when it is unknown.
    * @throws HttpError (403) for a key that is good, but not here
    */
-  readonly verify: (presented: string) => Soon<Key | null>;
+  readonly verify: (presented: string) => MaybePromise<Key | null>;
   /** Requests of one key. */
   readonly limit: RateLimit;
   /** Attempts from one address without a valid key; they never block a valid one. */

@@ -1,6 +1,6 @@
 /** What it takes to process the configured assets: a register and a relay for each. */
 import type { Sql } from "../../database/connect.ts";
-import type { Soon } from "../../database/remembered.ts";
+import type { MaybePromise } from "../../database/remembered.ts";
 import { treasuryOf } from "../../log/coins.ts";
 import type { EvmSigner, SuiSigner } from "../ledgers/signer.ts";
 import { type SuiNode, suiRelay } from "../ledgers/sui-relay.ts";
@@ -17,7 +17,7 @@ export type LedgerAccess = {
     /** By the asset's name. */
     readonly signerOf: (asset: string) => SuiSigner | undefined;
     /** Addresses of the security-token package as the log knows them, the newest one last. */
-    readonly packages: () => Soon<readonly string[]>;
+    readonly packages: () => MaybePromise<readonly string[]>;
     /** The most one transaction may cost, MIST. */
     readonly gasBudget: bigint;
   };

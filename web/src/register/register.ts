@@ -43,7 +43,7 @@ export type Register = {
 export const rowId = ({ holderId, wallets }: Row): string => holderId ?? wallets[0]?.address ?? "";
 
 /** Whether a row is what a person who types this looks for: a holder's number, or part of an address. */
-export const isMeant = (row: Row, sought: string): boolean => {
+export const matches = (row: Row, sought: string): boolean => {
   const text = sought.trim().toLowerCase();
   if (text === "") return true;
   if (/^\d+$/.test(text) && row.holderId === text) return true;

@@ -11,7 +11,7 @@ import { type TokenSearch, useTokenSearch, without } from "../../data/here.ts";
 import { useService } from "../../data/service.tsx";
 import { type Token, tokenLabel } from "../../data/tokens.ts";
 import { largest } from "../../register/concentration.ts";
-import { isMeant, type Register } from "../../register/register.ts";
+import { matches, type Register } from "../../register/register.ts";
 import { useTokenTime } from "../../register/token-time.ts";
 import { useRegister } from "../../register/use-register.ts";
 import { countText, shareText } from "../../shown/amount.ts";
@@ -229,7 +229,7 @@ const HoldersCard = ({
     () =>
       register.rows.filter(
         (row) =>
-          isMeant(row, sought) &&
+          matches(row, sought) &&
           (only === "all" ||
             (only === "loose" && row.holderId === null) ||
             (only === "frozen" && row.wallets.some(({ isFrozen }) => isFrozen))),
