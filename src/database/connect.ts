@@ -1,14 +1,12 @@
 /**
  * Access to Postgres.
  *
- * One way for everything: `database.db` for single statements (drizzle, and postgres.js as `db.sql`),
- * `database.transaction` for several that belong together. Inside a transaction `tx` and `tx.sql` are
- * the same connection, so COPY or unnest and drizzle statements mix freely. There is no
- * `db.transaction`: see session.ts for what is wrong with it.
+ * `database.db` runs single statements (drizzle, and postgres.js as `db.sql`);
+ * `database.transaction` runs several as one. Inside, `tx` and `tx.sql` share a connection, so
+ * COPY, unnest and drizzle mix freely. There is no `db.transaction`; session.ts says why.
  *
- * How values come back: int8 as `bigint`; numeric as text in `sql`, and as the column's mode says in
- * drizzle (`numeric({ mode: "bigint" })`); timestamps as text in `sql`, always in UTC. Passing arrays
- * or amounts of 2^63 and more through `sql`: see `column-arrays.ts`.
+ * int8 returns as `bigint`; numeric as text in `sql` and by the column's mode in drizzle;
+ * timestamps as UTC text in `sql`. For arrays, and amounts from 2^63, see `column-arrays.ts`.
  */
 import postgres from "postgres";
 import { type ConnectionSettings, connectionOptions } from "./connection.ts";
@@ -28,34 +26,34 @@ export type { ConnectionSettings } from "./connection.ts";
 export { databaseRemedy, databaseRetries } from "./database-error.ts";
 export type { Db, Session, Sql, Transactor, Tx } from "./session.ts";
 
-/** A way into one Postgres database. */
+/** A Postgres database. */
 export type Database = Transactor &
   AsyncDisposable & {
-    /** Single statements, on any connection of the pool; reconnects by itself. */
+    /** Single statements on any pooled connection; reconnects. */
     readonly db: Db;
-    /** The same as `db.sql`. */
+    /** Same as `db.sql`. */
     readonly sql: Sql;
     /**
-     * A connection of one's own, not counted in `max`: for session locks and for writing under
-     * them. The caller closes it.
+     * Opens a connection outside the pool, for session locks and writes under them. The caller
+     * closes it.
      */
     session(settings?: Pick<ConnectionSettings, "synchronousCommit" | "runtime">): Promise<Session>;
     /**
-     * Calls `heard` with the payload of every notification on the channel, and with null whenever it
-     * has just begun to listen (some may have been missed), until `signal` aborts. Uses its own
-     * connection and reconnects. Notifications are hints: poll as well.
+     * Calls `onNotify` with the payload of each notification, and with null after each (re)connect,
+     * when some may have been missed, until `signal` aborts. Uses its own connection. Notifications
+     * are hints: poll as well.
      */
     listen(channel: string, heard: (payload: string | null) => void, signal: AbortSignal): void;
-    /** Of the connections that transactions run on. */
+    /** Load of the transaction pool. */
     readonly load: PoolLoad;
-    /** Waits up to 5 s for what runs, then ends all connections. */
+    /** Waits up to 5 s for running statements, then ends all connections. */
     close(): Promise<void>;
   };
 
 /**
- * Prepares access; the first statement connects.
+ * Connects lazily.
  *
- * `max` bounds the pool's connections and, separately, those that transactions run on.
+ * `max` limits the pool's connections and, separately, those of transactions.
  */
 export const connect = (settings: ConnectionSettings & { readonly max: number }): Database => {
   const options = connectionOptions(settings);

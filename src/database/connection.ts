@@ -1,4 +1,4 @@
-/** How every connection to Postgres is made: those of the pool, of sessions and of readers. */
+/** Options of every connection: pool, sessions and readers. */
 import { Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import postgres from "postgres";
@@ -7,66 +7,61 @@ import { type SilenceRule, watchForSilence } from "./silence.ts";
 import { CONNECT_TIMEOUT_SECONDS, KEEP_ALIVE_SECONDS, openSocket, type Target } from "./socket.ts";
 import { isStillWorking } from "./still-working.ts";
 
-/** How JavaScript sees the types of Postgres that postgres.js leaves as text. */
+/** Postgres types that postgres.js would return as text. */
 export type Types = { bigint: bigint };
 
-/** How connections are made; shared by the pool and the sessions. */
 export type ConnectionSettings = {
   /** `postgres://user:password@host:port/database`. */
   readonly url: string;
-  /** As `pg_stat_activity` shows it. */
+  /** Shown by `pg_stat_activity`. */
   readonly applicationName: string;
-  /** A statement that runs longer is cancelled; without it statements may take as long as they need. */
+  /** Cancels longer statements; no limit when absent. */
   readonly statementTimeoutMs?: number | undefined;
-  /** Refuses every write. */
   readonly readOnly?: boolean | undefined;
   /**
-   * `off` confirms commits before they reach the disk. A crash of the server may lose the newest
-   * of them, whole and in order, never a part: right for what is replayed from the log.
+   * `off`: commits return before they reach the disk. A server crash may lose the newest, whole and
+   * in order; fine for what replays from the log.
    */
   readonly synchronousCommit?: "on" | "off" | undefined;
-  /** Further settings of Postgres, by name, such as how statements are planned. */
+  /** Further Postgres settings, by name. */
   readonly runtime?: Readonly<Record<string, string>> | undefined;
   /**
-   * The server is asked about a statement that has moved no byte for so long, milliseconds; 15 s unless
-   * given. Where statements have a timeout, one that is over by five seconds is lost without asking.
+   * Silence in ms of an open statement after which the server is asked about it; 15 s by default.
+   * With a statement timeout, it counts as lost 5 s after that instead.
    */
   readonly silenceMs?: number | undefined;
 };
 
-/**
- * Longest pause before a lost connection is tried again. A statement in the meantime waits for it,
- * and with the driver's default up to 20 s to learn that the server does not answer.
- */
+/** Maximum delay of a reconnect; the driver's default lets a statement wait up to 20 s. */
 const RECONNECT_SECONDS = 1;
 
-/** A writer that hangs inside a transaction must not hold its locks for ever. */
+/** A writer that hangs inside a transaction must not keep its locks. */
 const IDLE_IN_TRANSACTION_MS = 60_000;
 
 const SILENCE_MS = 15_000;
 
 /**
- * Beyond the server's own timeout: a connection without an answer by then will never give one.
- * The driver is known to lose statements that are sent while a connection ends.
+ * Added to the server's own timeout; a connection silent for longer is lost. The driver can lose
+ * statements sent while a connection ends.
  */
 export const LOST_AFTER_MS = 5_000;
 
-/** Longest wait for pending answers when a client ends. */
+/** Maximum wait for pending answers at close. */
 const CLOSE_MS = 5_000;
 
-/** Options of postgres.js that every connection of ours has, and `end` for the clients that are made with them. */
+/** Options of postgres.js for every connection, and `end` for clients made with them. */
 export const connectionOptions = (settings: ConnectionSettings) => ({
   connect_timeout: CONNECT_TIMEOUT_SECONDS,
   keep_alive: KEEP_ALIVE_SECONDS,
   backoff: (retries: number) => Math.min(RECONNECT_SECONDS, 3 ** retries / 100),
   ...sockets(settings),
-  // The driver would ask for the types of arrays on every connection, and never await the answer:
-  // a connection lost just then would end the process. Arrays are passed as literals (column-arrays.ts).
+  // The driver would query array types on each connection without awaiting the answer: losing the
+  // connection then would end the process. Arrays are literals here (column-arrays.ts).
   fetch_types: false,
   // The default prints notices to the console.
   onnotice: () => undefined,
   types: {
-    // int8: a number would round, text would compare wrongly.
+    // A number would round int8, and text compares wrongly.
     bigint: {
       to: 20,
       from: [20],
@@ -77,13 +72,13 @@ export const connectionOptions = (settings: ConnectionSettings) => ({
   connection: {
     application_name: settings.applicationName,
     TimeZone: "UTC",
-    // Whatever the role or the database has: any role may set its own, and the service's makes tables in other schemas.
+    // Any role can set its own search_path, and the service's creates tables in other schemas.
     search_path: "public",
-    // Postgres up to 18 ships it on, and before 18 a planner switch that is off makes a plan look dear enough:
-    // every small statement of a writer would be compiled, a thousand times what running it takes.
+    // On by default before Postgres 19; disabled planner switches raise a plan's cost above its
+    // threshold, and compiling a small statement costs a thousand times its execution.
     jit: "off",
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
-    // The machine of a writer may vanish without a word; its locks must not outlive it by two hours.
+    // Locks of a vanished machine must not stay for two hours.
     tcp_keepalives_idle: 30,
     tcp_keepalives_interval: 10,
     tcp_keepalives_count: 3,
@@ -97,11 +92,11 @@ export const connectionOptions = (settings: ConnectionSettings) => ({
 });
 
 /**
- * Sockets of our own making. The driver's would be TLS behind our back, where it cannot be seen whether an
- * answer is due; and with several hosts a statement would never hear that none of them answers.
+ * Own sockets: the driver's TLS hides whether an answer is due, and with several hosts it never
+ * reports that all failed.
  */
 const sockets = (settings: ConnectionSettings) => {
-  // What the driver reads in the connection string; this client never connects.
+  // Only parses the connection string; never connects.
   const { options } = postgres(settings.url, { max: 1 });
   const { host, port, path, ssl, sslnegotiation } = { sslnegotiation: null, ...options };
   const target = { host, port, path, ssl, sslnegotiation };
@@ -111,9 +106,9 @@ const sockets = (settings: ConnectionSettings) => {
     const opened = await openSocket(target, from).catch(errorOf);
     if (opened instanceof Error) return failingSocket(opened);
     const { socket: made, index } = opened;
-    // The driver hangs up on a host that is not of the kind that was asked for: the next one is next.
+    // The driver hangs up on a host of the wrong kind: try the next one.
     from = options.target_session_attrs ? index + 1 : index;
-    // Of several hosts only this one knows what became of its statements.
+    // Only this host knows its statements.
     const at = {
       ...target,
       host: host.slice(index, index + 1),
@@ -122,12 +117,12 @@ const sockets = (settings: ConnectionSettings) => {
     const watched = watchForSilence(made, silenceRule(settings, at));
     open.add(watched);
     made.once("close", () => open.delete(watched));
-    // The driver's errors name them, as of a socket of its own.
+    // The driver's errors name host and port.
     return Object.assign(made, { host: host[index], port: port[index] });
   };
   /**
-   * Waits up to 5 s for pending answers, then ends the client's connections. The driver's own `end` also waits for
-   * connections that were lost during a statement, which never answer.
+   * Waits up to 5 s for pending answers, then ends the connections. The driver's `end` would also
+   * wait for connections lost during a statement.
    */
   const end = async (client: Pick<postgres.Sql<Types>, "end">): Promise<void> => {
     const untilMs = performance.now() + CLOSE_MS;
@@ -139,13 +134,12 @@ const sockets = (settings: ConnectionSettings) => {
   return { ssl: false, host: host[0] ?? "localhost", port: port[0] ?? 5432, socket, end };
 };
 
-/** Pause between two looks at pending answers. */
+/** Polling interval for pending answers. */
 const LOOK_MS = 5;
 
 /**
- * A socket that fails once the driver has greeted it. Where no socket is given it the driver fails the
- * statement, and never uses that place in its pool again; one that fails before keeps the greeting, and sends
- * it a second time on the next one.
+ * A socket that fails on its first write. Failing earlier makes the driver send its greeting twice;
+ * giving it no socket loses a place in its pool.
  */
 const failingSocket = (error: Error): Socket => {
   const socket = new Socket();

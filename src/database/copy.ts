@@ -1,14 +1,14 @@
 /**
- * COPY in its binary format (Postgres documentation, "COPY, Binary Format"): bulk rows go to the
- * server as they are, where text would double every byte of BCS and be parsed twice.
+ * Binary COPY (Postgres documentation, "COPY, Binary Format"): text would double every byte of BCS
+ * and be parsed twice.
  */
 import { pipeline } from "node:stream/promises";
 import type { Sql } from "./session.ts";
 
-/** Signature, flags (none) and the length of the header extension (none). */
+/** Signature, flags (none) and length of the header extension (0). */
 const HEADER = Buffer.from("PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0", "latin1");
 
-/** What a field of one of our tables holds, and how to write it. */
+/** Writes the fields of a row. */
 export type CopyRow = {
   /** int8. */
   bigint(value: bigint | null): void;
@@ -24,20 +24,20 @@ export type CopyRow = {
 };
 
 /**
- * Bytes gathered before they are handed to the stream. More than a stream buffers: `write` then says
- * "wait", and the chunk has left when the wait is over, so that its memory serves the next one.
+ * More than a stream buffers: `write` then asks to wait, and the memory can be reused after the
+ * wait.
  */
 const CHUNK_BYTES = 128 * 1024;
 
-/** The longest a field other than text and bytea gets: a numeric of some hundred digits. */
+/** Maximum size of fields other than text and bytea. */
 const SMALL_FIELD_BYTES = 256;
 
 /**
- * Copies rows into a table, inside the transaction that `sql` belongs to. Nothing else may be sent on
- * that connection until it ends: statements of the same round trip go before it.
+ * Copies rows into a table, inside the transaction of `sql`. Send nothing else on that connection
+ * meanwhile.
  *
- * `write` is called once per row and must write every column of `columns`, in that order and of that
- * type. Memory stays bounded: rows are handed on in chunks and the socket's pace is kept.
+ * `write` is called per row and writes every column of `columns` in order. Memory is bounded: rows
+ * are sent in chunks at the socket's pace.
  */
 export const copyInto = async <Row>(
   sql: Sql,
@@ -51,7 +51,7 @@ export const copyInto = async <Row>(
   const failure = laterFailure(query);
   const target = await query.writable();
   const copied = pipeline(encodedRows(columns.length, rows, write), target);
-  // When it loses the race it ends later, unobserved.
+  // Ignore its rejection when it loses the race.
   copied.catch(() => undefined);
   await Promise.race([copied, failure]);
 };
@@ -59,9 +59,8 @@ export const copyInto = async <Row>(
 /**
  * Rejects when a COPY fails after its stream was handed out.
  *
- * postgres.js considers a COPY settled once the stream exists. What the server says about the rows after
- * the last of them was sent (a duplicate key, a full disk) goes to a promise that has long been
- * resolved, and the stream never ends. So this listens where the driver tries to reject.
+ * postgres.js resolves a COPY once the stream exists; later errors (a duplicate key, a full disk)
+ * reject a settled promise and the stream never ends. This listens where the driver rejects.
  */
 const laterFailure = (query: object): Promise<never> => {
   const failure = new Promise<never>((_, fail) => {
@@ -71,7 +70,7 @@ const laterFailure = (query: object): Promise<never> => {
       if (typeof reject === "function") Reflect.apply(reject, query, [error]);
     });
   });
-  // Before the stream exists it is `query` that rejects.
+  // Before the stream exists, `query` itself rejects.
   failure.catch(() => undefined);
   return failure;
 };
@@ -88,7 +87,7 @@ function* encodedRows<Row>(
     write(row, chunk.fields);
     if (chunk.length() >= CHUNK_BYTES) yield chunk.take();
   }
-  // The end of the data is marked by a row of -1 fields.
+  // A row of -1 fields ends the data.
   chunk.int16(-1);
   yield chunk.take();
 }
@@ -139,7 +138,7 @@ const chunkWriter = () => {
     },
     text: (value) => {
       if (value === null) return absent();
-      // Three bytes per UTF-16 unit is the worst that UTF-8 does.
+      // UTF-8 takes at most three bytes per UTF-16 unit.
       room(4 + value.length * 3);
       const bytes = buffer.write(value, at + 4);
       at = buffer.writeInt32BE(bytes, at) + bytes;
@@ -167,7 +166,7 @@ const chunkWriter = () => {
       room(bytes.length);
       at += bytes.copy(buffer, at);
     },
-    /** What was written, to be sent before anything else is written. */
+    /** Returns what was written; send it before writing more. */
     take: () => {
       const taken = buffer.subarray(0, at);
       at = 0;
@@ -177,8 +176,8 @@ const chunkWriter = () => {
 };
 
 /**
- * Binary numeric: number of base-10000 digits, weight of the first, sign, decimal places, digits.
- * Returns where it ends.
+ * Binary numeric: digit count (base 10000), weight of the first, sign, decimal places, digits.
+ * Returns the end offset.
  */
 const writeNumeric = (buffer: Buffer, start: number, value: bigint): number => {
   const digits: number[] = [];

@@ -2,7 +2,7 @@ import postgres from "postgres";
 import type { Remedy } from "../waiting/remedy.ts";
 import { remedyOf } from "../waiting/remedy.ts";
 
-/** The connection a transaction or a lock lived on is gone, and with it everything uncommitted: retry. */
+/** The connection of a transaction or lock is gone, uncommitted work with it. Retry. */
 export class SessionLostError extends Error {
   override readonly name = "SessionLostError";
   readonly remedy: Remedy = "retry";
@@ -15,8 +15,8 @@ export class SessionLostError extends Error {
 }
 
 /**
- * A statement inside a transaction failed, the failure was swallowed, and the commit became a
- * rollback. A defect in the code that swallowed it: stop.
+ * A failed statement was ignored inside a transaction, so its commit became a rollback: a bug.
+ * Stop.
  */
 export class TransactionRolledBackError extends Error {
   override readonly name = "TransactionRolledBackError";
@@ -27,20 +27,19 @@ export class TransactionRolledBackError extends Error {
   }
 }
 
-/** A connection gives no answer, or none is given out any more: what was asked can be asked again. Retry. */
+/** A connection does not answer, or none is available. Retry. */
 export class DatabaseUnavailableError extends Error {
   override readonly name = "DatabaseUnavailableError";
   readonly remedy: Remedy = "retry";
 }
 
 /**
- * A connection that owes an answer has moved no byte for so long that the server must be frozen, gone or cut
- * off. It is given up as any connection that was lost: retry.
+ * A connection with an open statement moved no byte: the server is frozen, gone or cut off. Retry.
  */
 export class ServerSilentError extends Error {
   override readonly name = "ServerSilentError";
   readonly remedy: Remedy = "retry";
-  /** As of other connections that failed, see `isConnectionFailure`. */
+  /** Recognised by `isConnectionFailure`. */
   readonly code = "ETIMEDOUT";
 
   constructor(silentMs: number) {
@@ -50,7 +49,7 @@ export class ServerSilentError extends Error {
   }
 }
 
-/** No connection became free in time: the database is slower than what is asked of it. Retry. */
+/** No connection became free in time: the database is overloaded. Retry. */
 export class DatabaseBusyError extends Error {
   override readonly name = "DatabaseBusyError";
   readonly remedy: Remedy = "retry";
@@ -60,21 +59,18 @@ export class DatabaseBusyError extends Error {
   }
 }
 
-/**
- * No connection to the database could be made when the process started. Start the server, or correct
- * DATABASE_URL or DATABASE_OWNER_URL, whichever is named.
- */
+/** No connection at startup. Start the server, or correct the setting named. */
 export class DatabaseUnreachableError extends Error {
   override readonly name = "DatabaseUnreachableError";
   readonly remedy: Remedy = "stop";
 
   constructor(reason: Error, setting = "DATABASE_URL") {
-    // Not as `cause`: the driver's words are all there is to know, once.
+    // No `cause`: the message already holds the driver's text.
     super(`${reason.message}; check ${setting}, and that its server runs and lets us in`);
   }
 }
 
-/** SQLSTATE classes of a server that does not let us in. */
+/** SQLSTATE classes of a refused connection. */
 const REFUSED_STATES: readonly string[] = [
   "28", // wrong user or password
   "3D", // no such database
@@ -82,17 +78,17 @@ const REFUSED_STATES: readonly string[] = [
   "53300", // too many connections
 ];
 
-/** True when no connection could be made: the server does not answer, or does not let us in. */
+/** True when the server does not answer, or refuses the connection. */
 export const isUnreachable = (error: unknown): error is Error =>
   isConnectionFailure(error) ||
   (error instanceof postgres.PostgresError &&
     REFUSED_STATES.some((state) => error.code.startsWith(state)));
 
-/** True when the server says that the role may not do what was asked. */
+/** True when the role lacks a privilege. */
 export const isForbidden = (error: unknown): error is Error =>
   error instanceof postgres.PostgresError && error.code === "42501";
 
-/** SQLSTATE classes and codes that pass by themselves (Postgres documentation, appendix A). */
+/** Transient SQLSTATE classes and codes (Postgres documentation, appendix A). */
 const PASSING_STATES: readonly string[] = [
   "08", // connection exception
   "40001", // serialization failure
@@ -109,7 +105,7 @@ const PASSING_STATES: readonly string[] = [
   "58", // system error outside Postgres, such as I/O
 ];
 
-/** Codes of postgres.js and of the operating system for connections that failed. */
+/** Codes of failed connections, from postgres.js and the operating system. */
 const PASSING_CODES: ReadonlySet<string> = new Set([
   "CONNECTION_CLOSED",
   "CONNECTION_DESTROYED",
@@ -128,12 +124,11 @@ const PASSING_CODES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * What to do about an error that came out of the database layer: the remedy it names itself, `retry`
- * for what passes (a dropped connection, a deadlock, a full disk), else `stop`. The errors drizzle
- * wraps around the driver's are looked through.
+ * Remedy of an error from the database layer: its own, `retry` for transient failures (lost
+ * connection, deadlock, full disk), else `stop`. Looks through drizzle's wrappers.
  */
 export const databaseRemedy = (error: unknown): Remedy => {
-  // Five layers are more than any wrapper adds; a circular cause must not hang us.
+  // Bounded, in case of a circular cause.
   let layer = error;
   for (let depth = 0; depth < 5 && layer instanceof Error; depth += 1) {
     if ("remedy" in layer) return remedyOf(layer);
@@ -143,15 +138,15 @@ export const databaseRemedy = (error: unknown): Remedy => {
   return "stop";
 };
 
-/** Asking our own database is free, and everything waits for it. */
+/** Short, because everything waits for the database. */
 const DATABASE_MOST_MS = 5_000;
 
-/** Longest pause after an error, milliseconds: bounded where it is our own database that failed. */
+/** Maximum delay in ms after an error: bounded for our own database. */
 const databaseMostMs = (error: unknown): number => {
   let layer = error;
   for (let depth = 0; depth < 5 && layer instanceof Error; depth += 1) {
     if (OWN_ERRORS.some((own) => layer instanceof own)) return DATABASE_MOST_MS;
-    // Another room's error that names a remedy, such as a source's, whatever caused it.
+    // An error of another room, whatever its cause.
     if ("remedy" in layer) break;
     if (layer instanceof postgres.PostgresError || passes(layer)) return DATABASE_MOST_MS;
     layer = layer.cause;
@@ -166,7 +161,7 @@ const OWN_ERRORS = [
   DatabaseBusyError,
 ] as const;
 
-/** For `retrying`, wherever our own database may fail: after a long outage work goes on within seconds. */
+/** For `retrying` around database work: resumes within seconds after an outage. */
 export const databaseRetries = { remedy: databaseRemedy, mostMs: databaseMostMs } as const;
 
 const passes = (error: Error): boolean =>
@@ -174,11 +169,11 @@ const passes = (error: Error): boolean =>
     ? PASSING_STATES.some((state) => error.code.startsWith(state))
     : isConnectionFailure(error);
 
-/** True when a row that the transaction wants was changed since its snapshot was taken. */
+/** True when a row changed since the transaction's snapshot. */
 export const isSerializationFailure = (error: unknown): boolean =>
   error instanceof postgres.PostgresError && error.code === "40001";
 
-/** True when the connection itself failed, not a statement on it. */
+/** True when the connection failed, not a statement. */
 export const isConnectionFailure = (error: unknown): boolean =>
   error instanceof Error &&
   !(error instanceof postgres.PostgresError) &&

@@ -4,13 +4,9 @@ import { retrying } from "../waiting/retrying.ts";
 import type { ConnectionSettings } from "./connection.ts";
 import { openSession } from "./session.ts";
 
-/** Before the next connection, when one was lost or could not be made. */
 const RECONNECT: Backoff = { firstMs: 1_000, maxMs: 1_000 };
 
-/**
- * How often a connection that only listens is used, milliseconds: a connection that
- * died silently would otherwise go unnoticed.
- */
+/** Interval of a test statement, to notice a connection that died silently. */
 const USE_EVERY_MS = 15_000;
 
 /** See `Database.listen`. Never rejects: every listener also polls. */
@@ -32,6 +28,6 @@ export const listenUntil = async (
     }
     session.lost.throwIfAborted();
   };
-  // The reason shows where the database is needed; here only the next attempt matters.
+  // The cause shows where the database is used.
   await retrying(attempt, { backoff: RECONNECT, remedy: () => "retry" }, signal);
 };

@@ -1,11 +1,11 @@
-/** Making roles that log in with a password, which the server is never told: it may log what it is told. */
+/** Creates login roles without sending the password, which the server may log. */
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
 
-/** A statement that makes such a role, or gives one that is there another password. */
+/** A statement that creates the role, or changes its password. */
 export const loginRole = (verb: "create" | "alter", name: string, password: string): string =>
   `${verb} role "${name.replaceAll('"', '""')}" login password '${verifierOf(password)}'`;
 
-/** As Postgres keeps a password (SCRAM-SHA-256, RFC 5802 and 7677). */
+/** SCRAM-SHA-256 verifier as Postgres stores it (RFC 5802, 7677). */
 const verifierOf = (password: string): string => {
   const rounds = 4_096;
   const salt = randomBytes(16);

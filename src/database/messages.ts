@@ -1,13 +1,13 @@
-/** Messages of Postgres's wire protocol, as far as it takes to tell whether an answer is due. */
+/** Postgres wire messages, as far as needed to know whether an answer is due. */
 
-/** Bytes before a message's body: its type and, in four bytes, its length without the type. */
+/** Type (1 byte) and length (4 bytes, without the type). */
 const HEADER_BYTES = 5;
 
 /**
- * Walks a stream of messages, in whatever pieces it comes; nothing is kept of them.
+ * Walks a stream of messages in any pieces; keeps none.
  *
- * @param first a client's first message has no type; it is reported as type 0
- * @param each gets a message's type, and where its body begins in the piece that ended its header
+ * @param first a client's first message has no type; reported as type 0 @param each called with the
+ * type, the piece that completed the header, and the body's offset in it
  */
 export const walkMessages = (
   first: "typed" | "untyped",
@@ -31,7 +31,7 @@ export const walkMessages = (
       else length = length * 256 + byte;
       seen += 1;
       if (seen < HEADER_BYTES) continue;
-      // The length counts its own four bytes.
+      // The length includes its own four bytes.
       left = Math.max(0, length - 4);
       each(type, piece, at);
       seen = 0;
@@ -40,10 +40,10 @@ export const walkMessages = (
   };
 };
 
-/** Whether a connection owes its client an answer, and the number of the server process behind it. */
+/** Whether the server owes an answer, and its process id. */
 export type Owed = {
   readonly isOwed: boolean;
-  /** As the server sent it; undefined before. Some poolers make the number up. */
+  /** As sent by the server; undefined before. Some poolers invent it. */
   readonly pid: number | undefined;
   sent(piece: Uint8Array): void;
   received(piece: Uint8Array): void;
@@ -53,18 +53,18 @@ const type = (letter: string) => letter.charCodeAt(0);
 const [QUERY, SYNC, FLUSH, EXECUTE] = [type("Q"), type("S"), type("H"), type("E")];
 const [READY, KEY_DATA, ERROR] = [type("Z"), type("K"), type("E")];
 const DESCRIPTION: readonly number[] = [type("t"), ERROR];
-/** Of a cursor: there is more, or this was the last one. */
+/** Ends one piece of a cursor: more follow, or the last. */
 const PIECE: readonly number[] = [type("s"), type("C"), ERROR];
 
 /**
- * Counts what is asked and what is answered: the start, each simple query and each Sync end with one
- * ReadyForQuery. A Flush, which the driver sends after a Describe and after asking for a piece of a cursor,
- * ends with the description, the piece or an error; between two pieces the server waits for its client.
+ * Counts questions and answers: startup, each simple query and each Sync end with ReadyForQuery. A
+ * Flush (after a Describe or a cursor's piece) ends with the description, the piece or an error;
+ * between pieces the server waits for its client.
  */
 export const owedAnswers = (): Owed => {
   let owed = 0;
   let executes = false;
-  /** What the last Flush asks for, and how many of the others are answered before it. */
+  /** Answers that the last Flush expects, and how many others come before. */
   let flushed: { before: number; readonly ends: readonly number[] } | undefined;
   let pid: number | undefined;
   const ready = () => {

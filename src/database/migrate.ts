@@ -1,6 +1,4 @@
-/**
- * Brings a database to the shape this version needs: the files in `drizzle/`, each in order and once.
- */
+/** Applies the migrations in `drizzle/`, in order, each once. */
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { type MigrationMeta, readMigrationFiles } from "drizzle-orm/migrator";
@@ -11,7 +9,7 @@ import { makeWorkSchemas, schemaMade } from "./work-schemas.ts";
 
 const FOLDER = fileURLToPath(new URL("../../drizzle", import.meta.url));
 
-/** They come with the program, and change with it alone. */
+/** Cached: they change only with the program. */
 let files: readonly Migration[] | undefined;
 const allMigrations = (): readonly Migration[] => {
   files ??= readMigrationFiles({ migrationsFolder: FOLDER }).map((migration, place) => ({
@@ -21,23 +19,22 @@ const allMigrations = (): readonly Migration[] => {
   return files;
 };
 
-/** One file, and its name, such as `0000_init`. */
+/** A file and its name, such as `0000_init`. */
 type Migration = MigrationMeta & { readonly name: string };
 
-/** In their order. */
 const migrationNames = (): readonly string[] =>
   readdirSync(FOLDER)
     .filter((file) => file.endsWith(".sql"))
     .map((file) => file.slice(0, -".sql".length))
     .sort();
 
-/** `server_version_num` of the oldest Postgres we run on. */
+/** `server_version_num` of the oldest supported Postgres. */
 export const OLDEST_VERSION = 150_000;
 
-/** Advisory lock that lets one process migrate at a time; an arbitrary constant of this project. */
+/** Advisory lock for migrating; an arbitrary constant. */
 const MIGRATION_LOCK = 6_204_117_233_551n;
 
-/** The server is too old: stop, and point DATABASE_URL at a newer one. */
+/** The server is too old. Stop; use a newer one. */
 export class PostgresTooOldError extends Error {
   override readonly name = "PostgresTooOldError";
   readonly remedy: Remedy = "stop";
@@ -47,7 +44,7 @@ export class PostgresTooOldError extends Error {
   }
 }
 
-/** The database was migrated by a newer version: stop. Run that version, or use another database. */
+/** A newer version migrated the database. Stop; run that version, or use another database. */
 export class UnknownMigrationError extends Error {
   override readonly name = "UnknownMigrationError";
   readonly remedy: Remedy = "stop";
@@ -60,9 +57,9 @@ export class UnknownMigrationError extends Error {
 }
 
 /**
- * The database holds a migration as it read before its release: an unreleased version made it, and no
- * released one can go on with it. Stop, index the ledger into an empty database, and carry over what
- * the ledger does not hold (docs/how-to/operations.md, "A database of an unreleased version").
+ * An unreleased version made the database and no release can upgrade it. Stop; index into an empty
+ * database and carry over the rest (docs/how-to/operations.md, "A database of an unreleased
+ * version").
  */
 export class EditedMigrationError extends Error {
   override readonly name = "EditedMigrationError";
@@ -77,8 +74,8 @@ export class EditedMigrationError extends Error {
 }
 
 /**
- * The database is of an older version, and the command does not migrate: stop. `holderbook migrate`, `start`,
- * `index` and `serve` do, after which processes of the older version may fail.
+ * The database is older, and this command does not migrate. Stop; `holderbook migrate`, `start`,
+ * `index` and `serve` do, after which older processes may fail.
  */
 export class MigrationsMissingError extends Error {
   override readonly name = "MigrationsMissingError";
@@ -94,10 +91,10 @@ export class MigrationsMissingError extends Error {
 }
 
 /**
- * Applies what is missing, in one transaction; services that start together take turns.
- * @param database of the role that owns the tables, or of one that is not where nothing is missing
- * @param service the service's own role, which is given what it needs; the same role unless given
- * @throws DatabaseRightsError (stop) when something is missing, also of its rights, and the role does not own the tables
+ * Applies missing migrations in one transaction; concurrent calls take turns. @param database of
+ * the tables' owner; of any role when nothing is missing @param service role to grant privileges
+ * to; the same role by default @throws DatabaseRightsError (stop) when something is missing and the
+ * role does not own the tables
  */
 export const migrate = async (
   database: Database,
@@ -115,12 +112,12 @@ export const migrate = async (
           `the database lacks migrations (${pending}), and its tables belong to the role ${owner}`,
         );
       }
-      // Some of it is needed hours later only.
+      // Some rights are first needed hours later.
       const lacks = (await lacksOf(sql)).join(", ");
       if (lacks !== "") throw new DatabaseRightsError(`the service's role lacks ${lacks}`);
       return { applied: 0 };
     }
-    // The table drizzle's own tools use, so that they see what was applied.
+    // The table of drizzle's own tools.
     await sql.unsafe(schemaMade("drizzle"));
     await sql`
       create table if not exists drizzle.__drizzle_migrations
@@ -140,16 +137,15 @@ export const migrate = async (
 };
 
 /**
- * Migrations not applied yet: more than none means "not ready".
- * @throws UnknownMigrationError (stop) when the database is ahead of this version
+ * Number of migrations to apply. @throws UnknownMigrationError (stop) when the database is ahead
  * @throws EditedMigrationError (stop) when an unreleased version made it
  */
 export const migrationsPending = async (database: Pick<Database, "sql">): Promise<number> =>
   (await pendingMigrations(database)).length;
 
 /**
- * Refuses a database that is not of this version; changes nothing.
- * @throws MigrationsMissingError (stop) when it is older, and what `migrationsPending` throws
+ * Refuses a database of another version; changes nothing. @throws MigrationsMissingError (stop)
+ * when it is older, and the errors of `migrationsPending`
  */
 export const requireMigrated = async (database: Pick<Database, "sql">): Promise<void> => {
   const pending = await pendingMigrations(database);
@@ -161,9 +157,9 @@ const pendingMigrations = async (database: Pick<Database, "sql">): Promise<Migra
   return (await wasMigrated(database)) ? missing(database.sql, migrations) : migrations;
 };
 
-/** Whether this database was ever ours: some version of Holderbook has migrated it. */
+/** Whether any version of Holderbook migrated this database. */
 export const wasMigrated = async (database: Pick<Database, "sql">): Promise<boolean> => {
-  // In the catalogue, which a role without rights in that schema may read, too.
+  // The catalogue is readable without rights in the schema.
   const [table] = await database.sql<{ found: boolean }[]>`
     select exists (
       select from pg_class
@@ -179,7 +175,7 @@ const missing = async (sql: Sql, migrations: Migrations): Promise<Migrations> =>
   const known = new Set(migrations.map(({ hash }) => hash));
   for (const [place, { hash }] of rows.entries()) {
     if (known.has(hash)) continue;
-    // A newer version adds behind all of ours; in the place of one of ours stands that one, edited.
+    // A newer version adds at the end; one in place of ours is an edited one.
     const name = migrations[place]?.name;
     throw name === undefined
       ? new UnknownMigrationError(hash)

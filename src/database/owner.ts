@@ -1,10 +1,10 @@
-/** The connection of the role that owns our tables: made to migrate, and closed before work begins. */
+/** Connection of the tables' owner, used to migrate and then closed. */
 import type { Remedy } from "../waiting/remedy.ts";
 import { connect, type Database } from "./connect.ts";
 import { isUnreachable } from "./database-error.ts";
 import { loginRole } from "./login-role.ts";
 
-/** DATABASE_OWNER_URL leads to another database than DATABASE_URL: stop, and let both name the same one. */
+/** DATABASE_OWNER_URL names another database than DATABASE_URL. Stop; name the same one. */
 export class OtherDatabaseError extends Error {
   override readonly name = "OtherDatabaseError";
   readonly remedy: Remedy = "stop";
@@ -14,13 +14,12 @@ export class OtherDatabaseError extends Error {
   }
 }
 
-/** Settings of connections with the rights of the owner. */
+/** Connection settings of the owner. */
 export const ownerSettings = (url: string) => ({ url, applicationName: "holderbook-owner" });
 
 /**
- * The role that the service's connections have, on the database of the owner. Where there is none of its name, and
- * the owner may make roles, it is made.
- * @throws OtherDatabaseError (stop)
+ * The service's role on the owner's database; created if missing and the owner may. @throws
+ * OtherDatabaseError (stop)
  */
 export const serviceRoleAt = async (url: string, owner: Database): Promise<string> => {
   await using service = connect({ url, max: 1, applicationName: "holderbook" });
@@ -39,7 +38,7 @@ export const serviceRoleAt = async (url: string, owner: Database): Promise<strin
   return asked.role;
 };
 
-/** Returns whether a role was made. */
+/** Whether a role was created. */
 const makeMissing = async (url: string, { sql }: Database): Promise<boolean> => {
   const { username, password } = new URL(url);
   const name = decodeURIComponent(username);

@@ -1,8 +1,8 @@
-/** How full a pool of connections is. */
+/** Load of a connection pool. */
 export type PoolLoad = {
-  /** Connections that are in use now. */
+  /** Connections in use. */
   readonly busy: number;
   readonly most: number;
-  /** What waits for one. */
+  /** Tasks waiting for one. */
   readonly waiting: number;
 };

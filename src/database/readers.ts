@@ -1,17 +1,17 @@
 /**
- * Connections for the statements of callers, of two kinds.
+ * Connections for callers' statements.
  *
- * Short statements travel together: several behind one another on few connections. One write carries
- * them all, which is most of what a short one costs. None is cancelled; one that lasts was no short one:
- * the server ends it after a moment, and it begins anew as a long one.
+ * Short statements are pipelined over few connections: one write carries several, which is most of
+ * their cost. They are not cancelled; one that lasts is ended by the server and starts again as a
+ * long one.
  *
- * A long one has a connection to itself, so that a caller who hangs up can have it cancelled: cancelling
- * addresses a connection, not a statement, and the next one comes only when it has been delivered.
+ * A long statement has a connection to itself, because cancelling addresses a connection. The
+ * connection is reused only after the cancellation was delivered.
  *
- * Requests that need several statements run them in one snapshot, on a connection of their own meanwhile:
- * light ones on some that are kept for them, heavy ones where long statements run.
+ * Requests with several statements run them in one snapshot on one connection: light ones on
+ * reserved connections, heavy ones among the long.
  *
- * What waits for a connection is dropped when its caller hangs up.
+ * A statement still waiting is dropped when its caller hangs up.
  */
 import postgres from "postgres";
 import { type Deadline, withinDeadline } from "../waiting/deadline.ts";
@@ -28,12 +28,12 @@ import {
 } from "./snapshot.ts";
 import { whenLasting } from "./when-lasting.ts";
 
-/** What travels as a parameter; the cast in the statement says as what. */
+/** A parameter; its type comes from the cast in the statement. */
 export type Parameter = string | number | boolean | bigint | Uint8Array | null;
 
 /**
- * Whatever runs a prepared statement: a `Db`, a transaction, or the readers. Texts are constants: each
- * is prepared once per connection.
+ * Runs prepared statements: a `Db`, a transaction or readers. Texts are constants, prepared once
+ * per connection.
  */
 export type Reads = {
   readonly sql: {
@@ -45,69 +45,65 @@ export type Reads = {
   };
 };
 
-/** A row as Postgres sends it: the text of each column as bytes, in their order. */
+/** A row as Postgres sends it: each column's text as bytes. */
 export type RawRow = readonly (Buffer | null)[];
 
-/** Whatever runs a prepared statement for its rows as they come. */
+/** Runs a prepared statement for raw rows. */
 export type RawReads = {
   raw(text: string, parameters: Parameter[]): Promise<readonly RawRow[]>;
 };
 
-/** Statements that see the database as it stood when the first of them began. */
+/** Statements that see one state of the database. */
 export type Snapshot = Reads &
   RawReads & {
-    /** Ends it, after what is under way; statements that come later are refused. */
+    /** Ends it after running statements; later ones are refused. */
     end(): void;
   };
 
 export type Readers = AsyncDisposable & {
   /**
-   * The readers, for the statements of one request.
-   * @param signal aborts when the caller no longer waits for the answer; statements then reject with its
-   *   reason
-   * @param weight of the request, see `Admission`: tells whether its statements are short; long unless
-   *   given
+   * Readers for one request. @param signal aborts when the caller is gone; statements reject with
+   * its reason @param weight the request's, see `Admission`; a heavy one by default
    */
   for(signal: AbortSignal | undefined, weight?: number): Reads & RawReads;
-  /** The same for a request whose statements must agree: all see one state of the database. */
+  /** The same for statements that must see one state. */
   snapshot(signal: AbortSignal | undefined, weight?: number): Snapshot;
   /** Statements waiting for a connection. */
   readonly waiting: number;
-  /** Of the connections for short statements, for snapshots of light requests, and for the others. */
+  /** Load of the pools: short statements, snapshots of light requests, others. */
   readonly load: Readonly<Record<"short" | "light" | "long", PoolLoad>>;
-  /** Waits up to 5 s for what runs, then ends all connections. */
+  /** Waits up to 5 s for running statements, then ends all connections. */
   close(): Promise<void>;
 };
 
-/** Runs one statement; its rows have the columns of the text. */
+/** Runs one statement; rows have the columns of its text. */
 export const read = async <Row extends object>(
   { sql }: Reads,
   text: string,
   parameters: Parameter[],
 ): Promise<Row[]> => await sql.unsafe<Row>(text, parameters, { prepare: true });
 
-/** A statement that takes longer is no short one. */
+/** A longer statement is not short. */
 const SHORT_MS = 100;
 
-/** Up to this weight a request reads few rows by an index, say two pages of a hundred. */
+/** Up to this weight a request reads few rows by an index: about two pages of 100. */
 const SHORT_WEIGHT = 5_000;
 
-/** Of all connections, for short statements: the fewer, the more of them travel together. */
+/** Fewer connections mean more statements per write. */
 const SHARE_OF_SHORT = 0.3;
 
-/** Of all connections, for snapshots of light requests. */
 const SHARE_OF_LIGHT = 0.2;
 
-/** Short statements on a connection at once. */
+/** Short statements in flight per connection. */
 const TOGETHER = 12;
 
-/** Where no statement has a timeout. */
+/** Used when statements have no timeout. */
 const NO_TIMEOUT_MS = 600_000;
 
 /**
- * The statements read pages by an index and a bound. Whatever Postgres believes of a table (it may have
- * been empty when a plan was made), it must neither gather nor sort it; with that said, a plan for any
- * parameters is the right one, and planning each time would cost more than the page.
+ * Pages are read by an index and a limit. Whatever the statistics say (a plan may stem from an
+ * empty table), never scan or sort; then the generic plan is right, and planning each time would
+ * cost more than the page.
  */
 const PAGES_BY_INDEX = {
   plan_cache_mode: "force_generic_plan",
@@ -122,21 +118,18 @@ type Running<Row> = {
   readonly signal: AbortSignal | undefined;
 };
 
-/**
- * Prepares `max` connections, three at the least; each is made when it is first needed, and again when it
- * was lost.
- */
+/** Opens up to `max` connections lazily, at least three; replaces lost ones. */
 export const createReaders = (settings: ConnectionSettings & { readonly max: number }): Readers => {
   const { connection, ...options } = connectionOptions(settings);
   const { statementTimeoutMs = NO_TIMEOUT_MS } = settings;
-  /** Number of the server process behind a connection, as its last answer told. */
+  /** Server process of a connection, from its last answer. */
   const processes = new WeakMap<Client, number>();
   const openWith = (timeout: { readonly statement_timeout?: number }) => (): Client => {
-    // In a variable: the driver's type declaration leaves `onclose` out.
+    // A variable, as the driver's type omits `onclose`.
     const own = {
       ...options,
       max: 1,
-      // It would be made anew while a caller waits, and under another number.
+      // A reconnect would delay a caller, and change the process id.
       max_lifetime: null,
       onclose: () => processes.delete(client),
       connection: { ...connection, ...PAGES_BY_INDEX, ...timeout },
@@ -156,12 +149,12 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
     createSeats({ seats, capacity: 1, open: openWith({}), end: options.end });
   const light = apart(forLight);
   const long = apart(Math.max(1, settings.max - forShort - forLight));
-  /** Its statements are never waited for by a caller, nor cancelled. */
+  /** For cancelling only: not awaited by callers, not cancelled. */
   const canceller = postgres(settings.url, { ...options, max: 1, connection });
 
   const deadline: Deadline = { ms: statementTimeoutMs + LOST_AFTER_MS };
   const lost = () => new DatabaseUnavailableError("a connection to the database does not answer");
-  /** Runs a statement on a seat that was taken; a connection that failed it is not used again. */
+  /** Runs a statement on a seat; a connection that failed is replaced. */
   const runOn = async <Row>(
     seats: Seats<Client>,
     seat: Seat<Client>,
@@ -193,16 +186,16 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
     return runAlone(running);
   };
 
-  /** Cancels what runs on a connection when the caller is gone and it has lasted. */
+  /** Cancels a connection's statement when the caller is gone and it has lasted. */
   const watch: SnapshotSeats["watch"] = (signal, client) => {
     let cancelled: Promise<unknown> | undefined;
     const settled =
       signal &&
       whenLasting(signal, () => {
-        // Unknown on a new connection: then the statement's own timeout ends it.
+        // Unknown on a new connection: the timeout ends the statement.
         const process = processes.get(client);
         if (process === undefined) return;
-        // One that cannot be sent leaves the statement to its timeout.
+        // If it cannot be sent, the timeout ends the statement.
         cancelled = canceller`select pg_cancel_backend(${process})`.catch(() => undefined);
       });
     return () => {
@@ -221,7 +214,7 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
       return await runOn(long, seat, client, ask);
     } finally {
       const cancelled = settled?.();
-      // Its own answer does not wait for that; the connection does.
+      // The connection waits for the cancellation, the answer does not.
       if (cancelled === undefined) long.giveBack(seat);
       else void cancelled.then(() => long.giveBack(seat));
     }
@@ -243,7 +236,7 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
       const runs = weight <= SHORT_WEIGHT ? runTogether : runAlone;
       const run = async <Row>(ask: Running<Row>["ask"]): Promise<Row[]> => {
         const rows = await runs({ ask, signal });
-        // Making an answer of them would be most of the work.
+        // Skip building an answer that is no longer wanted.
         signal?.throwIfAborted();
         return rows;
       };
@@ -275,12 +268,11 @@ const readsBy = (run: <Row>(ask: Ask<Row>) => Promise<Row[]>): Reads & RawReads 
 });
 
 /**
- * The rows, taken out of what the driver gave. Its queries are promises that outlive the collections of
- * young objects, each with all it holds: rows left in them are copied as if they were in use,
- * and die in the collection of everything.
+ * Takes the rows out of the driver's array: its query promises outlive young collections and would
+ * keep the rows alive.
  *
- * When a statement fails after its first rows, the driver goes on counting with the next one: its rows
- * then stand behind as many holes.
+ * When a statement fails after its first rows, the driver starts the next one's rows behind as many
+ * holes.
  */
 const takenOut = <Row>(answered: Answered<Row>): Row[] => {
   const rows = answered.slice(Math.max(0, answered.length - answered.count));
@@ -288,10 +280,10 @@ const takenOut = <Row>(answered: Answered<Row>): Row[] => {
   return rows;
 };
 
-/** The connection goes on: Postgres refused a statement, and did not end the session. */
+/** Postgres refused a statement but kept the session. */
 const isOfStatement = (error: unknown): boolean =>
   error instanceof postgres.PostgresError && error.severity === "ERROR";
 
-/** Postgres ended the statement (`query_canceled`). */
+/** `query_canceled`. */
 const isTimeout = (error: unknown): boolean =>
   error instanceof postgres.PostgresError && error.code === "57014";

@@ -1,37 +1,32 @@
 /**
- * What was read lately, kept for less than a second: rows that nearly every request needs and that
- * rarely change (keys, coin types). A change is seen within `freshMs`, by every process
- * and without a message that could be lost.
+ * Caches for under a second what nearly every request needs and rarely changes (keys, coin types).
+ * Every process sees a change within `freshMs`, without a message that could be lost.
  */
 
 import { DatabaseUnavailableError } from "./database-error.ts";
 
-/** A value, or the promise of it while it is being read. */
+/** A value, or its promise while it loads. */
 export type MaybePromise<Value> = Value | Promise<Value>;
 
 export type Remembered<Value> = {
   /**
-   * The value of this name: at once when it is fresh, else as `load` reads it. Several who ask
-   * meanwhile share one reading. A failed reading is not remembered.
-   * @throws DatabaseUnavailableError (rejects; retry) when `MOST_LOADING` other values are being read
+   * The cached value, or `load`'s; concurrent calls share one load. Failures are not cached.
+   * @throws DatabaseUnavailableError (rejects; retry) when `MOST_LOADING` values are loading
    */
   get(name: string, load: () => Promise<Value>): MaybePromise<Value>;
 };
 
-/**
- * Values being read at a time. The caller may be gone before the answer comes, and what was asked for
- * stays until then: a database that is silent must not gather more of it.
- */
+/** Concurrent loads: those of callers who left stay until a silent database answers. */
 const MOST_LOADING = 1_000;
 
 export type RememberedSettings<Value> = {
-  /** Milliseconds until a value is read again. */
+  /** Lifetime in ms. */
   readonly freshMs: number;
-  /** Most values kept; the one read longest ago goes first. */
+  /** Maximum entries; the oldest is evicted. */
   readonly max: number;
-  /** Whether a value is worth a place; every one unless given. */
+  /** Whether to cache a value; all by default. */
   readonly worth?: (value: Value) => boolean;
-  /** Milliseconds of a clock that never goes back. */
+  /** Monotonic milliseconds. */
   readonly now?: () => number;
 };
 
@@ -41,7 +36,7 @@ export const createRemembered = <Value>({
   worth = () => true,
   now = () => performance.now(),
 }: RememberedSettings<Value>): Remembered<Value> => {
-  /** In the order they were read. */
+  /** In loading order. */
   const kept = new Map<string, { readonly value: Value; readonly untilMs: number }>();
   const loading = new Map<string, Promise<Value>>();
 
@@ -62,7 +57,7 @@ export const createRemembered = <Value>({
       if (loading.size >= MOST_LOADING) {
         return Promise.reject(new DatabaseUnavailableError("too much is being read already"));
       }
-      // Counted from when it was asked: what changes while the answer travels is seen in time too.
+      // From the request on, so a change during the load is not missed.
       const untilMs = now() + freshMs;
       const asked = load()
         .then((value) => {

@@ -1,27 +1,27 @@
-/** Connections that are taken for a moment and given back, each by so many at once, and who waits for one. */
+/** A pool of connections, each shared by up to `capacity` users, with a queue. */
 
 import { DatabaseUnavailableError } from "./database-error.ts";
 import type { PoolLoad } from "./pool-load.ts";
 
-/** A connection of one's own, or a place on a shared one; `client` changes when it is replaced. */
+/** A place on a connection; `client` changes when it is replaced. */
 export type Seat<Client> = { client: Client; taken: number };
 
 export type Seats<Client> = {
   /**
-   * A seat, at once or when one is free; first come, first served.
-   * @param signal aborts when the caller no longer waits: then it rejects with its reason
+   * Takes a seat, now or in order of arrival. @param signal removes the caller from the queue,
+   * rejecting with its reason
    */
   take(signal: AbortSignal | undefined): Seat<Client> | Promise<Seat<Client>>;
   giveBack(seat: Seat<Client>): void;
-  /** Makes the seat's connection anew, unless `failed` was replaced already: it may never answer again. */
+  /** Replaces the seat's connection unless that happened since `failed`. */
   replace(seat: Seat<Client>, failed: Client): void;
   readonly waiting: number;
   readonly load: PoolLoad;
-  /** Refuses those that wait, waits up to 5 s for running statements, then ends all connections. */
+  /** Rejects the queue, waits up to 5 s for running statements, then ends all connections. */
   close(): Promise<void>;
 };
 
-/** What is needed of the driver. */
+/** The part of the driver used here. */
 type Ends = { end(options: { readonly timeout: number }): Promise<void> };
 
 type Waiting<Client> = {
@@ -36,9 +36,9 @@ export const createSeats = <Client extends Ends>({
   end,
 }: {
   readonly seats: number;
-  /** How many have a seat at once. */
+  /** Concurrent users of a seat. */
   readonly capacity: number;
-  /** Makes a client of one connection, which is opened when it is first used. */
+  /** Creates a client of one connection, opened on first use. */
   readonly open: () => Client;
   /** Waits up to 5 s for pending answers of all clients, then ends this one. */
   readonly end: (client: Client) => Promise<void>;
@@ -46,7 +46,7 @@ export const createSeats = <Client extends Ends>({
   const seats = Array.from({ length: count }, (): Seat<Client> => ({ client: open(), taken: 0 }));
   const queue = new Set<Waiting<Client>>();
 
-  /** The emptiest one, of equals the first: a quiet service keeps few connections busy. */
+  /** The emptiest, and the first of equals: a quiet service keeps few connections busy. */
   const free = (): Seat<Client> | undefined => {
     let found: Seat<Client> | undefined;
     for (const seat of seats) {

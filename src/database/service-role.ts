@@ -1,14 +1,14 @@
 /**
- * The two roles of a database: one owns our tables, migrates and mends; the service's own reads and writes rows, and
- * can neither switch the triggers of append-only tables off nor change what these have.
+ * The two roles of a database: the owner migrates and repairs; the service reads and writes rows,
+ * and can neither disable the triggers of append-only tables nor change their rows.
  */
 import type { Remedy } from "../waiting/remedy.ts";
 import type { Sql } from "./session.ts";
 import { WORK_SCHEMAS } from "./work-schemas.ts";
 
 /**
- * The database's role may not do this. Name the role that owns the tables in DATABASE_OWNER_URL: `holderbook migrate`
- * then brings the tables to this version and gives the service's role what it needs.
+ * The role may not do this. Set DATABASE_OWNER_URL to the tables' owner and run `holderbook
+ * migrate`.
  */
 export class DatabaseRightsError extends Error {
   override readonly name = "DatabaseRightsError";
@@ -21,18 +21,18 @@ export class DatabaseRightsError extends Error {
   }
 }
 
-/** Whether a table, `c` of pg_class, refuses every change but new rows. */
+/** Whether table `c` of pg_class is append-only. */
 const IS_APPEND_ONLY = `
   exists (select from pg_trigger t where t.tgrelid = c.oid
           and t.tgfoid = to_regproc('public.log_refuse_change') and not t.tgisinternal)`;
 
-/** What the service needs on a table that is append-only, and on another one. */
+/** Privileges on append-only and other tables. */
 const APPENDING = "'{SELECT,INSERT}'::text[]";
 const WRITING = "'{SELECT,INSERT,UPDATE,DELETE}'::text[]";
 
 const SCHEMAS = `{${WORK_SCHEMAS.join(",")}}`;
 
-/** By name, and whether the service makes tables there. */
+/** Schemas, and whether the service creates tables in them. */
 const NEEDED_SCHEMAS = [
   `{public,drizzle,${WORK_SCHEMAS.join(",")}}`,
   `{false,false,${WORK_SCHEMAS.map(() => true).join(",")}}`,
@@ -41,8 +41,8 @@ const NEEDED_SCHEMAS = [
 const IS_TABLE = `c.relkind in ('r', 'p')`;
 
 /**
- * Statements that make the rights of `$1` on what the current role owns those that the service needs, and no others.
- * Where nothing is to be changed there are none.
+ * Statements that give `$1` exactly the needed privileges on what the current role owns; none when
+ * nothing changes.
  */
 const GRANTS = `
   with service as (select oid from pg_roles where rolname = $1),
@@ -93,16 +93,15 @@ const GRANTS = `
     and not has_database_privilege($1, d.oid, 'TEMPORARY')`;
 
 /**
- * Gives the service's role what it needs of what the current role owns, and takes away what is more. A role that may
- * act as the owner anyway is left as it is.
- * @param sql of a transaction of the role that owns our tables
+ * Grants the service's role what it needs, and revokes the rest. Leaves a role alone that may act
+ * as the owner. @param sql transaction of the tables' owner
  */
 export const grantService = async (sql: Sql, role: string): Promise<void> => {
   const grants = await sql.unsafe<{ statement: string }[]>(GRANTS, [role, SCHEMAS]);
   for (const { statement } of grants) await sql.unsafe(statement);
 };
 
-/** The owner of our tables where the current role may not act as it; undefined also where there are no tables. */
+/** Owner of our tables, when the current role may not act as it; undefined also without tables. */
 export const foreignOwner = async (sql: Sql): Promise<string | undefined> => {
   const [row] = await sql<{ owner: string }[]>`
     select pg_get_userbyid(relowner) as owner from pg_class
@@ -111,10 +110,7 @@ export const foreignOwner = async (sql: Sql): Promise<string | undefined> => {
   return row?.owner;
 };
 
-/**
- * Refuses to go on as a role that does not own our tables: what mends them needs its rights.
- * @throws DatabaseRightsError (stop)
- */
+/** Refuses a role that does not own our tables. @throws DatabaseRightsError (stop) */
 export const requireOwner = async (sql: Sql): Promise<void> => {
   const owner = await foreignOwner(sql);
   if (owner === undefined) return;
@@ -125,8 +121,8 @@ export const requireOwner = async (sql: Sql): Promise<void> => {
 };
 
 /**
- * What the current role lacks of the rights that the service needs on what a migration makes; a few words for each,
- * none where nothing was migrated. Tables that are not of the log's owner are somebody else's.
+ * Privileges that the current role lacks, a few words each; empty before the first migration.
+ * Ignores tables of other owners than the log's.
  */
 export const lacksOf = async (sql: Sql): Promise<readonly string[]> => {
   const rows = await sql.unsafe<{ what: string }[]>(
@@ -153,8 +149,8 @@ export const lacksOf = async (sql: Sql): Promise<readonly string[]> => {
 };
 
 /**
- * How the current role could change append-only tables in spite of their triggers, a few words for each way; none
- * where the triggers bind it. Undefined where there are no such tables.
+ * How the current role could change append-only tables despite their triggers, a few words each;
+ * undefined when there are none.
  */
 export const waysAround = async (sql: Sql): Promise<readonly string[] | undefined> => {
   const [there] = await sql<{ function: string | null }[]>`

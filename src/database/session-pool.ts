@@ -2,7 +2,7 @@ import { DatabaseBusyError } from "./database-error.ts";
 import type { PoolLoad } from "./pool-load.ts";
 import type { Session } from "./session.ts";
 
-/** Waiting longer for a free session than this is an error, not patience. */
+/** Maximum wait for a session. */
 const WAIT_MS = 30_000;
 
 type Waiting = {
@@ -12,8 +12,8 @@ type Waiting = {
 };
 
 /**
- * At most `max` sessions, opened when needed and used by one task at a time. A lost session leaves
- * the pool; the next task gets a new one. A task waits up to `waitMs` for its turn.
+ * Up to `max` sessions, opened on demand, each used by one task at a time. A lost session is
+ * replaced. Tasks wait up to `waitMs`.
  */
 export const sessionPool = (max: number, open: () => Promise<Session>, waitMs = WAIT_MS) => {
   const idle: Session[] = [];
@@ -28,7 +28,7 @@ export const sessionPool = (max: number, open: () => Promise<Session>, waitMs = 
       const session = await open();
       all.add(session);
       session.lost.addEventListener("abort", () => all.delete(session), { once: true });
-      // Closed meanwhile: its users find it lost.
+      // Closed meanwhile: the user finds it lost.
       if (closed) await session.close();
       return session;
     } finally {
@@ -62,7 +62,7 @@ export const sessionPool = (max: number, open: () => Promise<Session>, waitMs = 
     });
   };
 
-  /** Hands a session, or the room that a lost one or a failed opening left, to the next in line. */
+  /** Passes a session, or the place of a lost one, to the next in the queue. */
   const giveBack = (session: Session | undefined) => {
     const next = waiting.shift();
     const alive = session !== undefined && !session.lost.aborted;
@@ -86,7 +86,7 @@ export const sessionPool = (max: number, open: () => Promise<Session>, waitMs = 
         waiting: waiting.length,
       };
     },
-    /** Runs a task with a session of its own. */
+    /** Runs a task with a session. */
     use: async <T>(task: (session: Session) => Promise<T>): Promise<T> => {
       const session = await take();
       try {

@@ -1,11 +1,10 @@
 /**
  * A session: one Postgres connection that never reconnects.
  *
- * The pool of postgres.js reconnects under the hood. Inside a transaction that is a trap: when its
- * connection dies, statements the transaction has yet to send run on the new connection, each
- * committed on its own. Transactions and session locks therefore live on a session. Once its
- * connection is gone a session only ever fails, so nothing of a broken transaction can reach the
- * database, and a lock held on it guards exactly what is written through it.
+ * The pool of postgres.js reconnects silently: when a connection dies inside a transaction, the
+ * remaining statements would run on a new one, each committed by itself. So transactions and
+ * session locks live on a session. Once its connection is gone it only fails: nothing of a broken
+ * transaction reaches the database, and a lock guards what is written through its session.
  */
 import type { Socket } from "node:net";
 import type { PostgresJsDatabase } from "drizzle-orm/postgres-js";
@@ -19,33 +18,32 @@ import {
   TransactionRolledBackError,
 } from "./database-error.ts";
 
-/** Statements in postgres.js: tagged templates, prepared once per connection. */
+/** postgres.js: tagged templates, prepared once per connection. */
 export type Sql = postgres.ISql<Types>;
 
 /**
- * Statements through drizzle, and on the same connections through `sql` (COPY, unnest, hot paths).
- * It has no `transaction`: see `Database.transaction`.
+ * Drizzle, and on the same connections `sql` (COPY, unnest, hot paths). Without `transaction`: use
+ * `Database.transaction`.
  */
 export type Db = Omit<PostgresJsDatabase<Record<string, never>>, "transaction"> & {
   readonly sql: Sql;
 };
 
-/** A `Db` whose statements belong to one open transaction: all of them happen, or none. */
+/** Statements of one open transaction. */
 export type Tx = Db;
 
-/** Whatever can run a transaction: the database (any free session) or one session. */
+/** Runs transactions: the database (any free session) or a session. */
 export type Transactor = {
   /**
-   * Runs `work` in a transaction: committed when it returns, rolled back when it throws.
-   * Statements sent without awaiting one another go out in one round trip, in order; all of them must
-   * have ended when `work` does (`Promise.allSettled`, not `Promise.all`, where one may fail).
-   * @throws SessionLostError (retry) when the connection died before the commit was confirmed: the
-   *   transaction has usually not happened, but a lost confirmation cannot be told from a lost commit
+   * Commits when `work` returns, rolls back when it throws. Statements sent without awaiting each
+   * other share a round trip, in order; all must have ended when `work` does (`Promise.allSettled`
+   * where one may fail). @throws SessionLostError (retry) when the connection died before the
+   * commit was confirmed; the commit may have happened
    */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /**
-   * Runs one statement, which is a transaction by itself: no round trip beside its own.
-   * @throws SessionLostError (retry) as `transaction` does
+   * Runs one statement as its own transaction, in one round trip. @throws SessionLostError (retry)
+   * as `transaction` does
    */
   statement<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
 };
@@ -55,19 +53,19 @@ export type Session = Transactor &
   AsyncDisposable & {
     /** Statements outside a transaction, such as session locks. */
     readonly sql: Sql;
-    /** Aborts when the connection is gone (reason: SessionLostError), or was closed. */
+    /** Aborts when the connection is lost (reason: SessionLostError) or closed. */
     readonly lost: AbortSignal;
-    /** Ends the connection; Postgres rolls back what is open and frees its locks. Safe to call twice. */
+    /** Closes the connection; Postgres rolls back and releases locks. Idempotent. */
     close(): Promise<void>;
   };
 
-/** Drizzle over a postgres.js client. Columns without a name of their own are snake_case. */
+/** Drizzle over postgres.js; unnamed columns become snake_case. */
 export const dbOver = (client: postgres.Sql<Types>): Db =>
   Object.assign(drizzle(client, { casing: "snake_case" }), { sql: client });
 
 /**
- * Opens a session. `onNotify` hears of notifications on channels the session listens to.
- * @throws what the driver throws when no connection can be made; `databaseRemedy` knows it
+ * Opens a session. `onNotify` gets notifications of channels it listens to. @throws the driver's
+ * error when it cannot connect; see `databaseRemedy`
  */
 export const openSession = async (
   settings: ConnectionSettings,
@@ -78,11 +76,11 @@ export const openSession = async (
   const { socket, destroy } = once(shared.socket, settings.applicationName);
   const lose = () => {
     lost.abort(new SessionLostError(settings.applicationName));
-    // Statements that come later are refused at once instead of waiting for a connection.
+    // Later statements are refused immediately.
     void client.end({ timeout: 0 });
     void destroy();
   };
-  // In a variable: the driver's type declaration leaves `socket` and `onnotify` out.
+  // A variable, as the driver's type omits `socket` and `onnotify`.
   const options = {
     ...shared,
     max: 1,
@@ -134,7 +132,7 @@ const transact = async <T>(
   db: Db,
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> => {
-  // Not awaited: it leaves together with the first statements of `work`.
+  // Not awaited: sent with the first statements of `work`.
   const begun = client.unsafe("begin").execute();
   begun.catch(() => undefined);
   let result: T;
@@ -142,7 +140,7 @@ const transact = async <T>(
     result = await work(db);
     await begun;
   } catch (error) {
-    // When this fails the connection is gone, and the transaction with it.
+    // If this fails, the connection and the transaction are gone.
     if (!isConnectionFailure(error)) await client.unsafe("rollback").catch(() => undefined);
     throw error;
   }
@@ -151,7 +149,7 @@ const transact = async <T>(
   return result;
 };
 
-/** Connects the first time and refuses ever after. */
+/** Connects once, then refuses. */
 const once = (connect: () => Promise<Socket>, applicationName: string) => {
   let made: Promise<Socket> | undefined;
   return {
@@ -160,7 +158,7 @@ const once = (connect: () => Promise<Socket>, applicationName: string) => {
       made = connect();
       return made;
     },
-    /** The driver would wait for the other side to close it, too. */
+    /** The driver would wait for the other side to close. */
     destroy: () =>
       made?.then(
         (socket) => socket.destroy(),

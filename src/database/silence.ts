@@ -1,34 +1,32 @@
 /**
- * Connections that went silent without a reset: behind a proxy that failed over, to a frozen server, into
- * a network that swallows packets. The driver would wait for ever.
+ * Detects connections that went silent without a reset: a failed-over proxy, a frozen server, a
+ * network that drops packets. The driver would wait for ever.
  *
- * A connection that owes an answer and moves no byte, in either direction, is destroyed: at once where its
- * server would have cancelled the statement by then, and otherwise when the server, asked over a new
- * connection, does not work on it or does not answer. A migration or an index build may take hours. What
- * ran on it fails as on any lost connection, and its sender does what it does then.
+ * A connection that owes an answer and moves no byte is destroyed: when its statement timeout has
+ * passed, or when the server, asked over another connection, does not work on it or does not
+ * answer. (An index build may take hours.) Its statements fail as on a lost connection.
  */
 import type { Socket } from "node:net";
 import { ServerSilentError } from "./database-error.ts";
 import { owedAnswers } from "./messages.ts";
 
-/** When a connection counts as silent. */
 export type SilenceRule = {
-  /** Without a byte while an answer is due, milliseconds. */
+  /** Milliseconds without a byte while an answer is due. */
   readonly afterMs: number;
-  /** Asks whether the server works on what process `pid` was sent; without it the answer is no. */
+  /** Asks whether the server works for process `pid`; absent means no. */
   readonly isWorking?: ((pid: number | undefined) => Promise<Working>) | undefined;
 };
 
-/** `unknown`: the server lives, and does not say. */
+/** `unknown`: the server answers but does not say. */
 export type Working = "yes" | "no" | "unknown";
 
-/** As long as nothing says that the server works on it, a statement is lost after so long. */
+/** After this long, `unknown` counts as lost. */
 const UNKNOWN_MS = 600_000;
 
-/** How often connections are looked at. */
+/** Interval of checks. */
 const LOOK_MS = 1_000;
 
-/** A pause of this process, or of its machine, counts as one look: what came meanwhile is not read yet. */
+/** A pause of this process counts as one check: its input is not read yet. */
 const LONGEST_LOOK_MS = 2 * LOOK_MS;
 
 type Watched = {
@@ -36,10 +34,10 @@ type Watched = {
   readonly owed: ReturnType<typeof owedAnswers>;
   readonly rule: SilenceRule;
   received: number;
-  /** Bytes received and sent, as the last look saw them. */
+  /** Bytes received and sent at the last check. */
   moved: number;
   silentMs: number;
-  /** How long it must be silent before the server is asked (again); infinite while it is asked. */
+  /** Silence after which to ask the server (again); infinite while asking. */
   askAtMs: number;
 };
 
@@ -48,8 +46,8 @@ let looking: NodeJS.Timeout | undefined;
 let lookedMs = 0;
 
 /**
- * Destroys a connected socket with a ServerSilentError once it is silent. Nothing was sent on it yet.
- * `isOwed` of the result tells at any time whether an answer is pending.
+ * Destroys a connected, unused socket with ServerSilentError once it is silent. `isOwed` of the
+ * result: an answer is pending.
  */
 export const watchForSilence = (
   socket: Socket,
@@ -97,7 +95,7 @@ const lookAtAll = (): void => {
 
 const look = (one: Watched, passedMs: number): void => {
   const { socket, owed, rule } = one;
-  // Rows that are copied to a slow consumer wait in the socket, which is paused.
+  // A slow consumer of copied rows pauses the socket.
   const moved = one.received + socket.bytesWritten - socket.writableLength;
   if (!owed.isOwed || moved !== one.moved || socket.isPaused()) {
     one.moved = moved;
@@ -116,7 +114,7 @@ const look = (one: Watched, passedMs: number): void => {
     .isWorking(owed.pid)
     .catch((): Working => "no")
     .then((working) => {
-      // Something may have come while the server was asked: that is for the next look.
+      // Bytes may have come while asking: the next check sees them.
       const isLost = working === "no" || (working === "unknown" && one.silentMs >= UNKNOWN_MS);
       if (isLost && one.silentMs >= rule.afterMs) giveUp(one);
       else one.askAtMs = one.silentMs + rule.afterMs;
@@ -124,6 +122,6 @@ const look = (one: Watched, passedMs: number): void => {
 };
 
 const giveUp = ({ socket, silentMs }: Watched): void => {
-  // Behind what the driver has yet to write in this turn: it would send that again on the next connection.
+  // After the driver's writes of this turn, which it would repeat on the next connection.
   setImmediate(() => socket.destroy(new ServerSilentError(silentMs)));
 };

@@ -1,47 +1,46 @@
 /**
- * One snapshot of the database for all statements of a request.
+ * One snapshot for all statements of a request.
  *
- * The transaction is never waited for: what begins it travels with the first statement, and its end with
- * nothing. A statement that fails takes no other along: its neighbours run once more, from the same snapshot.
+ * Neither begin nor commit is awaited: begin travels with the first statement. A failing statement
+ * does not fail others: they run again in the same snapshot.
  */
 import postgres from "postgres";
 import { DatabaseUnavailableError } from "./database-error.ts";
 import type { Seat, Seats } from "./seats.ts";
 
-/** A connection as readers have it. */
 export type Client = postgres.Sql<{ bigint: bigint }>;
 
-/** Rows, and what the driver tells of them. */
+/** Rows with the driver's metadata. */
 export type Answered<Row> = Row[] & {
   readonly count: number;
   readonly state: { readonly pid: number };
 };
 
-/** Sends one statement, at once: not when it is awaited. */
+/** Sends a statement immediately, not when awaited. */
 export type Ask<Row> = (client: Client) => PromiseLike<Answered<Row>>;
 
-/** Statements that see the database as it stood when the first of them began. */
+/** Statements that see one state of the database. */
 export type SnapshotRun = {
   run<Row>(ask: Ask<Row>): Promise<Row[]>;
-  /** Ends it, after what is under way; statements that come later are refused. */
+  /** Ends it after running statements; later ones are refused. */
   end(): void;
 };
 
-/** The connections that snapshots are taken on, each by one at a time. */
+/** Connections for snapshots, one snapshot each at a time. */
 export type SnapshotSeats = {
   readonly seats: Seats<Client>;
-  /** Runs one statement on a seat that was taken. */
+  /** Runs a statement on a seat. */
   runOn<Row>(seat: Seat<Client>, client: Client, ask: Ask<Row>): Promise<Row[]>;
-  /** Number of the server process behind a connection; undefined once it is lost. */
+  /** Server process of a connection; undefined once lost. */
   processOf(client: Client): number | undefined;
   /**
-   * Cancels what a connection runs, once the caller is gone and it has lasted.
-   * @returns calls that off; what it gives is settled when the connection is another's to use
+   * Cancels a connection's statement once the caller is gone and it has lasted. @returns stops
+   * watching; its promise settles when the connection can be reused
    */
   watch(signal: AbortSignal | undefined, client: Client): () => Promise<unknown> | undefined;
 };
 
-// In one message: a statement that fails can be undone from the beginning on.
+// One message, with a savepoint to undo a failed statement.
 const BEGIN = "begin isolation level repeatable read read only; savepoint begun";
 const AGAIN = "rollback to savepoint begun";
 const COMMIT = "commit";
@@ -49,12 +48,12 @@ const COMMIT = "commit";
 type Opened = {
   readonly seat: Seat<Client>;
   readonly client: Client;
-  /** Number of the server process that began it. */
+  /** Server process that began it. */
   readonly begun: Promise<number | undefined>;
   readonly unwatch: () => Promise<unknown> | undefined;
 };
 
-/** A snapshot that is taken when its first statement comes; one that never has any costs nothing. */
+/** The transaction begins with its first statement; without one it costs nothing. */
 export const createSnapshot = (
   { seats, runOn, processOf, watch }: SnapshotSeats,
   signal: AbortSignal | undefined,
@@ -69,14 +68,14 @@ export const createSnapshot = (
     const { client } = seat;
     const unwatch = watch(signal, client);
     const begun = runOn(seat, client, command(BEGIN)).then(() => processOf(client));
-    // Told to each statement.
+    // Each statement awaits it.
     begun.catch(() => undefined);
     return { seat, client, begun, unwatch };
   };
 
   const inside = async <Row>({ seat, client, begun }: Opened, ask: Ask<Row>): Promise<Row[]> => {
     const [process, rows] = await Promise.all([begun, runOn(seat, client, ask)]);
-    // The driver makes a lost connection anew: what runs there is in no transaction.
+    // The driver reconnects, and statements there are outside the transaction.
     if (process === undefined || processOf(client) !== process) {
       seats.replace(seat, client);
       throw new DatabaseUnavailableError("the connection of a snapshot was lost");
@@ -101,7 +100,7 @@ export const createSnapshot = (
   };
 
   const close = async ({ seat, client, unwatch }: Opened): Promise<void> => {
-    // Whatever becomes of it: a connection that fails it is made anew.
+    // A connection on which this fails is replaced.
     runOn(seat, client, command(COMMIT)).catch(() => undefined);
     await unwatch();
     seats.giveBack(seat);
@@ -112,12 +111,12 @@ export const createSnapshot = (
     end: () => {
       if (ended) return;
       ended = true;
-      // One whose caller left before it had a connection has nothing to end.
+      // A caller that left before it had a connection.
       opened?.then(close).catch(() => undefined);
     },
   };
 };
 
-/** Another statement of the transaction failed before (`in_failed_sql_transaction`). */
+/** `in_failed_sql_transaction`: an earlier statement failed. */
 const isOfNeighbour = (error: unknown): boolean =>
   error instanceof postgres.PostgresError && error.code === "25P02";

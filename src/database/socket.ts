@@ -1,28 +1,28 @@
-/** The socket of a connection to Postgres: its host, TLS, and what keeps it alive. */
+/** Sockets to Postgres: host, TLS, keep-alive. */
 import { createConnection, isIP, type Socket } from "node:net";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
 
-/** A host that takes longer is passed over for the next one. */
+/** After this the next host is tried. */
 export const CONNECT_TIMEOUT_SECONDS = 10;
 
-/** Idle this long, the kernel asks whether the other side is still there; about ten seconds later it is not. */
+/** Idle time before the kernel probes the other side. */
 export const KEEP_ALIVE_SECONDS = 10;
 
-/** Where to connect, as the driver reads a connection string. */
+/** Address, as parsed by the driver. */
 export type Target = {
   readonly host: readonly string[];
   readonly port: readonly number[];
-  /** Of a socket file, instead of hosts. */
+  /** Path of a Unix socket. */
   readonly path: string | false | null | undefined;
   /** `sslmode`, or false. */
   readonly ssl: unknown;
-  /** `direct`: TLS without asking for it first. */
+  /** `direct`: TLS without an SSLRequest. */
   readonly sslnegotiation: unknown;
 };
 
 /**
- * Connects to the first host that answers, beginning at `from`.
- * @throws what the last host answered, with a code such as ECONNREFUSED
+ * Connects to the first host that answers, starting at `from`. @throws the last host's error, with
+ * a code such as ECONNREFUSED
  */
 export const openSocket = async (
   target: Target,
@@ -56,13 +56,13 @@ const connected = async (
   return socket;
 };
 
-/** `SSLRequest` (Postgres documentation, "Message Formats"): its length, and a code in place of a version. */
+/** `SSLRequest` (Postgres documentation, "Message Formats"): length and code. */
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
 
-/** The letter of a server that speaks TLS. */
+/** Answer of a server that supports TLS. */
 const WILLING = "S".charCodeAt(0);
 
-/** Turns to TLS as `sslmode` demands: `require`, `allow` and `prefer` check no certificate, others do. */
+/** Starts TLS as `sslmode` says: `require`, `allow` and `prefer` check no certificate. */
 const secured = async (plain: Socket, host: string, target: Target): Promise<Socket> => {
   const { ssl, sslnegotiation } = target;
   const isDirect = sslnegotiation === "direct";
@@ -91,7 +91,7 @@ const secured = async (plain: Socket, host: string, target: Target): Promise<Soc
   return secure;
 };
 
-/** Waits for an event of a socket under way; one that fails, or takes too long, is destroyed. */
+/** Waits for an event; destroys the socket on failure or timeout. */
 const inTime = (socket: Socket, event: "connect" | "secureConnect" | "readable"): Promise<void> =>
   new Promise((came, failed) => {
     const fail = (error: Error) => {

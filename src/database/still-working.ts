@@ -3,20 +3,17 @@ import { type Deadline, withinDeadline } from "../waiting/deadline.ts";
 import type { Working } from "./silence.ts";
 import { openSocket, type Target } from "./socket.ts";
 
-/** How long the server may take to say so. */
 const ANSWER: Deadline = { ms: 10_000 };
 
 type Activity = { readonly own: number; readonly working: boolean | null };
 
 /**
- * Asks the server, over a connection of its own, whether it works on a statement of process `pid`: it does
- * not when the process is gone or idle, or waits for its client, whose bytes are lost then.
+ * Asks the server over another connection whether it works for process `pid`: no, when the process
+ * is gone, idle or waits for its client (whose bytes are lost).
  *
- * Unknown where the server lets nobody in, or a pooler stands before it and numbers processes by itself.
+ * Unknown when the server admits no connection, or a pooler renumbers processes.
  *
- * @param url says who asks, and of which database
- * @param at the host that the process is of
- * @throws when there is no answer
+ * @param url user and database @param at host of the process @throws when there is no answer
  */
 export const isStillWorking = async (
   url: string,

@@ -1,23 +1,16 @@
-/**
- * Rows on their way into the database, by the columns that drizzle declares: a table's declaration is
- * the only list of its columns.
- */
+/** Writes rows by the columns of a drizzle declaration, the only list of a table's columns. */
 import { type AnyColumn, getTableColumns, getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import { byteas, texts } from "./column-arrays.ts";
 import { type CopyRow, copyInto } from "./copy.ts";
 import type { Sql } from "./session.ts";
 
-/** What a column holds. */
 export type Cell = string | bigint | number | boolean | Uint8Array | null;
 
-/** A row by the keys of its table's declaration; what is left out is null. */
+/** A row by the keys of its declaration; missing cells are null. */
 export type Row = Readonly<Record<string, Cell | undefined>>;
 
-/**
- * Appends rows to a table inside the transaction that `sql` belongs to. A row whose key is there already
- * is an error.
- */
+/** Appends rows inside the transaction of `sql`. Duplicate keys are errors. */
 export const appendRows = async <Complete extends Readonly<Record<string, Cell>>>(
   sql: Sql,
   table: PgTable & { readonly $inferSelect: Complete },
@@ -26,10 +19,7 @@ export const appendRows = async <Complete extends Readonly<Record<string, Cell>>
   if (rows.length > 0) await copyRows(sql, getTableName(table), table, rows);
 };
 
-/**
- * Deletes all rows. `truncate` would be quicker, and wrong for snapshots taken before: they would see the
- * tables empty.
- */
+/** Deletes all rows. Not `truncate`: older snapshots would see empty tables. */
 export const emptyTables = async (sql: Sql, tables: readonly PgTable[]): Promise<void> => {
   for (const table of tables) await sql`delete from ${sql(getTableName(table))}`;
 };
@@ -47,13 +37,12 @@ export const copyRows = (
   });
 };
 
-/** A column: its key in the declaration, its name in Postgres, and its type. */
+/** Key in the declaration, name in Postgres, and type. */
 type Column = { readonly key: string; readonly name: string; readonly type: string };
 
-/** What is known of a table's columns. */
 type Columns = { readonly columns: readonly Column[]; readonly names: readonly string[] };
 
-/** Kept for each table: building them again would cost a batch of few rows more than its rows. */
+/** Cached per table: building them costs more than a small batch. */
 const known = new WeakMap<PgTable, Columns>();
 
 const layoutOf = (table: PgTable): Columns => {
@@ -62,7 +51,7 @@ const layoutOf = (table: PgTable): Columns => {
   const columns = Object.entries(getTableColumns(table)).map(([key, column]) => ({
     key,
     name: column.name,
-    // The collation belongs to the column, not to the type.
+    // The collation belongs to the column.
     type: column.getSQLType().replace(/ collate .*/, ""),
   }));
   const layout = { columns, names: columns.map(({ name }) => name) };
@@ -84,21 +73,21 @@ const writeField = (fields: CopyRow, type: string, value: Cell): void => {
   } else fields.bytea(value);
 };
 
-/** Names of a table's columns in Postgres, in the order of its declaration. */
+/** Postgres names of a table's columns, in order. */
 export const columnNames = (table: PgTable): readonly string[] => layoutOf(table).names;
 
-/** What is selected of a table so that its rows have the keys of its declaration. */
+/** Select list that names columns by their keys. */
 export const columnsByKey = (table: PgTable): string =>
   columnsOf(table)
     .map(({ key, name }) => (key === name ? key : `${name} as "${key}"`))
     .join(", ");
 
-/** A query, or a part of one, and its parameters. */
+/** A query or part of one, with its parameters. */
 export type RowSource = { readonly text: string; readonly parameters: readonly string[] };
 
 /**
- * Rows as a part of a `from` clause, named `given`, with the columns of `shape` by their names in
- * Postgres. One array for each column, as parameters that are numbered from `first` on.
+ * Rows as a `from` item named `given`, columns by Postgres name: one array per column, parameters
+ * numbered from `first`.
  */
 export const givenRows = (shape: PgTable, rows: readonly Row[], first: number): RowSource => {
   const columns = columnsOf(shape);
@@ -121,7 +110,7 @@ const arrayOf = ({ key, type }: Column, rows: readonly Row[]): string => {
   );
 };
 
-/** Where each of these columns stands in a row that has them in this order, by its key. */
+/** Index of each column in a row that has them in this order. */
 export const placesOf = <Columns extends Readonly<Record<string, AnyColumn>>>(columns: Columns) =>
   Object.fromEntries(Object.keys(columns).map((key, place) => [key, place])) as {
     readonly [Key in keyof Columns]: number;

@@ -1,7 +1,10 @@
-/** A statement that ends by itself within this is not cancelled. */
+/** Statements that end within this time are not cancelled. */
 const CANCEL_AFTER_MS = 250;
 
-/** Calls `then` once the caller is gone and the statement has lasted; returns what calls that off. */
+/**
+ * Calls `then` once the signal is aborted and the statement has lasted; returns a function to
+ * cancel that.
+ */
 export const whenLasting = (signal: AbortSignal, then: () => void): (() => void) => {
   const begunMs = performance.now();
   let timer: NodeJS.Timeout | undefined;

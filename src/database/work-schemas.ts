@@ -1,11 +1,10 @@
 /**
- * Schemas for what the service makes and drops while it runs: tables that an upgrade fills, the log folded once
- * more, queues. The role that owns our tables makes the schemas, and the service's role makes tables in them: so it
- * needs no right to make a schema, which others would find in their search path.
+ * Schemas for temporary work of the service: tables an upgrade fills, the log folded again, queues.
+ * The owner creates them and the service only tables inside, so it needs no right to create
+ * schemas, which could shadow others.
  */
 import type { Sql } from "./session.ts";
 
-/** All there are. */
 export const WORK_SCHEMAS = [
   "filling_token_activity",
   "filling_shared_token_objects",
@@ -17,16 +16,15 @@ export const WORK_SCHEMAS = [
 ] as const;
 
 /**
- * Makes a schema where there is none. `create schema if not exists` would ask for the right to make one even where
- * it stands already.
- * @param schema a plain name: lower case letters, digits and underscores
+ * Creates a missing schema; `if not exists` would need the privilege even when it exists. @param
+ * schema lower-case letters, digits and underscores
  */
 export const schemaMade = (schema: string): string => `
   do $$ begin
     if to_regnamespace('${schema}') is null then create schema ${schema}; end if;
   end $$`;
 
-/** Drops all tables of a schema, which stays. */
+/** Drops all tables of a schema. */
 export const emptySchema = async (sql: Sql, schema: string): Promise<void> => {
   const tables = await sql<{ name: string }[]>`
     select oid::regclass::text as name from pg_class
@@ -36,9 +34,9 @@ export const emptySchema = async (sql: Sql, schema: string): Promise<void> => {
 };
 
 /**
- * Makes the schemas that are missing, and those anew that hold what `role` did not make and cannot drop, as after
- * the service was given a role of its own: nothing in them is kept for ever.
- * @param sql of a transaction of the role that owns our tables
+ * Creates missing schemas and recreates those with tables that `role` cannot drop (after the
+ * service got its own role); their content is temporary. @param sql transaction of the tables'
+ * owner
  */
 export const makeWorkSchemas = async (sql: Sql, role: string): Promise<void> => {
   for (const schema of WORK_SCHEMAS) {

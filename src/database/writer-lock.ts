@@ -1,30 +1,27 @@
 /**
- * One writer per pipeline, and one reader per log: the process with the lock writes, others stand by and
- * take over when it goes.
+ * One writer per pipeline and one reader per log: the holder of the lock writes, others stand by.
  *
- * The lock lives on a session and the holder writes through that same session. When the connection
- * dies, Postgres frees the lock and the holder can no longer write, both at once: there is no moment
- * in which two hold it and write. The compare-and-set of the watermark guards what is left.
+ * The holder writes through the session that holds the lock: when the connection dies it loses both
+ * at once. The watermark's compare-and-set guards the rest.
  */
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ConnectionSettings, Database, Session } from "./connect.ts";
 
-/** How often a standby asks for the lock: the longest a take-over waits, in milliseconds. */
+/** How often a standby asks, in ms: the longest take-over delay. */
 const ASK_EVERY_MS = 250;
 
-/** A held lock. Disposing of it closes its session, which frees the lock. */
+/** A held lock; disposing closes its session. */
 export type WriterLock = AsyncDisposable & {
-  /** The connection that holds the lock: write through it. `session.lost` aborts when the lock is gone. */
+  /** Write through it; `session.lost` aborts when the lock is gone. */
   readonly session: Session;
 };
 
 /**
- * Waits until the lock is ours.
+ * Waits for the lock.
  *
- * @param name what is written, such as a pipeline's name or `log`
- * @throws the signal's reason when it aborts
- * @throws SessionLostError, or what the driver throws (retry), when the database goes away meanwhile
+ * @param name such as a pipeline's name or `log` @throws the signal's reason when it aborts @throws
+ * SessionLostError or the driver's error (retry) when the database is gone
  */
 export const acquireWriterLock = async (
   database: Database,
@@ -55,6 +52,6 @@ export const acquireWriterLock = async (
   }
 };
 
-/** Advisory locks are numbers: 64 bits of a hash keep ours apart from those of other programs. */
+/** 64 bits of a hash, apart from other programs' locks. */
 const lockKey = (name: string): bigint =>
   createHash("sha256").update(`holderbook writer ${name}`).digest().readBigInt64BE();

@@ -1,36 +1,32 @@
 /**
- * What a batch of few rows writes, as parts of the statement that moves a mark: a pipeline's watermark or
- * the log's high-water mark. At the head of the chain a batch is then one statement: one round trip and
- * one commit.
+ * Writes a small batch in the statement that moves a mark (a pipeline's watermark or the log's
+ * high-water mark): one round trip and one commit.
  */
 import { getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import type { Sql } from "./session.ts";
 import { type Cell, columnNames, givenRows, type Row, type RowSource } from "./table-rows.ts";
 
-/** Parts of one statement. */
 export type Writing = {
   /**
-   * Common table expressions that write, in order: `name as (insert into … select … from mark, …)`. Each
-   * hangs on `mark`, which holds one row when the watermark moved and none when it did not: so
-   * everything is written, or nothing.
+   * Common table expressions that write, in order: `name as (insert into … select … from mark, …)`.
+   * `mark` has one row when the mark moved, else none: all is written or nothing.
    */
   readonly parts: readonly string[];
-  /** An expression over the parts that raises an error where something must not be. */
+  /** An expression over the parts that raises an error on a violation. */
   readonly check?: string;
-  /** What an error of the statement means, where that is known; else the error itself. */
+  /** Translates an error of the statement. */
   readonly explain?: (error: unknown) => unknown;
-  /** What the parts' parameters are given, as text. */
+  /** Parameters of the parts, as text. */
   readonly parameters: readonly string[];
 };
 
-/** Makes a writing whose parameters are numbered from `first` on; undefined: too much for one statement. */
+/** Creates a writing with parameters numbered from `first`; undefined when it is too large. */
 export type AtOnce = (first: number) => Writing | undefined;
 
-/** Of a batch without rows. */
 export const NOTHING: Writing = { parts: [], parameters: [] };
 
-/** Several as one, in this order; one of them at most has a check. Undefined when one is too much. */
+/** Combines writings in order; at most one has a check. Undefined when one is too large. */
 export const together =
   (all: readonly AtOnce[]): AtOnce =>
   (first) => {
@@ -48,12 +44,12 @@ export const together =
     return { parts, parameters, ...rest };
   };
 
-/** Up to here parameters are quicker than COPY, which takes two round trips more. */
+/** Up to this many rows parameters are faster than COPY, which takes two more round trips. */
 export const AT_ONCE_UP_TO_ROWS = 200;
 
 /**
- * Runs a writing together with what it hangs on: `mark` is a statement that yields one row when the
- * rest is to happen, and `given` its parameters. Sent at once. Returns whether it happened.
+ * Runs a writing after `mark`, a statement that yields one row if the rest shall happen. Returns
+ * whether it happened.
  */
 export const writeAfter = async (
   sql: Sql,
@@ -68,14 +64,14 @@ export const writeAfter = async (
   return count === 1;
 };
 
-/** Runs a writing that hangs on nothing: inside a transaction. */
+/** Runs a writing unconditionally, inside a transaction. */
 export const writeNow = async (sql: Sql, writing: Writing): Promise<void> => {
   await writeAfter(sql, { mark: "select", given: [] }, writing);
 };
 
 /**
- * Appends few rows to a table. `instead` has expressions to select for columns, by name, rather than what
- * `given` (a row) has there. A row whose key is there already is an error.
+ * Appends few rows. `instead` replaces columns of `given` by expressions. Duplicate keys are
+ * errors.
  */
 export const appendAtOnce =
   <Complete extends Readonly<Record<string, Cell>>>(
@@ -90,7 +86,7 @@ export const appendAtOnce =
     return { parts: [part], parameters };
   };
 
-/** A part that appends rows, however many, with parameters that are numbered from `first` on. */
+/** Appends any number of rows; parameters numbered from `first`. */
 export const appendingPart = (
   table: PgTable,
   rows: readonly Row[],
@@ -103,10 +99,7 @@ export const appendingPart = (
   return { part, parameters };
 };
 
-/**
- * Rows with the columns of `shape` as a query whose parameters are numbered from `first` on; it yields
- * none where `mark` has none.
- */
+/** Selects rows after `mark`, with parameters numbered from `first`; none when `mark` has none. */
 export const rowsAfterMark = (
   shape: PgTable,
   rows: readonly Row[],

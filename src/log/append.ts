@@ -39,18 +39,23 @@ import {
   logProofs,
 } from "./tables.ts";
 
-/** Up to here the mark's statement takes the facts along; beyond, COPY is faster (measured: 30–50). */
+/**
+ * Up to this many facts travel in the mark's statement; beyond, COPY is faster (measured: 30–50).
+ */
 const INSERT_UP_TO_FACTS = 32;
 
-/** One append and what the log remembers between appends. */
+/** An append, with what the log remembers between appends. */
 export type Append = {
   readonly batch: AppendBatch;
   readonly coins: readonly CoinDecimals[];
-  /** Packages of the contract, those that join included: facts of their types make a coin type a security's. */
+  /**
+   * Packages of the contract, joining ones included: facts of their types make a coin type a
+   * security's.
+   */
   readonly packages: Set<string>;
-  /** Coin types already recorded as securities by this log; there are few, one per token. */
+  /** Coin types already recorded as securities. */
   readonly knownSecurities: Set<string>;
-  /** Where the hash chains end. */
+  /** Ends of the hash chains. */
   readonly ends: ChainEnds;
 };
 
@@ -60,7 +65,7 @@ export const appendBatch = async (on: Transactor, append: Append): Promise<void>
   for (const { address } of batch.joined ?? []) packages.add(address);
   const made: Made = {
     checkpoints: totalsByCheckpoint(batch),
-    // The latest times among themselves; what was reached before is known where the statement runs.
+    // Without times reached before, which the statement knows.
     blocks: blockRows(batch.first, batch.block, { reachedMs: 0n, filled: false }),
   };
   try {
@@ -70,12 +75,12 @@ export const appendBatch = async (on: Transactor, append: Append): Promise<void>
     const isExpected =
       error instanceof HighWaterMovedError && (await on.statement((sql) => expects(sql, batch)));
     if (!isExpected) throw error;
-    // The log expects it, behind another chain than remembered: it was exchanged meanwhile.
+    // The log expects the batch, but on another chain: logs were exchanged meanwhile.
     await appendOnce(on, append, made);
   }
 };
 
-/** What an append writes beside its facts. */
+/** Rows of an append besides its facts. */
 type Made = {
   readonly checkpoints: readonly CheckpointRow[];
   readonly blocks: readonly (typeof logBlocks.$inferSelect)[];
@@ -94,19 +99,19 @@ const appendOnce = async (on: Transactor, append: Append, made: Made): Promise<v
     ends.keep(links);
   } else {
     let links: Links | undefined;
-    // Hashed while they are copied: Postgres works on those before meanwhile.
+    // Hashes while Postgres processes the rows copied so far.
     const rows = rowsOf(hashing, (all) => {
       links = all;
     });
     await on.transaction(async ({ sql }) => {
-      // Sent together, in this order: what is copied goes last, because nothing may be sent meanwhile.
+      // Sent together; COPY last, as nothing may be sent during it.
       const statements = [
         moveHighWater(sql, batch, made, linking.before),
         upsertCoins(sql, securities, coins),
         appendPackages(sql, joined),
         ...(facts.length === 0 ? [] : [copyRows(sql, getTableName(logFacts), logFacts, rows)]),
       ];
-      // All of them must have ended before the transaction does, whichever fails first.
+      // All must have ended before the transaction does.
       const results = await Promise.allSettled(statements);
       for (const result of results) if (result.status === "rejected") throw result.reason;
       links ??= lastOf(hashing);
@@ -124,9 +129,8 @@ const expects = async (sql: Sql, { first }: AppendBatch): Promise<boolean> => {
 };
 
 /**
- * Moves the mark and writes what comes with it, in one statement: at the head of the chain an append is
- * one round trip and one flush to disk. Everything it writes hangs on the mark having moved: a second
- * reader queues on the mark's row, finds that it moved, and has written nothing.
+ * Moves the mark and writes the rest in one statement: one round trip and one flush. A second
+ * reader waits for the mark's row, finds it moved, and has written nothing.
  */
 const moveHighWater = async (
   sql: Sql,
@@ -142,7 +146,7 @@ const moveHighWater = async (
   const totals = [`${count}`, `${bytes}`];
   const behind = Buffer.from(before).toString("hex");
   const given = [first, sequence + 1n, sequence, digest, timestampMs, ...totals, reachedMs, behind];
-  // What a checkpoint leaves of the batch after it: taken off the totals that the mark then has.
+  // Facts of the batch after this checkpoint, subtracted from the mark's new totals.
   const marks = checkpoints.map((row) => ({
     checkpoint: row.sequence,
     digest: row.digest,
@@ -162,7 +166,7 @@ const moveHighWater = async (
     (next) => provenPart(proofs, committees, next),
   ];
   const writing = together(all)(given.length + 1) ?? NOTHING;
-  // Sent at once: what only begins to be awaited leaves after statements that are executed.
+  // Sent immediately, before statements that are only awaited later.
   const moved = await writeAfter(
     sql,
     { mark: MOVE, given },
@@ -188,7 +192,7 @@ const linkParts = ({ chain, coins, blocks, inputChain }: Links, first: number): 
     parts(logInputChain, inputChain),
   ])(first) ?? NOTHING;
 
-/** Rows of the facts as these are hashed, whose links then go to `done`. */
+/** Rows of facts while they are hashed; their links go to `done`. */
 function* rowsOf(
   hashing: Generator<readonly ReadFact[], Links>,
   done: (links: Links) => void,
@@ -200,7 +204,6 @@ function* rowsOf(
   }
 }
 
-/** All links at once. */
 const lastOf = (hashing: Generator<readonly ReadFact[], Links>): Links => {
   for (;;) {
     const step = hashing.next();
@@ -208,7 +211,7 @@ const lastOf = (hashing: Generator<readonly ReadFact[], Links>): Links => {
   }
 };
 
-/** What proves the batch; nothing where signatures are not verified. */
+/** Proofs of the batch; none where signatures are not verified. */
 const provenPart = (
   proofs: readonly StretchProof[],
   committees: readonly LogCommittee[],
@@ -216,7 +219,7 @@ const provenPart = (
 ): Writing => {
   if (proofs.length === 0) return NOTHING;
   const stretches = appendingPart(logProofs, proofs, first);
-  // At the head a stretch grows: the signature on its new last checkpoint takes the place of the one before.
+  // At the chain's tip a stretch grows: its new signature replaces the last one.
   const { firstCheckpoint: _, ...proven } = getTableColumns(logProofs);
   const names = Object.values(proven).map(({ name }) => name);
   const grown = `${stretches.part.slice(0, -1)}
@@ -230,7 +233,7 @@ const provenPart = (
   };
 };
 
-/** The hash that the chain of facts ends with. */
+/** Last hash of the chain of facts. */
 const CHAIN_END = `
   coalesce((select hash from log_chain order by checkpoint desc limit 1), decode(repeat('00', 32), 'hex'))`;
 
@@ -244,26 +247,26 @@ const MOVE = `
   returning next_checkpoint, facts_total, bytes_total`;
 
 /**
- * As it was before the statement, whose parts all see the table as it stood then. A log that is older than
- * this column begins with the time of its last checkpoint.
+ * Its value before the statement. A log older than this column starts with its last checkpoint's
+ * time.
  */
 const REACHED_BEFORE = "(select greatest(reached_ms, last_timestamp_ms) from log_high_water)";
 
-/** Coin types of contract facts that this log has not recorded yet. */
+/** Coin types of contract facts that the log has not recorded. */
 const newSecurities = ({ batch, packages, knownSecurities }: Append): Set<string> => {
   const found = new Set<string>();
   const prefixes = [...packages].map((address) => `${address}::`);
   for (const { coinType, type } of batch.facts) {
     if (coinType === null || knownSecurities.has(coinType) || found.has(coinType)) continue;
-    // `u64` or `vector<u8>` can be a parameter, too; a coin is a type that some module defines.
+    // A parameter can be `u64` or `vector<u8>`; a coin is a type that a module defines.
     if (!/^0x[0-9a-f]+::/.test(coinType)) continue;
-    // Metadata objects name a coin type too, but belong to the framework.
+    // Metadata objects name a coin type but belong to the framework.
     if (prefixes.some((prefix) => type.startsWith(prefix))) found.add(coinType);
   }
   return found;
 };
 
-/** A fact as its row. */
+/** The row of a fact. */
 export const rowOf = (fact: Fact): typeof logFacts.$inferSelect => ({
   checkpoint: fact.checkpoint,
   transaction: fact.transaction,

@@ -1,18 +1,18 @@
-/** What a batch adds to the log's totals, checkpoint by checkpoint; and whether it contradicts itself. */
+/** Totals that a batch adds, per checkpoint, and its consistency. */
 import { countOf } from "./block.ts";
 import type { AppendBatch, CheckpointMark } from "./fact.ts";
 import { factBytes } from "./fact-size.ts";
 import { InvalidBatchError } from "./log-errors.ts";
 
 export type CheckpointRow = CheckpointMark & {
-  /** Facts of the batch up to this checkpoint, its own included, and their bytes. */
+  /** Facts of the batch up to and including this checkpoint, and their bytes. */
   readonly facts: number;
   readonly bytes: number;
 };
 
 /**
- * One row per checkpoint that holds facts, ascending.
- * @throws InvalidBatchError when the batch contradicts itself
+ * One row per checkpoint with facts, ascending. @throws InvalidBatchError when the batch is
+ * inconsistent
  */
 export const totalsByCheckpoint = ({
   first,

@@ -1,11 +1,11 @@
 /**
- * The hash chain over times and digests of checkpoints: for each checkpoint
+ * Hash chain over times and digests. For each checkpoint
  *
- *     hash = SHA-256(hash before, or 32 zero bytes where its stretch begins; checkpoint and time in ms,
- *            u64 big-endian each; digest, 32 bytes)
+ * hash = SHA-256(previous hash, or 32 zero bytes at the start of its stretch; checkpoint and time
+ * in ms, u64 big-endian each; digest, 32 bytes)
  *
- * and for each row of `log_blocks` the hash behind its last checkpoint. The stretch that follows the
- * appends and the one that is filled in have a chain each.
+ * and each row of `log_blocks` has the hash of its last checkpoint. The appended and the filled-in
+ * stretch have a chain each.
  */
 import { createHash } from "node:crypto";
 import { bigints } from "../database/column-arrays.ts";
@@ -19,7 +19,7 @@ import { logBlockChain } from "./tables.ts";
 type BlockRow = Block & { readonly firstCheckpoint: bigint; readonly count: number };
 type ChainRow = typeof logBlockChain.$inferSelect;
 
-/** The hash behind the last checkpoint of a block. */
+/** Hash after a block's last checkpoint. */
 export const blockHash = (
   before: Uint8Array,
   { firstCheckpoint, count, times, digests }: BlockRow,
@@ -35,7 +35,7 @@ export const blockHash = (
   return step.subarray(0, 32);
 };
 
-/** The rows of the chain beside rows of blocks that follow one another behind `before`. */
+/** Chain rows for consecutive blocks after `before`. */
 export const blockLinks = (before: Uint8Array, rows: readonly BlockRow[]): readonly ChainRow[] => {
   let hash = before;
   return rows.map((row) => {
@@ -44,12 +44,11 @@ export const blockLinks = (before: Uint8Array, rows: readonly BlockRow[]): reado
   });
 };
 
-/** Rows of blocks that are read at once. */
 const BLOCKS_AT_ONCE = 500;
 
 const STRETCH = `select ${STRETCHES} from log_high_water log`;
 
-/** The last row of the chain at or above a checkpoint and below another one, and where its block ends. */
+/** The last chain row in a range of checkpoints, and where its block ends. */
 const END = `
   select c.hash, b.first_checkpoint + b.count as next
   from (select first_checkpoint, hash from log_block_chain
@@ -61,19 +60,19 @@ const BLOCKS = `
   select first_checkpoint as "firstCheckpoint", count, times, digests from log_blocks
   where first_checkpoint >= $1 and first_checkpoint < $2 order by first_checkpoint limit $3`;
 
-/** Where the chain of a stretch ends. */
+/** End of a stretch's chain. */
 export type BlockEnd = { readonly next: bigint; readonly hash: Uint8Array };
 
-/** @param from,to the stretch: the second one excluded */
+/** @param from,to the stretch, `to` excluded */
 export const blockChainEnd = async (sql: Sql, from: bigint, to: bigint): Promise<BlockEnd> => {
   const [row] = await sql.unsafe<BlockEnd[]>(END, [`${from}`, `${to}`], { prepare: true });
   return row ?? { next: from, hash: START };
 };
 
-/** Checkpoints whose blocks have one chain; `to` is excluded. */
+/** Checkpoints whose blocks form one chain; `to` is excluded. */
 export type BlockStretch = { readonly from: bigint; readonly to: bigint; readonly filled: boolean };
 
-/** Both stretches of blocks, those filled in first; the end of each is excluded. */
+/** Both stretches, the filled-in one first. */
 export const blockStretches = async (sql: Sql): Promise<readonly BlockStretch[]> => {
   const [row] = await sql.unsafe<Stretches[]>(STRETCH, [], { prepare: true });
   if (row === undefined) return [];
@@ -92,8 +91,8 @@ const CONTAINING = `
   order by first_checkpoint limit $2`;
 
 /**
- * The hashes behind these checkpoints in the chain that begins with `from`, hex: made from times and digests
- * alone, wherever the blocks begin and end. One that blocks are missing for is missing.
+ * Chain hashes (hex) at these checkpoints, computed from times and digests alone; checkpoints with
+ * missing blocks are left out. @param from first checkpoint of the stretch
  */
 export const blockHashesAt = async (
   sql: Sql,
@@ -137,7 +136,7 @@ const STORED = `
     order by first_checkpoint desc limit 1) b on b.first_checkpoint + b.count - 1 = t.through
   join log_block_chain c using (first_checkpoint)`;
 
-/** Those of the same that are the end of a block, as the chain has them. */
+/** Stored hashes for those of the checkpoints that end a block. */
 export const storedBlockHashes = async (
   sql: Sql,
   from: bigint,
@@ -164,7 +163,7 @@ const partOf = (
   };
 };
 
-/** The stretch whose chain ends first before it does, and that end; null when both chains are whole. */
+/** The first stretch whose chain is incomplete, and its end; null when both are complete. */
 const openStretch = async (sql: Sql) => {
   for (const { from, to } of await blockStretches(sql)) {
     const end = await blockChainEnd(sql, from, to);
@@ -173,16 +172,15 @@ const openStretch = async (sql: Sql) => {
   return null;
 };
 
-/** The last checkpoint that the chain of a stretch has, where it is shorter than that; null else. */
+/** Last checkpoint of an incomplete chain; null when complete. */
 export const blockChainGap = async (sql: Sql): Promise<bigint | null> => {
   const open = await openStretch(sql);
   return open === null ? null : open.end.next - 1n;
 };
 
 /**
- * Adds to the chain what an older version left out, a bounded number of blocks; returns whether there
- * was something to add.
- * @param sql of a transaction that no append and no other completion runs beside
+ * Completes the chain of an older version by a bounded number of blocks; returns whether any were
+ * missing. @param sql of a transaction that excludes appends and other completions
  */
 export const extendBlockChain = async (sql: Sql): Promise<boolean> => {
   const open = await openStretch(sql);

@@ -1,6 +1,6 @@
 /**
- * Times and digests of consecutive checkpoints, packed: 40 bytes each, in memory and in the database.
- * A batch while the reader catches up has ten thousand of them, and the chain hundreds of millions.
+ * Packed times and digests of consecutive checkpoints, 40 bytes each: a batch has up to ten
+ * thousand, the chain hundreds of millions.
  */
 
 import { Buffer } from "node:buffer";
@@ -11,25 +11,20 @@ import type { logBlocks } from "./tables.ts";
 const TIME_BYTES = 8;
 const DIGEST_BYTES = 32;
 
-/** Most checkpoints of a row: what a look-up by time reads through. */
+/** Maximum checkpoints of a row, all of which a look-up by time reads. */
 export const BLOCK_CHECKPOINTS = 4_096;
 
-/** A block while it grows. */
 export type BlockBuilder = {
-  /** Of checkpoints. */
+  /** Number of checkpoints. */
   readonly count: number;
-  /**
-   * Adds the next checkpoint.
-   * @throws Base58Error (stop) when its digest is none
-   */
+  /** Adds the next checkpoint. @throws Base58Error (stop) on an invalid digest */
   add(mark: CheckpointMark): void;
-  /** What was added so far. */
   packed(): Block;
 };
 
 export const createBlockBuilder = (): BlockBuilder => {
   let count = 0;
-  // At the tip of the chain a block has one checkpoint.
+  // At the chain's tip a block has one checkpoint.
   let room = 1;
   let times = Buffer.alloc(room * TIME_BYTES);
   let digests = Buffer.alloc(room * DIGEST_BYTES);
@@ -57,7 +52,7 @@ export const createBlockBuilder = (): BlockBuilder => {
   };
 };
 
-/** How many checkpoints a block has; null when times and digests do not agree. */
+/** Number of checkpoints; null when times and digests disagree. */
 export const countOf = ({ times, digests }: Block): number | null => {
   const count = times.length / TIME_BYTES;
   return Number.isInteger(count) && digests.length === count * DIGEST_BYTES ? count : null;
@@ -74,7 +69,7 @@ export const markAt = (
   digest: base58(digests, index * DIGEST_BYTES),
 });
 
-/** Index of the first time that is not below `leastMs`; -1 when all are below. */
+/** Index of the first time of at least `leastMs`; -1 without one. */
 export const firstReaching = (times: Uint8Array, leastMs: bigint): number => {
   for (let index = 0; index < times.length / TIME_BYTES; index += 1) {
     if (timeAt(times, index) >= leastMs) return index;
@@ -85,10 +80,7 @@ export const firstReaching = (times: Uint8Array, leastMs: bigint): number => {
 const timeAt = (times: Uint8Array, index: number): bigint =>
   Buffer.from(times.buffer, times.byteOffset, times.byteLength).readBigUInt64BE(index * TIME_BYTES);
 
-/**
- * The rows of a block that begins with `first`.
- * @param reachedMs the latest time before it, as far as known here
- */
+/** Rows of a block that begins with `first`. @param reachedMs latest known time before it */
 export const blockRows = (
   first: bigint,
   block: Block,

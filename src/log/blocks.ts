@@ -1,16 +1,16 @@
 /**
- * When each checkpoint was, and its digest: read from the blocks of the log.
+ * Looks up times and digests of checkpoints.
  *
- * Every statement looks up single rows by an index, however long the log is. Where a second ends is found by
- * the latest time that blocks had reached, which never falls along a stretch: the first block that reaches
- * beyond the second holds the first checkpoint beyond it, also where the chain's time steps back.
+ * Each look-up reads single rows by an index. A time is found by the latest time that blocks had
+ * reached, which never falls along a stretch even if the chain's time does: the first block beyond
+ * a second holds the first checkpoint beyond it.
  */
 import { asInt8 } from "../database/column-types.ts";
 import { type Reads, read } from "../database/readers.ts";
 import { BLOCK_CHECKPOINTS, firstReaching, markAt } from "./block.ts";
 import type { CheckpointMark } from "./fact.ts";
 
-/** Time and digest of a checkpoint; null while the log has them not: not read yet, or not filled in yet. */
+/** Time and digest of a checkpoint; null when not read or not filled in yet. */
 export const checkpointMark = async (
   reads: Reads,
   checkpoint: bigint,
@@ -19,7 +19,7 @@ export const checkpointMark = async (
   return row === undefined ? null : markAt(checkpoint, row, 0);
 };
 
-// The place in the block is cut to a block's length before it is an `int`: it may be far beyond its end.
+// Limited to a block's length before the cast to int.
 const MARK = `
   select substring(times from place * 8 + 1 for 8) as times,
          substring(digests from place * 32 + 1 for 32) as digests
@@ -30,23 +30,22 @@ const MARK = `
   ) as block
   where place < count`;
 
-/** What stood when a second had ended. */
+/** The last checkpoint of a second. */
 export type CheckpointBefore =
-  /** The checkpoint before the first one beyond that second. */
+  /** The checkpoint before the first one after that second. */
   | { readonly kind: "found"; readonly checkpoint: bigint }
-  /** The first one beyond it is the log's own first checkpoint: what was before is not in the log. */
+  /** The log's first checkpoint is already after it. */
   | { readonly kind: "before_log"; readonly firstCheckpoint: bigint }
-  /** None beyond it is known yet. What else the second holds is open. */
+  /** No checkpoint after it is known yet. */
   | {
       readonly kind: "not_yet";
-      /** Whether that is because times of earlier checkpoints are still being filled in. */
+      /** Whether earlier checkpoints are still being filled in. */
       readonly filling: boolean;
     };
 
 /**
- * The checkpoint before the first one whose time, in whole seconds (rounded down), is larger than this one.
- * Once found, it stays the same.
- * @param unixSeconds since the Unix epoch
+ * The checkpoint before the first whose time, in whole seconds, is later. Once found it never
+ * changes. @param unixSeconds since the Unix epoch
  */
 export const checkpointBefore = async (
   reads: Reads,
@@ -54,11 +53,11 @@ export const checkpointBefore = async (
 ): Promise<CheckpointBefore> => {
   const beyondMs = asInt8((unixSeconds + 1n) * 1_000n);
   const [row] = await read<Reaching>(reads, REACHING, [beyondMs]);
-  // No reader ever opened the log.
+  // No reader has opened the log.
   if (row === undefined) return { kind: "not_yet", filling: false };
   const { firstCheckpoint, first, times, filled } = row;
   const filling = row.filledTo < row.appendedFrom;
-  // Between the two stretches there may be an earlier one.
+  // An earlier one may lie between the stretches.
   if (first === null || times === null || (filling && !filled)) return { kind: "not_yet", filling };
   const place = firstReaching(times, beyondMs);
   if (place < 0) throw new Error(`log_blocks: the block of ${first} does not reach ${beyondMs}`);
@@ -74,17 +73,17 @@ type Reaching = Stretches & {
   readonly filled: boolean | null;
 };
 
-/** Where the two stretches of blocks are: what `STRETCHES` selects. */
+/** Bounds of the two stretches of blocks, as `STRETCHES` selects them. */
 export type Stretches = {
   readonly firstCheckpoint: bigint;
   readonly nextCheckpoint: bigint;
   /** Next checkpoint to fill in. */
   readonly filledTo: bigint;
-  /** Where the stretch begins that follows the appends. */
+  /** Start of the appended stretch. */
   readonly appendedFrom: bigint;
 };
 
-/** Of a row `log` of the high-water mark. Within a stretch, blocks in time are blocks in order. */
+/** For a row `log` of the high-water mark. Within a stretch, order of time is order of blocks. */
 export const STRETCHES = `
   log.first_checkpoint as "firstCheckpoint", log.next_checkpoint as "nextCheckpoint",
   coalesce((select first_checkpoint + count from log_blocks where filled
@@ -100,7 +99,7 @@ const reaching = (stretch: string) => `
    where ${stretch} and reached_ms >= $1::int8
    order by reached_ms, first_checkpoint limit 1)`;
 
-// What the filled stretch has is earlier in the chain.
+// The filled-in stretch comes first in the chain.
 const REACHING = `
   select ${STRETCHES}, block.first_checkpoint as first, block.times, block.filled
   from log_high_water log
@@ -109,21 +108,18 @@ const REACHING = `
     order by filled desc limit 1
   ) as block on true`;
 
-/** Of which checkpoints of the log times and digests are known. */
+/** Checkpoints with known times and digests. */
 export type KnownBlocks = {
   readonly firstCheckpoint: bigint;
-  /** From the log's first checkpoint up to, not including, this one they are known. */
+  /** Known from the log's first checkpoint up to this one, excluded. */
   readonly filledTo: bigint;
-  /**
-   * From here on they are known again, up to the log's end: at most `filledTo` when nothing is left to fill
-   * in.
-   */
+  /** Known again from here to the log's end; at most `filledTo` when nothing is left to fill in. */
   readonly knownFrom: bigint;
-  /** The log's end: the next checkpoint it expects. */
+  /** The next checkpoint that the log expects. */
   readonly nextCheckpoint: bigint;
 };
 
-/** How far the log's blocks are filled in; null when no reader ever opened the log. */
+/** Progress of filling in blocks; null when no reader has opened the log. */
 export const blocksFilledTo = async (reads: Reads): Promise<KnownBlocks | null> => {
   const [row] = await read<Stretches>(reads, KNOWN, []);
   if (row === undefined) return null;

@@ -1,6 +1,6 @@
 /**
- * Where the log's hash chains end, as the process that appends remembers it: so that the links of what it
- * appends are part of the append's own statement, without a look-up before.
+ * Ends of the hash chains, cached by the appending process: links become part of the append's
+ * statement, without a look-up.
  */
 import type { Transactor } from "../database/connect.ts";
 import { blockChainEnd, blockLinks, blockStretches } from "./block-chain.ts";
@@ -17,7 +17,7 @@ import {
 } from "./input-chain.ts";
 import type { logBlockChain, logBlocks, logChain, logCoinChain } from "./tables.ts";
 
-/** The last hashes of the chains; of a coin type that is missing in `coins`, it is not known. */
+/** Last hashes; coin types missing in `coins` are unknown. */
 type Ends = {
   readonly chain: Uint8Array;
   readonly blocks: Uint8Array;
@@ -25,42 +25,41 @@ type Ends = {
   readonly coins: ReadonlyMap<string, CoinEnd>;
 };
 
-/** What an append will add to the chains. */
 export type Linking = {
-  /** Hash of the chain of facts that the first link is behind. */
+  /** Hash of the fact chain before the first link. */
   readonly before: Uint8Array;
-  /** Yields the facts of each checkpoint when they are hashed, and returns all links. */
+  /** Yields each checkpoint's facts once hashed; returns all links. */
   hash(): Generator<readonly ReadFact[], Links>;
 };
 
-/** What an append adds to the chains. */
+/** Links that an append adds to the chains. */
 export type Links = {
   readonly chain: readonly (typeof logChain.$inferSelect)[];
   readonly coins: readonly (typeof logCoinChain.$inferSelect)[];
   readonly blocks: readonly (typeof logBlockChain.$inferSelect)[];
   readonly inputChain: readonly InputLink[];
-  /** What these links are over. */
+  /** Inputs covered by `inputChain`. */
   readonly inputs: readonly Input[];
   readonly after: Ends;
 };
 
 export type ChainEnds = {
-  /** The links of facts and blocks that follow what the log has. Completes chains of an older log first. */
+  /** Prepares the links of an append. First completes the chains of an older log. */
   linkingOf(on: Transactor, appended: Appended): Promise<Linking>;
-  /** They were committed. */
+  /** After a commit. */
   keep(links: Links): void;
-  /** Whether they were is not known, or somebody else appended. */
+  /** After an uncertain commit, or another process's append. */
   forget(): void;
 };
 
 type Appended = {
   readonly facts: readonly ReadFact[];
-  /** Of the checkpoints with facts, with the number of facts up to each. */
+  /** Checkpoints with facts, with the running count of facts. */
   readonly checkpoints: readonly (CheckpointMark & { readonly facts: number })[];
   readonly blocks: readonly (typeof logBlocks.$inferSelect)[];
 };
 
-/** Coin types whose ends are remembered: of the others they are looked up when they come again. */
+/** Coin types cached; others are looked up again. */
 const MOST_COINS = 10_000;
 
 export const createChainEnds = (): ChainEnds => {
@@ -98,7 +97,7 @@ export const createChainEnds = (): ChainEnds => {
       const { coins: moved, ...ends } = after;
       known = ends;
       for (const [coinType, end] of moved) {
-        // Again at the end of the map: the one that was not heard of for longest goes first.
+        // Moved to the end: the least recently used is evicted first.
         coins.delete(coinType);
         coins.set(coinType, end);
       }

@@ -1,23 +1,22 @@
 /**
- * What the hash chains over the log hash, so that anybody can repeat it (docs/reference/formats.md has it in
- * full):
+ * Hashes of the log's chains, reproducible by anyone (docs/reference/formats.md):
  *
- *     fact  = its columns in the order of `FACT_COLUMNS`, each as text (`contents` as it is) behind its
- *             length in bytes, u32 big-endian; ff ff ff ff for null
- *     facts = SHA-256 over the facts of a checkpoint, ordered by transaction, kind and index
- *     hash  = SHA-256(hash before, or 32 zero bytes; checkpoint and time in ms, u64 big-endian each;
- *             digest of the checkpoint, base58 as ASCII; facts)
+ * fact = columns in the order of `FACT_COLUMNS`, each as text (`contents` as is) after its length
+ * in bytes, u32 big-endian; ff ff ff ff for null
  *
- * A coin type's chain is the same over the facts with that coin type.
+ * facts = SHA-256 over a checkpoint's facts, ordered by transaction, kind and index
  *
- * An append hashes here what it writes. Postgres hashes the same bytes of what is stored, where that is
- * held against the chain, and where an older log has none yet.
+ * hash = SHA-256(previous hash, or 32 zero bytes; checkpoint and time in ms, u64 big-endian each;
+ * digest, base58 as ASCII; facts)
+ *
+ * A coin type's chain covers only the facts of that type. Appends hash here; Postgres hashes stored
+ * rows the same way, to check them and to complete older logs.
  */
 import { createHash } from "node:crypto";
 import type { CheckpointMark, Fact } from "./fact.ts";
 import { isIndexable } from "./fact.ts";
 
-/** Before the first link. */
+/** Hash before the first link. */
 export const START: Uint8Array = Buffer.alloc(32);
 
 const FACT_COLUMNS = [
@@ -36,25 +35,25 @@ const FACT_COLUMNS = [
   "contents",
 ] as const;
 
-/** The bytes of a column in what is hashed. */
+/** A column's bytes as hashed. */
 export const sqlField = (column: string): string => {
   const bytes = column === "contents" ? column : `convert_to("${column}"::text, 'UTF8')`;
   return `coalesce(int4send(octet_length(${bytes})) || ${bytes}, '\\xffffffff')`;
 };
 
-/** An aggregate over rows of `log_facts`: the hash of those of a group. */
+/** SQL aggregate over rows of `log_facts`. */
 export const SQL_FACTS_HASH = `
   sha256(string_agg(${FACT_COLUMNS.map(sqlField).join(" || ")}, ''::bytea
                     order by transaction, kind, index))`;
 
-/** Which rows of `log_facts` belong to a coin type's chain: the same as `isChainedCoin`. */
+/** SQL form of `isChainedCoin`. */
 export const SQL_CHAINED_COIN = "coin_type is not null and length(coin_type) <= 1024";
 
-/** Whether a coin type has a chain; one that is too long to be a key has none. */
+/** Whether a coin type has a chain; too long a type has none. */
 export const isChainedCoin = (coinType: string | null): coinType is string =>
   coinType !== null && isIndexable(coinType);
 
-/** The hash of a checkpoint behind `before`. */
+/** Hash of a checkpoint after `before`. */
 export const linkOf = (
   before: Uint8Array,
   { sequence, timestampMs, digest }: CheckpointMark,
@@ -66,10 +65,9 @@ export const linkOf = (
   return createHash("sha256").update(before).update(numbers).update(digest).update(facts).digest();
 };
 
-/** Facts, and the hash over them. */
 export type Hashed = { readonly facts: number; readonly hash: Buffer };
 
-/** The hash over all facts of a checkpoint, and over those of each coin type among them. */
+/** Hash over a checkpoint's facts, and per coin type. */
 export type HashedCheckpoint = {
   readonly all: Hashed;
   readonly coins: ReadonlyMap<string, Hashed>;
@@ -90,7 +88,7 @@ export const hashFacts = (facts: readonly Fact[]): HashedCheckpoint => {
     if (known === undefined) ends.set(coinType, { facts: 1, places: [[begin, end]] });
     else {
       known.facts += 1;
-      // Facts of a coin mostly follow one another: hashing them at once saves calls.
+      // Facts of a coin are mostly adjacent: one call hashes them.
       if (before?.[1] === begin) before[1] = end;
       else known.places.push([begin, end]);
     }
@@ -120,7 +118,7 @@ const kindOf = (fact: Fact): number => (fact.kind === "event" ? 0 : 1);
 const compare = (a: Fact, b: Fact): number =>
   a.transaction - b.transaction || kindOf(a) - kindOf(b) || a.index - b.index;
 
-/** They nearly always are. */
+/** Nearly always sorted already. */
 export const inOrder = <Of extends Fact>(facts: readonly Of[]): readonly Of[] => {
   const isSorted = facts.every((fact, n) => {
     const before = facts[n - 1];
@@ -146,13 +144,13 @@ const writeFact = (writer: ReturnType<typeof createWriter>, fact: Fact): void =>
   writer.field(fact.kind === "removal" ? null : fact.contents);
 };
 
-/** Of most checkpoints' facts; more is made where it is needed. */
+/** Enough for most checkpoints. */
 const ROOM = 16 * 1024;
 
-/** Kept between checkpoints: a batch has thousands. Used up before anything else can run. */
+/** Reused between checkpoints; only synchronous code uses it. */
 let room = Buffer.allocUnsafe(ROOM);
 
-/** Makes what is hashed: each field behind its length. One at a time. */
+/** Writes fields, each after its length. Only one writer at a time. */
 export const createWriter = () => {
   let buffer = room;
   let at = 0;
@@ -161,7 +159,7 @@ export const createWriter = () => {
     const larger = Buffer.allocUnsafe(Math.max(buffer.length * 2, at + bytes));
     buffer.copy(larger, 0, 0, at);
     buffer = larger;
-    // What a single checkpoint needed is not held for ever.
+    // Do not keep an exceptionally large buffer.
     if (larger.length <= 64 * ROOM) room = larger;
   };
   const absent = () => {
@@ -170,7 +168,7 @@ export const createWriter = () => {
   };
   const text = (value: string | null) => {
     if (value === null) return absent();
-    // Three bytes per UTF-16 unit is the worst that UTF-8 does.
+    // UTF-8 takes at most three bytes per UTF-16 unit.
     ensure(4 + value.length * 3);
     const written = buffer.write(value, at + 4);
     at = buffer.writeUInt32BE(written, at) + written;

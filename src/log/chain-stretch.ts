@@ -1,33 +1,32 @@
-/** What the log and its hash chains have of a stretch of checkpoints, a bounded number of facts at a time. */
+/** Reads the log and its chains side by side, a bounded number of facts at a time. */
 import type { Sql } from "../database/connect.ts";
 import { linkOf, SQL_CHAINED_COIN, SQL_FACTS_HASH } from "./chain-hash.ts";
 import type { CheckpointMark } from "./fact.ts";
 import { SQL_FACT_BYTES } from "./fact-size.ts";
 import type { logCoinChain } from "./tables.ts";
 
-/** What the log has of a checkpoint, and what the chains have. */
+/** A checkpoint in the log and in the chains. */
 export type Row = {
   readonly checkpoint: bigint;
-  /** Null together: the log has no mark of this checkpoint. */
+  /** Null together: no mark. */
   readonly digest: string | null;
   readonly timestampMs: bigint | null;
   readonly factsTotal: bigint | null;
   readonly bytesTotal: bigint | null;
-  /** Null together: the log has no fact of it. */
+  /** Null together: no facts. */
   readonly facts: number | null;
-  /** As `factBytes` counts them. */
+  /** As `factBytes` counts. */
   readonly bytes: bigint | null;
   readonly factsHash: Buffer | null;
-  /** The same by coin type, of those that have a chain. */
+  /** Per coin type that has a chain. */
   readonly coins: ReadonlyMap<string, { readonly facts: number; readonly factsHash: Buffer }>;
-  /** Null together: the chain does not know it. */
+  /** Null together: not in the chain. */
   readonly chainedFacts: number | null;
   readonly chainedHash: Buffer | null;
-  /** What the chains of coin types have. */
+  /** Chains of coin types. */
   readonly chainedCoins: ReadonlyMap<string, { readonly facts: bigint; readonly hash: Buffer }>;
 };
 
-/** Behind $1 and before $2, at most $3 of them. */
 const BEHIND = "where checkpoint > $1 and checkpoint < $2 order by checkpoint limit $3";
 
 const MARKS = `
@@ -43,9 +42,8 @@ const CHAINED_COINS = `
   where checkpoint > $1 and checkpoint <= $2`;
 
 /**
- * How many facts each checkpoint behind $1 and up to $2 has, and their hash; the same for those of each coin
- * type. Both bounds are given, and the statement is planned for them: of a range that a join would find,
- * Postgres reads the whole log.
+ * Facts per checkpoint in ($1, $2] and their hash, also per coin type. Both bounds are parameters:
+ * for a joined range Postgres would read the whole log.
  */
 const HASHED = `
   select checkpoint, coin_type as "coinType", count(*)::int as facts, ${SQL_FACTS_HASH} as "factsHash",
@@ -54,10 +52,10 @@ const HASHED = `
   group by grouping sets ((checkpoint), (checkpoint, coin_type))
   having grouping(coin_type) = 1 or (${SQL_CHAINED_COIN})`;
 
-/** Checkpoints with facts that are hashed by one statement, at most. */
+/** Checkpoints per statement. */
 const AT_ONCE = 250;
 
-/** No further checkpoint is hashed by the same statement once there are more facts behind the first one's. */
+/** Facts per statement, after the first checkpoint. */
 const FACTS_AT_ONCE = 10_000n;
 
 const NOTHING_OF = {
@@ -74,7 +72,7 @@ const NOTHING_OF = {
   chainedCoins: new Map(),
 } as const;
 
-/** What one of the tables says of a checkpoint. */
+/** Columns from one of the tables. */
 type Of<Columns extends keyof Row> = {
   readonly [Column in "checkpoint" | Columns]: NonNullable<Row[Column]>;
 };
@@ -86,13 +84,16 @@ type CoinRow = Pick<typeof logCoinChain.$inferSelect, "coinType" | "checkpoint" 
 };
 
 export type Stretch = {
-  /** By checkpoint. One that only one of the tables knows is there, too. */
+  /** By checkpoint: full outer join of the tables. */
   readonly rows: readonly Row[];
-  /** Nothing lies between this checkpoint and the end of `rows`. */
+  /** `rows` is complete up to here. */
   readonly last: bigint;
 };
 
-/** The next stretch behind `after` and before `before`. The facts of a checkpoint are never divided. */
+/**
+ * The next stretch between `after` and `before`, both excluded. A checkpoint's facts are never
+ * split.
+ */
 export const readStretch = async (sql: Sql, after: bigint, before: bigint): Promise<Stretch> => {
   const range = [after, before, AT_ONCE].map(String);
   const prepare = { prepare: true };
@@ -103,7 +104,7 @@ export const readStretch = async (sql: Sql, after: bigint, before: bigint): Prom
   const endOf = (rows: readonly { readonly checkpoint: bigint }[]) =>
     (rows.length < AT_ONCE ? undefined : rows.at(-1)?.checkpoint) ?? before - 1n;
   const whole = tooMany < 0 ? endOf(marks) : (marks[tooMany - 1]?.checkpoint ?? after);
-  // Marks may be missing, and the chain may not be as far as they are.
+  // Marks may be missing, and the chain may be shorter.
   const last = [endOf(chained), whole].sort((one, other) => (one < other ? -1 : 1))[0] ?? after;
   const upToLast = [`${after}`, `${last}`];
   const hashed = await sql.unsafe<HashedRow[]>(HASHED, upToLast);
@@ -131,7 +132,7 @@ const hasCoin = <Of extends { readonly coinType: string | null }>(
   row: Of,
 ): row is Of & { readonly coinType: string } => row.coinType !== null;
 
-/** By checkpoint, and there by coin type. */
+/** By checkpoint, then coin type. */
 const groups = <Of extends OfCoin>(rows: readonly Of[]): Map<bigint, Map<string, Of>> => {
   const all = new Map<bigint, Map<string, Of>>();
   for (const row of rows) {
@@ -142,7 +143,7 @@ const groups = <Of extends OfCoin>(rows: readonly Of[]): Map<bigint, Map<string,
   return all;
 };
 
-/** What is wrong with a row whatever the chain has; null when nothing is. */
+/** Error of a row regardless of the chain; null when none. */
 export const brokenIn = ({ digest, facts, chainedHash }: Row): string | null => {
   if (digest === null) {
     const chain = chainedHash === null ? "log_coin_chain" : "log_chain";
@@ -153,11 +154,11 @@ export const brokenIn = ({ digest, facts, chainedHash }: Row): string | null => 
   return "log_checkpoints has a row, but log_facts no fact: all were deleted";
 };
 
-/** What the log knows of the checkpoint itself; null where that is missing. */
+/** Mark of a row; null when missing. */
 export const markOfRow = ({ checkpoint, digest, timestampMs }: Row): CheckpointMark | null =>
   digest === null || timestampMs === null ? null : { sequence: checkpoint, digest, timestampMs };
 
-/** The hash that a row should have behind `before`; null for one that is broken. */
+/** Expected hash after `before`; null for a broken row. */
 export const hashOf = (row: Row, before: Uint8Array): Buffer | null => {
   const mark = markOfRow(row);
   return mark === null || row.factsHash === null ? null : linkOf(before, mark, row.factsHash);
@@ -172,7 +173,7 @@ export const nextOf = async (sql: Sql): Promise<bigint> => {
 /** Facts up to a checkpoint, and their bytes. */
 export type Totals = { readonly facts: bigint; readonly bytes: bigint };
 
-/** What the log counts up to a checkpoint. */
+/** Totals in the log up to a checkpoint. */
 export const totalsBefore = async (sql: Sql, after: bigint): Promise<Totals> => {
   const [row] = await sql<Totals[]>`
     select facts_total as facts, bytes_total as bytes from log_checkpoints
@@ -180,13 +181,13 @@ export const totalsBefore = async (sql: Sql, after: bigint): Promise<Totals> => 
   return row ?? { facts: 0n, bytes: 0n };
 };
 
-/** Totals that a row should have behind those. */
+/** Expected totals after a row. */
 export const totalsAfter = (before: Totals, { facts, bytes }: Row): Totals => ({
   facts: before.facts + BigInt(facts ?? 0),
   bytes: before.bytes + (bytes ?? 0n),
 });
 
-/** What is wrong with the totals of a checkpoint; null when nothing is. */
+/** Error of a row's totals; null when none. */
 export const totalsFault = ({ factsTotal, bytesTotal }: Row, totals: Totals): string | null => {
   if (factsTotal !== totals.facts) {
     return `log_checkpoints counts ${factsTotal} facts up to here instead of ${totals.facts}`;

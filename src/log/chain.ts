@@ -1,9 +1,9 @@
 /**
- * The hash chains over the log: of all its facts, of those of each coin type, and of times and digests
- * (chain-hash.ts, block-chain.ts). An append writes its links together with its facts; a fact that is
- * changed, deleted or added behind the log's back no longer fits its hash.
+ * Hash chains over the log: all facts, facts per coin type, times and digests (chain-hash.ts,
+ * block-chain.ts). Appends write links with their facts; a fact changed, deleted or added later no
+ * longer matches.
  *
- * Here is where they end, and how those that an older version left out are made.
+ * Here: ends of chains, and completing those of older versions.
  */
 import { texts } from "../database/column-arrays.ts";
 import type { Sql, Transactor } from "../database/connect.ts";
@@ -23,16 +23,16 @@ import {
 } from "./chain-stretch.ts";
 import { logChain, logCoinChain } from "./tables.ts";
 
-/** Something in the log that was not there when its chain was made, or is not there any more. */
+/** A difference between the log and its chains. */
 export type LogFault = {
   readonly checkpoint: bigint;
-  /** For an operator: which rows, and what is wrong with them. */
+  /** Rows and what is wrong, for an operator. */
   readonly what: string;
 };
 
 /**
- * The log was changed behind its triggers. Nothing was written. Stop: `holderbook verify --log` says what;
- * restore the database from a backup, or rebuild it from the ledger.
+ * The log was changed despite its triggers; nothing was written. Stop; run `holderbook verify
+ * --log`, then restore a backup or rebuild from the ledger.
  */
 export class LogChangedError extends Error {
   override readonly name = "LogChangedError";
@@ -43,7 +43,7 @@ export class LogChangedError extends Error {
   }
 }
 
-/** Where the chain ends: its last checkpoint, -1 before the first, and that one's hash. */
+/** Last checkpoint of the chain (-1 when empty) and its hash. */
 export const chainEnd = async (
   sql: Sql,
   upTo?: bigint,
@@ -54,10 +54,9 @@ export const chainEnd = async (
   return row ?? { checkpoint: -1n, hash: START };
 };
 
-/** Where the chain of a coin type ends: its facts so far, and the last hash. */
+/** End of a coin type's chain: facts so far, and the last hash. */
 export type CoinEnd = { readonly facts: bigint; readonly hash: Uint8Array };
 
-/** Of a coin type without facts. */
 export const NO_FACTS: CoinEnd = { facts: 0n, hash: START };
 
 const COIN_ENDS = `
@@ -68,7 +67,7 @@ const COIN_ENDS = `
     order by c.checkpoint desc limit 1
   ) as last`;
 
-/** Where the chains of these coin types end, up to a checkpoint; one without facts is missing. */
+/** Ends of these coin types' chains up to a checkpoint; types without facts are missing. */
 export const coinEnds = async (
   sql: Sql,
   coinTypes: Iterable<string>,
@@ -83,10 +82,10 @@ export const coinEnds = async (
   return new Map(rows.map(({ coinType, facts, hash }) => [coinType, { facts, hash }]));
 };
 
-/** What a chain lacks. */
+/** Missing part of a chain. */
 export type ChainGap = {
   readonly of: "facts" | "coins" | "blocks";
-  /** The last checkpoint that the chain has, -1 without any; the log ends before `next`. */
+  /** Last checkpoint of the chain (-1 when empty); the log ends before `next`. */
   readonly after: bigint;
   readonly next: bigint;
 };
@@ -98,7 +97,7 @@ type GapRow = {
   readonly uncoined: bigint | null;
 };
 
-// One statement: of an append that happens meanwhile it sees everything or nothing.
+// One statement: it sees a concurrent append completely or not at all.
 const GAP = `
   select next_checkpoint as next,
          coalesce((select max(checkpoint) from log_chain), -1) as chained,
@@ -109,7 +108,7 @@ const GAP = `
           order by checkpoint limit 1) as uncoined
   from log_high_water`;
 
-/** The first thing that the chains lack; null when they cover the whole log. */
+/** The first gap in the chains; null when complete. */
 export const chainGap = async (sql: Sql): Promise<ChainGap | null> => {
   const [row] = await sql.unsafe<GapRow[]>(GAP, [], { prepare: true });
   if (row === undefined) return null;
@@ -121,15 +120,15 @@ export const chainGap = async (sql: Sql): Promise<ChainGap | null> => {
 };
 
 /**
- * Adds a stretch of what an older version left out; returns whether there was something to add.
- * @param sql of a transaction
- * @throws LogChangedError (stop) when the log contradicts itself there
+ * Completes one stretch; returns whether any was missing. @param sql of a transaction @throws
+ * LogChangedError (stop) when the log is inconsistent there
  */
 export const extendChain = async (sql: Sql): Promise<boolean> => {
-  // First, and locked until the end: logs that are exchanged meanwhile wait, see second-log.ts.
+  // Locks the chain first: an exchange of logs waits, see second-log.ts.
   await chainEnd(sql);
   if ((await chainGap(sql)) === null) return false;
-  // Appends and others that complete the chains wait. Of the chains, the service may lock none: it may change none.
+  // Excludes appends and other completions. The service may not lock the chains, as it may not
+  // change them.
   await sql`lock table log_high_water in share row exclusive mode`;
   const gap = await chainGap(sql);
   if (gap === null) return false;
@@ -177,20 +176,19 @@ const chainCoins = async (sql: Sql, rows: readonly Row[], after: bigint): Promis
   await appendRows(sql, logCoinChain, links);
 };
 
-/** A word in between about chains that take long to be completed. */
+/** Interval of progress messages. */
 const TELL_EVERY_MS = 10_000;
 
 /**
- * Completes the chains of an older log, a bounded stretch in each transaction.
- * @param onNotice hears of it when it takes longer
- * @throws LogChangedError (stop) when the log contradicts itself
+ * Completes the chains of an older log, one bounded stretch per transaction. @param onNotice
+ * progress messages @throws LogChangedError (stop) when the log is inconsistent
  */
 export const completeChains = async (
   on: Transactor,
   { onNotice, signal }: { onNotice?: (message: string) => void; signal?: AbortSignal } = {},
 ): Promise<void> => {
   let toldMs = performance.now();
-  // Whoever appends from here on writes input versions.
+  // From here on appends write input versions.
   await on.statement(
     (sql) => sql`update log_high_water set inputs_from = next_checkpoint where inputs_from is null`,
   );

@@ -1,5 +1,5 @@
 /**
- * Notified in every append transaction, so that pipelines in other processes wake. The payload is the
- * log's next checkpoint, decimal.
+ * Notified by every append, to wake pipelines in other processes. Payload: the log's next
+ * checkpoint, decimal.
  */
 export const LOG_CHANNEL = "holderbook_log";

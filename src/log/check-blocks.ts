@@ -1,6 +1,6 @@
 /**
- * Holds the times and digests of checkpoints (`log_blocks`) against their hash chain, against what
- * `log_checkpoints` and the high-water mark say of the same checkpoints, and for gaps. Reads only.
+ * Checks `log_blocks` against its hash chain, `log_checkpoints`, the high-water mark, and for gaps.
+ * Reads only.
  */
 import type { Sql } from "../database/connect.ts";
 import { BLOCK_CHECKPOINTS, countOf, latestOf, markAt } from "./block.ts";
@@ -12,7 +12,7 @@ import type { logBlocks } from "./tables.ts";
 
 type BlockRow = typeof logBlocks.$inferSelect & { readonly hash: Buffer | null };
 
-/** Where a look at the blocks stands. */
+/** Position of a check. */
 export type BlocksPlace = {
   /** Next checkpoint; null before the first block. */
   readonly next: bigint | null;
@@ -21,22 +21,20 @@ export type BlocksPlace = {
   readonly reachedMs: bigint;
 };
 
-/** Before the first block. */
 export const BLOCKS_BEGIN: BlocksPlace = { next: null, filled: true, hash: START, reachedMs: 0n };
 
 export type BlocksChecked = {
   readonly place: BlocksPlace;
   readonly checkpoints: number;
-  /** Everything that does not hold. */
   readonly faults: readonly LogFault[];
-  /** Checkpoints whose times and digests are not filled in; null when there are none. */
+  /** Checkpoints not filled in yet; null when none. */
   readonly unfilled: { readonly from: bigint; readonly to: bigint } | null;
   readonly ended: boolean;
 };
 
 const LOWEST = -(2n ** 63n);
 
-/** Rows that are read at once, and no further ones once they have so many checkpoints. */
+/** Limits of one read. */
 const ROWS_AT_ONCE = 100;
 const CHECKPOINTS_AT_ONCE = 4 * BLOCK_CHECKPOINTS;
 
@@ -53,7 +51,7 @@ const MARKS = `
 
 type MarkRow = { readonly checkpoint: bigint } & Pick<CheckpointMark, "digest" | "timestampMs">;
 
-/** Where a look at one stretch of blocks begins. */
+/** Where the check of a stretch begins. */
 export const stretchBegin = async (
   sql: Sql,
   { from, filled }: BlockStretch,
@@ -61,14 +59,13 @@ export const stretchBegin = async (
   const [row] = await sql<{ reachedMs: bigint; first: bigint }[]>`
     select reached_ms as "reachedMs", (select first_checkpoint from log_high_water) as first
     from log_blocks where first_checkpoint = ${from}`;
-  // Those before the first block of an older log may have reached more than its own times.
+  // Checkpoints before the first block of an older log may have reached a later time.
   const reachedMs = filled || row === undefined || row.first === from ? 0n : row.reachedMs;
   return { next: from, filled, hash: START, reachedMs };
 };
 
 /**
- * Looks at the next blocks behind `place`, a bounded number of them.
- * @param before those that begin at or behind it are left out
+ * Checks a bounded number of blocks after `place`. @param before blocks from here on are left out
  */
 export const checkBlocks = async (
   sql: Sql,
@@ -77,7 +74,7 @@ export const checkBlocks = async (
 ): Promise<BlocksChecked> => {
   const [log] = await sql<{ first: bigint }[]>`
     select first_checkpoint as first from log_high_water`;
-  // A row before all others, whatever its number, is one that was added.
+  // A row before all others was added, whatever its number.
   const from = place.next ?? LOWEST;
   const read = await sql.unsafe<BlockRow[]>(BLOCKS, [`${from}`, `${before}`, `${ROWS_AT_ONCE}`]);
   const some = upTo(read, CHECKPOINTS_AT_ONCE);
@@ -118,7 +115,7 @@ const upTo = (rows: readonly BlockRow[], most: number): readonly BlockRow[] => {
   return end < 0 ? rows : rows.slice(0, Math.max(end, 1));
 };
 
-/** What lies between the blocks before and this row, where they do not meet. */
+/** The gap between `place` and this row. */
 const gapBefore = (
   { firstCheckpoint: first, filled }: BlockRow,
   { next, filled: filledBefore }: BlocksPlace,
@@ -138,7 +135,7 @@ const gapBefore = (
         : `two rows of log_blocks overlap: the one before goes up to ${due - 1n}`;
     return { checkpoint: first, what };
   }
-  // Between what is filled in and what was appended an older log lacks blocks for a while.
+  // An older log lacks blocks between the stretches for a while.
   if (filledBefore && !filled) return { from: due, to: first - 1n };
   return { checkpoint: due, what: `log_blocks lacks checkpoints ${due} to ${first - 1n}` };
 };
@@ -148,7 +145,7 @@ const behind = (row: BlockRow, { filled, hash, reachedMs }: BlocksPlace): Blocks
   return {
     next: row.firstCheckpoint + BigInt(Math.max(row.count, 1)),
     filled: row.filled,
-    // Behind a fault the rest is looked at, too.
+    // Continue after a fault.
     hash: row.hash ?? (countOf(row) === row.count ? blockHash(before, row) : before),
     reachedMs:
       filled === row.filled || row.filled ? row.reachedMs : maxOf(row.reachedMs, reachedMs),
@@ -171,7 +168,7 @@ const rowFault = (row: BlockRow, place: BlocksPlace, begin: bigint): string | nu
   }
   const own = latestOf(times, follows || filled ? place.reachedMs : 0n);
   if (reachedMs === own) return null;
-  // Those before the first block of an older log may have reached more than its own times.
+  // Checkpoints before the first block of an older log may have reached a later time.
   const before = place.next === firstCheckpoint ? place.reachedMs : reachedMs;
   const isLater = !follows && !filled && firstCheckpoint > begin && reachedMs <= maxOf(own, before);
   if (reachedMs < own || !isLater) {
@@ -188,7 +185,7 @@ const marksFaults = (rows: readonly BlockRow[], marks: readonly MarkRow[]): read
     const row = rows[at];
     if (row === undefined || countOf(row) !== row.count) continue;
     const place = Number(checkpoint - row.firstCheckpoint);
-    // In a gap, which is told elsewhere.
+    // In a gap, reported elsewhere.
     if (place < 0 || place >= row.count) continue;
     const mark = markAt(row.firstCheckpoint, row, place);
     const wrong = [
@@ -221,7 +218,7 @@ type Edges = {
   readonly stray: bigint | null;
 };
 
-// Of one snapshot: a service may append meanwhile.
+// One snapshot, as a service may append meanwhile.
 const EDGES = `
   select log.first_checkpoint as first, log.next_checkpoint as next, log.last_checkpoint as last,
          log.last_digest as digest, log.last_timestamp_ms as "timestampMs", log.reached_ms as "reachedMs",
@@ -236,7 +233,7 @@ const EDGES = `
     select * from log_blocks where not filled order by first_checkpoint desc limit 1
   ) as block on true`;
 
-/** Whether the high-water mark fits the log's first and last checkpoint. */
+/** Checks the high-water mark against the log's first and last checkpoint. */
 export const edgeFaults = async (sql: Sql): Promise<readonly LogFault[]> => {
   const [edges] = await sql.unsafe<Edges[]>(EDGES, [], { prepare: true });
   if (edges === undefined) return [];

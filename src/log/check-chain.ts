@@ -1,4 +1,4 @@
-/** Holds what the log has against its hash chains. Reads only. */
+/** Checks the log against its hash chains. Reads only. */
 import type { Sql } from "../database/connect.ts";
 import { type CoinEnd, chainEnd, chainGap, coinEnds, type LogFault, NO_FACTS } from "./chain.ts";
 import { linkOf } from "./chain-hash.ts";
@@ -16,34 +16,34 @@ import {
 } from "./chain-stretch.ts";
 import { inputFaults } from "./input-chain.ts";
 
-/** What a look at a stretch of the log came to. */
+/** Result of checking a stretch. */
 export type Checked = {
-  /** Everything up to here was looked at; where the next look begins. */
+  /** Checked up to here; the next check starts here. */
   readonly through: bigint;
   /** Checkpoints with facts, and facts, that were hashed. */
   readonly checkpoints: number;
   readonly facts: number;
-  /** The first that does not hold; null when everything does. */
+  /** The first difference; null when none. */
   readonly fault: LogFault | null;
-  /** The chain's end was reached. */
+  /** Whether the log's end was reached. */
   readonly ended: boolean;
 };
 
 /**
- * Holds the next stretch of the log behind a checkpoint against its chain. Reads only.
- * @param sql of one snapshot, where logs may be exchanged meanwhile (second-log.ts)
+ * Checks the next stretch after a checkpoint. @param sql of one snapshot, where logs may be
+ * exchanged meanwhile (second-log.ts)
  */
 export const checkStretch = async (sql: Sql, after: bigint): Promise<Checked> => {
   const checked = await checkFacts(sql, after);
   const [fault] = await inputFaults(sql, after, checked.through);
-  // Of one checkpoint the facts come first: its inputs follow from them.
+  // A fault of facts explains one of their inputs.
   if (fault === undefined || fault.checkpoint === checked.fault?.checkpoint) return checked;
   return { ...checked, through: fault.checkpoint, fault, ended: false };
 };
 
 const checkFacts = async (sql: Sql, after: bigint): Promise<Checked> => {
   const before = await chainEnd(sql, after);
-  // Before the rows are read: those that come meanwhile are looked at next time.
+  // Before the rows are read, so that later appends are left to the next check.
   const end = await chainEnd(sql);
   const coinsEnd = await coinChainsEnd(sql);
   const next = await nextOf(sql);
@@ -55,7 +55,7 @@ const checkFacts = async (sql: Sql, after: bigint): Promise<Checked> => {
   let facts = 0;
   for (const row of rows) {
     const { checkpoint } = row;
-    // What is not chained yet must only be whole.
+    // Rows not chained yet must only be complete.
     const what =
       (checkpoint > end.checkpoint ? brokenIn(row) : faultOf(row, hash, totals)) ??
       (checkpoint > coinsEnd ? null : coinFault(row, coins));
@@ -81,7 +81,7 @@ type End = {
   readonly blocks: bigint | null;
 };
 
-/** Of one snapshot. Blocks that were filled in later do not reach to the log's end. */
+/** One snapshot. Filled-in blocks do not reach the log's end. */
 const END = `
   select next_checkpoint as next, facts_total as total, bytes_total as bytes,
          (select bytes_total from log_checkpoints order by checkpoint desc limit 1) as "countedBytes",
@@ -93,7 +93,7 @@ const END = `
           order by first_checkpoint desc limit 1) as blocks
   from log_high_water`;
 
-/** Whether the log ends where its high-water mark says; null when it does. Reads only. */
+/** Checks that the log ends at its high-water mark; null when it does. */
 export const endFault = async (sql: Sql): Promise<LogFault | null> => {
   const [end] = await sql.unsafe<End[]>(END, [], { prepare: true });
   if (end === undefined) return null;
@@ -142,14 +142,14 @@ const faultOf = (row: Row, before: Uint8Array, totals: Totals): string | null =>
 const coinsIn = (rows: readonly Row[]): ReadonlySet<string> =>
   new Set(rows.flatMap(({ coins, chainedCoins }) => [...coins.keys(), ...chainedCoins.keys()]));
 
-/** The last checkpoint that any coin type's chain has. */
+/** Last checkpoint of any coin type's chain. */
 const coinChainsEnd = async (sql: Sql): Promise<bigint> => {
   const [row] = await sql<{ last: bigint | null }[]>`
     select max(checkpoint) as last from log_coin_chain`;
   return row?.last ?? -1n;
 };
 
-/** Moves `ends` on. What the facts of each coin type are not, compared with its chain; null when all are. */
+/** Advances `ends`. The first coin type whose facts do not match its chain; null when none. */
 const coinFault = (row: Row, ends: Map<string, CoinEnd>): string | null => {
   const mark = markOfRow(row);
   if (mark === null) return brokenIn(row);
@@ -175,7 +175,7 @@ const coinFault = (row: Row, ends: Map<string, CoinEnd>): string | null => {
   return null;
 };
 
-/** Whether the chains cover the log; null when they do. */
+/** Checks that the chains cover the log; null when they do. */
 export const gapFault = async (sql: Sql): Promise<LogFault | null> => {
   const gap = await chainGap(sql);
   if (gap === null) return null;

@@ -1,4 +1,4 @@
-/** What the log has about one coin, for those who take it out of the log with its proof. */
+/** Facts of one coin, to export with a proof. */
 import { bigints } from "../database/column-arrays.ts";
 import type { Sql } from "../database/connect.ts";
 import { columnsByKey } from "../database/table-rows.ts";
@@ -6,16 +6,18 @@ import type { ObjectFact } from "./fact.ts";
 import { factOf, type StoredFact } from "./read-facts.ts";
 import { logFacts } from "./tables.ts";
 
-/** Transactions of a checkpoint with facts of a coin, by their index. */
+/** Indexes of transactions with facts of a coin. */
 export type CoinTransactions = {
   readonly checkpoint: bigint;
   readonly transactions: readonly number[];
 };
 
-/** Rows that are fetched at once. */
 const AT_ONCE = 1_000;
 
-/** Checkpoints with facts of a coin, ascending, beyond one and up to another. Reads that part of the log. */
+/**
+ * Checkpoints with facts of a coin after `after` and up to `upTo`, ascending. Reads that part of
+ * the log.
+ */
 export async function* coinTransactions(
   sql: Sql,
   { coinType, after, upTo }: { coinType: string; after: bigint; upTo: bigint },
@@ -43,10 +45,7 @@ export async function* coinTransactionsIn(
   }
 }
 
-/**
- * Objects of a coin as they stood at the end of a checkpoint, in the order in which they were written.
- * Reads the log up to there.
- */
+/** Objects of a coin at the end of a checkpoint, in order of writing. Reads the log up to there. */
 export const objectsOfCoin = async (
   sql: Sql,
   coinType: string,

@@ -1,35 +1,33 @@
 /**
- * Coin types the log has met, and their decimals as far as they are known.
+ * Coin types in the log and their decimals.
  *
- * Decimals come, best first, from a metadata object in the log (the newest one wins), from the network,
- * from the assets file. Until one of them tells they are null, never a guess.
+ * Sources of decimals, best first: the newest metadata object in the log, the network, the assets
+ * file. Null until known, never guessed.
  *
- * Coin types too long to be indexed are not kept (`isIndexable`).
+ * Types too long to index are left out (`isIndexable`).
  */
 import { bigints, booleans, texts } from "../database/column-arrays.ts";
 import type { Sql } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
 import { type CoinDecimals, isIndexable } from "./fact.ts";
 
-/** Anything that runs statements: the database, a `Db`, a transaction. */
+/** A database, `Db` or transaction. */
 type Statements = { readonly sql: Sql };
 
-/** A coin type as a caller may mean it. */
 export type KnownCoin = {
   /** Canonical. */
   readonly coinType: string;
-  /** Null while they are unknown. */
+  /** Null while unknown. */
   readonly decimals: number | null;
 };
 
 /**
- * The coin type a caller means: addresses in short form and any letter case; module and type names
- * exact, or in any letter case when exactly one known security's coin type matches. What is unknown
- * comes back canonical, as it was written.
- * @param canonical what `canonicalType` made of the caller's text
+ * Resolves a caller's coin type: short addresses, any case; module and type names exact, or in any
+ * case if just one known security matches. Unknown types are returned canonical. @param canonical
+ * result of `canonicalType`
  */
 export const resolveCoin = async (on: Reads, canonical: string): Promise<KnownCoin> => {
-  // Three rows decide: the exact one comes first; of the others, two are already too many.
+  // The exact match comes first; two others are already ambiguous.
   const [first, second] = await read<KnownCoin>(on, RESOLVE, [canonical, canonical.toLowerCase()]);
   const meant = first?.coinType === canonical || second === undefined ? first : undefined;
   return meant ?? { coinType: canonical, decimals: null };
@@ -44,7 +42,7 @@ const RESOLVE = `
   ) as meant
   order by rank limit 3`;
 
-/** Decimals of these coin types, canonical, as far as they are known. */
+/** Known decimals of canonical coin types. */
 export const decimalsOf = async (
   on: Reads,
   coinTypes: readonly string[],
@@ -61,7 +59,7 @@ const DECIMALS = `
   ) as known
   where known.decimals is not null`;
 
-/** Coin types of securities whose decimals are unknown: what to ask the network for. */
+/** Securities without decimals, to ask the network for. */
 export const securitiesWithoutDecimals = async ({
   sql,
 }: Statements): Promise<readonly string[]> => {
@@ -70,10 +68,7 @@ export const securitiesWithoutDecimals = async ({
   return rows.map((row) => row.coin_type);
 };
 
-/**
- * Records what the network or the assets file says. It changes nothing where a better source has
- * spoken.
- */
+/** Records decimals from the network or assets file, unless a better source is known. */
 export const recordDecimals = async (
   { sql }: Statements,
   source: "network" | "assets_file",
@@ -95,15 +90,14 @@ export const recordDecimals = async (
 };
 
 /**
- * What an append adds: coin types seen as securities, and decimals that metadata objects in the batch
- * gave, in chain order.
+ * Adds an append's coin types of securities, and decimals from metadata objects, in chain order.
  */
 export const upsertCoins = async (
   sql: Sql,
   securities: ReadonlySet<string>,
   metadata: readonly CoinDecimals[],
 ): Promise<void> => {
-  // Later ones replace earlier ones: the newest metadata wins.
+  // The newest metadata wins.
   const decimals = new Map(metadata.map((coin) => [coin.coinType, coin.decimals]));
   const coinTypes = [...new Set([...securities, ...decimals.keys()])].filter(isIndexable);
   if (coinTypes.length === 0) return;
@@ -122,8 +116,8 @@ export const upsertCoins = async (
 };
 
 /**
- * Id of the treasury of a coin type, from the log; undefined while it is not there. It stands among
- * the coin's first facts, so the log is read from its beginning until the first of them.
+ * Id of a coin type's treasury; undefined when not in the log. It is among the coin's first facts,
+ * so the scan of the log is short.
  */
 export const treasuryOf = async (
   { sql }: Statements,

@@ -1,17 +1,14 @@
 import type { Fact } from "./fact.ts";
 
-/** What a fact takes beside its texts and contents: the object itself, its numbers, its links. */
+/** A fact without its texts and contents. */
 const OVERHEAD_BYTES = 200;
 
-/** An aggregate over rows of `log_facts`: `factBytes` of all of a group. */
+/** SQL form of `factBytes`, summed. */
 export const SQL_FACT_BYTES = `
   sum(${OVERHEAD_BYTES} + length(type) + length(name) + coalesce(length(coin_type), 0) + length(tx_digest)
       + length(sender) + coalesce(length(object_id), 0) + coalesce(octet_length(contents), 0))::int8`;
 
-/**
- * Roughly what a fact takes in memory, in bytes: what batches and queues are bounded by. Texts are
- * ASCII, one byte a character.
- */
+/** Approximate memory of a fact in bytes, to bound batches and queues. Texts are ASCII. */
 export const factBytes = (fact: Fact): number =>
   OVERHEAD_BYTES +
   fact.type.length +

@@ -1,38 +1,38 @@
 /**
- * A fact: one thing a checkpoint says about security tokens, as raw as it was read.
+ * A fact: one thing a checkpoint says about security tokens, in raw form.
  *
- * Facts are written once and never changed; everything served is folded from them. They carry the
- * BCS bytes, so that a decoder that learns something new replays from the log.
+ * Facts never change, and everything served is folded from them. They carry BCS, so that an
+ * improved decoder replays from the log.
  */
 
-/** Where a fact stands in chain order. The only source of order in the system. */
+/** Position in chain order, the only source of order. */
 export type Position = {
   readonly checkpoint: bigint;
   /** Index of the transaction inside the checkpoint, from 0. */
   readonly transaction: number;
-  /** Event index, or index of the object change, inside the transaction, from 0. */
+  /** Index of the event or object change inside the transaction, from 0. */
   readonly index: number;
 };
 
 type Common = Position & {
-  /** Canonical type of the event or object, parameters included. */
+  /** Canonical type of the event or object, with parameters. */
   readonly type: string;
-  /** `module::Name` of the type, without address and parameters: what pipelines select by. */
+  /** `module::Name` of the type; pipelines select by it. */
   readonly name: string;
-  /** First type parameter, canonical: the coin type of the security; null when there is none. */
+  /** First type parameter, canonical: the security's coin type; null when absent. */
   readonly coinType: string | null;
   /** Base58 digest of the transaction. */
   readonly txDigest: string;
-  /** Address that signed the transaction. */
+  /** Signer of the transaction. */
   readonly sender: string;
-  /** Time of the checkpoint, milliseconds since the Unix epoch. */
+  /** Time of the checkpoint, Unix ms. */
   readonly timestampMs: bigint;
 };
 
-/** The contract announced something. */
+/** An event of the contract. */
 export type EventFact = Common & { readonly kind: "event"; readonly contents: Uint8Array };
 
-/** An object stood like this after a transaction. */
+/** An object's state after a transaction. */
 export type ObjectFact = Common & {
   readonly kind: "object";
   readonly objectId: string;
@@ -40,7 +40,7 @@ export type ObjectFact = Common & {
   readonly contents: Uint8Array;
 };
 
-/** An object ceased to stand: deleted, or wrapped into another. */
+/** An object was deleted or wrapped. */
 export type RemovalFact = Common & {
   readonly kind: "removal";
   readonly objectId: string;
@@ -50,27 +50,26 @@ export type RemovalFact = Common & {
 
 export type Fact = EventFact | ObjectFact | RemovalFact;
 
-/** A fact as it is read from the ledger: the log keeps beside it which version the transaction took in. */
+/** A fact from the ledger, with the version that the transaction took in. */
 export type ReadFact =
   | EventFact
   | RemovalFact
   | (ObjectFact & {
-      /** Null when the transaction made the object, or unwrapped it. */
+      /** Null when the transaction created or unwrapped the object. */
       readonly versionBefore: bigint | null;
     });
 
-/** Characters of the longest type that is part of a row's key; a key has two at most, and an address. */
+/** Longest type in a row's key; a key has at most two, and an address. */
 const MAX_KEY_TYPE = 1024;
 
 /**
- * Whether a type is short enough to be the key of rows: Postgres refuses index entries of some 2700
- * bytes. A coin's type has 326 characters at most, unless it has type parameters itself; any caller can put
- * metadata of such a type on the ledger, as long as they like, and must not stop the others' indexing.
- * Facts of longer ones are in the log and in no projection.
+ * Whether a type fits a key: Postgres limits index entries to about 2700 bytes. Coin types are at
+ * most 326 characters, unless they have type parameters. Anyone can publish metadata of a longer
+ * type, which must not stop other facts: it is kept in the log and in no projection.
  */
 export const isIndexable = (type: string): boolean => type.length <= MAX_KEY_TYPE;
 
-/** What a watermark remembers of the last checkpoint it covers. */
+/** The last checkpoint that a watermark covers. */
 export type CheckpointMark = {
   readonly sequence: bigint;
   readonly digest: string;
@@ -78,47 +77,45 @@ export type CheckpointMark = {
 };
 
 /**
- * Everything the log says about checkpoints `first` up to and including `last.sequence`: what the
- * reader appends and what a pipeline applies, in one transaction each. `facts` may be empty: an empty
- * checkpoint is progress too.
+ * All facts of the checkpoints `first` to `last.sequence`: appended or applied in one transaction.
+ * `facts` may be empty.
  */
 export type FactBatch = {
   readonly first: bigint;
   readonly last: CheckpointMark;
-  /** In chain order: by checkpoint, then transaction, then events before object changes. */
+  /** In chain order: checkpoint, transaction, events before object changes. */
   readonly facts: readonly Fact[];
 };
 
-/** A version of the contract's package that the ledger published while its log was read. */
+/** A version of the contract's package published while the log was read. */
 export type JoinedPackage = Pick<Position, "checkpoint" | "transaction"> & {
-  /** Canonical; types that this version is the first to define carry it. */
+  /** Canonical; types first defined by this version carry it. */
   readonly address: string;
 };
 
 /** Times and digests of consecutive checkpoints, ascending and packed (block.ts). */
 export type Block = {
-  /** Milliseconds since the Unix epoch, 8 bytes big-endian for each checkpoint. */
+  /** Unix ms, 8 bytes big-endian per checkpoint. */
   readonly times: Uint8Array;
-  /** 32 bytes for each checkpoint. */
+  /** 32 bytes per checkpoint. */
   readonly digests: Uint8Array;
 };
 
-/** What the reader appends: a batch, and what the log remembers of its checkpoints. */
+/** A batch to append. */
 export type AppendBatch = Omit<FactBatch, "facts"> & {
-  /** As in every batch. */
   readonly facts: readonly ReadFact[];
   /**
-   * Those of the checkpoints that hold facts, ascending: the log plans its reads by them, and a batch
-   * read back can end at any of them.
+   * Marks of checkpoints with facts, ascending: reads are planned by them, and a batch read back
+   * can end at any.
    */
   readonly marks: readonly CheckpointMark[];
   /** Time and digest of every checkpoint. */
   readonly block: Block;
-  /** Packages whose facts are kept from their publication in this batch on, in chain order; absent: none. */
+  /** Packages whose facts are kept from their publication in this batch on, in chain order. */
   readonly joined?: readonly JoinedPackage[];
-  /** What proves these checkpoints, ascending; absent: nothing does. */
+  /** Proofs of these checkpoints, ascending. */
   readonly proofs?: readonly StretchProof[];
-  /** Committees that the log did not know. */
+  /** Committees new to the log. */
   readonly committees?: readonly LogCommittee[];
 };
 
@@ -127,21 +124,20 @@ export type StretchProof = {
   readonly firstCheckpoint: bigint;
   readonly lastCheckpoint: bigint;
   readonly epoch: bigint;
-  /** BCS of the last one's summary. */
+  /** BCS of the last checkpoint's summary. */
   readonly summary: Uint8Array;
-  /** 48 bytes, and the roaring bitmap of the signers. */
+  /** 48 bytes, and the roaring bitmap of signers. */
   readonly signature: Uint8Array;
   readonly signers: Uint8Array;
 };
 
-/** The committee of an epoch. */
 export type LogCommittee = {
   readonly epoch: bigint;
-  /** For each member, by key ascending: its BLS key, 96 bytes, and its stake, 8 bytes big-endian. */
+  /** Per member, ordered by key: BLS key (96 bytes) and stake (8 bytes big-endian). */
   readonly members: Uint8Array;
-  /** The checkpoint that names it; null for one that was trusted. */
+  /** The checkpoint that names it; null when trusted. */
   readonly namedBy: bigint | null;
 };
 
-/** Decimals of a coin as a metadata object on the ledger gave them. */
+/** Decimals of a coin from a metadata object on the ledger. */
 export type CoinDecimals = { readonly coinType: string; readonly decimals: number };

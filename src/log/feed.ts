@@ -1,36 +1,32 @@
 /**
- * The newest batches of the log in memory, so that pipelines at the head of the chain need not read
- * back what was appended a moment ago.
+ * The newest batches in memory, for pipelines at the chain's tip.
  *
- * One store for all pipelines, bounded by facts and bytes. When it is full the oldest batches go,
- * even if a pipeline still wants them: it finds its place gone, reads the log, and comes back when it
- * has caught up. So a slow pipeline costs neither memory nor the others' time.
+ * One bounded store for all pipelines. When full it drops the oldest batches, wanted or not; a slow
+ * pipeline then reads the log until it has caught up.
  */
 import type { Fact, FactBatch } from "./fact.ts";
 import { factBytes } from "./fact-size.ts";
 
-/** What the feed holds at most. */
 export type FeedBounds = { readonly maxFacts: number; readonly maxBytes: number };
 
-/** The reader's and the pipelines' common store. */
 export type Feed = {
-  /** Next checkpoint after the newest batch; null while nothing was pushed. */
+  /** Next checkpoint after the newest batch; null before the first. */
   readonly next: bigint | null;
   /**
-   * Adds a batch that the log has committed. One that does not follow the newest replaces everything:
-   * another process appended what is between.
+   * Adds a committed batch. If it does not follow the newest, it replaces all: another process
+   * appended in between.
    */
   push(batch: FactBatch): void;
-  /** Calls back after every push, until `signal` aborts. */
+  /** Calls `onBatch` after every push, until `signal` aborts. */
   onPush(heard: () => void, signal: AbortSignal): void;
-  /** A reader's place in the feed; batches that every place has passed are dropped. */
+  /** Opens a cursor; batches that every cursor has passed are dropped. */
   open(): FeedPlace;
 };
 
 export type FeedPlace = {
   /**
-   * One batch of the held facts from this checkpoint on, with the wanted names: at most `maxFacts`, unless
-   * a single pushed batch has more. Null when the checkpoint is not held: older, or not pushed yet.
+   * Facts with the wanted names from this checkpoint on, as one batch: at most `maxFacts`, unless a
+   * single pushed batch has more. Null when the checkpoint is not held.
    */
   take(from: bigint, wanted: ReadonlySet<string>, maxFacts: number): FactBatch | null;
   close(): void;
@@ -75,7 +71,7 @@ export const createFeed = ({ maxFacts, maxBytes }: FeedBounds): Feed => {
         dropPassed();
       },
     };
-    // Until it says where it is, nothing is kept for it.
+    // Holds no batches until its first `take`.
     return place;
   };
 
@@ -106,7 +102,7 @@ export const createFeed = ({ maxFacts, maxBytes }: FeedBounds): Feed => {
   };
 };
 
-/** Consecutive batches as one, cut to what is wanted. */
+/** Joins consecutive batches, filtered. */
 const joined = (
   held: readonly Held[],
   from: bigint,

@@ -4,31 +4,31 @@ import type { CheckpointMark } from "./fact.ts";
 import { ChainMismatchError, PackagesChangedError, UnmetPackagesError } from "./log-errors.ts";
 import { KNOWN_PACKAGES } from "./packages.ts";
 
-/** How far the log is complete, and of what. */
+/** How far the log is complete. */
 export type HighWater = {
-  /** Null until a source could tell. */
+  /** Null until a source provides it. */
   readonly chainId: string | null;
-  /** Contract packages whose facts are kept, original first, in the order in which they came to the log. */
+  /** Contract packages whose facts are kept: original first, in order of joining. */
   readonly packages: readonly string[];
   readonly firstCheckpoint: bigint;
-  /** Every checkpoint from the first up to, not including, this one has its facts in the log. */
+  /** All checkpoints from the first up to this one, excluded, are in the log. */
   readonly nextCheckpoint: bigint;
   /** The last appended checkpoint; null before the first. */
   readonly last: CheckpointMark | null;
 };
 
-/** What a reader says it will append. */
+/** Identity of what a reader will append. */
 export type LogIdentity = {
-  /** Null when the source cannot know. */
+  /** Null when the source cannot provide it. */
   readonly chainId: string | null;
   /**
-   * Canonical addresses, original first: what an empty log is begun with. One that has begun must have the
-   * same original and know the others; it may know more.
+   * Canonical addresses, original first. A begun log must have the same original and know the
+   * others.
    */
   readonly packages: readonly string[];
-  /** Where an empty log starts; absent: at 0. A log that has begun keeps its own. */
+  /** First checkpoint of an empty log, 0 by default; ignored by a begun one. */
   readonly firstCheckpoint?: bigint | undefined;
-  /** What to do about a log of another chain, where that is more than to use another database. */
+  /** Advice in the error on another chain, if not to use another database. */
   readonly ifOtherChain?: string | undefined;
 };
 
@@ -42,7 +42,7 @@ type Row = {
   last_timestamp_ms: bigint | null;
 };
 
-/** The high-water mark; undefined when no reader ever opened the log. */
+/** The high-water mark; undefined when no reader has opened the log. */
 export const readHighWater = async (sql: Sql): Promise<HighWater | undefined> => {
   const [row] = await sql<Row[]>`
     select chain_id, to_jsonb(${sql.unsafe(KNOWN_PACKAGES)}) as packages, first_checkpoint, next_checkpoint,
@@ -58,7 +58,6 @@ export const readHighWater = async (sql: Sql): Promise<HighWater | undefined> =>
   };
 };
 
-/** Three columns that are null together, as one value. */
 export const markOf = (
   sequence: bigint | null,
   digest: string | null,
@@ -69,9 +68,8 @@ export const markOf = (
     : { sequence, digest, timestampMs };
 
 /**
- * Begins an empty log with this identity, or holds it against the one the log has. A chain id given
- * for the first time is kept.
- * @throws ChainMismatchError, PackagesChangedError, UnmetPackagesError (all stop)
+ * Begins an empty log, or checks the identity of a begun one. Keeps a chain id given for the first
+ * time. @throws ChainMismatchError, PackagesChangedError, UnmetPackagesError (all stop)
  */
 export const claimHighWater = async (sql: Sql, identity: LogIdentity): Promise<HighWater> => {
   const { chainId, firstCheckpoint = 0n } = identity;
@@ -80,7 +78,7 @@ export const claimHighWater = async (sql: Sql, identity: LogIdentity): Promise<H
     values (${chainId}, ${texts(identity.packages)}::text[], ${firstCheckpoint}, ${firstCheckpoint},
             ${firstCheckpoint})
     on conflict (id) do nothing`;
-  // Adopted before it is compared: of two readers that bring different ids, one must lose.
+  // Stored before comparing: of two readers with different ids, one must lose.
   await sql`
     update log_high_water set chain_id = ${chainId}
     where chain_id is null and ${chainId}::text is not null`;
@@ -91,8 +89,8 @@ export const claimHighWater = async (sql: Sql, identity: LogIdentity): Promise<H
 };
 
 /**
- * Holds what a reader would append against a log that has begun.
- * @throws ChainMismatchError, PackagesChangedError, UnmetPackagesError (all stop)
+ * Checks an identity against a begun log. @throws ChainMismatchError, PackagesChangedError,
+ * UnmetPackagesError (all stop)
  */
 export const checkIdentity = (
   stored: Pick<HighWater, "chainId" | "packages">,

@@ -1,13 +1,15 @@
 /**
- * The hash chain over input versions (`log_inputs`): for each checkpoint with changes of objects
+ * Hash chain over input versions (`log_inputs`), per checkpoint with object changes:
  *
- *     input  = transaction, object id and version, each as text behind its length in bytes, u32 big-endian;
- *              ff ff ff ff for a version that is null
- *     inputs = SHA-256 over those of the checkpoint, ordered by transaction and index
- *     hash   = SHA-256(hash before, or 32 zero bytes where its stretch begins; checkpoint, u64 big-endian;
- *              inputs)
+ * input = transaction, object id and version, each as text after its length in bytes, u32
+ * big-endian; ff ff ff ff for a null version
  *
- * The stretch that follows the appends and the one that is filled in (past-inputs.ts) have a chain each.
+ * inputs = SHA-256 over the checkpoint's, ordered by transaction and index
+ *
+ * hash = SHA-256(previous hash, or 32 zero bytes at the start of its stretch; checkpoint, u64
+ * big-endian; inputs)
+ *
+ * The appended and the filled-in stretch (past-inputs.ts) have a chain each.
  */
 import { createHash } from "node:crypto";
 import type { Sql } from "../database/connect.ts";
@@ -16,11 +18,11 @@ import { createWriter, inOrder, START, sqlField } from "./chain-hash.ts";
 import type { ReadFact } from "./fact.ts";
 import type { logInputChain, logInputs } from "./tables.ts";
 
-/** What a transaction took in as an object that it changed, made or removed. */
+/** The version of an object that a transaction changed, created or removed. */
 export type Input = typeof logInputs.$inferSelect & { readonly objectId: string };
 export type InputLink = typeof logInputChain.$inferSelect;
 
-/** Those of the facts of a checkpoint, ordered by transaction and index. */
+/** Inputs of a checkpoint's facts, by transaction and index. */
 export const inputsOf = (facts: readonly ReadFact[]): readonly Input[] => {
   const inputs: Input[] = [];
   for (const fact of inOrder(facts)) {
@@ -32,10 +34,7 @@ export const inputsOf = (facts: readonly ReadFact[]): readonly Input[] => {
   return inputs;
 };
 
-/**
- * The link of a checkpoint behind `before`.
- * @param inputs all of the checkpoint, in their order
- */
+/** A checkpoint's link after `before`. @param inputs all of the checkpoint, in order */
 export const inputLink = (
   before: Uint8Array,
   checkpoint: bigint,
@@ -57,10 +56,10 @@ const hashBehind = (before: Uint8Array, checkpoint: bigint, inputs: Uint8Array):
   return createHash("sha256").update(before).update(number).update(inputs).digest();
 };
 
-/** Checkpoints whose inputs have one chain; `to` is excluded. */
+/** Checkpoints whose inputs form one chain; `to` is excluded. */
 export type InputStretch = { readonly from: bigint; readonly to: bigint };
 
-/** The stretch that is filled in, and the one that follows the appends. */
+/** The filled-in stretch and the appended one. */
 export const inputStretches = async (sql: Sql): Promise<readonly [InputStretch, InputStretch]> => {
   const [row] = await sql<{ first: bigint; begin: bigint; next: bigint }[]>`
     select first_checkpoint as first, coalesce(inputs_from, next_checkpoint) as begin,
@@ -73,7 +72,7 @@ export const inputStretches = async (sql: Sql): Promise<readonly [InputStretch, 
   ];
 };
 
-/** Where the chain of a stretch ends: the checkpoint before its first one while it has no link. */
+/** End of a stretch's chain; the checkpoint before its first when empty. */
 export type InputEnd = Pick<InputLink, "checkpoint" | "hash">;
 
 export const inputEnd = async (sql: Sql, { from, to }: InputStretch): Promise<InputEnd> => {
@@ -83,10 +82,10 @@ export const inputEnd = async (sql: Sql, { from, to }: InputStretch): Promise<In
   return row ?? { checkpoint: from - 1n, hash: START };
 };
 
-/** What facts, inputs and their chain have of a checkpoint. */
+/** A checkpoint in facts, inputs and chain. */
 type Row = {
   readonly checkpoint: bigint;
-  /** Changes of objects among the facts, rows of inputs, and how many of both have the same key. */
+  /** Object changes, input rows, and pairs with equal keys. */
   readonly objects: number | null;
   readonly inputs: number | null;
   readonly both: number | null;
@@ -95,7 +94,7 @@ type Row = {
   readonly chainedHash: Buffer | null;
 };
 
-// One statement: both are filled in meanwhile.
+// One statement, as both may be filled in meanwhile.
 const ROWS = `
   select checkpoint, stored.objects, stored.inputs, stored.both, stored.hash as "inputsHash",
          chained.inputs as chained, chained.hash as "chainedHash"
@@ -115,8 +114,8 @@ const ROWS = `
   order by checkpoint`;
 
 /**
- * Holds the inputs behind a checkpoint and up to another one against their chain and the facts; each link
- * against the stored one before it. What is not filled in yet is passed over. Reads only.
+ * Checks inputs in (after, through] against their chain and the facts. Skips those not filled in
+ * yet. Reads only.
  */
 export const inputFaults = async (
   sql: Sql,
@@ -159,10 +158,9 @@ const faultOf = (row: Row, before: Uint8Array, isDue: boolean): string | null =>
     : `the hash of its ${inputs} inputs is not the one in log_input_chain: a version or the chain was altered`;
 };
 
-/** Links that are looked at at once. */
 const LINKS_AT_ONCE = 250;
 
-/** Looks at the next inputs from a checkpoint on, a bounded number of checkpoints with some. */
+/** Checks the next inputs, a bounded number of checkpoints. */
 export const checkInputs = async (
   sql: Sql,
   { next }: { readonly next: bigint },

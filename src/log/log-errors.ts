@@ -4,8 +4,8 @@ const USE_ANOTHER =
   "point LEDGER_SOURCE at the first, or use another database (DATABASE_URL or DATA_DIR) for the second";
 
 /**
- * The database holds another chain than the source reads (a testnet that was wiped, or a setting that
- * points elsewhere): stop. Use the right source, or another database for this chain.
+ * The database holds another chain than the source (a wiped testnet, or a wrong setting). Stop; use
+ * the right source or another database.
  */
 export class ChainMismatchError extends Error {
   override readonly name = "ChainMismatchError";
@@ -16,7 +16,7 @@ export class ChainMismatchError extends Error {
   }
 }
 
-/** The log was filled for another contract. Stop; restore the setting, or index into an empty database. */
+/** The log is of another contract. Stop; restore the setting, or index into an empty database. */
 export class PackagesChangedError extends Error {
   override readonly name = "PackagesChangedError";
   readonly remedy: Remedy = "stop";
@@ -29,8 +29,8 @@ export class PackagesChangedError extends Error {
 }
 
 /**
- * Settings name packages that the log does not know: facts of theirs would be missing from every checkpoint
- * already passed. Stop; leave them out, for an upgrade joins when the log comes to it, or read them in.
+ * Settings name packages unknown to the log, whose facts would be missing from checkpoints already
+ * read. Stop; remove them (upgrades join by themselves), or read them in.
  */
 export class UnmetPackagesError extends Error {
   override readonly name = "UnmetPackagesError";
@@ -43,10 +43,7 @@ export class UnmetPackagesError extends Error {
   }
 }
 
-/**
- * The log no longer expects this batch: another reader appended meanwhile. Nothing was written; stop
- * this reader and alert.
- */
+/** Another reader appended meanwhile; nothing was written. Stop and alert. */
 export class HighWaterMovedError extends Error {
   override readonly name = "HighWaterMovedError";
   readonly remedy: Remedy = "stop";
@@ -58,7 +55,7 @@ export class HighWaterMovedError extends Error {
   }
 }
 
-/** A batch contradicts itself; nothing was written. A defect of the code that made it: stop. */
+/** A batch is inconsistent; nothing was written. A bug: stop. */
 export class InvalidBatchError extends Error {
   override readonly name = "InvalidBatchError";
   readonly remedy: Remedy = "stop";
@@ -68,7 +65,7 @@ export class InvalidBatchError extends Error {
   }
 }
 
-/** Nothing was ever indexed into this database: wait until a reader has opened the log. */
+/** Nothing was indexed yet. Wait until a reader has opened the log. */
 export class LogNotOpenedError extends Error {
   override readonly name = "LogNotOpenedError";
   readonly remedy: Remedy = "wait";

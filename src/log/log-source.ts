@@ -1,28 +1,27 @@
-/** What the reader says of its source, kept beside the log for every process (`log_source`). */
+/** State of the ledger source, stored for all processes (`log_source`). */
 import { sql } from "drizzle-orm";
 import { z } from "zod";
 import type { Db, Sql } from "../database/connect.ts";
 import { logSource } from "./tables.ts";
 
-/** What a reader says of its source. */
 export type SourceNote = {
   /** Scheme and host, or the kind of source. */
   readonly source: string;
-  /** Which run of a reader says so. */
+  /** Id of the reader's run. */
   readonly reader: string;
-  /** Whether it holds the log and nothing is wrong: what it says wrongly, or not at all, is in `error` then. */
+  /** True while it holds the log without error. */
   readonly reading: boolean;
   readonly gaveUp: boolean;
-  /** Milliseconds since the last answer to it; null before the first. */
+  /** Milliseconds since the source's last answer; null before the first. */
   readonly answeredAgoMs: number | null;
-  /** Milliseconds during which a question was open or due since then. */
+  /** Milliseconds since then during which a question was open or due. */
   readonly silentMs: number;
   readonly error: string | null;
 };
 
 /**
- * Records the reader's state. A standby writes nothing while the holder of the log wrote within `freshMs`.
- * Without an answer in this run, the time of the same source's last answer to an earlier run is kept.
+ * Records the reader's state. A standby does not overwrite the holder's within `freshMs`. Without
+ * an answer in this run, keeps the time of the same source's last answer.
  */
 export const noteSource = async (sql: Sql, note: SourceNote, freshMs: number): Promise<void> => {
   const answeredAgo = note.answeredAgoMs === null ? null : Math.round(note.answeredAgoMs);
@@ -42,14 +41,14 @@ export const noteSource = async (sql: Sql, note: SourceNote, freshMs: number): P
       or known.written_at < clock_timestamp() - ${Math.round(freshMs)}::float8 * interval '1 millisecond'`;
 };
 
-/** What the reader said last; ages by the database's clock. */
+/** The last recorded state; ages by the database's clock. */
 export type SourceSaid = Pick<
   SourceNote,
   "source" | "reading" | "gaveUp" | "silentMs" | "error"
 > & {
   /** Milliseconds since the source's last answer to any process; null when it never answered. */
   readonly answeredAgoMs: number | null;
-  /** Milliseconds since this was said: no reader runs when that is long. */
+  /** Age of this record in ms; a large one means no reader runs. */
   readonly saidAgoMs: number;
 };
 
@@ -63,7 +62,7 @@ const row = z.object({
   saidAgoMs: z.coerce.number(),
 });
 
-/** What the reader said last of its source; null before any has. */
+/** The last recorded state; null before the first. */
 export const readSource = async (db: Db): Promise<SourceSaid | null> => {
   const age = (since: typeof logSource.answeredAt | typeof logSource.writtenAt) =>
     sql`(extract(epoch from clock_timestamp() - ${since}) * 1000)::float8`;

@@ -1,8 +1,8 @@
 /**
- * The event log: every fact of our contract, in chain order, and how far it is complete.
+ * The event log: all facts of the contract in chain order.
  *
- * One reader appends, any number of pipelines read. Appending is one transaction: facts and
- * high-water mark move together or not at all.
+ * One reader appends, any number of pipelines read. An append moves facts and high-water mark in
+ * one transaction.
  */
 import type { Database, Transactor } from "../database/connect.ts";
 import { appendBatch } from "./append.ts";
@@ -16,34 +16,32 @@ import { type FactRequest, readFacts } from "./read-facts.ts";
 export type { HighWater, LogIdentity } from "./high-water.ts";
 export type { FactRequest } from "./read-facts.ts";
 
-/** What pipelines need of the log. */
+/** Read access for pipelines. */
 export type FactSource = {
   /**
-   * The facts with the wanted names from a checkpoint on: whole checkpoints, at least one that holds
-   * facts, else no more than the bounds; null when the log has nothing at or above `from`.
+   * Facts with the wanted names from a checkpoint on: whole checkpoints, at least one with facts,
+   * else within the bounds; null when the log has nothing from `from` on.
    */
   readFacts(request: FactRequest): Promise<FactBatch | null>;
-  /** @throws LogNotOpenedError (wait) when no reader ever opened the log */
+  /** @throws LogNotOpenedError (wait) when no reader has opened the log */
   highWater(): Promise<HighWater>;
 };
 
-/** The log as a reader holds it. */
 export type Log = FactSource & {
-  /** The log's own first checkpoint; wins over the one given to `openLog`. */
+  /** The log's first checkpoint; overrides the one given to `openLog`. */
   readonly firstCheckpoint: bigint;
   /**
-   * Appends the checkpoints `batch.first` to `batch.last` with their facts and the decimals that
-   * metadata objects among them gave, and moves the high-water mark.
+   * Appends checkpoints with facts and decimals from metadata objects, and moves the high-water
+   * mark.
    *
-   * `on` is where the transaction runs: a reader that holds a lock gives its lock's session.
-   * @throws HighWaterMovedError (stop) when the log does not expect `batch.first`
-   * @throws InvalidBatchError (stop) when facts stand outside the batch or without their mark
+   * @param on runs the transaction: the session of the writer lock @throws HighWaterMovedError
+   * (stop) when the log does not expect `batch.first` @throws InvalidBatchError (stop) when facts
+   * are outside the batch or unmarked
    */
   append(batch: AppendBatch, coins: readonly CoinDecimals[], on?: Transactor): Promise<void>;
   /**
-   * Completes the hash chains of a log that an older version wrote; the first append does so, too. Needs the
-   * lock under which the log is appended to.
-   * @throws LogChangedError (stop) when the log contradicts itself
+   * Completes the hash chains of an older version's log; the first append does too. Needs the
+   * writer lock. @throws LogChangedError (stop) when the log is inconsistent
    */
   completeChains(on: Transactor, signal: AbortSignal): Promise<void>;
 };
@@ -59,13 +57,9 @@ export const factSource = (database: Database): FactSource => ({
 });
 
 /**
- * Opens the log for appending: begins it, or checks that it is of the same chain and packages.
- *
- * A log that has begun keeps its first checkpoint: one that starts elsewhere would hold facts of a
- * different range under the same name. `onNotice` then says so.
- * @throws ChainMismatchError (stop) naming both chain ids
- * @throws PackagesChangedError (stop) naming both lists
- * @throws UnmetPackagesError (stop) naming those that the log does not know
+ * Opens the log for appending: begins it, or checks its chain and packages. A begun log keeps its
+ * first checkpoint, with a message to `onNotice`. @throws ChainMismatchError, PackagesChangedError,
+ * UnmetPackagesError (all stop)
  */
 export const openLog = async (
   database: Database,
@@ -88,7 +82,7 @@ export const openLog = async (
     firstCheckpoint: claimed.firstCheckpoint,
     highWater: async () => {
       const mark = await source.highWater();
-      // Another reader may have appended since the log was opened.
+      // Another reader may have appended since.
       for (const address of mark.packages) packages.add(address);
       return mark;
     },

@@ -1,4 +1,4 @@
-/** The packages of the contract that the log knows: those it was begun with and those that joined. */
+/** Packages of the contract: those the log began with, and those that joined. */
 import type { Sql } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
 import { createRemembered, type MaybePromise } from "../database/remembered.ts";
@@ -6,18 +6,18 @@ import { appendingPart, writeNow } from "../database/writing.ts";
 import type { JoinedPackage } from "./fact.ts";
 import { logPackages } from "./tables.ts";
 
-/** An expression over a row of `log_high_water`: all of them, original first, then as they joined. */
+/** SQL over a row of `log_high_water`: original first, then in order of joining. */
 export const KNOWN_PACKAGES = `
   packages || array(select address from log_packages order by checkpoint, transaction)`;
 
-/** Records packages that join, inside the transaction that appends the facts of theirs. */
+/** Records joining packages, in the transaction of the append. */
 export const appendPackages = async (sql: Sql, joined: readonly JoinedPackage[]): Promise<void> => {
   if (joined.length === 0) return;
   const { part, parameters } = appendingPart(logPackages, joined, 1);
   await writeNow(sql, { parts: [part], parameters });
 };
 
-/** All of them; null instead of a checkpoint for those that the log was begun with. */
+/** All packages, with the checkpoint of joining; null for those the log began with. */
 export const packagesInLog = (
   sql: Sql,
 ): Promise<readonly { readonly address: string; readonly checkpoint: bigint | null }[]> => sql`
@@ -29,13 +29,10 @@ export const packagesInLog = (
   ) as known
   order by place nulls last, checkpoint, transaction`;
 
-/** How long a package that joined may go unnoticed, in milliseconds. */
+/** Maximum delay in ms until a joined package is seen. */
 const FRESH_MS = 900;
 
-/**
- * The log's packages as they are now or were a second ago, read at most once a second.
- * @param configured what counts while no log has been begun
- */
+/** The log's packages, at most a second old. @param configured used while no log exists */
 export const watchPackages = (
   on: Reads,
   configured: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * Blocks of what was read before the log had any: filled in from the log's first checkpoint on, until they
- * meet the first block that an append wrote.
+ * Fills in blocks of checkpoints that an older version read: from the log's first checkpoint up to
+ * the first appended block.
  */
 import type { Sql, Transactor } from "../database/connect.ts";
 import { appendRows } from "../database/table-rows.ts";
@@ -14,8 +14,8 @@ import { markOf } from "./high-water.ts";
 import { logBlockChain, logBlocks } from "./tables.ts";
 
 /**
- * A checkpoint is another one than the log knows under its number: the source is of another chain, or
- * damaged. Nothing of it was used. Point LEDGER_SOURCE at the log's chain.
+ * A checkpoint differs from the log's: the source is of another chain, or damaged. Nothing was
+ * used. Point LEDGER_SOURCE at the log's chain.
  */
 export class OtherCheckpointError extends Error {
   override readonly name = "OtherCheckpointError";
@@ -28,7 +28,7 @@ export class OtherCheckpointError extends Error {
   }
 }
 
-/** What is left to fill in. */
+/** The rest to fill in. */
 export type PastStretch = {
   /** The log's first checkpoint. */
   readonly begin: bigint;
@@ -36,11 +36,11 @@ export type PastStretch = {
   readonly next: bigint;
   /** The last one to fill in. */
   readonly last: bigint;
-  /** Digest of the checkpoint before `next`; null when the log begins there. */
+  /** Digest of the checkpoint before `next`; null at the log's first. */
   readonly previousDigest: string | null;
-  /** The latest time of a checkpoint filled in so far, ms since the Unix epoch; 0 before the first. */
+  /** Latest time filled in so far, Unix ms; 0 before the first. */
   readonly reachedMs: bigint;
-  /** The checkpoint at or after the end whose digest is known: `last`, or the one after it. */
+  /** The checkpoint with a known digest at the end: `last` or the next one. */
   readonly known: Pick<CheckpointMark, "sequence" | "digest">;
 };
 
@@ -54,7 +54,7 @@ type Row = Stretches & {
   readonly lastTimestampMs: bigint | null;
 };
 
-/** What is left to fill in; null when nothing is. */
+/** The rest to fill in; null when none. */
 export const pastStretch = async (sql: Sql): Promise<PastStretch | null> => {
   const [row] = await sql.unsafe<Row[]>(STRETCH, [], { prepare: true });
   if (row === undefined || row.filledTo >= row.appendedFrom) return null;
@@ -94,10 +94,9 @@ const STRETCH = `
   ) as appended on true`;
 
 /**
- * Fills in the checkpoints from `stretch.next` on, at most up to its last one, and returns what is left.
- * @param on the session that holds the lock of the log
- * @throws OtherCheckpointError (stop) when one of them holds facts in the log under another digest or time;
- *   nothing is written then
+ * Fills in checkpoints from `stretch.next` on and returns the rest. @param on session of the log's
+ * writer lock @throws OtherCheckpointError (stop) when the log has one under another digest or
+ * time; nothing is written
  */
 export const fillIn = async (
   on: Transactor,
@@ -120,7 +119,7 @@ export const fillIn = async (
     }
     await appendRows(sql, logBlocks, rows);
     const end = await blockChainEnd(sql, stretch.begin, first);
-    // A chain that is behind is completed as a whole.
+    // An incomplete chain is completed elsewhere.
     if (end.next === first) await appendRows(sql, logBlockChain, blockLinks(end.hash, rows));
   });
   return {

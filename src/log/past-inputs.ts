@@ -1,6 +1,6 @@
 /**
- * Input versions of what an older version read: filled in from the source, from the log's first checkpoint on,
- * until they meet those that appends wrote.
+ * Fills in input versions of checkpoints that an older version read: from the log's first
+ * checkpoint up to the first appended ones.
  */
 import { bigints } from "../database/column-arrays.ts";
 import type { Sql, Transactor } from "../database/connect.ts";
@@ -18,22 +18,22 @@ import {
 import { OtherCheckpointError } from "./past-blocks.ts";
 import { logInputChain, logInputs } from "./tables.ts";
 
-/** What is left to fill in. */
+/** The rest to fill in. */
 export type PastInputs = {
-  /** Of the next checkpoints with changes of objects, ascending. */
+  /** The next checkpoints with object changes, ascending. */
   readonly marks: readonly CheckpointMark[];
   /** The last checkpoint that may have some. */
   readonly last: bigint;
 };
 
-/** Each checkpoint is looked up on its own: a join might read all facts. */
+/** One look-up per checkpoint: a join might read all facts. */
 const MARKS = `
   select c.checkpoint as sequence, c.digest, c.timestamp_ms as "timestampMs"
   from log_checkpoints c, lateral (
     select from log_facts f where f.checkpoint = c.checkpoint and f.kind = 1 limit 1) as changed
   where c.checkpoint > $1 and c.checkpoint < $2 order by c.checkpoint limit $3`;
 
-/** What is left to fill in, at most so many checkpoints of it; null when nothing is. */
+/** The rest to fill in, at most `most` checkpoints; null when none. */
 export const pastInputs = async (sql: Sql, most: number): Promise<PastInputs | null> => {
   const [past] = await inputStretches(sql);
   const { checkpoint } = await inputEnd(sql, past);
@@ -42,14 +42,13 @@ export const pastInputs = async (sql: Sql, most: number): Promise<PastInputs | n
   return marks.length === 0 ? null : { marks, last: past.to - 1n };
 };
 
-/** A checkpoint that was read again. */
+/** A checkpoint read again. */
 export type ReadAgain = { readonly mark: CheckpointMark; readonly facts: readonly ReadFact[] };
 
 /**
- * Fills in the inputs of these checkpoints: the next ones that `pastInputs` gave, none left out.
- * @param on the session that holds the lock of the log
- * @throws OtherCheckpointError (stop) when the log knows one of them by another digest, LogChangedError (stop)
- *   when it has a change of an object that the checkpoint does not have; nothing is written then
+ * Fills in inputs of the next checkpoints that `pastInputs` gave, without gaps. @param on session
+ * of the log's writer lock @throws OtherCheckpointError (stop) on another digest, LogChangedError
+ * (stop) when the log has an object change that the checkpoint lacks; nothing is written
  */
 export const fillInInputs = async (on: Transactor, read: readonly ReadAgain[]): Promise<void> =>
   on.transaction(async ({ sql }) => {
@@ -79,13 +78,13 @@ export const fillInInputs = async (on: Transactor, read: readonly ReadAgain[]): 
     await appendRows(sql, logInputChain, links);
   });
 
-/** Packages that joined later may have more facts: the transaction and the object tell which is which. */
+/** Packages that joined later may have more facts: match by transaction and object. */
 const keyOf = ({ transaction, objectId }: Pick<Input, "transaction" | "objectId">): string =>
   `${transaction} ${objectId}`;
 
 type Change = Omit<Input, "version"> & { readonly digest: string };
 
-/** Changes of objects as the log has them, in order. */
+/** Object changes in the log, in order. */
 const changesIn = (sql: Sql, read: readonly ReadAgain[]): Promise<readonly Change[]> => sql<
   Change[]
 >`

@@ -1,39 +1,40 @@
 /**
- * What processes that index say of themselves, kept beside the log for every process (`process_notes`): that they
- * are alive, and what troubles them that nothing stored would show.
+ * State of indexing processes, stored for all processes (`process_notes`): liveness, and problems
+ * that nothing stored would show.
  */
 import { z } from "zod";
 import type { Db, Sql } from "../database/connect.ts";
 
-/** Lenient: one of another version may say more, or less. */
+/** Lenient: another version may say more or less. */
 const said = z.object({
-  /** The queue that wakes workers; null where the process works on none. */
+  /** The queue that wakes workers; null without one. */
   queue: z
     .object({
       backend: z.enum(["postgres", "redis"]),
-      /** For how long it has not answered, milliseconds; null while it does. */
+      /** Milliseconds without an answer; null while it answers. */
       lostMs: z.number().nullable(),
     })
     .nullable()
     .catch(null),
-  /** What the signers' accounts still pay for, by asset. */
+  /** Transactions that the signers' gas still pays for, by asset. */
   signers: z.array(z.object({ asset: z.string(), transactionsLeft: z.number() })).catch([]),
-  /** Why it signs nothing with the deployment's key, and since when, by its own clock; null while it does. */
+  /**
+   * Why the deployment's key signs nothing, and since when by its own clock; null while it signs.
+   */
   signing: z.object({ reason: z.string(), sinceMs: z.number() }).nullable().catch(null),
 });
 
 export type ProcessSaid = Readonly<z.infer<typeof said>>;
 
-/** Which process it is. */
 export type ProcessId = {
-  /** A UUID, made when it started. */
+  /** A UUID, made at start. */
   readonly id: string;
   readonly pid: number;
-  /** Name of its machine. */
+  /** Its machine's name. */
   readonly host: string;
 };
 
-/** Puts down that a process is alive and what it says; the database's clock, milliseconds since the Unix epoch. */
+/** Records that a process is alive; returns the database's clock, Unix ms. */
 export const noteProcess = async (
   sql: Sql,
   { id, pid, host }: ProcessId,
@@ -47,17 +48,16 @@ export const noteProcess = async (
   return row?.clockMs ?? Number.NaN;
 };
 
-/** Removes what a process said: it ends. */
+/** Removes the note of a process that ends. */
 export const forgetProcess = async (sql: Sql, id: string): Promise<void> => {
   await sql`delete from process_notes where id = ${id}`;
 };
 
-/** After a day one that was killed is no longer news. */
 const FORGOTTEN_AFTER = "1 day";
 
 /**
- * Removes those of the machine of `own` that are gone, and all that are long silent. One that bears the number of `own`
- * is gone: in containers numbers come again, and so does the machine's name.
+ * Removes notes of exited processes of this machine, and of all that were silent for a day. Another
+ * note with our own pid is an exited process: containers reuse pids and names.
  */
 export const forgetGone = async (
   sql: Sql,
@@ -74,16 +74,16 @@ export const forgetGone = async (
   }
 };
 
-/** A process and what it said last; ages by the database's clock. */
+/** The last note of a process; ages by the database's clock. */
 export type ProcessNote = ProcessId & {
   readonly said: ProcessSaid;
-  /** Milliseconds since this was said. */
+  /** Age in ms. */
   readonly saidAgoMs: number;
-  /** When it was said, as text: a different one means that it was said again. */
+  /** Time of the note as text; it changes with every note. */
   readonly saidAt: string;
 };
 
-/** Silent ones last; more than a few are not looked at. */
+/** The most recently written ones. */
 const MOST = 50;
 
 const row = z.object({
@@ -95,7 +95,7 @@ const row = z.object({
   saidAt: z.string(),
 });
 
-/** All of them, the newest words first. */
+/** Newest first. */
 export const readProcesses = async ({ sql }: Pick<Db, "sql">): Promise<readonly ProcessNote[]> => {
   const rows = await sql`
     select id, pid, host, said, written_at::text as "saidAt",

@@ -1,11 +1,8 @@
-/** What proves the log's checkpoints: the validators' signatures, and the committees these belong to. */
+/** Proofs of the log's checkpoints: validators' signatures and their committees. */
 import type { Sql } from "../database/connect.ts";
 import type { LogCommittee, StretchProof } from "./fact.ts";
 
-/**
- * The signature that covers a checkpoint: that of the stretch it lies in; null where none was verified when
- * it entered the log.
- */
+/** The signature of the stretch that covers a checkpoint; null where none was verified. */
 export const proofOf = async (sql: Sql, checkpoint: bigint): Promise<StretchProof | null> => {
   const [row] = await sql<StretchProof[]>`
     select first_checkpoint as "firstCheckpoint", last_checkpoint as "lastCheckpoint", epoch, summary,
@@ -15,7 +12,7 @@ export const proofOf = async (sql: Sql, checkpoint: bigint): Promise<StretchProo
   return row !== undefined && row.lastCheckpoint >= checkpoint ? row : null;
 };
 
-/** The committee of an epoch, or of the newest one known; null when the log knows none. */
+/** The committee of an epoch, or the newest known; null when unknown. */
 export const committeeInLog = async (sql: Sql, epoch?: bigint): Promise<LogCommittee | null> => {
   const [row] = await sql<LogCommittee[]>`
     select epoch, members, named_by as "namedBy" from log_committees
@@ -24,7 +21,7 @@ export const committeeInLog = async (sql: Sql, epoch?: bigint): Promise<LogCommi
   return row ?? null;
 };
 
-/** Proofs of stretches that begin behind a checkpoint, ascending. */
+/** Proofs of stretches that begin after a checkpoint, ascending. */
 export const proofsAfter = (
   sql: Sql,
   after: bigint,

@@ -5,33 +5,31 @@ import type { CheckpointMark, Fact, FactBatch } from "./fact.ts";
 import { markOf } from "./high-water.ts";
 import { logFacts } from "./tables.ts";
 
-/** Which facts, and how many at most. */
 export type FactRequest = {
-  /** First checkpoint wanted. */
+  /** First checkpoint. */
   readonly from: bigint;
-  /** Last checkpoint wanted, included; without it as far as the log goes. */
+  /** Last checkpoint, included; the log's end by default. */
   readonly upTo?: bigint | undefined;
   /** `module::Name` of the facts wanted. */
   readonly names: readonly string[];
   /**
-   * Bounds of the checkpoints read, counting all their facts, wanted or not: so a batch never holds
-   * more than this, nor is more read to make it. Only a single checkpoint may exceed them.
+   * Limits for the checkpoints read, counting all their facts. Only a single checkpoint may exceed
+   * them.
    */
   readonly maxFacts: number;
-  /** In bytes as `factBytes` counts them. */
+  /** In bytes as `factBytes` counts. */
   readonly maxBytes: number;
 };
 
 /**
- * See `FactSource.readFacts`. The batch ends at the log's high-water mark when it reaches that, else at
- * a checkpoint that holds facts (only those have a mark in the log).
+ * See `FactSource.readFacts`. Ends at the high-water mark, or at a checkpoint with facts (only
+ * those have marks).
  */
 export const readFacts = async (sql: Sql, request: FactRequest): Promise<FactBatch | null> => {
   const last = await planBatch(sql, request);
   if (last === null) return null;
-  // Facts at or below a mark that was seen never change: no snapshot is needed across statements. They
-  // stand in the table in chain order as good as always, so sorting here costs a glance at each; the
-  // server would sort the whole rows.
+  // Facts below a mark never change: no snapshot needed. They are nearly in chain order, so sorting
+  // here is cheap; the server would sort whole rows.
   const rows = await sql<StoredFact[]>`
     select ${sql.unsafe(COLUMNS)} from log_facts
     where checkpoint between ${request.from} and ${last.sequence}
@@ -57,10 +55,10 @@ type Plan = {
 };
 
 /**
- * Where the next batch ends; null when there is nothing to read.
+ * End of the next batch; null when there is nothing to read.
  *
- * A handful of index look-ups: the totals before `from` (`before`), the last checkpoint up to which no
- * bound is exceeded, or else the first one that holds facts (`fitting`).
+ * A few index look-ups: the totals before `from` (`before`), then the last checkpoint within the
+ * bounds or else the first one with facts (`fitting`).
  */
 const planBatch = async (sql: Sql, request: FactRequest): Promise<CheckpointMark | null> => {
   const { from, upTo, maxFacts, maxBytes } = request;
@@ -106,12 +104,12 @@ const planBatch = async (sql: Sql, request: FactRequest): Promise<CheckpointMark
   return markOf(plan.checkpoint, plan.digest, plan.timestamp_ms);
 };
 
-/** As Postgres sends it: numeric comes as text. */
+/** As Postgres sends it: numeric as text. */
 export type StoredFact = Omit<typeof logFacts.$inferSelect, "version"> & {
   readonly version: string | null;
 };
 
-/** A fact of its row. */
+/** The fact of a row. */
 export const factOf = ({ kind: _, objectId, version, contents, ...common }: StoredFact): Fact => {
   if (objectId === null || version === null) {
     if (contents === null) {

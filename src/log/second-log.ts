@@ -1,9 +1,9 @@
 /**
- * A second log beside the log, in a schema of its own: read anew with more packages and then put in the
- * place of the first one, because nothing ever enters a log's past.
+ * A second log in its own schema: read again with more packages, then swapped in, because a log's
+ * past is never changed.
  *
- * To a connection whose search path begins with that schema, the second log is the log: whatever reads or
- * writes a log does so there. It stays when the process ends, and goes on from there the next time.
+ * For a connection with that schema first in its search path it is the log. It survives a restart
+ * and is continued.
  */
 import { getTableName } from "drizzle-orm";
 import { texts } from "../database/column-arrays.ts";
@@ -31,7 +31,7 @@ import {
 const SECOND = "holderbook_second_log";
 const FORMER = "holderbook_former_log";
 
-// The hash chains over facts and the signed heads are of one log: a second one begins its own.
+// Hash chains and signed heads belong to one log; a second log starts its own.
 const TABLES = [
   logFacts,
   logCheckpoints,
@@ -50,8 +50,8 @@ const TABLES = [
 ].map(getTableName);
 
 /**
- * The second log does not end where the log does, or knows its last checkpoint by another digest. Nothing
- * was exchanged. Stop: read it once more, from a source of the log's chain.
+ * The second log ends elsewhere, or with another digest. Nothing was exchanged. Stop; read it again
+ * from a source of the log's chain.
  */
 export class SecondLogDiffersError extends Error {
   override readonly name = "SecondLogDiffersError";
@@ -64,15 +64,17 @@ export class SecondLogDiffersError extends Error {
   }
 }
 
-/** What a second log is read for. */
+/** Purpose of a second log. */
 export type SecondLog = {
-  /** Canonical: kept from the log's beginning on, beside those that the log was begun with. */
+  /** Canonical; kept from the log's beginning on. */
   readonly address: string;
-  /** The first checkpoint to be read anew; what was before is copied. Reading may begin a little earlier. */
+  /**
+   * First checkpoint to read again; earlier ones are copied. Reading may start a little earlier.
+   */
   readonly from: bigint;
 };
 
-/** Makes the second log with everything before `from`, or leaves one that was made for the same. */
+/** Creates the second log with everything before `from`, or keeps one made for the same purpose. */
 export const prepareSecondLog = async ({ sql }: Tx, wanted: SecondLog): Promise<void> => {
   const home = await schemaOfLog(sql);
   const purpose = `${wanted.address} from ${wanted.from} as ${await shapeOf(sql, home)}`;
@@ -87,19 +89,18 @@ export const prepareSecondLog = async ({ sql }: Tx, wanted: SecondLog): Promise<
   await copyUpTo(sql, wanted);
 };
 
-/** Settings of a connection to which the second log is the log. */
+/** Connection settings that select the second log. */
 export const secondLogSettings = async (sql: Sql) => ({
   search_path: `${SECOND}, ${await schemaOfLog(sql)}`,
 });
 
 /**
- * Puts the second log in the place of the log, which is gone then. Needs the writer locks of the log and of
- * all pipelines, and their reset in the same transaction.
- * @throws SecondLogDiffersError (stop)
+ * Replaces the log by the second log. Needs the writer locks of the log and all pipelines, and
+ * their reset in the same transaction. @throws SecondLogDiffersError (stop)
  */
 export const exchangeLogs = async ({ sql }: Tx): Promise<void> => {
   const home = await schemaOfLog(sql);
-  // First: a watch that is chaining or checking the log holds this table, and then waits for the others.
+  // First: a concurrent check holds this table, then waits for the others.
   await sql.unsafe(`lock table ${home}.${getTableName(logChain)} in access exclusive mode`);
   const endOf = async (schema: string) => {
     const [end] = await sql<{ end: string }[]>`
@@ -109,7 +110,7 @@ export const exchangeLogs = async ({ sql }: Tx): Promise<void> => {
   };
   const [first, second] = [await endOf(home), await endOf(SECOND)];
   if (first !== second) throw new SecondLogDiffersError(first, second);
-  // Decimals that others told the log meanwhile.
+  // Decimals recorded meanwhile.
   await sql.unsafe(`
     insert into ${SECOND}.log_coins as coin select * from ${home}.log_coins
     on conflict (coin_type) do update
@@ -125,7 +126,7 @@ export const exchangeLogs = async ({ sql }: Tx): Promise<void> => {
   await sql.unsafe(`drop schema ${SECOND}`);
 };
 
-/** What other roles may do with the log, such as the service's own, as grants on the second one. */
+/** Privileges of other roles on the log, as grants on the second. */
 const grantsOf = (sql: Sql, home: string) =>
   sql<{ grant: string }[]>`
     select format('grant %s on %I.%I to %s', privilege_type, ${SECOND}::text, relname,
@@ -134,7 +135,7 @@ const grantsOf = (sql: Sql, home: string) =>
     where relnamespace = to_regnamespace(${home}) and relname = any(${texts(TABLES)}::text[])
       and grantee <> relowner`;
 
-/** Where the tables of the log are, quoted. */
+/** Schema of the log's tables, quoted. */
 const schemaOfLog = async (sql: Sql): Promise<string> => {
   const [row] = await sql<{ schema: string }[]>`
     select relnamespace::regnamespace::text as schema from pg_class
@@ -142,7 +143,7 @@ const schemaOfLog = async (sql: Sql): Promise<string> => {
   return row?.schema ?? "public";
 };
 
-/** Changes when a migration changes one of the tables: a second log of the former shape is of no use then. */
+/** Hash of the tables' definition: a migration makes a second log useless. */
 const shapeOf = async (sql: Sql, home: string): Promise<string> => {
   const [row] = await sql<{ shape: string }[]>`
     select md5(string_agg(part, ' ' order by part)) as shape from (
@@ -157,7 +158,7 @@ const shapeOf = async (sql: Sql, home: string): Promise<string> => {
   return row?.shape ?? "";
 };
 
-/** The table once more in the second log: with its keys, indexes and triggers under their own names. */
+/** Copies a table's definition with keys, indexes and triggers. */
 const makeLike = async (sql: Sql, home: string, table: string): Promise<void> => {
   const here = `${home}.${table}`;
   const there = `${SECOND}.${table}`;
@@ -175,7 +176,7 @@ const makeLike = async (sql: Sql, home: string, table: string): Promise<void> =>
   for (const { definition } of definitions) await sql.unsafe(definition.replace(here, there));
 };
 
-/** Fills the empty second log with what the log has before a checkpoint. */
+/** Copies the log up to a checkpoint into the empty second log. */
 const copyUpTo = async (sql: Sql, { address, from }: SecondLog): Promise<void> => {
   const start = await startOf(sql, from);
   const mark = await checkpointMarkOf(sql, start - 1n);
@@ -215,8 +216,8 @@ const copyUpTo = async (sql: Sql, { address, from }: SecondLog): Promise<void> =
 };
 
 /**
- * Where reading begins: at or before `from`, where no block of checkpoints is cut in two and the digest of
- * the checkpoint before is known, so that what is read anew is seen to follow it.
+ * Where reading starts: at or before `from`, at the start of a block and after a checkpoint with a
+ * known digest, so that links can be checked.
  */
 const startOf = async (sql: Sql, from: bigint): Promise<bigint> => {
   let start = from;
@@ -236,7 +237,7 @@ const startOf = async (sql: Sql, from: bigint): Promise<bigint> => {
   }
 };
 
-/** Time and digest of a checkpoint, if the log has them. */
+/** Time and digest of a checkpoint, if known. */
 const checkpointMarkOf = async (sql: Sql, checkpoint: bigint) => {
   if (checkpoint < 0n) return null;
   const mark = await checkpointMark({ sql }, checkpoint);

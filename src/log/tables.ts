@@ -1,6 +1,6 @@
 /**
- * Tables of the fact log. Written by `append` alone; `log_facts` and `log_checkpoints` refuse updates
- * and deletes (drizzle/0000_init.sql).
+ * Tables of the fact log, written by `append` only; `log_facts` and `log_checkpoints` refuse
+ * updates and deletes (drizzle/0000_init.sql).
  */
 import { sql } from "drizzle-orm";
 import {
@@ -18,9 +18,8 @@ import {
 import { at, bytea, identifier, int8, u64 } from "../database/column-types.ts";
 
 /**
- * Every fact, once, in chain order. No index beside the key: it is appended in key order, so reading a
- * range of checkpoints reads neighbouring pages, and picking a pipeline's names out of a range costs
- * less than keeping a second index of every fact.
+ * All facts in chain order. The key is the only index: rows are appended in key order, so a range
+ * of checkpoints is contiguous, and filtering names costs less than a second index.
  */
 export const logFacts = pgTable(
   "log_facts",
@@ -28,11 +27,11 @@ export const logFacts = pgTable(
     checkpoint: int8("checkpoint").notNull(),
     /** Index of the transaction inside the checkpoint. */
     transaction: integer("transaction").notNull(),
-    /** 0: an event; 1: a change of an object. A transaction's events come first. */
+    /** 0: an event; 1: an object change. Events come first. */
     kind: smallint("kind").notNull(),
-    /** Index of the event, or of the object change, inside the transaction. */
+    /** Index of the event or object change inside the transaction. */
     index: integer("index").notNull(),
-    /** Time of the checkpoint, ms since the Unix epoch. */
+    /** Time of the checkpoint, Unix ms. */
     timestampMs: int8("timestamp_ms").notNull(),
     type: text("type").notNull(),
     name: text("name").notNull(),
@@ -43,15 +42,15 @@ export const logFacts = pgTable(
     objectId: text("object_id"),
     /** Full range of u64; null for an event. */
     version: u64("version"),
-    /** BCS of the event or object; null for an object that ceased to stand. */
+    /** BCS of the event or object; null for a removal. */
     contents: bytea("contents"),
   },
   (t) => [primaryKey({ columns: [t.checkpoint, t.transaction, t.kind, t.index] })],
 );
 
 /**
- * One row per checkpoint that holds facts, with running totals: two look-ups tell where a batch of a
- * given size ends, before any fact is read.
+ * Checkpoints with facts, with running totals: two look-ups find the end of a batch of a given
+ * size.
  */
 export const logCheckpoints = pgTable(
   "log_checkpoints",
@@ -59,9 +58,9 @@ export const logCheckpoints = pgTable(
     checkpoint: int8("checkpoint").primaryKey(),
     digest: text("digest").notNull(),
     timestampMs: int8("timestamp_ms").notNull(),
-    /** Facts in the log up to this checkpoint, its own included. */
+    /** Facts in the log up to and including this checkpoint. */
     factsTotal: int8("facts_total").notNull(),
-    /** The same in bytes, as `factBytes` counts them. */
+    /** In bytes as `factBytes` counts. */
     bytesTotal: int8("bytes_total").notNull(),
   },
   (t) => [
@@ -71,52 +70,48 @@ export const logCheckpoints = pgTable(
 );
 
 /**
- * Time and digest of every checkpoint read, also of those without facts: blocks of consecutive
- * checkpoints, one for each append, several for a long one. Never updated or deleted
- * (drizzle/0005_history.sql).
+ * Time and digest of every checkpoint read, in blocks: one per append, more for a long one. Never
+ * updated or deleted (drizzle/0005_history.sql).
  *
- * A log that is older than this table has two stretches of blocks. One follows the appends from its first
- * one on; the other is filled in from the source, from the log's first checkpoint up to there.
+ * A log older than this table has two stretches: the appended one, and one filled in from the
+ * source up to it.
  */
 export const logBlocks = pgTable(
   "log_blocks",
   {
     firstCheckpoint: int8("first_checkpoint").primaryKey(),
-    /** Of checkpoints. */
+    /** Number of checkpoints. */
     count: integer("count").notNull(),
-    /** Milliseconds since the Unix epoch, 8 bytes big-endian for each checkpoint. */
+    /** Unix ms, 8 bytes big-endian per checkpoint. */
     times: bytea("times").notNull(),
-    /** Digests, 32 bytes for each checkpoint. */
+    /** 32 bytes per checkpoint. */
     digests: bytea("digests").notNull(),
     /**
-     * The latest time up to and including this block, ms since the Unix epoch: within its stretch it
-     * never falls, where the chain's time may.
+     * Latest time up to and including this block, Unix ms; never falls within a stretch, though the
+     * chain's time may.
      */
     reachedMs: int8("reached_ms").notNull(),
-    /** Of the stretch that was filled in. */
+    /** Belongs to the filled-in stretch. */
     filled: boolean("filled").notNull(),
   },
   (t) => [index("log_blocks_in_time").on(t.filled, t.reachedMs, t.firstCheckpoint)],
 );
 
-/**
- * Addresses of the contract's package whose facts are kept, besides those the log began with, in the
- * order in which they joined.
- */
+/** Packages that joined, besides those the log began with. */
 export const logPackages = pgTable("log_packages", {
   /** Canonical. */
   address: text("address").primaryKey(),
-  /** The checkpoint that published it, and the transaction's index in it. */
+  /** The publishing checkpoint, and the transaction's index in it. */
   checkpoint: int8("checkpoint").notNull(),
   transaction: integer("transaction").notNull(),
 });
 
 /**
- * Which version of an object a transaction took in: one row for each change of an object in `log_facts`, under
- * the key of that, which has the object, its coin type and the version it left. Never updated or deleted.
+ * Version of an object that a transaction took in: one row per object change, under the fact's key.
+ * Never updated or deleted.
  *
- * Checkpoints from `log_high_water.inputs_from` on have theirs from the append itself; those before, which an
- * older version read, are filled in from the source.
+ * Written by appends from `log_high_water.inputs_from` on; earlier ones are filled in from the
+ * source.
  */
 export const logInputs = pgTable(
   "log_inputs",
@@ -125,15 +120,15 @@ export const logInputs = pgTable(
     transaction: integer("transaction").notNull(),
     /** Of the object change. */
     index: integer("index").notNull(),
-    /** Full range of u64; null when the transaction made the object, or unwrapped it. */
+    /** Full range of u64; null when the transaction created or unwrapped the object. */
     version: u64("version"),
   },
   (t) => [primaryKey({ columns: [t.checkpoint, t.transaction, t.index] })],
 );
 
 /**
- * The hash chain over `log_inputs`: one row per checkpoint with changes of objects, written with them
- * (input-chain.ts). Never updated or deleted.
+ * Hash chain over `log_inputs`, per checkpoint with object changes (input-chain.ts). Never updated
+ * or deleted.
  */
 export const logInputChain = pgTable("log_input_chain", {
   checkpoint: int8("checkpoint").primaryKey(),
@@ -143,8 +138,8 @@ export const logInputChain = pgTable("log_input_chain", {
 });
 
 /**
- * The hash chain over the facts: one row per checkpoint with facts, written with them. Each hash covers
- * the one before it: see chain-hash.ts. Never updated or deleted (drizzle/0007_proof.sql).
+ * Hash chain over facts, per checkpoint with facts (chain-hash.ts). Never updated or deleted
+ * (drizzle/0007_proof.sql).
  */
 export const logChain = pgTable("log_chain", {
   checkpoint: int8("checkpoint").primaryKey(),
@@ -154,15 +149,15 @@ export const logChain = pgTable("log_chain", {
 });
 
 /**
- * The same for each coin type: one row per checkpoint with facts of it. A coin's facts are then known to
- * be complete without those of all others. Never updated or deleted.
+ * The same per coin type: proves one coin's facts complete without all others. Never updated or
+ * deleted.
  */
 export const logCoinChain = pgTable(
   "log_coin_chain",
   {
     coinType: identifier("coin_type").notNull(),
     checkpoint: int8("checkpoint").notNull(),
-    /** Facts of the coin type up to this checkpoint, its own included. */
+    /** Facts of the coin type up to and including this checkpoint. */
     facts: int8("facts").notNull(),
     hash: bytea("hash").notNull(),
   },
@@ -173,31 +168,30 @@ export const logCoinChain = pgTable(
 );
 
 /**
- * The hash chain over times and digests: one row for each of `log_blocks`, whose hash covers every
- * checkpoint from the beginning of the row's stretch to the end of its block (block-chain.ts). Never
+ * Hash chain over times and digests, one row per row of `log_blocks` (block-chain.ts). Never
  * updated or deleted.
  */
 export const logBlockChain = pgTable("log_block_chain", {
-  /** Of the block. */
+  /** First checkpoint of the block. */
   firstCheckpoint: int8("first_checkpoint").primaryKey(),
   hash: bytea("hash").notNull(),
 });
 
-/** Heads of the chain that were signed: a change of facts cannot take these back. Never changed either. */
+/** Signed heads of the chain. Never changed. */
 export const logHeads = pgTable("log_heads", {
   /** The last checkpoint that the hash covers. */
   checkpoint: int8("checkpoint").primaryKey(),
   hash: bytea("hash").notNull(),
-  /** Base64 of the 64 bytes of an Ed25519 signature by the deployment's key, and the id of that. */
+  /** Base64 of the Ed25519 signature (64 bytes) by the deployment's key, and the key's id. */
   signature: text("signature").notNull(),
   keyId: text("key_id").notNull(),
   signedAt: at("signed_at").notNull().defaultNow(),
 });
 
 /**
- * What proves stretches of checkpoints: the validators' signature on the summary of the last one, which
- * the digests that summaries name of those before lead back to the first. The last stretch grows, so that
- * the head of a chain does not leave a signature for every checkpoint; each row proves itself.
+ * Proofs of stretches: the validators' signature on the last summary, from which digests lead back
+ * to the first checkpoint. At the tip the last stretch grows instead of adding rows; each row is a
+ * proof by itself.
  */
 export const logProofs = pgTable("log_proofs", {
   firstCheckpoint: int8("first_checkpoint").primaryKey(),
@@ -205,7 +199,7 @@ export const logProofs = pgTable("log_proofs", {
   epoch: int8("epoch").notNull(),
   /** BCS of the last one's `CheckpointSummary`. */
   summary: bytea("summary").notNull(),
-  /** The aggregated BLS signature, 48 bytes, and the roaring bitmap of its signers. */
+  /** Aggregated BLS signature, 48 bytes, and the roaring bitmap of signers. */
   signature: bytea("signature").notNull(),
   signers: bytea("signers").notNull(),
 });
@@ -213,9 +207,9 @@ export const logProofs = pgTable("log_proofs", {
 /** Committees that signatures were verified against. Never changed. */
 export const logCommittees = pgTable("log_committees", {
   epoch: int8("epoch").primaryKey(),
-  /** For each member, by key ascending: its BLS key, 96 bytes, and its stake, 8 bytes big-endian. */
+  /** Per member, ordered by key: BLS key (96 bytes) and stake (8 bytes big-endian). */
   members: bytea("members").notNull(),
-  /** The checkpoint that ended the epoch before and names it; null for one that was trusted from outside. */
+  /** The checkpoint that ended the previous epoch and names it; null when trusted from outside. */
   namedBy: int8("named_by"),
 });
 
@@ -224,95 +218,92 @@ export const logHighWater = pgTable(
   "log_high_water",
   {
     id: smallint("id").primaryKey().default(1),
-    /** Null until a source could tell. */
+    /** Null until a source provides it. */
     chainId: text("chain_id"),
-    /** Addresses of the contract's versions whose facts are kept, original first. */
+    /** Packages whose facts are kept, original first. */
     packages: text("packages").array().notNull(),
     firstCheckpoint: int8("first_checkpoint").notNull(),
-    /** Every checkpoint from the first up to, not including, this one has its facts in the log. */
+    /** All checkpoints from the first up to this one, excluded, are in the log. */
     nextCheckpoint: int8("next_checkpoint").notNull(),
     /** Last appended checkpoint, its digest and time; null before the first. */
     lastCheckpoint: int8("last_checkpoint"),
     lastDigest: text("last_digest"),
     lastTimestampMs: int8("last_timestamp_ms"),
     /**
-     * From this checkpoint on appends wrote `log_inputs`; null until a version that does so has opened the
+     * Appends write `log_inputs` from this checkpoint on; null before such a version opened the
      * log.
      */
     inputsFrom: int8("inputs_from"),
-    /** The latest time of any checkpoint read, ms since the Unix epoch; null before the first. */
+    /** Latest time of any checkpoint read, Unix ms; null before the first. */
     reachedMs: int8("reached_ms"),
-    /** Facts in the log, and their bytes as `factBytes` counts them. */
+    /** Facts in the log, and their bytes as `factBytes` counts. */
     factsTotal: int8("facts_total").notNull().default(sql`0`),
     bytesTotal: int8("bytes_total").notNull().default(sql`0`),
-    /** When the row was last moved, by the database's clock. */
+    /** Time of the last move, by the database's clock. */
     committedAt: at("committed_at").notNull().defaultNow(),
   },
   (t) => [check("log_high_water_one_row", sql`${t.id} = 1`)],
 );
 
-/** Coin types the log has met, and their decimals as far as they are known. */
+/** Coin types in the log, with their decimals. */
 export const logCoins = pgTable(
   "log_coins",
   {
     /** Canonical. */
     coinType: text("coin_type").primaryKey(),
-    /** The coin type in lower case, for look-ups that ignore case. */
+    /** In lower case, for look-ups that ignore case. */
     folded: text("folded").notNull(),
-    /** Seen as the first type parameter of a fact of the contract. */
+    /** First type parameter of a fact of the contract. */
     isSecurity: boolean("is_security").notNull().default(false),
     /** Null until known; never guessed. */
     decimals: smallint("decimals"),
-    /** Who said so: `ledger` (a metadata object in the log), `network` or `assets_file`. */
+    /** `ledger` (a metadata object in the log), `network` or `assets_file`. */
     decimalsSource: text("decimals_source", { enum: ["ledger", "network", "assets_file"] }),
   },
   (t) => [index("log_coins_folded").on(t.folded).where(sql`${t.isSecurity}`)],
 );
 
 /**
- * Whether the source of the log answers, as its reader said last: one row, so that processes that only
- * serve know it too. Written every few seconds and never together with facts: a long append would keep
- * the row locked, and silent about itself.
+ * State of the ledger source as its reader last recorded it: one row, for serving processes.
+ * Written every few seconds, outside appends, which may hold locks long.
  */
 export const logSource = pgTable(
   "log_source",
   {
     id: smallint("id").primaryKey().default(1),
-    /** Scheme and host, or the kind of source: nothing that may hold a key. */
+    /** Scheme and host, or the kind of source; nothing secret. */
     source: text("source").notNull(),
-    /** Which run of a reader wrote this. */
+    /** Id of the reader's run. */
     reader: text("reader").notNull(),
-    /** Whether that reader holds the log; one that stands by does not overwrite what it says. */
+    /** Whether that reader holds the log; a standby does not overwrite it. */
     reading: boolean("reading").notNull(),
-    /** It gave up, for the reason in `error`; no reader has begun since. */
+    /** The reader gave up because of `error`; none started since. */
     gaveUp: boolean("gave_up").notNull(),
-    /** When the source last answered; null when it never has. */
+    /** Time of the source's last answer; null when it never answered. */
     answeredAt: at("answered_at"),
-    /** How long a question has been open or due since then without an answer, milliseconds. */
+    /** Milliseconds since then during which a question was open or due. */
     silentMs: int8("silent_ms").notNull(),
-    /** What went wrong last, since the last answer. */
+    /** The last error since the last answer. */
     error: text("error"),
-    /** When this was said, by the database's clock. */
+    /** Time of this record, by the database's clock. */
     writtenAt: at("written_at").notNull(),
   },
   (t) => [check("log_source_one_row", sql`${t.id} = 1`)],
 );
 
 /**
- * What each process that indexes says of itself, so that processes that only serve know it as well: one row a
- * process, written every few seconds, and removed when it ends in order. A row that is not written any more is of
- * one that hangs, was killed, or cannot write.
+ * State of indexing processes: one row each, written every few seconds and removed at a regular
+ * end. An old row means a process that hangs, was killed or cannot write.
  */
 export const processNotes = pgTable("process_notes", {
-  /** Made when the process starts. */
+  /** Made at start. */
   id: uuid("id").primaryKey(),
-  /** Its number on its machine. */
   pid: integer("pid").notNull(),
-  /** Name of that machine. */
+  /** Its machine's name. */
   host: text("host").notNull(),
-  /** What troubles it, as `ProcessSaid` has it. */
+  /** As in `ProcessSaid`. */
   said: jsonb("said").notNull(),
   startedAt: at("started_at").notNull(),
-  /** When this was written, by the database's clock. */
+  /** Time of this note, by the database's clock. */
   writtenAt: at("written_at").notNull(),
 });

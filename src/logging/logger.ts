@@ -1,6 +1,5 @@
 /**
- * Logs go to standard error, so that standard output belongs to data: JSON lines, or readable ones
- * on a terminal.
+ * Logs go to standard error, as standard output is for data: JSON, or readable text on a terminal.
  */
 import pino, { type DestinationStream, type Logger } from "pino";
 import type { Remedy } from "../waiting/remedy.ts";
@@ -8,7 +7,7 @@ import { shownJson } from "./foreign-text.ts";
 
 export type { Logger } from "pino";
 
-/** Members that may hold a secret or personal data, wherever they stand in a log line. */
+/** Members that may hold secrets or personal data, at any depth of a log line. */
 const SECRET = [
   "x-api-key",
   "x-project-api-key",
@@ -23,13 +22,12 @@ const SECRET = [
 
 const paths = SECRET.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`]);
 
-/** Loggers whose lines may wait for one another. */
+/** Loggers whose lines are batched. */
 const unhurried = new WeakSet<object>();
 
 /**
- * For the line that every request leaves. Such lines are written together, a tenth of a second late at
- * the most. Their members are the service's own and hold no secret: looking for some in each line took
- * as long as the rest of it.
+ * Logger for one line per request. Lines are batched for up to 100 ms and not searched for secrets:
+ * they have none, and the search doubled their cost.
  */
 export const requestLines = (logger: Logger): Logger => {
   const lines = logger.child({}, { redact: [] });
@@ -37,14 +35,13 @@ export const requestLines = (logger: Logger): Logger => {
   return lines;
 };
 
-/** How lines look: readable to a person, or JSON for programs. */
 export type LogFormat = "pretty" | "json";
 
-/** As configured, or else as standard error wants it. */
+/** The configured format, or by whether standard error is a terminal. */
 export const logFormat = (configured: LogFormat | undefined): LogFormat =>
   configured ?? (process.stderr.isTTY ? "pretty" : "json");
 
-/** Shows lines readable to a person; undefined where they are to be JSON. */
+/** Opens a stream for readable lines; undefined when the format is JSON. */
 export const openTerminal = async (
   configured: LogFormat | undefined,
 ): Promise<DestinationStream | undefined> => {
@@ -54,14 +51,13 @@ export const openTerminal = async (
 };
 
 /**
- * Makes the process's logger. Secrets are replaced by `[redacted]` wherever they are logged. A line is
- * written at once, with all before it; only those of `requestLines` wait.
+ * Creates the process's logger. Secrets are replaced by `[redacted]`. A line is written
+ * immediately, except those of `requestLines`.
  *
- * @param level the least severe level that is written, by pino's names
- * @param remedyOf what an error asks for; of those that ask for more than `stop` no stack is shown
- * @param terminal as `openTerminal` gives it: shows the lines
- * @param write takes the lines, where there is no terminal; standard error unless given
- * @param traceId of what is being worked on: stands in each line of it; absent without tracing
+ * @param level lowest level written, by pino's names @param remedyOf remedy of an error; only
+ * unforeseen errors with `stop` are logged with their stack @param terminal readable output, from
+ * `openTerminal` @param write receives JSON lines; standard error by default @param traceId trace
+ * id for each line
  */
 export const createLogger = ({
   level,
@@ -102,11 +98,11 @@ const withTrace = (traceId: string | undefined): object =>
 
 const WARN = pino.levels.values.warn ?? 40;
 
-/** What one write to a pipe may have to reach it in one piece, beside those of other processes. */
+/** PIPE_BUF: a larger write to a pipe may mix with those of other processes. */
 const LINES_BYTES = 4 * 1024;
 const LINES_MS = 100;
 
-/** What it is given has been written when it returns, also to a pipe whose reader is slow. */
+/** Writes synchronously, also to a pipe with a slow reader. */
 const standardError = () => {
   const destination = pino.destination({ dest: 2, sync: true });
   return (lines: string): void => {
@@ -114,7 +110,7 @@ const standardError = () => {
   };
 };
 
-/** A destination that is written to when there is enough or some time has passed, and when the process ends. */
+/** A destination that writes when its buffer is full, after a pause, and at the process's end. */
 const batchedLines = (write: (lines: string) => void) => {
   let text = "";
   let late: NodeJS.Timeout | undefined;
@@ -138,8 +134,8 @@ const batchedLines = (write: (lines: string) => void) => {
 };
 
 /**
- * What is logged of an error. An error with a remedy says all in its message, and one that passes by
- * itself may come often. Only an unforeseen error is shown with its stack.
+ * Logs only an unforeseen error with its stack; errors with a remedy explain themselves and may
+ * repeat.
  */
 const shownError =
   (remedyOf: (error: unknown) => Remedy) =>

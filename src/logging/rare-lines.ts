@@ -1,17 +1,14 @@
-/**
- * Says what keeps happening at growing distances: a full disk fails every attempt of every loop alike,
- * and a log of a thousand equal lines hides the one that differs.
- */
+/** Repeats a log line at growing intervals, so that a permanent failure does not flood the log. */
 
 import type { Logger } from "./logger.ts";
 
-/** Added to a line: how often it happened since it was last said, this time included; absent for once. */
+/** How often it happened since it was last logged; absent for once. */
 export type Repeats = { readonly times?: number };
 
-/** Says it, or not now. `what` tells things apart; numbers in it do not. */
+/** Logs now, or counts the repetition. Keys in `what` that differ only in numbers are one. */
 export type RareLines = (what: string, say: (repeats: Repeats) => void) => void;
 
-/** Warns, rarely, that traces are lost; `logger` is asked for when it is needed: it is made after them. */
+/** Warns, rarely, that traces are lost. `logger` is a function because it is created later. */
 export const warnOfLostTraces = (logger: () => Pick<Logger, "warn"> | undefined) => {
   const rarely = createRareLines();
   return (code: string | undefined): void =>
@@ -23,18 +20,18 @@ export const warnOfLostTraces = (logger: () => Pick<Logger, "warn"> | undefined)
     );
 };
 
-/** From the first line to the second; each further distance is twice as long, up to the most. */
+/** Intervals double from `first` to `most`. */
 const DISTANCE_MS = { first: 10_000, most: 10 * 60_000 };
 
-/** What did not happen for so long is news again; longer than any loop of ours pauses. */
+/** After this pause a repetition counts as new; longer than any loop pauses. */
 const FORGOTTEN_AFTER_MS = 3 * 60_000;
 
-/** Things told apart at a time; the one that was first said longest ago is forgotten for another. */
+/** Entries kept; the oldest is dropped for a new one. */
 const MOST = 100;
 
 type Said = { lastMs: number; nextMs: number; distanceMs: number; times: number };
 
-/** @param nowMs milliseconds that never go back */
+/** @param nowMs monotonic milliseconds */
 export const createRareLines = (nowMs: () => number = () => performance.now()): RareLines => {
   const known = new Map<string, Said>();
   return (what, say) => {

@@ -1,12 +1,9 @@
-/** Log lines for a person: loaded where they are to be readable. */
+/** Readable log lines; loaded only when needed. */
 import { Writable } from "node:stream";
 import pretty from "pino-pretty";
 import { shownForeign, shownLines } from "./foreign-text.ts";
 
-/**
- * Takes JSON lines, and shows them readable on standard error; on a terminal in colour, and above the
- * progress line.
- */
+/** Prints JSON log lines as readable text; on a terminal in colour and above the progress line. */
 export const terminalLines = ({ isTerminal }: { readonly isTerminal: boolean }) => {
   const lines = pretty({
     destination: toStandardError(isTerminal),
@@ -18,7 +15,7 @@ export const terminalLines = ({ isTerminal }: { readonly isTerminal: boolean }) 
   return { write: (line: string): void => void lines.write(`${withoutControls(line)}\n`) };
 };
 
-/** Errors of other servers are part of log lines: none of them may steer the terminal. A stack keeps its lines. */
+/** Error texts of other servers must not control the terminal. Stacks keep their lines. */
 const withoutControls = (line: string): string =>
   JSON.stringify(
     JSON.parse(line, (name, value: unknown) => {
@@ -27,7 +24,7 @@ const withoutControls = (line: string): string =>
     }),
   );
 
-/** The last line of a terminal may be the progress line: it gives way to a log line. */
+/** Clears a progress line before a log line. */
 const toStandardError = (isTerminal: boolean) =>
   new Writable({
     write: (chunk: Buffer, _encoding, done) => {

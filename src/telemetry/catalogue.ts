@@ -1,22 +1,20 @@
 /**
- * Every figure that `/metrics` can show: one list, from which the figures are made, `docs/reference/metrics.md` is
- * printed and the dashboard is drawn. A figure that is not here cannot be counted, shown or alarmed on.
+ * Every metric of `/metrics`: metrics, `docs/reference/metrics.md` and the dashboard are made from
+ * this list.
  *
- * Labels are few and bounded: names of pipelines, assets, projects, chains and endpoints come from the code
- * and the settings, everything else is one of the words that are named here. None holds an address, a key
- * or anything of a caller.
+ * Labels are few and bounded: names from code and settings, or words listed here; never an address,
+ * a key or anything from a caller.
  */
 import type { Metric, MetricType } from "./catalogue/describing.ts";
 import { LEDGERS } from "./catalogue/ledgers.ts";
 import { SERVING } from "./catalogue/serving.ts";
 
-/** In the order of the documentation, by part. */
+/** Parts in the order of the documentation. */
 export const CATALOGUE = { ...LEDGERS, ...SERVING } as const;
 
 type Catalogue = typeof CATALOGUE;
 export type Part = keyof Catalogue;
 
-/** All metrics by name. */
 type Metrics = {
   [Name in NamesOf<Catalogue[Part]>]: Extract<Catalogue[Part], Record<Name, Metric>>[Name];
 };
@@ -24,7 +22,6 @@ type NamesOf<Each> = Each extends unknown ? keyof Each : never;
 
 export type MetricName = keyof Metrics & string;
 
-/** Names of one type. */
 type OfType<Type extends MetricType> = {
   [Name in MetricName]: Metrics[Name] extends { type: Type } ? Name : never;
 }[MetricName];
@@ -32,7 +29,7 @@ export type CounterName = OfType<"counter">;
 export type GaugeName = OfType<"gauge">;
 export type HistogramName = OfType<"histogram">;
 
-/** The labels of a metric, each with its value. */
+/** Label values of a metric. */
 export type LabelsOf<Name extends MetricName> = Readonly<
   Record<Metrics[Name]["labels"][number], string>
 >;
@@ -41,13 +38,12 @@ const metrics: ReadonlyMap<string, Metric> = new Map(
   Object.values(CATALOGUE).flatMap((part): [string, Metric][] => Object.entries(part)),
 );
 
-/** Every name, in the order of the catalogue. */
+/** All names, in catalogue order. */
 export const METRIC_NAMES: readonly string[] = [...metrics.keys()];
 
-/** What the catalogue says of a name; undefined for one that it does not have. */
+/** Describes a metric; undefined when unknown. */
 export const findMetric = (name: string): Metric | undefined => metrics.get(name);
 
-/** What the catalogue says of a name. */
 export const metric = (name: MetricName): Metric => {
   const found = metrics.get(name);
   if (found === undefined) throw new Error(`${name} is not in the catalogue of metrics`);

@@ -1,11 +1,11 @@
-/** Figures in the text format of Prometheus. */
+/** Renders metrics in the Prometheus text format. */
 import type { Metric } from "./catalogue/describing.ts";
 import { findMetric } from "./catalogue.ts";
 import type { Series } from "./figures.ts";
 
 /**
- * The text of all series, of one process or of several; those of the same labels are added up. Series that
- * the catalogue does not know are left out: they are of another version.
+ * Sums series with equal labels over all processes; skips series unknown here, which are another
+ * version's.
  */
 export const exposition = (...processes: readonly (readonly Series[])[]): string => {
   const lines: string[] = [];

@@ -1,7 +1,4 @@
-/**
- * The figures of a process, counted where the work is done: numbers in memory, which cost a look-up in a map.
- * They are plain values when looked at, also for another process.
- */
+/** Metrics of a process, in memory, as plain values that another process can receive. */
 import {
   type CounterName,
   type GaugeName,
@@ -11,39 +8,34 @@ import {
   metric,
 } from "./catalogue.ts";
 
-/** One series of a metric. */
 export type Series = {
   readonly name: string;
   /** In the order of the catalogue's labels. */
   readonly labels: readonly string[];
-  /** Of a histogram: how many values each bucket has, one more for what is above, and their sum. Else one. */
+  /** Histogram: count per bucket, count above the last, and sum. Otherwise one value. */
   readonly values: readonly number[];
 };
 
 export type Figures = {
-  /** Shows a series at nothing, so that its first step is seen: Prometheus takes one that appears for old. */
+  /** Creates a series at 0, so that Prometheus sees its first increment. */
   begin<Name extends MetricName>(name: Name, labels: LabelsOf<Name>): void;
-  /** Adds to a counter. */
   count<Name extends CounterName>(name: Name, labels: LabelsOf<Name>, by?: number): void;
   set<Name extends GaugeName>(name: Name, labels: LabelsOf<Name>, value: number): void;
-  /** Adds a value to a histogram. */
   observe<Name extends HistogramName>(name: Name, labels: LabelsOf<Name>, value: number): void;
-  /** `look` sets gauges; it is called before figures are looked at. */
+  /** Registers a callback that updates gauges before each `look`. */
   beforeLook(look: () => void): void;
-  /** All of them, as they stand. */
+  /** Current values. */
   look(): readonly Series[];
 };
 
 /**
- * Series of one metric. Labels are bounded where they are given; this bound is for the day one is not:
- * further values share one series, in which every label says `other`.
+ * A safety limit, as labels are bounded where they are set; further series share one labelled
+ * `other`.
  */
 const MOST_SERIES = 500;
 
-/** What a label becomes that has no series of its own. */
 const OTHER = "other";
 
-/** Figures of this process, all at nothing. */
 export const createFigures = (): Figures => {
   const all = new Map<string, Map<string, { labels: readonly string[]; values: number[] }>>();
   const looks: (() => void)[] = [];
@@ -97,5 +89,5 @@ export const createFigures = (): Figures => {
   };
 };
 
-/** Takes a span of time that began then, by `performance.now()`. */
+/** Seconds since a `performance.now()`. */
 export const secondsSince = (beganMs: number): number => (performance.now() - beganMs) / 1_000;

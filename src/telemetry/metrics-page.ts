@@ -1,4 +1,4 @@
-/** The reference of all metrics, as a page. */
+/** Renders `docs/reference/metrics.md`. */
 import type { Metric } from "./catalogue/describing.ts";
 import { CATALOGUE, type Part } from "./catalogue.ts";
 
@@ -34,7 +34,6 @@ say \`other\`.
 const rowOf = ([name, { type, labels, unit, scope, about }]: [string, Metric]): string =>
   `| \`${name}\` | ${[type, labels.map((label) => `\`${label}\``).join(", "), unit, scope, about].join(" | ")} |`;
 
-/** All of it. */
 export const metricsPage = (): string => {
   const parts = Object.entries(TITLES).map(([part, title]) => {
     const metrics = Object.entries<Metric>(CATALOGUE[partNamed(part)]);

@@ -1,4 +1,4 @@
-/** Tracing to a collector that speaks OTLP over HTTP: loaded where one is configured. */
+/** OTLP tracing over HTTP; loaded only when configured. */
 import {
   DiagLogLevel,
   diag,
@@ -20,23 +20,22 @@ import type { TraceIds } from "./trace-ids.ts";
 import { type Tracing, tracingOver } from "./tracing.ts";
 import { VERSION } from "./version.ts";
 
-/** Spans that wait for the collector; further ones are dropped, so that a slow one costs no memory. */
+/** Spans queued for the collector; more are dropped. */
 const MOST_WAITING = 2_048;
 
-/** Between two sendings, milliseconds. */
 const SEND_EVERY_MS = 2_000;
 
-/** How long one may take, and the last one when the process ends. */
+/** Timeouts of an export, and of the last one at shutdown. */
 const SEND_WITHIN_MS = 5_000;
 const LAST_WITHIN_MS = 2_000;
 
-/** Characters of an attribute: some quote what came from outside. */
+/** Attributes may quote foreign text. */
 const LONGEST_ATTRIBUTE = 500;
 
-/** The clock of spans is told anew when it is off by more: in a process that runs for weeks, or one that slept. */
+/** Clock drift after which span times use a new origin: long uptime, or a machine that slept. */
 const MOST_DRIFT_MS = 50;
 
-/** What makes `performance.now()` milliseconds since the Unix epoch, as the clock is now. */
+/** Unix time of `performance.now()` 0, by the current clock. */
 const clockOrigin = (): number => {
   const origin = Date.now() - performance.now();
   return Math.abs(origin - performance.timeOrigin) > MOST_DRIFT_MS
@@ -45,31 +44,30 @@ const clockOrigin = (): number => {
 };
 
 export type OtlpSettings = {
-  /** Base of the collector, such as `http://localhost:4318`; traces go to `/v1/traces` below it. */
+  /** Base URL of the collector, such as `http://localhost:4318`; `/v1/traces` is appended. */
   readonly endpoint: string;
-  /** `service.name` of this process. */
   readonly serviceName: string;
-  /** Which of the processes it is, for `holderbook.process`. */
+  /** Value of `holderbook.process`. */
   readonly process: string;
-  /** Told when spans could not be sent, by what the system calls it where it does (`ECONNREFUSED`). */
+  /** Called with the system's error code, if any (`ECONNREFUSED`), when spans could not be sent. */
   readonly onTrouble: (code: string | undefined) => void;
 };
 
-/** Opens it; nothing is contacted yet. Headers come from `OTEL_EXPORTER_OTLP_HEADERS`. */
+/** Connects to nothing yet. Headers come from `OTEL_EXPORTER_OTLP_HEADERS`. */
 export const otlpTracing = ({
   endpoint,
   serviceName,
   process,
   onTrouble,
 }: OtlpSettings): Tracing => {
-  // Of its own words only the code: they may quote a URL, or a header with a key.
+  // Pass on the error code only: the text may quote a URL or a header with a key.
   const told = (...words: readonly unknown[]) => onTrouble(/\bE[A-Z]{4,}\b/.exec(`${words}`)?.[0]);
   const nothing = () => {};
   diag.setLogger(
     { error: told, warn: told, info: nothing, debug: nothing, verbose: nothing },
     DiagLogLevel.WARN,
   );
-  // Of the root of a trace its ids are given; set for the one call that makes it.
+  // Ids for the next root span, during the call that creates it.
   let given: TraceIds | undefined;
   const random = new RandomIdGenerator();
   const provider = new TracerProvider({
@@ -124,7 +122,7 @@ export const otlpTracing = ({
       span.end(origin + (endedMs ?? performance.now()));
     },
     [Symbol.asyncDispose]: async () => {
-      // A collector that is gone must not keep a process from ending.
+      // An unreachable collector must not block shutdown.
       const late = new Promise((resolve) => setTimeout(resolve, LAST_WITHIN_MS).unref());
       await Promise.race([provider.shutdown().catch(() => undefined), late]);
     },

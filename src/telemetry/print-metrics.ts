@@ -1,4 +1,4 @@
-/** Writes `docs/reference/metrics.md` from the catalogue: run it with `npm run metrics` after a change. */
+/** Writes `docs/reference/metrics.md`; run `npm run metrics`. */
 import { writeFile } from "node:fs/promises";
 import { metricsPage } from "./metrics-page.ts";
 

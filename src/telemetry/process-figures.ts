@@ -1,17 +1,17 @@
-/** What every process counts of itself, besides what Node's own metrics say. */
+/** Metrics of every process, besides those of Node. */
 import { statfs } from "node:fs/promises";
 import { performance } from "node:perf_hooks";
 import type { Figures } from "./figures.ts";
 
-/** Of the two processes of `start`; one that does both alone counts as the one that is named first. */
+/** The two processes of `start`; a process that does both is `indexing`. */
 export type ProcessName = "indexing" | "serving";
 
-/** A timer of a higher rate would see shorter lags, and wake an idle process for them. */
+/** A higher rate would wake an idle process too often. */
 const LAG_EVERY_MS = 500;
 
 /**
- * Counts how busy the event loop is and how late it comes, until disposed of.
- * @param dataDir where the embedded database is, for the room on its disk; undefined: not looked at
+ * Measures event loop use and lag until disposed. @param dataDir folder of the embedded database,
+ * to measure free disk space
  */
 export const watchProcess = (
   figures: Figures,
@@ -39,7 +39,7 @@ export const watchProcess = (
   return { [Symbol.dispose]: () => clearInterval(timer) };
 };
 
-/** Not waited for: a disk that hangs must not hold up the figures that say so. */
+/** Not awaited: a hanging disk must not block the metrics. */
 const diskNotes = (figures: Figures, dataDir: string) => {
   let isAsked = false;
   const note = async () => {
@@ -48,7 +48,7 @@ const diskNotes = (figures: Figures, dataDir: string) => {
       figures.set("holderbook_data_disk_bytes", {}, bsize * blocks);
       figures.set("holderbook_data_disk_free_bytes", {}, bsize * bavail);
     } catch {
-      // Without the folder there is nothing on that disk to run out of room.
+      // No folder, no disk to watch.
     }
     isAsked = false;
   };

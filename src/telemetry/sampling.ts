@@ -1,18 +1,18 @@
-/** Which batches are traced: all of them at the chain's end, and one now and then while it is far. */
+/** Which batches are traced: all at the chain's tip, few while catching up. */
 
-/** A batch whose last checkpoint is older is one of catching up. */
+/** A batch older than this is catching up. */
 const HEAD_MS = 60_000;
 
-/** Between two that are traced all the same, milliseconds. */
+/** Interval of traced batches while catching up. */
 const BEHIND_EVERY_MS = 10_000;
 
-/** At the chain's end there are a few a second; more than this many are not traced, whatever the chain does. */
+/** Limit of traced batches per second at the tip. */
 const HEAD_PER_SECOND = 20;
 
-/** Whether to trace a batch, by the time of its last checkpoint in milliseconds since the Unix epoch. */
+/** Whether to trace a batch, by the Unix time of its last checkpoint. */
 export type SampleBatch = (timestampMs: bigint) => boolean;
 
-/** @param now milliseconds since the Unix epoch; replaced by tests */
+/** @param now Unix milliseconds; replaced by tests */
 export const batchSampler = (now: () => number = Date.now): SampleBatch => {
   let second = { number: 0, traced: 0 };
   let behindAtMs = Number.NEGATIVE_INFINITY;

@@ -1,4 +1,4 @@
-/** What a process tells of its work: figures and traces. */
+/** Metrics and traces of a process. */
 import { createFigures, type Figures } from "./figures.ts";
 import type { ProcessName } from "./process-figures.ts";
 import { NO_TRACING, type Tracing } from "./tracing.ts";
@@ -8,19 +8,16 @@ export type Telemetry = {
   readonly tracing: Tracing;
 };
 
-/** For code that is run by itself: figures that nobody looks at, and no traces. */
+/** Metrics that are not read, and no traces. */
 export const noTelemetry = (): Telemetry => ({ figures: createFigures(), tracing: NO_TRACING });
 
 export type TracingSettings = {
-  /** Base of a collector; undefined: there is none. */
+  /** Base URL of the collector; undefined: no tracing. */
   readonly otlpEndpoint: string | undefined;
   readonly otlpServiceName: string;
 };
 
-/**
- * Opens the traces of a process; without a collector nothing is loaded for them.
- * @param onTrouble told when they could not be sent, see `OtlpSettings`
- */
+/** Opens tracing; loads nothing without a collector. @param onTrouble see `OtlpSettings` */
 export const openTracing = async (
   { otlpEndpoint, otlpServiceName }: TracingSettings,
   process: ProcessName,

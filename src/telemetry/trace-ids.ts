@@ -1,7 +1,7 @@
-/** The ids of traces, made from what each is about: the same in every process and after every restart. */
+/** Trace ids derived from their subject: equal in every process and after a restart. */
 import { createHash } from "node:crypto";
 
-/** A trace and its root span, as W3C Trace Context has them. */
+/** A trace and its root span, as in W3C Trace Context. */
 export type TraceIds = {
   /** 32 hex digits. */
   readonly traceId: string;
@@ -9,10 +9,10 @@ export type TraceIds = {
   readonly rootId: string;
 };
 
-/** Of a request to the transfer agent, from its acceptance to its callback. */
+/** Trace of a transfer-agent request, from acceptance to callback. */
 export const requestTrace = (requestId: string): TraceIds => idsOf(`request ${requestId}`);
 
-/** Of a batch of checkpoints, from the source to the rows, by the digest of its last one. */
+/** Trace of a batch, from source to rows, by the digest of its last checkpoint. */
 export const batchTrace = (digest: string): TraceIds => idsOf(`checkpoint ${digest}`);
 
 const idsOf = (subject: string): TraceIds => {

@@ -1,44 +1,42 @@
 /**
- * Traces, where somebody collects them: how one thing went through the processes, span by span.
+ * Traces of one unit of work through all processes.
  *
- * A trace's ids follow from what it is about (`trace-ids.ts`), so that processes need not hand them to each
- * other, and a request that is taken up again after a crash goes on in its trace. Spans are told when they
- * have ended. Without a collector nothing of OpenTelemetry is loaded, and telling costs a call.
+ * Trace ids derive from the subject (`trace-ids.ts`), so processes need not exchange them, and a
+ * request resumed after a crash continues its trace. Spans are reported when they end. Without a
+ * collector OpenTelemetry is not loaded.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { TraceIds } from "./trace-ids.ts";
 
-/** Numbers and words; amounts and ids as text. Nothing personal, and no secret. */
+/** Numbers and words; amounts and ids as text. No personal data, no secrets. */
 export type Attributes = Readonly<Record<string, string | number | boolean>>;
 
-/** A span of time in a trace. */
 export type Span = {
   readonly trace: TraceIds;
-  /** Of few kinds: what differs goes into attributes. */
+  /** Low cardinality; what varies goes into attributes. */
   readonly name: string;
-  /** The span that all others of the trace stand below: one for each trace. */
+  /** One per trace, the parent of all others. */
   readonly isRoot?: boolean;
-  /** When it began, `performance.now()`. */
+  /** `performance.now()` at the start. */
   readonly beganMs: number;
-  /** When it ended; now unless given. */
+  /** `performance.now()` at the end; now by default. */
   readonly endedMs?: number;
   readonly attributes?: Attributes;
-  /** Why it failed; absent when it did not. */
+  /** Cause of a failure. */
   readonly error?: unknown;
 };
 
-/** Disposing of it sends what was told, for a moment. */
+/** Disposing flushes pending spans, within a short timeout. */
 export type Tracing = AsyncDisposable & {
-  /** Whether anybody collects: spans that take work to describe need not be told otherwise. */
+  /** False without a collector: callers may skip describing spans. */
   readonly isOn: boolean;
   tell(span: Span): void;
-  /** Does something whose log lines carry the trace's id. */
+  /** Runs `work` with the trace's id on its log lines. */
   within<Result>(trace: TraceIds, work: () => Result): Result;
-  /** The trace that this code works in, for log lines. */
+  /** Current trace id, for log lines. */
   readonly traceId: string | undefined;
 };
 
-/** Nobody collects. */
 export const NO_TRACING: Tracing = {
   isOn: false,
   tell: () => {},
@@ -47,7 +45,7 @@ export const NO_TRACING: Tracing = {
   [Symbol.asyncDispose]: async () => {},
 };
 
-/** Tracing over something that takes spans. */
+/** Creates tracing over a collector of spans. */
 export const tracingOver = (collector: AsyncDisposable & Pick<Tracing, "tell">): Tracing => {
   const current = new AsyncLocalStorage<string>();
   return {
@@ -60,7 +58,7 @@ export const tracingOver = (collector: AsyncDisposable & Pick<Tracing, "tell">):
   };
 };
 
-/** Does something as a span of a trace; what it throws makes the span a failed one. */
+/** Runs `work` as a span, which fails if it throws. */
 export const traced = async <Result>(
   tracing: Tracing,
   span: Omit<Span, "beganMs" | "error">,

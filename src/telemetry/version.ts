@@ -4,5 +4,5 @@ const { version }: { readonly version: string } = JSON.parse(
   readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
 );
 
-/** Version of the package, as its package.json says. */
+/** Version in package.json. */
 export const VERSION = version;

@@ -1,15 +1,15 @@
 /**
- * Base58 of 32-byte digests, in Bitcoin's alphabet as Sui prints them, and back.
+ * Base58 of 32-byte digests, in the Bitcoin alphabet, as Sui prints them.
  *
- * A number of 16-bit words is turned into one of limbs to the base 58^5 by a table that says what each
- * word is worth in limbs: 16 products of 46 bits add up to less than 2^53, so plain numbers do. Some ten
- * times faster than long division, and digests are the most frequent strings of an indexed checkpoint.
+ * 16-bit words become limbs to the base 58^5 by a table of each word's value in limbs: 16 products
+ * of 46 bits sum to less than 2^53, so plain numbers suffice. About ten times faster than long
+ * division; digests are the most frequent strings of an indexed checkpoint.
  */
 
 import { Buffer } from "node:buffer";
 import type { Remedy } from "../waiting/remedy.ts";
 
-/** A text is not the base58 of 32 bytes. Correct what gave it. */
+/** The text is not the base58 of 32 bytes. Correct its source. */
 export class Base58Error extends Error {
   override readonly name = "Base58Error";
   readonly remedy: Remedy = "stop";
@@ -23,14 +23,14 @@ const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 const ONE = 0x31;
 const LIMB_DIGITS = 5;
 const LIMB = 58 ** LIMB_DIGITS;
-/** 32 bytes are 16 words, and at most 44 digits: 9 limbs. */
+/** 32 bytes are 16 words and at most 44 digits: 9 limbs. */
 const WORDS = 16;
 const LIMBS = 9;
 const DIGITS = LIMBS * LIMB_DIGITS;
 
 const codes = Buffer.from(ALPHABET, "ascii");
 
-/** What a one in each word is worth: `LIMBS` limbs a word, both most significant first. */
+/** Value of 1 in each word: `LIMBS` limbs per word, most significant first. */
 const worth = Float64Array.from({ length: WORDS * LIMBS }, (_, i) => {
   const word = Math.floor(i / LIMBS);
   const limb = i % LIMBS;
@@ -38,15 +38,15 @@ const worth = Float64Array.from({ length: WORDS * LIMBS }, (_, i) => {
   return Number((value / BigInt(LIMB) ** BigInt(LIMBS - 1 - limb)) % BigInt(LIMB));
 });
 
-/** Scratch of one call, which nothing interrupts. */
+/** Scratch space of a synchronous call. */
 const limbs = new Float64Array(LIMBS);
 const digits = Buffer.alloc(DIGITS);
 
-/** Base58 of the 32 bytes of `bytes` that begin at `offset`. */
+/** Base58 of the 32 bytes at `offset`. */
 export const base58 = (bytes: Uint8Array, offset = 0): string => {
   toLimbs(bytes, offset);
   toDigits();
-  // Leading zero digits are padding, except one for every leading zero byte.
+  // Leading zero digits are padding, except one per leading zero byte.
   let first = 0;
   while (digits[first] === ONE) first++;
   for (let i = 0; i < 32 && bytes[offset + i] === 0; i++) first--;
@@ -72,7 +72,7 @@ const toLimbs = (bytes: Uint8Array, offset: number): void => {
 
 const toDigits = (): void => {
   for (let limb = 0; limb < LIMBS; limb++) {
-    // Below 2^31: integer division, which is several times faster.
+    // Below 2^31: integer division is several times faster.
     let rest = (limbs[limb] ?? 0) | 0;
     for (let i = LIMB_DIGITS - 1; i >= 0; i--) {
       const quotient = (rest / 58) | 0;
@@ -82,13 +82,13 @@ const toDigits = (): void => {
   }
 };
 
-/** A word of three bytes and a group of four digits: their product is below 2^48. */
+/** A three-byte word times four digits: below 2^48. */
 const TRIPLE = 2 ** 24;
 const GROUP_DIGITS = 4;
-/** 33 bytes: the first one stays 0. */
+/** 33 bytes; the first stays 0. */
 const TRIPLES = 11;
 
-/** Value of each digit by its character code; 255 where there is none. */
+/** Digit value by character code; 255 for none. */
 const values = Buffer.alloc(128, 255);
 codes.forEach((code, value) => {
   values[code] = value;
@@ -96,8 +96,8 @@ codes.forEach((code, value) => {
 const triples = new Float64Array(TRIPLES);
 
 /**
- * Writes the 32 bytes whose base58 `text` is into `into`, from `offset` on.
- * @throws Base58Error (stop) for any text that `base58` would not give; `into` may be changed then
+ * Decodes base58 `text` into the 32 bytes at `offset`. @throws Base58Error (stop) unless the text
+ * is canonical; `into` may be changed then
  */
 export const readBase58 = (text: string, into: Uint8Array, offset = 0): void => {
   triples.fill(0);
@@ -122,7 +122,7 @@ export const readBase58 = (text: string, into: Uint8Array, offset = 0): void => 
     const word = triples[Math.floor((i + 1) / 3)] ?? 0;
     into[offset + i] = word >>> (8 * (2 - ((i + 1) % 3)));
   }
-  // One leading digit of zero stands for each leading byte of zero, and no other.
+  // Each leading zero digit stands for a leading zero byte.
   let zeros = 0;
   while (zeros < 32 && into[offset + zeros] === 0) zeros++;
   let ones = 0;

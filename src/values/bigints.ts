@@ -1,11 +1,10 @@
-/** The lowest of these: `Math.min` takes no bigints. */
+/** `Math.min` takes no bigints. */
 export const lowest = (first: bigint, ...others: readonly bigint[]): bigint => {
   let low = first;
   for (const number of others) if (number < low) low = number;
   return low;
 };
 
-/** The highest of these. */
 export const highest = (first: bigint, ...others: readonly bigint[]): bigint => {
   let high = first;
   for (const number of others) if (number > high) high = number;

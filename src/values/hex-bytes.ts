@@ -1,4 +1,4 @@
-/** Bytes as this code writes them (`0x` and lower-case hex) and as Postgres keeps them. */
+/** `0x` lower-case hex text and bytes. */
 import type { Hex } from "viem";
 
 export const bytesOf = (hex: Hex): Buffer => Buffer.from(hex.slice(2), "hex");

@@ -1,18 +1,18 @@
 /**
- * Move types and addresses as text, in one canonical form: `0x` and 64 lower-case hex digits,
- * `address::module::Name<…,…>`, no spaces. Everything stored and compared is in this form; whatever
- * a user types becomes it first.
+ * Move types and addresses as canonical text: `0x` and 64 lower-case hex digits,
+ * `address::module::Name<…,…>`, no spaces. All stored and compared text is canonical; user input is
+ * converted first.
  */
 
 import type { Remedy } from "../waiting/remedy.ts";
 
-/** Longest text accepted from users: several times what the network's own bound on a type's size allows. */
+/** Limit for user input, several times the network's limit of a type. */
 const MAX_LENGTH = 16_384;
 
-/** Deepest nesting of type parameters; the network itself allows 16. */
+/** Nesting limit of type parameters; the network's is 16. */
 export const MAX_TYPE_DEPTH = 128;
 
-/** A text is no Move type, or no address. Correct the text. */
+/** The text is not a Move type or address. Correct the text. */
 export class MoveTypeError extends Error {
   override readonly name = "MoveTypeError";
   readonly remedy: Remedy = "stop";
@@ -23,7 +23,7 @@ export class MoveTypeError extends Error {
   }
 }
 
-/** A Move struct's type, taken apart. */
+/** A struct type in parts. */
 export type MoveType = {
   /** Canonical address of the package that first defined it. */
   readonly address: string;
@@ -36,8 +36,8 @@ export type MoveType = {
 const ADDRESS = /^0x[0-9a-f]{1,64}$/i;
 
 /**
- * Pads an address (`0x` and 1 to 64 hex digits, any letter case) to 64 digits, lower case.
- * @throws MoveTypeError (stop) when it is none
+ * Pads an address (`0x`, 1 to 64 hex digits, any case) to 64 lower-case digits. @throws
+ * MoveTypeError (stop)
  */
 export const canonicalAddress = (text: string): string => {
   if (!ADDRESS.test(text)) throw new MoveTypeError("not an address", text);
@@ -45,23 +45,18 @@ export const canonicalAddress = (text: string): string => {
 };
 
 /**
- * Brings a type (also a primitive or a vector) into canonical form: addresses anywhere in it padded
- * and lower-cased, spaces removed; module and type names stay as they are.
- * @throws MoveTypeError (stop) when it is no type, too long or too deeply nested
+ * Makes a type canonical: pads and lower-cases addresses, removes spaces. @throws MoveTypeError
+ * (stop) when malformed, too long or nested too deeply
  */
 export const canonicalType = (text: string): string => new Parser(text, "0x").whole();
 
 /**
- * The same for the text of a Move `TypeName`, whose addresses have no `0x`, and whose length is bounded by
- * the event it stands in alone.
+ * The same for a Move `TypeName`, whose addresses have no `0x` and whose event bounds its length.
  * @throws MoveTypeError (stop)
  */
 export const canonicalTypeName = (text: string): string => new Parser(text, "bare").whole();
 
-/**
- * Takes a type apart that is canonical already, as every type from a checkpoint is.
- * @throws MoveTypeError (stop) when it is no struct's type
- */
+/** Splits a canonical struct type. @throws MoveTypeError (stop) for other types */
 export const splitType = (canonical: string): MoveType => {
   const open = canonical.indexOf("<");
   const head = open < 0 ? canonical : canonical.slice(0, open);
@@ -100,7 +95,7 @@ const PRIMITIVES: ReadonlySet<string> = new Set(
 
 const pad = (digits: string): string => `0x${digits.toLowerCase().padStart(64, "0")}`;
 
-/** Reads one type, left to right. Every step consumes text, so its length bounds the work. */
+/** Recursive-descent parser. Every step consumes text, so the length bounds the work. */
 class Parser {
   readonly #text: string;
   readonly #address: RegExp;
@@ -160,7 +155,7 @@ class Parser {
     );
   }
 
-  /** The first group of what matches here, stepped over; undefined when nothing does. */
+  /** Consumes a match and returns its first group; undefined without one. */
   #match(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.#at;
     const found = pattern.exec(this.#text);

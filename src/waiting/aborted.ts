@@ -1,4 +1,4 @@
-/** Resolves when the signal aborts, or at once when it has aborted already. Never rejects. */
+/** Resolves when the signal is aborted. Never rejects. */
 export const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) resolve();

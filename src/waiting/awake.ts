@@ -1,30 +1,27 @@
 /**
- * Time in which this process ran. A process that was stopped (SIGSTOP, a machine that slept) or could not come
- * round knows nothing of the meantime: what it waited for may have been there all along, and must not be blamed.
+ * Counts only time in which this process ran: after SIGSTOP or a machine's sleep, others must not
+ * be blamed for its silence.
  */
 
-/** When this process last did not run. */
+/** The last pause of this process, in Unix milliseconds. */
 export type Standstill = {
-  /** Milliseconds since the Unix epoch. */
   readonly fromMs: number;
   readonly untilMs: number;
 };
 
-/** Counts time, but not the time in which the process did not run. */
 export type AwakeClock = Disposable & {
-  /** Milliseconds from a fixed point. */
+  /** Milliseconds from a fixed point, without pauses of the process. */
   now(): number;
   /** Undefined before the first. */
   stoodStill(): Standstill | undefined;
 };
 
-/** Looked at so often; a process that comes round is late by far less than `LATE_MS`. */
 const LOOK_MS = 1_000;
 
-/** Later than this is a standstill. */
+/** A timer later than this means a pause. */
 const LATE_MS = 3_000;
 
-/** @param clock milliseconds from any fixed point; replaced by tests, which then look themselves */
+/** @param clock monotonic milliseconds; replaced by tests, which call `now` themselves */
 export const createAwakeClock = (clock: () => number = () => performance.now()): AwakeClock => {
   let seenMs = clock();
   let stillMs = 0;
@@ -54,11 +51,10 @@ export const createAwakeClock = (clock: () => number = () => performance.now()):
 
 let ofProcess: AwakeClock | undefined;
 
-/** The clock of this process, which runs from the first use on. */
+/** The clock of this process, from its first use. */
 export const awake = (): AwakeClock => {
   ofProcess ??= createAwakeClock();
   return ofProcess;
 };
 
-/** Milliseconds by it. */
 export const awakeMs = (): number => awake().now();

@@ -1,7 +1,6 @@
-/** How long an answer may take. */
 export type Deadline = { readonly ms: number };
 
-/** No answer in time. What was asked may still happen. */
+/** No answer in time. The operation may still complete. */
 export class DeadlineError extends Error {
   override readonly name = "DeadlineError";
 
@@ -11,9 +10,8 @@ export class DeadlineError extends Error {
 }
 
 /**
- * The answer, or an error when it takes too long. The answer is not cancelled, only no longer waited for.
- *
- * @param late makes that error; a `DeadlineError` unless given
+ * Rejects when the answer takes too long; does not cancel it. @param late makes the error;
+ * `DeadlineError` by default
  */
 export const withinDeadline = async <T>(
   answer: PromiseLike<T>,
@@ -25,7 +23,7 @@ export const withinDeadline = async <T>(
     timer = setTimeout(() => reject(late(deadline)), deadline.ms);
   });
   try {
-    // The race also hears a failure that comes too late: it is never an unhandled one.
+    // `race` also handles a rejection after the deadline.
     return await Promise.race([answer, missed]);
   } finally {
     clearTimeout(timer);

@@ -1,15 +1,15 @@
 /**
- * An abort signal of one's own that also follows another.
+ * An abort signal that follows another and can be aborted on its own.
  *
- * `signal` of a whole run lives for weeks while a request lives for milliseconds: whatever a client
- * library attaches to this one goes away with it, and disposing detaches it from the other.
+ * A run's signal lives for weeks, a request's for milliseconds: disposing detaches it, with all
+ * listeners that libraries added.
  */
 export type FollowingAbort = Disposable & {
   readonly signal: AbortSignal;
   abort(reason?: unknown): void;
 };
 
-/** Use as `using call = followingAbort(signal)`: disposing ends whatever still runs under it. */
+/** Use as `using call = followingAbort(signal)`: disposing aborts whatever still runs under it. */
 export const followingAbort = (followed: AbortSignal): FollowingAbort => {
   const own = new AbortController();
   const follow = () => own.abort(followed.reason);

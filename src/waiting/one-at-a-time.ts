@@ -1,4 +1,4 @@
-/** Runs tasks one after the other, in the order they came. */
+/** Runs tasks one after another, in order of arrival. */
 export const oneAtATime = (): (<T>(task: () => Promise<T>) => Promise<T>) => {
   let last: Promise<unknown> = Promise.resolve();
   return (task) => {

@@ -1,16 +1,16 @@
 /**
- * What is done about an error next: back off and `retry`, `wait` for the world to change, or `stop` and
- * tell the operator. `retrying` does it where work is tried again, HTTP where a request is answered.
+ * What follows an error: `retry` with backoff, `wait` for a change elsewhere, or `stop` and alert
+ * the operator. `retrying` acts on it for work, HTTP for requests.
  */
 export type Remedy = "retry" | "wait" | "stop";
 
-/** The remedy an error names, or `stop`: what was not foreseen is never retried blindly. */
+/** The error's remedy; `stop` when it has none: unforeseen errors are not retried. */
 export const remedyOf = (error: unknown): Remedy =>
   error instanceof Error && "remedy" in error && isRemedy(error.remedy) ? error.remedy : "stop";
 
 const isRemedy = (value: unknown): value is Remedy =>
   value === "retry" || value === "wait" || value === "stop";
 
-/** What was thrown, as an error: JavaScript lets anything be thrown. */
+/** JavaScript can throw anything. */
 export const errorOf = (thrown: unknown): Error =>
   thrown instanceof Error ? thrown : new Error(String(thrown));

@@ -1,14 +1,12 @@
-/** The only date format that HTTP asks for (IMF-fixdate); `Date.parse` alone would take almost anything. */
+/** IMF-fixdate, the only format HTTP requires; `Date.parse` accepts almost anything. */
 const IMF_FIXDATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
 /**
- * Reads an HTTP `Retry-After` field (RFC 9110, 10.2.3): seconds or a date. The standard has whole seconds;
- * RPC providers also send fractions.
+ * Parses HTTP `Retry-After` (RFC 9110, 10.2.3), seconds or a date; also fractions, which RPC
+ * providers send.
  *
- * @param nowMs the wall clock, milliseconds since the Unix epoch: a date is relative to it
- * @returns how long the server asks to wait, milliseconds, 0 for a date in the past; undefined when the
- *   field is absent or malformed. Not bounded: no server may keep a caller waiting for ever, and how
- *   long is too long is the caller's choice
+ * @param nowMs Unix milliseconds, for a date @returns milliseconds to wait, 0 for a past date;
+ * undefined when absent or malformed. Unbounded: callers must apply a limit
  */
 export const retryAfterMs = (
   field: string | null | undefined,

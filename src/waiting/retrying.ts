@@ -1,47 +1,38 @@
-/** The one loop around work that may fail: what an error's remedy says is done here and nowhere else. */
+/** The one retry loop: acts on the remedy of errors. */
 import { type Backoff, backoffMs, pause } from "./backoff.ts";
 import { errorOf, type Remedy, remedyOf } from "./remedy.ts";
 
 export type Retrying = {
-  /** Pauses between attempts, jittered: `firstMs` doubling up to `maxMs`. */
+  /** Delays, jittered. */
   readonly backoff: Backoff;
-  /** What to do about an error; `remedyOf` unless given. */
+  /** Classifies an error; `remedyOf` by default. */
   readonly remedy?: (error: unknown) => Remedy;
-  /** The shortest pause after an error, milliseconds: what the other side asked for; 0 unless given. */
+  /** Minimum delay in ms, as the other side asked; 0 by default. */
   readonly leastMs?: (error: unknown) => number;
-  /** The longest pause after an error, milliseconds; that of `backoff` unless given. */
+  /** Maximum delay in ms; that of `backoff` by default. */
   readonly mostMs?: (error: unknown) => number;
-  /** Failures in a row after which the last error is thrown although it may pass; no end unless given. */
+  /** Consecutive failures after which the error is thrown; unlimited by default. */
   readonly attempts?: number;
   /**
-   * Milliseconds of failures in a row after which the last error is thrown although it may pass; no end
-   * unless given. 0: the first failure is the last.
+   * Milliseconds of consecutive failures after which the error is thrown; unlimited by default. 0:
+   * no retry.
    */
   readonly forMs?: number | undefined;
-  /**
-   * Told of every failure that is not the last, before the pause.
-   *
-   * @param pauseMs whole milliseconds
-   * @param failures in a row, from 1; the world that is waited for counts as none
-   */
+  /** Called before each delay. @param failures consecutive, from 1; `wait` errors do not count */
   readonly onTrouble?: ((error: Error, pauseMs: number, failures: number) => void) | undefined;
 };
 
-/** How often the world is looked at while an error says `wait`. */
+/** Interval of attempts while an error says `wait`. */
 const LOOK_MS = 1_000;
 
 /**
- * Attempts until one returns, and returns what it returned; undefined when `signal` aborts, also while
- * an attempt fails because of that.
+ * Returns the result of the first successful attempt; undefined when `signal` aborts.
  *
- * - `retry` begins again after a pause that doubles with every failure in a row.
- * - `wait` begins again about once a second and never gives up: nothing is broken, only a change elsewhere
- *   helps.
- * - `stop` throws the error.
+ * - `retry`: tries again, with a delay that doubles per consecutive failure. - `wait`: tries again
+ * about once a second, without limit. - `stop`: throws.
  *
- * @param attempt does the work; it calls `progressed` when it got somewhere, so that the next failure
- *   counts as the first
- * @throws the error whose remedy is `stop`, or the last one after `attempts` or `forMs`
+ * @param attempt calls `progressed` to reset the count of failures @throws the error with remedy
+ * `stop`, or the last one after `attempts` or `forMs`
  */
 export const retrying = async <T>(
   attempt: (progressed: () => void) => Promise<T>,

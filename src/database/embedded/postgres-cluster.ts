@@ -1,33 +1,31 @@
-/** The cluster of the embedded Postgres: its files, made once, with a password of their own. */
+/** Creates the cluster of the embedded Postgres, with a generated password. */
 import { randomBytes } from "node:crypto";
 import { chown, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { EmbeddedPostgresError, type Postgres, runPostgres } from "./postgres-process.ts";
 
-/** Rights of what only the owner may read. */
+/** File mode: readable by the owner only. */
 export const PRIVATE = 0o600;
 
-/** Holds the generated password; lies inside the cluster so that both appear together. */
+/** Inside the cluster, so that both appear together. */
 const PASSWORD_FILE = "holderbook-password";
 
-/** Whether a cluster stands below the data folder already; starts nothing. */
+/** Whether the data folder holds a cluster. */
 export const hasCluster = async (dataDir: string): Promise<boolean> =>
   stat(join(clusterIn(dataDir), PASSWORD_FILE)).then(
     () => true,
     () => false,
   );
 
-/** The password of the cluster below the data folder. */
 export const readPassword = (dataDir: string): Promise<string> =>
   readFile(join(clusterIn(dataDir), PASSWORD_FILE), "utf8");
 
-/** Where the cluster of a data folder is, or would be. */
 export const clusterIn = (dataDir: string): string => join(resolve(dataDir), "postgres");
 
 /**
- * Creates the cluster, its password inside, beside its place and moves it there: a crash leaves none
- * half made, and the loser of a race takes the winner's. Returns the password.
- * @throws EmbeddedPostgresError when `initdb` fails
+ * Creates the cluster in a temporary folder and renames it: a crash leaves no half-made one, and
+ * the loser of a race uses the winner's. Returns the password. @throws EmbeddedPostgresError when
+ * `initdb` fails
  */
 export const createClusterOnce = async (postgres: Postgres, dataDir: string): Promise<string> => {
   const cluster = clusterIn(dataDir);
@@ -66,7 +64,7 @@ const initdb = async (postgres: Postgres, args: readonly string[]) => {
       "--auth=scram-sha-256",
       "--username=holderbook",
       "--encoding=UTF8",
-      // Byte order: coin types and addresses are ASCII, and every machine must sort them alike.
+      // Byte order, so that every machine sorts alike.
       "--locale=C",
     ],
     output: "pipe",

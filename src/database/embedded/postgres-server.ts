@@ -1,4 +1,4 @@
-/** One run of the embedded server: starting it, finding one that runs already, and stopping it. */
+/** Starts, finds and stops the embedded server. */
 import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -10,13 +10,13 @@ import {
   runPostgres,
 } from "./postgres-process.ts";
 
-/** How long the server may take to start (after a crash it replays its journal) or to stop. */
+/** For start, crash recovery included, and stop. */
 const DEADLINE_MS = 60_000;
 
-/** How long one that ended by itself may take: there may be gigabytes of journal to replay. */
+/** A restart after a crash may replay gigabytes of journal. */
 const RECOVERY_MS = 5 * 60_000;
 
-/** How often a server that is not our child is looked for. */
+/** Polling interval for a server that is not our child. */
 const LOOK_MS = 1_000;
 
 /** A server that accepts connections. */
@@ -24,38 +24,36 @@ export type RunningServer = {
   readonly pid: number;
   /** On loopback. */
   readonly port: number;
-  /** Resolves when the process has ended. */
+  /** Resolves when the process has exited. */
   readonly ended: Promise<void>;
 };
 
-/** Safe defaults for a machine that does other work too. Everything else is as Postgres ships it. */
+/** Defaults for a machine that does other work too. */
 const SETTINGS = [
-  // Loopback only; no socket file, whose path could be too long.
+  // Loopback only; a socket file's path could be too long.
   "listen_addresses=127.0.0.1",
   "unix_socket_directories=",
-  // A backfill touches more pages than the default of 128 MB holds.
+  // A backfill touches more than the default 128 MB.
   "shared_buffers=256MB",
-  // A backfill writes gigabytes: fewer checkpoints of the journal.
+  // Fewer journal checkpoints during a backfill.
   "max_wal_size=4GB",
-  // Short queries on indexes: compiling them costs more than running them.
+  // Queries are short and indexed: compiling costs more than running.
   "jit=off",
 ];
 
-/** How a server is started. */
 export type Launch = {
   readonly dataDir: string;
   /** On loopback. */
   readonly port: number;
-  /** The last one ended by itself: replaying its journal takes what it takes. */
+  /** Restart after a crash: allow time for recovery. */
   readonly again?: boolean;
-  /** Gives the start up. */
+  /** Cancels the start. */
   readonly signal?: AbortSignal;
 };
 
 /**
- * Starts a server on the data folder's cluster. When another process has won the race to start one,
- * ours has ended, and that one is returned, as `joined`.
- * @throws EmbeddedPostgresError when it is not ready in time; it is then stopped
+ * Starts a server on the cluster. If another process started one first, returns that one as
+ * `joined`. @throws EmbeddedPostgresError when it is not ready in time; it is stopped
  */
 export const launchServer = async (
   postgres: Postgres,
@@ -75,7 +73,7 @@ export const launchServer = async (
         done();
       };
       server.once("exit", end);
-      // The program itself could not be run.
+      // The program could not be run.
       server.once("error", end);
     });
     const { pid: launched } = server;
@@ -92,7 +90,7 @@ export const launchServer = async (
       const joined = ready.pid !== launched;
       return { ...ready, joined, ended: joined ? endOf(ready.pid) : ended };
     } catch (error) {
-      // It would never be stopped later, and it keeps the next one from starting.
+      // Left running, it would block the next start.
       if (running) await stopServer(launched);
       throw error;
     }
@@ -101,7 +99,9 @@ export const launchServer = async (
   }
 };
 
-/** The server that `postmaster.pid` names: `alive`, or `foreign` when its pid is another program now. */
+/**
+ * The server in `postmaster.pid`: `alive`, or `foreign` when the pid belongs to another program.
+ */
 export const runningServer = async (dataDir: string) => {
   const lock = await readLock(dataDir);
   if (lock === undefined) return undefined;
@@ -123,10 +123,9 @@ const readLock = async (dataDir: string) => {
 };
 
 /**
- * The server of the data folder once it accepts connections, also one of another process. Waits for one to come
- * alive while `running`.
- * @throws EmbeddedPostgresError when none is alive, or none ready within `withinMs`
- * @throws the signal's reason when it aborts
+ * Waits until the data folder's server, also another process's, accepts connections. @throws
+ * EmbeddedPostgresError when none runs, or it is not ready within `withinMs` @throws the signal's
+ * reason when it aborts
  */
 export const readyServer = async (
   dataDir: string,
@@ -145,7 +144,7 @@ export const readyServer = async (
   for (;;) {
     signal?.throwIfAborted();
     const lock = await readLock(dataDir);
-    // A crash leaves a lock that still says "ready": only a living server's counts.
+    // A crash leaves a lock that says "ready".
     const alive = lock && (await programOf(lock.pid))?.command.includes("postgres");
     if (lock?.ready && alive) return { pid: lock.pid, port: lock.port };
     if (!running() && !alive) {
@@ -163,7 +162,7 @@ export const endOf = async (pid: number): Promise<void> => {
   while (tell(pid, 0)) await delay(LOOK_MS, undefined, { ref: false });
 };
 
-/** Fast shutdown: open transactions roll back, the journal is flushed. */
+/** Fast shutdown: rolls back open transactions, flushes the journal. */
 export const stopServer = async (pid: number): Promise<void> => {
   const deadline = Date.now() + DEADLINE_MS;
   if (!tell(pid, "SIGINT")) return;

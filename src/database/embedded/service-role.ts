@@ -1,6 +1,6 @@
 /**
- * The service's own role in the embedded Postgres: it is no superuser and owns no table. Its password stands in a file
- * beside the owner's, which appears once the role is there.
+ * The service's role in the embedded Postgres: no superuser, owns no table. Its password file
+ * appears once the role exists.
  */
 import { randomBytes } from "node:crypto";
 import { chown, readFile, rename, stat, writeFile } from "node:fs/promises";
@@ -13,12 +13,12 @@ const ROLE = "holderbook_service";
 
 const FILE = "holderbook-service-password";
 
-/** Advisory lock between processes that make the role; an arbitrary constant of this project. */
+/** Advisory lock for creating the role; an arbitrary constant. */
 const ROLE_LOCK = 6_204_117_233_561n;
 
 /**
- * The connection string of the service's role; undefined while there is none.
- * @param ownerUrl of the same server
+ * Connection string of the service's role; undefined when there is none. @param ownerUrl same
+ * server
  */
 export const embeddedServiceUrl = async (
   dataDir: string,
@@ -30,8 +30,8 @@ export const embeddedServiceUrl = async (
 };
 
 /**
- * Makes the role where there is none, as in a cluster of an older version, and lets it in with the password in the file,
- * whatever became of its own: a role may change that.
+ * Creates the role if missing and resets its password to the file's, because a role can change its
+ * own.
  */
 export const makeEmbeddedService = async (dataDir: string, owner: Database): Promise<void> => {
   await using session = await owner.session();
@@ -44,13 +44,13 @@ export const makeEmbeddedService = async (dataDir: string, owner: Database): Pro
   const cluster = clusterIn(dataDir);
   const making = join(cluster, `${FILE}.${process.pid}`);
   await writeFile(making, password, { mode: PRIVATE });
-  // Whoever owns the other files, such as the user that Postgres runs as, copies this one with them.
+  // Match the owner of the cluster's files.
   const { uid, gid } = await stat(cluster);
   if (process.getuid?.() === 0) await chown(making, uid, gid);
   await rename(making, join(cluster, FILE));
 };
 
-/** Undefined where there is none, or an empty one after a loss of power. */
+/** Undefined when missing, or empty after a power loss. */
 const readPassword = async (dataDir: string): Promise<string | undefined> => {
   const kept = await readFile(join(clusterIn(dataDir), FILE), "utf8").catch(() => "");
   return kept === "" ? undefined : kept;

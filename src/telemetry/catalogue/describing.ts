@@ -1,23 +1,22 @@
-/** How a figure is described: the words of the catalogue. */
+/** Builders for descriptions of metrics. */
 
 export type MetricType = "counter" | "gauge" | "histogram";
 
 /**
- * Whose figure it is. `deployment`: read from the database, the same in every process that serves, so take
- * the largest of several. `process`: of the process that is asked (and of the one that indexes beside it,
- * under `start`), so add several up.
+ * `deployment`: read from the database and equal in every serving process, so aggregate with max.
+ * `process`: of the process asked (and its indexing process under `start`), so sum.
  */
 export type Scope = "deployment" | "process";
 
 export type Metric = {
   readonly type: MetricType;
-  /** What is counted: `seconds`, `bytes`, `checkpoints`, …; `1` for yes and 0 for no, or a share. */
+  /** `seconds`, `bytes`, `checkpoints`, …; `1` for a flag or a ratio. */
   readonly unit: string;
   readonly labels: readonly string[];
   readonly scope: Scope;
-  /** One line, for people and for `# HELP`. */
+  /** One line, for the reference and `# HELP`. */
   readonly about: string;
-  /** Upper bounds of a histogram's buckets, ascending; empty for other types. */
+  /** Upper bounds of histogram buckets, ascending; else empty. */
   readonly buckets: readonly number[];
 };
 
@@ -36,9 +35,8 @@ export const describing =
     buckets: readonly number[] = [],
   ): Described<Type, Label> => ({ type, scope, unit, about, labels, buckets });
 
-/** Read from the database: the same in every process that serves. */
+/** Read from the database: equal in every serving process. */
 export const known = describing("gauge", "deployment");
-/** Of a process. */
 export const gauge = describing("gauge", "process");
 export const counter = describing("counter", "process");
 export const histogram = describing("histogram", "process");
@@ -46,8 +44,8 @@ export const histogram = describing("histogram", "process");
 /** Seconds: from an indexed read to the longest statement. */
 export const QUICK = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Seconds: of what goes over a network, with its deadlines. */
+/** Seconds: network requests, up to their deadlines. */
 export const REMOTE = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60];
 
-/** How many at once: from one at the chain's end to a full batch. */
+/** Batch sizes: from one at the chain's tip to a full batch. */
 export const COUNTS = [1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000];

@@ -1,10 +1,9 @@
-/** Figures of what is read from ledgers, and of what is made of it. */
+/** Metrics of ledgers and their pipelines. */
 import { COUNTS, counter, histogram, known, QUICK, REMOTE } from "./describing.ts";
 
-/** Labels of what is known of an EVM chain. */
 const OF_CHAIN = ["chain", "network"];
 
-/** By part, in the order of the documentation. */
+/** Parts in the order of the documentation. */
 export const LEDGERS = {
   ingest: {
     holderbook_reader_checkpoint: known("checkpoint", "Last checkpoint appended to the log"),

@@ -1,7 +1,7 @@
-/** Figures of what is served and delivered, and of the processes that do it. */
+/** Metrics of serving, deliveries and processes. */
 import { counter, describing, gauge, histogram, known, QUICK, REMOTE } from "./describing.ts";
 
-/** By part, in the order of the documentation. */
+/** Parts in the order of the documentation. */
 export const SERVING = {
   requests: {
     holderbook_http_request_duration_seconds: histogram(
