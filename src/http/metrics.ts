@@ -3,7 +3,8 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 import type { GaugeName } from "../telemetry/catalogue.ts";
 import { exposition } from "../telemetry/exposition.ts";
 import { createFigures, type Figures, type Series } from "../telemetry/figures.ts";
-import type { Health, HealthReport } from "./health/health.ts";
+import type { Health } from "./health/health.ts";
+import type { HealthReport } from "./health/report.ts";
 import { emptied, registered } from "./registered.ts";
 
 export type Metrics = {

@@ -24,25 +24,18 @@ import { createRateLimit } from "../http/edge/rate-limit.ts";
 import { HttpError } from "../http/http-error.ts";
 import type { Key } from "../http/keys.ts";
 import { resultEndpoint } from "../ta/requests/callback-address.ts";
+import {
+  MOST_COUNTED,
+  rangeRedeliveryAnswer,
+  redeliveryAnswer,
+  testEventAnswer,
+} from "./answers.ts";
 import { nameAsked, pageOf, time, timedPlace } from "./cursor.ts";
 import { deliveryIdOf } from "./deliveries.ts";
 import { stateOf } from "./receivers.ts";
 
 /** Most messages that one request sends again. */
 const MOST_AT_ONCE = 1_000;
-
-/** Counting goes no further. */
-const MOST_COUNTED = 10_000;
-
-export const redeliveryAnswer = z.object({
-  id: z.string(),
-  outcome: z
-    .enum(["accepted", "pending", "waiting"])
-    .describe(
-      "accepted: it is sent again; pending: it was still on its way, and is tried now; waiting: it is sent once its address is configured again.",
-    ),
-  message: z.string(),
-});
 
 const MESSAGES: Readonly<Record<Redelivery, string>> = {
   accepted: "it is sent again, under the same webhook-id",
@@ -68,26 +61,6 @@ const rangeBody = z.strictObject({
     .default(MOST_AT_ONCE)
     .meta({ description: "Most that are sent again by this request; the oldest first." }),
   dryRun: z.boolean().default(false).meta({ description: "Only count them." }),
-});
-
-export const rangeRedeliveryAnswer = z.object({
-  dryRun: z.boolean(),
-  matched: z
-    .int()
-    .describe(`All that the request is about; ${MOST_COUNTED} means that many or more.`),
-  redelivered: z.int().describe("Sent again by this request, those that wait among them."),
-  waiting: z.int().describe("Of these, sent once their address is configured again."),
-  next: z
-    .string()
-    .nullable()
-    .describe("Give it as `after` to go on with the rest; null when nothing is left."),
-});
-
-export const testEventAnswer = z.object({
-  deliveryId: z.string().describe("`webhook-id`: look at it under `/operator/deliveries`."),
-  receiver: z.string(),
-  type: z.literal("test"),
-  message: z.string(),
 });
 
 /** An operator's act, in the log with the key that it was done with. */

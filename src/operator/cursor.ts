@@ -60,13 +60,6 @@ export const time = z.iso
   })
   .transform((text) => new Date(Math.min(Math.max(Date.parse(text), 0), LATEST_MS)));
 
-/** What a list answers. */
-export const pageAnswer = <Item extends z.ZodType>(item: Item, order: string) =>
-  z.object({
-    items: z.array(item).describe(order),
-    next: z.string().nullable().describe("Give it as `after` for the next page; null at the end."),
-  });
-
 /** A page of at most `limit` rows, of which one more was read. */
 export const pageOf = <Row extends { readonly place: TimedPlace }, Item>(
   rows: readonly Row[],

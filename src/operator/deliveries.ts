@@ -11,50 +11,17 @@ import { NOTHING, type Route, route } from "../http/desk-route.ts";
 import { HttpError } from "../http/http-error.ts";
 import { shownUrl } from "../settings/shown-url.ts";
 import { resultMessageId } from "../ta/requests/callback-address.ts";
-import { nameAsked, pageAnswer, pageLimit, pageOf, time, timedPlace } from "./cursor.ts";
-
-const STATES = ["pending", "withdrawn", "delivered", "failed", "disabled"] as const;
-
-const attempt = z.object({
-  at: z.iso.datetime(),
-  url: z.string().nullable().describe("Where it went: scheme and host."),
-  statusCode: z.int().nullable().describe("Null when no answer came."),
-  error: z.string().nullable().describe("Null when it succeeded."),
-  durationMs: z.int(),
-});
-
-const item = z.object({
-  id: z.string().describe("`webhook-id`."),
-  receiver: z.string().describe("As `/operator/receivers` lists it."),
-  url: z.string().describe("Where it goes now, or would go: scheme and host."),
-  type: z.string().describe("whitelist, kyc, transfer_event or test."),
-  requestId: z.uuid().nullable().describe("The request whose result it is."),
-  reference: z.string().nullable().describe("What it is about: a request, a record."),
-  state: z
-    .enum(STATES)
-    .describe(
-      "withdrawn: pending, at an address that is not sent to for now; failed: given up after the last attempt; disabled: given up because its address was disabled first.",
-    ),
-  createdAt: z.iso.datetime(),
-  deliveredAt: z.iso.datetime().nullable().describe("First success."),
-  givenUpAt: z.iso.datetime().nullable(),
-  attemptCount: z.int(),
-  lastAttempt: attempt.nullable(),
-});
-
-export const operatorDeliveriesAnswer = pageAnswer(item, "The newest first.");
-
-export const operatorDeliveryAnswer = item.extend({
-  attempts: z.array(attempt).describe("Oldest first; the newest hundred."),
-  nextAttemptAt: z.iso
-    .datetime()
-    .nullable()
-    .describe("Null when it is not its turn yet, or nothing more is tried."),
-});
+import {
+  DELIVERY_STATES,
+  type DeliveryItem,
+  operatorDeliveriesAnswer,
+  operatorDeliveryAnswer,
+} from "./answers.ts";
+import { nameAsked, pageLimit, pageOf, time, timedPlace } from "./cursor.ts";
 
 const deliveriesQuery = z.strictObject({
   state: z
-    .enum(STATES, `must be one of ${STATES.join(", ")}`)
+    .enum(DELIVERY_STATES, `must be one of ${DELIVERY_STATES.join(", ")}`)
     .optional()
     .meta({ description: "Only those." }),
   receiver: nameAsked.optional().meta({ description: "Only those to this receiver." }),
@@ -125,7 +92,7 @@ const shownAttempt = ({ at, url, statusCode, error, durationMs }: DeliveryAttemp
   durationMs,
 });
 
-const itemOf = (delivery: DeliveryOverview): z.infer<typeof item> => ({
+const itemOf = (delivery: DeliveryOverview): DeliveryItem => ({
   id: delivery.id,
   receiver: delivery.endpoint,
   url: shownUrl(delivery.url),

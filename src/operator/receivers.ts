@@ -1,33 +1,13 @@
 /** `GET /operator/receivers`: the addresses that results go to, and how each is doing. */
 import { z } from "zod";
-import { type EndpointOverview, endpointOverviews, MOST_PENDING } from "../callbacks/overview.ts";
+import { type EndpointOverview, endpointOverviews } from "../callbacks/overview.ts";
 import type { Db } from "../database/connect.ts";
 import { NOTHING, type Route, route } from "../http/desk-route.ts";
 import { shownUrl } from "../settings/shown-url.ts";
 import { taEndpoint } from "../ta/requests/asset.ts";
 import { callbackEndpoint } from "../transfers/callbacks.ts";
-import { nameAsked, pageAnswer, pageLimit } from "./cursor.ts";
-
-const item = z.object({
-  id: z.string(),
-  kind: z
-    .enum(["project", "asset"])
-    .describe("project: transfer events; asset: results of the transfer agent's requests."),
-  name: z.string().describe("Of the project, or of the asset."),
-  url: z.string().describe("Scheme and host."),
-  state: z
-    .enum(["open", "failing", "disabled", "withdrawn"])
-    .describe(
-      "failing: the newest attempts failed; disabled: its receiver wants nothing more, and what comes is given up; withdrawn: it is configured no more, and what comes waits.",
-    ),
-  reason: z.string().nullable(),
-  since: z.iso.datetime().nullable().describe("Since when it is in this state; null for open."),
-  failures: z.int().describe("Attempts that failed since the last one that did not."),
-  lastError: z.string().nullable(),
-  pending: z.int().describe(`Messages that wait; ${MOST_PENDING} means that many or more.`),
-});
-
-export const operatorReceiversAnswer = pageAnswer(item, "By id.");
+import { operatorReceiversAnswer, type ReceiverItem } from "./answers.ts";
+import { nameAsked, pageLimit } from "./cursor.ts";
 
 const receiversQuery = z.strictObject({
   after: nameAsked.optional().meta({ description: "`next` of the page before." }),
@@ -56,7 +36,7 @@ export const receiverRoutes = (db: Db): readonly Route[] => [
   }),
 ];
 
-type State = Pick<z.infer<typeof item>, "state" | "reason" | "since">;
+type State = Pick<ReceiverItem, "state" | "reason" | "since">;
 
 /** Attempts in a row that must fail before an address counts as failing: one alone is usual. */
 const FAILING_AFTER = 3;
@@ -74,7 +54,7 @@ export const stateOf = (one: EndpointOverview): State => {
   return { state: "failing", reason: one.lastError, since: one.failingSince };
 };
 
-const itemOf = (one: EndpointOverview): z.infer<typeof item> => {
+const itemOf = (one: EndpointOverview): ReceiverItem => {
   const { key, url, failures, lastError, pending } = one;
   return {
     id: key,
@@ -91,7 +71,7 @@ const PROJECT = callbackEndpoint("");
 const ASSET = taEndpoint("");
 
 /** An address of keys of an asset has a digest behind the asset's name. */
-const ownerOf = (key: string): Pick<z.infer<typeof item>, "kind" | "name"> =>
+const ownerOf = (key: string): Pick<ReceiverItem, "kind" | "name"> =>
   key.startsWith(ASSET)
     ? { kind: "asset", name: key.slice(ASSET.length).split(":", 1)[0] ?? "" }
     : { kind: "project", name: key.slice(key.startsWith(PROJECT) ? PROJECT.length : 0) };

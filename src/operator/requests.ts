@@ -3,34 +3,14 @@ import { z } from "zod";
 import type { Db } from "../database/connect.ts";
 import { NOTHING, type Route, route } from "../http/desk-route.ts";
 import { HttpError } from "../http/http-error.ts";
+import { type ListedRequest, listedRequests, requestHistory } from "../ta/requests/overview.ts";
 import {
-  type ListedRequest,
-  listedRequests,
+  operatorRequestAnswer,
+  operatorRequestsAnswer,
   REQUEST_STATUSES,
-  requestHistory,
-} from "../ta/requests/overview.ts";
-import { nameAsked, pageAnswer, pageLimit, pageOf, timedPlace } from "./cursor.ts";
-
-const item = z.object({
-  id: z.uuid(),
-  asset: z.string(),
-  kind: z.enum(["whitelist", "kyc"]),
-  status: z.enum(REQUEST_STATUSES),
-  reason: z.string().nullable().describe("Null unless FAILED."),
-  message: z.string().describe("Of its newest step."),
-  txId: z.string().nullable(),
-  waitsFor: z.string().nullable().describe("What has to happen next; null once it is final."),
-  createdAt: z.iso.datetime(),
-  updatedAt: z.iso.datetime(),
-});
-
-export const operatorRequestsAnswer = pageAnswer(item, "The newest first.");
-
-export const operatorRequestAnswer = item.extend({
-  history: z
-    .array(z.object({ at: z.iso.datetime(), status: z.string(), message: z.string() }))
-    .describe("Oldest first."),
-});
+  type RequestItem,
+} from "./answers.ts";
+import { nameAsked, pageLimit, pageOf, timedPlace } from "./cursor.ts";
 
 const requestsQuery = z.strictObject({
   status: z
@@ -89,7 +69,7 @@ export const requestRoutes = (db: Db): readonly Route[] => [
 ];
 
 /** Member by member: what else a row may have one day is not shown by accident. */
-const itemOf = (request: ListedRequest): z.infer<typeof item> => ({
+const itemOf = (request: ListedRequest): RequestItem => ({
   id: request.id,
   asset: request.asset,
   kind: request.kind,

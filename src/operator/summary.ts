@@ -4,41 +4,14 @@ import { deliveryCounts, endpointOverviews } from "../callbacks/overview.ts";
 import type { Db } from "../database/connect.ts";
 import { NOTHING, type Route, route } from "../http/desk-route.ts";
 import { requestCounts } from "../ta/requests/overview.ts";
+import { MOST_COUNTED, operatorSummaryAnswer } from "./answers.ts";
 import { time } from "./cursor.ts";
 import { stateOf } from "./receivers.ts";
-
-/** Counting goes no further: the page asks again and again. */
-const MOST = 10_000;
 
 /** Receivers looked at: deployments have a few. */
 const MOST_RECEIVERS = 1_000;
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
-
-const count = (description: string) => z.int().min(0).describe(description);
-
-export const operatorSummaryAnswer = z
-  .object({
-    since: z.iso.datetime(),
-    requests: z.object({
-      open: count("QUEUED or PENDING now."),
-      failed: count("FAILED since then."),
-      succeeded: count("SUCCESS since then."),
-    }),
-    deliveries: z.object({
-      pending: count("Waiting now, without those at withdrawn addresses."),
-      oldestPendingAt: z.iso.datetime().nullable(),
-      failed: count("Given up since then, after the last attempt."),
-      disabled: count("The same, given up because their address was disabled."),
-    }),
-    receivers: z.object({
-      open: count("Now."),
-      failing: count("Now."),
-      disabled: count("Now."),
-      withdrawn: count("Now."),
-    }),
-  })
-  .describe(`Counts end at ${MOST}: that many or more.`);
 
 const summaryQuery = z.strictObject({
   since: time.optional().meta({ description: "ISO 8601; a day ago unless given." }),
@@ -58,8 +31,8 @@ export const summaryRoutes = (db: Db): readonly Route[] => [
     handle: async ({ query }) => {
       const since = query.since ?? new Date(Date.now() - DAY_MS);
       const [requests, deliveries, endpoints] = await Promise.all([
-        requestCounts(db, since, MOST),
-        deliveryCounts(db, since, MOST),
+        requestCounts(db, since, MOST_COUNTED),
+        deliveryCounts(db, since, MOST_COUNTED),
         endpointOverviews(db, { limit: MOST_RECEIVERS }),
       ]);
       const states = endpoints.map((one) => stateOf(one).state);

@@ -7,38 +7,8 @@ import type { Db } from "../database/connect.ts";
 import { NOTHING, type Route, route } from "../http/desk-route.ts";
 import { HttpError } from "../http/http-error.ts";
 import { readMeta } from "../projections/meta.ts";
+import { lentSessionAnswer, pageSettingsAnswer, sessionAnswer } from "./answers.ts";
 import { type ExplorerSettings, explorerPages, networkOf } from "./explorer.ts";
-
-const page = (placeholder: string) =>
-  z.string().nullable().describe(`Address of a page, with {${placeholder}} in it.`);
-
-export const pageSettingsAnswer = z.object({
-  version: z.string(),
-  chain: z.string().nullable().describe("Digest of the chain's first checkpoint, base58."),
-  network: z.enum(["mainnet", "testnet", "devnet", "demo"]).nullable(),
-  explorer: z
-    .object({
-      transaction: page("digest"),
-      account: page("address"),
-      object: page("objectId"),
-      checkpoint: page("checkpoint"),
-    })
-    .nullable(),
-  demo: z
-    .object({ tour: z.boolean().describe("Whether `POST /demo/tour` can be asked.") })
-    .nullable()
-    .describe("Only on the demo ledger."),
-});
-
-export const sessionAnswer = z.object({
-  keyId: z.string(),
-  kind: z.enum(["graphql", "operator"]),
-  label: z.string().nullable(),
-});
-
-export const lentSessionAnswer = z.object({
-  key: z.string().describe("A key of the kind graphql."),
-});
 
 /** What the demo ledger lends to the browser that opens the link `start` printed. */
 export type DemoAccess = {

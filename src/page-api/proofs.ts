@@ -2,7 +2,7 @@
  * `GET /proofs/{checkpoint}`: what proves a checkpoint of the log, and what does not. The parts are given as
  * they are, so that whoever asks can verify them.
  */
-import { z } from "zod";
+import type { z } from "zod";
 import type { Db } from "../database/connect.ts";
 import { NOTHING, type Route, route } from "../http/desk-route.ts";
 import { HttpError } from "../http/http-error.ts";
@@ -19,69 +19,7 @@ import type { RunnablePipeline } from "../pipelines/pipeline.ts";
 import { pipelineDigest } from "../projections/digests.ts";
 import { BeforeLogError, NotYetIndexedError } from "../projections/past.ts";
 import type { VerifyLevel } from "../settings/values.ts";
-
-const base64 = (what: string) => z.string().describe(`${what}, base64.`);
-const number = (what: string) => z.string().describe(`${what}, decimal.`);
-
-const signer = z.object({
-  index: z.int().describe("Its place in the committee, from 0."),
-  publicKey: base64("BLS key, 96 bytes"),
-  stake: number("Votes, of 10,000 in all"),
-});
-
-export const proofAnswer = z.object({
-  checkpoint: number("The checkpoint"),
-  digest: z.string().describe("Base58."),
-  timestamp: z.iso.datetime(),
-  epoch: number("Its epoch").nullable().describe("Null where no signature tells."),
-  previousDigest: z.string().nullable().describe("Null where the log begins with it."),
-  contentDigest: z
-    .string()
-    .nullable()
-    .describe("Digest of what the checkpoint holds; null where only a later one was signed."),
-  verification: z
-    .enum(["signatures", "links", "none"])
-    .describe(
-      "signatures: a quorum of the validators signed it, or a later one that its digest leads to; links: no signature was verified, digests alone, by the settings as they are now; none: nothing was verified.",
-    ),
-  how: z.string().describe("The same in words."),
-  signedCheckpoint: z
-    .object({
-      checkpoint: number("The checkpoint that was signed"),
-      digest: z.string(),
-      links: z.int().describe("Checkpoints that lead from the one asked for to it; 0: the same."),
-    })
-    .nullable(),
-  summaryBcs: base64("The summary of the signed checkpoint, its BCS").nullable(),
-  certificate: z
-    .object({
-      epoch: number("The epoch whose committee signed"),
-      signature: base64("BLS signature, 48 bytes"),
-      signersBitmap: base64("Places of the signers as a roaring bitmap"),
-      signers: z.array(signer),
-      signedStake: number("Votes of the signers"),
-      totalStake: number("Votes of the committee"),
-      threshold: number("Votes that certify"),
-    })
-    .nullable(),
-  committee: z
-    .object({
-      epoch: number("Its epoch"),
-      namedBy: number("The checkpoint that names it")
-        .nullable()
-        .describe("Null for the one that the operator trusted."),
-      members: z.array(signer.extend({ signed: z.boolean() })),
-    })
-    .nullable(),
-  pipelineDigests: z
-    .array(
-      z.object({
-        pipeline: z.string(),
-        digest: z.string().nullable().describe("Hex; null while it is not known."),
-      }),
-    )
-    .describe("Digests over all rows of each pipeline, up to this checkpoint."),
-});
+import { proofAnswer } from "./answers.ts";
 
 export type ProofSettings = {
   /** Read-only, with a statement timeout. */

@@ -17,6 +17,7 @@ import { describeParameters, limitParameter, readParameters } from "../http/para
 import type { App, Part } from "../http/part.ts";
 import { resolveCoin } from "../log/coins.ts";
 import { canonicalType, MoveTypeError } from "../values/move-type.ts";
+import { deploymentKeysAnswer, logHeadsAnswer, rootsAnswer, sequenceAnswer } from "./answers.ts";
 
 const ROOTS_PATH = "/roots";
 const HEADS_PATH = "/log-heads";
@@ -53,103 +54,6 @@ const sequenceQuery = z.strictObject({
     .regex(/^\d{1,18}$/, "must be the number of an entry")
     .optional()
     .meta({ description: "Number of the last entry seen: the page has those behind it." }),
-});
-
-const hex = z.string().regex(/^[0-9a-f]{64}$/);
-const signature = z.string().describe("Ed25519, base64; docs/reference/formats.md says over what.");
-
-export const rootsAnswer = z.object({
-  roots: z
-    .array(
-      z.object({
-        chainId: z.string().nullable(),
-        coinType: z.string(),
-        checkpoint: z.string(),
-        checkpointDigest: z.string(),
-        root: hex.describe("Of the Merkle sum tree over the rows of the cap table."),
-        total: z.string().describe("What all rows add up to, in the coin's smallest unit."),
-        keyId: z.string(),
-        signature,
-        signedAt: z.iso.datetime(),
-        number: z
-          .string()
-          .nullable()
-          .describe(
-            "Of the entry of the sequence that published it; null for a root of before the sequence. `signedAt` is its `at`.",
-          ),
-        version: z.literal("2").optional().describe("As all behind it: in version 2 alone."),
-        decimals: z
-          .string()
-          .nullable()
-          .optional()
-          .describe("Null while they were not known; the root covers them."),
-        checkpointTimestampMs: z.string().optional(),
-        previous: hex.optional().describe("SHA-256 of the entry before."),
-      }),
-    )
-    .describe("The newest checkpoint first."),
-  next: z.string().nullable().describe("Give it as `after` for the next page; null at the end."),
-});
-
-export const logHeadsAnswer = z.object({
-  chainId: z.string().nullable(),
-  heads: z
-    .array(
-      z.object({
-        checkpoint: z.string().describe("The last checkpoint that the hash covers."),
-        hash: hex.describe("Of the hash chain over the facts of the log."),
-        keyId: z.string(),
-        signature,
-        signedAt: z.iso.datetime(),
-      }),
-    )
-    .describe("The newest checkpoint first."),
-  next: z.string().nullable().describe("Give it as `after` for the next page; null at the end."),
-});
-
-export const sequenceAnswer = z.object({
-  entries: z
-    .array(
-      z.object({
-        number: z.string().describe("From 0, without gaps."),
-        previous: hex.describe("SHA-256 of the entry before; 64 zeros for number 0."),
-        kind: z.string(),
-        body: z.record(z.string(), z.unknown()),
-        at: z.iso.datetime(),
-        keyId: z.string(),
-        signature,
-      }),
-    )
-    .describe("Ascending."),
-  next: z.string().nullable().describe("Give it as `after` for the next page; null at the end."),
-});
-
-export const deploymentKeysAnswer = z.object({
-  algorithm: z.literal("ed25519"),
-  keys: z
-    .array(
-      z.object({
-        keyId: z.string(),
-        publicKey: z.string().describe("Base64 of 32 bytes."),
-        madeAt: z.iso.datetime(),
-        revoked: z
-          .object({
-            entry: z.string().describe("Number of the entry that says so."),
-            from: z.string(),
-            why: z.string(),
-            at: z.iso.datetime(),
-          })
-          .nullable()
-          .describe(
-            "What it signed in entries numbered `from` and above is not believed; null while it is not revoked.",
-          ),
-        lost: z
-          .object({ entry: z.string(), at: z.iso.datetime() })
-          .nullable()
-          .describe("The entry that says that it was lost; null unless one does."),
-      }),
-    )
-    .describe("The newest first: it signs. Empty until something was signed."),
 });
 
 export type RootsPartSettings = {

@@ -16,6 +16,7 @@ import { eventsOfWallet } from "../projections/holder-events.ts";
 import { placeOf } from "../projections/position.ts";
 import { resultMessageId } from "../ta/requests/callback-address.ts";
 import { listedRequests, requestHistory, requestWallet } from "../ta/requests/overview.ts";
+import { tourAnswer, tourBegunAnswer } from "./answers.ts";
 
 /** The asset that tours are about. */
 export type TourAsset = { readonly asset: string; readonly coinType: string };
@@ -34,44 +35,6 @@ const MOST_TOURS = 20;
 const WHITELIST = "/api/v1/investor/whitelist";
 
 const accepted = z.object({ requestId: z.uuid() });
-
-export const tourBegunAnswer = z.object({
-  tourId: z.uuid(),
-  requestId: z.uuid(),
-  wallet: z.string(),
-  asset: z.string(),
-  coinType: z.string(),
-});
-
-export const tourAnswer = z.object({
-  wallet: z.string(),
-  asset: z.string(),
-  coinType: z.string(),
-  request: z.object({
-    status: z.enum(["QUEUED", "PENDING", "SUCCESS", "FAILED"]),
-    history: z.array(z.object({ at: z.iso.datetime(), status: z.string(), message: z.string() })),
-  }),
-  txId: z.string().nullable().describe("Digest of its transaction."),
-  checkpoint: z.string().nullable().describe("Where the register has it, decimal."),
-  holderEvent: z
-    .object({
-      eventType: z.string(),
-      address: z.string().nullable(),
-      groupId: z.string().nullable(),
-      position: z.string().describe("As in `holderEvents` of GraphQL."),
-    })
-    .nullable()
-    .describe("The wallet joins its group in the register."),
-  delivery: z
-    .object({
-      id: z.string(),
-      state: z.enum(["pending", "withdrawn", "delivered", "failed", "disabled"]),
-      attempts: z.int(),
-    })
-    .nullable()
-    .describe("The callback."),
-  done: z.boolean().describe("Nothing more will happen."),
-});
 
 /** @param app serves the transfer agent's requests, too */
 export const tourRoutes = (app: App, settings: TourSettings): readonly Route[] => {

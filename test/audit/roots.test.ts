@@ -27,9 +27,9 @@ import {
   deploymentKeysAnswer,
   logHeadsAnswer,
   rootsAnswer,
-  rootsPart,
   sequenceAnswer,
-} from "../../src/page-api/roots-part.ts";
+} from "../../src/page-api/answers.ts";
+import { rootsPart } from "../../src/page-api/roots-part.ts";
 import { base58 } from "../../src/values/base58.ts";
 import { misfits } from "../docs/published-schemas.ts";
 import { serve } from "../http/service.ts";

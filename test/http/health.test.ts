@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type HealthReport, watchHealth } from "../../src/http/health/health.ts";
+import { watchHealth } from "../../src/http/health/health.ts";
 import { watchIndexing } from "../../src/http/health/indexing-process.ts";
 import { standstillNotes } from "../../src/http/health/notes.ts";
 import { databaseProgress, type LocalProgress } from "../../src/http/health/progress.ts";
+import type { HealthReport } from "../../src/http/health/report.ts";
 import { createStallWatch } from "../../src/http/health/stall-watch.ts";
 import { createContact } from "../../src/ledger/sources/source-contact.ts";
 import * as watermarks from "../../src/projections/watermarks.ts";

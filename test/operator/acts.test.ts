@@ -6,11 +6,12 @@ import { verifyCallback } from "../../client/index.mjs";
 import { changeEndpoints, withdrawAllBut } from "../../src/callbacks/endpoints.ts";
 import { createKey, revokeKey } from "../../src/http/keys.ts";
 import {
+  operatorDeliveriesAnswer,
+  operatorDeliveryAnswer,
   rangeRedeliveryAnswer,
   redeliveryAnswer,
   testEventAnswer,
-} from "../../src/operator/acts.ts";
-import { operatorDeliveriesAnswer, operatorDeliveryAnswer } from "../../src/operator/deliveries.ts";
+} from "../../src/operator/answers.ts";
 import { startReceiver } from "../callbacks/receiver.ts";
 import { ENDPOINT, startSender } from "../callbacks/sender.ts";
 import { until } from "../lanes/until.ts";

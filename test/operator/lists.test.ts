@@ -4,10 +4,14 @@ import type { z } from "zod";
 import { registerEndpoint } from "../../src/callbacks/endpoints.ts";
 import { enqueueCallbacks } from "../../src/callbacks/enqueue.ts";
 import { ADMISSION, createAdmission } from "../../src/http/edge/admission.ts";
-import { operatorDeliveriesAnswer, operatorDeliveryAnswer } from "../../src/operator/deliveries.ts";
-import { operatorReceiversAnswer } from "../../src/operator/receivers.ts";
-import { operatorRequestAnswer, operatorRequestsAnswer } from "../../src/operator/requests.ts";
-import { operatorSummaryAnswer } from "../../src/operator/summary.ts";
+import {
+  operatorDeliveriesAnswer,
+  operatorDeliveryAnswer,
+  operatorReceiversAnswer,
+  operatorRequestAnswer,
+  operatorRequestsAnswer,
+  operatorSummaryAnswer,
+} from "../../src/operator/answers.ts";
 import { resultMessageId } from "../../src/ta/requests/callback-address.ts";
 import { startReceiver } from "../callbacks/receiver.ts";
 import { ENDPOINT, startSender } from "../callbacks/sender.ts";

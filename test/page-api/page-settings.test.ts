@@ -1,8 +1,8 @@
 /** What the page is told before anybody signs in, and who is given the demo's key. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createKey, registerPublicKey } from "../../src/http/keys.ts";
+import { pageSettingsAnswer, sessionAnswer } from "../../src/page-api/answers.ts";
 import { explorerPages, networkOf } from "../../src/page-api/explorer.ts";
-import { pageSettingsAnswer, sessionAnswer } from "../../src/page-api/page-settings.ts";
 import { readConfig } from "../../src/settings/config.ts";
 import { type OperatorApi, serveOperator } from "../operator/service.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";

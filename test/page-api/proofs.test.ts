@@ -10,7 +10,7 @@ import { committeeOf } from "../../src/ledger/proof/committee.ts";
 import { createVerifier } from "../../src/ledger/proof/verify-certificate.ts";
 import { readerAt } from "../../src/ledger/reading/read.ts";
 import { runReader } from "../../src/ledger/reading/reader.ts";
-import { proofAnswer } from "../../src/page-api/proofs.ts";
+import { proofAnswer } from "../../src/page-api/answers.ts";
 import type { VerifyLevel } from "../../src/settings/values.ts";
 import { changeProof } from "../log/damage.ts";
 import { type OperatorApi, serveOperator } from "../operator/service.ts";

@@ -11,8 +11,9 @@ import {
   lentSessionAnswer,
   pageSettingsAnswer,
   sessionAnswer,
-} from "../../src/page-api/page-settings.ts";
-import { tourAnswer, tourBegunAnswer } from "../../src/page-api/tour.ts";
+  tourAnswer,
+  tourBegunAnswer,
+} from "../../src/page-api/answers.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { eventually, type Program, startProgram, temporaryFolder } from "../service/process.ts";

@@ -10,7 +10,8 @@ import type { Project } from "../../transfers/projects.ts";
 import { lowest } from "../../values/bigints.ts";
 import { type ChainStanding, type EvmStanding, recordsKey } from "./evm-standing.ts";
 import { type HealthDetail, worst } from "./health.ts";
-import { createStallWatch, type Judgement, STALL_AFTER_MS } from "./stall-watch.ts";
+import type { Judgement } from "./report.ts";
+import { createStallWatch, STALL_AFTER_MS } from "./stall-watch.ts";
 
 /** A chain; block numbers are decimal, null before it was first read. */
 export type ChainHealth = Judgement & {

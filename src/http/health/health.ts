@@ -11,65 +11,11 @@ import type { Mark } from "../../projections/read-watermarks.ts";
 import { awake } from "../../waiting/awake.ts";
 import { type Deadline, withinDeadline } from "../../waiting/deadline.ts";
 import { boundedLook, type Looked } from "../bounded-look.ts";
-import { type Note, noteOf, standstillNotes } from "./notes.ts";
+import { noteOf, standstillNotes } from "./notes.ts";
 import type { Progress, ReaderProgress, Trouble } from "./progress.ts";
-import { isHeard, judgeSource, type SourceHealth, sourceHealth } from "./source-health.ts";
-import {
-  createStallWatch,
-  type Judgement,
-  STALL_AFTER_MS,
-  type StallWatch,
-  type State,
-  shortened,
-} from "./stall-watch.ts";
-
-/** The last checkpoint that a part dealt with; all null before the first. */
-type Standing = {
-  /** Last committed checkpoint, decimal. */
-  readonly checkpoint: string | null;
-  /** Its time, unix seconds, decimal, as in GraphQL. */
-  readonly checkpointTimestamp: string | null;
-  readonly ageSeconds: number | null;
-  /** Checkpoints of work, decimal; null while unknown. */
-  readonly lagCheckpoints: string | null;
-};
-
-export type PipelineHealth = Standing & {
-  readonly pipeline: string;
-  /** Last checkpoint up to which tables that an upgrade added are filled in; absent when none is being. */
-  readonly historyFilledThrough?: string;
-  /** The checkpoint that a rebuild has to come back to; absent when none is under way. */
-  readonly rebuildingTo?: string;
-  readonly state: State;
-  readonly reason?: string;
-};
-
-export type ReaderHealth = Standing & {
-  /** Newest checkpoint of the chain; null when this process does not ask the chain. */
-  readonly tip: string | null;
-  /** `unknown`: nothing was read for a minute, and this process does not know whether the chain has more. */
-  readonly state: State | "unknown";
-  readonly reason?: string;
-  /** What the reader said last of its source, in whatever process it runs; absent before any has. */
-  readonly source?: SourceHealth;
-};
-
-export type HealthReport = {
-  readonly status: State;
-  readonly version: string;
-  /** Why the current state is unknown: what follows is the last that was known. Absent while it is known. */
-  readonly reason?: string;
-  /** Since when, ISO 8601. */
-  readonly since?: string;
-  /** Whole seconds since this was seen; absent while it is fresh. */
-  readonly ageSeconds?: number;
-  /** What wants a look and is no reason for another `status`, not yet or not at all; absent without any. */
-  readonly notes?: readonly Note[];
-  readonly pipelines: readonly PipelineHealth[];
-  readonly reader: ReaderHealth;
-  /** What other rooms say of themselves, such as `evm` and `callbacks`; absent without any. */
-  readonly details?: Readonly<Record<string, unknown>>;
-};
+import type { HealthReport, Judgement, Note, PartProgress, ReaderHealth, State } from "./report.ts";
+import { isHeard, judgeSource, sourceHealth } from "./source-health.ts";
+import { createStallWatch, STALL_AFTER_MS, type StallWatch, shortened } from "./stall-watch.ts";
 
 /** What another room adds to the report; its state counts like that of a pipeline. */
 export type HealthDetail = {
@@ -311,7 +257,7 @@ const standing = (
   { next, mark }: { readonly next: bigint | null; readonly mark: Mark | null },
   goal: bigint | null,
   nowMs: number,
-): Standing => ({
+): PartProgress => ({
   checkpoint: mark?.checkpoint.toString() ?? null,
   checkpointTimestamp: mark === null ? null : unixSeconds(mark.timestampMs).toString(),
   ageSeconds: mark === null ? null : ageSeconds(mark.timestampMs, nowMs),

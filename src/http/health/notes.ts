@@ -1,11 +1,6 @@
 /** What stands beside the states in `/health`: trouble that may pass, and what needs a look before it is trouble. */
 import type { Standstill } from "../../waiting/awake.ts";
-
-export type Note = {
-  readonly reason: string;
-  /** ISO 8601. */
-  readonly since: string;
-};
+import type { Note } from "./report.ts";
 
 export const noteOf = (reason: string, sinceMs: number): Note => ({
   reason,

@@ -3,9 +3,9 @@ import type { Db } from "../../database/connect.ts";
 import { type ProcessNote, readProcesses } from "../../log/process-notes.ts";
 import { awakeMs } from "../../waiting/awake.ts";
 import { GRACE_MS, type HealthDetail } from "./health.ts";
-import { type Note, noteOf } from "./notes.ts";
+import { noteOf } from "./notes.ts";
 import type { Trouble } from "./progress.ts";
-import type { Judgement, State } from "./stall-watch.ts";
+import type { Judgement, Note, State } from "./report.ts";
 
 /** A process that indexes. */
 export type ProcessHealth = Judgement & {

@@ -1,17 +1,7 @@
 /** What `/health` makes of the reader's word on its source (`log_source`), true in every process. */
 import type { SourceSaid } from "../../log/log-source.ts";
 import type { ReaderProgress } from "./progress.ts";
-import type { Judgement } from "./stall-watch.ts";
-
-/** How a source answers. */
-export type SourceHealth = {
-  /** Scheme and host, or the kind of source. */
-  readonly source: string;
-  /** Seconds since its last answer; null when it never answered. */
-  readonly answerAgeSeconds: number | null;
-  /** Seconds during which a question has been waiting since; null while no process reads. */
-  readonly silentSeconds: number | null;
-};
+import type { Judgement, SourceHealth } from "./report.ts";
 
 /** Whether a reader runs, by its own word: without one the source's state is unknown. */
 export const isHeard = ({ saidAgoMs }: SourceSaid, stallAfterMs: number): boolean =>

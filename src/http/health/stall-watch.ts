@@ -8,6 +8,7 @@
  */
 
 import type { Trouble } from "./progress.ts";
+import type { Judgement } from "./report.ts";
 
 /** Work without progress for this long is a stall (decisions, `/health`). */
 export const STALL_AFTER_MS = 60_000;
@@ -21,8 +22,6 @@ const LONGEST_REASON = 300;
 /** A reason as it is shown. */
 export const shortened = (reason: string): string => reason.slice(0, LONGEST_REASON);
 
-export type State = "ok" | "catching_up" | "stalled";
-
 export type Observation = {
   readonly name: string;
   /** Next checkpoint it expects; null while it has never run. */
@@ -31,8 +30,6 @@ export type Observation = {
   readonly goal: bigint | null;
   readonly trouble?: Trouble | undefined;
 };
-
-export type Judgement = { readonly state: State; readonly reason?: string };
 
 type Memory = {
   readonly next: bigint | null;

@@ -50,13 +50,11 @@ export type RequestPlace = {
   readonly sequence: bigint;
 };
 
-export const REQUEST_STATUSES = ["QUEUED", "PENDING", "SUCCESS", "FAILED"] as const;
-
 /** Requests, the newest first, those before a place. `OPEN` stands for `QUEUED` and `PENDING`. */
 export const listedRequests = async (
   { sql }: { readonly sql: Sql },
   page: {
-    readonly status?: (typeof REQUEST_STATUSES)[number] | "OPEN" | undefined;
+    readonly status?: "QUEUED" | "PENDING" | "SUCCESS" | "FAILED" | "OPEN" | undefined;
     readonly asset?: string | undefined;
     readonly id?: string | undefined;
     readonly after?: RequestPlace | undefined;

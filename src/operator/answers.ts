@@ -1,0 +1,158 @@
+/** What the routes of operators answer. It imports zod alone: the page takes its types from here. */
+import { z } from "zod";
+
+/** Counting stops there: the page asks again and again. */
+export const MOST_COUNTED = 10_000;
+
+/** Every state of a request. */
+export const REQUEST_STATUSES = ["QUEUED", "PENDING", "SUCCESS", "FAILED"] as const;
+
+/** What a list answers. */
+const pageAnswer = <Item extends z.ZodType>(item: Item, order: string) =>
+  z.object({
+    items: z.array(item).describe(order),
+    next: z.string().nullable().describe("Give it as `after` for the next page; null at the end."),
+  });
+
+const request = z.object({
+  id: z.uuid(),
+  asset: z.string(),
+  kind: z.enum(["whitelist", "kyc"]),
+  status: z.enum(REQUEST_STATUSES),
+  reason: z.string().nullable().describe("Null unless FAILED."),
+  message: z.string().describe("Of its newest step."),
+  txId: z.string().nullable(),
+  waitsFor: z.string().nullable().describe("What has to happen next; null once it is final."),
+  createdAt: z.iso.datetime(),
+  updatedAt: z.iso.datetime(),
+});
+
+export type RequestItem = z.infer<typeof request>;
+
+export const operatorRequestsAnswer = pageAnswer(request, "The newest first.");
+
+export const operatorRequestAnswer = request.extend({
+  history: z
+    .array(z.object({ at: z.iso.datetime(), status: z.string(), message: z.string() }))
+    .describe("Oldest first."),
+});
+
+/** In each of which a callback can be. */
+export const DELIVERY_STATES = ["pending", "withdrawn", "delivered", "failed", "disabled"] as const;
+
+const attempt = z.object({
+  at: z.iso.datetime(),
+  url: z.string().nullable().describe("Where it went: scheme and host."),
+  statusCode: z.int().nullable().describe("Null when no answer came."),
+  error: z.string().nullable().describe("Null when it succeeded."),
+  durationMs: z.int(),
+});
+
+const delivery = z.object({
+  id: z.string().describe("`webhook-id`."),
+  receiver: z.string().describe("As `/operator/receivers` lists it."),
+  url: z.string().describe("Where it goes now, or would go: scheme and host."),
+  type: z.string().describe("whitelist, kyc, transfer_event or test."),
+  requestId: z.uuid().nullable().describe("The request whose result it is."),
+  reference: z.string().nullable().describe("What it is about: a request, a record."),
+  state: z
+    .enum(DELIVERY_STATES)
+    .describe(
+      "withdrawn: pending, at an address that is not sent to for now; failed: given up after the last attempt; disabled: given up because its address was disabled first.",
+    ),
+  createdAt: z.iso.datetime(),
+  deliveredAt: z.iso.datetime().nullable().describe("First success."),
+  givenUpAt: z.iso.datetime().nullable(),
+  attemptCount: z.int(),
+  lastAttempt: attempt.nullable(),
+});
+
+export type DeliveryItem = z.infer<typeof delivery>;
+
+export const operatorDeliveriesAnswer = pageAnswer(delivery, "The newest first.");
+
+export const operatorDeliveryAnswer = delivery.extend({
+  attempts: z.array(attempt).describe("Oldest first; the newest hundred."),
+  nextAttemptAt: z.iso
+    .datetime()
+    .nullable()
+    .describe("Null when it is not its turn yet, or nothing more is tried."),
+});
+
+const receiver = z.object({
+  id: z.string(),
+  kind: z
+    .enum(["project", "asset"])
+    .describe("project: transfer events; asset: results of the transfer agent's requests."),
+  name: z.string().describe("Of the project, or of the asset."),
+  url: z.string().describe("Scheme and host."),
+  state: z
+    .enum(["open", "failing", "disabled", "withdrawn"])
+    .describe(
+      "failing: the newest attempts failed; disabled: its receiver wants nothing more, and what comes is given up; withdrawn: it is configured no more, and what comes waits.",
+    ),
+  reason: z.string().nullable(),
+  since: z.iso.datetime().nullable().describe("Since when it is in this state; null for open."),
+  failures: z.int().describe("Attempts that failed since the last one that did not."),
+  lastError: z.string().nullable(),
+  pending: z.int().describe("Messages that wait; 1000 means that many or more."),
+});
+
+export type ReceiverItem = z.infer<typeof receiver>;
+
+export const operatorReceiversAnswer = pageAnswer(receiver, "By id.");
+
+const count = (description: string) => z.int().min(0).describe(description);
+
+export const operatorSummaryAnswer = z
+  .object({
+    since: z.iso.datetime(),
+    requests: z.object({
+      open: count("QUEUED or PENDING now."),
+      failed: count("FAILED since then."),
+      succeeded: count("SUCCESS since then."),
+    }),
+    deliveries: z.object({
+      pending: count("Waiting now, without those at withdrawn addresses."),
+      oldestPendingAt: z.iso.datetime().nullable(),
+      failed: count("Given up since then, after the last attempt."),
+      disabled: count("The same, given up because their address was disabled."),
+    }),
+    receivers: z.object({
+      open: count("Now."),
+      failing: count("Now."),
+      disabled: count("Now."),
+      withdrawn: count("Now."),
+    }),
+  })
+  .describe(`Counts end at ${MOST_COUNTED}: that many or more.`);
+
+export const redeliveryAnswer = z.object({
+  id: z.string(),
+  outcome: z
+    .enum(["accepted", "pending", "waiting"])
+    .describe(
+      "accepted: it is sent again; pending: it was still on its way, and is tried now; waiting: it is sent once its address is configured again.",
+    ),
+  message: z.string(),
+});
+
+export const rangeRedeliveryAnswer = z.object({
+  dryRun: z.boolean(),
+  matched: z
+    .int()
+    .describe(`All that the request is about; ${MOST_COUNTED} means that many or more.`),
+  redelivered: z.int().describe("Sent again by this request, those that wait among them."),
+  waiting: z.int().describe("Of these, sent once their address is configured again."),
+  next: z
+    .string()
+    .nullable()
+    .describe("Give it as `after` to go on with the rest; null when nothing is left."),
+});
+
+export const testEventAnswer = z.object({
+  deliveryId: z.string().describe("`webhook-id`: look at it under `/operator/deliveries`."),
+  receiver: z.string(),
+  type: z.literal("test"),
+  message: z.string(),
+});
