@@ -1,6 +1,6 @@
 /**
- * A simulated issuer on a simulated Sui ledger: everything follows from a seed, every checkpoint is
- * written the way the network writes it, and a plain model says what is true after each.
+ * A simulated issuer on a simulated Sui ledger: derived from a seed, checkpoints in the network's
+ * format, and a plain model of the true state after each.
  */
 import { deserialize, serialize } from "node:v8";
 import type { Encoding } from "../src/ledger/decode/checkpoint.ts";
@@ -22,69 +22,68 @@ import { GAS_COIN_TYPE } from "./wire/type-tag.ts";
 
 /** 1 January 2025, 00:00 UTC. */
 const DEFAULT_GENESIS_MS = 1_735_689_600_000n;
-/** Milliseconds between checkpoints: about what the network takes. */
+/** Milliseconds between checkpoints, about the network's pace. */
 const DEFAULT_INTERVAL_MS = 250n;
 const DEFAULT_ACTIONS = 2;
 const DEFAULT_EPOCH_LENGTH = 300;
 
-/** What a demo ledger is made from. The same options give the same bytes. */
+/** The same options give the same bytes. */
 export type DemoOptions = {
   readonly seed: bigint | number | string;
-  /** Investors the register grows to: 1 to 1,000,000, though never fewer than 8; 40 when not given. */
+  /** Investors that the register grows to: 1 to 1,000,000, at least 8 in effect; 40 by default. */
   readonly investors?: number | undefined;
-  /** Share of unrelated transactions after the opening: 0 to 1; 0.3 when not given. */
+  /** Share of unrelated transactions after the opening: 0 to 1; 0.3 by default. */
   readonly noise?: number | undefined;
-  /** Actions per checkpoint, unrelated ones too, on average: 0 to 1,000; 2 when not given. */
+  /** Average actions per checkpoint, unrelated ones included: 0 to 1,000; 2 by default. */
   readonly actionsPerCheckpoint?: number | undefined;
-  /** Checkpoints of an epoch: 2 to 1,000,000; 300 when not given. */
+  /** Checkpoints of an epoch: 2 to 1,000,000; 300 by default. */
   readonly epochLength?: number | undefined;
-  /** Time of checkpoint 0, milliseconds since the Unix epoch. */
+  /** Time of checkpoint 0, Unix ms. */
   readonly genesisTimeMs?: bigint | undefined;
   readonly intervalMs?: bigint | undefined;
   /** Time of each checkpoint, instead of the two above. */
   readonly timeOf?: ((sequence: bigint) => bigint) | undefined;
   /**
-   * Whether the model keeps every event; true when not given. A ledger that runs on says no: its
-   * memory then depends on what is alive, not on how long it has run.
+   * Whether the model keeps events, true by default. Without, memory depends only on what is alive.
    */
   readonly keepEvents?: boolean | undefined;
-  /** What `save` returned for a ledger with the same options: it goes on from there. */
+  /** Result of `save` with the same options, to continue from. */
   readonly from?: Uint8Array | undefined;
 };
 
-/** One checkpoint, encoded when asked. */
+/** One checkpoint, encoded on demand. */
 export type DemoCheckpoint = {
   readonly sequence: bigint;
   /** Base58. */
   readonly digest: string;
   readonly timestampMs: bigint;
-  /** How many transactions it holds. */
+  /** Number of transactions. */
   readonly transactions: number;
   /**
-   * Its bytes: `CheckpointData` in BCS, or `sui.rpc.v2.Checkpoint` in protobuf. Not cached, but for the
-   * signature in them, which takes most of a millisecond.
+   * Encodes `CheckpointData` in BCS, or `sui.rpc.v2.Checkpoint` in protobuf. Only the signature is
+   * cached, which takes most of a millisecond.
    */
   readonly raw: (encoding: Encoding) => Uint8Array;
-  /** Has it signed elsewhere before its bytes are asked for. */
+  /** Signs elsewhere, in advance. */
   readonly signBy: (sign: Sign<Promise<Uint8Array>>) => Promise<void>;
 };
 
-/** A coin type, as `ledger.json` and asset files describe it. */
+/** A coin type in `ledger.json` and assets files. */
 export type DemoCoin = Pick<
   CoinModel,
   "coinType" | "symbol" | "name" | "decimals" | "metadata" | "treasuryId"
 >;
 
-/** What identifies a demo ledger; known before its first checkpoint is made. */
+/** Identity of a demo ledger, known before its first checkpoint. */
 export type DemoIdentity = {
   /** Base58 digest of checkpoint 0. */
   readonly chainId: string;
   /** Versions of the security-token package, original first. */
   readonly packages: readonly string[];
-  /** Packages of others: the look-alike, then the exchange. */
+  /** Other packages: the look-alike, then the exchange. */
   readonly foreignPackages: readonly string[];
   readonly coinTypes: readonly DemoCoin[];
-  /** The validators of epoch 0: what a verifier of signatures begins with. */
+  /** Validators of epoch 0, to verify signatures with. */
   readonly committee: Committee;
 };
 
@@ -92,41 +91,37 @@ export type DemoIdentity = {
 export type DemoLedger = DemoIdentity & {
   /** Number of the checkpoint that `next` makes. */
   readonly nextSequence: bigint;
-  /** The epoch of that checkpoint. */
+  /** Its epoch. */
   readonly epoch: bigint;
-  /** What is true after the newest checkpoint. Changes with every `next`: copy it by `snapshot`. */
+  /** The true state after the newest checkpoint. Mutable: copy it with `snapshot`. */
   readonly model: DemoModel;
   next(): DemoCheckpoint;
-  /** A deep copy of the model. */
   snapshot(): DemoModel;
   /**
-   * Puts a transaction into the next checkpoint (after the opening, see `OPENING_ENDS`). It resolves
-   * when that checkpoint is made; a transaction that aborts is in it, too, and says so.
-   * @throws RejectedTransactionError when the network would not take it at all
+   * Submits a transaction for the next checkpoint after the opening (`OPENING_ENDS`) and resolves
+   * when it is made, also after an abort. @throws RejectedTransactionError when the network would
+   * refuse it
    */
   submit(transaction: Submission): Promise<TransactionReceipt>;
-  /** The people who run a security token. */
+  /** Staff of a security token. */
   staff(coinType: string): Staff;
-  /** The Ed25519 secret (32 bytes) of an account of this ledger. */
+  /** Ed25519 secret (32 bytes) of an account. */
   secretKey(address: string): Uint8Array;
-  /** A live object; undefined when none stands under this id. */
+  /** A live object; undefined when there is none. */
   object(id: string): LiveObject | undefined;
-  /**
-   * The coins of SUI that an account owns, in no particular order, but for the one that the
-   * simulation spends on the account's behalf: its version changes with every simulated transaction.
-   */
+  /** SUI coins of an account, unordered, without the one that the simulation spends. */
   gasCoinsOf(address: string): readonly LiveObject[];
-  /** Everything needed to go on from here, as bytes for this version of Node. */
+  /** State to continue from, as bytes for this version of Node. */
   save(): Uint8Array;
 };
 
-/** An option of the demo ledger is out of its bounds. Stop: the message names it and the bounds. */
+/** An option is out of bounds. Stop; the message names the bounds. */
 export class DemoOptionError extends Error {
   override readonly name = "DemoOptionError";
   readonly remedy: Remedy = "stop";
 }
 
-/** A saved state belongs to another ledger, or another version of this one. Start without it. */
+/** The saved state is of another ledger or version. Start without it. */
 export class SavedStateMismatchError extends Error {
   override readonly name = "SavedStateMismatchError";
   readonly remedy: Remedy = "stop";
@@ -138,7 +133,7 @@ export class SavedStateMismatchError extends Error {
 
 type Saved = { readonly key: string; readonly identity: DemoIdentity; readonly world: World };
 
-/** Makes a demo ledger. @throws DemoOptionError, SavedStateMismatchError */
+/** @throws DemoOptionError, SavedStateMismatchError */
 export const createDemoLedger = (options: DemoOptions): DemoLedger => {
   const pace = paceOf(options);
   const genesis = options.genesisTimeMs ?? DEFAULT_GENESIS_MS;
@@ -203,7 +198,7 @@ const asDemoCheckpoint = (sealed: SealedCheckpoint): DemoCheckpoint => ({
   signBy: (sign) => sealed.certificate.signBy(sign),
 });
 
-/** Runs the opening once for its names: packages and coin types get theirs when they are published. */
+/** Runs the opening once, as packages and coin types get their ids when published. */
 const scout = (seed: string, pace: Pace, timeOf: (sequence: bigint) => bigint): DemoIdentity => {
   const world = newWorld(seed, false);
   const keyring = new Keyring(seed, world.chain.accounts);
@@ -247,7 +242,7 @@ const readable = (bytes: Uint8Array): unknown => {
   }
 };
 
-/** The key covers the shape: only a ledger of this edition and these options writes it. */
+/** The key covers the shape. */
 const isSaved = (value: unknown): value is Saved =>
   typeof value === "object" && value !== null && "key" in value && "world" in value;
 

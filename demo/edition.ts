@@ -1,15 +1,15 @@
-/** What makes two demo ledgers different, and which bytes a demo ledger makes of it. */
+/** Identity of demo ledgers. */
 
 /**
- * Raised whenever the same seed would give other bytes than before. The checkpoints of another edition
- * cannot be made again: data of it is refused, with the advice to delete it.
+ * Increment when the same seed gives other bytes. Data of other editions is refused, as it cannot
+ * be made again.
  *
  * 1: until its successor. 2: no object of the contract is wrapped into another, and registered
  * currencies end with the framework's mark of new ones. 3: validators sign, and epochs change.
  */
 export const EDITION = 3;
 
-/** What makes two demo ledgers of one edition different; a data folder holds one. */
+/** Options that distinguish ledgers of one edition; a data folder holds one. */
 export type LedgerOptions = {
   readonly seed: string;
   readonly investors: number;
@@ -19,7 +19,7 @@ export type LedgerOptions = {
 export const DEFAULT_INVESTORS = 40;
 export const DEFAULT_NOISE = 0.3;
 
-/** The same as it is given; what is left out has its default. */
+/** Options as given, with defaults. */
 export type LedgerSettings = {
   readonly seed: bigint | number | string;
   readonly investors?: number | undefined;

@@ -1,9 +1,9 @@
 /**
- * The demo ledger as a full node for senders of transactions: the few gRPC calls that building,
- * submitting and looking up a transaction need, on loopback, with the network's own messages.
+ * The demo ledger as a full node for senders: the gRPC calls for building, submitting and looking
+ * up transactions, on loopback, with the network's messages.
  *
- * A submitted transaction stands in the next checkpoint, signed bytes and all. It is answered once
- * that checkpoint has been read, as a real node answers once the transaction is final.
+ * A transaction enters the next checkpoint with its signed bytes. The answer comes once that
+ * checkpoint was read, as a real node answers after finality.
  */
 import {
   Server,
@@ -26,16 +26,15 @@ import { RejectedTransactionError, type TransactionReceipt } from "./issuer/subm
 import { readSigned, standingGas } from "./signed-transaction.ts";
 import type { DemoSource } from "./source.ts";
 
-/** A node that runs. */
 export type DemoNode = AsyncDisposable & {
   /** `127.0.0.1:port` */
   readonly host: string;
 };
 
-/** Most coins on a page, however many are asked for: a node may always give fewer. */
+/** Maximum coins per page. */
 const MOST_ON_PAGE = 50;
 
-/** Why a call is refused, in gRPC's terms. */
+/** A refused call, with its gRPC status. */
 class Refused extends Error {
   readonly code: status;
 
@@ -45,12 +44,12 @@ class Refused extends Error {
   }
 }
 
-/** Starts the node on a free port of loopback. The source must be read meanwhile. */
+/** Starts the node on a free loopback port. The source must be read meanwhile. */
 export const startDemoNode = async (source: DemoSource): Promise<DemoNode> => {
   const closed = new AbortController();
   const chainId = await source.chainId(closed.signal);
   const treasuries = new Map(source.coinTypes.map((coin) => [coin.coinType, coin.treasuryId]));
-  /** What waits for its checkpoint, by digest: sent twice, it is still one transaction. */
+  /** Pending transactions by digest: one sent twice is one transaction. */
   const underWay = new Map<string, Promise<TransactionReceipt>>();
 
   const execute = async (request: GrpcTypes.ExecuteTransactionRequest) => {
@@ -88,7 +87,7 @@ export const startDemoNode = async (source: DemoSource): Promise<DemoNode> => {
   addService(server, GrpcTypes.LedgerService, {
     GetServiceInfo: answer(async () => ({
       chainId,
-      // What is due but was not made yet has not been executed either.
+      // A due checkpoint that was not made has not been executed.
       checkpointHeight: source.newestRead() ?? undefined,
       lowestAvailableCheckpoint: 0n,
       lowestAvailableCheckpointObjects: 0n,
@@ -108,7 +107,7 @@ export const startDemoNode = async (source: DemoSource): Promise<DemoNode> => {
     }),
   });
   addService(server, GrpcTypes.StateService, {
-    // Coins of SUI only: what a sender pays with.
+    // SUI coins only.
     ListOwnedObjects: answer(
       async ({ owner = "0x0", pageSize, pageToken }: GrpcTypes.ListOwnedObjectsRequest) => {
         const after = pageToken === undefined ? "" : Buffer.from(pageToken).toString();
@@ -165,7 +164,7 @@ const asMessage = ({ id, version, digest, owner, type }: LiveObject) => ({
         : { kind: GrpcTypes.Owner_OwnerKind.OWNER_KIND_UNKNOWN },
 });
 
-/** A handler of one call; what it throws becomes a status. */
+/** Handles a call; errors become a status. */
 const answer =
   <Request, Answer extends object>(handle: (request: Request) => Promise<Answer>) =>
   async ({ request }: ServerUnaryCall<Request, Answer>, callback: sendUnaryData<Answer>) => {

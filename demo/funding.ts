@@ -1,17 +1,16 @@
-/** Gas coins for the accounts that sign transactions outside the simulation. */
+/** Gas coins for accounts that sign outside the simulation. */
 import { aborted } from "../src/waiting/aborted.ts";
 import { pause } from "../src/waiting/backoff.ts";
 import type { DemoSource } from "./source.ts";
 
-/** Gas coins of each registrar: how many of its transactions can be under way at a time. */
+/** Gas coins per registrar: its maximum concurrent transactions. */
 const GAS_COINS = 16;
 
-/** How often it is checked whether the ledger is read yet. */
+/** Interval of checking whether the ledger is read. */
 const CHECK_MS = 200;
 
 /**
- * Gives the registrars of these coin types gas coins, once the ledger is read and where they have none.
- * Ends when the signal aborts.
+ * Gives registrars without gas coins some, once the ledger is read. Ends when the signal aborts.
  */
 export const fundRegistrars = async (
   source: DemoSource,

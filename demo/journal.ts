@@ -1,6 +1,6 @@
 /**
- * What a live demo ledger cannot work out again from its seed: when its checkpoints are due, and what
- * was submitted from outside. Two small files in the data folder.
+ * What a live demo ledger cannot derive from its seed: times of checkpoints, and submissions. Small
+ * files in the data folder.
  */
 import {
   appendFileSync,
@@ -17,10 +17,10 @@ import { EDITION, type LedgerOptions, type LedgerSettings, ledgerOptions } from 
 import type { Submission, TransactionReceipt } from "./issuer/submissions.ts";
 import type { Timeline } from "./timeline.ts";
 
-/** A submitted transaction and the checkpoint it belongs to. */
+/** A submission and its checkpoint. */
 export type SubmittedAt = { readonly checkpoint: bigint; readonly submission: Submission };
 
-/** The data folder holds another demo ledger. Stop: its checkpoints are not these. */
+/** The data folder holds another demo ledger. Stop. */
 export class OtherDemoLedgerError extends Error {
   override readonly name = "OtherDemoLedgerError";
   readonly remedy: Remedy = "stop";
@@ -33,7 +33,9 @@ export class OtherDemoLedgerError extends Error {
   }
 }
 
-/** The data folder holds a demo ledger whose checkpoints cannot be made any more. Stop: delete it. */
+/**
+ * The data folder holds a ledger of another edition, which cannot be made again. Stop; delete it.
+ */
 export class FormerDemoLedgerError extends Error {
   override readonly name = "FormerDemoLedgerError";
   readonly remedy: Remedy = "stop";
@@ -46,7 +48,7 @@ export class FormerDemoLedgerError extends Error {
   }
 }
 
-/** A file of the journal cannot be understood. Stop: restore it, or start with a new data folder. */
+/** A journal file is invalid. Stop; restore it, or use a new data folder. */
 export class JournalDamagedError extends Error {
   override readonly name = "JournalDamagedError";
   readonly remedy: Remedy = "stop";
@@ -58,25 +60,25 @@ export class JournalDamagedError extends Error {
 
 const LINE_END = 0x0a;
 
-/** The journal of one data folder. */
+/** The journal of a data folder. */
 export type Journal = {
-  /** The timeline as it was written last; undefined in a new folder. */
+  /** Undefined in a new folder. */
   readTimeline(): Timeline | undefined;
   writeTimeline(timeline: Timeline): void;
   readSubmissions(): readonly SubmittedAt[];
   appendSubmission(submitted: SubmittedAt): void;
-  /** What became of transactions that were signed outside. */
+  /** Results of transactions signed outside. */
   readReceipts(): readonly TransactionReceipt[];
   appendReceipt(receipt: TransactionReceipt): void;
 };
 
-/** Opens the journal; nothing is written yet. */
+/** Writes nothing yet. */
 export const openJournal = (dataDir: string, options: LedgerOptions): Journal => {
   const timelinePath = join(dataDir, "demo-ledger.json");
   const submissionsPath = join(dataDir, "demo-ledger-submissions.jsonl");
   const receiptsPath = join(dataDir, "demo-ledger-receipts.jsonl");
 
-  /** Files to which this process has appended a whole line last. */
+  /** Files whose last line this process wrote completely. */
   const whole = new Set<string>();
   const append = (path: string, value: object) => {
     mkdirSync(dataDir, { recursive: true });
@@ -117,25 +119,25 @@ export const openJournal = (dataDir: string, options: LedgerOptions): Journal =>
 };
 
 /**
- * Sees that the data folder can hold this demo ledger, long before the ledger is made.
- * @throws ConfigError naming DATA_DIR, FormerDemoLedgerError, OtherDemoLedgerError, JournalDamagedError
+ * Checks that the data folder can hold this ledger, before it is made. @throws ConfigError naming
+ * DATA_DIR, FormerDemoLedgerError, OtherDemoLedgerError, JournalDamagedError
  */
 export const checkDemoFolder = (dataDir: string, settings: LedgerSettings): void => {
   if (!holdsDemoLedger(dataDir, settings)) makeDataDir(dataDir);
 };
 
 /**
- * Whether the data folder holds this demo ledger already; makes nothing.
- * @throws FormerDemoLedgerError, OtherDemoLedgerError, JournalDamagedError
+ * Whether the data folder holds this ledger. @throws FormerDemoLedgerError, OtherDemoLedgerError,
+ * JournalDamagedError
  */
 export const holdsDemoLedger = (dataDir: string, settings: LedgerSettings): boolean =>
   openJournal(dataDir, ledgerOptions(settings)).readTimeline() !== undefined;
 
-/** A file with one value per line. */
+/** One value per line. */
 const readLines = <Value>(path: string, fits: (value: unknown) => value is Value): Value[] =>
   (readIfThere(path) ?? "")
     .split("\n")
-    // A crash may have cut off the last line; that transaction was never confirmed.
+    // A crash may have cut the last line, which was never confirmed.
     .slice(0, -1)
     .map((line) => {
       const value = parse(path, line);
@@ -144,8 +146,8 @@ const readLines = <Value>(path: string, fits: (value: unknown) => value is Value
     });
 
 /**
- * Removes what a crash, or a full disk, left of a line: the next one would become part of it. Done before
- * appending and not while reading, when another process may be about to complete the line.
+ * Removes an incomplete last line before appending; not while reading, when another process may
+ * complete it.
  */
 const cutTornLine = (path: string): void => {
   const bytes = bytesIfThere(path);
@@ -161,7 +163,7 @@ const bytesIfThere = (path: string): Buffer | undefined => {
   try {
     return readFileSync(path);
   } catch (error) {
-    // Also where a parent is no folder: the error of writing into it says so.
+    // With a parent that is no folder, writing fails clearly.
     if (error instanceof Error && "code" in error && NOT_THERE.has(String(error.code)))
       return undefined;
     throw error;
@@ -176,7 +178,7 @@ const parse = (path: string, text: string): unknown => {
   }
 };
 
-/** JSON has no big integers: they are written as `{"bigint": "123"}`. */
+/** Big integers as `{"bigint": "123"}`. */
 const toJson = (_key: string, value: unknown): unknown =>
   typeof value === "bigint" ? { bigint: String(value) } : value;
 
@@ -186,7 +188,7 @@ const fromJson = (_key: string, value: unknown): unknown =>
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null;
 
-/** Its journal does not name the edition. */
+/** Its journal has no edition. */
 const FIRST_EDITION = 1;
 
 type TimelineFile = {

@@ -1,18 +1,17 @@
 /**
- * What is true on the demo ledger, in plain values: the yardstick that projections are compared with.
- * The simulated contract works on it; nothing here is read back from encoded bytes.
+ * The true state of the demo ledger, to compare projections with. The simulated contract works on
+ * it; nothing is decoded from bytes.
  */
 
-/** The coin type of a security token. */
 export type CoinModel = {
   readonly coinType: string;
   readonly symbol: string;
   readonly name: string;
   readonly decimals: number;
-  /** The object that says so: legacy metadata, or an entry of the coin registry. */
+  /** Kind of metadata object: legacy, or registry entry. */
   readonly metadata: "CoinMetadata" | "Currency";
   readonly treasuryId: string;
-  /** Minted and not burned: always the sum of all tokens and all grants. */
+  /** Minted minus burned: the sum of all tokens and grants. */
   readonly supply: bigint;
 };
 
@@ -22,7 +21,7 @@ export type TokenModel = {
   readonly coinType: string;
   readonly owner: string;
   readonly balance: bigint;
-  /** Of its last write, by a failed transaction too. */
+  /** Of its last write, including failed transactions. */
   readonly version: bigint;
   readonly checkpoint: bigint;
 };
@@ -46,19 +45,18 @@ export type GrantModel = {
   readonly checkpoint: bigint;
 };
 
-/** Who belongs to whom, for one coin type. */
+/** The register of a coin type. */
 export type RegisterModel = {
-  /** Wallets of each holder, in the order they were added. */
+  /** Wallets by holder, in order of addition. */
   readonly holders: Map<bigint, readonly string[]>;
-  /** Holder of each wallet. */
+  /** Holder by wallet. */
   readonly wallets: Map<string, bigint>;
-  /** Group of each wallet that is in one. */
+  /** Group by wallet. */
   readonly groups: Map<string, bigint>;
-  /** Frozen wallets. */
   readonly frozen: Map<string, true>;
 };
 
-/** Where an event stands and what it is called. */
+/** Position and id of an event. */
 export type EventPlace = {
   readonly coinType: string;
   /** `{txDigest}-{eventSeq}` */
@@ -104,23 +102,23 @@ export type RoleEventModel = EventPlace & {
   readonly granted: boolean;
 };
 
-/** The state after one checkpoint. */
+/** The state after a checkpoint. */
 export type DemoModel = {
-  /** Coin types by name, in the order they were published. */
+  /** By coin type, in order of publication. */
   readonly coins: Map<string, CoinModel>;
   readonly tokens: Map<string, TokenModel>;
   readonly grants: Map<string, GrantModel>;
   /** By coin type. */
   readonly registers: Map<string, RegisterModel>;
-  /** By coin type: roles of each owner who has any, in the order they were granted. */
+  /** By coin type: roles by owner, in order of granting. */
   readonly roles: Map<string, Map<string, readonly string[]>>;
-  /** All events so far, in chain order; empty when the ledger was told to keep none. */
+  /** All events in chain order; empty unless kept. */
   readonly activity: ActivityModel[];
   readonly holderEvents: HolderEventModel[];
   readonly roleEvents: RoleEventModel[];
 };
 
-/** What an owner holds of one coin type. */
+/** An owner's holdings of a coin type. */
 export type OwnerBalance = {
   readonly tokens: bigint;
   readonly tokenCount: number;
@@ -141,7 +139,7 @@ export const emptyModel = (): DemoModel => ({
 
 const NOTHING: OwnerBalance = { tokens: 0n, tokenCount: 0, grants: 0n, grantCount: 0 };
 
-/** Balances of every owner with a token or a grant, added up from the objects; by owner. */
+/** Balances by owner, summed from tokens and grants. */
 export const balancesOf = (model: DemoModel, coinType: string): Map<string, OwnerBalance> => {
   const balances = new Map<string, OwnerBalance>();
   for (const token of model.tokens.values()) {

@@ -1,17 +1,16 @@
 /**
- * The dice of the simulation: xoshiro128** by Blackman and Vigna, seeded from a hash. Its state is
- * four plain numbers, so that a simulation can be put away and taken up again.
+ * Random numbers of the simulation: xoshiro128** by Blackman and Vigna, seeded from a hash. The
+ * state is four plain numbers that can be saved.
  */
 import { hash } from "./wire/digest.ts";
 
-/** State of the generator; changed by every draw. */
+/** State of the generator; every draw changes it. */
 export type Dice = { a: number; b: number; c: number; d: number };
 
-/** Dice whose every draw follows from the text. */
 export const diceFrom = (seed: string): Dice => {
   const digest = hash(Buffer.from(seed));
   const view = new DataView(digest.buffer, digest.byteOffset, digest.length);
-  // A state of all zeros would stay there; a hash is never all zeros in practice, `| 1` makes it sure.
+  // The state must not be all zeros; a hash never is in practice, and `| 1` ensures it.
   return {
     a: view.getUint32(0) | 1,
     b: view.getUint32(4),
@@ -20,7 +19,7 @@ export const diceFrom = (seed: string): Dice => {
   };
 };
 
-/** 32 random bits, as a number from 0 to 2^32 - 1. */
+/** 32 random bits, from 0 to 2^32 - 1. */
 export const draw = (dice: Dice): number => {
   const scaled = Math.imul(dice.b, 5);
   const result = Math.imul((scaled << 7) | (scaled >>> 25), 9) >>> 0;
@@ -34,11 +33,11 @@ export const draw = (dice: Dice): number => {
   return result;
 };
 
-/** A whole number from 0 up to, not including, `below`. The bias is below `below / 2^32`. */
+/** A whole number below `below`. The bias is below `below / 2^32`. */
 export const roll = (dice: Dice, below: number): number =>
   Math.floor((draw(dice) / 0x1_0000_0000) * below);
 
-/** Whole number from `from` to `to`, both included. */
+/** A whole number from `from` to `to`, inclusive. */
 export const between = (dice: Dice, from: number, to: number): number =>
   from + roll(dice, to - from + 1);
 
@@ -46,18 +45,18 @@ export const between = (dice: Dice, from: number, to: number): number =>
 export const chance = (dice: Dice, probability: number): boolean =>
   draw(dice) < probability * 0x1_0000_0000;
 
-/** An amount from 1 to `most`, both included; 0 when `most` is. */
+/** An amount from 1 to `most`; 0 when `most` is 0. */
 export const amountUpTo = (dice: Dice, most: bigint): bigint => {
   if (most <= 0n) return 0n;
   const wide = (BigInt(draw(dice)) << 32n) | BigInt(draw(dice));
   return (wide % most) + 1n;
 };
 
-/** One of the items; undefined when there are none. */
+/** A random item; undefined without any. */
 export const pick = <Item>(dice: Dice, items: readonly Item[]): Item | undefined =>
   items[roll(dice, items.length)];
 
-/** One of the items, each as likely as its weight says. */
+/** A random item by weight. */
 export const pickWeighted = <Item extends { readonly weight: number }>(
   dice: Dice,
   items: readonly Item[],

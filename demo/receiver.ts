@@ -1,12 +1,9 @@
-/**
- * The receiver of the demo's callbacks: it verifies each one as a receiver should, answers, and lists
- * what it received.
- */
+/** Receiver of the demo's callbacks: verifies, answers and lists them. */
 import { EventEmitter, once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { verifyCallback } from "../client/index.mjs";
 
-/** A callback that was received and whose signature was right. */
+/** A verified callback. */
 export type DemoCallback = {
   readonly id: string;
   readonly receivedAt: string;
@@ -15,9 +12,8 @@ export type DemoCallback = {
 
 export type DemoReceiver = AsyncDisposable & {
   /**
-   * Callbacks are posted here; a GET lists the newest, newest first. Below it, under the id of a request
-   * of the transfer agent, stands the newest callback about that: a GET before it came waits for it
-   * up to 30 s, and is answered 404 when it did not come.
+   * POST delivers callbacks; GET lists the newest first. GET of `url/<request id>` returns the
+   * newest callback about a transfer-agent request, waiting up to 30 s, or 404.
    */
   readonly url: string;
 };
@@ -27,7 +23,7 @@ const KEPT = 100;
 const WAITED_FOR_MS = 30_000;
 const LONGEST_BODY = 1024 * 1024;
 
-/** The port of loopback that an address of such a receiver names; undefined: it is of no such receiver. */
+/** Port in the URL of such a receiver; undefined for other URLs. */
 export const demoReceiverPort = (url: string): number | undefined => {
   const { href, port } = new URL(url);
   return href === urlAt(Number(port)) ? Number(port) : undefined;
@@ -37,9 +33,9 @@ const urlAt = (port: number): string => `http://127.0.0.1:${port}${PATH}`;
 
 /** Starts it on loopback. */
 export const startDemoReceiver = async (settings: {
-  /** Where it listens if that port is free; else, and without it, on any free one. */
+  /** Preferred port; any free one if taken or absent. */
   readonly port?: number | undefined;
-  /** Base64 public keys that callbacks may be signed with now. */
+  /** Base64 public keys currently valid for callbacks. */
   readonly publicKeys: () => Promise<readonly string[]>;
   readonly onReceived: (callback: DemoCallback) => void;
 }): Promise<DemoReceiver> => {
@@ -64,7 +60,7 @@ export const startDemoReceiver = async (settings: {
     response.end(`${JSON.stringify(answer, null, 2)}\n`);
   };
 
-  /** Takes a callback. @throws when it is not one of ours */
+  /** Takes a callback. @throws when invalid */
   const take = async (request: IncomingMessage): Promise<void> => {
     const body = await bodyOf(request);
     const { headers } = request;
@@ -72,7 +68,7 @@ export const startDemoReceiver = async (settings: {
     const verified = verifyCallback({ headers, body, publicKeys });
     const { id } = verified;
     const callback = { id, receivedAt: new Date().toISOString(), body: verified.json() };
-    // The same one may come again: what is acted on is acted on once.
+    // Deliveries may repeat; process each once.
     if (received.some((earlier) => earlier.id === id)) return;
     received.unshift(callback);
     received.length = Math.min(received.length, KEPT);

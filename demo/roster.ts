@@ -1,19 +1,19 @@
 /**
- * A set to draw from at random: adding, removing and drawing take constant time, and the order
- * depends on nothing but the additions and removals.
+ * A set with constant-time add, remove and random draw; its order depends only on additions and
+ * removals.
  */
 export type Roster = { readonly items: string[]; readonly places: Map<string, number> };
 
 export const emptyRoster = (): Roster => ({ items: [], places: new Map() });
 
-/** Adds an item; nothing happens when it is there. */
+/** No effect when present. */
 export const enlist = (roster: Roster, item: string): void => {
   if (roster.places.has(item)) return;
   roster.places.set(item, roster.items.length);
   roster.items.push(item);
 };
 
-/** Removes an item, the last one taking its place; nothing happens when it is not there. */
+/** Replaces the item by the last one; no effect when absent. */
 export const strike = (roster: Roster, item: string): void => {
   const place = roster.places.get(item);
   if (place === undefined) return;

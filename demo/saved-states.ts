@@ -1,11 +1,11 @@
 /**
- * States of the simulation put away now and then, so that a restart need not begin with checkpoint 0.
- * Nothing is lost with them: without a fitting one the ledger is made anew from its seed.
+ * Saved states of the simulation, for fast restarts. Optional: without one the ledger is made again
+ * from its seed.
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** States kept: the newest ones. A reader may be some way behind what was handed out. */
+/** Newest states kept; a reader may be behind. */
 const KEPT = 3;
 
 const NAME = /^(\d+)\.state$/;
@@ -18,14 +18,14 @@ export class SavedStates {
     this.#dir = join(dataDir, "demo-ledger-states");
   }
 
-  /** States from which checkpoint `sequence` can be reached, the nearest first. */
+  /** States before a checkpoint, nearest first. */
   *before(sequence: bigint): Iterable<Uint8Array> {
     for (const next of this.#list()) {
       if (next <= sequence) yield new Uint8Array(readFileSync(this.#path(next)));
     }
   }
 
-  /** Puts a state away; `next` is the checkpoint it goes on with. The oldest makes room. */
+  /** Saves a state that continues with checkpoint `next`; drops the oldest. */
   save(next: bigint, state: Uint8Array): void {
     mkdirSync(this.#dir, { recursive: true });
     const temporary = `${this.#path(next)}.${process.pid}.part`;
@@ -34,7 +34,7 @@ export class SavedStates {
     for (const old of this.#list().slice(KEPT)) rmSync(this.#path(old), { force: true });
   }
 
-  /** Checkpoints the kept states go on with, newest first. */
+  /** Checkpoints that saved states continue with, newest first. */
   #list(): readonly bigint[] {
     let names: readonly string[];
     try {

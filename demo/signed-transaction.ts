@@ -1,7 +1,4 @@
-/**
- * Transactions that were built and signed outside the simulation: what they call, and whether the
- * network would accept them.
- */
+/** Reads and checks transactions signed outside the simulation. */
 import { createPublicKey, verify } from "node:crypto";
 import { bcs } from "@mysten/sui/bcs";
 import { base58 } from "../src/values/base58.ts";
@@ -13,7 +10,6 @@ import type { Call } from "./contract/calls.ts";
 import { hash } from "./wire/digest.ts";
 import { TRANSACTION_INTENT } from "./wire/transaction.ts";
 
-/** A signed transaction as it is kept. */
 export type SignedTransaction = {
   /** BCS of `TransactionData`, base64. */
   readonly data: string;
@@ -21,22 +17,21 @@ export type SignedTransaction = {
   readonly signature: string;
 };
 
-/** Who sends it, and what it calls. */
 export type ReadTransaction = {
   readonly sender: string;
   readonly calls: readonly Call[];
   readonly signed: SignedTransaction;
 };
 
-/** Why the network refuses it, for a person. */
+/** Why the network refuses it, as a message. */
 export type Refusal = { readonly wrong: string };
 
-/** DER of an Ed25519 public key, up to its 32 bytes. */
+/** DER prefix of an Ed25519 public key. */
 const SPKI = Buffer.from("302a300506032b6570032100", "hex");
 const SIGNATURE_BYTES = 97;
 const ED25519_FLAG = 0;
 
-/** Reads a transaction and checks its form and its signature. */
+/** Parses a transaction and checks its form and signature. */
 export const readSigned = (
   data: Uint8Array,
   signatures: readonly Uint8Array[],
@@ -91,7 +86,7 @@ export const readSigned = (
   return { sender, calls, signed: { data: base64(data), signature: base64(signature) } };
 };
 
-/** The coin a transaction pays with, if it stands exactly as the transaction names it. */
+/** The coin that pays, if the transaction names its current version. */
 export const standingGas = (
   { data }: SignedTransaction,
   sender: string,

@@ -1,19 +1,18 @@
-/** Signing beside the simulation, where many checkpoints are wanted at once. */
+/** Signs in a worker thread, for many checkpoints at once. */
 import { Worker } from "node:worker_threads";
 import type { Signed, ToSign } from "./signing-thread.ts";
 import type { Sign } from "./wire/certificate.ts";
 
-/** A thread that signs; it ends when this is disposed of. */
+/** Disposing ends the thread. */
 export type Signer = AsyncDisposable & {
   readonly sign: Sign<Promise<Uint8Array>>;
-  /** Whether so much waits for it already that signing here is done sooner. */
+  /** Whether signing in this thread is faster now. */
   readonly isBusy: boolean;
 };
 
-/** Enough for the thread never to be idle while this one signs, too. */
+/** Keeps the thread busy while this one signs, too. */
 const BACKLOG = 4;
 
-/** Starts the thread. */
 export const startSigner = (): Signer => {
   const worker = new Worker(new URL("./signing-thread.ts", import.meta.url));
   const waiting = new Map<number, PromiseWithResolvers<Uint8Array>>();

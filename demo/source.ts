@@ -1,11 +1,10 @@
 /**
- * The demo ledger as a source of checkpoints: some history at once, then new checkpoints as time
- * goes by, the same again after every restart.
+ * The demo ledger as a source: some history immediately, then new checkpoints in real time, with
+ * the same bytes after every restart.
  *
- * While no process reads it, its clock stands still: a service that was down for a week goes on with
- * the next checkpoint, at the time it is then. Old checkpoints keep their bytes, because the journal
- * keeps their times; everything else follows from the seed. A restart takes up a saved state and
- * makes at most `SAVE_EVERY` checkpoints again.
+ * Its clock stops while no process reads it. The journal keeps times of checkpoints; everything
+ * else derives from the seed. A restart loads a saved state and repeats at most `SAVE_EVERY`
+ * checkpoints.
  */
 import { setTimeout as delay, setImmediate as othersTurn } from "node:timers/promises";
 import type { Encoding, RawCheckpoint } from "../src/ledger/decode/checkpoint.ts";
@@ -29,29 +28,28 @@ import { openJournal } from "./journal.ts";
 import { SavedStates } from "./saved-states.ts";
 import { newestAt, newTimeline, settle, stop, type Timeline, timeOf } from "./timeline.ts";
 
-/** Checkpoints between two saved states. */
 const SAVE_EVERY = 1_000n;
-/** Checkpoints made in a row before the event loop gets its turn. */
+/** Checkpoints made before yielding to the event loop. */
 const AT_A_STRETCH = 100;
 const NINETY_DAYS_MS = 90 * 86_400_000;
 
 export type DemoSourceOptions = LedgerSettings & {
-  /** Folder for the journal and saved states; created when missing. */
+  /** Folder for journal and saved states; created if missing. */
   readonly dataDir: string;
-  /** Pace of new checkpoints: 1 to 1,000. It may change between restarts. */
+  /** New checkpoints per second: 1 to 1,000. May change between restarts. */
   readonly checkpointsPerSecond: number;
-  /** Checkpoints that exist when the ledger is first opened. */
+  /** Checkpoints that exist at the first opening. */
   readonly history: number;
-  /** Time that the history covers, milliseconds; 90 days when not given. */
+  /** Period of the history in ms; 90 days by default. */
   readonly historySpanMs?: number | undefined;
-  /** Wire format it hands out; protobuf when not given. */
+  /** Encoding of checkpoints; protobuf by default. */
   readonly encoding?: Encoding | undefined;
 };
 
-/** Longest sleep before the clock is looked at again. */
+/** Maximum sleep before checking the clock. */
 const LONGEST_WAIT_MS = 1_000;
 
-/** The source was closed before the transaction was read. It may still be executed. Stop. */
+/** Closed before the transaction was read; it may still be executed. Stop. */
 export class DemoSourceClosedError extends Error {
   override readonly name = "DemoSourceClosedError";
   readonly remedy: Remedy = "stop";
@@ -66,33 +64,33 @@ type Awaiting = {
   readonly reject: (error: unknown) => void;
 };
 
-/** A source of checkpoints that knows what is on its ledger, and takes transactions. */
+/** A source that knows its ledger's state and takes transactions. */
 export type DemoSource = CheckpointSource &
   Omit<DemoIdentity, "chainId"> & {
-    /** The epoch that the newest reader has come to. */
+    /** Epoch of the newest reader. */
     epoch(): bigint;
     /**
-     * Puts a transaction into the next checkpoint. Resolves when that checkpoint is read.
-     * @throws RejectedTransactionError
+     * Submits a transaction for the next checkpoint; resolves when that is read. @throws
+     * RejectedTransactionError
      */
     submit(submission: Submission): Promise<TransactionReceipt>;
-    /** The people who run a security token. */
+    /** Staff of a security token. */
     staff(coinType: string): Staff;
-    /** The Ed25519 secret (32 bytes) of an account of this ledger. */
+    /** Ed25519 secret (32 bytes) of an account. */
     secretKey(address: string): Uint8Array;
-    /** What became of a transaction signed outside, by its digest; undefined while it has not been read. */
+    /** Result of a transaction signed outside, by digest; undefined until read. */
     receipt(digest: string): TransactionReceipt | undefined;
-    /** Newest checkpoint that was handed out; null before the first. */
+    /** Newest checkpoint handed out; null before the first. */
     newestRead(): bigint | null;
-    /** A live object as the newest reader left it; undefined without a reader, too. */
+    /** A live object in the newest reader's state. */
     object(id: string): LiveObject | undefined;
-    /** The coins of SUI of an account, likewise. */
+    /** SUI coins of an account, likewise. */
     gasCoinsOf(address: string): readonly LiveObject[];
-    /** When a checkpoint became, or becomes, available: its own time, milliseconds. */
+    /** Time of a checkpoint, Unix ms. */
     timeOf(sequence: bigint): bigint;
   };
 
-/** Opens the demo ledger of a data folder, new or not. @throws as `checkDemoFolder` */
+/** Opens or creates the demo ledger of a data folder. @throws as `checkDemoFolder` */
 export const demoSource = (options: DemoSourceOptions): DemoSource => {
   const { dataDir, encoding = "protobuf" } = options;
   const perSecond = BigInt(options.checkpointsPerSecond);
@@ -102,11 +100,11 @@ export const demoSource = (options: DemoSourceOptions): DemoSource => {
   const closing = new AbortController();
 
   let timeline = journal.readTimeline() ?? begin();
-  /** Whether this process let the clock run on; it then stops it when it closes. */
+  /** Whether this process runs the clock, and stops it at close. */
   let running = false;
   let handedOut = -1n;
   let reading: DemoLedger | undefined;
-  /** Left by the last read that had an end; reads of single checkpoints, one after another, share it. */
+  /** Left by the last bounded read, for successive reads of single checkpoints. */
   let spare: DemoLedger | undefined;
   const submitted = new Map<bigint, Submission[]>();
   for (const { checkpoint, submission } of journal.readSubmissions()) {
@@ -119,7 +117,7 @@ export const demoSource = (options: DemoSourceOptions): DemoSource => {
     keepEvents: false,
     timeOf: (sequence) => timeOf(timeline, sequence),
   };
-  // For its identity and its keys. Each reader makes a ledger of its own.
+  // For identity and keys; each reader has its own ledger.
   const known = createDemoLedger(demoOptions);
 
   function begin(): Timeline {
@@ -140,7 +138,7 @@ export const demoSource = (options: DemoSourceOptions): DemoSource => {
     else others.push(submission);
   }
 
-  /** Lets the clock run on; the file comes first, so that no checkpoint is ever without its time. */
+  /** Extends the timeline, on disk first: no checkpoint without a stored time. */
   const runOn = (): void => {
     running = true;
     if (settle(timeline, now(), perSecond) === undefined) return;
@@ -175,14 +173,14 @@ export const demoSource = (options: DemoSourceOptions): DemoSource => {
       try {
         return createDemoLedger({ ...demoOptions, from });
       } catch (error) {
-        // Made by another version of the program or of Node: the seed is enough.
+        // Of another version of the program or Node; the seed suffices.
         if (!(error instanceof SavedStateMismatchError)) throw error;
       }
     }
     return createDemoLedger(demoOptions);
   };
 
-  /** Makes the ledger's next checkpoint, with what was submitted for it. */
+  /** Makes the next checkpoint with its submissions. */
   const advance = (ledger: DemoLedger): DemoCheckpoint => {
     for (const submission of submitted.get(ledger.nextSequence) ?? []) {
       const waiting = awaited.get(submission);
@@ -200,7 +198,7 @@ export const demoSource = (options: DemoSourceOptions): DemoSource => {
     return made;
   };
 
-  /** A restart takes up a later state and would not see these transactions again. */
+  /** A restart from a later state would not see these transactions again. */
   const keepReceipt = (receipt: TransactionReceipt): void => {
     if (receipts.has(receipt.digest)) return;
     receipts.set(receipt.digest, receipt);
@@ -213,10 +211,10 @@ export const demoSource = (options: DemoSourceOptions): DemoSource => {
   ): AsyncGenerator<RawCheckpoint> {
     const signal = AbortSignal.any([outside, closing.signal]);
     if (signal.aborted || (range.last !== undefined && range.last < range.first)) return;
-    // Nothing is made before its time, so that it holds what is submitted until then.
+    // Nothing is made early, so that it includes later submissions.
     await due(range.first, signal);
     const ledger = await openAt(range.first, signal);
-    // What is read again, up to an end, is not what the ledger holds now.
+    // A bounded read is not the current state.
     if (range.last === undefined || reading === undefined) reading = ledger;
     try {
       for (let made = 1; range.last === undefined || ledger.nextSequence <= range.last; made += 1) {
@@ -232,7 +230,7 @@ export const demoSource = (options: DemoSourceOptions): DemoSource => {
     }
   }
 
-  /** Resolves when the checkpoint is due, or when the signal aborts. */
+  /** Resolves when the checkpoint is due or the signal aborts. */
   const due = async (sequence: bigint, signal: AbortSignal): Promise<void> => {
     while (!signal.aborted && newestAt(timeline, now()) < sequence) {
       runOn();

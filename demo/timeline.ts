@@ -1,9 +1,9 @@
 /**
- * When each checkpoint of a live demo ledger is due. Plain values, kept in the journal: the time of a
- * number that was handed out never changes, because its bytes hold it.
+ * Times of a live ledger's checkpoints, kept in the journal: the bytes of a checkpoint contain its
+ * time, which must not change.
  */
 
-/** Checkpoints from `from` on: `count` of them in `spanMs` milliseconds, evenly, beginning at `startMs`. */
+/** `count` checkpoints from `from` on, evenly over `spanMs` from `startMs`. */
 export type Stretch = {
   readonly from: bigint;
   readonly startMs: bigint;
@@ -11,16 +11,16 @@ export type Stretch = {
   readonly count: bigint;
 };
 
-/** The stretches in order, and the last number they hold for; what comes after is not settled yet. */
+/** Stretches in order, and the last number with a fixed time. */
 export type Timeline = {
   readonly stretches: readonly Stretch[];
   readonly settledUntil: bigint;
 };
 
-/** Time that is settled ahead, milliseconds: the clock of a ledger without a reader stops within it. */
+/** Times are fixed this far ahead, ms; without a reader the clock stops within it. */
 const SETTLED_AHEAD_MS = 30_000n;
 
-/** The timeline of a new ledger: `history` checkpoints evenly up to now, then the live pace. */
+/** Timeline of a new ledger: `history` checkpoints evenly until now, then the live pace. */
 export const newTimeline = (options: {
   readonly nowMs: bigint;
   readonly history: bigint;
@@ -39,14 +39,14 @@ export const newTimeline = (options: {
   return { stretches, settledUntil: history + ahead(perSecond) };
 };
 
-/** Time of a checkpoint, milliseconds since the Unix epoch. */
+/** Time of a checkpoint, Unix ms. */
 export const timeOf = ({ stretches }: Timeline, sequence: bigint): bigint => {
   const stretch = stretches.findLast(({ from }) => from <= sequence) ?? stretches[0];
   if (stretch === undefined) return 0n;
   return stretch.startMs + ((sequence - stretch.from) * stretch.spanMs) / stretch.count;
 };
 
-/** The newest settled checkpoint whose time has come; -1 when there is none. */
+/** The newest checkpoint that is due; -1 without any. */
 export const newestAt = (timeline: Timeline, nowMs: bigint): bigint => {
   const stretch = timeline.stretches.findLast(({ startMs }) => startMs <= nowMs);
   if (stretch === undefined) return -1n;
@@ -59,9 +59,8 @@ export const newestAt = (timeline: Timeline, nowMs: bigint): bigint => {
 };
 
 /**
- * Settles what is to come while a reader runs. Where the settled numbers ran out, the ledger stood
- * still: it continues now, and its past keeps its times. A new pace begins after them, too.
- * Undefined when enough is settled.
+ * Extends the timeline while a reader runs. After a pause the ledger continues now; a new pace
+ * starts after the fixed times. Undefined when nothing is to be extended.
  */
 export const settle = (
   timeline: Timeline,
@@ -86,7 +85,7 @@ export const settle = (
   return { stretches: [...stretches, live], settledUntil: settledUntil + ahead(perSecond) };
 };
 
-/** Stops the clock: nothing is settled beyond what is due now, or was handed out. */
+/** Stops the clock: fixes nothing beyond what is due or was handed out. */
 export const stop = (timeline: Timeline, handedOut: bigint, nowMs: bigint): Timeline => {
   const newest = newestAt(timeline, nowMs);
   const last = newest > handedOut ? newest : handedOut;

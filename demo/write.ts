@@ -1,4 +1,4 @@
-/** `demo write`: a demo ledger as files, the way object stores and archives keep checkpoints. */
+/** `demo write`: a demo ledger as files, as in object stores and archives. */
 import { mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -13,13 +13,13 @@ export { FIRST_INVESTORS } from "./issuer/people.ts";
 
 const compress = promisify(zstdCompress);
 
-/** `chk`: one encoding byte and BCS. `binpb`: protobuf, compressed by zstd. */
+/** `chk`: an encoding byte and BCS. `binpb`: compressed protobuf. */
 export type DemoFormat = "chk" | "binpb";
 
 export type WriteDemoOptions = {
-  /** Where to write; created when missing. */
+  /** Created if missing. */
   readonly dir: string;
-  /** How many checkpoints, 1 or more; they are numbered from 0. */
+  /** Number of checkpoints, from 0; 1 or more. */
   readonly checkpoints: number;
   readonly seed: bigint | number | string;
   readonly format: DemoFormat;
@@ -27,13 +27,13 @@ export type WriteDemoOptions = {
   readonly noise?: number | undefined;
   readonly actionsPerCheckpoint?: number | undefined;
   readonly epochLength?: number | undefined;
-  /** Called now and then with how many checkpoints are written. */
+  /** Called with the number written, now and then. */
   readonly onProgress?: ((written: number) => void) | undefined;
 };
 
-/** What `ledger.json` beside the checkpoints says. */
+/** Content of `ledger.json`. */
 export type LedgerFile = Omit<DemoIdentity, "committee"> & {
-  /** The validators of epoch 0: compressed public keys in base64, stakes of 10,000 in all. */
+  /** Validators of epoch 0: compressed public keys in base64, stakes of 10,000 in all. */
   readonly committee: {
     readonly epoch: number;
     readonly members: readonly { readonly publicKey: string; readonly stake: string }[];
@@ -43,7 +43,7 @@ export type LedgerFile = Omit<DemoIdentity, "committee"> & {
   readonly seed: string;
 };
 
-/** The folder holds something already. Stop: name another, or empty this one. */
+/** The folder is not empty. Stop; use another, or empty it. */
 export class FolderTakenError extends Error {
   override readonly name = "FolderTakenError";
   readonly remedy: Remedy = "stop";
@@ -53,16 +53,14 @@ export class FolderTakenError extends Error {
   }
 }
 
-/** Files written at once. */
 const AT_ONCE = 16;
-/** Checkpoints between two reports of progress. */
+/** Checkpoints between progress reports. */
 const REPORT_EVERY = 100;
 
 /**
- * Writes checkpoints 0 up to `checkpoints - 1` as `N.chk` or `N.binpb.zst`, then `ledger.json`. Every
- * file appears under its name only when it is whole; `ledger.json` appears last. The same seed and
- * options give the same bytes.
- * @throws FolderTakenError, DemoOptionError
+ * Writes checkpoints as `N.chk` or `N.binpb.zst`, then `ledger.json`. Files are renamed when
+ * complete. The same seed and options give the same bytes. @throws FolderTakenError,
+ * DemoOptionError
  */
 export const writeDemoLedger = async (options: WriteDemoOptions): Promise<LedgerFile> => {
   const { dir, checkpoints, format } = options;
@@ -76,7 +74,7 @@ export const writeDemoLedger = async (options: WriteDemoOptions): Promise<Ledger
   for (let written = 0; written < checkpoints; written += 1) {
     const file = writeCheckpoint(dir, format, ledger.next(), signer);
     const done = file.finally(() => writing.delete(done));
-    // Failures are seen by the race below or by the wait at the end.
+    // Failures surface in the race below or at the end.
     done.catch(() => undefined);
     writing.add(done);
     if (writing.size >= AT_ONCE) await Promise.race(writing);

@@ -1,6 +1,4 @@
-/**
- * What a transaction leaves behind, in the forms and orders the network writes it.
- */
+/** Effects and objects of a transaction, in the network's forms and orders. */
 
 import type { StoredObject } from "../wire/checkpoint.ts";
 import type { GasCost, ObjectChange } from "../wire/effects.ts";
@@ -10,14 +8,14 @@ import { spendGas } from "./coins.ts";
 import type { Execution } from "./execution.ts";
 import { type LiveObject, stored } from "./state.ts";
 
-/** The objects as the transaction leaves them: inputs, changed or not, and new ones. */
+/** The transaction's objects afterwards: inputs, changed or not, and new ones. */
 export const newVersions = (
   execution: Execution,
   before: ReadonlyMap<string, LiveObject>,
   made: {
     readonly digest: Uint8Array;
     readonly lamport: bigint;
-    /** Null for the system, which pays for neither computation nor storage. */
+    /** Null for the system, which pays no gas. */
     readonly payment: { readonly coin: string; readonly gas: GasCost } | null;
   },
 ): readonly LiveObject[] => {
@@ -59,7 +57,7 @@ export const newVersions = (
   return after;
 };
 
-/** `changed_objects` of the effects: every object that was written, deleted or published. */
+/** `changed_objects` of the effects. */
 export const objectChanges = (
   execution: Execution,
   before: ReadonlyMap<string, LiveObject>,
@@ -91,7 +89,7 @@ export const objectChanges = (
   return byId(changes);
 };
 
-/** As the network lists them: changed objects, then created ones, each by id. */
+/** The network's order: changed objects, then created ones, each by id. */
 export const inOutputOrder = (
   execution: Execution,
   before: ReadonlyMap<string, LiveObject>,
@@ -102,7 +100,7 @@ export const inOutputOrder = (
   return [...byId(after.filter(({ id }) => before.has(id))), ...byId([...created, ...packages])];
 };
 
-/** Sorted by id, as the network sorts nearly everything. */
+/** The network sorts nearly everything by id. */
 export const byId = <Item extends { readonly id: string }>(
   items: readonly Item[],
 ): readonly Item[] => [...items].sort((a, b) => (a.id < b.id ? -1 : 1));

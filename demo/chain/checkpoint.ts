@@ -8,19 +8,19 @@ import { CLOCK, SYSTEM, SYSTEM_STATE } from "./ids.ts";
 import type { Chain, OpenCheckpoint } from "./state.ts";
 import { nextCommittee } from "./validators.ts";
 
-/** Version of the network's rules; one in which all that is written here exists. */
+/** A protocol version that has all features used here. */
 const PROTOCOL_VERSION = 100n;
-/** All that is staked, in the smallest unit of SUI. */
+/** All staked SUI, in its smallest unit. */
 const TOTAL_STAKE = 8_000_000_000_000_000_000n;
 
-/** Begins the next checkpoint; time never runs backwards. */
+/** Opens the next checkpoint; time never runs backwards. */
 export const openCheckpoint = (chain: Chain, timestampMs: bigint): OpenCheckpoint => ({
   sequence: chain.nextSequence,
   timestampMs: timestampMs < chain.timestampMs ? chain.timestampMs : timestampMs,
   transactions: [],
 });
 
-/** Puts the transaction in by which the validators agree on the time: the first of every commit. */
+/** Adds the consensus prologue, the first transaction of every commit, which sets the time. */
 export const executePrologue = (chain: Chain, open: OpenCheckpoint): void => {
   chain.round += 1n;
   const commit = hash(Buffer.from(`commit/${chain.round}`));
@@ -40,7 +40,7 @@ export const executePrologue = (chain: Chain, open: OpenCheckpoint): void => {
   );
 };
 
-/** Puts the transaction in that ends the epoch: the last of the epoch's last checkpoint. */
+/** Adds the transaction that ends the epoch, the last of its last checkpoint. */
 export const executeChangeEpoch = (chain: Chain, open: OpenCheckpoint): void => {
   const { epochGas: gas } = chain;
   const epoch = chain.epoch + 1n;
@@ -79,10 +79,7 @@ export const executeChangeEpoch = (chain: Chain, open: OpenCheckpoint): void => 
   );
 };
 
-/**
- * Closes the checkpoint: no transaction can be added any more. The next epoch begins with the one after
- * it when it is the last of its own.
- */
+/** Closes the checkpoint, and the epoch if it is the last. */
 export const closeCheckpoint = (
   chain: Chain,
   open: OpenCheckpoint,

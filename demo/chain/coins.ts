@@ -5,10 +5,9 @@ import type { GasCost } from "../wire/effects.ts";
 export const coinContents = (id: string, balance: bigint): Uint8Array =>
   new ByteWriter().address(id).u64(balance).done();
 
-/** Balance that the contents of a coin hold. */
 export const coinBalance = (contents: Uint8Array): bigint =>
   new DataView(contents.buffer, contents.byteOffset).getBigUint64(32, true);
 
-/** Contents of the gas coin after a transaction was paid from it. */
+/** Contents of the gas coin after paying. */
 export const spendGas = (id: string, contents: Uint8Array, gas: GasCost): Uint8Array =>
   coinContents(id, coinBalance(contents) - gas.computation - gas.storage + gas.rebate);

@@ -1,25 +1,25 @@
 import type { Argument, Command } from "../wire/transaction.ts";
 
-/** An input as the sender names it; versions and digests are looked up when it is executed. */
+/** A sender's input; versions and digests are looked up at execution. */
 export type Input =
   | { readonly kind: "pure"; readonly bytes: Uint8Array }
   | { readonly kind: "owned"; readonly id: string }
   | { readonly kind: "receiving"; readonly id: string }
   | { readonly kind: "shared"; readonly id: string; mutable: boolean };
 
-/** A programmable transaction being written: inputs, then commands that use them. */
+/** Builder of a programmable transaction: inputs, then commands. */
 export class Draft {
   readonly inputs: Input[] = [];
   readonly commands: Command[] = [];
   readonly #objects = new Map<string, number>();
 
-  /** A value in BCS. */
+  /** A BCS value. */
   pure(bytes: Uint8Array): Argument {
     this.inputs.push({ kind: "pure", bytes });
     return { kind: "input", index: this.inputs.length - 1 };
   }
 
-  /** A shared object; mutable when any command needs it so. */
+  /** A shared object; mutable when any command writes it. */
   shared(id: string, access: "read" | "write"): Argument {
     const known = this.#objects.get(id);
     if (known !== undefined) {
@@ -35,18 +35,18 @@ export class Draft {
     return this.#object(id, { kind: "owned", id });
   }
 
-  /** An object sent to another object, which receives it now. */
+  /** An object sent to another object that receives it. */
   receiving(id: string): Argument {
     return this.#object(id, { kind: "receiving", id });
   }
 
-  /** Adds a command; its result. */
+  /** Adds a command; returns its result. */
   add(command: Command): Argument {
     this.commands.push(command);
     return { kind: "result", command: this.commands.length - 1 };
   }
 
-  /** Adds a call of `module::function` of a package; its result. */
+  /** Adds a call of `module::function`; returns its result. */
   call(
     target: { readonly package: string; readonly function: string },
     typeArguments: readonly string[],

@@ -22,21 +22,20 @@ import { FRAMEWORK } from "./ids.ts";
 import type { Keyring } from "./keyring.ts";
 import { type Chain, initialSharedVersion, type LiveObject, type OpenCheckpoint } from "./state.ts";
 
-/** What became of a transaction. */
 export type Outcome = {
   readonly digest: Uint8Array;
   /** Index inside its checkpoint. */
   readonly index: number;
-  /** Why it failed; null when it succeeded. */
+  /** Null when it succeeded. */
   readonly failure: MoveAbort | OutOfGas | null;
   readonly execution: Execution;
-  /** Version it gave to everything it wrote. */
+  /** Version of everything it wrote. */
   readonly version: bigint;
-  /** Ids of the objects it wrote, gas coin included. */
+  /** Objects written, gas coin included. */
   readonly writtenIds: readonly string[];
 };
 
-/** A transaction that was signed outside: its own bytes, and the coin they pay with. */
+/** A transaction signed outside the simulation. */
 export type Signed = {
   readonly data: Uint8Array;
   /** Flag, signature and public key. */
@@ -45,18 +44,18 @@ export type Signed = {
   readonly gasCoin: string;
 };
 
-/** Gas price and budget of every transaction here. */
+/** Gas price and budget of every transaction. */
 export const GAS_PRICE = 1_000n;
 const GAS_BUDGET = 50_000_000n;
-/** Units of computation of a small transaction: the lowest bucket of the network. */
+/** The network's lowest bucket of computation. */
 const COMPUTATION_UNITS = 1_000n;
-/** Of a storage fee, what is given back: 99 parts in 100. */
+/** Refunded part of a storage fee, in percent. */
 const REBATE_PERCENT = 99n;
 
 /**
- * Executes a programmable transaction and appends it to the open checkpoint. `run` is its code; what
- * it throws as `MoveAbort` or `OutOfGas` makes the transaction fail the way it fails on the network:
- * gas is paid, every mutable input gets a new version, nothing else happens.
+ * Executes a programmable transaction and appends it to the open checkpoint. @param run its code; a
+ * `MoveAbort` or `OutOfGas` fails the transaction as on the network: gas is paid and every mutable
+ * input gets a new version, no more
  */
 export const execute = (
   chain: Chain,
@@ -107,7 +106,7 @@ export const execute = (
   });
 };
 
-/** Executes a transaction of the system: no gas, a signature of zeros. */
+/** Executes a system transaction: no gas, a signature of zeros. */
 export const executeSystem = (
   chain: Chain,
   open: OpenCheckpoint,
@@ -136,11 +135,11 @@ type Unsettled = {
   readonly sender: string;
   readonly data: Uint8Array;
   readonly signature: Uint8Array;
-  /** Inputs that get a new version, also when the transaction fails. */
+  /** Inputs that get a new version, even on failure. */
   readonly written: Map<string, LiveObject>;
   readonly read: ReadonlyMap<string, LiveObject>;
   readonly gasCoin: LiveObject | null;
-  /** The package each command calls; null where it calls none. */
+  /** Package called by each command; null for none. */
   readonly packages: readonly (string | null)[];
   readonly run: (execution: Execution) => void;
 };
@@ -150,7 +149,7 @@ const settle = (chain: Chain, open: OpenCheckpoint, transaction: Unsettled): Out
   const execution = new Execution(chain, open, { digest, sender: transaction.sender });
   const failure = runCode(execution, transaction.run);
 
-  // What the code reached through its inputs (dynamic fields) counts as touched, too.
+  // Objects reached through inputs (dynamic fields) count, too.
   const before = new Map(transaction.written);
   for (const id of [...execution.written.keys(), ...execution.gone]) {
     const object = chain.objects.get(id);
@@ -236,7 +235,7 @@ const sum = (a: GasCost, b: GasCost): GasCost => ({
   nonRefundable: a.nonRefundable + b.nonRefundable,
 });
 
-/** Storage is charged for all that is written, and refunded for all that stood before. */
+/** Charges storage of everything written and refunds that of inputs. */
 const gasCost = (execution: Execution, before: ReadonlyMap<string, LiveObject>): GasCost => {
   let storage = 0n;
   let refunded = 0n;
@@ -285,7 +284,7 @@ const publishedPackages = (
     };
   });
 
-/** Every transaction that wrote something this one used, each once, ascending. */
+/** Transactions that wrote what this one used, each once, ascending. */
 const dependencies = (
   chain: Chain,
   transaction: Unsettled,

@@ -4,7 +4,7 @@ import type { ObjectOwner, PackageObject } from "../wire/object.ts";
 import { createdId } from "./ids.ts";
 import type { Chain, OpenCheckpoint } from "./state.ts";
 
-/** Move code gave up: the transaction fails, pays its gas and changes nothing else. */
+/** Move code aborted: the transaction fails and only pays gas. */
 export class MoveAbort extends Error {
   override readonly name = "MoveAbort";
   readonly remedy: Remedy = "stop";
@@ -18,13 +18,13 @@ export class MoveAbort extends Error {
   }
 }
 
-/** The gas budget was used up; the transaction fails like an abort, without a place. */
+/** The gas budget was exceeded: fails like an abort, without location. */
 export class OutOfGas extends Error {
   override readonly name = "OutOfGas";
   readonly remedy: Remedy = "stop";
 }
 
-/** The simulation contradicts itself. Stop: a bug in it. */
+/** The simulation is inconsistent: a bug. Stop. */
 export class SimulationError extends Error {
   override readonly name = "SimulationError";
   readonly remedy: Remedy = "stop";
@@ -33,40 +33,37 @@ export class SimulationError extends Error {
 /** Owner of a new object; `share` until its version is known. */
 export type NewOwner = Exclude<ObjectOwner, { readonly kind: "shared" }> | "share";
 
-/** An object as the transaction leaves it, before it has a version. */
+/** An object after the transaction, before it has a version. */
 export type Written = {
   readonly type: string;
   readonly publicTransfer: boolean;
   readonly contents: Uint8Array;
-  /** Null: as before. */
+  /** Null: unchanged. */
   readonly owner: NewOwner | null;
   readonly came: "changed" | "created";
 };
 
-/** A package version as its publisher hands it in. */
+/** A package version to publish. */
 export type Publication = Omit<PackageObject, "previousTransaction" | "storageRebate"> & {
-  /** Id of its first version; its own for that one. */
+  /** Id of the first version, which may be this one. */
   readonly originalId: string;
 };
 
-/**
- * A transaction while its code runs: what the simulated Move code may do. All of it is taken back
- * when the code aborts.
- */
+/** A running transaction: the operations of simulated Move code, all undone on abort. */
 export class Execution {
   readonly digest: Uint8Array;
   readonly sender: string;
-  /** The checkpoint, and the place inside it. */
+  /** Checkpoint, and index inside it. */
   readonly sequence: bigint;
   readonly index: number;
   /** The clock's time. */
   readonly timestampMs: bigint;
   readonly written = new Map<string, Written>();
-  /** Ids of the objects it deleted, those it created itself left out. */
+  /** Deleted objects, without those created by this transaction. */
   readonly gone = new Set<string>();
   readonly events: WireEvent[] = [];
   readonly published: Publication[] = [];
-  /** Index of the command that runs; an abort names it. */
+  /** Index of the running command, for aborts. */
   command = 0;
   readonly #chain: Chain;
   readonly #undo: (() => void)[] = [];
@@ -86,13 +83,12 @@ export class Execution {
     this.sender = transaction.sender;
   }
 
-  /** A new object id. */
   newId(): string {
     this.#ids += 1;
     return createdId(this.digest, this.#ids - 1);
   }
 
-  /** Creates an object; the contents begin with its id. */
+  /** Creates an object; its contents begin with its id. */
   create(
     id: string,
     object: {
@@ -105,7 +101,7 @@ export class Execution {
     this.written.set(id, { publicTransfer: false, ...object, came: "created" });
   }
 
-  /** Writes an object that stands or was created just now; the owner stays unless given. */
+  /** Writes an existing object; keeps the owner by default. */
   write(id: string, contents: Uint8Array, owner?: NewOwner): void {
     const now = this.written.get(id);
     const before = this.#chain.objects.get(id);
@@ -122,7 +118,7 @@ export class Execution {
     });
   }
 
-  /** Deletes an object; one created just now leaves no trace. */
+  /** Deletes an object; one just created leaves no trace. */
   remove(id: string): void {
     if (!this.stands(id)) throw new SimulationError(`${id} is deleted but does not stand`);
     const now = this.written.get(id);
@@ -130,12 +126,10 @@ export class Execution {
     if (now?.came !== "created") this.gone.add(id);
   }
 
-  /** Publishes a package version. */
   publish(publication: Publication): void {
     this.published.push(publication);
   }
 
-  /** Emits an event from the function that was called. */
   emit(
     from: { readonly package: string; readonly module: string },
     type: string,
@@ -150,34 +144,33 @@ export class Execution {
     });
   }
 
-  /** Whether an object stands now. */
+  /** Whether an object exists now. */
   stands(id: string): boolean {
     return this.written.has(id) || (this.#chain.objects.has(id) && !this.gone.has(id));
   }
 
-  /** Sets an entry of the model; taken back when the transaction fails. */
+  /** Sets an entry of the model, undone on failure. */
   set<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): void {
     this.#remember(map, key);
     map.set(key, value);
   }
 
-  /** Deletes an entry of the model; taken back when the transaction fails. */
+  /** Deletes an entry of the model, undone on failure. */
   drop<Key, Value>(map: Map<Key, Value>, key: Key): void {
     this.#remember(map, key);
     map.delete(key);
   }
 
-  /** Does something once the transaction has succeeded. */
+  /** Runs an action once the transaction has succeeded. */
   onSuccess(action: () => void): void {
     this.#done.push(action);
   }
 
-  /** The code has run to its end. */
   succeed(): void {
     for (const action of this.#done) action();
   }
 
-  /** Takes back everything: the transaction fails. */
+  /** Undoes everything. */
   fail(): void {
     for (const undo of this.#undo.reverse()) undo();
     this.#undo.length = 0;

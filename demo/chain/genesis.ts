@@ -1,6 +1,6 @@
 /**
- * The first transaction of the demo ledger: the framework, the system's state, the clock, the coin
- * registry and the coin that every account is funded from.
+ * The genesis transaction: framework, system state, clock, coin registry, and the coin that funds
+ * all accounts.
  */
 import { ByteWriter } from "../wire/byte-writer.ts";
 import { hash } from "../wire/digest.ts";
@@ -11,23 +11,22 @@ import { executeSystem } from "./execute.ts";
 import { CLOCK, COIN_REGISTRY, createdId, FRAMEWORK, STDLIB, SYSTEM, SYSTEM_STATE } from "./ids.ts";
 import type { Chain, OpenCheckpoint } from "./state.ts";
 
-/** The version of everything genesis creates. */
+/** Version of everything that genesis creates. */
 const FIRST_VERSION = 1n;
 /** Version of the state's layout. */
 const SYSTEM_STATE_VERSION = 2n;
 const NO_TRANSACTION = new Uint8Array(32);
-/** All the SUI there is, in its smallest unit. */
+/** All SUI, in its smallest unit. */
 const TOTAL_SUI = 10_000_000_000_000_000_000n;
 
-/** Contents of the clock. */
 export const clockContents = (timestampMs: bigint): Uint8Array =>
   new ByteWriter().address(CLOCK).u64(timestampMs).done();
 
-/** Contents of the system's state: what it knows stands in a field of it, which is not simulated. */
+/** The state's content is in a dynamic field, which is not simulated. */
 export const systemStateContents = (): Uint8Array =>
   new ByteWriter().address(SYSTEM_STATE).u64(SYSTEM_STATE_VERSION).done();
 
-/** Executes genesis; `faucet` is the account that owns the coin. */
+/** Executes genesis. @param faucet owner of the coin */
 export const executeGenesis = (chain: Chain, open: OpenCheckpoint, faucet: string): void => {
   const coin = createdId(hash(Buffer.from("genesis purse")), 0);
   const objects: readonly MoveObject[] = [
@@ -90,8 +89,8 @@ const framework = (id: string, modules: readonly string[]): PackageObject => ({
 });
 
 /**
- * What stands in a package for compiled code: the magic number and format version of Move bytecode,
- * then bytes that follow from the name. No virtual machine would accept it; no indexer looks inside.
+ * Substitute for compiled code: Move's magic number and version, then bytes derived from the name.
+ * Invalid for a VM; indexers never read it.
  */
 export const moduleCode = (name: string, version: bigint): Uint8Array => {
   const writer = new ByteWriter().raw(Uint8Array.of(0xa1, 0x1c, 0xeb, 0x0b)).u32(6);

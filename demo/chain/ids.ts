@@ -2,10 +2,9 @@ import { ByteWriter } from "../wire/byte-writer.ts";
 import { hash } from "../wire/digest.ts";
 import { typeTag } from "../wire/type-tag.ts";
 
-/** Addresses and object ids of the system. */
 const system = (hex: string): string => `0x${hex.padStart(64, "0")}`;
 
-/** The standard library, the framework, the system, its state, the clock and the coin registry. */
+/** Standard library, framework, system, its state, clock and coin registry. */
 export const STDLIB = system("1");
 export const FRAMEWORK = system("2");
 export const SYSTEM = system("3");
@@ -17,7 +16,7 @@ export const COIN_REGISTRY = system("c");
 export const idText = (bytes: Uint8Array): string =>
   `0x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("hex")}`;
 
-/** Id of the n-th object (from 0) that a transaction creates, packages included. */
+/** Id of the n-th object (from 0) created by a transaction, packages included. */
 export const createdId = (transactionDigest: Uint8Array, n: number): string =>
   idText(
     hash(
@@ -29,7 +28,7 @@ export const createdId = (transactionDigest: Uint8Array, n: number): string =>
     ),
   );
 
-/** Id of a dynamic field, from its parent, the type of its name, and its name in BCS. */
+/** Id of a dynamic field, from its parent, name type and BCS name. */
 export const fieldId = (parent: string, nameType: string, name: Uint8Array): string =>
   idText(
     hash(
@@ -43,6 +42,6 @@ export const fieldId = (parent: string, nameType: string, name: Uint8Array): str
     ),
   );
 
-/** Id of a derived object: that of a dynamic field with a wrapped key. */
+/** Id of a derived object: a dynamic field with a wrapped key. */
 export const derivedId = (parent: string, keyType: string, key: Uint8Array): string =>
   fieldId(parent, `${FRAMEWORK}::derived_object::DerivedObjectKey<${keyType}>`, key);

@@ -4,7 +4,7 @@ import { hash } from "../wire/digest.ts";
 import { TRANSACTION_INTENT } from "../wire/transaction.ts";
 import { idText } from "./ids.ts";
 
-/** DER of a PKCS #8 Ed25519 key, up to the 32 bytes of the secret. */
+/** DER prefix of a PKCS #8 Ed25519 key. */
 const PKCS8 = Buffer.from("302e020100300506032b657004220420", "hex");
 const ED25519_FLAG = 0;
 
@@ -15,7 +15,7 @@ type Key = {
   readonly object: KeyObject;
 };
 
-/** This ledger has no key of the sender. Stop: the caller named a wrong sender. */
+/** The ledger has no key of this sender. Stop; use one of its accounts. */
 export class UnknownSenderError extends Error {
   override readonly name = "UnknownSenderError";
   readonly remedy: Remedy = "stop";
@@ -25,27 +25,23 @@ export class UnknownSenderError extends Error {
   }
 }
 
-/**
- * The keys of all accounts of the demo ledger: real Ed25519 keys, each from the seed and a label such as
- * `investor/7/0`, so that addresses and signatures are as good as the network's.
- */
+/** Ed25519 keys of all accounts, derived from the seed and a label such as `investor/7/0`. */
 export class Keyring {
   readonly #seed: string;
   readonly #labels: Map<string, string>;
   readonly #byLabel = new Map<string, Key>();
 
-  /** @param labels address to label, kept with the state of the simulation; added to here */
+  /** @param labels address to label, part of the simulation's state; extended here */
   constructor(seed: string, labels: Map<string, string>) {
     this.#seed = seed;
     this.#labels = labels;
   }
 
-  /** Address of the account with this label. */
   account(label: string): string {
     return this.#key(label).address;
   }
 
-  /** The Ed25519 secret (32 bytes) of an account, to sign on its behalf. */
+  /** Ed25519 secret (32 bytes) of an account. */
   secretKey(address: string): Uint8Array {
     return this.#keyOf(address).secretKey;
   }
@@ -56,8 +52,8 @@ export class Keyring {
   }
 
   /**
-   * Flag, signature and public key (97 bytes) over BCS of `TransactionData`.
-   * @throws UnknownSenderError
+   * Signs BCS of `TransactionData`: flag, signature and public key (97 bytes). @throws
+   * UnknownSenderError
    */
   sign(address: string, data: Uint8Array): Uint8Array {
     const key = this.#keyOf(address);

@@ -6,13 +6,13 @@ import type { ObjectOwner } from "../wire/object.ts";
 import { encodeMoveObject, type MoveObject } from "../wire/object.ts";
 import { firstCommittee } from "./validators.ts";
 
-/** A live object with its encoding: it is an input of the next transaction that touches it. */
+/** A live object with its encoding, for later transactions. */
 export type LiveObject = MoveObject & StoredObject;
 
-/** A published package, as far as later transactions need it. */
+/** A published package, as later transactions need it. */
 export type Package = {
   readonly id: string;
-  /** Id of the first version; Move code names modules by it. */
+  /** Id of the first version; Move code uses it. */
   readonly originalId: string;
   readonly version: bigint;
   readonly typeOrigins: readonly {
@@ -20,14 +20,14 @@ export type Package = {
     readonly name: string;
     readonly package: string;
   }[];
-  /** Digest of the transaction that published it. */
+  /** Digest of the publishing transaction. */
   readonly publishedBy: Uint8Array;
 };
 
-/** Everything the simulated network remembers between checkpoints: plain data. */
+/** State of the simulated network between checkpoints: plain data. */
 export type Chain = {
   epoch: bigint;
-  /** The validators of the epoch, in the order of their keys. */
+  /** Validators of the epoch, ordered by key. */
   committee: readonly Validator[];
   nextSequence: bigint;
   /** Digest of the newest checkpoint; null before the first. */
@@ -36,26 +36,26 @@ export type Chain = {
   timestampMs: bigint;
   networkTransactions: bigint;
   epochGas: GasCost;
-  /** Round of the consensus. */
+  /** Consensus round. */
   round: bigint;
   /** Live Move objects by id. */
   readonly objects: Map<string, LiveObject>;
   /** Packages by id. */
   readonly packages: Map<string, Package>;
-  /** The coin each account pays with, by address. */
+  /** Gas coin of each account, by address. */
   readonly gasCoins: Map<string, string>;
-  /** Label of every account by address, see `Keyring`. */
+  /** Account labels by address, see `Keyring`. */
   readonly accounts: Map<string, string>;
 };
 
-/** A checkpoint while transactions are put into it. */
+/** A checkpoint that still takes transactions. */
 export type OpenCheckpoint = {
   readonly sequence: bigint;
   readonly timestampMs: bigint;
   readonly transactions: ExecutedTransaction[];
 };
 
-/** A network without a checkpoint; its validators' keys follow from the seed. */
+/** An empty network; validator keys derive from the seed. */
 export const emptyChain = (seed: string): Chain => ({
   epoch: 0n,
   committee: firstCommittee(seed),
@@ -71,12 +71,11 @@ export const emptyChain = (seed: string): Chain => ({
   accounts: new Map(),
 });
 
-/** The object with its encoding and digest. */
 export const stored = (object: MoveObject): LiveObject => {
   const bytes = encodeMoveObject(object);
   return { ...object, bytes, digest: digestOf("Object", bytes) };
 };
 
-/** Initial shared version of an owner; 0 when it is not shared. */
+/** 0 when not shared. */
 export const initialSharedVersion = (owner: ObjectOwner): bigint =>
   owner.kind === "shared" ? owner.initialSharedVersion : 0n;

@@ -1,21 +1,20 @@
-/** Who signs checkpoints: the committee of an epoch, and how the next one comes of it. */
+/** The committee of an epoch, and its successor. */
 import { between, type Dice, diceFrom, roll } from "../random.ts";
 import { blsPublicKey } from "../wire/bls.ts";
 import type { Validator } from "../wire/certificate.ts";
 import { hash } from "../wire/digest.ts";
 
-/** Stakes of the first committee: 10,000 together. */
+/** Stakes of the first committee: 10,000 in all. */
 const FIRST_STAKES = [2_300n, 1_900n, 1_600n, 1_400n, 1_200n, 900n, 700n];
-/** What moves from one validator to another when an epoch ends, and the least that stays. */
+/** Stake moved at an epoch's end, and the minimum that stays. */
 const MOVES = [20, 200] as const;
 const LEAST = 300n;
-/** A member is exchanged at the end of every n-th epoch. */
+/** Every n-th epoch replaces a member. */
 const EXCHANGE_EVERY = 3n;
-/** The committee of epoch 0. */
 export const firstCommittee = (seed: string): readonly Validator[] =>
   inOrder(FIRST_STAKES.map((stake, n) => ({ ...keysOf(`${seed}/validator/${n}`), stake })));
 
-/** The committee of the epoch after `epoch`: part of a stake has moved, at times a member is another. */
+/** The next committee: some stake moves, and sometimes a member is replaced. */
 export const nextCommittee = (
   epoch: bigint,
   committee: readonly Validator[],
@@ -46,14 +45,14 @@ const twoOf = (dice: Dice, members: readonly Validator[]): readonly [Validator, 
 };
 
 /**
- * A secret of 32 bits; the network's have 255. All who know the seed know it anyway, and a short one signs
- * in two thirds of the time.
+ * Secrets have 32 bits instead of 255: the seed reveals them anyway, and short ones sign a third
+ * faster.
  */
 const keysOf = (name: string) => {
   const secret = BigInt(Buffer.from(hash(Buffer.from(name))).readUInt32BE()) + 1n;
   return { secret, publicKey: blsPublicKey(secret) };
 };
 
-/** The order in which a certificate numbers them. */
+/** Order of certificates. */
 const inOrder = (members: readonly Validator[]): readonly Validator[] =>
   members.toSorted((a, b) => Buffer.compare(a.publicKey, b.publicKey));

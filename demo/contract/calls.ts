@@ -1,7 +1,4 @@
-/**
- * Calls of the security-token package as plain data, so that a transaction can be written down, kept
- * and executed later.
- */
+/** Calls of the security-token package as plain data, to be stored and executed later. */
 import { Draft } from "../chain/draft.ts";
 import type { Execution } from "../chain/execution.ts";
 import { setAddressFrozen } from "./freezes.ts";
@@ -44,27 +41,25 @@ const functions = {
   revokeRole,
 };
 
-/** `module::function` of everything a transaction can call, as in the Move package. */
+/** `module::function` of all callable functions, as in the Move package. */
 export const MOVE_FUNCTIONS: readonly string[] = Object.values(functions).map(({ name }) => name);
 
 type Functions = typeof functions;
-/** Names of the functions a transaction can call. */
 export type FunctionName = keyof Functions;
-/** Arguments of each function, by name. */
+/** Arguments by function name. */
 export type Arguments = {
   [Name in FunctionName]: { readonly coinType: string } & ArgumentsOf<Functions[Name]>;
 };
 type ArgumentsOf<Function> = Function extends ContractFunction<infer Args> ? Args : never;
 
-/** A call: the function and its arguments. */
 export type Call<Name extends FunctionName = FunctionName> = {
   [N in Name]: { readonly function: N; readonly args: Arguments[N] };
 }[Name];
 
-/** The same functions, typed so that a name and its arguments stay together. */
+/** Typed so that a name and its arguments match. */
 const byName: { readonly [Name in FunctionName]: ContractFunction<Arguments[Name]> } = functions;
 
-/** Adds a call to the draft; the code that will run is the newest version of the package. */
+/** Adds a call of the newest package version. */
 const addCall = <Name extends FunctionName>(
   draft: Draft,
   call: Call<Name>,
@@ -84,14 +79,14 @@ const run = <Name extends FunctionName>(
   state: Securities,
 ): void => byName[call.function].run(execution, call.args, state);
 
-/** One programmable transaction that makes these calls, one command each. */
+/** One programmable transaction with a command per call. */
 export const draftOf = (calls: readonly Call[], state: Securities): Draft => {
   const draft = new Draft();
   for (const call of calls) addCall(draft, call, state);
   return draft;
 };
 
-/** Runs the code of the calls. @throws MoveAbort */
+/** @throws MoveAbort */
 export const runCalls = (execution: Execution, calls: readonly Call[], state: Securities): void => {
   for (const [index, call] of calls.entries()) {
     execution.command = index;

@@ -1,20 +1,17 @@
-/**
- * Entries of tables and other dynamic fields: objects of their own on the ledger, owned by the object
- * they hang on.
- */
+/** Table entries and other dynamic fields: objects owned by their parent object. */
 import type { Execution } from "../chain/execution.ts";
 import { FRAMEWORK, fieldId } from "../chain/ids.ts";
 import { ByteWriter } from "../wire/byte-writer.ts";
 import type { Table } from "./layouts.ts";
 
-/** A dynamic field: what it hangs on, and its name. */
+/** Parent and name of a dynamic field. */
 export type FieldName = {
   readonly parent: string;
   readonly nameType: string;
   readonly name: Uint8Array;
 };
 
-/** Sets a field, creating it when it is not there; true when it is new. */
+/** Creates or replaces a field; true when created. */
 export const setField = (
   execution: Execution,
   field: FieldName,
@@ -34,9 +31,7 @@ export const setField = (
   return true;
 };
 
-/** Removes a field that is there. */
 export const removeField = (execution: Execution, field: FieldName): void =>
   execution.remove(fieldId(field.parent, field.nameType, field.name));
 
-/** The table with so many entries more. */
 export const grown = (table: Table, by: bigint): Table => ({ ...table, size: table.size + by });

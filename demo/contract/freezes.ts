@@ -1,4 +1,4 @@
-/** Freezing wallets: came with the second version of the package. */
+/** Freezing wallets, since the package's second version. */
 import { removeField, setField } from "./fields.ts";
 import { address, bool, frozenEvent } from "./layouts.ts";
 import { announceHolderEvent } from "./membership.ts";
@@ -12,7 +12,6 @@ import {
   writeTreasury,
 } from "./securities.ts";
 
-/** Freezes a wallet, or releases it. */
 export const setAddressFrozen: ContractFunction<{
   readonly coinType: string;
   readonly wallet: string;

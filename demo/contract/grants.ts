@@ -1,4 +1,4 @@
-/** Vesting grants (`Timelock`): came with the second version of the package. */
+/** Vesting grants (`Timelock`), since the package's second version. */
 import type { Execution } from "../chain/execution.ts";
 import { CLOCK } from "../chain/ids.ts";
 import type { GrantModel } from "../model.ts";
@@ -17,7 +17,7 @@ import {
 import { createToken, ensureEnough, ensureOwner, tokenOf, writeToken } from "./tokens.ts";
 import { claimableAt, lockedAt, type Terms } from "./unlocking.ts";
 
-/** Takes tokens out of a token of the sender's into a new grant for a recipient. */
+/** Moves tokens of the sender into a new grant. */
 export const fund: ContractFunction<
   {
     readonly coinType: string;
@@ -70,7 +70,7 @@ export const fund: ContractFunction<
   },
 };
 
-/** Moves what is unlocked out of a grant of the sender's into a new token. */
+/** Moves unlocked tokens of the sender's grant into a new token. */
 export const claim: ContractFunction<{ readonly coinType: string; readonly grant: string }> = {
   name: "timelock::claim",
   inputs: (draft, { grant }) => [draft.shared(grant, "write"), draft.shared(CLOCK, "read")],
@@ -80,7 +80,7 @@ export const claim: ContractFunction<{ readonly coinType: string; readonly grant
   },
 };
 
-/** Moves what is unlocked out of a grant of the sender's into one of the sender's tokens. */
+/** Moves unlocked tokens of the sender's grant into one of its tokens. */
 export const claimInto: ContractFunction<{
   readonly coinType: string;
   readonly grant: string;
@@ -123,7 +123,7 @@ const takeClaim = (
   return amount;
 };
 
-/** Takes back what is still locked, into a new token of the reclaimer. */
+/** Moves locked tokens of a grant into a new token of the reclaimer. */
 export const cancel: ContractFunction<{
   readonly coinType: string;
   readonly grant: string;
@@ -146,7 +146,7 @@ export const cancel: ContractFunction<{
   },
 };
 
-/** Deletes a grant that holds nothing any more. */
+/** Deletes an empty grant. */
 export const destroyEmpty: ContractFunction<{
   readonly coinType: string;
   readonly grant: string;

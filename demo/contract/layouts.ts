@@ -1,12 +1,11 @@
 /**
- * BCS of the contract's objects and events: the sending side of the layouts that the Move package in
- * `contracts/sui` documents. Kept apart from the decoding side on purpose, so that each checks the
- * other.
+ * BCS encoders of the contract's objects and events, as documented by the Move package in
+ * `contracts/sui`. Separate from the decoders, so that each tests the other.
  */
 import type { GrantModel } from "../model.ts";
 import { ByteWriter } from "../wire/byte-writer.ts";
 
-/** A table of the Move framework: its id and how many entries it has. */
+/** A Move table: id and number of entries. */
 export type Table = { readonly id: string; readonly size: bigint };
 
 /** Contents of `shared_token::SharedToken<T>`. */
@@ -63,18 +62,18 @@ export const transferEvent = (
   amount: bigint,
 ): Uint8Array => new ByteWriter().address(tokenId).address(from).address(to).u64(amount).done();
 
-/** `RoleChange`; the role is a type with its address, as `TypeName` writes it: without `0x`. */
+/** `RoleChange`; the role as in `TypeName`, without `0x`. */
 export const roleChangeEvent = (owner: string, role: string, granted: boolean): Uint8Array =>
   new ByteWriter().address(owner).string(typeName(role)).bool(granted).done();
 
-/** `HolderAdded`: the holder and every wallet it starts with. */
+/** `HolderAdded`: holder and initial wallets. */
 export const holderAddedEvent = (holderId: bigint, wallets: readonly string[]): Uint8Array =>
   new ByteWriter()
     .u64(holderId)
     .list(wallets, (writer, wallet) => writer.address(wallet))
     .done();
 
-/** `HolderRemoved`, and the name of a holder in its table. */
+/** `HolderRemoved`, and a holder's name in its table. */
 export const holderId = (id: bigint): Uint8Array => new ByteWriter().u64(id).done();
 
 /** `HolderAddressAdded`, `HolderAddressRemoved`. */
@@ -89,16 +88,15 @@ export const groupEvent = (wallet: string, groupId: bigint): Uint8Array =>
 export const frozenEvent = (wallet: string, isFrozen: boolean): Uint8Array =>
   new ByteWriter().address(wallet).bool(isFrozen).done();
 
-/** An address alone: an argument, or the name of a wallet in its table. */
+/** An argument, or a wallet's name in its table. */
 export const address = (text: string): Uint8Array => new ByteWriter().address(text).done();
 
-/** A u64 alone: an argument, or a value in a table. */
+/** An argument, or a table's value. */
 export const u64 = (value: bigint): Uint8Array => new ByteWriter().u64(value).done();
 
-/** A bool alone. */
 export const bool = (value: boolean): Uint8Array => new ByteWriter().bool(value).done();
 
-/** Addresses, as an argument or as the wallets of a holder in its table. */
+/** An argument, or a holder's wallets in its table. */
 export const addresses = (list: readonly string[]): Uint8Array =>
   new ByteWriter().list(list, (writer, one) => writer.address(one)).done();
 

@@ -1,4 +1,4 @@
-/** What can happen to one wallet or holder of the register; the functions of the register are made of it. */
+/** Changes of one wallet or holder, shared by the register's functions. */
 import type { Execution } from "../chain/execution.ts";
 import type { HolderEventModel } from "../model.ts";
 import { enlist, strike } from "../roster.ts";
@@ -24,16 +24,16 @@ import {
 type Told = Pick<HolderEventModel, "eventType"> &
   Partial<Pick<HolderEventModel, "holderId" | "address" | "groupId" | "isFrozen">>;
 
-/** A call of a function of the register. */
+/** A call of a register function. */
 export type RegisterCall = {
   readonly execution: Execution;
   readonly state: Securities;
-  /** Name of the function that was called. */
+  /** Name of the called function. */
   readonly by: string;
   readonly coinType: string;
 };
 
-/** Emits an event of the register; `name` is `module::Name` of its type. */
+/** Emits a register event. @param name `module::Name` of its type */
 export const announceHolderEvent = (
   { execution, state, by, coinType }: RegisterCall,
   name: string,
@@ -55,7 +55,7 @@ export const announceHolderEvent = (
     }),
   );
 
-/** The wallet now belongs to the holder, who is registered by it when new. */
+/** Adds a wallet to a holder, registering the holder if new. */
 export const addWallet = (call: RegisterCall, holderId: bigint, wallet: string): void => {
   const { execution, state, coinType } = call;
   const { holders, wallets } = registerOf(state, coinType);
@@ -91,7 +91,7 @@ export const addWallet = (call: RegisterCall, holderId: bigint, wallet: string):
   );
 };
 
-/** The wallet no longer belongs to its holder, nor to its group. */
+/** Removes a wallet from its holder and group. */
 export const removeWallet = (call: RegisterCall, holderId: bigint, wallet: string): void => {
   const { execution, state, coinType } = call;
   const { holders, wallets, groups } = registerOf(state, coinType);
@@ -115,7 +115,7 @@ export const removeWallet = (call: RegisterCall, holderId: bigint, wallet: strin
   );
 };
 
-/** The holder exists, with these wallets; said after the wallets were announced one by one. */
+/** Follows the events of the holder's wallets. */
 export const announceHolder = (
   call: RegisterCall,
   holderId: bigint,
@@ -128,7 +128,6 @@ export const announceHolder = (
     { eventType: "holder_added", holderId },
   );
 
-/** The wallet leaves the group it is in. */
 export const leaveGroup = (call: RegisterCall, wallet: string): void => {
   const { execution, state, coinType } = call;
   const { groups } = registerOf(state, coinType);
@@ -140,7 +139,6 @@ export const leaveGroup = (call: RegisterCall, wallet: string): void => {
   announceGroup(call, wallet, groupId, "left");
 };
 
-/** The wallet joined or left the group. */
 export const announceGroup = (
   call: RegisterCall,
   wallet: string,
@@ -158,14 +156,14 @@ export const announceGroup = (
     },
   );
 
-/** Entry of a holder in the table of holders. */
+/** A holder's entry in the table of holders. */
 export const holderField = (parent: string, holderId: bigint): FieldName => ({
   parent,
   nameType: "u64",
   name: u64(holderId),
 });
 
-/** Entry of a wallet in the tables of wallets and groups. */
+/** A wallet's entry in the tables of wallets and groups. */
 export const walletField = (parent: string, wallet: string): FieldName => ({
   parent,
   nameType: "address",

@@ -1,4 +1,4 @@
-/** The holder register: which wallets belong to which holder, and which group each wallet is in. */
+/** The holder register: wallets of holders, and groups of wallets. */
 import { grown, removeField, setField } from "./fields.ts";
 import { address, addresses, holderId as holderIdBytes, u64 } from "./layouts.ts";
 import {
@@ -20,7 +20,7 @@ import {
   writeTreasury,
 } from "./securities.ts";
 
-/** Registers a holder with the wallets it starts with: an event for each, then one for the holder. */
+/** Registers a holder with wallets: an event per wallet, then one for the holder. */
 export const addHolder: ContractFunction<{
   readonly coinType: string;
   readonly holderId: bigint;
@@ -50,7 +50,7 @@ export const addHolder: ContractFunction<{
   },
 };
 
-/** Adds a wallet to a holder, registering the holder when it is new. */
+/** Adds a wallet to a holder, registering the holder if new. */
 export const addHolderAddress: ContractFunction<{
   readonly coinType: string;
   readonly holderId: bigint;
@@ -71,7 +71,7 @@ export const addHolderAddress: ContractFunction<{
   },
 };
 
-/** Removes a wallet from its holder, and from its group. */
+/** Removes a wallet from its holder and group. */
 export const removeHolderAddress: ContractFunction<{
   readonly coinType: string;
   readonly holderId: bigint;
@@ -90,7 +90,7 @@ export const removeHolderAddress: ContractFunction<{
   },
 };
 
-/** Removes a holder, all its wallets first. */
+/** Removes a holder after all its wallets. */
 export const removeHolder: ContractFunction<{
   readonly coinType: string;
   readonly holderId: bigint;
@@ -122,7 +122,7 @@ export const removeHolder: ContractFunction<{
   },
 };
 
-/** Puts a registered wallet into a group, out of the one it is in. */
+/** Moves a registered wallet into a group. */
 export const setAddressGroup: ContractFunction<{
   readonly coinType: string;
   readonly wallet: string;
@@ -164,7 +164,6 @@ export const setAddressGroup: ContractFunction<{
   },
 };
 
-/** Takes a wallet out of its group. */
 export const clearAddressGroup: ContractFunction<{
   readonly coinType: string;
   readonly wallet: string;

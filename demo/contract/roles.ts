@@ -1,4 +1,4 @@
-/** The treasury of a coin type, and who may administer it. */
+/** Treasury of a coin type, and its roles. */
 import type { Execution } from "../chain/execution.ts";
 import { emptyRoster } from "../roster.ts";
 import { grown, removeField, setField } from "./fields.ts";
@@ -24,12 +24,12 @@ import {
   writeTreasury,
 } from "./securities.ts";
 
-/** Name of the function that makes a treasury, for the events it emits. */
+/** Function name in the events of a new treasury. */
 const CREATE = "controlled_treasury::create";
 
 /**
- * Makes the treasury of a new coin type, sharing it; the sender becomes its ContractAdmin. Returns the
- * treasury's id.
+ * Creates and shares the treasury of a new coin type; the sender becomes ContractAdmin. Returns its
+ * id.
  */
 export const createTreasury = (
   execution: Execution,
@@ -75,7 +75,7 @@ export const createTreasury = (
 type RoleArguments = {
   readonly coinType: string;
   readonly owner: string;
-  /** Canonical type of the role: of this package, or any other. */
+  /** Canonical type of the role, of any package. */
   readonly role: string;
 };
 
@@ -97,13 +97,11 @@ const roleFunction = (
   },
 });
 
-/** Gives a wallet a role. */
 export const grantRole = roleFunction("controlled_treasury::grant_role", true, {
   code: 1n,
   reason: "the wallet has the role",
 });
 
-/** Takes a role from a wallet. */
 export const revokeRole = roleFunction("controlled_treasury::revoke_role", false, {
   code: 2n,
   reason: "the wallet does not have the role",

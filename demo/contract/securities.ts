@@ -1,6 +1,6 @@
 /**
- * The state that the simulated security-token package works on, and the little it shares: where its
- * types come from, who may do what, and how events are announced and remembered.
+ * State of the simulated security-token package and what its functions share: type origins, role
+ * checks, and events.
  */
 
 import { base58 } from "../../src/values/base58.ts";
@@ -12,7 +12,7 @@ import type { AbortLocation } from "../wire/effects.ts";
 import type { Argument } from "../wire/transaction.ts";
 import { type Table, treasuryContents } from "./layouts.ts";
 
-/** The treasury object of one coin type, with the tables inside it. */
+/** Treasury of a coin type, with its tables. */
 export type Treasury = {
   readonly id: string;
   readonly coinType: string;
@@ -22,51 +22,50 @@ export type Treasury = {
   readonly holders: Table;
 };
 
-/** Live objects and wallets of one coin type, to draw from. */
+/** Live objects and wallets of a coin type, to draw from. */
 export type Rosters = {
   readonly tokens: Roster;
   readonly grants: Roster;
   readonly wallets: Roster;
 };
 
-/** What stands on the ledger because of the security-token package: plain data. */
+/** State of the security-token package: plain data. */
 export type Securities = {
-  /** Published versions of the package, original first. */
+  /** Published versions, original first. */
   readonly packages: string[];
   readonly model: DemoModel;
   readonly treasuries: Map<string, Treasury>;
   readonly rosters: Map<string, Rosters>;
-  /** Whether events are kept in the model; they would fill the memory of a ledger that runs on. */
+  /** Whether the model keeps events; a long-running ledger would exhaust memory. */
   readonly keepsEvents: boolean;
 };
 
-/** A function of the package: how a transaction calls it, and what it does. */
+/** A function of the package: how to call it, and its code. */
 export type ContractFunction<Args> = {
   /** `module::function` */
   readonly name: string;
-  /** Its arguments, put into the draft as inputs. */
+  /** Adds its arguments to the draft as inputs. */
   readonly inputs: (draft: Draft, args: Args, state: Securities) => readonly Argument[];
   /** Type parameters after the coin type. */
   readonly moreTypes?: (args: Args) => readonly string[];
-  /** Its code. @throws MoveAbort */
+  /** @throws MoveAbort */
   readonly run: (execution: Execution, args: Args, state: Securities) => void;
 };
 
-/** Names that the second version of the package defined; all others are of the first. */
+/** Modules of the second version; all others are of the first. */
 const IN_SECOND_VERSION = new Set(["freeze_rule", "timelock"]);
 
-/** Address of the version that first defined the types of a module. */
+/** Address of the version that first defined a module's types. */
 export const definedBy = (state: Securities, module: string): string =>
   state.packages[IN_SECOND_VERSION.has(module) ? 1 : 0] ?? "";
 
-/** The full name of a type of the package, for one coin type. */
+/** Full name of a package type for a coin type. */
 export const typeOf = (state: Securities, name: string, coinType: string): string =>
   `${definedBy(state, name.slice(0, name.indexOf("::")))}::${name}<${coinType}>`;
 
-/** The version whose code runs now: the newest. */
+/** The newest version, whose code runs. */
 export const runningPackage = (state: Securities): string => state.packages.at(-1) ?? "";
 
-/** The five roles of the package. */
 export const ROLES = [
   "ContractAdmin",
   "ReserveAdmin",
@@ -76,7 +75,7 @@ export const ROLES = [
 ] as const;
 export type Role = (typeof ROLES)[number];
 
-/** The full name of a role type of the package. */
+/** Full name of a role type. */
 export const roleType = (state: Securities, role: Role): string =>
   `${definedBy(state, "roles")}::roles::${role}`;
 
@@ -97,10 +96,7 @@ const known = <Value>(value: Value | undefined, coinType: string): Value => {
   return value;
 };
 
-/**
- * Aborts as `assert!` does.
- * @throws MoveAbort
- */
+/** Aborts like `assert!`. @throws MoveAbort */
 export function ensure(
   holds: boolean,
   error: { readonly name: string; readonly code: bigint; readonly reason: string },
@@ -116,14 +112,14 @@ export function ensure(
   throw new MoveAbort(location, error.code, error.reason);
 }
 
-/** The object that an argument names; aborts when there is none of this coin type. */
+/** The object named by an argument; aborts when it is not of this coin type. */
 export const argumentOf = <Model extends { readonly coinType: string }>(
   object: Model | undefined,
   coinType: string,
   by: string,
   reason: string,
 ): Model => {
-  // The network refuses the argument before any code runs; here it is an abort like others.
+  // The network would refuse the argument before running code.
   ensure(object?.coinType === coinType, { name: by, code: 6n, reason });
   return object;
 };
@@ -148,7 +144,7 @@ export const hasRole = (
   role: string,
 ): boolean => state.model.roles.get(coinType)?.get(owner)?.includes(role) ?? false;
 
-/** Replaces the treasury, with the supply it has now, or another. */
+/** Writes the treasury, optionally with a new supply. */
 export const writeTreasury = (
   execution: Execution,
   state: Securities,
@@ -163,15 +159,12 @@ export const writeTreasury = (
   execution.write(treasury.id, treasuryContents(treasury, supply));
 };
 
-/**
- * Emits an event of the package and, when the transaction succeeds and events are kept, remembers
- * what `entry` makes of its place.
- */
+/** Emits an event of the package; on success, if events are kept, appends `entry` to `log`. */
 export const announce = <Entry extends EventPlace>(
   execution: Execution,
   state: Securities,
   event: {
-    /** The function that was called. */
+    /** The called function. */
     readonly by: string;
     /** `module::Name` of the event's type. */
     readonly name: string;

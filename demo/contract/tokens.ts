@@ -18,7 +18,7 @@ import {
   writeTreasury,
 } from "./securities.ts";
 
-/** Creates a token and shares it; its version is known when the transaction is. */
+/** Creates and shares a token; its version is set with the transaction's. */
 export const createToken = (
   execution: Execution,
   state: Securities,
@@ -37,24 +37,22 @@ export const createToken = (
   return id;
 };
 
-/** Writes a token that stands. */
 export const writeToken = (execution: Execution, state: Securities, token: TokenModel): void => {
   execution.set(state.model.tokens, token.id, token);
   execution.write(token.id, tokenContents(token));
 };
 
-/** Deletes a token. */
 const deleteToken = (execution: Execution, state: Securities, token: TokenModel): void => {
   execution.drop(state.model.tokens, token.id);
   execution.onSuccess(() => strike(rostersOf(state, token.coinType).tokens, token.id));
   execution.remove(token.id);
 };
 
-/** The token of that id; aborts when it is none of this coin type. */
+/** Aborts when there is no such token of this coin type. */
 export const tokenOf = (state: Securities, id: string, coinType: string, by: string): TokenModel =>
   argumentOf(state.model.tokens.get(id), coinType, by, "no such token");
 
-/** Creates tokens out of nothing, for a registered wallet. */
+/** Mints for a registered wallet. */
 export const mint: ContractFunction<{
   readonly coinType: string;
   readonly to: string;
@@ -79,7 +77,7 @@ export const mint: ContractFunction<{
   },
 };
 
-/** Burns a whole token: the object is deleted. */
+/** Burns a token and deletes its object. */
 export const burn: ContractFunction<{ readonly coinType: string; readonly token: string }> = {
   name: "controlled_treasury::burn",
   inputs: (draft, { coinType, token }, state) => [
@@ -94,7 +92,7 @@ export const burn: ContractFunction<{ readonly coinType: string; readonly token:
   },
 };
 
-/** Burns part of a token, or all that is in it: the object stays. */
+/** Burns part of a token, or all; the object stays. */
 export const burnAmount: ContractFunction<{
   readonly coinType: string;
   readonly token: string;
@@ -115,7 +113,7 @@ export const burnAmount: ContractFunction<{
   },
 };
 
-/** Mints a change above zero, burns any other. */
+/** Mints a positive change, burns a negative one. */
 const changeSupply = (
   execution: Execution,
   state: Securities,
@@ -146,7 +144,6 @@ const changeSupply = (
   );
 };
 
-/** Emits an event of a movement. */
 export const announceActivity = (
   execution: Execution,
   state: Securities,
@@ -172,7 +169,7 @@ export const split: ContractFunction<{
   },
 };
 
-/** Moves all that one token holds into another of the same owner; the emptied object is deleted. */
+/** Merges a token into another of the same owner and deletes it. */
 export const join: ContractFunction<{
   readonly coinType: string;
   readonly into: string;
@@ -202,7 +199,7 @@ export const ensureOwner = (execution: Execution, token: TokenModel): void =>
     reason: "the sender does not own the token",
   });
 
-/** Aborts unless the amount is above zero and the token holds it. */
+/** Aborts unless the amount is positive and available. */
 export const ensureEnough = (token: TokenModel, amount: bigint): void =>
   ensure(amount > 0n && amount <= token.balance, {
     name: "shared_token::take",

@@ -1,4 +1,4 @@
-/** Functions that move tokens from one wallet to another. */
+/** Functions that move tokens between wallets. */
 import type { Execution } from "../chain/execution.ts";
 import type { TokenModel } from "../model.ts";
 import { address, transferEvent, u64 } from "./layouts.ts";
@@ -19,7 +19,7 @@ import {
   writeToken,
 } from "./tokens.ts";
 
-/** Hands a whole token of the sender to another registered wallet: the object stays the same. */
+/** Transfers a token of the sender to a registered wallet; the object stays the same. */
 export const transfer: ContractFunction<{
   readonly coinType: string;
   readonly token: string;
@@ -40,7 +40,7 @@ export const transfer: ContractFunction<{
   },
 };
 
-/** Splits an amount off a token of the sender into a new token of another registered wallet. */
+/** Splits an amount off the sender's token into a new token of a registered wallet. */
 export const transferAmount: ContractFunction<{
   readonly coinType: string;
   readonly token: string;
@@ -65,7 +65,7 @@ export const transferAmount: ContractFunction<{
   },
 };
 
-/** Hands a token over against its owner's will; freezes do not stop it. */
+/** Transfers a token without its owner's consent, even if frozen. */
 export const forceTransfer: ContractFunction<{
   readonly coinType: string;
   readonly token: string;

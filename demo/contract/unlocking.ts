@@ -1,6 +1,6 @@
 import type { GrantModel } from "../model.ts";
 
-/** The terms that decide how much of a grant is unlocked when; times in milliseconds. */
+/** Terms of unlocking; times in milliseconds. */
 export type Terms = Pick<
   GrantModel,
   | "releaseCount"
@@ -14,9 +14,9 @@ export type Terms = Pick<
 const WHOLE_BPS = 10_000n;
 
 /**
- * What a grant has unlocked at a time: nothing before commencement and delay; then the initial
- * portion; then the rest in `releaseCount - 1` equal steps, one every period, rounded down (all of it
- * at once when there is one release only).
+ * Unlocked at a time: nothing before commencement plus delay, then the initial portion, then the
+ * rest in `releaseCount - 1` equal steps per period, rounded down (all at once for a single
+ * release).
  */
 const unlockedAt = (terms: Terms, timeMs: bigint): bigint => {
   const start = terms.commencementTimestampMs + terms.delayUntilFirstReleaseMs;
@@ -30,7 +30,7 @@ const unlockedAt = (terms: Terms, timeMs: bigint): bigint => {
   return initial + ((terms.totalAmount - initial) * step) / steps;
 };
 
-/** What the owner can claim now; a cancelled grant holds less than its terms would unlock. */
+/** Claimable now; a cancelled grant holds less than its terms unlock. */
 export const claimableAt = (
   grant: Terms & Pick<GrantModel, "tokensTransferred" | "leftBalance">,
   timeMs: bigint,
@@ -41,7 +41,7 @@ export const claimableAt = (
   return due;
 };
 
-/** What is still locked, and would go back if the grant were cancelled now. */
+/** Locked now: what a cancellation returns. */
 export const lockedAt = (
   grant: Terms & Pick<GrantModel, "tokensTransferred" | "leftBalance">,
   timeMs: bigint,

@@ -1,4 +1,4 @@
-/** What people do with security tokens once everything is set up, and how often. */
+/** Random actions with security tokens after the opening, and their weights. */
 import { hasRole, ROLES, roleType, rostersOf } from "../contract/securities.ts";
 import { chance, pick, pickWeighted, roll } from "../random.ts";
 import type { Action } from "./action.ts";
@@ -45,13 +45,12 @@ const ACTIONS: readonly Action[] = [
   ...oddActions,
 ];
 
-/** A random action with one of the coins. */
 export const actAtRandom = (stage: Stage): void => {
   const { dice, securities } = stage.world;
   const coin = pick(dice, [...securities.model.coins.values()]);
   if (coin === undefined) return;
   const staff = staffOf(stage.keyring, coin.symbol);
-  // Tokens must not pile up on a ledger that runs for long.
+  // Keeps the number of tokens bounded.
   const tokens = rostersOf(securities, coin.coinType).tokens.items.length;
   if (tokens > stage.pace.investors * 3) burnOne(stage, coin.coinType, staff.reserve);
   else pickWeighted(dice, ACTIONS)?.run(stage, coin, staff);

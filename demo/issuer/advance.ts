@@ -1,4 +1,3 @@
-/** One checkpoint more: what happens in it, in which order. */
 import {
   closeCheckpoint,
   executeChangeEpoch,
@@ -18,15 +17,14 @@ import { OPENING } from "./opening.ts";
 import { account, FAUCET, type Pace, type Stage, type World } from "./stage.ts";
 import type { SubmissionQueue } from "./submissions.ts";
 
-/** The last checkpoint of the opening. Until then everything is scripted, and submissions wait. */
+/** Last checkpoint of the opening, which is scripted; submissions wait until then. */
 export const OPENING_ENDS = BigInt(OPENING.length);
 
-/** How likely a checkpoint is one without any action. */
+/** Probability of a checkpoint without actions. */
 const QUIET = 0.15;
-/** How likely a quiet checkpoint is one without any transaction at all. */
+/** Probability that it has no transaction at all. */
 const BARE = 0.1;
 
-/** A ledger without a checkpoint. */
 export const newWorld = (seed: string, keepsEvents: boolean): World => ({
   chain: emptyChain(seed),
   securities: {
@@ -80,7 +78,7 @@ export const advance = (
   return closeCheckpoint(chain, open, endsEpoch);
 };
 
-/** From none to twice the average, all alike likely. */
+/** Uniform from 0 to twice the average. */
 const actionsNow = ({ world, pace }: Stage): number => {
   const wanted = (draw(world.dice) / 0x1_0000_0000) * 2 * pace.actionsPerCheckpoint;
   const whole = Math.floor(wanted);

@@ -1,7 +1,6 @@
-/** BCS of the framework's objects around a coin type. */
+/** BCS of the framework's objects of a coin type. */
 import { ByteWriter } from "../wire/byte-writer.ts";
 
-/** What a coin type says of itself. */
 export type Coin = {
   readonly coinType: string;
   readonly symbol: string;
@@ -22,10 +21,12 @@ export const coinMetadata = (id: string, coin: Coin): Uint8Array =>
     .u8(0)
     .done();
 
-/** The framework's marker, both the name of the extra field and the bytes of its value. */
+/** The framework's marker: key and value of the extra field. */
 const NEW_CURRENCY = "is_new_currency";
 
-/** `coin_registry::Currency<T>`: supply unknown, unregulated, its metadata cap claimed, marked as new. */
+/**
+ * `coin_registry::Currency<T>`: supply unknown, unregulated, metadata cap claimed, marked as new.
+ */
 export const currency = (
   id: string,
   coin: Coin,
@@ -51,12 +52,12 @@ export const currency = (
     .string(NEW_CURRENCY)
     .done();
 
-/** `coin::TreasuryCap<T>` before anything was minted. */
+/** `coin::TreasuryCap<T>` before the first mint. */
 export const treasuryCap = (id: string): Uint8Array => new ByteWriter().address(id).u64(0n).done();
 
-/** An object that is nothing but its id, such as `coin_registry::MetadataCap<T>`. */
+/** An object with only an id, such as `coin_registry::MetadataCap<T>`. */
 export const idOnly = (id: string): Uint8Array => new ByteWriter().address(id).done();
 
-/** `package::UpgradeCap` of a package, under the compatible policy. */
+/** `package::UpgradeCap` with the compatible policy. */
 export const upgradeCap = (id: string, packageId: string, version: bigint): Uint8Array =>
   new ByteWriter().address(id).address(packageId).u64(version).u8(0).done();

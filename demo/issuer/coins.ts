@@ -1,4 +1,4 @@
-/** The coin types of the security tokens: publishing each, describing it, making its treasury. */
+/** Publishes and describes the coin types, and creates their treasuries. */
 import { Draft } from "../chain/draft.ts";
 import type { Execution } from "../chain/execution.ts";
 import { COIN_REGISTRY, derivedId, FRAMEWORK, fieldId } from "../chain/ids.ts";
@@ -11,22 +11,22 @@ import { type Coin, coinMetadata, currency, idOnly, treasuryCap } from "./coin-o
 import { publish, type Sources } from "./packages.ts";
 import { account, perform, type Stage } from "./stage.ts";
 
-/** A coin type to be published. */
+/** A coin type to publish. */
 export type CoinPlan = {
   readonly symbol: string;
   readonly name: string;
   readonly decimals: number;
   readonly sources: Sources;
-  /** The type inside its package, `@` standing for the package's address. */
+  /** Type inside its package, `@` for the package's address. */
   readonly type: string;
   /**
-   * How it is described: the legacy metadata object; an entry of the coin registry made in two steps
-   * by a one-time witness; or one made directly.
+   * Legacy metadata object, registry entry in two steps by a one-time witness, or registry entry
+   * made directly.
    */
   readonly described: "metadata" | "registry-witness" | "registry";
 };
 
-/** Every way a coin type can be described, and one whose type has a parameter of its own. */
+/** All kinds of descriptions, and a type with a type parameter. */
 export const COINS: readonly CoinPlan[] = [
   {
     symbol: "ACME",
@@ -62,10 +62,10 @@ export const COINS: readonly CoinPlan[] = [
   },
 ];
 
-/** The account that has the ContractAdmin role of a coin from the beginning. */
+/** The first ContractAdmin of a coin. */
 const adminOf = (stage: Stage, symbol: string): string => account(stage, `${symbol}/admin`);
 
-/** Publishes the package of a coin, with what describes it, and makes its treasury. */
+/** Publishes a coin's package and description, and creates its treasury. */
 export const issueCoin = (stage: Stage, plan: CoinPlan): void => {
   const sender = adminOf(stage, plan.symbol);
   let coin: Coin = { ...plan, coinType: plan.type };
@@ -127,11 +127,11 @@ const createMetadata = (
   return id;
 };
 
-/** The field under which an entry that waits for the registry keeps its legacy metadata. */
+/** Field with the legacy metadata of an entry waiting for the registry. */
 const LEGACY_NAME = `${FRAMEWORK}::dynamic_object_field::Wrapper<u64>`;
 const legacyField = (entry: string): string => fieldId(entry, LEGACY_NAME, u64(0n));
 
-/** An entry sent to the registry, with a legacy metadata object hanging on it until it is accepted. */
+/** An entry sent to the registry, with legacy metadata until accepted. */
 const createUnregistered = (execution: Execution, coin: Coin, caps: Caps): string => {
   const id = execution.newId();
   execution.create(id, {
@@ -149,7 +149,7 @@ const createUnregistered = (execution: Execution, coin: Coin, caps: Caps): strin
   return id;
 };
 
-/** The registry receives the entry and makes it anew under the id derived from its coin type. */
+/** The registry accepts the entry under the id derived from its coin type. */
 const finalizeRegistration = (
   stage: Stage,
   sender: string,
@@ -175,7 +175,7 @@ const finalizeRegistration = (
   });
 };
 
-/** A coin whose type is an object type registers itself in one step. */
+/** Registers a coin of an object type in one step. */
 const registerDirectly = (stage: Stage, sender: string, coin: Coin): Caps => {
   const draft = new Draft();
   draft.call(
@@ -192,7 +192,7 @@ const registerDirectly = (stage: Stage, sender: string, coin: Coin): Caps => {
 };
 
 const createRegistered = (execution: Execution, coin: Coin, caps: Caps): void => {
-  // A Move struct without fields has one hidden field, a bool.
+  // A Move struct without fields has a hidden bool.
   const key = Uint8Array.of(0);
   const id = derivedId(
     COIN_REGISTRY,
@@ -214,7 +214,7 @@ const createRegistered = (execution: Execution, coin: Coin, caps: Caps): void =>
   });
 };
 
-/** Hands the right to mint over to the security-token package. */
+/** Hands the treasury cap to the security-token package. */
 const openTreasury = (
   stage: Stage,
   sender: string,

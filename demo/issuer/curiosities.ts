@@ -1,10 +1,10 @@
-/** Rare things that an indexer must get right. */
+/** Rare cases that an indexer must handle. */
 import { registerOf, rostersOf } from "../contract/securities.ts";
 import type { CoinModel } from "../model.ts";
 import { drawToken, drawWallet, type Staff } from "./people.ts";
 import { type Stage, transact } from "./stage.ts";
 
-/** A token that is created and deleted within one checkpoint. */
+/** Creates and deletes a token in one checkpoint. */
 export const flash = (stage: Stage, { coinType }: CoinModel, { reserve }: Staff): void => {
   const to = drawWallet(stage, coinType);
   if (to === undefined) return;
@@ -14,7 +14,7 @@ export const flash = (stage: Stage, { coinType }: CoinModel, { reserve }: Staff)
   transact(stage, reserve, [{ function: "burn", args: { coinType, token } }]);
 };
 
-/** A token that is written several times within one checkpoint, changing hands and back. */
+/** Writes a token several times in one checkpoint, changing owners and back. */
 export const churn = (stage: Stage, { coinType }: CoinModel): void => {
   const { frozen, wallets } = registerOf(stage.world.securities, coinType);
   const token = drawToken(

@@ -1,4 +1,4 @@
-/** Transactions that fail: they cost gas and give what they were to change a new version, no more. */
+/** Failing transactions: they cost gas and give inputs new versions, no more. */
 import type { Outcome } from "../chain/execute.ts";
 import { OutOfGas } from "../chain/execution.ts";
 import { draftOf } from "../contract/calls.ts";
@@ -7,10 +7,9 @@ import { roll } from "../random.ts";
 import { drawToken, drawWallet, type Staff } from "./people.ts";
 import { account, perform, type Stage, transact } from "./stage.ts";
 
-/** Label of an account that is in no register and has no role. */
+/** An account without wallet or role. */
 const OUTSIDER = "outsider";
 
-/** A random transaction that fails. */
 export const tryInVain = (stage: Stage, coin: CoinModel, staff: Staff): void => {
   const { coinType } = coin;
   switch (roll(stage.world.dice, 5)) {
@@ -37,7 +36,7 @@ export const tryInVain = (stage: Stage, coin: CoinModel, staff: Staff): void => 
   }
 };
 
-/** An account without the role mints. The treasury gets a new version all the same. */
+/** Mints without the role; the treasury gets a new version anyway. */
 export const mintWithoutRole = (stage: Stage, { coinType }: CoinModel): void => {
   const outsider = account(stage, OUTSIDER);
   transact(stage, outsider, [
@@ -45,7 +44,7 @@ export const mintWithoutRole = (stage: Stage, { coinType }: CoinModel): void => 
   ]);
 };
 
-/** A token is to go to a wallet that is not registered. */
+/** Transfers to an unregistered wallet. */
 export const transferToOutsider = (stage: Stage, { coinType }: CoinModel): Outcome | undefined => {
   const token = drawToken(stage, coinType);
   if (token === undefined) return undefined;
@@ -55,7 +54,7 @@ export const transferToOutsider = (stage: Stage, { coinType }: CoinModel): Outco
   ]);
 };
 
-/** The first call of a transaction succeeds, the second aborts: neither happened. */
+/** The second call aborts and undoes the first. */
 export const whitelistHalfWay = (stage: Stage, { coinType }: CoinModel, staff: Staff): void => {
   const known = drawWallet(stage, coinType);
   if (known === undefined) return;
@@ -68,7 +67,6 @@ export const whitelistHalfWay = (stage: Stage, { coinType }: CoinModel, staff: S
   ]);
 };
 
-/** The gas does not last. */
 export const runOutOfGas = (stage: Stage, { coinType }: CoinModel): void => {
   const token = drawToken(stage, coinType, ({ balance }) => balance > 0n);
   if (token === undefined) return;

@@ -1,4 +1,4 @@
-/** Steps of the opening that need the second version of the package: freezes and grants. */
+/** Opening steps that need the package's second version: freezes and grants. */
 import { registerOf, rostersOf } from "../contract/securities.ts";
 import { issuerWallets } from "./people.ts";
 import { SCHEDULES } from "./schedules.ts";
@@ -16,7 +16,7 @@ export const freezeWallets = (isFrozen: boolean): Step =>
     }
   });
 
-/** The owner of a frozen wallet tries to move its token. */
+/** Tries to move a frozen wallet's token. */
 export const moveFrozen = forEachCoin((stage, { coinType }) => {
   const owner = walletOf(stage, 1);
   const token = tokenOf(stage, coinType, owner);
@@ -26,7 +26,7 @@ export const moveFrozen = forEachCoin((stage, { coinType }) => {
   ]);
 });
 
-/** Three grants: one that is over, one that has begun, one that is yet to begin. */
+/** Three grants: ended, running, and not yet begun. */
 export const fundGrants = forEachCoin((stage, coin) => {
   const [, incentives] = issuerWallets(stage, coin.symbol);
   const now = stage.open.timestampMs;

@@ -1,4 +1,4 @@
-/** Steps of the opening that issue, move and burn tokens, and some that fail to. */
+/** Opening steps that mint, move and burn tokens, and failing ones. */
 import { mintWithoutRole, runOutOfGas, transferToOutsider, whitelistHalfWay } from "./failures.ts";
 import { FIRST_INVESTORS, issuerWallets } from "./people.ts";
 import { transact } from "./stage.ts";
@@ -54,7 +54,7 @@ export const joinTokens = forEachCoin((stage, { coinType }) => {
   transact(stage, owner, [{ function: "join", args: { coinType, into: into.id, from: from.id } }]);
 });
 
-/** A part of a token, all of one (whose empty object stays), and a whole one with its object. */
+/** Part of a token, all of one (its object stays), and one with its object. */
 export const burnTokens = forEachCoin((stage, { coinType }, { reserve }) => {
   const burnFrom = (investor: number, share: bigint) => {
     const token = tokenOf(stage, coinType, walletOf(stage, investor));

@@ -1,7 +1,4 @@
-/**
- * Packages of other people: one that copies ours name by name, and an exchange that has nothing to do
- * with us.
- */
+/** Other packages: one that copies ours by name, and an unrelated exchange. */
 import { Draft } from "../chain/draft.ts";
 import {
   grantContents,
@@ -13,7 +10,7 @@ import {
 import type { Sources } from "./packages.ts";
 import { account, perform, type Stage } from "./stage.ts";
 
-/** Modules and types of the copy: same names, other address. */
+/** The copy: same names, other address. */
 export const LOOK_ALIKE: Sources = {
   controlled_treasury: ["Burn", "ControlledTreasury", "Mint", "RoleChange"],
   freeze_rule: ["AddressFrozen"],
@@ -23,23 +20,20 @@ export const LOOK_ALIKE: Sources = {
   timelock: ["Timelock"],
 };
 
-/** Modules and types of the exchange. */
+/** The exchange. */
 export const EXCHANGE: Sources = { pool: ["Pool", "Swapped"], ticket: ["Ticket"] };
 
-/** Labels of the accounts that publish them. */
+/** Labels of their publishers. */
 export const IMITATOR = "imitator";
 export const EXCHANGE_OWNER = "exchange";
 
-/** Look-alike objects that stand at a time; older ones are swept away. */
+/** Maximum look-alike objects; older ones are deleted. */
 const MOST_IMITATIONS = 16;
 
 /** Address of the look-alike package. */
 export const lookAlike = (stage: Stage): string => stage.world.foreignPackages[0] ?? "";
 
-/**
- * The imitator moves tokens that are not ours: events and objects with the names of ours and with our
- * coin type, of the wrong package.
- */
+/** Emits events and creates objects with our names and coin type, but of the wrong package. */
 export const imitate = (stage: Stage, coinType: string): void => {
   const sender = account(stage, IMITATOR);
   const copy = lookAlike(stage);

@@ -1,4 +1,4 @@
-/** Funding, claiming, cancelling and clearing away grants. */
+/** Funding, claiming, cancelling and deleting grants. */
 import { rostersOf } from "../contract/securities.ts";
 import { claimableAt, lockedAt } from "../contract/unlocking.ts";
 import { amountUpTo } from "../random.ts";

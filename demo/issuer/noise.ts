@@ -1,4 +1,4 @@
-/** Traffic that has nothing to do with security tokens: payments, swaps and tickets of other people. */
+/** Traffic unrelated to security tokens: payments, swaps and tickets. */
 import { coinBalance, coinContents } from "../chain/coins.ts";
 import { Draft } from "../chain/draft.ts";
 import { FRAMEWORK } from "../chain/ids.ts";
@@ -8,17 +8,17 @@ import { ByteWriter } from "../wire/byte-writer.ts";
 import { EXCHANGE_OWNER } from "./foreign.ts";
 import { account, FAUCET, paySui, perform, type Stage } from "./stage.ts";
 
-/** How many strangers there are, and how many of their objects are kept at most. */
+/** Number of strangers, and limit of their objects. */
 const STRANGERS = 24;
 const MOST_OBJECTS = 200;
 
 const exchange = (stage: Stage): string => stage.world.foreignPackages[1] ?? "";
 
-/** Contents of a pool: two reserves. */
+/** A pool's contents: two reserves. */
 const poolContents = (id: string, a: bigint, b: bigint): Uint8Array =>
   new ByteWriter().address(id).u64(a).u64(b).done();
 
-/** Opens the exchange's pool, the object that every swap changes. */
+/** Opens the exchange's pool, which every swap changes. */
 export const openPool = (stage: Stage): void => {
   const draft = new Draft();
   draft.call({ package: exchange(stage), function: "pool::open" }, [], []);
@@ -49,7 +49,7 @@ export const disturb = (stage: Stage): void => {
   else swap(stage, from);
 };
 
-/** The stranger when it has a gas coin; otherwise the faucet, because `perform` funds it later. */
+/** The stranger if it has a gas coin; else the faucet, as `perform` funds later. */
 const payer = (stage: Stage, stranger: string): string =>
   stage.world.chain.gasCoins.has(stranger) ? stranger : account(stage, FAUCET);
 
@@ -91,7 +91,7 @@ const printTicket = (stage: Stage, owner: string): void => {
   });
 };
 
-/** Gets rid of one object, so that a ledger that runs for years stays small. */
+/** Deletes an object, so that a long-running ledger stays small. */
 const tidy = (stage: Stage): void => {
   const { dice, strangers, chain } = stage.world;
   const id = pick(dice, strangers.items.slice(1));

@@ -1,6 +1,6 @@
 /**
- * The first checkpoints of every demo ledger: one step each. After them everything that can happen to
- * a security token has happened at least once, whatever the seed; then chance takes over.
+ * The first checkpoints of every demo ledger, one step each. They contain everything that can
+ * happen to a security token, for any seed; then chance takes over.
  */
 import { ROLES, type Role, roleType } from "../contract/securities.ts";
 import { COINS, issueCoin } from "./coins.ts";
@@ -28,7 +28,7 @@ import { deputy, FIRST_INVESTORS, holderIdOf, investorWallets, issuerWallets } f
 import { account, type Stage, transact } from "./stage.ts";
 import { forEachCoin, type Step, walletOf } from "./step.ts";
 
-/** Modules and types of the security-token package as first published. */
+/** Modules and types of the package's first version. */
 const FIRST_VERSION: Sources = {
   controlled_treasury: ["Burn", "ControlledTreasury", "Mint", "RoleChange", "RoleKey"],
   group_holder_config: [
@@ -43,7 +43,7 @@ const FIRST_VERSION: Sources = {
   shared_token: ["ForceTransfer", "SharedToken", "Transfer"],
   transfers: [],
 };
-/** What the second version adds. */
+/** Additions of the second version. */
 const SECOND_VERSION: Sources = {
   freeze_rule: ["AddressFrozen", "FrozenKey"],
   timelock: ["Timelock"],
@@ -126,7 +126,7 @@ const assignGroups = forEachCoin((stage, { coinType }, { registrar }) => {
   );
 });
 
-/** Wallets of investor 1 move: one from group to group, one out of its group. */
+/** Investor 1's wallet changes its group, investor 2's leaves it. */
 const changeGroups = forEachCoin((stage, { coinType }, { registrar }) => {
   transact(stage, registrar, [
     { function: "setAddressGroup", args: { coinType, wallet: walletOf(stage, 1), groupId: 7n } },
@@ -151,7 +151,7 @@ const dismissDeputy = forEachCoin((stage, { coinType }, { admin }) => {
   transact(stage, admin, [{ function: "revokeRole", args }]);
 });
 
-/** A second wallet leaves its holder, and a holder leaves the register. */
+/** Removes a second wallet, and a holder. */
 const removePeople = forEachCoin((stage, { coinType }, { registrar }) => {
   const [, second] = investorWallets(stage, 0);
   if (second !== undefined) {
@@ -162,10 +162,9 @@ const removePeople = forEachCoin((stage, { coinType }, { registrar }) => {
   transact(stage, registrar, [{ function: "removeHolder", args }]);
 });
 
-/** Nothing happens. */
 const quiet: Step = () => undefined;
 
-/** Steps of the checkpoints 1, 2, …; a bare one has no transaction at all. */
+/** Steps of checkpoints 1, 2, …; a bare one has no transaction. */
 export const OPENING: readonly (Step | "bare")[] = [
   publishContract,
   ...COINS.map((plan) => (stage: Stage) => issueCoin(stage, plan)),

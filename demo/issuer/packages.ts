@@ -9,7 +9,7 @@ import { hash } from "../wire/digest.ts";
 import { upgradeCap } from "./coin-objects.ts";
 import { perform, type Stage } from "./stage.ts";
 
-/** A package to publish: the types of each module, by module name in alphabetical order. */
+/** A package's types by module, modules in alphabetical order. */
 export type Sources = Readonly<Record<string, readonly string[]>>;
 
 const UPGRADE_CAP = `${FRAMEWORK}::package::UpgradeCap`;
@@ -17,8 +17,8 @@ const FRAMEWORK_PACKAGES = [STDLIB, FRAMEWORK];
 const LINKAGE = FRAMEWORK_PACKAGES.map((id) => ({ original: id, upgraded: id, version: 1n }));
 
 /**
- * Publishes a package; `init` runs in the same transaction, as the modules' initialisers do. Returns
- * the package's id and that of its upgrade cap, which the sender owns.
+ * Publishes a package and runs `init` in the same transaction. Returns the ids of the package and
+ * of its upgrade cap, which the sender owns.
  */
 export const publish = (
   stage: Stage,
@@ -58,7 +58,7 @@ export const publish = (
   return { packageId, capId };
 };
 
-/** Publishes the second version of a package: the types of `added` are first defined by it. Its id. */
+/** Publishes a package's second version, which defines the types of `added`. Returns its id. */
 export const upgrade = (
   stage: Stage,
   sender: string,

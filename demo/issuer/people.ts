@@ -1,4 +1,4 @@
-/** The accounts of the demo ledger: staff of the issuers, investors, and strangers. */
+/** Accounts of the demo: issuers' staff, investors, strangers. */
 
 import type { Keyring } from "../chain/keyring.ts";
 import { type Rosters, rostersOf } from "../contract/securities.ts";
@@ -6,9 +6,9 @@ import type { GrantModel, TokenModel } from "../model.ts";
 import { pick, roll } from "../random.ts";
 import { account, type Stage } from "./stage.ts";
 
-/** The people who run one security token. */
+/** The staff of a security token. */
 export type Staff = {
-  /** ContractAdmin: gives and takes roles. */
+  /** ContractAdmin: grants and revokes roles. */
   readonly admin: string;
   /** ReserveAdmin: mints and burns. */
   readonly reserve: string;
@@ -18,7 +18,6 @@ export type Staff = {
   readonly officer: string;
 };
 
-/** The staff of a coin, by its symbol. */
 export const staffOf = (keyring: Keyring, symbol: string): Staff => ({
   admin: keyring.account(`${symbol}/admin`),
   reserve: keyring.account(`${symbol}/reserve`),
@@ -26,7 +25,7 @@ export const staffOf = (keyring: Keyring, symbol: string): Staff => ({
   officer: keyring.account(`${symbol}/officer`),
 });
 
-/** Wallets of the issuer itself, which is holder 0 of its own register. */
+/** Wallets of the issuer, holder 0 of its register. */
 export const issuerWallets = (stage: Stage, symbol: string): readonly [string, string] => [
   account(stage, `${symbol}/treasury`),
   account(stage, `${symbol}/incentives`),
@@ -35,7 +34,7 @@ export const issuerWallets = (stage: Stage, symbol: string): readonly [string, s
 /** Investors that every register begins with. */
 export const FIRST_INVESTORS = 8;
 
-/** Id of an investor (counted from 0) in every register. */
+/** Holder id of an investor (from 0), in every register. */
 export const holderIdOf = (investor: number): bigint => BigInt(investor) + 1n;
 
 /** Wallets of an investor: one to three, the same in every register. */
@@ -44,14 +43,14 @@ export const investorWallets = (stage: Stage, investor: number): readonly string
   return Array.from({ length: count }, (_, n) => account(stage, `investor/${investor}/${n}`));
 };
 
-/** An account that is given roles now and then. */
+/** An account that sometimes gets roles. */
 export const deputy = (stage: Stage, n: number): string => account(stage, `deputy/${n}`);
 export const DEPUTIES = 6;
 
-/** Draws before giving up: a fitting item may not exist. */
+/** Attempts to draw a fitting item. */
 const DRAWS = 24;
 
-/** A random token of a coin type whose owner can sign, and which fits; undefined when none was found. */
+/** A random fitting token whose owner can sign; undefined when none was found. */
 export const drawToken = (
   stage: Stage,
   coinType: string,
@@ -59,7 +58,7 @@ export const drawToken = (
 ): TokenModel | undefined =>
   drawFrom(stage, coinType, "tokens", stage.world.securities.model.tokens, fits);
 
-/** A random grant, likewise. */
+/** The same for grants. */
 export const drawGrant = (
   stage: Stage,
   coinType: string,
@@ -83,9 +82,8 @@ const drawFrom = <Item extends { readonly owner: string }>(
 };
 
 /**
- * A random registered wallet of a coin type that belongs to the simulation, and which fits; undefined
- * when none was found. A wallet that was registered from outside is left alone, so that its group and its
- * balance stay as its owner expects.
+ * A random fitting registered wallet of the simulation; undefined when none was found. Wallets
+ * registered from outside are left alone.
  */
 export const drawWallet = (
   stage: Stage,
@@ -100,5 +98,5 @@ export const drawWallet = (
   return undefined;
 };
 
-/** A random investor, counted from 0. */
+/** A random investor, from 0. */
 export const drawInvestor = (stage: Stage): number => roll(stage.world.dice, stage.pace.investors);

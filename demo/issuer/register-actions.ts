@@ -25,7 +25,7 @@ export const registerActions: readonly Action[] = [
         ]);
         return;
       }
-      // Whitelisting: the wallet and its group in one transaction.
+      // Whitelisting: wallet and group in one transaction.
       transact(stage, registrar, [
         { function: "addHolderAddress", args: { coinType, holderId, wallet } },
         {

@@ -1,8 +1,8 @@
-/** The vesting schedules that the demo issuers use. */
+/** Vesting schedules of the demo issuers. */
 import type { Terms } from "../contract/unlocking.ts";
 import { type Dice, pick, roll } from "../random.ts";
 
-/** A schedule; times in milliseconds. */
+/** Times in milliseconds. */
 export type Schedule = {
   readonly releaseScheduleId: bigint;
   readonly releaseCount: bigint;
@@ -14,7 +14,7 @@ export type Schedule = {
 const MINUTE = 60_000n;
 const DAY = 86_400_000n;
 
-/** A quick one to watch, a year by months, four years after a cliff, and all at once. */
+/** A quick one to watch, a year by months, four years after a cliff, and a single release. */
 export const SCHEDULES = {
   minutes: {
     releaseScheduleId: 1n,
@@ -46,7 +46,7 @@ export const SCHEDULES = {
   },
 } as const satisfies Record<string, Schedule>;
 
-/** A schedule at random, commenced at a random time before or after now. */
+/** A random schedule, commenced at a random time before or after now. */
 export const drawTerms = (dice: Dice, nowMs: bigint, totalAmount: bigint): Schedule & Terms => {
   const schedule = pick(dice, Object.values(SCHEDULES)) ?? SCHEDULES.year;
   const period = schedule.periodBetweenReleasesMs + MINUTE;

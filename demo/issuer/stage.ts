@@ -1,6 +1,4 @@
-/**
- * Where the simulated people act: the ledger's whole state, the keys, and the checkpoint that is open.
- */
+/** Context of the simulated people: state, keys and open checkpoint. */
 import { coinBalance, coinContents } from "../chain/coins.ts";
 import { Draft } from "../chain/draft.ts";
 import { execute, type Outcome, type Signed } from "../chain/execute.ts";
@@ -14,34 +12,33 @@ import type { Dice } from "../random.ts";
 import type { Roster } from "../roster.ts";
 import { GAS_COIN_TYPE } from "../wire/type-tag.ts";
 
-/** All that a simulation remembers between two checkpoints. Plain data: it can be put away. */
+/** State of a simulation between checkpoints: plain data, to be saved. */
 export type World = {
   readonly chain: Chain;
   readonly securities: Securities;
   readonly dice: Dice;
-  /** Packages of others: the look-alike and the exchange, once published. */
+  /** Look-alike and exchange, once published. */
   readonly foreignPackages: string[];
-  /** Ids of the look-alike objects that stand. */
+  /** Live look-alike objects. */
   readonly imitations: string[];
-  /** The object that permits upgrading the security-token package. */
+  /** Upgrade cap of the security-token package. */
   upgradeCap: string;
-  /** Ids of unrelated objects that are changed now and then. */
+  /** Unrelated objects that sometimes change. */
   readonly strangers: Roster;
 };
 
-/** How busy the simulation is. */
 export type Pace = {
-  /** Investors the register grows to. */
+  /** Investors that the register grows to. */
   readonly investors: number;
-  /** Share of the actions that has nothing to do with security tokens, 0 to 1. */
+  /** Share of unrelated actions, 0 to 1. */
   readonly noise: number;
-  /** Actions per checkpoint after the opening, on average; most are one transaction. */
+  /** Average actions per checkpoint after the opening. */
   readonly actionsPerCheckpoint: number;
   /** Checkpoints of an epoch. */
   readonly epochLength: bigint;
 };
 
-/** The open checkpoint and everything needed to act in it. */
+/** The open checkpoint and its context. */
 export type Stage = {
   readonly world: World;
   readonly pace: Pace;
@@ -49,17 +46,16 @@ export type Stage = {
   readonly open: OpenCheckpoint;
 };
 
-/** Balance of a gas coin that an account is given, and the least it should have: in MIST. */
+/** Initial and minimum balance of an account's gas coin, in MIST. */
 export const GAS_COIN_BALANCE = 1_000_000_000_000n;
 const LEAST = 1_000_000_000n;
 
-/** Label of the account that every other one is funded from. */
+/** The account that funds all others. */
 export const FAUCET = "faucet";
 
-/** The account with this label. */
 export const account = (stage: Stage, label: string): string => stage.keyring.account(label);
 
-/** One transaction of the security-token package; failed when a call aborts. */
+/** A transaction of the security-token package; fails when a call aborts. */
 export const transact = (stage: Stage, sender: string, calls: readonly Call[]): Outcome => {
   const { securities } = stage.world;
   return perform(stage, sender, draftOf(calls, securities), (execution) =>
@@ -67,7 +63,7 @@ export const transact = (stage: Stage, sender: string, calls: readonly Call[]): 
   );
 };
 
-/** One transaction of any kind; `signed` when it comes from outside, with money of its own. */
+/** Any transaction. @param signed set when it comes from outside, with its own gas */
 export const perform = (
   stage: Stage,
   sender: string,
@@ -82,7 +78,7 @@ export const perform = (
   return outcome;
 };
 
-/** Every object a transaction wrote has a new version, whether it succeeded or failed. */
+/** Every written object has a new version, even after a failure. */
 const noteWrites = (securities: Securities, checkpoint: bigint, outcome: Outcome): void => {
   const { tokens, grants } = securities.model;
   for (const id of outcome.writtenIds) {
@@ -93,7 +89,7 @@ const noteWrites = (securities: Securities, checkpoint: bigint, outcome: Outcome
   }
 };
 
-/** An account without money gets some first, by a transaction of its own. */
+/** Funds an account without gas in a separate transaction. */
 const fundSender = (stage: Stage, sender: string): void => {
   const { chain } = stage.world;
   const current = chain.objects.get(chain.gasCoins.get(sender) ?? "");
@@ -102,7 +98,7 @@ const fundSender = (stage: Stage, sender: string): void => {
   chain.gasCoins.set(sender, coin);
 };
 
-/** Sends SUI: splits a coin off the sender's own. Its id. */
+/** Sends SUI split off the sender's coin; returns the new coin's id. */
 export const paySui = (stage: Stage, from: string, to: string, amount: bigint): string => {
   const { chain } = stage.world;
   const draft = new Draft();

@@ -2,10 +2,10 @@ import type { CoinModel, TokenModel } from "../model.ts";
 import { investorWallets, type Staff, staffOf } from "./people.ts";
 import type { Stage } from "./stage.ts";
 
-/** What happens in one checkpoint of the opening. */
+/** One checkpoint of the opening. */
 export type Step = (stage: Stage) => void;
 
-/** The same for every security token, with its staff. */
+/** Repeats a step for every security token, with its staff. */
 export const forEachCoin =
   (act: (stage: Stage, coin: CoinModel, staff: Staff) => void): Step =>
   (stage) => {
@@ -14,7 +14,7 @@ export const forEachCoin =
     }
   };
 
-/** The oldest token of an owner; the opening gives everybody it asks for one. */
+/** The oldest token of an owner. */
 export const tokenOf = (stage: Stage, coinType: string, owner: string): TokenModel | undefined => {
   for (const token of stage.world.securities.model.tokens.values()) {
     if (token.coinType === coinType && token.owner === owner) return token;
@@ -26,6 +26,6 @@ export const tokenOf = (stage: Stage, coinType: string, owner: string): TokenMod
 export const walletOf = (stage: Stage, investor: number): string =>
   investorWallets(stage, investor)[0] ?? "";
 
-/** Whole tokens in the smallest unit of a coin. */
+/** Whole tokens in smallest units. */
 export const units = (coin: CoinModel, whole: bigint): bigint =>
   whole * 10n ** BigInt(coin.decimals);

@@ -9,27 +9,27 @@ import { account, FAUCET, GAS_COIN_BALANCE, paySui, perform, type Stage } from "
 
 /** A transaction to execute: one command per call. */
 export type Submission = {
-  /** An account of this ledger, such as a security token's registrar; it signs. */
+  /** An account of this ledger, such as a registrar, that signs. */
   readonly sender: string;
   readonly calls: readonly Call[];
-  /** The bytes as they were signed outside, which are then the ones on the ledger. */
+  /** Bytes signed outside, to be used as they are. */
   readonly signed?: SignedTransaction | undefined;
-  /** How many gas coins the sender is given for transactions of its own; nothing is called then. */
+  /** Number of gas coins to give the sender; then nothing is called. */
   readonly gasCoins?: number | undefined;
 };
 
-/** What became of a submitted transaction. */
+/** Result of a submitted transaction. */
 export type TransactionReceipt = {
   /** Base58. */
   readonly digest: string;
   readonly checkpoint: bigint;
   /** Index inside the checkpoint, from 0. */
   readonly transactionIndex: number;
-  /** Why it failed; null when it succeeded. */
+  /** Null when it succeeded. */
   readonly error: string | null;
 };
 
-/** The network would refuse this transaction; it is in no checkpoint. Stop: the caller is wrong. */
+/** The network would refuse this transaction; it is in no checkpoint. Stop. */
 export class RejectedTransactionError extends Error {
   override readonly name = "RejectedTransactionError";
   readonly remedy: Remedy = "stop";
@@ -41,7 +41,7 @@ type Waiting = {
   readonly reject: (error: Error) => void;
 };
 
-/** Submitted transactions that wait for the next checkpoint, in the order they came. */
+/** Submitted transactions for the next checkpoint, in order of arrival. */
 export class SubmissionQueue {
   readonly #waiting: Waiting[] = [];
 
@@ -49,14 +49,13 @@ export class SubmissionQueue {
     return this.#waiting.length === 0;
   }
 
-  /** Resolves when the transaction was executed. */
+  /** Resolves when executed. */
   add(submission: Submission): Promise<TransactionReceipt> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ submission, resolve, reject });
     });
   }
 
-  /** Executes all that wait. */
   executeAll(stage: Stage): void {
     for (const { submission, resolve, reject } of this.#waiting.splice(0)) {
       try {
@@ -104,7 +103,7 @@ const executeOne = (stage: Stage, submission: Submission): TransactionReceipt =>
   };
 };
 
-/** The coin a signed transaction pays with; the network takes it only as it stands now. */
+/** The coin that pays; must be at its current version. */
 const gasOf = (stage: Stage, sender: string, signed: SignedTransaction): string => {
   const coin = standingGas(signed, sender, (id) => stage.world.chain.objects.get(id));
   if ("wrong" in coin) throw new RejectedTransactionError(coin.wrong);

@@ -6,7 +6,7 @@ import type { Action } from "./action.ts";
 import { drawToken, drawWallet } from "./people.ts";
 import { type Stage, transact } from "./stage.ts";
 
-/** Whole tokens a mint creates at most. */
+/** Maximum whole tokens of a mint. */
 const LARGEST_MINT = 10_000n;
 
 const mintCall = (stage: Stage, coin: CoinModel): Call | undefined => {
@@ -59,7 +59,7 @@ export const burnOne = (stage: Stage, coinType: string, reserve: string): void =
   transact(stage, reserve, [{ function: "burn", args: { coinType, token: token.id } }]);
 };
 
-/** A whole token goes to another wallet: its owner hands it over, or the officer does. */
+/** Moves a whole token, by its owner or the officer. */
 const moveWhole = (weight: number, name: "transfer" | "forceTransfer"): Action => ({
   weight,
   run: (stage, { coinType }, { officer }) => {

@@ -1,28 +1,27 @@
 /**
- * Signing as validators do: BLS over BLS12-381, signatures in G1, public keys in G2.
+ * Signs like validators: BLS over BLS12-381, signatures in G1, public keys in G2.
  *
- * An instance of mcl of its own, without the package's wrapper: that one cannot set the tag, so that it
- * takes two maps to the curve, and twice the time, to hash a message. What verifies signatures goes
- * another way (`src/ledger/proof/bls.ts`); tests hold both against `@noble/curves`.
+ * Uses mcl without its wrapper, which cannot set the tag and so needs twice the time to hash.
+ * Verification is separate (`src/ledger/proof/bls.ts`); tests compare both with `@noble/curves`.
  */
 import { BLS12_381, IRTF, MCLBN_COMPILED_TIME_VAR } from "mcl-wasm/dist/constants.js";
 import createModule from "mcl-wasm/dist/mcl_c.js";
 
 const TAG = Buffer.from("BLS_SIG_BLS12381G1_XMD:SHA-256_SSWU_RO_NUL_", "latin1");
-/** The generator of G2, compressed: the public key of the secret 1. */
+/** The generator of G2, compressed. */
 const GENERATOR = Buffer.from(
   "93e02b6052719f607dacd3a088274f65596bd0d09920b61ab5da61bbdc7f5049334cf11213945d57e5ac7d055d042b7e" +
     "024aa2b2f08f0a91260805272dc51051c6e47ad4fa403b02b4510b647ae3d1770bac0326a805bbefd48056c8c121bdb8",
   "hex",
 );
-/** Bytes of a scalar, of a point of G1 and of one of G2 in mcl's memory. */
+/** Bytes of a scalar, and of points of G1 and G2, in mcl's memory. */
 const SCALAR = 32;
 const G1 = 3 * 48;
 const G2 = 6 * 48;
-/** Bytes for what goes in and comes out: a summary with a committee of hundreds fits. */
+/** Buffer for input and output: fits a summary with a large committee. */
 const ROOM = 65_536;
 
-/** Functions of mcl's C interface: pointers are offsets into its memory. */
+/** mcl's C interface: pointers are offsets into its memory. */
 type Mcl = {
   readonly HEAP8: Int8Array;
   _malloc(size: number): number;
@@ -49,7 +48,7 @@ const g2 = mcl._malloc(G2);
 const generator = mcl._malloc(G2);
 const room = mcl._malloc(ROOM);
 
-/** Copies bytes into mcl's memory; how many there are. */
+/** Copies bytes into mcl's memory; returns their number. */
 const put = (bytes: Uint8Array): number => {
   if (bytes.length > ROOM) throw new RangeError(`at most ${ROOM} bytes are signed`);
   mcl.HEAP8.set(bytes, room);
@@ -66,7 +65,7 @@ const setScalar = (secret: bigint): void => {
   mcl._mclBnFr_setBigEndianMod(scalar, room, length);
 };
 
-/** The compressed public key (96 bytes) of a secret. */
+/** Compressed public key (96 bytes) of a secret. */
 export const blsPublicKey = (secret: bigint): Uint8Array => {
   setScalar(secret);
   mcl._mclBnG2_mul(g2, generator, scalar);
@@ -74,8 +73,8 @@ export const blsPublicKey = (secret: bigint): Uint8Array => {
 };
 
 /**
- * A compressed signature (48 bytes), in less than a millisecond. The sum of several secrets signs as
- * their owners do together.
+ * Compressed signature (48 bytes), in under a millisecond. A sum of secrets gives the aggregated
+ * signature.
  */
 export const blsSign = (secret: bigint, message: Uint8Array): Uint8Array => {
   setScalar(secret);

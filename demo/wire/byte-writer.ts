@@ -1,4 +1,4 @@
-/** Buffers of writers that are done. A checkpoint takes dozens of writers, few at a time. */
+/** Reusable buffers: a checkpoint needs dozens of writers, few at a time. */
 const spare: Buffer[] = [];
 const MOST_SPARE = 16;
 const USUAL_SIZE = 1024;
@@ -6,10 +6,10 @@ const LARGEST_SPARE = 64 * 1024;
 const NOTHING = Buffer.alloc(0);
 
 /**
- * Writes BCS: little-endian integers, ULEB128 lengths, no padding, no names.
+ * Writes BCS: little-endian integers, ULEB128 lengths.
  *
- * Own code rather than `@mysten/bcs`, because every checkpoint of the demo ledger is encoded to be
- * hashed, and that library writes byte by byte; tests read all of it back with `@mysten/sui/bcs`.
+ * Hand-written because `@mysten/bcs` writes byte by byte, and every checkpoint is encoded to be
+ * hashed; tests decode everything with `@mysten/sui/bcs`.
  */
 export class ByteWriter {
   #buffer = spare.pop() ?? Buffer.allocUnsafeSlow(USUAL_SIZE);
@@ -58,7 +58,7 @@ export class ByteWriter {
     return this;
   }
 
-  /** Bytes as they are, without a length. */
+  /** Bytes without a length. */
   raw(bytes: Uint8Array): this {
     this.#reserve(bytes.length);
     this.#buffer.set(bytes, this.#length);
@@ -66,12 +66,12 @@ export class ByteWriter {
     return this;
   }
 
-  /** `vector<u8>`: the length, then the bytes. Digests are written so, too. */
+  /** `vector<u8>`, also digests: length, then bytes. */
   bytes(bytes: Uint8Array): this {
     return this.uleb(bytes.length).raw(bytes);
   }
 
-  /** A string of ASCII characters with its length. */
+  /** ASCII text with its length. */
   string(text: string): this {
     this.uleb(text.length);
     this.#reserve(text.length);
@@ -79,21 +79,21 @@ export class ByteWriter {
     return this;
   }
 
-  /** An address or object id: `0x` and 64 hex digits. */
+  /** Address or object id: `0x` and 64 hex digits. */
   address(text: string): this {
     this.#reserve(32);
     this.#length += this.#buffer.write(text.slice(2), this.#length, "hex");
     return this;
   }
 
-  /** A list: its length, then each item by `write`. */
+  /** Length, then each item. */
   list<Item>(items: readonly Item[], write: (writer: ByteWriter, item: Item) => void): this {
     this.uleb(items.length);
     for (const item of items) write(this, item);
     return this;
   }
 
-  /** `Option`: a zero byte for `null`, else a one and the value. */
+  /** `Option`: 0, or 1 and the value. */
   option<Item>(item: Item | null, write: (writer: ByteWriter, item: Item) => void): this {
     if (item === null) return this.u8(0);
     this.u8(1);
@@ -101,7 +101,7 @@ export class ByteWriter {
     return this;
   }
 
-  /** What was written. The writer is used up: its buffer goes to the next one. */
+  /** Returns what was written. The writer must not be used again. */
   done(): Uint8Array {
     const bytes = new Uint8Array(this.#buffer.subarray(0, this.#length));
     if (this.#buffer.length <= LARGEST_SPARE && spare.length < MOST_SPARE) spare.push(this.#buffer);

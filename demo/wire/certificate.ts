@@ -1,27 +1,27 @@
-/** What a quorum of validators gives for a checkpoint: one signature, and who has signed. */
+/** Certificate of a checkpoint: aggregated signature and bitmap of signers. */
 import { type CommitteeMember, QUORUM } from "../../src/ledger/proof/committee.ts";
 import { blsSign } from "./bls.ts";
 import { ByteWriter } from "./byte-writer.ts";
 
-/** A member of a committee, with the secret it signs with. */
+/** A committee member with its secret. */
 export type Validator = CommitteeMember & { readonly secret: bigint };
 
 /** Scope `CheckpointSummary`, version 0, application Sui. */
 const INTENT = Uint8Array.of(2, 0, 0);
 
-/** Signs a message with a secret, perhaps elsewhere. */
+/** Signs a message, perhaps in another thread. */
 export type Sign<Signature> = (secret: bigint, message: Uint8Array) => Signature;
 
-/** The certificate of one checkpoint; its signature is made when it is first asked for. */
+/** A checkpoint's certificate, signed on demand. */
 export class Certificate {
   readonly epoch: bigint;
-  /** Roaring bitmap of the signers' places in the committee. */
+  /** Roaring bitmap of signers' indexes in the committee. */
   readonly signers: Uint8Array;
   readonly #secret: bigint;
   readonly #message: Uint8Array;
   #signature: Uint8Array | undefined;
 
-  /** @param committee in the order of its keys */
+  /** @param committee ordered by key */
   constructor(
     epoch: bigint,
     committee: readonly Validator[],
@@ -34,22 +34,19 @@ export class Certificate {
     this.#message = new ByteWriter().raw(INTENT).raw(checkpoint.summary).u64(epoch).done();
   }
 
-  /** 48 bytes: a compressed point of G1. */
+  /** A compressed point of G1: 48 bytes. */
   get signature(): Uint8Array {
     this.#signature ??= blsSign(this.#secret, this.#message);
     return this.#signature;
   }
 
-  /** Has the signature made elsewhere before it is asked for. */
+  /** Signs elsewhere, in advance. */
   async signBy(sign: Sign<Promise<Uint8Array>>): Promise<void> {
     this.#signature ??= await sign(this.#secret, this.#message);
   }
 }
 
-/**
- * Places of those who sign, ascending: not all of them, and not always the same. The digest decides who
- * is asked to stay away, and in which order, as long as the others are a quorum.
- */
+/** Indexes of signers, ascending. The digest determines who abstains, as long as a quorum signs. */
 const quorumOf = (committee: readonly Validator[], digest: Uint8Array): readonly number[] => {
   const [start = 0, asked = 0] = digest;
   const count = committee.length;
@@ -65,7 +62,7 @@ const quorumOf = (committee: readonly Validator[], digest: Uint8Array): readonly
   return [...signers];
 };
 
-/** A set of small numbers, ascending: one array container of the portable format. */
+/** Ascending small numbers as one array container of the portable format. */
 const roaringBitmap = (values: readonly number[]): Uint8Array => {
   const writer = new ByteWriter()
     .u32(12_346) // cookie: no run containers

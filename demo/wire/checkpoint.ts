@@ -13,7 +13,7 @@ export type StoredObject = {
   readonly bytes: Uint8Array;
 };
 
-/** An executed transaction, every part encoded. */
+/** An executed transaction, encoded. */
 export type ExecutedTransaction = {
   readonly digest: Uint8Array;
   /** BCS of `TransactionData`. */
@@ -23,54 +23,52 @@ export type ExecutedTransaction = {
   /** BCS of `TransactionEffects`. */
   readonly effects: Uint8Array;
   readonly effectsDigest: Uint8Array;
-  /** BCS of `TransactionEvents`; null when it emitted none. */
+  /** BCS of `TransactionEvents`; null without events. */
   readonly events: Uint8Array | null;
   readonly eventsDigest: Uint8Array | null;
-  /** Objects as they stood before it, those it changed: by id, ascending. */
+  /** Changed objects before it: by id, ascending. */
   readonly inputs: readonly StoredObject[];
-  /** Objects it left behind: changed ones, then new ones, each by id. */
+  /** Written objects: changed, then new, each by id. */
   readonly outputs: readonly StoredObject[];
-  /** Shared objects it only read. */
+  /** Shared objects that it only read. */
   readonly reads: readonly StoredObject[];
 };
 
-/** `CheckpointSummary` before it is encoded. */
+/** `CheckpointSummary` before encoding. */
 export type Summary = {
   readonly epoch: bigint;
   readonly sequence: bigint;
-  /** Transactions of the chain up to and including this checkpoint. */
+  /** The chain's transactions up to and including this checkpoint. */
   readonly networkTransactions: bigint;
-  /** Digest of the checkpoint before; null for the first. */
+  /** Null for the first checkpoint. */
   readonly previousDigest: Uint8Array | null;
-  /** Cost of all transactions of the epoch so far. */
+  /** Cost of the epoch's transactions so far. */
   readonly epochGas: GasCost;
   readonly timestampMs: bigint;
-  /** Null unless the checkpoint is the last of its epoch. */
   readonly endOfEpoch: EndOfEpoch | null;
 };
 
-/** `EndOfEpochData`: what the last checkpoint of an epoch says of the next one. */
 export type EndOfEpoch = {
-  /** In the order of their keys. */
+  /** Null unless the checkpoint ends its epoch. */
   readonly nextCommittee: readonly Validator[];
   readonly nextProtocolVersion: bigint;
 };
 
-/** A checkpoint, every part encoded; enough for both file formats. */
+/** `EndOfEpochData`. */
 export type SealedCheckpoint = {
   readonly sequence: bigint;
   readonly timestampMs: bigint;
   readonly certificate: Certificate;
-  /** BCS of `CheckpointSummary` and its digest. */
+  /** Ordered by key. */
   readonly summary: Uint8Array;
   readonly digest: Uint8Array;
-  /** BCS of `CheckpointContents` and its digest. */
+  /** An encoded checkpoint, enough for both formats. */
   readonly contents: Uint8Array;
   readonly contentDigest: Uint8Array;
   readonly transactions: readonly ExecutedTransaction[];
 };
 
-/** Encodes and digests a checkpoint of these transactions, in this order, for its epoch's committee. */
+/** BCS of `CheckpointSummary` and its digest. */
 export const sealCheckpoint = (
   summary: Summary,
   committee: readonly Validator[],
@@ -118,7 +116,7 @@ const encodeSummary = (summary: Summary, contentDigest: Uint8Array): Uint8Array 
     .done();
 };
 
-/** BCS of `CheckpointData`: what a `.chk` file holds after its first byte. */
+/** BCS of `CheckpointData`: a `.chk` file after its first byte. */
 export const encodeCheckpointData = (checkpoint: SealedCheckpoint): Uint8Array => {
   const { certificate } = checkpoint;
   return new ByteWriter()

@@ -3,7 +3,7 @@ import type { ObjectOwner } from "./object.ts";
 import { writeOwner } from "./object.ts";
 import { structTag } from "./type-tag.ts";
 
-/** What a transaction cost, in the smallest unit of SUI. */
+/** Cost of a transaction, in SUI's smallest unit. */
 export type GasCost = {
   readonly computation: bigint;
   readonly storage: bigint;
@@ -11,7 +11,7 @@ export type GasCost = {
   readonly nonRefundable: bigint;
 };
 
-/** The cost of what the system does itself. */
+/** Cost of system transactions. */
 export const NO_GAS: GasCost = { computation: 0n, storage: 0n, rebate: 0n, nonRefundable: 0n };
 
 /** Where Move code aborted. */
@@ -25,7 +25,6 @@ export type AbortLocation = {
   readonly functionName: string;
 };
 
-/** How a transaction ended. */
 export type ExecutionStatus =
   | { readonly kind: "success" }
   | {
@@ -36,10 +35,10 @@ export type ExecutionStatus =
     }
   | { readonly kind: "insufficient-gas" };
 
-/** What happened to one object; `changed_objects` of the effects. */
+/** An entry of the effects' `changed_objects`. */
 export type ObjectChange = {
   readonly id: string;
-  /** The object before; null when it did not stand on its own. */
+  /** The object before; null when it did not exist. */
   readonly input: {
     readonly version: bigint;
     readonly digest: Uint8Array;
@@ -65,12 +64,12 @@ export type Effects = {
   readonly epoch: bigint;
   readonly gas: GasCost;
   readonly transactionDigest: Uint8Array;
-  /** Index of the gas coin in `changes`; null for transactions of the system. */
+  /** Index of the gas coin in `changes`; null for system transactions. */
   readonly gasObjectIndex: number | null;
   readonly eventsDigest: Uint8Array | null;
-  /** Digests of the transactions that wrote what this one used, ascending. */
+  /** Transactions that wrote what this one used, ascending. */
   readonly dependencies: readonly Uint8Array[];
-  /** Version of every object written. */
+  /** Version of every written object. */
   readonly lamportVersion: bigint;
   /** By id, ascending. */
   readonly changes: readonly ObjectChange[];
@@ -78,11 +77,10 @@ export type Effects = {
   readonly reads: readonly ReadObject[];
 };
 
-/** A Move event as it is written and hashed. */
 export type WireEvent = {
   /** Package version whose code ran. */
   readonly packageId: string;
-  /** Module that was called. */
+  /** The called module. */
   readonly module: string;
   readonly sender: string;
   readonly type: string;

@@ -2,35 +2,35 @@ import type { Owner } from "../../src/ledger/decode/checkpoint.ts";
 import { ByteWriter } from "./byte-writer.ts";
 import { objectType } from "./type-tag.ts";
 
-/** Who may use an object; the kinds of owner that occur on the demo ledger. */
+/** Kinds of owner on the demo ledger. */
 export type ObjectOwner = Exclude<Owner, { readonly kind: "consensus" | "party" }>;
 
-/** What the network charges and refunds for a stored byte, in the smallest unit of SUI. */
+/** The network's storage price, in SUI's smallest unit. */
 const PRICE_PER_BYTE = 7_600n;
-/** Bytes an object takes beside its type and contents. */
+/** An object's bytes besides type and contents. */
 const OVERHEAD = 89n;
 
-/** A Move object as it is stored and hashed. */
+/** A Move object as stored and hashed. */
 export type MoveObject = {
   readonly id: string;
   readonly version: bigint;
   /** Canonical. */
   readonly type: string;
-  /** Whether the type has `store`, so that every owner may transfer it. */
+  /** Whether the type has `store`, so that any owner may transfer it. */
   readonly publicTransfer: boolean;
-  /** BCS of the Move struct, the id first. */
+  /** BCS of the Move struct, id first. */
   readonly contents: Uint8Array;
   readonly owner: ObjectOwner;
   /** Digest of the transaction that wrote it. */
   readonly previousTransaction: Uint8Array;
-  /** Given back when the object is written again or deleted. */
+  /** Refunded when the object is written again or deleted. */
   readonly storageRebate: bigint;
 };
 
-/** A published package, as it is stored and hashed. Packages are immutable. */
+/** A package as stored and hashed; immutable. */
 export type PackageObject = {
   readonly id: string;
-  /** 1 for the first publication, one more with every upgrade. */
+  /** 1 at first, plus one per upgrade. */
   readonly version: bigint;
   /** Module name to bytecode. */
   readonly modules: ReadonlyMap<string, Uint8Array>;
@@ -40,7 +40,7 @@ export type PackageObject = {
     readonly name: string;
     readonly package: string;
   }[];
-  /** Packages it was linked against: original id to the id and version in use. Sorted by id. */
+  /** Dependencies: original id, and id and version in use. Sorted by id. */
   readonly linkage: readonly {
     readonly original: string;
     readonly upgraded: string;
@@ -50,11 +50,10 @@ export type PackageObject = {
   readonly storageRebate: bigint;
 };
 
-/** Storage fee of a Move object of this type and size: what the network's gas schedule charges. */
+/** Storage fee of a Move object, by the network's gas schedule. */
 export const storageFee = (type: string, contentsLength: number): bigint =>
   (BigInt(contentsLength + objectType(type).length) + OVERHEAD) * PRICE_PER_BYTE;
 
-/** Storage fee of a package. */
 export const packageStorageFee = (modules: ReadonlyMap<string, Uint8Array>): bigint => {
   let bytes = OVERHEAD;
   for (const [name, code] of modules) bytes += BigInt(name.length + code.length);
@@ -75,7 +74,7 @@ export const writeOwner = (writer: ByteWriter, owner: ObjectOwner): ByteWriter =
   }
 };
 
-/** BCS of `Data::Move`, which genesis transactions carry too. */
+/** BCS of `Data::Move`, also used in genesis. */
 export const writeMoveData = (
   writer: ByteWriter,
   object: Pick<MoveObject, "type" | "publicTransfer" | "version" | "contents">,
@@ -104,7 +103,7 @@ export const writePackageData = (
       w.address(link.original).address(link.upgraded).u64(link.version),
     );
 
-/** BCS sorts maps by their encoded keys: a string's length comes before its letters. */
+/** BCS sorts maps by encoded keys: a string's length comes first. */
 const byEncodedName = (
   [a]: readonly [string, unknown],
   [b]: readonly [string, unknown],

@@ -1,6 +1,6 @@
 /**
- * Protobuf of `sui.rpc.v2.Checkpoint`, written by hand: the message types of `@mysten/sui` need longer
- * for it than the whole simulation. Tests read it with them, and have them write the same bytes.
+ * Protobuf of `sui.rpc.v2.Checkpoint`, hand-written because the message types of `@mysten/sui` take
+ * longer than the whole simulation. Tests compare the bytes.
  */
 import { base58 } from "../../src/values/base58.ts";
 import type { SealedCheckpoint, StoredObject } from "./checkpoint.ts";
@@ -9,7 +9,7 @@ import type { SealedCheckpoint, StoredObject } from "./checkpoint.ts";
 const VARINT = 0;
 const BYTES = 2;
 
-/** One encoded field of a message, in pieces that are joined once. */
+/** An encoded field, in pieces. */
 type Field = readonly Uint8Array[];
 
 const varint = (value: bigint): Uint8Array => {
@@ -23,7 +23,7 @@ const varint = (value: bigint): Uint8Array => {
   return Uint8Array.from(bytes);
 };
 
-/** Key and length of a field, in one piece; most numbers and lengths are small. */
+/** Key and length of a field; most are small. */
 const head = (field: number, length: number): Uint8Array => {
   const key = (field << 3) | BYTES;
   return length < 0x80
@@ -47,10 +47,10 @@ const message = (field: number, ...fields: readonly Field[]): Field => {
   return [head(field, length), ...pieces];
 };
 
-/** A part as the public object stores carry it: `Bcs`, always field 1, with the name of its type. */
+/** A `Bcs` message, always field 1, with its type's name. */
 const part = (name: string, value: Uint8Array): Field => message(1, text(1, name), bytes(2, value));
 
-/** `bcs` and `digest`, the two fields that most messages here begin with. */
+/** `bcs` and `digest`, the first two fields of most messages. */
 const digested = (
   field: number,
   name: string,
@@ -60,9 +60,8 @@ const digested = (
   message(field, part(name, value), ...(digest === null ? [] : [text(2, base58(digest))]));
 
 /**
- * The fields that the public object stores fill in, every part as BCS. The object set holds what
- * transactions changed (before and after) and what they only read, each version once, by id and
- * version.
+ * Writes the fields that public object stores fill in, every part as BCS. The object set has all
+ * versions changed (before and after) or read, each once, by id and version.
  */
 export const encodeProtobuf = (checkpoint: SealedCheckpoint): Uint8Array => {
   const { certificate } = checkpoint;

@@ -10,7 +10,6 @@ import {
 } from "./object.ts";
 import { typeTag } from "./type-tag.ts";
 
-/** An exact version of an object. */
 export type ObjectRef = {
   readonly id: string;
   readonly version: bigint;
@@ -29,7 +28,7 @@ export type CallArgument =
       readonly mutable: boolean;
     };
 
-/** `Argument`: what a command works on. */
+/** `Argument` of a command. */
 export type Argument =
   | { readonly kind: "gas" }
   | { readonly kind: "input"; readonly index: number }
@@ -65,14 +64,13 @@ export type Command =
       readonly ticket: Argument;
     };
 
-/** What a transaction does. */
 export type TransactionKind =
   | {
       readonly kind: "programmable";
       readonly inputs: readonly CallArgument[];
       readonly commands: readonly Command[];
     }
-  /** The first transaction of a chain: the objects it starts with. */
+  /** The chain's first transaction, with the objects it starts with. */
   | {
       readonly kind: "genesis";
       readonly objects: readonly (
@@ -80,7 +78,7 @@ export type TransactionKind =
         | { readonly package: PackageObject }
       )[];
     }
-  /** Validators agree on the time: first in every commit; moves the clock. */
+  /** Consensus prologue, first in every commit: sets the clock. */
   | {
       readonly kind: "prologue";
       readonly epoch: bigint;
@@ -92,12 +90,12 @@ export type TransactionKind =
   /** `ChangeEpoch`: the last of an epoch. */
   | {
       readonly kind: "change-epoch";
-      /** The epoch that begins. */
+      /** The next epoch. */
       readonly epoch: bigint;
       readonly protocolVersion: bigint;
-      /** What all transactions of the ending epoch cost. */
+      /** Cost of the ending epoch's transactions. */
       readonly gas: GasCost;
-      /** Time at which the epoch begins. */
+      /** Start of the next epoch. */
       readonly timestampMs: bigint;
     };
 
@@ -111,7 +109,6 @@ export type Gas = {
 
 const ZERO_ADDRESS = `0x${"0".repeat(64)}`;
 
-/** Gas of transactions that the system issues itself. */
 export const SYSTEM_GAS: Gas = {
   payment: { id: ZERO_ADDRESS, version: 0n, digest: new Uint8Array(32) },
   owner: ZERO_ADDRESS,
@@ -119,10 +116,9 @@ export const SYSTEM_GAS: Gas = {
   budget: 0n,
 };
 
-/** Sender of transactions that the system issues itself. */
 export const SYSTEM_SENDER = ZERO_ADDRESS;
 
-/** BCS of `TransactionData` V1; its digest is the transaction's. */
+/** BCS of `TransactionData` V1, under the transaction's digest. */
 export const encodeTransactionData = (
   kind: TransactionKind,
   sender: string,
@@ -140,10 +136,10 @@ export const encodeTransactionData = (
     .done();
 };
 
-/** The three bytes of an intent: transaction data, version 0, application Sui. */
+/** Intent: transaction data, version 0, application Sui. */
 export const TRANSACTION_INTENT = Uint8Array.of(0, 0, 0);
 
-/** BCS of the transaction with its signatures: `SenderSignedData`. */
+/** BCS of `SenderSignedData`. */
 export const encodeSignedTransaction = (
   data: Uint8Array,
   signatures: readonly Uint8Array[],

@@ -1,7 +1,7 @@
 import type { Remedy } from "../../src/waiting/remedy.ts";
 import { ByteWriter } from "./byte-writer.ts";
 
-/** A type that is not written canonically: a mistake of the simulation. Stop. */
+/** A type is not canonical: a bug of the simulation. Stop. */
 export class TypeSyntaxError extends Error {
   override readonly name = "TypeSyntaxError";
   readonly remedy: Remedy = "stop";
@@ -25,28 +25,28 @@ const PRIMITIVES = new Map([
 const VECTOR = 6;
 const STRUCT = 7;
 
-/** `MoveObjectType`: the network abbreviates the commonest types. */
+/** `MoveObjectType` abbreviates the most common types. */
 const OTHER = 0;
 const GAS_COIN = 1;
 const COIN = 3;
 
 const FRAMEWORK = `0x${"2".padStart(64, "0")}`;
-/** `Coin<SUI>`, which pays for transactions. */
+/** `Coin<SUI>`, which pays for gas. */
 export const GAS_COIN_TYPE = `${FRAMEWORK}::coin::Coin<${FRAMEWORK}::sui::SUI>`;
 const COIN_PREFIX = `${FRAMEWORK}::coin::Coin<`;
 
-// The types of one ledger are few: coins times structs. The caches never grow past that.
+// A ledger has few types (coins times structs), which bounds these caches.
 const tags = new Map<string, Uint8Array>();
 const objectTypes = new Map<string, Uint8Array>();
 const structs = new Map<string, Uint8Array>();
 
-/** BCS of `TypeTag` for a canonical type, parameters joined by `,` without a space. */
+/** BCS of `TypeTag` for a canonical type. */
 export const typeTag = (type: string): Uint8Array => remembered(tags, type, encodeTag);
 
-/** BCS of `StructTag`: as in events. */
+/** BCS of `StructTag`, as in events. */
 export const structTag = (type: string): Uint8Array => remembered(structs, type, encodeStruct);
 
-/** BCS of `MoveObjectType`: as in objects. */
+/** BCS of `MoveObjectType`, as in objects. */
 export const objectType = (type: string): Uint8Array =>
   remembered(objectTypes, type, (text) => {
     const writer = new ByteWriter();
@@ -100,7 +100,7 @@ const encodeStruct = (type: string): Uint8Array => {
     .done();
 };
 
-/** `a::b::C<X,Y<Z>>` to its head and its parameters, split at the commas of the outer level. */
+/** Splits `a::b::C<X,Y<Z>>` into head and parameters. */
 const parametersOf = (type: string): { readonly head: string; readonly parameters: string[] } => {
   const open = type.indexOf("<");
   if (open === -1) return { head: type, parameters: [] };

@@ -1,4 +1,4 @@
-/** Layouts of the events that the security-token package emits, fields in BCS order. */
+/** Layouts of the security-token package's events, in BCS order. */
 
 import { bcs } from "@mysten/sui/bcs";
 import { address, amount, bool, decoder, u64 } from "./layout.ts";
@@ -18,16 +18,14 @@ import {
 } from "./names.ts";
 import { canonicalRole } from "./roles.ts";
 
-/** `controlled_treasury::Mint<T>`: tokens came into being. */
+/** `controlled_treasury::Mint<T>`: tokens were created. */
 export const mint = bcs.struct("Mint", { tokenId: address, to: address, amount });
 export type Mint = typeof mint.$inferType;
-/** @throws ContractLayoutError (stop) */
 export const decodeMint = decoder<Mint>(MINT, mint, "nothing");
 
-/** `controlled_treasury::Burn<T>`: tokens ceased to be. */
+/** `controlled_treasury::Burn<T>`: tokens were destroyed. */
 export const burn = bcs.struct("Burn", { tokenId: address, from: address, amount });
 export type Burn = typeof burn.$inferType;
-/** @throws ContractLayoutError (stop) */
 export const decodeBurn = decoder<Burn>(BURN, burn, "nothing");
 
 /** `shared_token::Transfer<T>` and `ForceTransfer<T>`: tokens changed owner. */
@@ -38,21 +36,18 @@ export const transfer = bcs.struct("Transfer", {
   amount,
 });
 export type Transfer = typeof transfer.$inferType;
-/** @throws ContractLayoutError (stop) */
 export const decodeTransfer = decoder<Transfer>(TRANSFER, transfer, "nothing");
-/** @throws ContractLayoutError (stop) */
 export const decodeForceTransfer = decoder<Transfer>(FORCE_TRANSFER, transfer, "nothing");
 
-/** `controlled_treasury::RoleChange<T>`: an address may, or may not any more, do something. */
+/** `controlled_treasury::RoleChange<T>`: an address gained or lost a role. */
 export const roleChange = bcs.struct("RoleChange", {
   owner: address,
-  /** The text of a Move `TypeName`. */
+  /** Text of a Move `TypeName`. */
   role: bcs.string(),
   granted: bool,
 });
-/** `role` is the canonical type of the role, whichever package it is from. */
+/** `role` is the canonical type, of whatever package. */
 export type RoleChange = typeof roleChange.$inferType;
-/** @throws ContractLayoutError (stop) */
 export const decodeRoleChange = decoder<RoleChange>(
   ROLE_CHANGE,
   roleChange.transform({
@@ -61,31 +56,27 @@ export const decodeRoleChange = decoder<RoleChange>(
   "nothing",
 );
 
-/** `group_holder_config::HolderAdded<T>`: emitted after one `HolderAddressAdded` per address. */
+/** `group_holder_config::HolderAdded<T>`: follows one `HolderAddressAdded` per address. */
 export const holderAdded = bcs.struct("HolderAdded", {
   holderId: u64,
   addresses: bcs.vector(address),
 });
 export type HolderAdded = typeof holderAdded.$inferType;
-/** @throws ContractLayoutError (stop) */
 export const decodeHolderAdded = decoder<HolderAdded>(HOLDER_ADDED, holderAdded, "nothing");
 
 /** `group_holder_config::HolderRemoved<T>` */
 export const holderRemoved = bcs.struct("HolderRemoved", { holderId: u64 });
 export type HolderRemoved = typeof holderRemoved.$inferType;
-/** @throws ContractLayoutError (stop) */
 export const decodeHolderRemoved = decoder<HolderRemoved>(HOLDER_REMOVED, holderRemoved, "nothing");
 
 /** `group_holder_config::HolderAddressAdded<T>` and `HolderAddressRemoved<T>`. */
 export const holderAddress = bcs.struct("HolderAddress", { holderId: u64, addr: address });
 export type HolderAddress = typeof holderAddress.$inferType;
-/** @throws ContractLayoutError (stop) */
 export const decodeHolderAddressAdded = decoder<HolderAddress>(
   HOLDER_ADDRESS_ADDED,
   holderAddress,
   "nothing",
 );
-/** @throws ContractLayoutError (stop) */
 export const decodeHolderAddressRemoved = decoder<HolderAddress>(
   HOLDER_ADDRESS_REMOVED,
   holderAddress,
@@ -95,21 +86,18 @@ export const decodeHolderAddressRemoved = decoder<HolderAddress>(
 /** `group_holder_config::AddressJoinedGroup<T>` and `AddressLeftGroup<T>`. */
 export const addressGroup = bcs.struct("AddressGroup", { addr: address, groupId: u64 });
 export type AddressGroup = typeof addressGroup.$inferType;
-/** @throws ContractLayoutError (stop) */
 export const decodeAddressJoinedGroup = decoder<AddressGroup>(
   ADDRESS_JOINED_GROUP,
   addressGroup,
   "nothing",
 );
-/** @throws ContractLayoutError (stop) */
 export const decodeAddressLeftGroup = decoder<AddressGroup>(
   ADDRESS_LEFT_GROUP,
   addressGroup,
   "nothing",
 );
 
-/** `freeze_rule::AddressFrozen<T>`: frozen, or free again. */
+/** `freeze_rule::AddressFrozen<T>`: frozen or unfrozen. */
 export const addressFrozen = bcs.struct("AddressFrozen", { addr: address, isFrozen: bool });
 export type AddressFrozen = typeof addressFrozen.$inferType;
-/** @throws ContractLayoutError (stop) */
 export const decodeAddressFrozen = decoder<AddressFrozen>(ADDRESS_FROZEN, addressFrozen, "nothing");

@@ -1,6 +1,5 @@
 /**
- * What the layouts of the contract are made of: BCS types of `@mysten/sui/bcs`, with amounts as
- * `bigint` and addresses canonical.
+ * Building blocks of contract layouts: BCS types with amounts as `bigint` and canonical addresses.
  */
 
 import { BcsReader } from "@mysten/bcs";
@@ -8,8 +7,8 @@ import { BcsType, bcs } from "@mysten/sui/bcs";
 import type { Remedy } from "../../waiting/remedy.ts";
 
 /**
- * Contents do not have the layout of their type: the package configured is not the one these layouts
- * describe. Correct the layouts in this folder, or the packages configured.
+ * Contents do not match their type's layout: another package is configured. Correct the layouts
+ * here, or the packages configured.
  */
 export class ContractLayoutError extends Error {
   override readonly name = "ContractLayoutError";
@@ -23,7 +22,7 @@ export class ContractLayoutError extends Error {
 const ADDRESS_BYTES = 32;
 const U64_BYTES = 8;
 
-/** An address or object id as `0x` and 64 lower-case hex digits. */
+/** `0x` and 64 lower-case hex digits. */
 export const address = new BcsType<string>({
   name: "address",
   read: (reader) => `0x${Buffer.from(reader.readBytes(ADDRESS_BYTES)).toString("hex")}`,
@@ -33,7 +32,6 @@ export const address = new BcsType<string>({
   serializedSize: () => ADDRESS_BYTES,
 });
 
-/** An unsigned 64-bit number, exact. */
 export const u64 = new BcsType<bigint>({
   name: "u64",
   read: (reader) => {
@@ -46,7 +44,7 @@ export const u64 = new BcsType<bigint>({
   serializedSize: () => U64_BYTES,
 });
 
-/** A boolean; a byte other than 0 and 1 is none. */
+/** Refuses bytes other than 0 and 1. */
 export const bool = bcs.u8().transform({
   name: "bool",
   input: (value: boolean) => (value ? 1 : 0),
@@ -59,10 +57,9 @@ export const bool = bcs.u8().transform({
 /** `Balance<T>` and `Supply<T>`: one u64. */
 export const amount = u64;
 
-/** A `BcsType`, as far as decoding needs it. */
 type Readable<T> = { readonly read: (reader: BcsReader) => T };
 
-/** `BcsReader` keeps to itself how far it has come; every read of it passes here. */
+/** `BcsReader` hides its position; all reads pass here. */
 class CountingReader extends BcsReader {
   position = 0;
 
@@ -72,13 +69,12 @@ class CountingReader extends BcsReader {
   }
 }
 
-/** Reads the contents of one type. @throws ContractLayoutError (stop) */
+/** @throws ContractLayoutError (stop) */
 export type Decode<T> = (contents: Uint8Array) => T;
 
 /**
- * Makes the decoder of a type.
- * @param type `module::Name`, for errors
- * @param rest whether bytes after the last field are an error, or fields that are not read
+ * Creates a type's decoder. @param type `module::Name`, for errors @param rest whether trailing
+ * bytes are an error or unread fields
  */
 export const decoder =
   <T>(type: string, layout: Readable<T>, rest: "nothing" | "unread"): Decode<T> =>
@@ -86,7 +82,7 @@ export const decoder =
     const reader = new CountingReader(contents);
     const value = readWith(type, layout, contents, reader);
     const left = contents.byteLength - reader.position;
-    // Below zero the reader went past the end, into whatever memory lies behind the contents.
+    // Negative: the reader read past the contents.
     if (left < 0) throw new ContractLayoutError(type, contents, `${-left} bytes are missing`);
     if (left > 0 && rest === "nothing") {
       throw new ContractLayoutError(type, contents, `${left} bytes are left over`);

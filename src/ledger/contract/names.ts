@@ -1,9 +1,9 @@
 /**
- * The types of the security-token package that this system reads, as `module::Name`, and the
- * framework's coin metadata. Facts are selected by these names.
+ * Types that are read: of the security-token package, and the framework's coin metadata. Facts are
+ * selected by these names (`module::Name`).
  */
 
-/** Objects. All of them are shared. */
+/** Shared objects. */
 export const SHARED_TOKEN = "shared_token::SharedToken";
 export const TIMELOCK = "timelock::Timelock";
 export const TREASURY = "controlled_treasury::ControlledTreasury";
@@ -12,7 +12,6 @@ export const TREASURY = "controlled_treasury::ControlledTreasury";
 export const COIN_METADATA = "coin::CoinMetadata";
 export const CURRENCY = "coin_registry::Currency";
 
-/** Events. */
 export const MINT = "controlled_treasury::Mint";
 export const BURN = "controlled_treasury::Burn";
 export const ROLE_CHANGE = "controlled_treasury::RoleChange";

@@ -1,6 +1,6 @@
 /**
- * Layouts of the objects that the security-token package and the framework's coins put on the ledger,
- * fields in BCS order. `T` is the coin type of the security.
+ * Layouts of objects of the security-token package and of the framework's coins, in BCS order. `T`
+ * is the security's coin type.
  */
 
 import { bcs } from "@mysten/sui/bcs";
@@ -14,10 +14,9 @@ export const sharedToken = bcs.struct("SharedToken", {
   balance: amount,
 });
 
-/** Tokens of one owner; `balance` in the coin's smallest unit. */
+/** `balance` in the coin's smallest unit. */
 export type SharedToken = typeof sharedToken.$inferType;
 
-/** @throws ContractLayoutError (stop) */
 export const decodeSharedToken = decoder<SharedToken>(SHARED_TOKEN, sharedToken, "nothing");
 
 /** `timelock::Timelock<T>`: a vesting grant. */
@@ -36,34 +35,30 @@ export const timelock = bcs.struct("Timelock", {
   leftBalance: amount,
 });
 
-/** A vesting grant; times in milliseconds, the portion in basis points, amounts in smallest units. */
+/** Times in milliseconds, portions in basis points, amounts in smallest units. */
 export type Timelock = typeof timelock.$inferType;
 
-/** @throws ContractLayoutError (stop) */
 export const decodeTimelock = decoder<Timelock>(TIMELOCK, timelock, "nothing");
 
-/** How `controlled_treasury::ControlledTreasury<T>` begins; the rest is the contract's own. */
+/** Start of `controlled_treasury::ControlledTreasury<T>`; the rest is not read. */
 export const treasury = bcs.struct("ControlledTreasury", { id: address, totalSupply: amount });
 
-/** The treasury of a token; its supply in the coin's smallest unit. */
+/** Supply in the coin's smallest unit. */
 export type Treasury = typeof treasury.$inferType;
 
-/** @throws ContractLayoutError (stop) */
 export const decodeTreasury = decoder<Treasury>(TREASURY, treasury, "unread");
 
-/** How the framework's `coin::CoinMetadata<T>` and `coin_registry::Currency<T>` both begin. */
+/** Common start of `coin::CoinMetadata<T>` and `coin_registry::Currency<T>`. */
 export const coinMetadata = bcs.struct("CoinMetadata", { id: address, decimals: bcs.u8() });
 
-/** What the reader needs of a coin's metadata; decimals from 0 to 255. */
+/** Decimals from 0 to 255. */
 export type CoinMetadata = typeof coinMetadata.$inferType;
 
-/** @throws ContractLayoutError (stop) */
 export const decodeCoinMetadata = decoder<CoinMetadata>(COIN_METADATA, coinMetadata, "unread");
 
-/** @throws ContractLayoutError (stop) */
 export const decodeCurrency = decoder<CoinMetadata>(CURRENCY, coinMetadata, "unread");
 
-/** The same two, as far as the coin's names. */
+/** The same, with names. */
 export const coinNames = bcs.struct("CoinNames", {
   id: address,
   decimals: bcs.u8(),
@@ -71,11 +66,9 @@ export const coinNames = bcs.struct("CoinNames", {
   symbol: bcs.string(),
 });
 
-/** What a coin is called: any account can give its coin any names. */
+/** Any account can give its coin any names. */
 export type CoinNames = typeof coinNames.$inferType;
 
-/** @throws ContractLayoutError (stop) */
 export const decodeMetadataNames = decoder<CoinNames>(COIN_METADATA, coinNames, "unread");
 
-/** @throws ContractLayoutError (stop) */
 export const decodeCurrencyNames = decoder<CoinNames>(CURRENCY, coinNames, "unread");

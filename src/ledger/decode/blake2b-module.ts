@@ -1,15 +1,14 @@
 /**
- * The compression function of BLAKE2b (RFC 7693) as a WebAssembly module, assembled here.
+ * The compression function of BLAKE2b (RFC 7693), assembled as a WebAssembly module.
  *
- * BLAKE2b works on 64-bit words, which JavaScript has to put together from halves: in JavaScript,
- * recomputing a checkpoint's digests takes ten times as long as all the rest of decoding it.
- * WebAssembly has such words, and every Node has WebAssembly; OpenSSL's BLAKE2b, which Node has too,
- * makes digests of 64 bytes only. Assembled rather than stored, it can be read and checked.
+ * BLAKE2b needs 64-bit words: in plain JavaScript, digests take ten times as long as all other
+ * decoding of a checkpoint, and OpenSSL's BLAKE2b makes only 64-byte digests. Assembling it here
+ * keeps it reviewable.
  *
- * Exports `memory` and `compress(at, blocks, counter, final)`: mixes `blocks` blocks of 128 bytes from
- * address `at` into the state, eight words at address 0. `counter` is the number of bytes hashed before
- * the first of them; `final` is -1 for the last block of a message (which the caller pads with zeros
- * and whose `counter` it lowers by the padding), else 0.
+ * Exports `memory` and `compress(at, blocks, counter, final)`: mixes `blocks` blocks of 128 bytes
+ * from address `at` into the state, eight words at address 0. `counter` is the number of bytes
+ * hashed before them; `final` is -1 for the last block of a message (which the caller pads with
+ * zeros and whose `counter` it lowers by the padding), else 0.
  */
 
 /** RFC 7693, 2.6. */
@@ -24,7 +23,7 @@ export const INITIALIZATION_VECTOR: readonly bigint[] = [
   0x5be0cd19137e2179n,
 ];
 
-/** RFC 7693, 2.7: words of the block in the order a round uses them. Rounds 10 and 11 repeat 0 and 1. */
+/** RFC 7693, 2.7: order of the block's words in each round. Rounds 10 and 11 repeat 0 and 1. */
 const SCHEDULE: readonly (readonly number[])[] = [
   [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
   [14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3],
@@ -40,7 +39,7 @@ const SCHEDULE: readonly (readonly number[])[] = [
   [14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3],
 ];
 
-/** RFC 7693, 3.2: the columns, then the diagonals, of the working vector that a round mixes. */
+/** RFC 7693, 3.2: columns, then diagonals, of the working vector. */
 const MIXES: readonly (readonly [number, number, number, number])[] = [
   [0, 4, 8, 12],
   [1, 5, 9, 13],
@@ -55,7 +54,7 @@ const MIXES: readonly (readonly [number, number, number, number])[] = [
 export const BLOCK_BYTES = 128;
 const WORD_BYTES = 8;
 
-// Value types and instructions of the WebAssembly core specification.
+// WebAssembly value types and instructions.
 const I32 = 0x7f;
 const I64 = 0x7e;
 const FUNCTION = 0x60;
@@ -85,7 +84,7 @@ const COUNTER = 2;
 const FINAL = 3;
 const V0 = 4;
 
-/** The module's bytes. `pages` is the size of its memory in units of 64 KiB. */
+/** The module's bytes; `pages` is its memory in units of 64 KiB. */
 export const assembleBlake2b = (pages: number): Uint8Array<ArrayBuffer> =>
   Uint8Array.from([
     ...[0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00], // magic, version 1
@@ -115,7 +114,7 @@ const compress = (): number[] => [
   END,
 ];
 
-/** RFC 7693, 3.1: the mixing function G over four words of the vector and two of the block. */
+/** RFC 7693, 3.1: the mixing function G. */
 const mix = (
   [a, b, c, d]: readonly [number, number, number, number],
   x: number,

@@ -1,6 +1,6 @@
 import { assembleBlake2b, BLOCK_BYTES, INITIALIZATION_VECTOR } from "./blake2b-module.ts";
 
-/** State at address 0, then the bytes to hash, a chunk at a time. */
+/** State at address 0, then one chunk of input. */
 const PAGES = 2;
 const BUFFER = 128;
 const CHUNK = 64 * 1024;
@@ -8,24 +8,21 @@ const DIGEST_BYTES = 32;
 
 const { memory, compress } = instantiate();
 
-/** State before the first block: no key, digests of 32 bytes (RFC 7693, 2.5 and 3.3). */
+/** Initial state: no key, 32-byte digests (RFC 7693, 2.5 and 3.3). */
 const initialState = new Uint8Array(
   BigUint64Array.from(INITIALIZATION_VECTOR, (word, i) =>
     i === 0 ? word ^ BigInt(0x01010000 ^ DIGEST_BYTES) : word,
   ).buffer,
 );
 
-/**
- * BLAKE2b-256 (unkeyed) over `prefix` and `data`, one after the other.
- * @param prefix at most 128 bytes
- */
+/** Unkeyed BLAKE2b-256 over `prefix` (at most 128 bytes) and `data`. */
 export const blake2b256 = (prefix: Uint8Array, data: Uint8Array): Uint8Array => {
   memory.set(initialState, 0);
   memory.set(prefix, BUFFER);
   let filled = prefix.length;
   let taken = 0;
   let hashed = 0;
-  // The last block is mixed differently, so whole chunks go first only while something follows them.
+  // The last block is mixed differently, so hash whole chunks only while more follows.
   while (data.length - taken > CHUNK - filled) {
     memory.set(data.subarray(taken, taken + CHUNK - filled), BUFFER + filled);
     taken += CHUNK - filled;

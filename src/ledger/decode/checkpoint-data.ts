@@ -1,7 +1,4 @@
-/**
- * The BCS encoding: `CheckpointData`, one value from the first byte to the last. This is what `.chk`
- * files hold after their first byte.
- */
+/** The BCS encoding: one `CheckpointData`, as in a `.chk` file after its first byte. */
 
 import type { Checkpoint, Transaction } from "./checkpoint.ts";
 import { type ContentsEntry, readContents } from "./contents.ts";
@@ -15,10 +12,8 @@ import { type Reading, readTransaction, type Span } from "./transaction.ts";
 import { readTransactionData } from "./transaction-data.ts";
 import { skipStructTag } from "./type-tag.ts";
 
-/** Reads the checkpoint's number alone. */
 export const readDataSequence = (cursor: Cursor): bigint => readSequence(cursor);
 
-/** Reads a whole `CheckpointData`. */
 export const readCheckpointData = (cursor: Cursor, reading: Reading): Checkpoint => {
   const { header, contentDigestAt } = readSummary(cursor);
   skipCertificate(cursor);

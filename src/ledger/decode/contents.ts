@@ -1,15 +1,15 @@
 import type { Cursor } from "./cursor.ts";
 import { bytes, optional, u64 } from "./layout.ts";
 
-/** One transaction as the checkpoint's contents name it. */
+/** A transaction in the checkpoint's contents. */
 export type ContentsEntry = {
   /** Offset of the transaction's digest. */
   readonly transactionAt: number;
-  /** Offset of the digest of its effects. */
+  /** Offset of its effects' digest. */
   readonly effectsAt: number;
 };
 
-/** Reads `CheckpointContents`, both versions; signatures are stepped over. */
+/** Reads `CheckpointContents`, both versions; skips signatures. */
 export const readContents = (cursor: Cursor): readonly ContentsEntry[] =>
   cursor.variant("CheckpointContents", 2) === 0 ? readV1(cursor) : readV2(cursor);
 

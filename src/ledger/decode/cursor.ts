@@ -2,26 +2,25 @@ import { Buffer } from "node:buffer";
 import { base58 } from "../../values/base58.ts";
 import { CheckpointDecodeError } from "./decode-error.ts";
 
-/** Largest length BCS allows for a vector, string or byte string: 2^31 - 1. */
+/** BCS limit for lengths: 2^31 - 1. */
 const MAX_LENGTH = 0x7fff_ffff;
 
 /**
- * Reads BCS front to back. Nothing is read beyond `end`, no length is believed before it is compared
- * with what is left, and every failure is a `CheckpointDecodeError` with the offset.
+ * Reads BCS from front to back. Checks every length against the remaining bytes; failures are
+ * `CheckpointDecodeError` with the offset.
  *
- * One cursor serves a whole checkpoint: the BCS parts inside a protobuf message are read in place with
- * `part`, so offsets always count from the start of the raw bytes.
+ * One cursor reads a whole checkpoint, BCS parts of a protobuf message in place (`part`), so
+ * offsets refer to the raw bytes.
  */
 export class Cursor {
-  /** The raw checkpoint; the cursor's offsets index into it. */
   readonly bytes: Buffer;
-  /** Number the checkpoint was asked for by; null while it is not known. */
+  /** Number requested; null when unknown. */
   readonly sequence: bigint | null;
   /** Offset of the next byte. */
   at = 0;
-  /** Offset after the last byte that may be read. */
+  /** Offset after the last readable byte. */
   end: number;
-  /** The same bytes; a Buffer's slices would be no copies. */
+  /** Same bytes as a Uint8Array, whose slices are copies. */
   readonly #plain: Uint8Array;
   readonly #view: DataView;
   #lastDigest: { readonly at: number; readonly text: string } | null = null;
@@ -34,12 +33,12 @@ export class Cursor {
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
-  /** @throws CheckpointDecodeError always, at `at` or where the cursor stands */
+  /** @throws CheckpointDecodeError always */
   fail(what: string, at: number = this.at): never {
     throw new CheckpointDecodeError(this.sequence, at, what);
   }
 
-  /** Steps over `count` bytes and returns the offset of the first. */
+  /** Skips `count` bytes and returns their offset. */
   skip(count: number): number {
     const start = this.at;
     if (count > this.end - start) this.#truncated(count);
@@ -63,12 +62,10 @@ export class Cursor {
     return this.#view.getBigUint64(this.skip(8), true);
   }
 
-  /** The u32 at an offset that was stepped over before. */
   u32At(offset: number): number {
     return this.#view.getUint32(offset, true);
   }
 
-  /** The u64 at an offset that was stepped over before. */
   u64At(offset: number): bigint {
     return this.#view.getBigUint64(offset, true);
   }
@@ -80,14 +77,14 @@ export class Cursor {
     return byte === 1;
   }
 
-  /** The tag of an option: true when a value follows. */
+  /** True when the option has a value. */
   option(): boolean {
     const byte = this.u8();
     if (byte > 1) this.fail(`an option's tag is 0 or 1, found ${byte}`, this.at - 1);
     return byte === 1;
   }
 
-  /** ULEB128 as BCS writes it: at most 32 bits, in the fewest bytes. */
+  /** ULEB128 as in BCS: at most 32 bits, in the fewest bytes. */
   uleb(): number {
     const start = this.at;
     const first = this.u8();
@@ -106,8 +103,7 @@ export class Cursor {
   }
 
   /**
-   * Length of a vector, string or byte string. Every element takes at least one byte, so a length
-   * beyond what is left is refused here, before anyone loops over it.
+   * A vector's length. Each element takes at least a byte, so too large a length is refused here.
    */
   length(): number {
     const start = this.at;
@@ -118,7 +114,7 @@ export class Cursor {
     return length;
   }
 
-  /** Steps over a length and as many bytes; returns the offset of the first byte. */
+  /** Skips a length and that many bytes; returns the offset of the first. */
   skipBytes(): number {
     return this.skip(this.length());
   }
@@ -131,7 +127,7 @@ export class Cursor {
     return index;
   }
 
-  /** Steps over a digest (its length, always 32, then its bytes); returns the offset of the bytes. */
+  /** Skips a digest (length, always 32, then bytes); returns the offset of the bytes. */
   digest(): number {
     const length = this.u8();
     if (length !== 32) this.fail(`a digest has 32 bytes, found length ${length}`, this.at - 1);
@@ -139,8 +135,7 @@ export class Cursor {
   }
 
   /**
-   * Base58 of the digest at an offset. What a transaction wrote repeats its digest: the text of the last
-   * one is kept.
+   * Base58 of the digest at an offset; caches the last one, as a transaction repeats its digest.
    */
   digestText(offset: number): string {
     const last = this.#lastDigest;
@@ -150,12 +145,12 @@ export class Cursor {
     return text;
   }
 
-  /** `0x` and 64 hex digits of the 32 bytes at an offset. */
+  /** `0x` and 64 hex digits of 32 bytes. */
   address(offset: number): string {
     return `0x${this.bytes.toString("hex", offset, offset + 32)}`;
   }
 
-  /** Whether the 32 bytes at two offsets are the same. */
+  /** Whether the 32 bytes at two offsets are equal. */
   same32(left: number, right: number): boolean {
     for (let i = 0; i < 32; i += 4) {
       if (this.u32At(left + i) !== this.u32At(right + i)) return false;
@@ -163,17 +158,17 @@ export class Cursor {
     return true;
   }
 
-  /** Whether the 8 bytes at two offsets are the same. */
+  /** Whether the 8 bytes at two offsets are equal. */
   same8(left: number, right: number): boolean {
     return this.u32At(left) === this.u32At(right) && this.u32At(left + 4) === this.u32At(right + 4);
   }
 
-  /** A copy of the bytes from `start` to before `end`: what is kept must not keep the checkpoint alive. */
+  /** Copies bytes, `end` excluded, so that results do not keep the checkpoint in memory. */
   copy(start: number, end: number): Uint8Array {
     return this.#plain.slice(start, end);
   }
 
-  /** Reads the bytes from `start` to before `end` as one whole value. */
+  /** Reads the bytes `start` to `end` as one value. */
   part<T>(what: () => string, start: number, end: number, read: (cursor: Cursor) => T): T {
     const outerEnd = this.end;
     const outerAt = this.at;

@@ -10,18 +10,15 @@ export type { Wanted } from "./events.ts";
 export type { TypeHead } from "./type-tag.ts";
 
 /**
- * Decodes a checkpoint. Both encodings of the same checkpoint give equal values.
+ * Decodes a checkpoint; both encodings give equal values.
  *
- * What is returned is what the checkpoint's summary commits to: the digests of contents,
- * transactions, effects, events and written and removed objects are recomputed, so that a changed bit in any of
- * them is an error and not a wrong value. (Removed objects of effects V1, before 2024, carry no
- * digest. The validators' signature on the summary is not verified.)
+ * Recomputes the digests of contents, transactions, effects, events and objects written or removed,
+ * so the result is what the summary commits to. (Removed objects of effects V1, before 2024, have
+ * no digest; the validators' signature is not verified.)
  *
- * @param wanted tells by the head of a type whether its events and objects are wanted; the others are
- *   left out, and so are checks of objects that are part of no value. Without it everything is read
- *   and checked.
- * @param verifier what is done with digests, where another than that
- * @throws CheckpointDecodeError (retry) whatever is wrong with the bytes; nothing is returned then
+ * @param wanted filters events and objects by the head of their type; skipped objects are not
+ * checked. All by default @param verifier handles digests; refuses contradictions by default
+ * @throws CheckpointDecodeError (retry)
  */
 export const decodeCheckpoint = (
   raw: RawCheckpoint,
@@ -33,7 +30,7 @@ export const decodeCheckpoint = (
     verifier,
   });
 
-/** Decodes with a verifier of one's own: to report contradictions instead of refusing them. */
+/** Decodes with another verifier, to report contradictions instead of refusing them. */
 export const decodeWith = (raw: RawCheckpoint, verifier: Verifier): Checkpoint =>
   readCheckpoint(new Cursor(raw.bytes, raw.sequence), raw.encoding, {
     wanted: undefined,
@@ -41,9 +38,8 @@ export const decodeWith = (raw: RawCheckpoint, verifier: Verifier): Checkpoint =
   });
 
 /**
- * Decodes an excerpt: a protobuf checkpoint of which transactions may be left out. Those say nothing; what
- * is there is claimed to the verifier.
- * @throws CheckpointDecodeError (retry)
+ * Decodes an excerpt: a protobuf checkpoint whose transactions may be empty. @throws
+ * CheckpointDecodeError (retry)
  */
 export const decodeExcerpt = (
   { sequence, bytes }: Pick<RawCheckpoint, "sequence" | "bytes">,
@@ -53,9 +49,8 @@ export const decodeExcerpt = (
   readCheckpointMessage(new Cursor(bytes, sequence), { wanted, verifier, isExcerpt: true });
 
 /**
- * Reads the header of a checkpoint that holds nothing wanted, and makes sure that it is whole: a cut-off
- * checkpoint might have held something in the part that is missing. Digests are checked down to the
- * contents; what transactions hold is walked (BCS) or stepped over by its length (protobuf).
+ * Reads the header of a checkpoint with nothing wanted and makes sure that it is complete. Checks
+ * digests down to the contents; walks transactions (BCS) or skips them by length (protobuf).
  * @throws CheckpointDecodeError (retry)
  */
 export const skimCheckpoint = (
@@ -71,21 +66,18 @@ export const skimCheckpoint = (
   return header;
 };
 
-/**
- * The number a checkpoint's summary gives itself, for bytes of unknown origin.
- * @throws CheckpointDecodeError (retry)
- */
+/** The number in a checkpoint's summary. @throws CheckpointDecodeError (retry) */
 export const readSequenceOf = (encoding: Encoding, bytes: Uint8Array): bigint => {
   const cursor = new Cursor(bytes, null);
   return encoding === "bcs" ? readDataSequence(cursor) : readMessageSequence(cursor);
 };
 
-/** Believes every digest. */
+/** Accepts every digest. */
 export const believing: Verifier = { inputs: false, claim: () => {} };
 
 const whole = refusing(true);
 const facts = refusing(false);
-/** Checks the contents and leaves what they name unread. */
+/** Checks only the contents. */
 const outline: Verifier = {
   inputs: false,
   claim: (cursor, claim) => {

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { blake2b256 } from "./blake2b.ts";
 
-/** What a digest is made of: the prefix keeps digests of different things apart. */
+/** Types that have digests; their name is the digest's prefix. */
 export type DigestOf =
   | "CheckpointSummary"
   | "CheckpointContents"
@@ -21,6 +21,6 @@ const PREFIXES: Readonly<Record<DigestOf, Uint8Array>> = {
   Object: prefix("Object"),
 };
 
-/** The ledger's digest of a value: BLAKE2b-256 over the type's name, `::` and its BCS bytes. */
+/** The ledger's digest: BLAKE2b-256 over the type's name, `::` and BCS. */
 export const digestOf = (of: DigestOf, bcs: Uint8Array): Uint8Array =>
   blake2b256(PREFIXES[of], bcs);

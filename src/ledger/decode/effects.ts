@@ -4,35 +4,33 @@ import { digest, nothing, oneOf, optional, record, u32, u64, vector } from "./la
 import { skipOwner } from "./object.ts";
 import { skipTypeTag } from "./type-tag.ts";
 
-/** An object or package that a transaction wrote, as its effects name it. */
+/** An object or package written by a transaction, as in its effects. */
 export type Write = {
   readonly idAt: number;
-  /** Offset of the version. */
   readonly versionAt: number;
   /** Offset of the object's digest. */
   readonly digestAt: number;
 };
 
-/** An object as it was before a transaction changed or removed it. */
+/** An object before a transaction changed or removed it. */
 export type Input = {
   readonly idAt: number;
-  /** Offset of its version. */
   readonly versionAt: number;
-  /** Offset of its digest; null in effects V1, which do not name it. */
+  /** Offset of its digest; null in effects V1, which have none. */
   readonly digestAt: number | null;
-  /** It does not stand any more: deleted or wrapped. */
+  /** Deleted or wrapped. */
   readonly removed: boolean;
 };
 
-/** What a transaction did. Offsets point into the cursor's bytes. */
+/** Effects of a transaction, as offsets into the cursor's bytes. */
 export type Effects = {
   /** Offset of the transaction's digest. */
   readonly transactionAt: number;
-  /** Offset of the digest of its events; null when it emitted none. */
+  /** Offset of the events' digest; null without events. */
   readonly eventsAt: number | null;
-  /** Mutated, then created, then unwrapped: the order in which checkpoints list output objects. */
+  /** Mutated, then created, then unwrapped: the checkpoint's order of output objects. */
   readonly writes: readonly Write[];
-  /** What it changed or removed, in the order in which checkpoints list input objects. */
+  /** Changed or removed objects, in the checkpoint's order of input objects. */
   readonly inputs: readonly Input[];
 };
 
@@ -106,7 +104,7 @@ const skipGasIndex = optional(u32);
 const skipDigests = vector(digest);
 const skipAuxiliaryDigest = optional(digest);
 
-/** Consensus objects the transaction read or could not use. */
+/** Consensus objects that were read or unusable. */
 const skipUnchanged = vector(
   record(
     (cursor) => cursor.skip(32),
@@ -120,7 +118,6 @@ const skipUnchanged = vector(
   ),
 );
 
-/** Offsets of an object's version and of its digest. */
 type State = { readonly versionAt: number; readonly digestAt: number };
 
 /** `ObjectIn`: null when it did not exist. */

@@ -8,13 +8,10 @@ import {
   type TypeHead,
 } from "./type-tag.ts";
 
-/** Tells by the head of a type whether events or objects of it are wanted. */
+/** Filters events and objects by the head of their type. */
 export type Wanted = (type: TypeHead) => boolean;
 
-/**
- * Reads a transaction's events (`TransactionEvents`). Those not wanted are stepped over and leave
- * their index unused; without `wanted` all are read.
- */
+/** Reads `TransactionEvents`. Filtered events keep their index. */
 export const readEvents = (cursor: Cursor, wanted: Wanted | undefined): readonly Event[] => {
   const events: Event[] = [];
   const count = cursor.length();
@@ -26,7 +23,7 @@ export const readEvents = (cursor: Cursor, wanted: Wanted | undefined): readonly
   return events;
 };
 
-/** Whether the event that begins here is wanted; the cursor stays. */
+/** Whether the next event is wanted; does not move the cursor. */
 const isNext = (cursor: Cursor, wanted: Wanted): boolean => {
   const start = cursor.at;
   cursor.skip(32);

@@ -98,7 +98,7 @@ const failure = oneOf("ExecutionFailureStatus", [
   address, // 41 NonExclusiveWriteInputObjectModified
 ]);
 
-/** `ExecutionStatus`: success, or why it failed and at which command. */
+/** `ExecutionStatus`: success, or the failure and its command. */
 export const executionStatus: Layout = oneOf("ExecutionStatus", [
   nothing, // 0 Success
   record(failure, optional(u64)), // 1 Failure

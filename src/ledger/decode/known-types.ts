@@ -1,17 +1,15 @@
 import type { Cursor } from "./cursor.ts";
 
-/** Types kept, and the longest kept in bytes: together at most 2 MB. */
+/** At most 2 MB in all. */
 const MOST = 1024;
 const LONGEST = 512;
 
-/** Canonical texts of struct types, by their BCS (one character a byte). */
+/** Canonical texts of struct types by their BCS (latin1). */
 const texts = new Map<string, string>();
 
 /**
- * The canonical text of the struct type whose BCS is from `start` to before `end`, as `read` makes it.
- *
- * A ledger has few types and repeats them with every event and object. The text of one that was read
- * before is taken from here, the same string wherever it is kept; what `read` refuses is never here.
+ * Canonical text of the struct type at `start`, cached: a ledger has few types and repeats them,
+ * and equal strings share memory. `read` validates on a miss.
  */
 export const textOfType = (
   cursor: Cursor,

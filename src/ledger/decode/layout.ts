@@ -1,25 +1,22 @@
 /**
- * Layouts of what is stepped over: a checkpoint's parts that this system does not use are still
- * walked byte by byte, because BCS has no other way to the end and because an unknown variant in them
- * means that the rest is not understood either.
+ * Layouts of skipped parts. BCS can only be skipped by walking it, and an unknown variant means
+ * that the rest is not understood.
  *
- * A layout reads like the Rust type it mirrors: `record` for a struct or tuple, `oneOf` for an enum
- * in the order of its variants, `vector`, `optional`.
+ * Layouts mirror Rust types: `record` for structs and tuples, `oneOf` for enums, `vector`,
+ * `optional`.
  */
 
 import type { Cursor } from "./cursor.ts";
 
-/** Steps a cursor over one value. */
+/** Skips one value. */
 export type Layout = (cursor: Cursor) => void;
 
-/** A value of always `size` bytes. */
 export const fixed =
   (size: number): Layout =>
   (cursor) => {
     cursor.skip(size);
   };
 
-/** Fields one after another. */
 export const record =
   (...fields: readonly Layout[]): Layout =>
   (cursor) => {
@@ -29,7 +26,7 @@ export const record =
 /** A variant without fields. */
 export const nothing: Layout = () => {};
 
-/** An enum: the layouts of its variants in their order. */
+/** An enum, its variants in order. */
 export const oneOf =
   (name: string, variants: readonly Layout[]): Layout =>
   (cursor) => {
@@ -56,9 +53,9 @@ export const u8 = fixed(1);
 export const u16 = fixed(2);
 export const u32 = fixed(4);
 export const u64 = fixed(8);
-/** An address or an object id. */
+/** An address or object id. */
 export const address = fixed(32);
-/** A vector of bytes, or a string whose text does not matter here. */
+/** Bytes, or a string that is not read. */
 export const bytes: Layout = (cursor) => {
   cursor.skipBytes();
 };
@@ -71,7 +68,7 @@ export const objectRef: Layout = (cursor) => {
   cursor.skip(32 + 8);
   cursor.digest();
 };
-/** A validator's BLS public key: its length, always 96, then its bytes. */
+/** A validator's BLS key: length, always 96, then bytes. */
 export const authorityKey: Layout = (cursor) => {
   const length = cursor.u8();
   if (length !== 96) cursor.fail(`a validator's key has 96 bytes, found length ${length}`);

@@ -2,11 +2,10 @@ import type { Cursor } from "./cursor.ts";
 import type { ObjectSpan } from "./object.ts";
 
 /**
- * Objects by id and version.
+ * Finds objects by id and version.
  *
- * Files list the objects of a transaction in the order in which its effects name them, so the next
- * one in line is tried first; the table is built only when that fails (protobuf keeps one set for all
- * transactions, in another order).
+ * Files list objects in the order of the effects, so the next in line is tried first; a hash table
+ * is built only when that fails (protobuf has one set for all transactions).
  */
 export class ObjectIndex {
   readonly #cursor: Cursor;
@@ -19,15 +18,11 @@ export class ObjectIndex {
     this.#spans = spans;
   }
 
-  /** Number of objects. */
   get size(): number {
     return this.#spans.length;
   }
 
-  /**
-   * The object whose id stands at offset `idAt`, in the version at offset `versionAt`; undefined when
-   * there is none.
-   */
+  /** Finds the object with the id at `idAt` and the version at `versionAt`. */
   find(idAt: number, versionAt: number): ObjectSpan | undefined {
     const next = this.#spans[this.#next];
     if (next !== undefined && this.#isOf(next, idAt, versionAt)) {
@@ -62,9 +57,9 @@ export class ObjectIndex {
     return this.#cursor.same8(span.versionAt, versionAt) && this.#cursor.same32(span.idAt, idAt);
   }
 
-  /** The upper bits of the mixture: all of its lower ones play into them. */
+  /** The upper bits, which all lower ones affect. */
   #slot(idAt: number, versionAt: number, bits: number): number {
-    // Ids are digests, but for a few of the system, which are small numbers; versions follow each other.
+    // Most ids are digests; the system's are small numbers. Versions are consecutive.
     const id = this.#cursor.u32At(idAt) ^ this.#cursor.u32At(idAt + 28);
     const mixed =
       Math.imul(id, ID_FACTOR) + Math.imul(this.#cursor.u32At(versionAt), VERSION_FACTOR);
@@ -72,18 +67,18 @@ export class ObjectIndex {
   }
 }
 
-/** Ends a slot's chain. */
+/** End of a slot's chain. */
 const NONE = -1;
 
-/** Odd, and different in every process: an attacker cannot choose ids that share a slot. */
+/** Odd and random per process, so that nobody can choose colliding ids. */
 const oddFactor = (): number => Math.floor(Math.random() * 2 ** 32) | 1;
 const ID_FACTOR = oddFactor();
 const VERSION_FACTOR = oddFactor();
 
 type Table = {
-  /** The last object of each slot, as its place in the list; there are 2^`bits` slots. */
+  /** Index of each slot's last object; 2^`bits` slots. */
   readonly first: Int32Array;
-  /** For each object, the one before it in its slot. */
+  /** For each object, the previous one in its slot. */
   readonly following: Int32Array;
   readonly bits: number;
 };

@@ -3,26 +3,24 @@ import type { Cursor } from "./cursor.ts";
 import { address, bytes, fixed, record, text, u64, vector } from "./layout.ts";
 import { readObjectType, skipObjectType } from "./type-tag.ts";
 
-/** Where an object stands in the bytes and what identifies it; the rest is read when it is wanted. */
+/** An object's location in the bytes; the rest is read on demand. */
 export type ObjectSpan = {
-  /** Offset of the object's BCS and of the byte after it. */
+  /** BCS of the object, `end` excluded. */
   readonly start: number;
   readonly end: number;
   readonly kind: "move" | "package";
-  /** Offset of its 32-byte id. */
   readonly idAt: number;
-  /** Offset of its version. */
   readonly versionAt: number;
   /** Offset of its type (Move objects). */
   readonly typeAt: number;
-  /** The Move struct's BCS (Move objects). */
+  /** BCS of the Move struct (Move objects). */
   readonly contentsStart: number;
   readonly contentsEnd: number;
-  /** Offset of its table of type origins (packages). */
+  /** Offset of its type origins (packages). */
   readonly originsAt: number;
 };
 
-/** Reads one object (`Object`: data, owner, previous transaction, storage rebate) as a span. */
+/** Reads an `Object` (data, owner, previous transaction, storage rebate) as a span. */
 export const readObject = (cursor: Cursor): ObjectSpan => {
   const start = cursor.at;
   const { kind, idAt, versionAt, typeAt, contentsStart, contentsEnd, originsAt } =
@@ -34,10 +32,7 @@ export const readObject = (cursor: Cursor): ObjectSpan => {
   return { start, end, kind, idAt, versionAt, typeAt, contentsStart, contentsEnd, originsAt };
 };
 
-/**
- * The object as the transaction left it. Only for Move objects.
- * @param before what the transaction took in as this object
- */
+/** The Move object after the transaction. @param before the transaction's input of this object */
 export const toOutputObject = (
   cursor: Cursor,
   span: ObjectSpan,
@@ -59,7 +54,7 @@ export const toOutputObject = (
   };
 };
 
-/** The object as a transaction found it before removing it. Only for Move objects. */
+/** The Move object before its removal. */
 export const toRemovedObject = (cursor: Cursor, span: ObjectSpan): RemovedObject => {
   cursor.at = span.typeAt;
   return {
@@ -69,7 +64,7 @@ export const toRemovedObject = (cursor: Cursor, span: ObjectSpan): RemovedObject
   };
 };
 
-/** The package as the transaction published it. Only for packages. */
+/** The package as published. */
 export const toPublishedPackage = (cursor: Cursor, span: ObjectSpan): PublishedPackage => {
   const typeOrigins = new Set<string>();
   cursor.at = span.originsAt;
@@ -111,13 +106,13 @@ const readPackage = (cursor: Cursor): Omit<ObjectSpan, "start" | "end"> => {
 /** Code by module name. */
 const skipModules = vector(record(text, bytes));
 
-/** Module, type and the package that first defined it; original address, address and version in use. */
+/** Module, type and defining package; original address, address and version in use. */
 const skipOriginsAndLinkage = record(
   vector(record(text, text, address)),
   vector(record(address, address, u64)),
 );
 
-/** `Data` and `Owner` of an object in the genesis transaction. */
+/** `Data` and `Owner` of a genesis object. */
 export const skipGenesisObject = (cursor: Cursor): void => {
   cursor.variant("GenesisObject", 1);
   if (cursor.variant("Data", 2) === 0) readMoveObject(cursor);
@@ -125,12 +120,11 @@ export const skipGenesisObject = (cursor: Cursor): void => {
   skipOwner(cursor);
 };
 
-/** Members of a party: address and permission bits. */
+/** Address and permission bits. */
 const skipPartyMembers = vector(fixed(32 + 8));
 
 const OWNER_VARIANTS = 6;
 
-/** Steps over an owner. */
 export const skipOwner = (cursor: Cursor): void => {
   switch (cursor.variant("Owner", OWNER_VARIANTS)) {
     case 0:

@@ -1,7 +1,6 @@
 /**
- * The protobuf encoding: `sui.rpc.v2.Checkpoint`, as the object store and gRPC deliver it. Its parts
- * are read from their BCS (`summary.bcs`, `effects.bcs`, …): that is what digests are made of, and it
- * keeps one decoder for both encodings. Fields that repeat it in prose are not read.
+ * The protobuf encoding: `sui.rpc.v2.Checkpoint`, as object store and gRPC deliver it. Only the BCS
+ * of its parts is read: digests cover BCS, and both encodings share a decoder.
  */
 
 import type { Checkpoint, CheckpointHeader, Transaction } from "./checkpoint.ts";
@@ -16,7 +15,7 @@ import { readTransactionData } from "./transaction-data.ts";
 import type { Verifier } from "./verify.ts";
 import { Fields, findPart, varintAt } from "./wire.ts";
 
-/** What a gRPC read mask must ask for: what is read here, and nothing else. */
+/** The gRPC read mask: exactly what is read here. */
 export const CHECKPOINT_READ_MASK: readonly string[] = [
   "sequence_number",
   "digest",
@@ -28,7 +27,7 @@ export const CHECKPOINT_READ_MASK: readonly string[] = [
   "objects.objects.bcs",
 ];
 
-/** What it must ask for besides, where signatures are verified. */
+/** Also needed to verify signatures. */
 export const CERTIFICATE_READ_MASK = "signature";
 
 /** Field numbers of `sui.rpc.v2.Checkpoint`. */
@@ -43,12 +42,12 @@ const OBJECTS = 7;
 const TRANSACTION = 2;
 const EFFECTS = 4;
 const EVENTS = 5;
-/** `bcs` in every part that has one; `value` in `Bcs`; `objects` in `ObjectSet`. */
+/** `bcs` of a part; `value` of `Bcs`; `objects` of `ObjectSet`. */
 const BCS = 1;
 const BCS_VALUE = 2;
 const OBJECT_SET_OBJECTS = 1;
 
-/** Where the parts of a checkpoint message are. */
+/** Locations of a checkpoint message's parts. */
 type Parts = {
   sequence: Span | null;
   digest: Span | null;
@@ -59,7 +58,6 @@ type Parts = {
   objects: Span | null;
 };
 
-/** Reads the checkpoint's number alone, from the summary. */
 export const readMessageSequence = (cursor: Cursor): bigint => {
   const { start, end } = bcsOf(cursor, findParts(cursor).summary, () => "summary");
   cursor.at = start;
@@ -68,14 +66,13 @@ export const readMessageSequence = (cursor: Cursor): bigint => {
 };
 
 /**
- * Reads the header and makes sure that the message is whole: that it ends where a field ends, holds the
- * contents its summary names, as many transactions as these name, and a set of objects. The parts of
- * transactions and objects are stepped over by their lengths.
+ * Reads the header and checks that the message is complete: it ends at a field, has its summary's
+ * contents, as many transactions as these name, and objects. Skips parts of transactions and
+ * objects.
  */
 export const skimCheckpointMessage = (cursor: Cursor, verifier: Verifier): CheckpointHeader =>
   readOutline(cursor, verifier).header;
 
-/** Reads a whole `sui.rpc.v2.Checkpoint`. */
 export const readCheckpointMessage = (cursor: Cursor, reading: Reading): Checkpoint => {
   const { header, contents, parts } = readOutline(cursor, reading.verifier);
   const objects = new ObjectIndex(cursor, readObjectSet(cursor, parts.objects));
@@ -87,7 +84,7 @@ export const readCheckpointMessage = (cursor: Cursor, reading: Reading): Checkpo
   return { ...header, transactions };
 };
 
-/** Reads the summary, and finds the validators' signature; null when the message has none. */
+/** Reads the summary and locates the validators' signature; null without one. */
 export const readCertifiedMessage = (
   cursor: Cursor,
 ): { readonly summary: Summary; readonly signature: Span | null } => {
@@ -95,7 +92,7 @@ export const readCertifiedMessage = (
   return { summary: readMessageSummary(cursor, parts), signature: parts.signature };
 };
 
-/** A checkpoint message without what its transactions and objects hold. */
+/** A checkpoint message without the content of transactions and objects. */
 type Outline = {
   readonly header: CheckpointHeader;
   readonly contents: readonly ContentsEntry[];
@@ -159,7 +156,7 @@ const findParts = (cursor: Cursor): Parts => {
   return parts;
 };
 
-/** Reads the summary and compares what the message repeats of it. */
+/** Reads the summary and checks the message's copies of its fields. */
 const readMessageSummary = (cursor: Cursor, parts: Parts): Summary => {
   const { start, end } = bcsOf(cursor, parts.summary, () => "summary");
   const summary = cursor.part(() => "summary", start, end, readSummary);
@@ -176,7 +173,7 @@ const readMessageSummary = (cursor: Cursor, parts: Parts): Summary => {
   return summary;
 };
 
-/** A transaction of an excerpt of which nothing is known but that it is part of the checkpoint. */
+/** An excerpt's empty transaction. */
 const leftOut = (cursor: Cursor, { transactionAt }: ContentsEntry): Transaction => ({
   digest: cursor.digestText(transactionAt),
   sender: "",
@@ -221,7 +218,7 @@ const readExecuted = (
   );
 };
 
-/** Inputs and outputs of all transactions, each object in each version once. */
+/** Inputs and outputs of all transactions, each version once. */
 const readObjectSet = (cursor: Cursor, set: Span | null): readonly ObjectSpan[] => {
   const spans: ObjectSpan[] = [];
   if (set === null) return spans;
@@ -235,7 +232,7 @@ const readObjectSet = (cursor: Cursor, set: Span | null): readonly ObjectSpan[] 
   return spans;
 };
 
-/** The bytes of `<path>.bcs.value`. @throws CheckpointDecodeError naming the part that is missing */
+/** The bytes of `<path>.bcs.value`. @throws CheckpointDecodeError naming a missing part */
 const bcsOf = (cursor: Cursor, part: Span | null, path: () => string): Span => {
   const bcs = part === null ? null : findPart(cursor, part, BCS, () => `${path()}.bcs`);
   const value = bcs === null ? null : findPart(cursor, bcs, BCS_VALUE, () => `${path()}.bcs.value`);

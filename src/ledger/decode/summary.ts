@@ -4,28 +4,28 @@ import type { Cursor } from "./cursor.ts";
 import { digestOf } from "./digest.ts";
 import { authorityKey, bytes, digest, fixed, oneOf, record, u64, vector } from "./layout.ts";
 
-/** A checkpoint's summary: its header, and where in the bytes the rest of it stands. */
+/** A checkpoint's summary. */
 export type Summary = {
   readonly header: CheckpointHeader;
-  /** Offset of the digest of the checkpoint's contents. */
+  /** Offset of the contents' digest. */
   readonly contentDigestAt: number;
-  /** Offset of its BCS and of the byte after it. */
+  /** Its BCS, `end` excluded. */
   readonly start: number;
   readonly end: number;
-  /** Members of the next epoch's committee when it ends an epoch; else null. */
+  /** The next committee when the checkpoint ends an epoch; else null. */
   readonly nextCommittee: readonly CommitteeEntry[] | null;
 };
 
-/** A member of a committee, as a summary names it. */
+/** A committee member in a summary. */
 export type CommitteeEntry = {
-  /** Offset of its public key, 96 bytes. */
+  /** Offset of the 96-byte public key. */
   readonly keyAt: number;
   readonly stake: bigint;
 };
 
 /**
- * Reads `CheckpointSummary` and computes its digest.
- * @throws CheckpointDecodeError when it is the summary of another checkpoint than asked for
+ * Reads `CheckpointSummary` and computes its digest. @throws CheckpointDecodeError when its number
+ * is not the one requested
  */
 export const readSummary = (cursor: Cursor): Summary => {
   const start = cursor.at;
@@ -61,7 +61,7 @@ export const readSummary = (cursor: Cursor): Summary => {
   };
 };
 
-/** The number of the checkpoint whose `CheckpointSummary` begins here. */
+/** The number in the `CheckpointSummary` that starts here. */
 export const readSequence = (cursor: Cursor): bigint => {
   cursor.skip(8);
   return cursor.u64();
@@ -86,8 +86,5 @@ const readEndOfEpoch = (cursor: Cursor): readonly CommitteeEntry[] => {
   return members;
 };
 
-/**
- * Steps over the certificate (`AuthorityStrongQuorumSignInfo`): epoch, aggregated signature of 48
- * bytes, bitmap of the signers.
- */
+/** `AuthorityStrongQuorumSignInfo`: epoch, 48-byte aggregated signature, bitmap of signers. */
 export const skipCertificate = record(u64, fixed(48), bytes);

@@ -67,10 +67,10 @@ const versionAssignments = oneOf("ConsensusDeterminedVersionAssignments", [
   vector(record(digest, vector(record(objectVersion, u64)))), // 1 CancelledTransactionsV2
 ]);
 
-/** Epoch, round, sub-DAG index, timestamp, commit digest, versions assigned by consensus. */
+/** Epoch, round, sub-DAG index, timestamp, commit digest, version assignments. */
 const commitPrologue = record(u64, u64, optional(u64), u64, digest, versionAssignments);
 
-/** `TransactionKind` from variant 1 to variant 9: what the system itself does. */
+/** `TransactionKind` variants 1 to 9: system transactions. */
 export const systemTransactionKinds: readonly Layout[] = [
   changeEpoch, // 1 ChangeEpoch
   vector(skipGenesisObject), // 2 Genesis

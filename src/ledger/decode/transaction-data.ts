@@ -19,10 +19,7 @@ import {
 import { systemTransactionKinds } from "./system-transaction.ts";
 import { typeTag } from "./type-tag.ts";
 
-/**
- * Reads `TransactionData` and returns the offset of its sender's address: the one thing in it that
- * facts carry. The rest is stepped over.
- */
+/** Skips `TransactionData` and returns the offset of its sender. */
 export const readTransactionData = (cursor: Cursor): number => {
   cursor.variant("TransactionData", 1);
   transactionKind(cursor);
@@ -87,7 +84,7 @@ const transactionKind = oneOf("TransactionKind", [
 /** Payment, owner, price, budget. */
 const gasData = record(vector(objectRef), address, fixed(8 + 8));
 
-/** Epochs and timestamps between which the transaction is valid; chain, nonce. */
+/** Minimum and maximum epoch and timestamp; chain, nonce. */
 const validity = record(optional(u64), optional(u64), optional(u64), optional(u64), digest, u32);
 
 const expiration = oneOf("TransactionExpiration", [

@@ -8,44 +8,42 @@ import type { ObjectIndex } from "./object-index.ts";
 import { readObjectTypeHead } from "./type-tag.ts";
 import type { Verifier } from "./verify.ts";
 
-/** Bytes from `start` to before `end`. */
+/** Bytes `start` to `end`, excluded. */
 export type Span = { readonly start: number; readonly end: number };
 
-/** The parts of a transaction, found by whichever encoding brought them. */
+/** Parts of a transaction, from either encoding. */
 export type TransactionParts = {
   /** Index inside the checkpoint, from 0. */
   readonly index: number;
-  /** What the checkpoint's contents say of it. */
   readonly entry: ContentsEntry;
-  /** BCS of its `TransactionData`. */
+  /** BCS of `TransactionData`. */
   readonly data: Span;
   /** Offset of the sender's address. */
   readonly senderAt: number;
   readonly effects: Effects;
-  /** BCS of its `TransactionEffects`. */
+  /** BCS of `TransactionEffects`. */
   readonly effectsSpan: Span;
-  /** BCS of its `TransactionEvents`; null when absent. */
+  /** BCS of `TransactionEvents`; null when absent. */
   readonly events: Span | null;
-  /** Objects among which those it changed or removed are. */
+  /** Contains the changed and removed objects. */
   readonly inputs: ObjectIndex;
-  /** Objects among which those it wrote are. */
+  /** Contains the written objects. */
   readonly outputs: ObjectIndex;
 };
 
-/** How much of a checkpoint is read. */
 export type Reading = {
   /** Types to read; all when undefined. */
   readonly wanted: Wanted | undefined;
   readonly verifier: Verifier;
-  /** Whether transactions may be left out: those whose message is empty say nothing. */
+  /** Whether transactions may be empty. */
   readonly isExcerpt?: boolean;
 };
 
 /**
- * Puts a transaction together: checks that its parts belong to each other and reads what is wanted.
+ * Checks that a transaction's parts belong together and reads what is wanted.
  *
- * Which objects it wrote and removed, and in which order, is told by its effects alone; they are
- * covered by the digests up to the checkpoint's summary and the same in both encodings.
+ * Objects written and removed, and their order, come from the effects alone, which digests cover
+ * and which are equal in both encodings.
  */
 export const readTransaction = (
   cursor: Cursor,

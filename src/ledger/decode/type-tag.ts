@@ -8,7 +8,7 @@ const SYSTEM = `0x${"3".padStart(64, "0")}`;
 const SUI = `${FRAMEWORK}::sui::SUI`;
 const GAS_COIN = `${FRAMEWORK}::coin::Coin<${SUI}>`;
 
-/** Type tags by variant; null where something follows (6 vector, 7 struct). */
+/** Type tags by variant; null for those with more (6 vector, 7 struct). */
 const TAGS = [
   "bool",
   "u8",
@@ -24,7 +24,7 @@ const TAGS = [
 ] as const;
 const VECTOR = 6;
 
-/** A type without its parameters: enough to tell whether it is wanted. */
+/** A type without its parameters. */
 export type TypeHead = {
   /** Canonical address of the package that first defined it. */
   readonly address: string;
@@ -42,7 +42,6 @@ export const readTypeTag = (cursor: Cursor, depth = 0): string => {
     : readStruct(cursor, depth + 1);
 };
 
-/** Steps over a type tag. */
 export const skipTypeTag = (cursor: Cursor, depth = 0): void => {
   const variant = tag(cursor, depth);
   if (TAGS[variant] !== null) return;
@@ -50,7 +49,7 @@ export const skipTypeTag = (cursor: Cursor, depth = 0): void => {
   else skipStructTag(cursor, depth + 1);
 };
 
-/** Reads a struct's type as canonical text: `0x…64::module::Name<…,…>`. */
+/** Reads a struct type as canonical text: `0x…64::module::Name<…,…>`. */
 export const readStructTag = (cursor: Cursor): string => {
   const start = cursor.at;
   skipStructTag(cursor);
@@ -71,7 +70,6 @@ const readStruct = (cursor: Cursor, depth: number): string => {
   return `${head}<${parameters.join(",")}>`;
 };
 
-/** Steps over a struct's type. */
 export const skipStructTag = (cursor: Cursor, depth = 0): void => {
   cursor.skip(32);
   cursor.skipBytes();
@@ -79,14 +77,14 @@ export const skipStructTag = (cursor: Cursor, depth = 0): void => {
   for (let left = cursor.length(); left > 0; left--) skipTypeTag(cursor, depth + 1);
 };
 
-/** Reads address, module and name of a struct's type; its parameters remain to be read. */
+/** Reads address, module and name of a struct type; its parameters remain unread. */
 export const readTypeHead = (cursor: Cursor): TypeHead => ({
   address: cursor.address(cursor.skip(32)),
   module: readIdentifier(cursor),
   name: readIdentifier(cursor),
 });
 
-/** Reads a Move identifier. @throws CheckpointDecodeError when it is none */
+/** Reads a Move identifier. @throws CheckpointDecodeError */
 export const readIdentifier = (cursor: Cursor): string => {
   const length = cursor.length();
   const start = cursor.skip(length);
@@ -100,7 +98,7 @@ export const readIdentifier = (cursor: Cursor): string => {
   return cursor.bytes.toString("latin1", start, cursor.at);
 };
 
-/** Reads the type of a Move object (`MoveObjectType`, which shortens the most common types). */
+/** Reads `MoveObjectType`, which abbreviates common types. */
 export const readObjectType = (cursor: Cursor): string => {
   switch (objectTypeVariant(cursor)) {
     case 0:
@@ -118,7 +116,7 @@ export const readObjectType = (cursor: Cursor): string => {
   }
 };
 
-/** Reads the head of a Move object's type; parameters remain unread. */
+/** Reads the head of a `MoveObjectType`; parameters remain unread. */
 export const readObjectTypeHead = (cursor: Cursor): TypeHead => {
   switch (objectTypeVariant(cursor)) {
     case 0:
@@ -133,7 +131,6 @@ export const readObjectTypeHead = (cursor: Cursor): TypeHead => {
   }
 };
 
-/** Steps over the type of a Move object. */
 export const skipObjectType: Layout = (cursor) => {
   const variant = objectTypeVariant(cursor);
   if (variant === 0) skipStructTag(cursor);
@@ -141,12 +138,11 @@ export const skipObjectType: Layout = (cursor) => {
 };
 
 /**
- * Addresses that object types have without spelling them in bytes (`GasCoin`, `StakedSui`, …): a
- * search for address bytes cannot find these.
+ * Addresses of abbreviated object types (`GasCoin`, `StakedSui`, …): a byte search cannot find
+ * them.
  */
 export const SHORTENED_TYPE_ADDRESSES: readonly string[] = [FRAMEWORK, SYSTEM];
 
-/** A type tag as a layout, for parts that are stepped over. */
 export const typeTag: Layout = (cursor) => skipTypeTag(cursor);
 
 const objectTypeVariant = (cursor: Cursor): number => cursor.variant("MoveObjectType", 6);
@@ -156,7 +152,7 @@ const tag = (cursor: Cursor, depth: number): number => {
   return cursor.variant("TypeTag", TAGS.length);
 };
 
-/** Where the network keeps an address balance of coin `T`. */
+/** Type of the network's balance field of coin `T`. */
 const balanceField = (coin: string): string =>
   `${FRAMEWORK}::dynamic_field::Field<${FRAMEWORK}::accumulator::Key<${FRAMEWORK}::balance::Balance<${coin}>>,${FRAMEWORK}::accumulator::U128>`;
 

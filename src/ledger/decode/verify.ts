@@ -2,40 +2,40 @@ import { base58 } from "../../values/base58.ts";
 import type { Cursor } from "./cursor.ts";
 import { type DigestOf, digestOf } from "./digest.ts";
 
-/** A digest the checkpoint carries, and the bytes it must be the digest of. */
+/** A digest in the checkpoint, and the bytes it must match. */
 export type Claim = {
   readonly of: DigestOf;
-  /** Index of the transaction; null for what belongs to the checkpoint. */
+  /** Index of the transaction; null for the checkpoint's own. */
   readonly transaction: number | null;
   /** Offset of the object's id, for objects. */
   readonly idAt?: number;
-  /** The bytes: from `start` to before `end`. */
+  /** The bytes, `end` excluded. */
   readonly start: number;
   readonly end: number;
-  /** Offset of the digest expected. */
+  /** Offset of the expected digest. */
   readonly expectedAt: number;
 };
 
-/** What a claim that does not hold comes to. */
+/** A digest that does not match. */
 export type Contradiction = {
-  /** Names the thing and where in the checkpoint it is. */
+  /** The part and its location. */
   readonly where: string;
-  /** Base58 digests: the one the checkpoint names, the one its bytes have. */
+  /** Base58 digests: named by the checkpoint, computed from its bytes. */
   readonly expected: string;
   readonly found: string;
 };
 
-/** What a decoder does with the claims it meets. */
+/** Handles claims of a decoder. */
 export type Verifier = {
   /**
-   * Whether objects that a transaction changed are claims too, as it found them. They are part of no
-   * decoded value; those it removed always are claims (where the effects name their digests).
+   * Whether inputs that a transaction changed are claims, too. They are part of no decoded value;
+   * removed objects always are claims (when the effects have their digests).
    */
   readonly inputs: boolean;
   claim(cursor: Cursor, claim: Claim): void;
 };
 
-/** Refuses a checkpoint whose bytes contradict a digest. */
+/** Refuses a checkpoint that contradicts a digest. */
 export const refusing = (inputs: boolean): Verifier => ({
   inputs,
   claim: (cursor, claim) => {
@@ -46,7 +46,7 @@ export const refusing = (inputs: boolean): Verifier => ({
   },
 });
 
-/** Recomputes the digest of a claim; null when it holds. */
+/** Recomputes a claim's digest; null when it matches. */
 export const contradiction = (cursor: Cursor, claim: Claim): Contradiction | null => {
   const found = digestOf(claim.of, cursor.bytes.subarray(claim.start, claim.end));
   const { expectedAt } = claim;

@@ -1,7 +1,6 @@
 /**
- * The protobuf wire format, as far as it takes to find parts of a message: fields in any order,
- * unknown ones stepped over. Hand-written because the generated decoder builds every message and
- * copies every byte string before the first of them is looked at.
+ * The protobuf wire format, as far as needed to find parts: fields in any order, unknown ones
+ * skipped. Hand-written because the generated decoder copies the whole message first.
  */
 
 import type { Cursor } from "./cursor.ts";
@@ -12,20 +11,17 @@ const I64 = 1;
 const LEN = 2;
 const I32 = 5;
 
-/**
- * A cursor over a message's fields, in their order. It holds only the field read last, because most of a
- * checkpoint's thousands are skipped.
- */
+/** Iterates over a message's fields. Keeps only the current one: most are skipped. */
 export class Fields {
-  /** Number of the field read last. */
+  /** Number of the current field. */
   number = 0;
-  /** It has a length: a message, a string or bytes. */
+  /** Whether it has a length: a message, string or bytes. */
   delimited = false;
-  /** Offset of its bytes and of the byte after them; for those with a length, what follows it. */
+  /** Its bytes, `end` excluded; without the length. */
   start = 0;
   end = 0;
   readonly #cursor: Cursor;
-  /** Where the cursor stood and ended before; it is left so when the message has been read. */
+  /** The cursor's former position, restored at the end. */
   readonly #outerAt: number;
   readonly #outerEnd: number;
 
@@ -38,8 +34,8 @@ export class Fields {
   }
 
   /**
-   * Reads the next field; false when there is none. To be called until then.
-   * @throws CheckpointDecodeError on malformed tags, lengths beyond the message, groups
+   * Reads the next field; false at the end. Call until then. @throws CheckpointDecodeError on
+   * malformed tags, excessive lengths, groups
    */
   next(): boolean {
     const cursor = this.#cursor;
@@ -73,10 +69,8 @@ export class Fields {
   }
 
   /**
-   * Where the field read last is, as the only one of its number.
-   * @param before the one of this number that was read before
-   * @param path names it in errors
-   * @throws CheckpointDecodeError when it is not the only one, or has no length
+   * The current field, as the only one of its number. @param before an earlier one @param path name
+   * for errors @throws CheckpointDecodeError when repeated or without length
    */
   only(before: Span | null, path: () => string): Span {
     if (!this.delimited) this.#cursor.fail(`${path()} is of the wrong wire type`, this.start);
@@ -85,10 +79,7 @@ export class Fields {
   }
 }
 
-/**
- * The one part of a message with this field number; null when it has none.
- * @param path names the part in errors
- */
+/** The only part with this field number; null without one. @param path name for errors */
 export const findPart = (
   cursor: Cursor,
   message: Span,
@@ -103,7 +94,7 @@ export const findPart = (
   return found;
 };
 
-/** The number a varint field holds, as u64. */
+/** A varint field as u64. */
 export const varintAt = (cursor: Cursor, { start, end }: Span): bigint => {
   let value = 0n;
   for (let at = end - 1; at >= start; at--) {
@@ -112,10 +103,10 @@ export const varintAt = (cursor: Cursor, { start, end }: Span): bigint => {
   return BigInt.asUintN(64, value);
 };
 
-/** A varint of at most ten bytes; beyond 2^53 its value is approximate, which no length or tag is. */
+/** At most ten bytes; approximate beyond 2^53, which lengths and tags never reach. */
 const readVarint = (cursor: Cursor): number => {
   const start = cursor.at;
-  // Nearly every tag and length has one byte or two.
+  // Nearly all tags and lengths have one or two bytes.
   const { bytes, end } = cursor;
   const first = bytes[start] ?? 0x80;
   if (first < 0x80 && start < end) {

@@ -1,15 +1,14 @@
-/** A roaring bitmap without runs: its first four bytes, little-endian. */
+/** First four bytes, little-endian, of a roaring bitmap without runs. */
 const COOKIE = 12346;
-/** Cookie, count of containers; of the only one: key, cardinality less one, offset. */
+/** Cookie and container count; then key, cardinality less one, offset. */
 const HEADER_BYTES = 4 + 4 + 2 + 2 + 4;
-/** A container with more numbers than this is stored in another form. */
+/** Larger containers have another form. */
 const MOST_IN_ARRAY = 4096;
 
 /**
- * The numbers in a roaring bitmap, ascending, in the one form in which a validator writes places in a
- * committee (portable format, one array container); null for any other bytes, so that a set has one
- * encoding only.
- * @param below every number is smaller than this, which is at most 4096
+ * Numbers of a roaring bitmap, ascending, in the only form validators write (portable format, one
+ * array container); null for other bytes, so each set has one encoding. @param below exclusive
+ * limit of the numbers, at most 4096
  */
 export const readBitmap = (bytes: Uint8Array, below: number): readonly number[] | null => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -1,11 +1,11 @@
 /**
- * Aggregated BLS signatures over BLS12-381, as Sui's validators make them: signatures in G1, keys in G2.
- * The curve is mcl's; hashing to it follows RFC 9380 here, because mcl knows the tags of other ledgers only.
+ * Aggregated BLS signatures over BLS12-381 of Sui's validators: signatures in G1, keys in G2. The
+ * curve is mcl's; hashing to it follows RFC 9380 here, because mcl knows only other ledgers' tags.
  */
 import { hash } from "node:crypto";
 import type { Fp, G1, G2 } from "mcl-wasm";
 
-/** RFC 9380, 3.1: keeps what is signed here apart from everything else that is hashed to the curve. */
+/** Domain separation tag (RFC 9380, 3.1). */
 const TAG = Buffer.from("BLS_SIG_BLS12381G1_XMD:SHA-256_SSWU_RO_NUL_", "ascii");
 
 /** The generator of G2, compressed. */
@@ -15,25 +15,22 @@ const G2_GENERATOR = Buffer.from(
   "hex",
 );
 
-/** A validator's key, parsed and known to lie in the group. */
+/** A validator's key, parsed and checked to lie in the group. */
 export type PublicKey = { readonly point: G2 };
 
 export type Bls = {
   /**
-   * Parses a compressed key of 96 bytes, about a millisecond: to be done once per committee.
-   * Null when it is no point of the group, or its neutral element.
+   * Parses a compressed 96-byte key in about a millisecond: do it once per committee. Null when it
+   * is not in the group, or its neutral element.
    */
   publicKey(bytes: Uint8Array): PublicKey | null;
-  /**
-   * Whether a signature of 48 bytes is that of all these keys' owners over the message. False for
-   * anything that is no signature.
-   */
+  /** Whether the 48-byte signature is valid for all these keys. False for malformed ones. */
   verify(signature: Uint8Array, message: Uint8Array, signers: readonly PublicKey[]): boolean;
 };
 
 let loaded: Promise<Bls> | undefined;
 
-/** Loads the curve once for the process: some tens of milliseconds. */
+/** Loads the curve once per process: some tens of milliseconds. */
 export const loadBls = (): Promise<Bls> => {
   loaded ??= load();
   return loaded;
@@ -44,7 +41,7 @@ const load = async (): Promise<Bls> => {
   await mcl.init(mcl.BLS12_381);
   mcl.setETHserialization(true);
   mcl.setMapToMode(mcl.IRTF);
-  // Points outside the group are refused where they are parsed.
+  // Refuses points outside the group when parsing.
   mcl.verifyOrderG1(true);
   mcl.verifyOrderG2(true);
   const point = <P extends G1 | G2>(empty: P, bytes: Uint8Array): P | null => {
@@ -92,7 +89,7 @@ const load = async (): Promise<Bls> => {
   };
 };
 
-/** RFC 9380, 5.3.1 (`expand_message_xmd`) with SHA-256: 128 bytes, for two elements of the field. */
+/** RFC 9380, 5.3.1 (`expand_message_xmd`) with SHA-256: 128 bytes for two field elements. */
 const expandMessage = (message: Uint8Array): Buffer => {
   const tag = Buffer.concat([TAG, Buffer.of(TAG.length)]);
   const sha256 = (...parts: readonly Uint8Array[]) =>

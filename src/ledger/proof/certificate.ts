@@ -6,32 +6,32 @@ import type { Span } from "../decode/transaction.ts";
 import { Fields, varintAt } from "../decode/wire.ts";
 import type { CommitteeMember } from "./committee.ts";
 
-/** What the validators gave for a summary: one signature made of those of all signers. */
+/** The validators' aggregated signature on a summary. */
 export type Certificate = {
   /** The epoch whose committee signed. */
   readonly epoch: bigint;
-  /** A point of G1, compressed: 48 bytes. */
+  /** A compressed point of G1: 48 bytes. */
   readonly signature: Uint8Array;
-  /** The signers' places in the committee, as a roaring bitmap. */
+  /** Roaring bitmap of signers' indexes in the committee. */
   readonly signers: Uint8Array;
 };
 
-/** A checkpoint's summary with what proves it. The bytes are copies. */
+/** A checkpoint's summary with its proof, copied. */
 export type CertifiedSummary = {
   readonly header: CheckpointHeader;
-  /** The BCS that the digest and the signature are made over. */
+  /** BCS under the digest and signature. */
   readonly summary: Uint8Array;
-  /** Members of the next epoch's committee when the checkpoint ends an epoch; else null. */
+  /** The next committee when the checkpoint ends an epoch; else null. */
   readonly nextCommittee: readonly CommitteeMember[] | null;
-  /** Null when the bytes came without it. */
+  /** Null when missing. */
   readonly certificate: Certificate | null;
 };
 
 const SIGNATURE_BYTES = 48;
 
 /**
- * Reads the summary of a raw checkpoint and its certificate. Nothing is verified.
- * @throws CheckpointDecodeError (retry)
+ * Reads summary and certificate of a raw checkpoint; verifies nothing. @throws
+ * CheckpointDecodeError (retry)
  */
 export const readCertified = (raw: RawCheckpoint): CertifiedSummary => {
   const cursor = new Cursor(raw.bytes, raw.sequence);
@@ -68,7 +68,7 @@ const inMessage = (cursor: Cursor) => {
   return { summary, certificate };
 };
 
-/** `sui.rpc.v2.ValidatorAggregatedSignature`; a field that is left out is 0 or empty. */
+/** `sui.rpc.v2.ValidatorAggregatedSignature`; absent fields are 0 or empty. */
 const readAggregated = (cursor: Cursor, message: Span): Certificate => {
   let epoch = 0n;
   let signature: Span | null = null;

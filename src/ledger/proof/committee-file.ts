@@ -7,7 +7,7 @@ const wholeNumber = z
   .union([z.int().min(0), z.string().regex(/^\d{1,18}$/, "must be a whole number")])
   .transform(BigInt);
 
-/** 96 bytes as base64 or as hex, with or without `0x`. */
+/** 96 bytes as base64 or hex, `0x` optional. */
 const publicKey = z
   .string()
   .regex(
@@ -25,16 +25,15 @@ const committee = z.object({
   members: z.array(z.object({ publicKey, stake: wholeNumber })).min(1),
 });
 
-/** The committee itself, or a file that has one among other things, as a demo ledger's `ledger.json`. */
+/** A committee, or a file with one among other members, such as a demo's `ledger.json`. */
 const committeeFile = z.union([
   z.object({ committee }).transform((file) => file.committee),
   committee,
 ]);
 
 /**
- * Reads a committee file: `{ "epoch": 0, "members": [{ "publicKey": …, "stake": … }] }`.
- * @param name the file's, for errors
- * @throws CommitteeError (stop) naming the place in the file
+ * Parses a committee file: `{ "epoch": 0, "members": [{ "publicKey": …, "stake": … }] }`. @param
+ * name for errors @throws CommitteeError (stop) naming the place in the file
  */
 export const readCommitteeFile = (name: string, text: string): Committee => {
   const { content, faults } = readJsonFile(text, committeeFile);

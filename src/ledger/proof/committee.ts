@@ -1,31 +1,30 @@
 import { Buffer } from "node:buffer";
 import { CommitteeError } from "./proof-errors.ts";
 
-/** A validator as a committee counts it. */
 export type CommitteeMember = {
-  /** A point of G2, compressed: 96 bytes. */
+  /** A compressed point of G2: 96 bytes. */
   readonly publicKey: Uint8Array;
-  /** Its part of the votes, of 10,000 in all. */
+  /** Share of the 10,000 votes. */
   readonly stake: bigint;
 };
 
-/** The validators of one epoch, in the order in which certificates number them: by the bytes of their keys. */
+/** Validators of an epoch, ordered by the bytes of their keys as in certificates. */
 export type Committee = {
   readonly epoch: bigint;
   readonly members: readonly CommitteeMember[];
 };
 
-/** Votes of a committee in all, and how many of them certify. */
+/** All votes, and those that certify. */
 export const TOTAL_STAKE = 10_000n;
 export const QUORUM = 6_667n;
 
 const KEY_BYTES = 96;
-/** Far above what the network allows. */
+/** Far above the network's limit. */
 const MOST_MEMBERS = 4096;
 
 /**
- * Makes a committee of its members, in any order.
- * @throws CommitteeError (stop) when the stakes are not 10,000 together, or a key appears twice
+ * Creates a committee of members in any order. @throws CommitteeError (stop) when stakes do not sum
+ * to 10,000, or a key repeats
  */
 export const committeeOf = (epoch: bigint, members: readonly CommitteeMember[]): Committee => {
   const refuse = (what: string) => new CommitteeError(`the committee of epoch ${epoch} ${what}`);
@@ -46,10 +45,10 @@ export const committeeOf = (epoch: bigint, members: readonly CommitteeMember[]):
   return { epoch, members: inOrder };
 };
 
-/** A stake's bytes, behind those of its member's key. */
+/** Follows the key in packed members. */
 const STAKE_BYTES = 8;
 
-/** Members as bytes: for each its key, then its stake as u64 big-endian. */
+/** Packs members: key, then stake as u64 big-endian. */
 export const packMembers = (members: readonly CommitteeMember[]): Uint8Array =>
   Buffer.concat(
     members.map(({ publicKey, stake }) => {
@@ -59,7 +58,7 @@ export const packMembers = (members: readonly CommitteeMember[]): Uint8Array =>
     }),
   );
 
-/** What `packMembers` made, as a committee. @throws CommitteeError (stop) */
+/** Inverse of `packMembers`. @throws CommitteeError (stop) */
 export const unpackCommittee = (epoch: bigint, packed: Uint8Array): Committee => {
   const bytes = Buffer.from(packed);
   const size = KEY_BYTES + STAKE_BYTES;

@@ -1,9 +1,9 @@
 /**
- * Excerpts of checkpoints: what proves some of a checkpoint's transactions, and nothing of the others.
+ * Excerpts of checkpoints, which prove some transactions and omit the rest.
  *
- * An excerpt is a `sui.rpc.v2.Checkpoint` with the summary, the validators' signature, the contents and,
- * of the transactions it is about, data, effects, events, and the objects that they wrote or removed. The
- * messages of all other transactions are empty.
+ * An excerpt is a `sui.rpc.v2.Checkpoint` with summary, signature, contents and, for its
+ * transactions, data, effects, events, and objects written or removed. Other transactions are
+ * empty.
  */
 import type { Checkpoint, RawCheckpoint } from "../decode/checkpoint.ts";
 import type { Cursor } from "../decode/cursor.ts";
@@ -14,7 +14,7 @@ import { type Claim, refusing } from "../decode/verify.ts";
 import { type CertifiedSummary, readCertified } from "./certificate.ts";
 import { CertificateError } from "./proof-errors.ts";
 
-/** A part of a message, as its BCS. */
+/** A part's BCS. */
 type Part = { readonly bcs: { readonly value: Uint8Array } };
 
 type ExcerptTransaction = { transaction?: Part; effects?: Part; events?: Part };
@@ -27,13 +27,12 @@ type Excerpt = {
 
 const partOf = (value: Uint8Array): Part => ({ bcs: { value } });
 
-/** Refuses what contradicts a digest. Objects as a transaction found them and left changed are no part. */
+/** Inputs that a transaction changed are left out. */
 const refuse = refusing(false);
 
 /**
- * Makes an excerpt about these transactions, by their index in the checkpoint. Every digest that leads to
- * them is checked.
- * @throws CheckpointDecodeError (retry), CertificateError (retry) when the checkpoint came without signature
+ * Creates an excerpt of these transactions (by index), checking every digest. @throws
+ * CheckpointDecodeError (retry), CertificateError (retry) without signature
  */
 export const makeExcerpt = async (
   raw: RawCheckpoint,
@@ -51,7 +50,7 @@ export const makeExcerpt = async (
   return encode(readCertified(raw), parts.excerpt(all.length));
 };
 
-/** The parts of an excerpt, in the order in which a decoder meets them. */
+/** Collects parts in the decoder's order. */
 const collectParts = () => {
   const parts = new Map<number, ExcerptTransaction>();
   const objects: Part[] = [];
@@ -78,10 +77,7 @@ const collectParts = () => {
   };
 };
 
-/**
- * Makes an excerpt about no transaction: the summary and its signature.
- * @throws CertificateError (retry) when the checkpoint came without signature
- */
+/** Creates an excerpt without transactions. @throws CertificateError (retry) without signature */
 export const summaryExcerpt = (certified: CertifiedSummary): Promise<Uint8Array> =>
   encode(certified, {});
 
@@ -107,19 +103,19 @@ const encode = async (
   );
 };
 
-/** What an excerpt proves, as long as its signature holds. */
+/** What an excerpt proves if its signature is valid. */
 export type ReadExcerpt = {
   readonly certified: CertifiedSummary;
-  /** Transactions that were left out say nothing. */
+  /** Omitted transactions are empty. */
   readonly checkpoint: Checkpoint;
   /**
-   * By the index of a transaction: versions of the objects that it changed or removed, by their ids, as it
-   * found them. What it made anew is not among them.
+   * Input versions of changed or removed objects, by transaction index and object id. Created
+   * objects have none.
    */
   readonly versionsBefore: ReadonlyMap<number, ReadonlyMap<string, bigint>>;
 };
 
-/** No byte of an excerpt may be one that nothing reads. */
+/** An excerpt may have no unread bytes. */
 const assertWhole = (made: Uint8Array, bytes: Uint8Array, sequence: bigint): void => {
   if (Buffer.compare(made, bytes) === 0) return;
   throw new CheckpointDecodeError(
@@ -130,8 +126,8 @@ const assertWhole = (made: Uint8Array, bytes: Uint8Array, sequence: bigint): voi
 };
 
 /**
- * Reads an excerpt about no transaction. The signature is not verified.
- * @throws CheckpointDecodeError (retry) also for bytes that nothing reads, CertificateError (retry)
+ * Reads an excerpt without transactions; does not verify the signature. @throws
+ * CheckpointDecodeError (retry) also for unread bytes, CertificateError (retry)
  */
 export const readSummaryExcerpt = async (
   sequence: bigint,
@@ -143,8 +139,8 @@ export const readSummaryExcerpt = async (
 };
 
 /**
- * Reads an excerpt and checks every digest in it. The signature is not verified.
- * @throws CheckpointDecodeError (retry) also for bytes that nothing reads, CertificateError (retry)
+ * Reads an excerpt and checks its digests, not the signature. @throws CheckpointDecodeError (retry)
+ * also for unread bytes, CertificateError (retry)
  */
 export const readExcerpt = async (
   sequence: bigint,

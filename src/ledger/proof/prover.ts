@@ -8,21 +8,19 @@ import {
   type Signed,
 } from "./verify-certificate.ts";
 
-/** Verifies certificates along the chain: each epoch's committee is named by what ends the one before. */
+/** Verifies certificates along the chain: the end of each epoch names the next committee. */
 export type Prover = {
-  /** Of the epoch whose certificates it takes now. */
+  /** Committee of the current epoch. */
   readonly committee: Committee;
   /**
-   * Parses the committee's keys, a few at a time: a quarter of a second in all. Without it `prove` does that
-   * at the first certificate of an epoch, and keeps everything else in the process waiting.
-   * @throws CommitteeError (stop)
+   * Parses the committee's keys in small steps (a quarter second in all); otherwise the first
+   * `prove` of an epoch does it and blocks. @throws CommitteeError (stop)
    */
   prepare(): Promise<void>;
   /**
-   * Verifies the certificate of a checkpoint that follows the ones before, and goes on with the next
-   * committee when it ends an epoch: the last checkpoint of every epoch has to come by. After an error it
-   * stands where it stood.
-   * @throws CertificateError (retry), CommitteeError (stop)
+   * Verifies a checkpoint after the previous ones and moves to the next committee at an epoch's
+   * end: every epoch's last checkpoint must pass. Unchanged after an error. @throws
+   * CertificateError (retry), CommitteeError (stop)
    */
   prove(certified: CertifiedSummary): Signed;
 };
@@ -51,8 +49,8 @@ export const createProver = (bls: Bls, first: Committee): Prover => {
 };
 
 /**
- * The committee that a checkpoint hands over to; null when it does not end its epoch.
- * @throws CommitteeError (stop)
+ * The committee that a checkpoint names; null unless it ends its epoch. @throws CommitteeError
+ * (stop)
  */
 export const committeeAfter = ({ header, nextCommittee }: CertifiedSummary): Committee | null =>
   nextCommittee === null ? null : committeeOf(header.epoch + 1n, nextCommittee);

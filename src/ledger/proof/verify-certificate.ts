@@ -6,19 +6,17 @@ import type { CertifiedSummary } from "./certificate.ts";
 import { type Committee, QUORUM, TOTAL_STAKE } from "./committee.ts";
 import { CertificateError, CommitteeError } from "./proof-errors.ts";
 
-/** Who signed. */
 export type Signed = {
   readonly signers: number;
   /** Of 10,000; at least the quorum. */
   readonly stake: bigint;
 };
 
-/** Verifies certificates of one committee, whose keys it has parsed. */
+/** Verifies certificates of one committee. */
 export type CertificateVerifier = {
   readonly committee: Committee;
   /**
-   * Verifies that a quorum of the committee signed a summary: milliseconds.
-   * @throws CertificateError (retry) naming the checkpoint and what does not hold
+   * Verifies a quorum's signature on a summary, in milliseconds. @throws CertificateError (retry)
    */
   verify(certified: CertifiedSummary): Signed;
 };
@@ -26,16 +24,15 @@ export type CertificateVerifier = {
 /** "Checkpoint summary", version 0, application "Sui". */
 const INTENT = Buffer.of(2, 0, 0);
 
-/** The keys of a committee, in its order. */
+/** Keys in the committee's order. */
 export type ParsedKeys = readonly PublicKey[];
 
-/** Keys that are parsed before the rest of the process gets a turn: some milliseconds. */
+/** Keys parsed per turn of the event loop: some milliseconds. */
 const KEYS_AT_A_STRETCH = 2;
 
 /**
- * Parses the keys of a committee, a few at a time: two milliseconds each, and a committee has more than a
- * hundred.
- * @throws CommitteeError (stop) when one of them is no key
+ * Parses keys in small steps: two milliseconds each, more than a hundred per committee. @throws
+ * CommitteeError (stop) on an invalid key
  */
 export const parseKeys = async (bls: Bls, committee: Committee): Promise<ParsedKeys> => {
   const keys: PublicKey[] = [];
@@ -54,8 +51,8 @@ const keyOf = (bls: Bls, { epoch, members }: Committee, place: number): PublicKe
 };
 
 /**
- * @param keys what `parseKeys` gave for the committee; parsed here unless given, all at once
- * @throws CommitteeError (stop) when one of them is no key
+ * @param keys from `parseKeys`; parsed here, blocking, by default @throws CommitteeError (stop) on
+ * an invalid key
  */
 export const createVerifier = (
   bls: Bls,

@@ -6,24 +6,22 @@ import type { CheckpointSource } from "../sources/source.ts";
 export type DecimalsSearch = {
   readonly database: Pick<Database, "sql">;
   readonly source: CheckpointSource;
-  /** How often to ask again for what is still unknown, milliseconds. */
+  /** How often to ask for unknown decimals, ms. */
   readonly everyMs: number;
-  /** Told of what went wrong; the search goes on. */
+  /** Called for failures; the search continues. */
   readonly onTrouble: (error: unknown) => void;
 };
 
-/** Coins asked for at once. */
 const AT_ONCE = 4;
 
 /** Move keeps decimals in a u8. */
 const MOST_DECIMALS = 255;
 
 /**
- * Asks the network for the decimals of securities whose metadata is older than the log, in the
- * background: reading never waits for it, and what the ledger itself says wins.
+ * Asks the network for decimals of securities whose metadata is older than the log, in the
+ * background. Decimals from the ledger take precedence.
  *
- * Ends when `signal` aborts; at once where the source has no network to ask.
- * @param news wakes when there may be a new coin type
+ * Ends when `signal` aborts, or immediately without a network. @param news wakes on a new coin type
  */
 export const searchDecimals = async (
   { database, source, everyMs, onTrouble }: DecimalsSearch,

@@ -5,14 +5,13 @@ import { COIN_METADATA, CURRENCY } from "../contract/names.ts";
 import type { Checkpoint, Transaction } from "../decode/checkpoint.ts";
 import type { TypeHead, Wanted } from "../decode/decode.ts";
 
-/** Most transactions of a checkpoint and events of a transaction that a position has room for. */
+/** Limits of the position format. */
 const MAX_TRANSACTIONS = 100_000;
 const MAX_EVENTS = 10_000;
 
 /**
- * A checkpoint has more transactions, or a transaction more events, than positions can number
- * (checkpoint * 10^9 + transaction * 10^4 + event). The network's own limits lie far below; if they
- * were raised, the position format has to change before indexing goes on.
+ * A checkpoint exceeds the position format (checkpoint * 10^9 + transaction * 10^4 + event). The
+ * network's limits are far lower; if they rise, change the format before indexing on.
  */
 export class PositionOverflowError extends Error {
   override readonly name = "PositionOverflowError";
@@ -27,9 +26,9 @@ const FRAMEWORK = canonicalAddress("0x2");
 const METADATA: ReadonlySet<string> = new Set([COIN_METADATA, CURRENCY]);
 
 /**
- * Tells which types hold facts: those whose own address is one of the packages, whatever their module
- * (never the package whose code ran), and the framework's two kinds of coin metadata.
- * @param packages addresses, in any form `canonicalAddress` accepts
+ * Selects types with facts: those defined by one of the packages (not by the package whose code
+ * ran), and the framework's two kinds of coin metadata. @param packages addresses in any form
+ * `canonicalAddress` accepts
  */
 export const createWanted = (packages: readonly string[]): Wanted => {
   const own: ReadonlySet<string> = new Set(packages.map(canonicalAddress));
@@ -38,10 +37,9 @@ export const createWanted = (packages: readonly string[]): Wanted => {
 };
 
 /**
- * The facts of a checkpoint that was decoded with `createWanted`'s answer, in chain order: by
- * transaction, events first, then written objects, then removed ones, in the order of the effects.
- * Events keep their index; object changes are numbered from 0 among the facts of their transaction.
- * @throws PositionOverflowError (stop)
+ * Facts of a checkpoint decoded with `createWanted`, in chain order: by transaction; events, then
+ * written objects, then removed ones, in the order of the effects. Events keep their index; object
+ * changes are numbered from 0 in their transaction. @throws PositionOverflowError (stop)
  */
 export const factsOf = (checkpoint: Checkpoint): readonly ReadFact[] => {
   if (checkpoint.transactions.length > MAX_TRANSACTIONS) {
@@ -107,7 +105,7 @@ const factsOfTransaction = (
   ];
 };
 
-/** The name of a type without its address, and the coin type that it is of; null for none. */
+/** A type's name without address, and its coin type; null without one. */
 export const nameAndCoin = (type: string): { name: string; coinType: string | null } => {
   const { module, name, parameters } = splitType(type);
   return { name: `${module}::${name}`, coinType: parameters[0] ?? null };

@@ -1,4 +1,4 @@
-/** Filling in what an older version did not keep: in the background, beside the reading of new checkpoints. */
+/** Fills in, in the background, what an older version did not store. */
 import { setImmediate as turn } from "node:timers/promises";
 import { databaseRemedy, type Session } from "../../database/connect.ts";
 import { type Backoff, pause } from "../../waiting/backoff.ts";
@@ -10,34 +10,34 @@ import { LONGEST_STRETCH_MS } from "./pass.ts";
 
 export type Filling = {
   readonly source: CheckpointSource;
-  /** The session that holds the reader's lock. Others use it, too: each statement in its turn. */
+  /** Session of the reader's lock, shared with it. */
   readonly on: Session;
-  /** Whether new checkpoints are waiting to be read: they come first. */
+  /** Whether new checkpoints wait, which take precedence. */
   readonly isBehind: () => boolean;
-  /** Between attempts; after what will not pass by itself, its longest pause. */
+  /** Delay between attempts; its maximum after a permanent error. */
   readonly backoff: Backoff;
   readonly onNotice: (message: string, error?: unknown) => void;
 };
 
-/** Checkpoints asked for at a time: at the head of the chain, and while reading is behind it. */
+/** Concurrent fetches: at the tip, and while reading is behind. */
 const AT_ONCE = 16;
 const AT_ONCE_BEHIND = 2;
 
 export const atOnce = ({ isBehind }: Pick<Filling, "isBehind">): number =>
   isBehind() ? AT_ONCE_BEHIND : AT_ONCE;
 
-/** Rest after work while reading is behind, in times of what that took: a tenth of the time is ours. */
+/** While behind, pause for this many times the work's duration: a tenth of the time. */
 const RESTS = 9;
 
-/** What takes longer is written as far as it came, milliseconds: so much a restart may lose. */
+/** Progress is written at least this often, ms: a restart loses no more. */
 export const LONGEST_UNWRITTEN_MS = 30_000;
 
-/** A source that gives nothing for this long is asked again, milliseconds: some wait for what never comes. */
+/** A source silent for this long is asked again, ms. */
 const LONGEST_SILENCE_MS = 120_000;
 
 /**
- * Attempts until one ends, or `signal` aborts. Never rejects: failures go to `onNotice` and are tried again.
- * @param what for an operator: what is learned
+ * Repeats attempts until one succeeds or `signal` aborts. Never rejects: reports failures to
+ * `onNotice` and retries. @param what is learned, for messages
  */
 export const keepFilling = (
   { backoff, onNotice }: Pick<Filling, "backoff" | "onNotice">,
@@ -49,7 +49,7 @@ export const keepFilling = (
     attempt,
     {
       backoff,
-      // Reading goes on without them; another source, or an operator, may help later.
+      // Reading continues without it; another source or an operator may help.
       remedy: () => "retry",
       leastMs: (error) => (databaseRemedy(error) === "stop" ? backoff.maxMs : 0),
       onTrouble: (error, pauseMs) =>
@@ -58,7 +58,7 @@ export const keepFilling = (
     signal,
   );
 
-/** Gives others their turn after work that began then. */
+/** Yields to other work after work since `beganMs`. */
 export const restAfter = async (
   { isBehind }: Pick<Filling, "isBehind">,
   beganMs: number,
@@ -67,7 +67,7 @@ export const restAfter = async (
   await (isBehind() ? pause(RESTS * (performance.now() - beganMs), signal) : turn());
 };
 
-/** What the source gives of a range; ends early when it gives nothing for long. Others have their turn between. */
+/** Checkpoints of a range, yielding between them; ends early when the source is silent. */
 export async function* given(
   filling: Pick<Filling, "source" | "isBehind">,
   range: Omit<CheckpointRange, "atOnce">,

@@ -11,51 +11,51 @@ import { createWaker } from "../../waiting/waker.ts";
 import type { CertifiedSummary } from "../proof/certificate.ts";
 import type { ReadCheckpoint } from "./read.ts";
 
-/**
- * When a batch is full. One checkpoint is always taken whole, so a batch may pass each bound by what
- * its last checkpoint holds.
- */
+/** Limits of a batch; its last checkpoint may exceed them. */
 export type BatchBounds = {
   readonly facts: number;
-  /** Bytes of facts in memory, roughly (`factBytes`). */
+  /** Approximate bytes in memory (`factBytes`). */
   readonly bytes: number;
   readonly checkpoints: number;
-  /** A batch this old is appended though it is not full, milliseconds. */
+  /** Age at which a batch is appended anyway, ms. */
   readonly ageMs: number;
 };
 
-/** A batch ready to be appended, and what it took to read it. */
+/** A batch to append, with statistics. */
 export type GatheredBatch = {
   readonly batch: AppendBatch;
   readonly coins: readonly CoinDecimals[];
   readonly checkpoints: number;
-  /**
-   * Where signatures are verified: the summaries whose signatures prove the batch, which are those that end
-   * an epoch and the last one, ascending.
-   */
+  /** With signature verification: summaries that end an epoch, and the last one, ascending. */
   readonly certified?: readonly CertifiedSummary[];
-  /** Checkpoints that the prefilter ruled out. */
+  /** Checkpoints ruled out by the prefilter. */
   readonly skipped: number;
   /** Bytes of the raw checkpoints. */
   readonly rawBytes: number;
-  /** When decoding of its first checkpoint began and that of its last one ended, `performance.now()`. */
+  /** Start of decoding the first checkpoint and end of the last, `performance.now()`. */
   readonly beganMs: number;
   readonly decodedMs: number;
 };
 
-/** Checkpoints gathered to a batch by one side, and taken by the other, which appends them. */
+/**
+ * A one-batch buffer between decoding (`add`) and appending (`take`).
+ *
+ * States: `empty` (no batch), `filling`, `full` (a limit is reached), and `ended` (no more input;
+ * the last batch may remain). Transitions: `add`: empty or full's rest → filling → full; `take`:
+ * filling (when due) or full → empty; `end`: any → ended; ended has no `add`.
+ */
 export type Gathering = {
-  /** Resolves when the batch has room, or when `signal` aborts. */
+  /** Waits for room, or until `signal` aborts. */
   room(signal: AbortSignal): Promise<void>;
-  /** Adds the next checkpoint; `rawBytes` is what it was read from, `beganMs` since when (now unless given). */
+  /** Adds the next checkpoint. @param beganMs start of decoding; now by default */
   add(read: ReadCheckpoint, rawBytes: number, beganMs?: number): void;
-  /** The source has nothing ready: what there is may go now rather than wait for more. */
+  /** The source has nothing ready: the batch may go early. */
   idle(): void;
-  /** Nothing more will come. */
+  /** No more input. */
   end(): void;
   /**
-   * The next batch: when it is full or too old, when nothing more comes, or when the source is idle
-   * and the batch has waited for `lingerMs`. Null at the end, or when `signal` aborts.
+   * The next batch: when full, old, or at the end; or when the source is idle and the batch is
+   * `lingerMs` old. Null at the end or when `signal` aborts.
    */
   take(lingerMs: () => number, signal: AbortSignal): Promise<GatheredBatch | null>;
 };
@@ -72,7 +72,7 @@ type Building = {
   readonly coins: CoinDecimals[];
   readonly joined: JoinedPackage[];
   factBytes: number;
-  /** Summaries that end an epoch, and the newest one if it does not. */
+  /** Ends of epochs, and the newest summary. */
   certified: CertifiedSummary[];
   checkpoints: number;
   skipped: number;
@@ -83,13 +83,13 @@ export const createGathering = (bounds: BatchBounds): Gathering => {
   let building: Building | null = null;
   let sourceIdle = false;
   let ended = false;
-  /** The side that waits, if any: the two wait for each other. */
+  /** Wakes the waiting side. */
   const other = createWaker();
 
   const isFull = ({ facts, factBytes: bytes, checkpoints }: Building): boolean =>
     facts.length >= bounds.facts || bytes >= bounds.bytes || checkpoints >= bounds.checkpoints;
 
-  /** Milliseconds until the batch is due; 0: now. */
+  /** Milliseconds until the batch is due. */
   const dueInMs = (batch: Building, lingerMs: number): number => {
     if (ended || isFull(batch)) return 0;
     const ageMs = performance.now() - batch.startedAt;

@@ -11,8 +11,8 @@ import type { DigestOf } from "../decode/digest.ts";
 import { contradiction } from "../decode/verify.ts";
 
 /**
- * A checkpoint as one line of canonical JSON: keys sorted, no spaces, u64 as decimal strings,
- * digests base58, contents as SHA-256 in hex and their length in bytes.
+ * A checkpoint as one line of canonical JSON: sorted keys, no spaces, u64 as decimal strings,
+ * digests base58, contents as SHA-256 hex and length.
  */
 export const canonicalJson = (checkpoint: Checkpoint): string =>
   JSON.stringify({
@@ -85,15 +85,14 @@ const ownerJson = (owner: Owner) => {
   }
 };
 
-/** How many digests of one kind were recomputed, and how many differ. */
 export type DigestCount = { readonly checked: number; readonly wrong: number };
 
-/** A digest that differs from what its bytes give. */
+/** A digest that its bytes do not match. */
 export type WrongDigest = {
   readonly what: keyof DigestCounts;
-  /** Names the thing and its transaction. */
+  /** The part and its transaction. */
   readonly where: string;
-  /** Base58: what the checkpoint says, and what its bytes give. */
+  /** Base58: named by the checkpoint, computed from its bytes. */
   readonly expected: string;
   readonly found: string;
 };
@@ -103,22 +102,21 @@ type DigestCounts = {
   readonly transactions: DigestCount;
   readonly effects: DigestCount;
   readonly events: DigestCount;
-  /** Written objects, and changed and removed ones as the transaction found them (effects V2). */
+  /** Written objects, and inputs changed or removed (effects V2). */
   readonly objects: DigestCount;
 };
 
-/** What recomputing every digest of a checkpoint gave. */
+/** Result of recomputing all digests. */
 export type DigestReport = DigestCounts & {
   readonly sequence: string;
-  /** Digest of the summary as computed; only the validators' signature could contradict it. */
+  /** Computed digest of the summary, which only the validators' signature can contradict. */
   readonly checkpointSummary: string;
   readonly wrong: readonly WrongDigest[];
 };
 
 /**
- * Recomputes every digest a checkpoint carries and reports instead of refusing. Signatures are not
- * verified.
- * @throws CheckpointDecodeError (retry) when the bytes cannot be read as a checkpoint at all
+ * Recomputes all digests and reports contradictions. Does not verify signatures. @throws
+ * CheckpointDecodeError (retry) when the bytes are no checkpoint
  */
 export const checkDigests = (raw: RawCheckpoint): DigestReport => {
   const counts = {

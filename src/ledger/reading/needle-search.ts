@@ -1,26 +1,21 @@
 /**
- * Searches bytes for several needles in one pass (Wu and Manber, "A fast algorithm for multi-pattern
- * searching", 1994).
+ * Multi-pattern search in one pass (Wu and Manber, "A fast algorithm for multi-pattern searching",
+ * 1994).
  *
- * A window as long as the shortest needle moves over the bytes. Its last two bytes tell how far it may
- * jump: to where they could next be part of a needle, and mostly they are part of none, so it jumps by
- * nearly its own length. More needles cost hardly more time; searching for one after the other would
+ * A window as long as the shortest needle moves over the bytes; its last two bytes determine the
+ * jump, usually nearly its length. More needles cost little, while searching them in turn would
  * cost as much again for each.
  */
 
-/** Whether any of the needles stands somewhere in the bytes. */
+/** Whether the bytes contain any of the needles. */
 export type NeedleSearch = (haystack: Uint8Array) => boolean;
 
-/** Two bytes decide about the jump: few enough for a table of all pairs. */
 const BLOCK = 2;
 const PAIRS = 2 ** 16;
-/** The table holds jumps in bytes. */
+/** The table holds jumps as bytes. */
 const MAX_WINDOW = 0xff;
 
-/**
- * Makes the search for these needles.
- * @param needles at least one, of at least two bytes each
- */
+/** @param needles at least one, of at least two bytes each */
 export const createNeedleSearch = (needles: readonly Uint8Array[]): NeedleSearch => {
   const shortest = Math.min(MAX_WINDOW, ...needles.map((needle) => needle.length));
   if (needles.length === 0 || shortest < BLOCK) {
@@ -45,7 +40,7 @@ export const createNeedleSearch = (needles: readonly Uint8Array[]): NeedleSearch
   };
 };
 
-/** A needle and the part of it, as long as the window, that is looked for first. */
+/** A needle and its window-sized part that is searched first. */
 type Anchored = {
   readonly bytes: Uint8Array;
   /** Index after the part's last byte. */
@@ -53,8 +48,8 @@ type Anchored = {
 };
 
 /**
- * Picks the part with the fewest zeros: binary data is full of zeros, and every pair that a part shares
- * with the data makes the jumps shorter.
+ * Picks the part with the fewest zeros: binary data is full of them, and shared pairs shorten
+ * jumps.
  */
 const anchor = (bytes: Uint8Array, length: number): Anchored => {
   const zerosBefore = (end: number) =>
@@ -78,11 +73,11 @@ const jumpTable = (needles: readonly Anchored[], window: number): Uint8Array => 
   return jumps;
 };
 
-/** The pair of bytes whose second stands at `last`. */
+/** The pair of bytes ending at `last`. */
 const pairAt = (bytes: Uint8Array, last: number): number =>
   ((bytes[last - 1] ?? 0) << 8) | (bytes[last] ?? 0);
 
-/** Whether the whole needle stands where its part ends at index `at` of the haystack. */
+/** Whether the needle matches with its part ending at index `at`. */
 const standsAt = (haystack: Uint8Array, at: number, { bytes, end }: Anchored): boolean => {
   const start = at + 1 - end;
   if (start < 0 || start + bytes.length > haystack.length) return false;

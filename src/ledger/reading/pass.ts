@@ -24,7 +24,7 @@ import {
 import { type ProveBatch, REFETCH_PAUSE_MS } from "./proving.ts";
 import type { CheckpointPlace, CheckpointReader, ReadCheckpoint, ReaderOf } from "./read.ts";
 
-/** The source skipped or repeated a checkpoint: a defect of the source. Nothing of it was used; it is asked again. */
+/** The source skipped or repeated a checkpoint; nothing was used. Retried. */
 export class CheckpointOutOfOrderError extends SourceError {
   override readonly name = "CheckpointOutOfOrderError";
 
@@ -33,7 +33,7 @@ export class CheckpointOutOfOrderError extends SourceError {
   }
 }
 
-/** The source ended although more was asked for. What came is safe; open it again. */
+/** The source ended early. Retried. */
 export class SourceEndedError extends SourceError {
   override readonly name = "SourceEndedError";
 
@@ -43,13 +43,13 @@ export class SourceEndedError extends SourceError {
 }
 
 /**
- * A checkpoint does not follow the one before it: the source mixes two chains, or one of the two was
- * changed. Nothing of it was used. It is read again; `OtherChainError` when that confirms it.
+ * A checkpoint does not follow the previous one: the source mixes chains, or one of the two was
+ * changed. Nothing was used. Retried; `OtherChainError` confirms it.
  */
 export class CheckpointChainError extends SourceError {
   override readonly name = "CheckpointChainError";
   readonly sequence: bigint;
-  /** Digest of the checkpoint before it: as it says, and as the log has it. */
+  /** Digest of the previous checkpoint: as named, and as in the log. */
   readonly claims: string | null;
   readonly due: string;
 
@@ -67,52 +67,51 @@ export class CheckpointChainError extends SourceError {
   }
 }
 
-/** One pass over the source: from the high-water mark to the end, an error, or an abort. */
+/** One run over the source, from the high-water mark to the end, an error or abort. */
 export type Pass = {
   readonly source: CheckpointSource;
-  /** Told while the source is waited for. */
+  /** Notified of requests to the source. */
   readonly contact: SourceContact;
-  /** Makes what turns bytes into facts of these packages. */
+  /** Creates the decoder for packages. */
   readonly read: ReaderOf;
-  /** Packages whose facts the log keeps when the pass begins; more may join during it. */
+  /** Packages at the start; more may join. */
   readonly packages: readonly string[];
   readonly log: Pick<Log, "append">;
-  /** The session that holds the reader's lock. */
+  /** Session of the reader's lock. */
   readonly on: Transactor;
-  /** Told of every batch once it is committed. */
+  /** Receives committed batches. */
   readonly feed: Pick<Feed, "push"> | undefined;
   readonly first: bigint;
-  /** Digest of the checkpoint before the first, which it must name; null when the log begins here. */
+  /** Digest that the first checkpoint must name; null at the log's beginning. */
   readonly previousDigest: string | null;
   readonly last: bigint | undefined;
   readonly bounds: BatchBounds;
-  /** How long an idle source is waited for before a batch goes, milliseconds: 0 at the tip. */
+  /** How long a batch waits for an idle source, ms; 0 at the tip. */
   readonly lingerMs: () => number;
-  /** How often a checkpoint that cannot be decoded is fetched again before that counts, 0 or more. */
+  /** Repeated fetches of an undecodable checkpoint. */
   readonly refetches: number;
-  /** How much is checked: from links on, each checkpoint must name the digest of the one before it. */
+  /** Verification level; from `links` on each checkpoint must name the previous digest. */
   readonly level: VerifyLevel;
-  /** Proves each batch before it is appended; null where signatures are not verified. */
+  /** Proves batches; null without signature verification. */
   readonly prove: ProveBatch | null;
   readonly telemetry: Telemetry;
   readonly onAppended: (gathered: GatheredBatch) => void;
 };
 
-/** Decoding longer than this at a stretch would keep everything else in the process waiting. */
+/** Longer decoding would block the event loop. */
 export const LONGEST_STRETCH_MS = 5;
 
 /**
- * Reads and appends at the same time: while one batch is being appended, the next is decoded. At most
- * two batches are in memory. What was read before an error is appended before it is thrown; when the
- * signal aborts, what was not yet appended is dropped.
+ * Reads and appends concurrently, with at most two batches in memory. On an error, earlier
+ * checkpoints are appended before it is thrown; on abort they are dropped.
  *
- * @throws what the source, decoding or the log throws
+ * @throws errors of the source, decoding or the log
  */
 export const runPass = async (pass: Pass, signal: AbortSignal): Promise<void> => {
   using own = followingAbort(signal);
   const gathering = createGathering(pass.bounds);
   const appending = append(pass, gathering, own.signal);
-  // A source that waits at the tip would not notice that appending has ended.
+  // A source that waits at the tip would not notice.
   appending.catch(() => own.abort());
   const [appended, gathered] = await Promise.allSettled([
     appending,
@@ -153,7 +152,7 @@ const append = async (pass: Pass, gathering: Gathering, signal: AbortSignal): Pr
   }
 };
 
-/** Counts refusals of what the source said, by the name of the error. */
+/** Counts refused checkpoints by error name. */
 export const refusalCounter =
   (figures: Figures) =>
   ({ name: error }: Error): void =>
@@ -174,7 +173,7 @@ const countAppended = (
   figures.count("holderbook_verified_checkpoints_total", { level }, checkpoints);
 };
 
-/** The span that those of reading, of appending and of every pipeline stand below. */
+/** Root span of reading, appending and pipelines. */
 const tellBatch = (
   { telemetry: { tracing }, source }: Pass,
   { batch, checkpoints, rawBytes, beganMs, decodedMs }: GatheredBatch,
@@ -205,7 +204,7 @@ const gather = async (pass: Pass, gathering: Gathering, signal: AbortSignal): Pr
       const next = checkpoints.next();
       if (!(await isReady(next))) {
         gathering.idle();
-        // What was there already says nothing of the source now; what is waited for does.
+        // Only a request that waits tells about the source.
         using _question = contact.asking();
         await heard(contact, next, signal).catch(() => undefined);
         stretchFrom = performance.now();
@@ -241,7 +240,7 @@ const gather = async (pass: Pass, gathering: Gathering, signal: AbortSignal): Pr
   }
 };
 
-/** Whether a promise settles without anything new from outside the process. */
+/** Whether a promise settles within a turn of the event loop. */
 const isReady = (promise: Promise<unknown>): Promise<boolean> =>
   Promise.race([
     promise.then(
@@ -252,8 +251,8 @@ const isReady = (promise: Promise<unknown>): Promise<boolean> =>
   ]);
 
 /**
- * Decodes a checkpoint and checks that it follows the one before it. When that fails the bytes may have
- * been damaged on the way, so they are fetched again before the error counts.
+ * Decodes a checkpoint and checks its link. On failure fetches it again first, as the bytes may be
+ * damaged.
  */
 const readOrRefetch = async (
   { source, refetches, level, telemetry }: Pass,

@@ -1,9 +1,8 @@
 /**
- * Fills in the times and digests of checkpoints that were read before the log kept those of all
- * checkpoints: from the source, by summaries alone, beside the reading of new ones.
+ * Fills in times and digests of checkpoints read by an older version, from their summaries.
  *
- * Every checkpoint must name the digest of the one before it, and the last one must be the one that the
- * log knows. The source is asked for that one first: a source of another chain then fills in nothing.
+ * Each must name the previous digest and the last must match the log; it is fetched first, so that
+ * another chain's source fills in nothing.
  */
 import { BLOCK_CHECKPOINTS, type BlockBuilder, createBlockBuilder } from "../../log/block.ts";
 import type { CheckpointMark } from "../../log/fact.ts";
@@ -23,8 +22,8 @@ export type PastBlocks = Filling & {
 };
 
 /**
- * Fills in what is left, and returns when nothing is, or when `signal` aborts. Never rejects: failures
- * go to `onNotice` and are tried again.
+ * Returns when nothing is left or `signal` aborts. Never rejects: reports failures to `onNotice`
+ * and retries.
  */
 export const fillPastBlocks = async (past: PastBlocks, signal: AbortSignal): Promise<void> => {
   const { onNotice } = past;
@@ -41,7 +40,7 @@ export const fillPastBlocks = async (past: PastBlocks, signal: AbortSignal): Pro
       try {
         await gather(past, { ...left, lastDigest }, builder, signal);
       } finally {
-        // What came before an error, or before the end of this process, is kept.
+        // Keep what came before an error or abort.
         if (builder.count > 0) left = await fillIn(past.on, left, builder.packed());
       }
       progressed();
@@ -52,8 +51,8 @@ export const fillPastBlocks = async (past: PastBlocks, signal: AbortSignal): Pro
 };
 
 /**
- * The digest that the last checkpoint to fill in must have.
- * @throws OtherCheckpointError (stop) when the source is of another chain than the log
+ * The digest of the last checkpoint to fill in. @throws OtherCheckpointError (stop) when the source
+ * is of another chain
  */
 const digestOfLast = async (
   past: PastBlocks,
@@ -65,18 +64,18 @@ const digestOfLast = async (
     const place = past.readPlace(raw);
     if (place.mark.digest !== digest) throw new OtherCheckpointError(place.mark, digest);
     if (sequence === last) return digest;
-    // Of the summary that has this digest, so it is as certain.
+    // As certain as the summary that names it.
     if (place.previousDigest !== null) return place.previousDigest;
   }
   throw new SourceEndedError(past.source.description, sequence);
 };
 
-/** The stretch, and the digest it must end with. */
+/** The stretch and its last digest. */
 type Ending = PastStretch & { readonly lastDigest: string };
 
 /**
- * Reads the next block into `builder`. A checkpoint is added when the one after it has named its digest, so
- * that what is in there is right also when an error is thrown; the last one of all is the one that is known.
+ * Reads the next block into `builder`. A checkpoint is added once the next one names it, so the
+ * block is correct even after an error; the last one is known.
  */
 const gather = async (
   past: PastBlocks,

@@ -1,7 +1,6 @@
 /**
- * Fills in which versions of objects transactions took in, of checkpoints that were read before the log kept
- * that: from the source, beside the reading of new ones. Only checkpoints with changes of objects are read again,
- * and each must have the digest that the log knows.
+ * Fills in input versions of checkpoints read by an older version. Reads only checkpoints with
+ * object changes, which must match the log's digests.
  */
 import type { CheckpointMark } from "../../log/fact.ts";
 import { readHighWater } from "../../log/high-water.ts";
@@ -23,11 +22,11 @@ import {
 import { CheckpointOutOfOrderError, SourceEndedError } from "./pass.ts";
 import type { CheckpointReader, ReaderOf } from "./read.ts";
 
-/** Checkpoints that are written at once, and no further ones once they have so many facts. */
+/** Limits of one write. */
 const CHECKPOINTS_AT_ONCE = 200;
 const FACTS_AT_ONCE = 5_000;
 
-/** Fills in what is left, and returns when nothing is, or when `signal` aborts. Never rejects. */
+/** Returns when nothing is left or `signal` aborts. Never rejects. */
 export const fillPastInputs = async (
   past: Filling & { readonly readerOf: ReaderOf },
   signal: AbortSignal,
@@ -50,7 +49,7 @@ export const fillPastInputs = async (
       try {
         await readAgain(past, left, read, again, signal);
       } finally {
-        // What came before an error, or before the end of this process, is kept.
+        // Keep what came before an error or abort.
         if (again.length > 0) await fillInInputs(on, again);
       }
       progressed();
@@ -62,7 +61,7 @@ export const fillPastInputs = async (
   await keepFilling(past, "input versions of earlier checkpoints", attempt, signal);
 };
 
-/** Reads the next of them into `again`, several at a time: often they lie far apart. */
+/** Reads concurrently, as the checkpoints are often far apart. */
 const readAgain = async (
   past: Filling,
   { marks }: PastInputs,

@@ -1,4 +1,4 @@
-/** A source for commands that come to an end: they wait for it, but not for ever. */
+/** A source with retries for commands that end. */
 import type { Remedy } from "../../waiting/remedy.ts";
 import { retrying } from "../../waiting/retrying.ts";
 import type { RawCheckpoint } from "../decode/checkpoint.ts";
@@ -6,21 +6,21 @@ import type { CheckpointSource } from "../sources/source.ts";
 import { isOfSource } from "./source-trouble.ts";
 
 export type Patience = {
-  /** How long it may go on saying something wrong, or nothing, milliseconds; 0: it is asked once. */
+  /** Maximum duration of failures, ms; 0: no retry. */
   readonly forMs: number;
-  /** Refuses, with an error of the source, a checkpoint that cannot be used: it is fetched again. */
+  /** Throws a source error for a useless checkpoint, which is fetched again. */
   readonly check?: (raw: RawCheckpoint) => void;
-  /** Errors of the source that no waiting mends for the caller: thrown at once. */
+  /** Source errors that are thrown immediately. */
   readonly isFinal?: (error: unknown) => boolean;
-  /** Told of every failure that is followed by another attempt. */
+  /** Called before each retry. */
   readonly onTrouble: (error: Error, pauseMs: number) => void;
 };
 
 const BACKOFF = { firstMs: 500, maxMs: 60_000 };
 
 /**
- * Asks a source again, slower and slower, and goes on after the last checkpoint it gave; where several are listed the
- * next one is asked. What it throws is the last failure, after `forMs` without a checkpoint.
+ * Retries with growing delays, also on the next listed source, and continues after the last
+ * checkpoint. Throws the last error after `forMs` without one.
  */
 export const patientSource = (
   source: CheckpointSource,
@@ -32,7 +32,7 @@ export const patientSource = (
     remedy: (error: unknown): Remedy => (isOfSource(error) && !isFinal(error) ? "retry" : "stop"),
     onTrouble,
   };
-  /** Puts one question until it is answered; undefined when `signal` aborts. */
+  /** Retries a request; undefined when `signal` aborts. */
   const ask = async <Answer>(
     question: () => Promise<Answer>,
     signal: AbortSignal,

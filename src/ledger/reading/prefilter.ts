@@ -1,24 +1,20 @@
 /**
- * Tells by a search through the raw bytes whether a checkpoint can hold anything for us. Most of a
- * chain's history holds nothing, and searching costs a fraction of decompressing: this is what makes
- * a replay from genesis affordable.
+ * Searches raw bytes to rule out checkpoints without facts. Most of the chain has none, and
+ * searching costs a fraction of decoding: this makes a replay from genesis affordable.
  *
- * Why it is safe. What is wanted has a type, and a type stands in the bytes as BCS writes it: 32 raw
- * address bytes, then module and name, each behind its length. That holds in both encodings: the
- * protobuf one is decoded from its BCS parts alone, and a protobuf byte string stands in the message
- * uncut, as it is. (Addresses as text occur in protobuf fields that are never read.) So
+ * Why it is safe: a wanted type is in the bytes as BCS: 32 address bytes, then module and name,
+ * each after its length. This holds for both encodings, as protobuf is decoded from its BCS parts,
+ * which are contiguous byte strings. So
  *
- * - an event or object of one of our packages contains the 32 bytes of that package's address;
- * - a coin's metadata object contains `coin`, `CoinMetadata`, or `coin_registry`, `Currency`, with
- *   their lengths, next to each other.
+ * - an event or object of our packages contains the package's 32 address bytes; - a coin's metadata
+ * object contains `coin`, `CoinMetadata`, or `coin_registry`, `Currency`, adjacent with their
+ * lengths.
  *
- * The one exception: object types that the network shortens (`GasCoin`, `StakedSui`, …) do not spell
- * their address. They belong to 0x2 and 0x3, and when one of those is asked for, every checkpoint may
- * hold something.
+ * Exception: abbreviated types (`GasCoin`, `StakedSui`, …) have no address. They belong to 0x2 and
+ * 0x3; if one of these is wanted, nothing is ruled out.
  *
- * What it cannot see is damage: a changed bit in the only address of a checkpoint hides that
- * checkpoint. What carried the bytes (TLS, zstd's checksum) guards against that; digests guard what
- * is decoded, and with `VERIFY=signatures` also what is ruled out here.
+ * Damage can hide an address. TLS and zstd's checksum guard against it, and `VERIFY=signatures`
+ * checks digests of skipped checkpoints, too.
  */
 
 import { Buffer } from "node:buffer";
@@ -28,14 +24,10 @@ import type { RawCheckpoint } from "../decode/checkpoint.ts";
 import { SHORTENED_TYPE_ADDRESSES } from "../decode/type-tag.ts";
 import { createNeedleSearch } from "./needle-search.ts";
 
-/** Whether a checkpoint may hold something for us; false is certain, true is not. */
+/** Whether a checkpoint may hold facts; false is certain. */
 export type Prefilter = (raw: RawCheckpoint) => boolean;
 
-/**
- * Makes the prefilter of these packages and of coin metadata.
- * @param packages addresses, in any form `canonicalAddress` accepts
- * @throws MoveTypeError (stop) for anything else
- */
+/** @param packages addresses in any form `canonicalAddress` accepts @throws MoveTypeError (stop) */
 export const createPrefilter = (packages: readonly string[]): Prefilter => {
   const addresses = [...new Set(packages.map(canonicalAddress))];
   if (addresses.some((address) => SHORTENED_TYPE_ADDRESSES.includes(address))) return () => true;
@@ -47,7 +39,7 @@ export const createPrefilter = (packages: readonly string[]): Prefilter => {
   return ({ bytes }) => search(bytes);
 };
 
-/** `module::Name` as it stands inside the BCS of a type: both behind their lengths. */
+/** `module::Name` as in the BCS of a type. */
 const bcsOfName = (name: string): Buffer =>
   Buffer.concat(
     name.split("::").map((part) => Buffer.from(String.fromCharCode(part.length) + part, "latin1")),

@@ -2,58 +2,54 @@ import type { CheckpointMark } from "../../log/fact.ts";
 import type { GatheredBatch } from "./gathering.ts";
 import { isOfSource } from "./source-trouble.ts";
 
-/** What the reader is doing. */
 export type ReaderState =
-  /** Asking the source for its chain and opening the log. */
+  /** Asking for the chain and opening the log. */
   | "opening"
-  /** Another process holds the log; this one takes over when it goes. */
+  /** Another process holds the log. */
   | "standby"
   | "reading"
-  /** Something failed that may pass; it begins again after a pause. */
+  /** Waiting after a transient failure. */
   | "backing_off"
-  /** Everything asked for was read, or it was told to end. */
+  /** Everything was read, or the reader was told to end. */
   | "done"
-  /** It gave up; `error` says why. */
+  /** Gave up; see `error`. */
   | "stopped";
 
-/** How far reading is and how fast; rates are averages over the last ten seconds. */
+/** Progress of reading; rates are averages over ten seconds. */
 export type ReaderProgress = {
   readonly state: ReaderState;
   /** Next checkpoint to append. */
   readonly next: bigint;
   /** Last checkpoint in the log; null before the first. */
   readonly last: CheckpointMark | null;
-  /** Newest checkpoint of the chain as far as is known; null while unknown. */
+  /** Newest known checkpoint of the chain. */
   readonly tip: bigint | null;
   readonly checkpointsPerSecond: number;
   readonly factsPerSecond: number;
   /** Bytes of raw checkpoints. */
   readonly bytesPerSecond: number;
-  /** Checkpoints read since the reader started, and how many of them the prefilter ruled out. */
+  /** Checkpoints read since the start, and those of them ruled out by the prefilter. */
   readonly read: number;
   readonly skipped: number;
-  /** Checkpoints still to read up to the tip, or to the last one asked for; null while unknown. */
+  /** Checkpoints left to the tip or the last one requested; null while unknown. */
   readonly lag: bigint | null;
-  /** Time for that at the present rate, the chain's own pace left out; null while unknown. */
+  /** Seconds left at the current rate, ignoring new checkpoints; null while unknown. */
   readonly etaSeconds: number | null;
-  /** Why it stopped or backs off, kept until it reads on; null otherwise. */
+  /** Why it stopped or backs off, until it reads on. */
   readonly error: Error | null;
 };
 
-/** Rates are averages over this long. */
 const WINDOW_MS = 10_000;
-/** Counts within this long are kept as one. */
 const SLICE_MS = 250;
-/** Reading for this long without a failure is going well: longer than a source tries by itself. */
+/** Reading without failures for this long clears the error; longer than a source's own retries. */
 const SETTLED_MS = 60_000;
 
 type Slice = { readonly from: number; checkpoints: number; facts: number; bytes: number };
 
-/** Keeps count: changes are told here, `now` puts them together. */
 export type ProgressKeeper = {
-  /** @param error what went wrong; one that was told before stands until something is read, or nothing fails for a while */
+  /** @param error cause; an earlier one stays until reading progresses */
   enter(state: ReaderState, error?: Error): void;
-  /** The log was opened; it expects `next`. */
+  /** The log was opened and expects `next`. */
   opened(next: bigint, last: CheckpointMark | null): void;
   tip(newest: bigint): void;
   appended(gathered: GatheredBatch): void;
@@ -61,9 +57,8 @@ export type ProgressKeeper = {
 };
 
 /**
- * @param first where reading begins, as far as is known before the log was opened
- * @param lastWanted the last checkpoint asked for; absent: no end
- * @param clock milliseconds from any fixed point; replaced by tests
+ * @param first expected start @param lastWanted the last checkpoint requested @param clock
+ * monotonic milliseconds; replaced by tests
  */
 export const keepProgress = (
   first: bigint,
@@ -105,7 +100,7 @@ export const keepProgress = (
       state = entered;
       enteredAt = clock();
       if (reason !== undefined) error = reason;
-      // A source that answers is not yet one that says the right thing.
+      // An answer of the source may still be wrong.
       else if (entered !== "opening" && !(entered === "reading" && isOfSource(error))) error = null;
     },
     opened: (expected, mark) => {
@@ -113,9 +108,9 @@ export const keepProgress = (
       last = mark;
     },
     tip: (newest) => {
-      // What was said before may have been wrong, or of another source.
+      // An earlier tip may have been wrong, or of another source.
       tip = last !== null && last.sequence > newest ? last.sequence : newest;
-      // At the end of a quiet chain nothing is appended that would tell.
+      // A quiet chain appends nothing that would clear it.
       if (state === "reading" && clock() - enteredAt > SETTLED_MS) error = null;
     },
     appended: ({ batch, checkpoints, skipped: ruledOut, rawBytes }) => {

@@ -1,7 +1,6 @@
 /**
- * Nothing unproven enters the log: a batch is appended once the validators' signature on its last
- * checkpoint was verified, and on each one in it that ends an epoch. Digests lead from there back to every
- * byte of the batch.
+ * Proves batches before they enter the log: verifies the validators' signature on the last
+ * checkpoint and on each end of an epoch. Digests lead from there to every byte.
  */
 import type { Sql } from "../../database/connect.ts";
 import type { AppendBatch, LogCommittee, StretchProof } from "../../log/fact.ts";
@@ -19,22 +18,22 @@ import type { CheckpointSource } from "../sources/source.ts";
 import type { GatheredBatch } from "./gathering.ts";
 import { committeeAt, fetchCertified, type Trust } from "./trust.ts";
 
-/** Pause before a checkpoint that could not be decoded or proven is fetched again, milliseconds. */
+/** Delay before an invalid checkpoint is fetched again, ms. */
 export const REFETCH_PAUSE_MS = 500;
 
-/** Checkpoints of a stretch that grows at the head: what somebody has to read to follow its digests. */
+/** Maximum stretch at the tip, which limits the digests to follow for a proof. */
 const LONGEST_STRETCH = 1_000n;
 
-/** How much a reader checks, and what its first committee comes from. */
+/** Verification level, and the origin of the first committee. */
 export type Verification = {
   readonly level: VerifyLevel;
-  /** Asked when the log does not know the committee itself; null: nothing is trusted. */
+  /** Used when the log has no committee; null: nothing is trusted. */
   readonly trust?: () => Promise<Trust | null>;
 };
 
 /**
- * Verifies what proves a batch. A certificate that does not hold is fetched again before that counts.
- * @throws CertificateError (retry), CommitteeError (stop)
+ * Verifies a batch's proofs, fetching invalid certificates again. @throws CertificateError (retry),
+ * CommitteeError (stop)
  */
 export type ProveBatch = (
   gathered: GatheredBatch,
@@ -42,20 +41,18 @@ export type ProveBatch = (
   signal: AbortSignal,
 ) => Promise<Pick<AppendBatch, "proofs" | "committees">>;
 
-/** Where proving goes on. */
 export type ProvingFrom = {
   readonly sql: Sql;
   readonly source: CheckpointSource;
   readonly verification: Verification;
   readonly mark: HighWater;
-  /** Told of each signature that does not hold. */
+  /** Called for each invalid signature. */
   readonly onRefused?: ((error: Error) => void) | undefined;
 };
 
 /**
- * Prepares to prove what follows in the log: by the committee in it, where its last checkpoint was proven,
- * else from what is trusted.
- * @throws CommitteeError (stop) when nothing is trusted
+ * Prepares proving after the high-water mark: with the log's committee if its last checkpoint is
+ * proven, else from trust. @throws CommitteeError (stop) when nothing is trusted
  */
 export const openProving = async (from: ProvingFrom): Promise<ProveBatch> => {
   const { sql, source, mark, onRefused } = from;
@@ -108,7 +105,7 @@ export const openProving = async (from: ProvingFrom): Promise<ProveBatch> => {
   };
 };
 
-/** Makes the prover of the epoch of the summary that is to be proven first; by whom its committee was named. */
+/** Creates the prover for the epoch of the first summary, and says what named its committee. */
 type ProverOf = (
   first: CheckpointHeader,
   signal: AbortSignal,
@@ -139,7 +136,7 @@ const proverFor = async ({
   };
 };
 
-/** Proves a summary, fetching it again where it does not hold. */
+/** Proves a summary, fetching it again when invalid. */
 const provenOf = async (
   prover: Prover,
   source: CheckpointSource,
@@ -165,7 +162,7 @@ const provenOf = async (
       if (!(error instanceof CertificateError) || left <= 0 || signal.aborted) throw error;
       await pause(REFETCH_PAUSE_MS, signal);
       const again = await fetchCertified(source, sequence, signal);
-      // What was read belongs to the first summary: only its certificate may be another.
+      // Only the certificate may differ.
       if (again.header.digest === digest) current = again;
     }
   }

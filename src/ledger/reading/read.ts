@@ -17,47 +17,43 @@ import { createWanted, factsOf } from "./facts.ts";
 import { joiningPackages } from "./joining.ts";
 import { createPrefilter } from "./prefilter.ts";
 
-/** What a checkpoint says about security tokens. */
+/** Facts and metadata of a checkpoint. */
 export type ReadCheckpoint = {
-  /** What a watermark remembers of it. */
   readonly mark: CheckpointMark;
-  /** Digest of the checkpoint before it, as its summary names it; null for the chain's first. */
+  /** Previous digest named by the summary; null for the chain's first. */
   readonly previousDigest: string | null;
-  /** In chain order; most checkpoints have none. */
+  /** In chain order; usually none. */
   readonly facts: readonly ReadFact[];
-  /** What metadata objects among the facts say of their coins, in chain order. */
+  /** Decimals in metadata objects among the facts, in chain order. */
   readonly coins: readonly CoinDecimals[];
-  /** Packages that join here; their facts in this checkpoint are among its facts. */
+  /** Packages that join here; `facts` includes theirs. */
   readonly joined: readonly JoinedPackage[];
-  /** The prefilter ruled it out: it holds no facts. */
+  /** Ruled out by the prefilter. */
   readonly skipped: boolean;
-  /** Its summary with the validators' certificate, where signatures are verified. */
+  /** Summary with certificate, if signatures are verified. */
   readonly certified?: CertifiedSummary | undefined;
 };
 
 /**
- * Reads raw checkpoints for these packages: by the prefilter alone where it suffices, else decoded. It
- * remembers nothing: after a checkpoint in which packages join, a reader of theirs too has to go on.
- * @throws CheckpointDecodeError, PositionOverflowError, ContractLayoutError (for coin metadata), all
- *   stop; nothing of the checkpoint is returned then
+ * Reads raw checkpoints for some packages, decoding them only if the prefilter does not suffice.
+ * Stateless: after packages join, continue with a reader that includes them. @throws
+ * CheckpointDecodeError, PositionOverflowError, ContractLayoutError (for coin metadata)
  */
 export type CheckpointReader = (raw: RawCheckpoint) => ReadCheckpoint;
 
-/** Makes the reader of these packages. */
 export type ReaderOf = (packages: readonly string[]) => CheckpointReader;
 
-/** What a summary says: enough to know a checkpoint's time, and that it belongs to the chain. */
+/** Content of a summary: time and position in the chain. */
 export type CheckpointPlace = Pick<ReadCheckpoint, "mark" | "previousDigest">;
 
 /**
- * Reads the summary of a raw checkpoint, and makes sure that the rest is whole.
- * @throws CheckpointDecodeError (retry)
+ * Reads a summary and checks that the checkpoint is complete. @throws CheckpointDecodeError (retry)
  */
 export const readPlace = (raw: RawCheckpoint): CheckpointPlace => placeOf(skimCheckpoint(raw));
 
 /**
- * Reads what the prefilter ruled out. A changed byte can hide an address from the prefilter: with
- * signatures nothing is believed, so that the digests of all parts are recomputed here, too.
+ * Reads skipped checkpoints. A changed byte can hide an address, so with `signatures` all digests
+ * are checked here, too.
  */
 const SKIPPING: Readonly<Record<VerifyLevel, (raw: RawCheckpoint) => CheckpointHeader>> = {
   off: (raw) => skimCheckpoint(raw, believing),
@@ -65,16 +61,15 @@ const SKIPPING: Readonly<Record<VerifyLevel, (raw: RawCheckpoint) => CheckpointH
   signatures: (raw) => decodeCheckpoint(raw, () => false),
 };
 
-/** Makes what makes readers that check as much as the level says inside each checkpoint. */
+/** Creates readers of a verification level. */
 export const readerAt =
   (level: VerifyLevel): ReaderOf =>
   (packages) =>
     readerOf(level, packages);
 
 /**
- * Makes the reader of these packages, which checks the digests of what it decodes.
- * @param packages addresses, in any form `canonicalAddress` accepts
- * @throws MoveTypeError (stop) for anything else
+ * Creates a reader that checks digests. @param packages addresses in any form `canonicalAddress`
+ * accepts @throws MoveTypeError (stop)
  */
 export const createCheckpointReader: ReaderOf = (packages) => readerOf("links", packages);
 
@@ -91,7 +86,7 @@ const readerOf = (level: VerifyLevel, packages: readonly string[]): CheckpointRe
     const checkpoint = decodeCheckpoint(raw, wanted, verifier);
     const joined = joiningPackages(checkpoint, packages);
     if (joined.length > 0) {
-      // Upgrades are rare: their checkpoint is decoded twice, so that it holds facts of the new types.
+      // Rare: decode again, to get facts of the new types.
       const all = [...packages, ...joined.map(({ address }) => address)];
       return { ...readerOf(level, all)(raw), joined };
     }
@@ -105,7 +100,7 @@ const NO_FACTS = { facts: [], coins: [], joined: [] } as const;
 
 const FRAMEWORK = canonicalAddress("0x2");
 
-/** The decimals that a fact tells, when it is a coin's metadata as the framework defines it. */
+/** Decimals in a fact that is a framework coin's metadata. */
 export const decimalsIn = (fact: Fact): readonly CoinDecimals[] => {
   if (fact.kind !== "object" || fact.coinType === null) return [];
   if (!fact.type.startsWith(`${FRAMEWORK}::`)) return [];

@@ -1,27 +1,26 @@
-/** How long a reader waits for what. */
+/** Delays and intervals of a reader. */
 import type { Backoff } from "../../waiting/backoff.ts";
 
 /** Milliseconds; shorter in tests. */
 export type ReaderWaits = {
-  /** Between attempts after an error that may pass. */
+  /** After transient errors. */
   readonly backoff: Backoff;
-  /** Between looks at the newest checkpoint of the chain. */
+  /** Interval of asking for the newest checkpoint. */
   readonly tipEveryMs: number;
-  /** Between two notes of whether the source answers. */
+  /** Interval of source notes. */
   readonly noteEveryMs: number;
-  /** Between questions for decimals that are still unknown. */
+  /** Interval of asking for unknown decimals. */
   readonly decimalsEveryMs: number;
-  /** Between attempts to learn the times of checkpoints read before the log kept them. */
+  /** Delay of filling in times and inputs of older versions. */
   readonly past: Backoff;
   /** How long a batch waits for an idle source while catching up. */
   readonly lingerMs: number;
-  /** How often a checkpoint that cannot be decoded is fetched again. */
+  /** Repeated fetches of an undecodable checkpoint. */
   readonly refetches: number;
-  /** How long after the first time a source has to say again that it is of another chain, before that counts. */
+  /** Minimum time before repeated evidence of another chain counts. */
   readonly confirmMs: number;
 };
 
-/** In life. */
 export const DEFAULT_WAITS: ReaderWaits = {
   backoff: { firstMs: 500, maxMs: 60_000 },
   tipEveryMs: 5_000,

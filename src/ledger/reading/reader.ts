@@ -1,10 +1,10 @@
 /**
- * The reader: the one place where checkpoints become facts in the log.
+ * The reader turns checkpoints into facts of the log.
  *
- *   source → prefilter and decoder → batches → log.append (one transaction) → feed (memory)
+ * source → prefilter and decoder → batches → log.append (one transaction) → feed (memory)
  *
- * One process reads at a time, by an advisory lock; others stand by. It begins where the log ends,
- * whatever happened before: nothing is remembered anywhere else.
+ * One process reads, under an advisory lock; others stand by. It always starts at the log's end; no
+ * other state is stored.
  */
 import { type Database, databaseRetries } from "../../database/connect.ts";
 import { acquireWriterLock } from "../../database/writer-lock.ts";
@@ -36,43 +36,40 @@ export type { ReaderProgress, ReaderState } from "./progress.ts";
 export type ReaderOptions = {
   readonly database: Database;
   readonly source: CheckpointSource;
-  /** What the source itself tells of its questions, beside what the reader sees; absent: nothing. */
+  /** Notified by the source of its requests. */
   readonly contact?: SourceContact | undefined;
-  /** Makes what decodes for packages. */
+  /** Creates decoders for packages. */
   readonly read: ReaderOf;
-  /** How much of what the source says is checked; links unless given. */
+  /** Verification; `links` by default. */
   readonly verification?: Verification | undefined;
-  /** Reads summaries alone, of checkpoints read before; `readPlace` unless given. */
+  /** Reads summaries of earlier checkpoints; `readPlace` by default. */
   readonly readPlace?: (raw: RawCheckpoint) => CheckpointPlace;
-  /**
-   * Contract packages, canonical, original first: what an empty log is begun with. One that has begun
-   * knows its own, those that joined too.
-   */
+  /** Contract packages, canonical, original first, to begin an empty log with. */
   readonly packages: readonly string[];
   /**
-   * Where an empty log begins; one that has begun goes on where it ends. Absent: where the original
-   * package was published, or at 0 when the source cannot tell.
+   * First checkpoint of an empty log. By default the original package's publication, or 0 if
+   * unknown.
    */
   readonly firstCheckpoint?: bigint | undefined;
-  /** Name of the lock under which it reads; that of the log unless given. */
+  /** Name of the writer lock; the log's by default. */
   readonly lock?: string | undefined;
-  /** The last checkpoint to read; without it the reader stays at the tip. */
+  /** Last checkpoint to read; without it the reader follows the tip. */
   readonly last?: bigint | undefined;
-  /** How long what may pass is tried again without reading on, milliseconds; for ever unless given. */
+  /** Maximum duration of failures, ms; unlimited by default. */
   readonly retryForMs?: number | undefined;
-  /** Given every batch after its commit, so that pipelines in this process need not read it back. */
+  /** Receives committed batches. */
   readonly feed?: Pick<Feed, "push"> | undefined;
   readonly bounds?: Partial<BatchBounds> | undefined;
-  /** Told of every batch; nobody is unless given. */
+  /** Called after each batch. */
   readonly telemetry?: Telemetry | undefined;
   /** Called after every append, change of state and look at the tip. */
   readonly onProgress?: (progress: ReaderProgress) => void;
-  /** Told of what failed and will be tried again, and of what an operator should know. */
+  /** Called for retried failures and messages to the operator. */
   readonly onNotice?: (message: string, error?: unknown) => void;
   readonly waits?: Partial<ReaderWaits>;
 };
 
-/** Bounds that keep two batches in some tens of megabytes and an append around a tenth of a second. */
+/** Limits two batches to some tens of megabytes, and an append to about 0.1 s. */
 const DEFAULT_BOUNDS: BatchBounds = {
   facts: 10_000,
   bytes: 8 * 1024 * 1024,
@@ -80,19 +77,18 @@ const DEFAULT_BOUNDS: BatchBounds = {
   ageMs: 1_000,
 };
 
-/** What a source says and is not believed, as errors; others show when they come. */
+/** Errors of refused checkpoints, to initialise their counters. */
 const REFUSALS = ["CertificateError", "CheckpointChainError", "CheckpointDecodeError"];
 
-/** Further behind the tip than this, larger batches are worth more than prompt ones. */
+/** Lag beyond which larger batches are better than prompt ones. */
 const CATCHING_UP = 50n;
 
 /**
- * Reads until `last` is in the log or `signal` aborts, through everything that may pass, and whatever a source
- * says wrongly may: it backs off and begins again at the log's end, from the next source where several are listed.
- * Pipelines are not its business; they go on when it stops.
+ * Reads until `last` is in the log or `signal` aborts. Retries transient and source errors from the
+ * log's end, on the next listed source.
  *
- * @throws the error that made it stop, after `onProgress` showed it: a `ChainMismatchError`, an `OtherChainError`
- *   or any other whose remedy is `stop`; the last one after `retryForMs`
+ * @throws errors with remedy `stop` (such as `ChainMismatchError`, `OtherChainError`), or the last
+ * one after `retryForMs`; `onProgress` shows them first
  */
 export const runReader = async (options: ReaderOptions, signal: AbortSignal): Promise<void> => {
   const { onProgress = () => {}, onNotice = () => {}, contact = createContact() } = options;
@@ -102,7 +98,7 @@ export const runReader = async (options: ReaderOptions, signal: AbortSignal): Pr
   const newCoins = createWaker();
   const watched = { source: options.source, contact };
   const notes = openSourceNotes(options.database, watched, progress, waits.noteEveryMs);
-  // As the log's own memory of them: there are few, one per token.
+  // Few: one per token.
   const coinsMet = new Set<string | null>([null]);
   let gaveUp: Error | undefined;
 
@@ -131,7 +127,7 @@ export const runReader = async (options: ReaderOptions, signal: AbortSignal): Pr
     } catch (error) {
       if (!own.signal.aborted && isOfSource(error)) {
         doubts.consider(error);
-        // Not the one it began with: the first one may have come back meanwhile.
+        // The current source: the first may have returned meanwhile.
         options.source.failed?.(error, options.source.listed?.inUse ?? 0);
       }
       throw error;
@@ -183,12 +179,12 @@ export const runReader = async (options: ReaderOptions, signal: AbortSignal): Pr
   } finally {
     own.abort();
     await background;
-    // After the last of the others, so that it stands.
+    // Last, so that it is not overwritten.
     if (gaveUp !== undefined) await notes.gaveUp(gaveUp);
   }
 };
 
-/** What the parts of one reader share. */
+/** Shared by the parts of a reader. */
 type Reading = {
   readonly options: ReaderOptions;
   readonly contact: SourceContact;
@@ -200,11 +196,11 @@ type Reading = {
   readonly appended: (gathered: GatheredBatch) => void;
 };
 
-/** From opening the log to the end of the range, an abort, or an error. */
+/** Opens the log and reads to the end of the range, an abort or an error. */
 const readOnce = async (context: Reading, signal: AbortSignal): Promise<void> => {
   const { options, contact, telemetry, waits, progress, show, onNotice, appended } = context;
   const { database, source, packages, last } = options;
-  // Before the lock: a reader of another chain is refused at once, also as a standby.
+  // Before the lock: refuses another chain even as a standby.
   const chainId = await askChainId({ source, contact }, signal);
   const firstCheckpoint = await beginningOf(options, contact, signal);
   const log: Log = await openLog(
@@ -227,7 +223,7 @@ const readOnce = async (context: Reading, signal: AbortSignal): Promise<void> =>
   show();
   if (last !== undefined && nextCheckpoint > last) return;
   using during = followingAbort(signal);
-  // While waiting at the tip nothing is written: without this a lost lock would go unnoticed there.
+  // Nothing is written at the tip, so a lost lock would go unnoticed.
   lock.session.lost.addEventListener("abort", () => during.abort(), { once: true });
   const { verification = { level: "links" } } = options;
   const prove =
@@ -275,7 +271,7 @@ const readOnce = async (context: Reading, signal: AbortSignal): Promise<void> =>
   if (!signal.aborted) lock.session.lost.throwIfAborted();
 };
 
-/** Where the log begins, if it has not begun; undefined for one that has, unless the options say. */
+/** First checkpoint for an empty log; undefined for 0. */
 const beginningOf = async (
   { database, source, packages, firstCheckpoint }: ReaderOptions,
   contact: SourceContact,

@@ -1,4 +1,4 @@
-/** What is done about errors of a source: nearly all pass, and only what is said again in earnest stops a reader. */
+/** Handles source errors: nearly all are transient, and only confirmed ones stop a reader. */
 import type { Remedy } from "../../waiting/remedy.ts";
 import { CheckpointDecodeError } from "../decode/decode-error.ts";
 import { CertificateError, CommitteeError, TrustNotReachedError } from "../proof/proof-errors.ts";
@@ -7,7 +7,7 @@ import type { CheckpointSource } from "../sources/source.ts";
 import { SourceChainChangedError, SourceError } from "../sources/source-errors.ts";
 import { CheckpointChainError } from "./pass.ts";
 
-/** Whether an error is the source's: it said something wrong, or nothing. */
+/** Whether the source failed or was wrong. */
 export const isOfSource = (error: unknown): error is Error =>
   error instanceof SourceError ||
   error instanceof Setback ||
@@ -16,16 +16,15 @@ export const isOfSource = (error: unknown): error is Error =>
   error instanceof TrustNotReachedError;
 
 /**
- * The source is of another chain than the log: what it says does not follow the log's last checkpoint, or it changed its
- * chain. It said so again later, and where several are listed another one says so too. Stop: no retry mends this.
- * Compare the digests named with an explorer of the network, or another node. When the log has the network's, name
- * another source (LEDGER_SOURCE). When the source has it, the log is of another chain, such as a test network that was
- * reset: index into another database (DATABASE_URL, DATA_DIR). Then start again.
+ * The source is of another chain than the log: its checkpoints do not follow the log's, or its
+ * chain changed; confirmed later, and by another listed source. Stop. Compare the digests with an
+ * explorer. If the log is right, use another source (LEDGER_SOURCE); if the source is right (a
+ * reset test network), index into another database (DATABASE_URL, DATA_DIR).
  */
 export class OtherChainError extends Error {
   override readonly name = "OtherChainError";
   readonly remedy: Remedy = "stop";
-  /** The checkpoint that does not follow; null when the source changed its chain. */
+  /** The checkpoint that does not follow; null when the chain changed. */
   readonly sequence: bigint | null;
 
   constructor(cause: OtherChain, again: string) {
@@ -39,7 +38,7 @@ export class OtherChainError extends Error {
 
 type OtherChain = CheckpointChainError | SourceChainChangedError;
 
-/** What stops a reader once it is confirmed. */
+/** Stops a reader once confirmed. */
 type Doubt = OtherChain | TrustNotReachedError;
 
 const isDoubt = (error: unknown): error is Doubt =>
@@ -47,7 +46,7 @@ const isDoubt = (error: unknown): error is Doubt =>
   error instanceof SourceChainChangedError ||
   error instanceof TrustNotReachedError;
 
-/** What sources have to say alike for it to count as said again. */
+/** Text that must be equal for a confirmation. */
 const claimOf = (doubt: Doubt): string => {
   if (doubt instanceof TrustNotReachedError) return doubt.what;
   if (doubt instanceof SourceChainChangedError) return doubt.name;
@@ -64,15 +63,15 @@ const confirmed = (doubt: Doubt, seconds: number, sources: number): Error => {
   );
 };
 
-/** Remembers what sources said that would stop a reader. */
+/** Remembers evidence that could stop a reader. */
 export type Doubts = {
-  /** @throws OtherChainError, CommitteeError (both stop) when `error` confirms what was said before */
+  /** @throws OtherChainError, CommitteeError (both stop) when `error` confirms earlier evidence */
   consider(error: unknown): void;
-  /** Reading went on: nothing said before counts. */
+  /** Forgets earlier evidence, after progress. */
   clear(): void;
 };
 
-/** @param confirmMs how long after the first time it has to be said again, milliseconds */
+/** @param confirmMs minimum time between evidence and confirmation */
 export const createDoubts = (
   source: Pick<CheckpointSource, "listed">,
   confirmMs: number,

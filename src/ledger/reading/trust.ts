@@ -1,4 +1,4 @@
-/** Where the first committee comes from: it cannot be proven, so an operator says which one to trust. */
+/** The first committee cannot be proven: an operator says which one to trust. */
 import { readFile } from "node:fs/promises";
 import type { CheckpointHeader } from "../decode/checkpoint.ts";
 import type { Bls } from "../proof/bls.ts";
@@ -11,20 +11,18 @@ import { readCheckpointFile } from "../sources/chk-file.ts";
 import type { CheckpointSource } from "../sources/source.ts";
 import { CheckpointMissingError, CheckpointPrunedError } from "../sources/source-errors.ts";
 
-/** A checkpoint that is trusted by its digest. */
 export type TrustedCheckpoint = {
   readonly digest: string;
-  /** Its number; null: the last one of the epoch before the one that is to be verified. */
+  /** Its number; null: the last of the epoch before the verified one. */
   readonly sequence: bigint | null;
 };
 
-/** What verification begins with. */
 export type Trust = { readonly committee: Committee } | { readonly checkpoint: TrustedCheckpoint };
 
-/** A trusted checkpoint as settings name it: `DIGEST` or `NUMBER:DIGEST`. */
+/** `DIGEST` or `NUMBER:DIGEST`. */
 export const TRUSTED_CHECKPOINT = /^(?:(\d{1,18}):)?([1-9A-HJ-NP-Za-km-z]{32,44})$/;
 
-/** Reads `DIGEST` or `NUMBER:DIGEST`; null for anything else. */
+/** Parses `DIGEST` or `NUMBER:DIGEST`; null for other text. */
 export const readTrusted = (text: string): TrustedCheckpoint | null => {
   const [, sequence, digest] = TRUSTED_CHECKPOINT.exec(text) ?? [];
   if (digest === undefined) return null;
@@ -32,10 +30,9 @@ export const readTrusted = (text: string): TrustedCheckpoint | null => {
 };
 
 /**
- * Reads a committee from a file: a committee file (`.json`), or a checkpoint that ends an epoch, whose
- * next committee it is. The file is believed.
- * @param digest the checkpoint's, when it is pinned
- * @throws CommitteeError (stop), CheckpointFileError (stop), CheckpointDecodeError (retry)
+ * Reads a trusted committee: a committee file (`.json`), or a checkpoint that ends an epoch. @param
+ * digest the checkpoint's, when pinned @throws CommitteeError (stop), CheckpointFileError (stop),
+ * CheckpointDecodeError (retry)
  */
 export const committeeFrom = async (path: string, digest?: string): Promise<Committee> => {
   if (path.endsWith(".json")) {
@@ -50,7 +47,7 @@ export const committeeFrom = async (path: string, digest?: string): Promise<Comm
   return handingOver(certified);
 };
 
-/** How a checkpoint differs from the one that is trusted; null when it is that one, or none is named. */
+/** Difference from the trusted digest; null without one. */
 const differingDigest = (
   { header: { sequence, digest } }: CertifiedSummary,
   trusted: string | undefined,
@@ -68,15 +65,13 @@ const handingOver = (certified: CertifiedSummary): Committee => {
   );
 };
 
-/** A committee, and the checkpoint that named it; null for one that is trusted itself. */
+/** A committee and the checkpoint that named it; null when trusted itself. */
 export type NamedCommittee = { readonly committee: Committee; readonly namedBy: bigint | null };
 
 /**
- * The committee of the epoch of a checkpoint, followed from what is trusted: the end of each epoch between
- * is looked for in the source, and its certificate verified.
- * @param first the checkpoint to be verified first
- * @throws TrustNotReachedError (retry) when what is trusted does not lead there, CertificateError (retry),
- *   CommitteeError (stop) when the checkpoint that is trusted names no committee
+ * The committee of a checkpoint's epoch, derived from trust: finds and verifies the end of each
+ * epoch between. @param first the checkpoint to verify first @throws TrustNotReachedError (retry),
+ * CertificateError (retry), CommitteeError (stop) when the trusted checkpoint names no committee
  */
 export const committeeAt = async (
   { source, bls }: { readonly source: CheckpointSource; readonly bls: Bls },
@@ -128,10 +123,9 @@ const startOf = async (
 };
 
 /**
- * The last checkpoint of an epoch that lies before another checkpoint: looked for from there downwards, in
- * growing steps, then by halving. What the source has no more is taken as older.
- * @param after a checkpoint before the one that is looked for, where one is known
- * @throws TrustNotReachedError (retry) when the source has none, CertificateError (retry)
+ * Finds the last checkpoint of an epoch before another checkpoint: exponential, then binary search
+ * downwards. Pruned checkpoints count as older. @param after a known earlier checkpoint @throws
+ * TrustNotReachedError (retry) when not found, CertificateError (retry)
  */
 export const endOfEpoch = async (
   source: CheckpointSource,
@@ -159,13 +153,13 @@ export const endOfEpoch = async (
   throw new TrustNotReachedError(source.description, `no checkpoint of it ends epoch ${epoch}`);
 };
 
-/** Nodes forget old checkpoints, and a folder may begin anywhere. */
+/** Nodes prune old checkpoints, and a folder may begin anywhere. */
 export const isGone = (error: unknown): boolean =>
   error instanceof CheckpointPrunedError || error instanceof CheckpointMissingError;
 
 /**
- * Fetches one checkpoint for its summary and certificate.
- * @throws CertificateError (retry) when the source gives none
+ * Fetches a checkpoint's summary and certificate. @throws CertificateError (retry) when the source
+ * has none
  */
 export const fetchCertified = async (
   source: CheckpointSource,

@@ -6,10 +6,7 @@ import type { Prover } from "../proof/prover.ts";
 import type { CheckpointSource } from "../sources/source.ts";
 import { checkDigests } from "./inspect.ts";
 
-/**
- * Something that a checkpoint says does not hold. Fetch it again; when the same comes back, what it came
- * from is damaged or false: take it from another source.
- */
+/** A checkpoint is inconsistent. Fetch it again; if it stays so, use another source. */
 export class VerificationError extends Error {
   override readonly name = "VerificationError";
   readonly remedy: Remedy = "stop";
@@ -21,7 +18,7 @@ export class VerificationError extends Error {
   }
 }
 
-/** Checkpoints in a row that one signature, or one trusted digest, covers: that of the last one. */
+/** Consecutive checkpoints covered by the last one's signature or trusted digest. */
 export type ProvenStretch = {
   readonly first: bigint;
   readonly last: bigint;
@@ -34,30 +31,27 @@ export type ProvenStretch = {
   } | null;
 };
 
-/** What was verified. */
 export type Verified = {
   readonly checkpoints: number;
-  /** Digests recomputed from their bytes, and links to the checkpoint before. */
+  /** Digests recomputed, and links to the previous checkpoint. */
   readonly digests: number;
   readonly links: number;
   readonly stretches: readonly ProvenStretch[];
 };
 
-/** What signatures are verified against. */
 export type VerifyAgainst = {
-  /** Null while only a trusted checkpoint to come can tell a committee. */
+  /** Null until a trusted checkpoint supplies the committee. */
   prover: Prover | null;
-  /** Digest of a checkpoint that is trusted, and makes a prover when it comes by; null for none. */
+  /** Digest of a trusted checkpoint, which creates a prover; null for none. */
   readonly trustedDigest: string | null;
   readonly proverAfter: (trusted: CertifiedSummary) => Prover | null;
 };
 
 /**
- * Recomputes every digest of checkpoints in ascending order, and the link of each to the one before where
- * that one came too; verifies the signature that ends each stretch. A stretch ends with an epoch, before a
- * gap, and with the last checkpoint.
- * @throws VerificationError, CertificateError, CommitteeError, CheckpointDecodeError (all stop): the first
- *   thing that does not hold, by its checkpoint
+ * Verifies digests of ascending checkpoints, links between consecutive ones, and the signature at
+ * the end of each stretch (end of an epoch, a gap, or the last checkpoint). @throws
+ * VerificationError, CertificateError, CommitteeError, CheckpointDecodeError (all stop): the first
+ * fault
  */
 export const verifyCheckpoints = async (
   checkpoints: AsyncIterable<RawCheckpoint> | Iterable<RawCheckpoint>,
@@ -102,9 +96,7 @@ export const verifyCheckpoints = async (
 const firstOf = ({ first }: { readonly first: bigint }): bigint => first;
 
 /**
- * A range of a source, in which nothing may be left out: what did not come was not verified.
- * @throws VerificationError (stop) when another checkpoint comes than the one that is due, or the range ends
- *   early
+ * All checkpoints of a range. @throws VerificationError (stop) when one is missing or out of order
  */
 export async function* wholeRange(
   source: CheckpointSource,
@@ -123,7 +115,7 @@ export async function* wholeRange(
   if (due <= last) throw new VerificationError(due, `${source.description} does not have it`);
 }
 
-/** How many digests hold. */
+/** Returns the number of digests checked. */
 const verifyDigests = (raw: RawCheckpoint): number => {
   const { wrong, contents, transactions, effects, events, objects } = checkDigests(raw);
   const [first] = wrong;

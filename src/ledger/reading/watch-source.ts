@@ -1,6 +1,6 @@
 /**
- * What a reader does about its source beside reading it: it looks at the chain's newest checkpoint now
- * and then, and puts down whether the source answers (`log_source`).
+ * Watches a source besides reading: asks for the newest checkpoint and records whether it answers
+ * (`log_source`).
  */
 import type { Database } from "../../database/connect.ts";
 import { noteSource } from "../../log/log-source.ts";
@@ -12,15 +12,14 @@ import { heard, type SourceContact, wordsOf } from "../sources/source-contact.ts
 import type { ProgressKeeper } from "./progress.ts";
 import { isOfSource } from "./source-trouble.ts";
 
-/** A source and how it answers. */
 export type WatchedSource = {
   readonly source: CheckpointSource;
   readonly contact: SourceContact;
 };
 
 /**
- * Looks at the newest checkpoint every `everyMs`; a look that fails is left to the next one. As it waits
- * for nothing but the source, a source that is gone is noticed whatever else the reader does.
+ * Asks for the newest checkpoint every `everyMs`; ignores failures. Independent of the reader, so a
+ * lost source is always noticed.
  */
 export const watchTip = async (
   { source, contact }: WatchedSource,
@@ -28,23 +27,23 @@ export const watchTip = async (
   signal: AbortSignal,
 ): Promise<void> => {
   while (!signal.aborted) {
-    // Until it is answered: after a failure the question is due while the next look is waited for.
+    // A failed request stays due until the next one.
     using question = contact.asking();
     try {
       onTip(await heard(contact, source.latest(signal), signal));
       question[Symbol.dispose]();
     } catch {
-      // What keeps the source from answering stops reading too, and is reported there.
+      // Reading fails for the same reason and reports it.
     }
     await pause(everyMs, signal);
   }
 };
 
-/** The chain's id; null is no answer, for such a source was not asked. */
+/** The chain's id; null does not count as an answer. */
 export const askChainId = ({ source, contact }: WatchedSource, signal: AbortSignal) =>
   ask(contact, () => source.chainId(signal), signal);
 
-/** The checkpoint that published a package; null when the source cannot tell. */
+/** The checkpoint that published a package; null when unknown. */
 export const askPublication = async (
   { source, contact }: WatchedSource,
   address: string,
@@ -68,23 +67,23 @@ const ask = async <Answer>(
   }
 };
 
-/** A reader's word on its source. */
+/** A reader's notes on its source. */
 export type SourceNotes = {
-  /** Puts it down every few seconds until `signal` aborts. */
+  /** Writes a note every few seconds until `signal` aborts. */
   keep(signal: AbortSignal): Promise<void>;
-  /** Puts it down now: something has changed. Never rejects. */
+  /** Writes a note now. Never rejects. */
   put(): Promise<void>;
-  /** Puts down that this reader gave up. */
+  /** Records that this reader gave up. */
   gaveUp(reason: Error): Promise<void>;
 };
 
-/** A reader that missed this many of its notes is not heard of any more. */
+/** Missed notes after which a reader counts as gone. */
 const MISSED_NOTES = 6;
 
-/** Longest wait for the last note: a database that is gone must not keep a process from ending. */
+/** A lost database must not block shutdown. */
 const LAST_NOTE: Deadline = { ms: 2_000 };
 
-/** @param everyMs between two notes */
+/** @param everyMs interval of notes */
 export const openSourceNotes = (
   database: Pick<Database, "sql">,
   { source, contact }: WatchedSource,
@@ -95,7 +94,7 @@ export const openSourceNotes = (
   const note = (gaveUp: boolean) => {
     const { state, error } = progress.now();
     const said = contact.now();
-    // What keeps it from reading on stands although single questions are answered meanwhile.
+    // A reading error stays although single requests succeed.
     const trouble = isOfSource(error) ? wordsOf(error) : null;
     return noteSource(
       database.sql,
@@ -109,7 +108,7 @@ export const openSourceNotes = (
       },
       MISSED_NOTES * everyMs,
     ).catch(() => {
-      // A database that is away shows where it is needed; the next note comes soon.
+      // A lost database is reported elsewhere; the next note follows soon.
     });
   };
   return {

@@ -1,52 +1,50 @@
 import { pause } from "../../waiting/backoff.ts";
 
 /**
- * How many requests to have under way at once, found out while they run (AIMD).
+ * Finds the best number of concurrent requests (AIMD).
  *
- * The limit doubles while that raises the throughput; after the first step that does not, or the
- * first push-back, it grows by one request at a time, steps back when a step brought nothing, and
- * rests before it tries again. Push-back (429, 5xx, timeouts) halves it at once.
+ * The limit doubles while throughput rises. After the first step without gain, or push-back, it
+ * grows by one, steps back without gain, and rests before trying again. Push-back (429, 5xx,
+ * timeouts) halves it.
  */
 export type AdaptiveConcurrency = {
-  /** Requests that may be under way at once now; a whole number between `min` and `max`. */
+  /** Current limit: a whole number between `min` and `max`. */
   readonly limit: number;
-  /** Resolves when no `Retry-After` asks to wait any longer, or when `signal` aborts. */
+  /** Waits for the end of a `Retry-After`, or until `signal` aborts. */
   cleared(signal: AbortSignal): Promise<void>;
   /** Call when a request starts; end the attempt exactly once. */
   begin(): Attempt;
 };
 
-/** One request under way. */
 export type Attempt = {
-  /** It brought this many bytes; none for an answer such as "not there yet". */
+  /** Bytes received; 0 for an answer such as "not there yet". */
   succeeded(bytes: number): void;
-  /** The other side asked for less; `pauseMs` is how long it asked every request to wait. */
+  /** The other side is overloaded; `pauseMs` applies to all requests. */
   pushedBack(pauseMs?: number): void;
-  /** It ended for a reason that says nothing about load. */
+  /** Ended for a reason unrelated to load. */
   ended(): void;
 };
 
-/** Whole numbers, 1 or more; `start` lies between `min` and `max`. */
+/** Whole numbers, 1 or more; `min` <= `start` <= `max`. */
 export type ConcurrencyBounds = {
   readonly min: number;
   readonly max: number;
   readonly start: number;
 };
 
-/** An epoch, the time over which throughput is measured, lasts at least this long, milliseconds. */
+/** Minimum duration of an epoch, over which throughput is measured, in ms. */
 const EPOCH_MS = 250;
-/** And at least this many requests, so that one slow answer does not decide. */
+/** Minimum requests of an epoch, against outliers. */
 const EPOCH_REQUESTS = 8;
-/** A step must raise the throughput by this factor to count as an improvement. */
+/** Factor of throughput that counts as a gain. */
 const IMPROVEMENT = 1.05;
-/** Epochs to rest after a step that brought nothing, or after push-back. */
+/** Epochs to rest after a failed step or push-back. */
 const REST_EPOCHS = 12;
-/** What one request is worth besides its bytes: small answers are bound by latency, not bandwidth. */
+/** Value of a request besides its bytes: small answers are limited by latency. */
 const REQUEST_WORTH_BYTES = 4096;
 
 /**
- * @param now milliseconds from any fixed point; replaced by tests
- * @throws RangeError when the bounds contradict each other
+ * @param now monotonic milliseconds; replaced by tests @throws RangeError on inconsistent bounds
  */
 export const createAdaptiveConcurrency = (
   { min, max, start }: ConcurrencyBounds,
@@ -59,13 +57,13 @@ export const createAdaptiveConcurrency = (
   }
   let limit = start;
   let underWay = 0;
-  /** Rises with every cut: attempts begun before it say nothing about the limit after it. */
+  /** Incremented by every cut; ignores push-back of older attempts. */
   let generation = 0;
   let pausedUntil = 0;
 
-  /** Throughput before the step that is on trial, bytes' worth per millisecond; 0: none measured. */
+  /** Throughput before the step on trial, bytes per ms; 0: none. */
   let baseline = 0;
-  /** The last step, on trial during this epoch; 0 when only measuring. */
+  /** Step on trial in this epoch; 0: none. */
   let trial = 0;
   let doubling = true;
   let rest = 0;
@@ -88,7 +86,7 @@ export const createAdaptiveConcurrency = (
       baseline = rate;
       step();
     } else {
-      // The step brought nothing: more requests would only wait on the other side.
+      // No gain: more requests would only queue.
       limit = Math.max(min, limit - trial);
       trial = 0;
       doubling = false;
@@ -99,7 +97,7 @@ export const createAdaptiveConcurrency = (
   const endEpochWhenDue = () => {
     const elapsedMs = now() - epoch.startedAt;
     if (elapsedMs < EPOCH_MS || epoch.requests < EPOCH_REQUESTS) return;
-    // When fewer requests ran than allowed, the consumer or the tip set the pace, not the limit.
+    // Below the limit, the consumer or the tip sets the pace.
     if (epoch.saturated) judge(epoch.worth / elapsedMs);
     beginEpoch();
   };

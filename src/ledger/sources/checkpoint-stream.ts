@@ -3,28 +3,26 @@ import { createWaker } from "../../waiting/waker.ts";
 import type { WindowBounds } from "./fetch-ahead.ts";
 import type { GrpcConnection } from "./grpc-connection.ts";
 
-/** A checkpoint that a stream announced. */
 export type Announced = {
   readonly sequence: bigint;
-  /** Null when nothing more could be held, or the frame came without: it is to be fetched. */
+  /** Null when the buffer was full or the frame had no bytes: fetch it. */
   readonly bytes: Uint8Array | null;
 };
 
-/** A subscription to new checkpoints, read at the consumer's pace. Disposing ends it. */
+/** A subscription to new checkpoints with a bounded buffer. Disposing ends it. */
 export type CheckpointStream = Disposable & {
   /**
-   * The next announcement; `"silent"` when none came within `waitMs`, `"ended"` when the node ended
-   * the stream without an error or the signal aborted.
-   * @throws the stream's error, after everything that came before it was taken
+   * The next announcement; `"silent"` after `waitMs`, `"ended"` after a regular end or abort.
+   * @throws the stream's error, after all earlier announcements
    */
   next(waitMs: number): Promise<Announced | "silent" | "ended">;
 };
 
 /**
- * Subscribes and holds what arrives, up to `bounds`.
+ * Subscribes and buffers up to `bounds`.
  *
- * gRPC hands frames over as they come. When the consumer is slower, what no longer fits is let go and
- * only its number kept: fetching it again later costs less than memory without an end.
+ * gRPC pushes frames. When the consumer is slower, bytes that do not fit are dropped and fetched
+ * later.
  */
 export const openCheckpointStream = (
   connection: Pick<GrpcConnection, "subscribe">,
@@ -49,7 +47,7 @@ export const openCheckpointStream = (
       held.push(announced);
       heldBytes += size;
     } else {
-      // One announcement without bytes stands for all that follow, until it was taken.
+      // The last announcement without bytes stands for all dropped ones.
       if (newest.bytes === null) held.pop();
       held.push({ sequence: announced.sequence, bytes: null });
     }
@@ -65,7 +63,7 @@ export const openCheckpointStream = (
   connection.subscribe(
     {
       frame: ({ cursor, checkpoint }) => {
-        // Without its number a frame says nothing; a gap that it leaves is repaired later.
+        // A frame without number is ignored; the gap is fetched later.
         if (cursor !== undefined) hold({ sequence: cursor, bytes: checkpoint ?? null });
       },
       ended: finish,

@@ -1,6 +1,6 @@
 /**
- * Checkpoints as files: `<sequence>.chk` (one byte naming the encoding, then the checkpoint) and
- * `<sequence>.binpb.zst` (the object store's zstd-compressed protobuf; `.binpb` without compression).
+ * Checkpoint files: `<sequence>.chk` (an encoding byte, then the checkpoint) and
+ * `<sequence>.binpb.zst` (the object store's compressed protobuf; `.binpb` uncompressed).
  */
 
 import { readFile, stat } from "node:fs/promises";
@@ -10,13 +10,13 @@ import type { Remedy } from "../../waiting/remedy.ts";
 import type { Encoding, RawCheckpoint } from "../decode/checkpoint.ts";
 import { readSequenceOf } from "../decode/decode.ts";
 
-/** The first byte of a `.chk` file when BCS follows. */
+/** First byte of a `.chk` file with BCS. */
 export const CHK_BCS = 1;
 
-/** What a checkpoint may have after decompression, unless configured otherwise: 256 MiB. */
+/** Default limit after decompression: 256 MiB. */
 const DEFAULT_MAX_CHECKPOINT_BYTES = 256 * 1024 * 1024;
 
-/** A file is no checkpoint file, or is damaged on the outside. Fetch it again, or give another. */
+/** The file is not a valid checkpoint file. Fetch it again, or use another. */
 export class CheckpointFileError extends Error {
   override readonly name = "CheckpointFileError";
   readonly remedy: Remedy = "stop";
@@ -28,16 +28,15 @@ export class CheckpointFileError extends Error {
 
 const FILE_NAME = /^(?:.*\/)?(\d{1,20})\.(?:chk|binpb|binpb\.zst)$/;
 
-/** The number in a checkpoint file's name; null when the name has none. */
+/** The number in a file's name; null without one. */
 export const sequenceInName = (path: string): bigint | null => {
   const digits = FILE_NAME.exec(path)?.[1];
   return digits === undefined ? null : BigInt(digits);
 };
 
 /**
- * Reads a checkpoint file from disk and opens it.
- * @throws CheckpointFileError (stop) also when the file cannot be read or is larger than `maxBytes`
- * @throws CheckpointDecodeError (retry) when neither its name nor its bytes have a number
+ * Reads a checkpoint file. @throws CheckpointFileError (stop) also when unreadable or too large
+ * @throws CheckpointDecodeError (retry) when neither name nor bytes have a number
  */
 export const readCheckpointFile = async (
   path: string,
@@ -45,11 +44,10 @@ export const readCheckpointFile = async (
 ): Promise<RawCheckpoint> => openCheckpointFile(path, await readWhole(path, maxBytes), maxBytes);
 
 /**
- * Opens the bytes of a checkpoint file, by the ending of its name. The checkpoint's number is taken
- * from the name, or, when it has none, from the bytes.
- * @throws CheckpointFileError (stop) for an unknown ending or encoding byte, damaged compression, or
- *   more than `maxBytes` after decompression
- * @throws CheckpointDecodeError (retry) when neither name nor bytes have a number
+ * Opens a file's bytes by its name's ending. The number comes from the name, or else from the
+ * bytes. @throws CheckpointFileError (stop) on an unknown ending or encoding, damaged compression,
+ * or too large a result @throws CheckpointDecodeError (retry) when neither name nor bytes have a
+ * number
  */
 export const openCheckpointFile = async (
   path: string,
@@ -65,17 +63,16 @@ export const openCheckpointFile = async (
 };
 
 /**
- * Decompresses one zstd-compressed checkpoint, off the main thread. Bytes that expand beyond
- * `maxBytes` are refused before they are all in memory: a small file can announce gigabytes.
- * @param name what the bytes are, for errors
- * @throws CheckpointFileError (stop); its cause has the code ERR_BUFFER_TOO_LARGE when it is too large
+ * Decompresses off the main thread. Stops at `maxBytes`, as a small file can expand to gigabytes.
+ * @param name for errors @throws CheckpointFileError (stop), with cause ERR_BUFFER_TOO_LARGE when
+ * too large
  */
 export const decompressCheckpoint = async (
   name: string,
   compressed: Uint8Array,
   maxBytes: number = DEFAULT_MAX_CHECKPOINT_BYTES,
 ): Promise<Uint8Array> => {
-  // Checkpoints compress about four to one: most are then put together from very few pieces.
+  // The usual ratio is four to one: few chunks.
   const chunkSize = Math.min(1 << 20, Math.max(1 << 14, compressed.byteLength * 4));
   try {
     return await decompress(compressed, { maxOutputLength: maxBytes, chunkSize });

@@ -17,21 +17,21 @@ import {
 
 export type DirectoryOptions = {
   readonly path: string;
-  /** Files read at once. */
+  /** Concurrent reads. */
   readonly concurrency?: number;
   readonly window?: WindowBounds;
-  /** Largest file, and largest checkpoint after decompression, bytes. */
+  /** Limit for files and decompressed checkpoints, bytes. */
   readonly maxCheckpointBytes?: number;
-  /** How often to look for the next file when the file system announces nothing, milliseconds. */
+  /** Polling interval when the file system sends no events, ms. */
   readonly pollMs?: number;
-  /** How long a file may stay away after a later one was seen, milliseconds. */
+  /** How long a file may be missing after a later one appeared, ms. */
   readonly missingGraceMs?: number;
-  /** Readings, `rereadMs` apart, before a file counts as damaged: it may still be being copied. */
+  /** Attempts, `rereadMs` apart, before a file counts as damaged: it may still be copied. */
   readonly readings?: number;
   readonly rereadMs?: number;
 };
 
-/** The folder itself, or the `ledger.json` in it, cannot be used. It is looked at again. */
+/** The folder or its `ledger.json` is unusable. Retried. */
 export class DirectoryUnreadableError extends SourceError {
   override readonly name = "DirectoryUnreadableError";
 
@@ -45,16 +45,15 @@ export class DirectoryUnreadableError extends SourceError {
 
 const MIB = 1024 * 1024;
 
-/** What a checkpoint file's name ends in, tried in this order. */
+/** File endings, in order of preference. */
 const ENDINGS = [".chk", ".binpb.zst"] as const;
 
 /**
- * A folder of checkpoints: `{sequence}.chk` (one encoding byte, then BCS) and
- * `{sequence}.binpb.zst` (zstd-compressed protobuf). Files of other names, such as those a writer is
- * not done with, are ignored.
+ * A folder of checkpoints: `{sequence}.chk` (an encoding byte, then BCS) and `{sequence}.binpb.zst`
+ * (compressed protobuf). Ignores other files, such as unfinished ones.
  *
- * At the end it waits for the next file. A number that is absent while later ones are there is an
- * error after a short grace: the ledger has no gaps, so facts would be lost.
+ * Waits for the next file at the end. A missing number with later ones present is an error after a
+ * short grace, as facts would be lost.
  */
 export const directorySource = ({
   path,
@@ -92,7 +91,7 @@ export const directorySource = ({
     }
   };
 
-  /** Waits until `sequence` is there; null when `signal` aborts first. */
+  /** Waits for `sequence`; null when `signal` aborts. */
   const waitFor = async (
     sequence: bigint,
     changes: FolderChanges,
@@ -156,7 +155,7 @@ export const directorySource = ({
 
 class FileTooLargeError extends Error {}
 
-/** Reads a whole file; null when there is none of this name. */
+/** Reads a file; null when it does not exist. */
 const readBounded = async (file: string, maxBytes: number): Promise<Uint8Array | null> => {
   try {
     const { size } = await stat(file);
@@ -171,7 +170,7 @@ const readBounded = async (file: string, maxBytes: number): Promise<Uint8Array |
 const isNotThere = (error: unknown): boolean =>
   error instanceof Error && "code" in error && error.code === "ENOENT";
 
-/** Numbers of the checkpoints in a folder, in no order. */
+/** Checkpoint numbers in a folder, unordered. */
 const sequencesIn = async (path: string): Promise<bigint[]> => {
   let names: string[];
   try {
@@ -185,7 +184,7 @@ const sequencesIn = async (path: string): Promise<bigint[]> => {
   });
 };
 
-/** The chain id that `ledger.json` beside the checkpoints gives; null without the file. */
+/** Chain id from `ledger.json`; null without the file. */
 const chainIdIn = async (path: string): Promise<string | null> => {
   await sequencesIn(path);
   const file = join(path, "ledger.json");
@@ -201,7 +200,7 @@ const chainIdIn = async (path: string): Promise<string | null> => {
   }
 };
 
-/** Wakes when something in a folder changes. */
+/** Wakes on changes in a folder. */
 type FolderChanges = Disposable & Pick<Waker, "mark" | "since">;
 
 const watchFolder = (path: string): FolderChanges => {
@@ -209,7 +208,7 @@ const watchFolder = (path: string): FolderChanges => {
   let watcher: FSWatcher | null = null;
   try {
     watcher = watch(path, changes.wake);
-    // Where watching is not possible (some network file systems), looking now and then remains.
+    // Without events (some network file systems) polling remains.
     watcher.on("error", () => watcher?.close());
   } catch {
     watcher = null;

@@ -2,34 +2,34 @@ import { followingAbort } from "../../waiting/following-abort.ts";
 import type { RawCheckpoint } from "../decode/checkpoint.ts";
 import type { CheckpointRange } from "./source.ts";
 
-/** Fetches one checkpoint, decompressed; null when it is not there (yet). Retries by itself. */
+/** Fetches a checkpoint, decompressed, with its own retries; null when not there (yet). */
 export type FetchCheckpoint = (
   sequence: bigint,
   signal: AbortSignal,
 ) => Promise<RawCheckpoint | null>;
 
-/** What may be held ready for the consumer. One checkpoint is always allowed, whatever its size. */
+/** Limits of what is fetched ahead; one checkpoint is always allowed. */
 export type WindowBounds = {
-  /** Checkpoints fetched or being fetched ahead of the one delivered last. */
+  /** Checkpoints fetched or in flight. */
   readonly checkpoints: number;
-  /** Bytes fetched, plus what those under way may be expected to bring. */
+  /** Bytes fetched, plus the expected ones in flight. */
   readonly bytes: number;
 };
 
 export type FetchAhead = {
   readonly range: CheckpointRange;
   readonly fetch: FetchCheckpoint;
-  /** Read anew before every start, so that it may move. */
+  /** Read before every start, as it changes. */
   readonly concurrency: { readonly limit: number };
   readonly bounds: WindowBounds;
-  /** How many to fetch at first; doubles with each delivery. At the tip most would not be there. */
+  /** Initial number; doubles per delivery, because at the tip most would be missing. */
   readonly startWith?: number;
 };
 
-/** Why fetching ahead ended: everything up to `next - 1` was delivered. */
+/** Everything up to `next - 1` was delivered. */
 export type FetchedUpTo = {
   readonly next: bigint;
-  /** The highest later checkpoint that was there although `next` was not; null when none was seen. */
+  /** Highest later checkpoint that was there; null without one. */
   readonly laterSeen: bigint | null;
 };
 
@@ -42,10 +42,10 @@ type Slot = {
 };
 
 /**
- * Fetches many checkpoints at once and delivers them in order, without gap or repetition.
+ * Fetches concurrently and delivers in order without gap or repetition.
  *
- * Ends after `range.last`, at the first checkpoint that is not there, or quietly when `signal`
- * aborts. An error is thrown only after every checkpoint before it was delivered.
+ * Ends after `range.last`, at the first missing checkpoint, or when `signal` aborts. Throws an
+ * error only after delivering everything before it.
  */
 export async function* fetchAhead(
   { range, fetch, concurrency, bounds, startWith = bounds.checkpoints }: FetchAhead,
@@ -54,11 +54,11 @@ export async function* fetchAhead(
   using own = followingAbort(signal);
   const slots: Slot[] = [];
   let nextToStart = range.first;
-  /** Nothing from here on is started: something there was absent or failed. */
+  /** First number not to be started: one before was missing or failed. */
   let closedFrom = range.last === undefined ? null : range.last + 1n;
   let underWay = 0;
   let heldBytes = 0;
-  /** Moving average size, bytes: what a fetch under way may be expected to bring. */
+  /** Moving average of a checkpoint's size, bytes. */
   let expectedBytes = 0;
   const most = Math.min(bounds.checkpoints, range.atOnce ?? bounds.checkpoints);
   let ahead = Math.max(1, startWith);
@@ -103,7 +103,7 @@ export async function* fetchAhead(
       )
       .finally(() => {
         underWay -= 1;
-        // The consumer may be busy: keep fetching up to the bounds meanwhile.
+        // Keeps fetching while the consumer is busy.
         fill();
         done.resolve();
       });

@@ -4,19 +4,19 @@ import { retrying } from "../../waiting/retrying.ts";
 import type { AdaptiveConcurrency } from "./adaptive-concurrency.ts";
 import { CheckpointDamagedError, SourceUnavailableError } from "./source-errors.ts";
 
-/** Why an attempt failed that may go better the next time. */
+/** Why an attempt failed that may succeed later. */
 export type SetbackReason =
-  /** The other side is overloaded or out of reach: ask less. */
+  /** Overloaded or unreachable: ask less. */
   | "push-back"
-  /** The bytes came and are not what they should be. */
+  /** The bytes are invalid. */
   | "damaged";
 
-/** One attempt failed; `askPatiently` decides whether there is another. */
+/** A failed attempt; `askPatiently` decides about another. */
 export class Setback extends Error {
   override readonly name = "Setback";
   readonly remedy: Remedy = "retry";
   readonly reason: SetbackReason;
-  /** How long the other side asked to wait, milliseconds; 0 when it did not say. */
+  /** Requested pause in ms; 0 without one. */
   readonly pauseMs: number;
 
   constructor(reason: SetbackReason, message: string, pauseMs = 0, cause?: unknown) {
@@ -26,18 +26,21 @@ export class Setback extends Error {
   }
 }
 
-/** Bounds of one patient fetch. */
+/** Limits of a fetch. */
 export type RetryPolicy = {
-  /** Attempts in all before the source counts as unavailable, 1 or more. */
+  /** Attempts before the source counts as unavailable, 1 or more. */
   readonly attempts: number;
-  /** Attempts that may bring damaged bytes before the checkpoint counts as damaged, 1 or more. */
+  /** Damaged answers before the checkpoint counts as damaged, 1 or more. */
   readonly damagedAttempts: number;
   readonly backoff: Backoff;
-  /** Milliseconds of failures in a row after which it counts as unavailable, too; no end unless given. */
+  /**
+   * Milliseconds of consecutive failures after which the source counts as unavailable; unlimited by
+   * default.
+   */
   readonly forMs?: number;
 };
 
-/** About half a minute of trying, after which the reader begins again; three readings that are damaged. */
+/** Half a minute of attempts, or three damaged answers. */
 export const defaultRetryPolicy: RetryPolicy = {
   attempts: 8,
   damagedAttempts: 3,
@@ -45,8 +48,8 @@ export const defaultRetryPolicy: RetryPolicy = {
 };
 
 /**
- * A second of trying: where another source is listed, that one is asked next. One that says nothing is asked
- * twice, and one that asks to be left alone for long is.
+ * About a second, when another source is listed. A silent source is asked twice, and a long
+ * requested pause ends the attempts.
  */
 export const oneOfSeveralPolicy: RetryPolicy = {
   attempts: 3,
@@ -55,35 +58,34 @@ export const oneOfSeveralPolicy: RetryPolicy = {
   forMs: 2_000,
 };
 
-/** Told of a failed attempt that is followed by another after `waitMs`. */
+/** Called for a failed attempt that is retried after `waitMs`. */
 export type OnSetback = (setback: {
   readonly source: string;
-  /** What was asked for, such as `checkpoint 42`. */
+  /** Such as `checkpoint 42`. */
   readonly wanted: string;
-  /** Attempts that failed so far in a row, from 1. */
+  /** Consecutive failures, from 1. */
   readonly failures: number;
   readonly reason: string;
   readonly waitMs: number;
 }) => void;
 
-/** A question to a source, and how often it is asked. */
+/** A request to a source with its retry policy. */
 export type PatientQuestion<T> = {
-  /** For messages: the source's description. */
+  /** The source's description, for messages. */
   readonly source: string;
-  /** For messages: what is asked for. */
+  /** For messages. */
   readonly wanted: string;
-  /** Throws `Setback` for what may go better the next time. */
+  /** Throws `Setback` for transient failures. */
   readonly attempt: () => Promise<T>;
   readonly policy: Pick<RetryPolicy, "attempts" | "backoff" | "forMs">;
   readonly onSetback?: OnSetback;
 };
 
 /**
- * Asks until there is an answer, with backoff between attempts, or as long as the other side asked for.
+ * Retries until there is an answer, with backoff or the pause requested.
  *
- * @throws SourceUnavailableError (retry) after `policy.attempts` or `policy.forMs`
- * @throws whatever else the attempt throws, at once
- * @throws the reason of `signal`
+ * @throws SourceUnavailableError (retry) after `policy.attempts` or `policy.forMs` @throws any
+ * other error of the attempt @throws the reason of `signal`
  */
 export const askPatiently = async <T extends object | boolean | null>(
   { source, wanted, attempt, policy: { attempts, backoff, forMs }, onSetback }: PatientQuestion<T>,
@@ -117,16 +119,15 @@ export const askPatiently = async <T extends object | boolean | null>(
 export type PatientFetch<T> = Omit<PatientQuestion<T>, "wanted" | "policy"> & {
   readonly sequence: bigint;
   readonly policy: RetryPolicy;
-  /** How many bytes an answer brought; tells the concurrency what the attempt was worth. */
+  /** Bytes transferred, for the concurrency. */
   readonly size: (answer: T) => number;
   readonly concurrency: AdaptiveConcurrency;
 };
 
 /**
- * Fetches one checkpoint patiently, and tells the concurrency how each attempt went. Null: not there.
+ * Fetches a checkpoint with retries, and reports attempts to the concurrency. Null: not there.
  *
- * @throws CheckpointDamagedError (retry) after `policy.damagedAttempts` damaged answers
- * @throws as `askPatiently`
+ * @throws CheckpointDamagedError (retry) after `policy.damagedAttempts` @throws as `askPatiently`
  */
 export const fetchPatiently = async <T extends object | null>(
   { sequence, attempt, size, concurrency, ...question }: PatientFetch<T>,

@@ -1,4 +1,4 @@
-/** Where a full node is reached. */
+/** Address of a full node. */
 export type GrpcAddress = {
   /** `host:port`. */
   readonly host: string;
@@ -6,8 +6,8 @@ export type GrpcAddress = {
 };
 
 /**
- * Reads `grpc+https://host:port`, or `grpc+http` for a node without TLS; without a port that of the scheme.
- * @returns what is wrong, to be said of the setting, when the text has another form
+ * Parses `grpc+https://host:port` or `grpc+http://…`; the port defaults to the scheme's. @returns
+ * the problem with another text
  */
 export const readGrpcAddress = (text: string): GrpcAddress | { readonly problem: string } => {
   const url = URL.canParse(text) ? new URL(text) : null;

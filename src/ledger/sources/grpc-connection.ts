@@ -13,58 +13,54 @@ import {
 } from "./grpc-messages.ts";
 import { CheckpointTooLargeError } from "./source-errors.ts";
 
-/** What a node says about itself. */
+/** State of a node. */
 export type NodeInfo = {
   /** Base58 digest of the genesis checkpoint. */
   readonly chainId: string;
-  /** Newest checkpoint it has executed. */
+  /** Newest executed checkpoint. */
   readonly newest: bigint;
-  /** First checkpoint it still has together with its objects. */
+  /** First checkpoint available with its objects. */
   readonly firstAvailable: bigint;
 };
 
 export type GrpcBounds = {
-  /** Longest time for one answer, milliseconds. */
+  /** Timeout of one answer, ms. */
   readonly answerMs: number;
-  /** Largest message accepted, bytes. */
+  /** Maximum message, bytes. */
   readonly maxMessageBytes: number;
 };
 
-/** The events of a subscription, until `ended` was called once or the signal aborted. */
+/** Events of a subscription, until `ended` or abort. */
 export type StreamListener = {
   frame(frame: StreamedCheckpoint): void;
-  /** `error` is absent when the node ended the stream without one. */
+  /** `error` is absent after a regular end. */
   ended(error?: unknown): void;
 };
 
-/**
- * The calls this system makes to a full node, over one HTTP/2 connection. Failures are those of
- * `grpcFailure`.
- */
+/** Calls to a full node over one HTTP/2 connection. Failures are those of `grpcFailure`. */
 export type GrpcConnection = {
-  /** @throws Setback when the node leaves out its chain or its height */
+  /** @throws Setback when chain or height is missing */
   info(signal: AbortSignal): Promise<NodeInfo>;
   /**
-   * Bytes of a `sui.rpc.v2.Checkpoint` as the node sent them; null when it has none of this number.
-   * @throws CheckpointTooLargeError (retry)
+   * Bytes of a `sui.rpc.v2.Checkpoint`; null when the node does not have it. @throws
+   * CheckpointTooLargeError (retry)
    */
   checkpoint(sequence: bigint, signal: AbortSignal): Promise<Uint8Array | null>;
-  /** Starts to listen; aborting `signal` stops it. */
+  /** Subscribes until `signal` aborts. */
   subscribe(listener: StreamListener, signal: AbortSignal): void;
-  /** The checkpoint that published a package; null when the node cannot tell, or not any more. */
+  /** The checkpoint that published a package; null when unknown. */
   publishedAt(address: string, signal: AbortSignal): Promise<{ checkpoint: bigint } | null>;
-  /** Null when the node knows no metadata of the coin. */
+  /** Null without metadata. */
   coinDecimals(coinType: string, signal: AbortSignal): Promise<number | null>;
   close(): void;
 };
 
-/** Receive window, bytes: HTTP/2's own 64 KiB would wait for a round trip after each of them. */
+/** Bytes; HTTP/2's default of 64 KiB would wait for a round trip each. */
 const FLOW_CONTROL_WINDOW = 16 * 1024 * 1024;
 
 /**
- * @param description for messages
- * @param host name or address with its port
- * @param headers sent with every call, such as a provider's key
+ * @param description for messages @param host name or address with port @param headers sent with
+ * every call, such as a provider's key
  */
 export const connectGrpc = (
   {
@@ -78,7 +74,7 @@ export const connectGrpc = (
     readonly host: string;
     readonly tls: boolean;
     readonly headers: Readonly<Record<string, string>>;
-    /** Whether to ask for the validators' signatures, too. */
+    /** Whether to request the validators' signatures. */
     readonly certificates: boolean;
   },
   { answerMs, maxMessageBytes }: GrpcBounds,
@@ -90,19 +86,19 @@ export const connectGrpc = (
     clientOptions: {
       "grpc.max_receive_message_length": maxMessageBytes,
       "grpc-node.flow_control_window": FLOW_CONTROL_WINDOW,
-      // A connection that died without a word is noticed within 40 s, also by a silent stream.
+      // Detects a dead connection within 40 s, also under a silent stream.
       "grpc.keepalive_time_ms": 30_000,
       "grpc.keepalive_timeout_ms": 10_000,
       "grpc.initial_reconnect_backoff_ms": 250,
       "grpc.max_reconnect_backoff_ms": 10_000,
-      // Attempts are counted, spaced and reported in one place: fetch-attempts.ts.
+      // Retries are counted and logged in fetch-attempts.ts.
       "grpc.enable_retries": 0,
     },
   });
   const readMask = readMaskOf(certificates);
   const client = new SuiGrpcClient({ network: "as-configured", transport });
 
-  /** One call under an abort signal of its own: the transport never detaches from the one it gets. */
+  /** With an abort signal of its own, because the transport never detaches. */
   const ask = async <Answer extends object>(
     call: (options: RpcOptions) => UnaryCall<object, Answer>,
     signal: AbortSignal,

@@ -2,13 +2,13 @@ import { Setback } from "./fetch-attempts.ts";
 import { retryDelayMs } from "./grpc-messages.ts";
 import { SourceRefusedError } from "./source-errors.ts";
 
-/** No node may make us wait longer than this at a time, milliseconds. */
+/** Maximum pause that a node can request, ms. */
 const LONGEST_PAUSE_MS = 15 * 60_000;
 
-/** The node does not have it, or not yet. */
+/** Not there, or not yet. */
 const ABSENT: ReadonlySet<string> = new Set(["NOT_FOUND", "OUT_OF_RANGE"]);
 
-/** Asking the same again gets the same answer. */
+/** Retrying gives the same answer. */
 const REFUSED: ReadonlySet<string> = new Set([
   "UNAUTHENTICATED",
   "PERMISSION_DENIED",
@@ -17,7 +17,7 @@ const REFUSED: ReadonlySet<string> = new Set([
   "UNIMPLEMENTED",
 ]);
 
-/** A failed call, as `@protobuf-ts` reports it. */
+/** A failed call of `@protobuf-ts`. */
 type RpcFailure = Error & { readonly code: string; readonly meta: Record<string, unknown> };
 
 const isRpcFailure = (error: unknown): error is RpcFailure =>
@@ -28,17 +28,16 @@ const isRpcFailure = (error: unknown): error is RpcFailure =>
   typeof error.meta === "object" &&
   error.meta !== null;
 
-/** The message is above our own limit, which the client library reports as RESOURCE_EXHAUSTED. */
+/** Larger than our limit; the library reports RESOURCE_EXHAUSTED. */
 export class GrpcMessageTooLargeError extends Error {
   override readonly name = "GrpcMessageTooLargeError";
 }
 
 /**
- * What a failed call means: null for "not there (yet)", else an error whose remedy says what to do:
- * `Setback` (retry) with the pause the node asked for, `SourceRefusedError` (stop),
- * `GrpcMessageTooLargeError`; anything that did not come from a call stays as it is.
+ * Classifies a failed call: null for "not there (yet)", `Setback` (retry) with the pause requested,
+ * `SourceRefusedError` (stop), or `GrpcMessageTooLargeError`. Other errors are returned unchanged.
  *
- * @param wanted what was asked for, for messages
+ * @param wanted for messages
  */
 export const grpcFailure = (error: unknown, source: string, wanted: string): unknown => {
   if (!isRpcFailure(error)) return error;
@@ -50,12 +49,11 @@ export const grpcFailure = (error: unknown, source: string, wanted: string): unk
   if (error.code === "RESOURCE_EXHAUSTED" && /larger than max/.test(error.message)) {
     return new GrpcMessageTooLargeError(error.message, { cause: error });
   }
-  // UNAVAILABLE, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, ABORTED and what a broken connection or an
-  // unwell node produces (INTERNAL, UNKNOWN, CANCELLED, DATA_LOSS): all of it may pass.
+  // Transient: overload, a broken connection or an unwell node.
   return new Setback("push-back", answer, pauseOf(error), error);
 };
 
-/** Whether a refusal says that the node does not offer the call at all. */
+/** Whether the node does not offer the call. */
 export const isNotOffered = (error: unknown): boolean =>
   error instanceof SourceRefusedError &&
   isRpcFailure(error.cause) &&

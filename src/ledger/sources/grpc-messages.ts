@@ -4,12 +4,11 @@ import type { MethodInfo, ServiceInfo } from "@protobuf-ts/runtime-rpc";
 import { CERTIFICATE_READ_MASK, CHECKPOINT_READ_MASK } from "../decode/protobuf.ts";
 
 /**
- * The two calls that bring checkpoints, declared so that the checkpoint stays in bytes.
+ * Calls that return checkpoints as bytes.
  *
- * On the wire an embedded message and a `bytes` field are the same thing: a length and that many
- * bytes. Declaring the field as `bytes` hands over the `sui.rpc.v2.Checkpoint` exactly as the node
- * sent it; the generated types would decode megabytes into objects that the decoder then had to
- * encode again.
+ * On the wire a message and a `bytes` field are equal. Declaring `bytes` returns the
+ * `sui.rpc.v2.Checkpoint` as sent; the generated types would decode megabytes only for them to be
+ * encoded again.
  */
 
 /** `sui.rpc.v2.GetCheckpointResponse`. */
@@ -17,7 +16,7 @@ export type CheckpointAnswer = { checkpoint?: Uint8Array };
 
 /** `sui.rpc.v2.SubscribeCheckpointsResponse`. */
 export type StreamedCheckpoint = {
-  /** Number of the checkpoint; the stream has covered everything up to it. */
+  /** Number of the checkpoint; all earlier ones are covered. */
   cursor?: bigint;
   checkpoint?: Uint8Array;
 };
@@ -40,14 +39,14 @@ const methodOf = (service: ServiceInfo, name: string): MethodInfo => {
   return method;
 };
 
-/** One checkpoint by its number. */
+/** One checkpoint by number. */
 export const getCheckpoint: MethodInfo<GrpcTypes.GetCheckpointRequest, CheckpointAnswer> = {
   ...methodOf(GrpcTypes.LedgerService, "GetCheckpoint"),
   I: GrpcTypes.GetCheckpointRequest,
   O: CheckpointAnswer,
 };
 
-/** Every checkpoint from now on. */
+/** All new checkpoints. */
 export const subscribeCheckpoints: MethodInfo<
   GrpcTypes.SubscribeCheckpointsRequest,
   StreamedCheckpoint
@@ -57,12 +56,12 @@ export const subscribeCheckpoints: MethodInfo<
   O: StreamedCheckpoint,
 };
 
-/** What the decoder reads of a checkpoint, and nothing else; the signatures where they are verified. */
+/** What the decoder reads, with signatures if they are verified. */
 export const readMaskOf = (certificates: boolean) => ({
   paths: [...CHECKPOINT_READ_MASK, ...(certificates ? [CERTIFICATE_READ_MASK] : [])],
 });
 
-/** `google.rpc.Status`, as `grpc-status-details-bin` carries it. */
+/** `google.rpc.Status` in `grpc-status-details-bin`. */
 type StatusDetails = { details: { typeUrl: string; value: Uint8Array }[] };
 
 const AnyMessage = new MessageType<StatusDetails["details"][number]>("google.protobuf.Any", [
@@ -85,8 +84,7 @@ const RetryInfo = new MessageType<{ retryDelay?: { seconds: bigint; nanos: numbe
 );
 
 /**
- * How long a node asks to wait before the next call: `google.rpc.RetryInfo` in the details of a
- * status, milliseconds; null when there is none or it cannot be read.
+ * Pause in ms that a node requests (`google.rpc.RetryInfo`); null without one.
  *
  * @param details value of `grpc-status-details-bin`, base64
  */
@@ -97,7 +95,7 @@ export const retryDelayMs = (details: string): number | null => {
     const delay = info && RetryInfo.fromBinary(info.value).retryDelay;
     return delay === undefined ? null : Number(delay.seconds) * 1000 + delay.nanos / 1e6;
   } catch {
-    // Details are a courtesy: the status itself already says that the call failed.
+    // Details are optional.
     return null;
   }
 };

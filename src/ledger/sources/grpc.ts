@@ -22,51 +22,49 @@ import {
 } from "./source-errors.ts";
 
 export type GrpcOptions = {
-  /** Name or address and port. */
+  /** Name or address, with port. */
   readonly host: string;
   readonly tls: boolean;
-  /** Sent with every call, such as a provider's key; never shown. */
+  /** Sent with every call, such as a provider's key; never logged. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Whether to ask for the validators' signatures, too. */
+  /** Whether to request the validators' signatures. */
   readonly certificates?: boolean;
   readonly concurrency?: ConcurrencyBounds;
   readonly window?: WindowBounds;
   readonly retry?: RetryPolicy;
   readonly bounds?: GrpcBounds;
-  /** Closer to the tip than this, in checkpoints, the stream takes over from fetching. */
+  /** Distance to the tip, in checkpoints, below which it subscribes. */
   readonly nearTip?: bigint;
-  /** A stream without a new checkpoint for this long is given up, milliseconds. */
+  /** Silence after which a stream is given up, ms. */
   readonly silenceMs?: number;
-  /** How often to ask for the newest checkpoint while there is no stream, milliseconds. */
+  /** Polling interval without a stream, ms. */
   readonly pollMs?: number;
-  /** Wait before subscribing again after streams that brought nothing. */
+  /** Delay after streams without a checkpoint. */
   readonly resubscribe?: Backoff;
-  /** How long a checkpoint that was announced may stay away, milliseconds. */
+  /** How long an announced checkpoint may be missing, ms. */
   readonly behindGraceMs?: number;
   readonly onSetback?: OnSetback;
-  /** Told of every answer, "not found" included, and of every question without one. */
+  /** Notified of every answer and failure. */
   readonly hearing?: Hearing | undefined;
 };
 
 const MIB = 1024 * 1024;
 
-/** A node without subscriptions is asked for one again only now and then, milliseconds. */
+/** Delay before trying subscriptions again on a node without them, ms. */
 const NOT_OFFERED_PAUSE_MS = 300_000;
 
-/** The next checkpoint to deliver; kept outside the generators so that it survives their errors. */
+/** Next checkpoint to deliver; survives errors of the generators. */
 type Cursor = { next: bigint };
 
-/** Why a subscription is over, and how long the node asked to wait, milliseconds. */
+/** Why a subscription ended, and the pause requested, ms. */
 type StreamEnd = { readonly reason: string; readonly pauseMs: number };
 
 /**
  * A full node over gRPC.
  *
- * Far from the tip it fetches checkpoints by number, many at once; near it, it subscribes. The stream
- * is never trusted to be whole: a number it skips is fetched, one it repeats is dropped, and when it
- * breaks or falls silent, fetching carries on while a new one is opened. Unfiltered streams only: a
- * filter matches events and calls, and what happens to objects without either (a failed transaction,
- * a transfer of the object itself) would be lost.
+ * Fetches concurrently far from the tip, and subscribes near it. Streams may have gaps (fetched),
+ * repetitions (dropped) and breaks (fetching continues meanwhile). No filters: they match events
+ * and calls, and would miss objects changed without either.
  */
 export const grpcSource = ({
   host,
@@ -90,7 +88,7 @@ export const grpcSource = ({
   const concurrency = createAdaptiveConcurrency(concurrencyBounds);
   let knownChain: string | null = null;
 
-  /** Asks the node about itself, patiently, and checks that it is still on the same chain. */
+  /** Asks for the node's state and checks its chain. */
   const nodeInfo = async (signal: AbortSignal): Promise<NodeInfo> => {
     const info = await askPatiently(
       {
@@ -123,7 +121,7 @@ export const grpcSource = ({
     return bytes === null ? null : { sequence, encoding: "protobuf", bytes };
   };
 
-  /** Fetches up to `last`, moving `cursor`: the node, or its neighbour, said to have all of them. */
+  /** Fetches up to `last`, which the node reported to have, moving `cursor`. */
   async function* fetched(
     cursor: Cursor,
     { last, atOnce }: { readonly last: bigint; readonly atOnce?: number | undefined },
@@ -139,7 +137,7 @@ export const grpcSource = ({
         yield raw;
       }
       if (signal.aborted || cursor.next > last) return;
-      // Behind one name there may be several nodes, some of them a little behind, or pruned.
+      // One name may lead to several nodes, some behind or pruned.
       if (cursor.next > before || behindSince === null) behindSince = performance.now();
       const { firstAvailable } = await nodeInfo(signal);
       if (firstAvailable > cursor.next) {
@@ -154,10 +152,7 @@ export const grpcSource = ({
     }
   }
 
-  /**
-   * Follows one subscription, moving `cursor`, until `last` or until the stream ends, breaks or falls
-   * silent; what it leaves out is fetched.
-   */
+  /** Reads one subscription, moving `cursor`, until `last` or its end or silence; fetches gaps. */
   async function* streamed(
     cursor: Cursor,
     last: bigint | undefined,
@@ -171,7 +166,7 @@ export const grpcSource = ({
         announced = await stream.next(progressAt + silenceMs - performance.now());
       } catch (error) {
         if (error instanceof Setback) return { reason: error.message, pauseMs: error.pauseMs };
-        // Some nodes offer no subscriptions; everything can be had by fetching, a little later.
+        // Some nodes offer no subscriptions; fetching works too.
         if (isNotOffered(error)) return { reason: "not offered", pauseMs: NOT_OFFERED_PAUSE_MS };
         throw error;
       }
@@ -179,7 +174,7 @@ export const grpcSource = ({
       if (announced === "ended") return { reason: "ended by the node", pauseMs: 0 };
       const { sequence, bytes } = announced;
       if (sequence < cursor.next) {
-        // Seen before: the node behind the name changed, or fell back. Only progress breaks silence.
+        // Seen before: the node changed or fell back. Only progress ends the silence.
         if (performance.now() - progressAt < silenceMs) continue;
         return { reason: `nothing new for ${silenceMs} ms`, pauseMs: 0 };
       }
@@ -212,8 +207,8 @@ export const grpcSource = ({
       const upTo = last === undefined || newest < last ? newest : last;
       const far = upTo - cursor.next >= nearTip;
       if (cursor.next <= upTo) yield* fetched(cursor, { last: upTo, atOnce }, signal);
-      // Near the tip do not ask again first: while it moves faster than an answer comes, there would
-      // always be one more to fetch. What appears meanwhile is a gap before the stream's first frame.
+      // Near the tip, subscribe without asking again: a fast tip would always be one ahead. The gap
+      // is fetched.
       if (far || upTo === last) continue;
       const waitMs = subscribeAt - performance.now();
       if (waitMs > 0) {

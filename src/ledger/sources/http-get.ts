@@ -1,30 +1,30 @@
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 
-/** What an HTTP server answered, read whole. */
+/** A complete HTTP answer. */
 export type HttpAnswer = {
   readonly status: number;
-  /** A header by its lower-case name; the first one when it came several times. */
+  /** First value of a header, by lower-case name. */
   header(name: string): string | undefined;
   readonly body: Uint8Array;
 };
 
 export type HttpGetOptions = {
   readonly method: "GET" | "HEAD";
-  /** A larger body ends the request with BodyTooLargeError. */
+  /** A larger body fails with BodyTooLargeError. */
   readonly maxBytes: number;
 };
 
 export type HttpBounds = {
-  /** Connections kept open at most. */
+  /** Maximum connections. */
   readonly sockets: number;
-  /** Longest silence while connecting or between bytes, milliseconds. */
+  /** Maximum silence while connecting or between bytes, ms. */
   readonly silenceMs: number;
-  /** Longest time for a whole answer, milliseconds. */
+  /** Timeout of a whole answer, ms. */
   readonly answerMs: number;
 };
 
-/** The body is larger than the caller allows; the request was ended. */
+/** The body exceeds the limit; the request was aborted. */
 export class BodyTooLargeError extends Error {
   override readonly name = "BodyTooLargeError";
 
@@ -33,19 +33,15 @@ export class BodyTooLargeError extends Error {
   }
 }
 
-/** Asks one server over connections that stay open. */
+/** HTTP client for one server, with keep-alive. */
 export type HttpClient = {
-  /**
-   * @throws BodyTooLargeError, or an Error of the connection: refused, reset, silent for too long,
-   *   not complete in time, ended before the announced length
-   */
+  /** @throws BodyTooLargeError, or a connection error: refused, reset, silent, late, cut off */
   ask(url: URL, options: HttpGetOptions, signal: AbortSignal): Promise<HttpAnswer>;
   close(): void;
 };
 
 /**
- * node:http rather than fetch: its agent bounds the number of sockets, and a body that ends early is
- * an error by itself.
+ * node:http instead of fetch: its agent limits sockets, and a truncated body is an error.
  *
  * @param headers sent with every request, such as an API key
  */
@@ -75,7 +71,7 @@ export const createHttpClient = (
         request.on("timeout", () => request.destroy(new Error(`silent for ${silenceMs} ms`)));
         request.on("error", reject);
         request.on("response", (response) => {
-          // An answer cut short must end here as an error: by the stream itself, or by the deadline.
+          // A truncated answer ends in an error of the stream or at the deadline.
           readBody(response, method, maxBytes).then(
             (body) =>
               resolve({
@@ -107,7 +103,7 @@ const readBody = async (
   maxBytes: number,
 ): Promise<Uint8Array> => {
   const announced = Number(response.headers["content-length"] ?? 0);
-  // A HEAD announces the length of a body that it does not bring.
+  // HEAD announces a length without a body.
   if (method === "GET" && announced > maxBytes) throw new BodyTooLargeError(maxBytes);
   const chunks: Buffer[] = [];
   let length = 0;

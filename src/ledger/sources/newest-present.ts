@@ -1,12 +1,10 @@
 /**
- * Finds the newest checkpoint of a place that can only say whether it has a given one.
+ * Finds the newest checkpoint of a store that can only tell whether it has a given one.
  *
- * Starting at a checkpoint known (or believed) to be there, it looks 1, 2, 4, 8, … further until
- * something is absent, then halves the interval: about 2·log2(distance) questions, some sixty from
- * genesis to the tip of mainnet and a handful when asked again soon. It relies on the place being
- * filled in order; while several writers finish out of order the answer may be a little too low.
+ * Exponential, then binary search from `from`: about 2·log2(distance) requests. Assumes that the
+ * store is filled in order; with concurrent writers the result may be a little low.
  *
- * @param from where to start; when it is not there, the answer is null
+ * @param from start; null when it is not there
  */
 export const newestPresent = async (
   isThere: (sequence: bigint) => Promise<boolean>,

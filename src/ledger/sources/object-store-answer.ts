@@ -4,37 +4,34 @@ import { Setback } from "./fetch-attempts.ts";
 import { BodyTooLargeError, type HttpAnswer, type HttpClient } from "./http-get.ts";
 import { CheckpointTooLargeError, isTooLarge, SourceRefusedError } from "./source-errors.ts";
 
-/** No server may make us wait longer than this at a time; asking once more then does no harm. */
+/** Maximum pause that a server can request. */
 const LONGEST_WAIT_MS = 15 * 60_000;
 
-/** One object of the store, and who asks for it. */
+/** One object of the store. */
 export type ObjectQuestion = {
   readonly client: HttpClient;
-  /** For messages: the source's description. */
+  /** The source's description, for messages. */
   readonly source: string;
   readonly url: URL;
   readonly sequence: bigint;
 };
 
-/** What to read, within which bounds. */
 export type ObjectRequest = ObjectQuestion & {
   readonly maxObjectBytes: number;
   readonly maxCheckpointBytes: number;
 };
 
-/** An object as it was read. */
 export type ObjectAnswer = {
   /** Decompressed. */
   readonly checkpoint: Uint8Array;
-  /** Bytes that came over the wire. */
+  /** Bytes transferred. */
   readonly transferred: number;
 };
 
 /**
- * Reads one object; null when the store does not have it.
+ * Reads an object; null when missing.
  *
- * @throws Setback when it may go better the next time, SourceRefusedError or CheckpointTooLargeError (retry)
- *   when that will take longer
+ * @throws Setback (transient), SourceRefusedError or CheckpointTooLargeError (retry)
  */
 export const readObject = async (
   { client, source, url, sequence, maxObjectBytes, maxCheckpointBytes }: ObjectRequest,
@@ -68,9 +65,9 @@ export const readObject = async (
 };
 
 /**
- * Asks whether the store has an object, without reading it.
+ * Asks whether an object exists.
  *
- * @throws Setback when asking may go better the next time, SourceRefusedError (retry) when that will take longer
+ * @throws Setback (transient), SourceRefusedError (retry)
  */
 export const askObject = async (
   { client, source, url, sequence }: ObjectQuestion,
@@ -85,7 +82,7 @@ export const askObject = async (
   }
 };
 
-/** What a status says: there, not there, or an error that knows what to do. */
+/** Interprets a status: there, missing, or an error. */
 const isThere = (source: string, url: URL, sequence: bigint, answer: HttpAnswer): boolean => {
   const { status } = answer;
   if (status === 200) return true;
@@ -95,7 +92,7 @@ const isThere = (source: string, url: URL, sequence: bigint, answer: HttpAnswer)
     throw new Setback("push-back", `HTTP ${status}`, Math.min(askedMs, LONGEST_WAIT_MS));
   }
   const location = answer.header("location");
-  // The path of either may be a provider's key.
+  // Either path may hold a provider's key.
   const to =
     location === undefined || !URL.canParse(location, url)
       ? ""
@@ -103,14 +100,14 @@ const isThere = (source: string, url: URL, sequence: bigint, answer: HttpAnswer)
   throw new SourceRefusedError(source, `checkpoint ${sequence}`, `HTTP ${status}${to}`);
 };
 
-/** Connections break for many reasons, all of which may pass; an abort is not one of them. */
+/** Connection failures are transient; an abort is none. */
 const asSetback = (error: unknown, signal: AbortSignal): unknown => {
   if (signal.aborted) return signal.reason;
   const reason = error instanceof Error ? describe(error) : String(error);
   return new Setback("push-back", reason, 0, error);
 };
 
-/** A refused connection to a name with several addresses has its reasons inside. */
+/** An AggregateError holds one reason per address. */
 const describe = (error: Error): string =>
   error instanceof AggregateError
     ? error.errors

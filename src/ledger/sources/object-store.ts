@@ -18,53 +18,52 @@ import { type Hearing, heard, NO_HEARING } from "./source-contact.ts";
 import { CheckpointMissingError } from "./source-errors.ts";
 
 export type ObjectStoreOptions = {
-  /** Objects are `{base}/{sequence}.binpb.zst`; a query string is kept on every one of them. */
+  /** Objects are `{base}/{sequence}.binpb.zst`; a query string is kept. */
   readonly base: URL;
-  /** What the operator says the chain is; an object store cannot tell. */
+  /** As configured: an object store does not know. */
   readonly chainId?: string | null;
-  /** A checkpoint believed to be there, where looking for the newest one starts. */
+  /** A checkpoint believed to exist, where the search for the newest starts. */
   readonly startsAt?: bigint;
-  /** Sent with every request; never shown. */
+  /** Sent with every request; never logged. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly concurrency?: ConcurrencyBounds;
   readonly window?: WindowBounds;
   readonly retry?: RetryPolicy;
   readonly http?: Omit<HttpBounds, "sockets">;
-  /** Largest object, and largest decompressed checkpoint, bytes. */
+  /** Limits for objects and decompressed checkpoints, bytes. */
   readonly maxObjectBytes?: number;
   readonly maxCheckpointBytes?: number;
-  /** How often to look for the next checkpoint at the tip, milliseconds. */
+  /** Polling interval at the tip, ms. */
   readonly pollMs?: number;
   /**
-   * How long a checkpoint may stay away after a later one was seen, milliseconds: uploads may finish
-   * out of order.
+   * How long a checkpoint may be missing after a later one appeared, ms: uploads may finish out of
+   * order.
    */
   readonly missingGraceMs?: number;
-  /** Told of every failed attempt that is followed by another: worth a line in the log. */
+  /** Called for failed attempts that are retried. */
   readonly onSetback?: OnSetback;
-  /** Told of every answer, "not there" included, and of every question without one. */
+  /** Notified of every answer and failure. */
   readonly hearing?: Hearing | undefined;
 };
 
 const MIB = 1024 * 1024;
 
-/** Nothing depends on a single question whether something is there. */
+/** No single existence check is critical. */
 const LOOK = { attempts: 4, backoff: { firstMs: 500, maxMs: 2_000 } };
 
-/** How often, while waiting at the tip, to look whether something later is there. */
+/** Polls at the tip between checks for later checkpoints. */
 const LOOK_BEYOND_EVERY_POLLS = 20;
-/** How far beyond the awaited checkpoint to look: one lost upload, a lost batch, a late start. */
+/** Distances checked: a lost upload, a lost batch, a late start. */
 const LOOK_BEYOND = [1n, 16n, 256n] as const;
 
-/** Checkpoints have no larger numbers. */
+/** Largest checkpoint number. */
 const LARGEST = 2n ** 63n - 1n;
 
 /**
- * An archive of checkpoints in an object store: zstd-compressed protobuf, one object each.
+ * An archive in an object store: compressed protobuf, one object per checkpoint.
  *
- * Fetches with adaptive concurrency and delivers in order. 404 means "not there yet": at the tip it
- * asks again every `pollMs`. What goes wrong on the way is retried (429 and 5xx with the server's own
- * `Retry-After`); see `ObjectStoreOptions` for the bounds and source-errors.ts for how it gives up.
+ * Fetches with adaptive concurrency and delivers in order. Polls at the tip, where 404 means "not
+ * yet". Retries failures (with the server's `Retry-After`); source-errors.ts says how it gives up.
  */
 export const objectStoreSource = ({
   base,
@@ -84,9 +83,9 @@ export const objectStoreSource = ({
 }: ObjectStoreOptions): CheckpointSource => {
   const description = shownUrl(base.href);
   const concurrency = createAdaptiveConcurrency(concurrencyBounds);
-  // Two more than fetches may run at once: looking for the newest must not wait behind them.
+  // Two sockets for existence checks besides fetches.
   const client = createHttpClient({ ...http, sockets: concurrencyBounds.max + 2 }, headers);
-  /** The highest checkpoint read: where the next look for the newest starts. */
+  /** Highest checkpoint read: where the next search for the newest starts. */
   let highestSeen: bigint | null = null;
 
   const urlOf = (sequence: bigint): URL => {
@@ -136,14 +135,14 @@ export const objectStoreSource = ({
     const look = (from: bigint) =>
       newestPresent(async (at) => at <= LARGEST && (await isThere(at, signal)), from);
     const found = (highestSeen === null ? null : await look(highestSeen)) ?? (await look(startsAt));
-    // A page in place of the store says "there" to every question: only what can be read is.
+    // A web page instead of a store answers every request: trust only what can be read.
     const isRead = found !== null && highestSeen !== null && found <= highestSeen;
     if (found !== null && !isRead && (await fetchOne(found, signal)) === null) return null;
     highestSeen = found;
     return found;
   };
 
-  /** Waits at the tip until `sequence` is there; null when `signal` aborts first. */
+  /** Polls for `sequence`; null when `signal` aborts. */
   const waitFor = async (
     sequence: bigint,
     laterAlreadySeen: bigint | null,
@@ -174,7 +173,7 @@ export const objectStoreSource = ({
     latest,
     checkpoints: async function* ({ first, last, atOnce }, signal) {
       try {
-        // At the tip nearly everything ahead is absent: begin with one and double while they come.
+        // At the tip most are missing: start with one and double.
         const ahead = { fetch: fetchOne, concurrency, bounds: window, startWith: 1 };
         for (let next = first; last === undefined || next <= last; ) {
           const reached = yield* fetchAhead(

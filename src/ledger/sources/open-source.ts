@@ -9,25 +9,25 @@ import type { CheckpointSource } from "./source.ts";
 import type { Hearing } from "./source-contact.ts";
 
 export type OpenSourceOptions = {
-  /** Sent with every request to a network source; never shown. */
+  /** Sent with every request; never logged. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Most requests under way at once, 1 or more. */
+  /** Maximum concurrent requests, 1 or more. */
   readonly maxConcurrency?: number | undefined;
-  /** Most bytes fetched and not yet read, together. */
+  /** Maximum bytes fetched ahead. */
   readonly windowBytes?: number | undefined;
-  /** Where an object store is known to begin; the search for its newest checkpoint starts there. */
+  /** Where an object store begins; the search for its newest starts there. */
   readonly firstCheckpoint?: bigint | undefined;
-  /** Whether checkpoints are to come with the validators' signatures; files always have them. */
+  /** Whether to request the validators' signatures; files always have them. */
   readonly certificates?: boolean | undefined;
-  /** How patiently it is asked; half a minute unless given. */
+  /** Half a minute by default. */
   readonly retry?: RetryPolicy | undefined;
-  /** Told of every attempt that failed and is followed by another. */
+  /** Called for failed attempts that are retried. */
   readonly onSetback?: OnSetback | undefined;
-  /** Told of the answers of a network source, and of questions without one. */
+  /** Notified of a network source's answers and failures. */
   readonly hearing?: Hearing | undefined;
 };
 
-/** LEDGER_SOURCE names nothing that can be read. Stop: correct it. */
+/** LEDGER_SOURCE is invalid. Stop; correct it. */
 export class SourceSettingError extends ConfigError {
   override readonly name = "SourceSettingError";
 
@@ -42,9 +42,9 @@ export class SourceSettingError extends ConfigError {
 const MIB = 1024 * 1024;
 
 /**
- * Opens one source that `LEDGER_SOURCE` names, when that is not the demo ledger; nothing is contacted yet.
+ * Opens a source of `LEDGER_SOURCE` other than the demo; contacts nothing yet.
  *
- * @throws SourceSettingError (stop) when the setting fits none of the sources
+ * @throws SourceSettingError (stop)
  */
 export const openSource = (
   setting: string,

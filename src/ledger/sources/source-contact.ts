@@ -1,53 +1,48 @@
 /**
- * Whether a source answers: when it last did, and for how long a question has been waiting since.
+ * Measures whether a source answers.
  *
- * An answer is an answer also when it says "nothing new", so a quiet chain is no silence. Time counts
- * while a question is open or due, and at no other: what our own commits take is not the source's, nor is
- * the time in which this process was stopped.
+ * "Nothing new" is an answer, too. Only time with an open or due request counts, not our own
+ * commits or pauses of the process.
  */
 import { onlyPlaces } from "../../values/place.ts";
 import { awakeMs } from "../../waiting/awake.ts";
 import { SourceUnavailableError } from "./source-errors.ts";
 
-/** What is known of the source now. */
 export type Contact = {
   /** Milliseconds since its last answer to this process; null before the first. */
   readonly answeredAgoMs: number | null;
-  /** Milliseconds during which a question was open or due since then; 0 when none is waiting. */
+  /** Milliseconds since then with an open or due request. */
   readonly silentMs: number;
-  /** What went wrong last, since the last answer; URLs cut to scheme and host. */
+  /** Last error since the last answer; URLs cut to scheme and host. */
   readonly error: string | null;
 };
 
-/** Told by every question to the source. */
 export type SourceContact = {
-  /** A question is open, or due, until this is disposed of. */
+  /** A request is open or due until disposed. */
   asking(): Disposable;
-  /** The source answered something, whatever it said. */
+  /** Any answer. */
   answered(): void;
-  /** A question brought no answer. */
   failed(error: unknown): void;
   now(): Contact;
 };
 
-/** What sources themselves tell of the single questions they put. */
+/** What sources report of single requests. */
 export type Hearing = Pick<SourceContact, "answered" | "failed"> & {
-  /** Told how long an answer took. */
+  /** Duration of an answer. */
   readonly took?: (seconds: number) => void;
 };
 
-/** Ignores what it is told. */
 export const NO_HEARING: Hearing = { answered: () => {}, failed: () => {} };
 
-/** An error may quote what it choked on. */
+/** Errors may quote foreign text. */
 const LONGEST_ERROR = 300;
 
-/** @param clock milliseconds from any fixed point, while this process runs; replaced by tests */
+/** @param clock milliseconds while this process runs; replaced by tests */
 export const createContact = (clock: () => number = awakeMs): SourceContact => {
   let open = 0;
-  /** Since when a question has been open that was not answered; null while none is. */
+  /** Start of the open, unanswered request; null without one. */
   let silentSince: number | null = null;
-  /** Silence of questions given up since the last answer, milliseconds. */
+  /** Silence of requests given up since the last answer, ms. */
   let silentBefore = 0;
   let answeredAt: number | null = null;
   let error: string | null = null;
@@ -91,7 +86,7 @@ export const createContact = (clock: () => number = awakeMs): SourceContact => {
   };
 };
 
-/** Tells what became of one question. Failures after `signal` aborted are our own. */
+/** Reports the outcome of a request, except failures after `signal` aborted. */
 export const heard = async <Answer>(
   hearing: Hearing,
   question: Promise<Answer>,
@@ -109,7 +104,7 @@ export const heard = async <Answer>(
   }
 };
 
-/** How a failure is shown: by its last reason alone where several attempts failed; the source is named beside it. */
+/** Text of a failure: the last reason of several attempts. */
 export const wordsOf = (reason: unknown): string => {
   const last = reason instanceof SourceUnavailableError ? reason.cause : reason;
   return onlyPlaces(last instanceof Error ? last.message : String(last)).slice(0, LONGEST_ERROR);

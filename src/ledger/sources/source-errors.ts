@@ -2,16 +2,15 @@ import type { Remedy } from "../../waiting/remedy.ts";
 import type { CheckpointFileError } from "./chk-file.ts";
 
 /**
- * A source says something wrong, or nothing. It is asked again at growing intervals: most of it passes by itself, and
- * what does not is mended at the source, or by naming another one (LEDGER_SOURCE).
+ * The source fails or is wrong. Retried with growing delays; fix the source or use another
+ * (LEDGER_SOURCE).
  */
 export abstract class SourceError extends Error {
   readonly remedy: Remedy = "retry";
 }
 
 /**
- * The source could not be reached, or kept pushing back, for as many attempts as one call makes.
- * Nothing is lost: open it again later from the same checkpoint.
+ * The source was unreachable or overloaded for all attempts. Retry later from the same checkpoint.
  */
 export class SourceUnavailableError extends SourceError {
   override readonly name = "SourceUnavailableError";
@@ -25,8 +24,8 @@ export class SourceUnavailableError extends SourceError {
 }
 
 /**
- * The source understood and said no: a wrong address, key or permission, or a gate in front of it that is unwell. It is
- * asked again; when it goes on refusing, check LEDGER_SOURCE and the key in LEDGER_HEADERS.
+ * The source refused: wrong address, key or permission, or an unwell gateway. Retried; check
+ * LEDGER_SOURCE and LEDGER_HEADERS.
  */
 export class SourceRefusedError extends SourceError {
   override readonly name = "SourceRefusedError";
@@ -39,10 +38,7 @@ export class SourceRefusedError extends SourceError {
   }
 }
 
-/**
- * The bytes of one checkpoint were damaged every time they were fetched. Indexing waits before it and fetches it
- * again; everything earlier is safe.
- */
+/** A checkpoint was damaged in every attempt. Indexing waits before it; earlier ones are safe. */
 export class CheckpointDamagedError extends SourceError {
   override readonly name = "CheckpointDamagedError";
   readonly sequence: bigint;
@@ -58,7 +54,7 @@ export class CheckpointDamagedError extends SourceError {
   }
 }
 
-/** A checkpoint is larger than the bound. It is fetched again; one that is genuine needs a version with a larger bound. */
+/** A checkpoint exceeds the limit. Retried; a genuine one needs a version with a larger limit. */
 export class CheckpointTooLargeError extends SourceError {
   override readonly name = "CheckpointTooLargeError";
   readonly sequence: bigint;
@@ -69,13 +65,12 @@ export class CheckpointTooLargeError extends SourceError {
   }
 }
 
-/** Whether a file could not be opened because it decompresses to more than allowed. */
+/** Whether decompression exceeded the limit. */
 export const isTooLarge = ({ cause }: CheckpointFileError): boolean =>
   cause instanceof Error && "code" in cause && cause.code === "ERR_BUFFER_TOO_LARGE";
 
 /**
- * A checkpoint is not there although later ones are, and stayed away for longer than a writer that
- * finishes out of order needs. Skipping it would lose facts, so indexing waits before it and looks again.
+ * A checkpoint is missing though later ones exist. Indexing waits, as skipping it would lose facts.
  */
 export class CheckpointMissingError extends SourceError {
   override readonly name = "CheckpointMissingError";
@@ -90,11 +85,11 @@ export class CheckpointMissingError extends SourceError {
   }
 }
 
-/** The node no longer keeps checkpoints this old. It is asked again; list an archive in LEDGER_SOURCE, too. */
+/** The node pruned this checkpoint. Retried; add an archive to LEDGER_SOURCE. */
 export class CheckpointPrunedError extends SourceError {
   override readonly name = "CheckpointPrunedError";
   readonly sequence: bigint;
-  /** The first checkpoint that the node still serves whole. */
+  /** First checkpoint that the node serves completely. */
   readonly firstAvailable: bigint;
 
   constructor(source: string, sequence: bigint, firstAvailable: bigint) {
@@ -107,7 +102,7 @@ export class CheckpointPrunedError extends SourceError {
   }
 }
 
-/** The address now answers for another chain than it did before. It is asked again; `OtherChainError` confirms it. */
+/** The address now serves another chain. Retried; `OtherChainError` confirms it. */
 export class SourceChainChangedError extends SourceError {
   override readonly name = "SourceChainChangedError";
 
@@ -119,7 +114,7 @@ export class SourceChainChangedError extends SourceError {
   }
 }
 
-/** LEDGER_SOURCE lists sources of several chains. Nothing of them was read: take out those of the other chain. */
+/** LEDGER_SOURCE lists several chains; nothing was read. Remove the other chain's sources. */
 export class SourceChainsDifferError extends Error {
   override readonly name = "SourceChainsDifferError";
   readonly remedy: Remedy = "stop";
@@ -131,5 +126,4 @@ export class SourceChainsDifferError extends Error {
   }
 }
 
-/** A source by its description, and the chain that it is of. */
 export type SourceOfChain = { readonly source: string; readonly chainId: string };

@@ -1,9 +1,9 @@
 /**
- * Several sources of one chain as one: the next is asked when one fails, and the first again later.
+ * Several sources of one chain as one: moves to the next on failure, and back to the first later.
  *
- * It does not retry by itself. The reader says which errors are the source's (`failed`), begins again, and so
- * reads from the next one. After some minutes on another one the first is asked whether it is back, and read from
- * again when it is. Before one is read from, it must be of the same chain as the others, as far as it can tell.
+ * It does not retry: the reader reports source errors (`failed`) and starts again on the next one.
+ * After some minutes on another source it probes the first and returns to it. All sources must be
+ * of the same chain, as far as they know it.
  */
 import { pause } from "../../waiting/backoff.ts";
 import { withinDeadline } from "../../waiting/deadline.ts";
@@ -12,29 +12,27 @@ import type { CheckpointSource } from "./source.ts";
 import { type Hearing, NO_HEARING } from "./source-contact.ts";
 import { SourceChainsDifferError, type SourceOfChain } from "./source-errors.ts";
 
-/** A change of the source that is read from. */
 export type SourceChange = {
   readonly from: string;
   readonly to: string;
-  /** Why the one before was left. */
+  /** Why the previous one was left. */
   readonly reason: string;
 };
 
 export type SourceListOptions = {
-  /** Told of the answers of the one in use, and of questions without one. */
+  /** Notified of the current source's answers and failures. */
   readonly hearing?: Hearing | undefined;
   readonly onChange?: ((change: SourceChange) => void) | undefined;
-  /** How long another one is read from before the first is asked again, milliseconds. */
+  /** Interval of probing the first source, ms. */
   readonly returnAfterMs?: number;
 };
 
-/** Sources that are not in use may take this long to tell their chain; those that do not are asked when used. */
+/** Timeout for chain ids of unused sources; a late one is checked on use. */
 const CHAIN_MS = 2_000;
 
-/** Opens one of the sources. */
 export type OpenListed = (hearing: Hearing) => CheckpointSource;
 
-/** @param openers of two or more, in the order of preference */
+/** @param openers two or more, in order of preference */
 export const listSources = (
   openers: readonly [OpenListed, ...OpenListed[]],
   { hearing = NO_HEARING, onChange = () => {}, returnAfterMs = 300_000 }: SourceListOptions = {},
@@ -59,7 +57,7 @@ export const listSources = (
     onChange({ from, to: source.description, reason });
   };
 
-  /** The chain of a source, which must be that of all others that could tell theirs. */
+  /** Chain of a source, which must match all known others. */
   const chainOf = async (source: CheckpointSource, signal: AbortSignal): Promise<string | null> => {
     const chainId = await source.chainId(signal);
     chains.set(source, chainId);
@@ -72,7 +70,7 @@ export const listSources = (
     return chainId;
   };
 
-  /** Waits until the first one can be read from again at `next`. */
+  /** Waits until the first source can serve `next` again. */
   const firstIsBack = async (next: () => bigint, signal: AbortSignal): Promise<void> => {
     for (;;) {
       await pause(returnAfterMs, signal);
@@ -82,12 +80,12 @@ export const listSources = (
         const at = next();
         const newest = await first.latest(signal);
         if (newest === null || newest + 1n < at) continue;
-        // A node that keeps the newest alone, or answers and gives nothing, would be left again at once.
+        // Test a read: a pruned or silent node would be left again immediately.
         const given = newest < at ? [] : first.checkpoints({ first: at, last: at }, signal);
         for await (const _ of given) break;
         return;
       } catch {
-        // It is not back; the one in use goes on.
+        // Not back yet.
       }
     }
   };
