@@ -4,7 +4,7 @@ import { assertFree } from "../evidence/new-folder.ts";
 import type { Outcome } from "../evidence/pack/check.ts";
 import type { PackHead } from "../evidence/pack/form.ts";
 import { writePack } from "../evidence/pack/write.ts";
-import { type Asked, checkpointOf, markOf } from "../graphql/past.ts";
+import { type AsOf, checkpointOf, markOf } from "../graphql/past.ts";
 import { patientSource } from "../ledger/reading/patient-source.ts";
 import { committeeFrom } from "../ledger/reading/trust.ts";
 import { factSource } from "../log/log.ts";
@@ -25,8 +25,8 @@ import { UsageError } from "./usage.ts";
 
 type Options = {
   readonly coin?: string;
-  readonly from?: Asked;
-  readonly to?: Asked;
+  readonly from?: AsOf;
+  readonly to?: AsOf;
   readonly out?: string;
   readonly opening: PackHead["opening"];
   readonly holderNames?: string;
@@ -96,7 +96,7 @@ const make = async ({
   opening,
   holderNames,
   retryFor,
-}: Options & { coin: string; from: Asked; to: Asked; out: string }): Promise<Outcome> => {
+}: Options & { coin: string; from: AsOf; to: AsOf; out: string }): Promise<Outcome> => {
   const { config, logger, signal } = await openRuntime();
   await using storage = await openStorage(config, logger, { tables: "current" });
   const database = storage.write;
@@ -127,7 +127,7 @@ const make = async ({
 const firstTable = async (
   db: Db,
   { coinType, decimals }: TableOf,
-  from: Asked,
+  from: AsOf,
 ): Promise<TableOf> => {
   const checkpoint = await checkpointOf(guardedReads(db, ALL), from);
   const seen = await token(db, { coinType, at: checkpoint });

@@ -2,7 +2,7 @@
 import { InvalidArgumentError, Option } from "commander";
 import { z } from "zod";
 import type { Reads } from "../database/readers.ts";
-import { type Asked, checkpointOf, markOf } from "../graphql/past.ts";
+import { type AsOf, checkpointOf, markOf } from "../graphql/past.ts";
 import { resolveCoin } from "../log/coins.ts";
 import type { SeenTableOf } from "../projections/cap-table-json.ts";
 import { type GuardedReads, guardedReads } from "../projections/guarded-reads.ts";
@@ -29,7 +29,7 @@ export const coinOption = () =>
 const dateTime = z.iso.datetime({ offset: true });
 
 /** A checkpoint or a second. */
-export const momentArgument = (text: string): Asked => {
+export const momentArgument = (text: string): AsOf => {
   if (/^\d{1,10}$/.test(text)) return { kind: "checkpoint", checkpoint: BigInt(text) };
   const ms = dateTime.safeParse(text).success ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(ms) || ms < 0) {
@@ -41,7 +41,7 @@ export const momentArgument = (text: string): Asked => {
 };
 
 /** The same, or a date: the end of that day, UTC. */
-export const dateArgument = (text: string): Asked =>
+export const dateArgument = (text: string): AsOf =>
   momentArgument(z.iso.date().safeParse(text).success ? `${text}T23:59:59Z` : text);
 
 /** `--at` */
@@ -64,11 +64,11 @@ export const tableReads = (on: Reads): GuardedReads => guardedReads(on, FOR_CAP_
 export const tableAt = async (
   db: GuardedReads,
   coin: string,
-  asked: Asked | undefined,
+  asOf: AsOf | undefined,
 ): Promise<SeenTableOf> => {
   const known = await resolveCoin(db, coin);
   const { coinType } = known;
-  const checkpoint = await checkpointOf(db, asked);
+  const checkpoint = await checkpointOf(db, asOf);
   const seen = await token(db, { coinType, at: checkpoint });
   if (seen === null) {
     throw new UsageError(`no token ${coinType} was seen up to checkpoint ${checkpoint}`);

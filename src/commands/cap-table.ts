@@ -11,7 +11,7 @@ import {
 } from "../evidence/cap-table-file.ts";
 import { LOT_POLICIES, type LotPolicy } from "../evidence/ocf/lots.ts";
 import { writeOcf } from "../evidence/ocf/ocf.ts";
-import type { Asked } from "../graphql/past.ts";
+import type { AsOf } from "../graphql/past.ts";
 import { readCapTable, type TablePiece } from "../projections/cap-table-json.ts";
 import { assetsOf } from "../service/assets.ts";
 import { issuerOf } from "../settings/assets.ts";
@@ -23,7 +23,7 @@ import { UsageError } from "./usage.ts";
 
 type Options = {
   readonly coin: string;
-  readonly at?: Asked;
+  readonly at?: AsOf;
   readonly format: Format;
   readonly for?: Reader;
   readonly json?: boolean;

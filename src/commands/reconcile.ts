@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { keepFound } from "../audit/reconcile/found.ts";
 import { type Reconciliation, reconcile } from "../audit/reconcile/reconcile.ts";
-import { type Asked, checkpointOf } from "../graphql/past.ts";
+import { type AsOf, checkpointOf } from "../graphql/past.ts";
 import { resolveCoin } from "../log/coins.ts";
 import { guardedReads } from "../projections/guarded-reads.ts";
 import { ALL } from "../projections/needed.ts";
@@ -10,7 +10,7 @@ import { AT_HELP, atOption, coinOption } from "./cap-table-at.ts";
 import { printJson, printLines } from "./output.ts";
 import { openRuntime } from "./runtime.ts";
 
-type Options = { readonly at?: Asked; readonly coin?: string; readonly json?: boolean };
+type Options = { readonly at?: AsOf; readonly coin?: string; readonly json?: boolean };
 
 const EXIT_CODES = `
 Exit codes: 0 everything that was asked for adds up, 1 something does not, 2 wrong usage, 3 nothing was found, but

@@ -4,7 +4,7 @@ import { type Statement, StatementError, verifyStatement } from "../../client/ve
 import { amountText } from "../audit/verify/amount-text.ts";
 import { makeStatement, type StatementVersion } from "../evidence/statement.ts";
 import { heldAgainstKept, type StatementEntries } from "../evidence/statement-entries.ts";
-import type { Asked } from "../graphql/past.ts";
+import type { AsOf } from "../graphql/past.ts";
 import type { Whose } from "../projections/cap-tables.ts";
 import { configuredKey } from "../service/deployment-key.ts";
 import { openStorage } from "../service/storage.ts";
@@ -18,7 +18,7 @@ import { UsageError } from "./usage.ts";
 
 type Options = {
   readonly coin?: string;
-  readonly at?: Asked;
+  readonly at?: AsOf;
   readonly owner?: string;
   readonly holder?: bigint;
   readonly out?: string;

@@ -111,14 +111,15 @@ builder.queryField("balanceChanges", (t) =>
       order: t.arg({ type: SortOrder, defaultValue: "ASC", description: "Default: chain order." }),
     },
     complexity: listCost,
-    resolve: async (_root, args, { readsOf, coinType }) => {
+    reads: { pipelines: () => FOR_BALANCES },
+    resolve: async (_root, args, { reads, coinType }) => {
       const page = {
         owner: args.owner == null ? undefined : ownerOf(args.owner),
         after: placeInOne(changeCursorOf(args.after)),
         limit: limitOf(args.limit),
         order: args.order === "DESC" ? ("desc" as const) : ("asc" as const),
       };
-      return balanceChanges(readsOf(FOR_BALANCES), {
+      return balanceChanges(reads, {
         ...page,
         coinType: await coinType(args.coinType),
       });

@@ -8,12 +8,13 @@
 import SchemaBuilder from "@pothos/core";
 import ComplexityPlugin from "@pothos/plugin-complexity";
 import type { GraphContext } from "./context.ts";
+import "./field-reads.ts";
 
 export const builder = new SchemaBuilder<{
   Context: GraphContext;
   DefaultFieldNullability: false;
 }>({
-  plugins: [ComplexityPlugin],
+  plugins: [ComplexityPlugin, "reads"],
   defaultFieldNullability: false,
   // Cost counts the values an answer can hold: one per field, times the rows of its list. The bound
   // is checked before anything runs (limits.ts), so the plugin checks nothing itself.

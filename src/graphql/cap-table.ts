@@ -17,6 +17,7 @@ import { oneAtATime } from "../waiting/one-at-a-time.ts";
 import { cursorOf } from "./balance-changes.ts";
 import { builder } from "./builder.ts";
 import { badInput } from "./errors.ts";
+import { pastArguments } from "./fields.ts";
 import {
   capCursorOf,
   coinTypeArgument,
@@ -26,13 +27,7 @@ import {
   whoseOf,
 } from "./input.ts";
 import { once } from "./once.ts";
-import {
-  askedOf,
-  atCheckpointArgument,
-  atTimestampArgument,
-  checkpointOf,
-  markOf,
-} from "./past.ts";
+import { asOfIn, checkpointOf, markOf } from "./past.ts";
 
 type Totals = { readonly totals: () => Promise<CapTotals> };
 
@@ -216,8 +211,7 @@ builder.queryField("capTable", (t) =>
       "Copy a long one with after at a fixed atCheckpoint. Null for a coin type that was not seen by then.",
     args: {
       coinType: t.arg.string(coinTypeArgument),
-      atCheckpoint: t.arg.string(atCheckpointArgument),
-      atTimestamp: t.arg.string(atTimestampArgument),
+      ...pastArguments,
       limit: t.arg.int(limitArgument),
       after: t.arg.string({ description: "Cursor of the last row seen: only rows behind it." }),
       holder: t.arg.string({
@@ -230,17 +224,17 @@ builder.queryField("capTable", (t) =>
       }),
     },
     complexity: ({ limit }) => ({ ...listCost({ limit }), field: TABLE_COST }),
+    reads: { pipelines: () => FOR_CAP_TABLES, several: () => true, long: () => true },
     resolve: async (_root, args, context) => {
-      const reads = context.readsOf(FOR_CAP_TABLES);
-      const { capTables } = context;
+      const { capTables, reads } = context;
       const page = {
         limit: limitOf(args.limit),
         after: capCursorOf(args.after),
         matches: meantBy(args.holder, args.having),
       };
-      const asked = askedOf(args);
+      const asOf = asOfIn(args);
       const coinType = await context.coinType(args.coinType);
-      const checkpoint = await checkpointOf(reads, asked);
+      const checkpoint = await checkpointOf(reads, asOf);
       const [found, mark] = await Promise.all([
         token(reads, { coinType, at: checkpoint }),
         markOf(reads, checkpoint),

@@ -18,7 +18,7 @@ import {
 } from "graphql";
 import { type CompiledQuery, compileQuery, isCompiledQuery } from "graphql-jit";
 import { aliasRule, depthRule, LIMITS } from "./limits.ts";
-import { type Coerced, fieldsOf, type Statements, statementsOf } from "./statements.ts";
+import { type Coerced, fieldsOf, planOf, type ReadPlan } from "./read-plan.ts";
 
 /** One operation of a document. */
 export type Operation = {
@@ -30,8 +30,8 @@ export type Operation = {
   costOf(variables: Readonly<Record<string, unknown>>): number;
   /** Statements or the like that it begins: fields of the query itself. */
   readonly rootFields: number;
-  /** What these are like, with variables as they were coerced. */
-  statements(variables: Coerced): Statements;
+  /** How it is read, with coerced variables. */
+  plan(variables: Coerced): ReadPlan;
   /** How often it asks for the schema: much work that its cost does not show. */
   readonly introspections: number;
   /** Whether its variables matter to nothing but the arguments of the operation's own fields. */
@@ -155,7 +155,7 @@ const operationOf = (
     node,
     costOf: costs(schema, alone),
     rootFields: fields.length,
-    statements: statementsOf(schema, fields, fragments),
+    plan: planOf(schema, fields, fragments),
     introspections,
     isPlain: compiles,
     use: () => {

@@ -13,12 +13,12 @@ import {
 } from "graphql";
 import type { CompiledQuery } from "graphql-jit";
 import { z } from "zod";
-import { contextsOver, type GraphSources, type Subscriber } from "./context.ts";
+import { createContexts, type GraphSources, type Subscriber } from "./context.ts";
 import { createDocuments, type KnownDocument, type Operation } from "./documents.ts";
 import { badRequest, printed, reportTo } from "./errors.ts";
 import { LIMITS, tooCostly, tooOftenTheSchema } from "./limits.ts";
+import type { ReadPlan } from "./read-plan.ts";
 import type { GraphAnswer, RequestScope } from "./request.ts";
-import type { Statements } from "./statements.ts";
 import { type Begun, beginSubscription } from "./subscription.ts";
 import { PAGE_ROWS } from "./topic.ts";
 import { createInterpreter, type InterpretedRequest } from "./yoga.ts";
@@ -89,7 +89,7 @@ type Plain = {
   /** Of the operation with these variables; 0 when they do not fit. */
   readonly cost: number;
   /** Absent when it cannot run. */
-  readonly statements?: Statements | undefined;
+  readonly plan?: ReadPlan | undefined;
   /** Whether it can run: its variables fit, and nothing is refused. */
   readonly fits: boolean;
   readonly refusal?: GraphQLError | undefined;
@@ -97,7 +97,7 @@ type Plain = {
 
 export const createEngine = (schema: GraphQLSchema, sources: GraphSources): GraphEngine => {
   const documents = createDocuments(schema);
-  const contexts = contextsOver(sources);
+  const contexts = createContexts(sources);
   const interpreter = createInterpreter(schema);
 
   const readPlain = (body: string): Plain | undefined => {
@@ -115,8 +115,8 @@ export const createEngine = (schema: GraphQLSchema, sources: GraphSources): Grap
     const cost = operation.costOf(variableValues.coerced);
     const refusal = refusalOf(cost, operation);
     const fits = refusal === undefined;
-    const statements = fits ? operation.statements(variableValues) : undefined;
-    return { ...none, cost, fits, refusal, statements };
+    const plan = fits ? operation.plan(variableValues) : undefined;
+    return { ...none, cost, fits, refusal, plan };
   };
 
   const subscriptionIn = (plain: Plain): ReadSubscription | undefined => {
@@ -160,7 +160,7 @@ export const createEngine = (schema: GraphQLSchema, sources: GraphSources): Grap
         subscription,
         answer: async (accept, scope) => {
           const contentType = accept?.includes(RESPONSE_JSON) ? RESPONSE_JSON : JSON_TYPE;
-          const begun = contexts.ofQuery(scope.signal, weight, plain?.statements, scope.key);
+          const begun = contexts.openQuery(scope, weight, plain?.plan);
           const { context, end } = begun instanceof Promise ? await begun : begun;
           try {
             if (compiled !== undefined && plain !== undefined) {

@@ -47,3 +47,17 @@ export const logArguments = builder.args((t) => ({
   limit: t.int(limitArgument),
   after: t.string({ description: "Position of the last event seen: only later ones." }),
 }));
+
+/** Arguments of queries that also answer about the past. */
+export const pastArguments = builder.args((t) => ({
+  atCheckpoint: t.string({
+    description:
+      "Answer as of the end of this checkpoint, decimal; such an answer never changes. " +
+      "Fails with the code NOT_YET_INDEXED while the checkpoint is not indexed.",
+  }),
+  atTimestamp: t.string({
+    description:
+      "Answer as of the end of this second, unix seconds, decimal: as of the checkpoint before the first " +
+      "one with a larger checkpointTimestamp. NOT_YET_INDEXED until that one is indexed. Not together with atCheckpoint.",
+  }),
+}));

@@ -67,13 +67,14 @@ builder.queryField("holderEvents", (t) =>
       "so a page may repeat events you have; after never does. When both are given both hold.",
     args: logArguments,
     complexity: listCost,
-    resolve: async (_root, args, { readsOf, coinType }) => {
+    reads: { pipelines: () => FOR_HOLDERS },
+    resolve: async (_root, args, { reads, coinType }) => {
       const page = {
         limit: limitOf(args.limit),
         sinceTimestamp: sinceOf(args.sinceTimestamp),
         after: positionOf(args.after),
       };
-      return holderEvents(readsOf(FOR_HOLDERS), {
+      return holderEvents(reads, {
         ...page,
         coinType: await coinType(args.coinType),
       });

@@ -68,6 +68,7 @@ builder.queryField("indexerStatus", (t) =>
     description:
       "Watermarks: token_activity, shared_token_objects, timelock_objects, holder_lifecycle, role_changes, in this order.",
     complexity: { field: 1, multiplier: 5 },
+    reads: { pipelines: () => [] },
     resolve: async (_root, _args, { watermarkReads, pipelines }) =>
       (await readWatermarks(watermarkReads, pipelines)).pipelines,
   }),

@@ -4,13 +4,8 @@ import { type Meta as Row, readMeta } from "../projections/meta.ts";
 import { ALL } from "../projections/needed.ts";
 import { followPosition } from "../projections/position.ts";
 import { builder } from "./builder.ts";
-import {
-  askedOf,
-  atCheckpointArgument,
-  atTimestampArgument,
-  checkpointOf,
-  markOf,
-} from "./past.ts";
+import { pastArguments } from "./fields.ts";
+import { asOfIn, checkpointOf, isPast, markOf } from "./past.ts";
 
 const Meta = builder.objectRef<Row>("Meta").implement({
   description: "What all answers of one request are of: they are read from one snapshot.",
@@ -66,14 +61,14 @@ builder.queryField("_meta", (t) =>
       "The checkpoint up to which every answer of this request is complete; or with an argument the one that it asks " +
       "for, as soon as all five pipelines have committed it.",
     args: {
-      atCheckpoint: t.arg.string(atCheckpointArgument),
-      atTimestamp: t.arg.string(atTimestampArgument),
+      ...pastArguments,
     },
-    resolve: async (_root, args, { watermarkReads, readsOf }) => {
-      const asked = askedOf(args);
+    reads: { pipelines: (args) => (isPast(args) ? ALL : []), several: isPast },
+    resolve: async (_root, args, { watermarkReads, reads }) => {
+      const asOf = asOfIn(args);
       const meta = await readMeta(watermarkReads);
-      if (asked === undefined) return meta;
-      const checkpoint = await checkpointOf(readsOf(ALL), asked);
+      if (asOf === undefined) return meta;
+      const checkpoint = await checkpointOf(reads, asOf);
       return { ...meta, last: await markOf(watermarkReads, checkpoint) };
     },
   }),

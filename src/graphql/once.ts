@@ -1,8 +1,10 @@
-/** Reads once, when it is first asked for. */
-export const once = <Value>(read: () => Promise<Value>): (() => Promise<Value>) => {
+/** Reads on the first call, whose arguments count; later calls share the value. */
+export const once = <Args extends readonly unknown[], Value>(
+  read: (...args: Args) => Promise<Value>,
+): ((...args: Args) => Promise<Value>) => {
   let value: Promise<Value> | undefined;
-  return () => {
-    value ??= read();
+  return (...args) => {
+    value ??= read(...args);
     return value;
   };
 };

@@ -1,4 +1,4 @@
-/** Questions about the past: the arguments `atCheckpoint` and `atTimestamp` of many queries. */
+/** Answers about the past: from `atCheckpoint` and `atTimestamp` to the checkpoint they name. */
 import type { Reads } from "../database/readers.ts";
 import { checkpointBefore, checkpointMark } from "../log/blocks.ts";
 import type { CheckpointMark } from "../log/fact.ts";
@@ -12,20 +12,8 @@ import {
 import { badInput } from "./errors.ts";
 import { show } from "./input.ts";
 
-export const atCheckpointArgument = {
-  description:
-    "Answer as of the end of this checkpoint, decimal; such an answer never changes. " +
-    "Fails with the code NOT_YET_INDEXED while the checkpoint is not indexed.",
-} as const;
-
-export const atTimestampArgument = {
-  description:
-    "Answer as of the end of this second, unix seconds, decimal: as of the checkpoint before the first " +
-    "one with a larger checkpointTimestamp. NOT_YET_INDEXED until that one is indexed. Not together with atCheckpoint.",
-} as const;
-
-/** What a caller asks about; undefined is the present. */
-export type Asked =
+/** The point in the past that a caller asks about; undefined is the present. */
+export type AsOf =
   | { readonly kind: "checkpoint"; readonly checkpoint: bigint }
   | { readonly kind: "second"; readonly unixSeconds: bigint };
 
@@ -38,12 +26,20 @@ const MAX_CHECKPOINT = 9_000_000_000n;
 /** Milliseconds beyond it do not fit 63 bits. */
 const MAX_SECONDS = 9_000_000_000_000_000n;
 
-/** @throws BAD_USER_INPUT when both are given, or one is no decimal number */
-export const askedOf = (args: {
+/** The arguments that ask about the past. */
+export type PastArguments = {
   readonly atCheckpoint?: string | null | undefined;
   readonly atTimestamp?: string | null | undefined;
-}): Asked | undefined => {
-  const { atCheckpoint, atTimestamp } = args;
+};
+
+export const isPast = ({ atCheckpoint, atTimestamp }: PastArguments): boolean =>
+  atCheckpoint != null || atTimestamp != null;
+
+/** For `several` of a field's `reads`: the checkpoint of a time is found by a statement of its own. */
+export const isByTime = ({ atTimestamp }: PastArguments): boolean => atTimestamp != null;
+
+/** @throws BAD_USER_INPUT when both are given, or one is no decimal number */
+export const asOfIn = ({ atCheckpoint, atTimestamp }: PastArguments): AsOf | undefined => {
   const [checkpoint, unixSeconds] = [
     numberIn(atCheckpoint, "atCheckpoint must be a checkpoint"),
     numberIn(atTimestamp, "atTimestamp must be unix seconds"),
@@ -70,14 +66,14 @@ const numberIn = (text: string | null | undefined, must: string): bigint | undef
  */
 export const readAsOf = async <Rows>(
   reads: GuardedReads,
-  asked: Asked | undefined,
+  asOf: AsOf | undefined,
   rowsAt: (at: bigint | undefined, on: Reads) => Promise<Rows>,
 ): Promise<Rows> => {
-  if (asked === undefined) return rowsAt(undefined, reads);
-  if (asked.kind === "second" || asked.checkpoint > MAX_CHECKPOINT) {
-    return rowsAt(await checkpointOf(reads, asked), reads);
+  if (asOf === undefined) return rowsAt(undefined, reads);
+  if (asOf.kind === "second" || asOf.checkpoint > MAX_CHECKPOINT) {
+    return rowsAt(await checkpointOf(reads, asOf), reads);
   }
-  return rowsAt(asked.checkpoint, reads.at(asked.checkpoint));
+  return rowsAt(asOf.checkpoint, reads.at(asOf.checkpoint));
 };
 
 /**
@@ -86,19 +82,19 @@ export const readAsOf = async <Rows>(
  */
 export const checkpointOf = async (
   reads: GuardedReads,
-  asked: Asked | undefined,
+  asOf: AsOf | undefined,
 ): Promise<bigint> => {
-  if (asked === undefined) {
+  if (asOf === undefined) {
     const committed = await reads.committed();
     if (committed.last === null) throw new NotYetIndexedError("no checkpoint is indexed yet");
     assertCommitted(committed.last, committed);
     return committed.last;
   }
-  if (asked.kind === "checkpoint") {
-    assertCommitted(asked.checkpoint, await reads.committed());
-    return asked.checkpoint;
+  if (asOf.kind === "checkpoint") {
+    assertCommitted(asOf.checkpoint, await reads.committed());
+    return asOf.checkpoint;
   }
-  const { unixSeconds } = asked;
+  const { unixSeconds } = asOf;
   const [committed, before] = await Promise.all([
     reads.committed(),
     unixSeconds > MAX_SECONDS

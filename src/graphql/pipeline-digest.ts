@@ -3,7 +3,7 @@ import { pipelineDigest } from "../projections/digests.ts";
 import { builder } from "./builder.ts";
 import { badInput } from "./errors.ts";
 import { show } from "./input.ts";
-import { askedOf } from "./past.ts";
+import { asOfIn } from "./past.ts";
 
 builder.queryField("pipelineDigest", (t) =>
   t.field({
@@ -22,14 +22,15 @@ builder.queryField("pipelineDigest", (t) =>
         description: "Decimal. NOT_YET_INDEXED while the pipeline has not committed it.",
       }),
     },
+    reads: { pipelines: () => [] },
     resolve: async (_root, { pipeline: name, atCheckpoint }, { watermarkReads, pipelines }) => {
       const found = pipelines.find((pipeline) => pipeline.name === name);
       if (found?.digests === undefined) {
         const known = pipelines.map((pipeline) => pipeline.name).join(", ");
         throw badInput(`pipeline must be one of ${known}; it is ${show(name)}`);
       }
-      const asked = askedOf({ atCheckpoint });
-      const at = asked?.kind === "checkpoint" ? asked.checkpoint : 0n;
+      const asOf = asOfIn({ atCheckpoint });
+      const at = asOf?.kind === "checkpoint" ? asOf.checkpoint : 0n;
       const { watermark, digests } = found;
       return pipelineDigest(watermarkReads, { watermark, digests }, at);
     },

@@ -45,14 +45,15 @@ builder.queryField("roleEvents", (t) =>
     description: "Grants and revocations, oldest first; the arguments are those of holderEvents.",
     args: logArguments,
     complexity: listCost,
-    resolve: async (_root, args, { readsOf, packages, coinType }) => {
+    reads: { pipelines: () => FOR_ROLES },
+    resolve: async (_root, args, { reads, packages, coinType }) => {
       const page = {
         limit: limitOf(args.limit),
         sinceTimestamp: sinceOf(args.sinceTimestamp),
         after: positionOf(args.after),
       };
       const of = { coinType: await coinType(args.coinType), packages: await packages() };
-      return roleEvents(readsOf(FOR_ROLES), { ...page, ...of });
+      return roleEvents(reads, { ...page, ...of });
     },
   }),
 );

@@ -10,7 +10,7 @@ import {
 import { builder } from "./builder.ts";
 import { badInput } from "./errors.ts";
 import { coinTypeArgument, limitArgument, limitOf, listCost, show } from "./input.ts";
-import { askedOf, readAsOf } from "./past.ts";
+import { asOfIn, readAsOf } from "./past.ts";
 
 const StateKindEnum = builder.enumType("StateKind", {
   description: "What has states that begin and end.",
@@ -69,12 +69,13 @@ builder.queryField("stateRanges", (t) =>
       after: t.arg.string({ description: "Cursor of the last row seen: only rows behind it." }),
     },
     complexity: listCost,
+    reads: { pipelines: ({ kind }) => NEEDED_BY[kind] },
     resolve: async (_root, args, context) => {
       const { kind } = args;
       const page = { kind, limit: limitOf(args.limit), after: placeIn(kind, args.after) };
-      const asked = askedOf({ atCheckpoint: args.atCheckpoint });
+      const asOf = asOfIn({ atCheckpoint: args.atCheckpoint });
       const coinType = await context.coinType(args.coinType);
-      return readAsOf(context.readsOf(NEEDED_BY[kind]), asked, (at = 0n, on) =>
+      return readAsOf(context.reads, asOf, (at = 0n, on) =>
         stateRanges(on, { ...page, coinType, at }),
       );
     },

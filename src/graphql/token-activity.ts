@@ -29,14 +29,21 @@ import {
   positionOf,
 } from "./input.ts";
 import { SortOrder } from "./sort-order.ts";
-import { SHORT_OFFSET } from "./statements.ts";
 import { followArguments, subscribingByPosition } from "./subscribing.ts";
 
 /** Rows skipped cost a hundredth of rows returned: they are read, and nothing else. */
 const SKIPPED_PER_COST = 100;
 
-/** A rare type may be looked for through the whole log of a coin type. */
+/** Finding rows of a rare type may take reading the whole log of a coin type. */
 const OF_TYPE_COST = 1_000;
+
+/** Larger offsets take longer than a page does. */
+const SHORT_OFFSET = 1_000;
+
+const isLong = (args: {
+  readonly offset?: number | null | undefined;
+  readonly activityType?: string | null | undefined;
+}): boolean => (args.offset ?? 0) > SHORT_OFFSET || args.activityType != null;
 
 const TokenActivity = builder.objectRef<Row>("TokenActivity").implement({
   description: "One movement of tokens, as the contract announced it. Written once, never changed.",
@@ -108,7 +115,8 @@ builder.queryField("tokenActivity", (t) =>
         Math.floor(Math.min(Math.max(0, offset ?? 0), MAX_OFFSET) / SKIPPED_PER_COST) +
         (activityType == null ? 0 : OF_TYPE_COST),
     }),
-    resolve: async (_root, args, { readsOf, longReadsOf, coinType }) => {
+    reads: { pipelines: () => FOR_ACTIVITY, long: isLong },
+    resolve: async (_root, args, { reads, longReads, coinType }) => {
       const page = {
         limit: limitOf(args.limit),
         offset: offsetOf(args.offset),
@@ -116,9 +124,10 @@ builder.queryField("tokenActivity", (t) =>
         after: positionOf(args.after),
         activityType: activityTypeOf(args.activityType),
       };
-      const isLong = page.offset > SHORT_OFFSET || page.activityType !== undefined;
-      const on = (isLong ? longReadsOf : readsOf)(FOR_ACTIVITY);
-      return tokenActivity(on, { ...page, coinType: await coinType(args.coinType) });
+      return tokenActivity(isLong(args) ? longReads : reads, {
+        ...page,
+        coinType: await coinType(args.coinType),
+      });
     },
   }),
 );

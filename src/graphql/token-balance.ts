@@ -2,9 +2,9 @@
 import { type TokenBalance as Row, tokenBalance } from "../projections/balances.ts";
 import { FOR_BALANCES } from "../projections/needed.ts";
 import { builder } from "./builder.ts";
-import { decimalsField } from "./fields.ts";
+import { decimalsField, pastArguments } from "./fields.ts";
 import { coinTypeArgument, ownerArgument, ownerOf } from "./input.ts";
-import { askedOf, atCheckpointArgument, atTimestampArgument, readAsOf } from "./past.ts";
+import { asOfIn, isByTime, readAsOf } from "./past.ts";
 
 /** Said of every figure that grants are part of. */
 export const TIMELOCKS_INCLUDED =
@@ -51,13 +51,13 @@ builder.queryField("tokenBalance", (t) =>
     args: {
       coinType: t.arg.string(coinTypeArgument),
       owner: t.arg.string(ownerArgument),
-      atCheckpoint: t.arg.string(atCheckpointArgument),
-      atTimestamp: t.arg.string(atTimestampArgument),
+      ...pastArguments,
     },
+    reads: { pipelines: () => FOR_BALANCES, several: isByTime },
     resolve: async (_root, args, context) => {
-      const [owner, asked] = [ownerOf(args.owner), askedOf(args)];
+      const [owner, asOf] = [ownerOf(args.owner), asOfIn(args)];
       const coinType = await context.coinType(args.coinType);
-      const balance = await readAsOf(context.readsOf(FOR_BALANCES), asked, (at, on) =>
+      const balance = await readAsOf(context.reads, asOf, (at, on) =>
         tokenBalance(on, { coinType, owner, at }),
       );
       return { ...balance, coinType };

@@ -2,8 +2,9 @@
 import { type TokenHolder as Row, tokenHolders } from "../projections/balances.ts";
 import { FOR_BALANCES } from "../projections/needed.ts";
 import { builder } from "./builder.ts";
+import { pastArguments } from "./fields.ts";
 import { coinTypeArgument, holderCursorOf, limitArgument, limitOf, listCost } from "./input.ts";
-import { askedOf, atCheckpointArgument, atTimestampArgument, checkpointOf } from "./past.ts";
+import { asOfIn, checkpointOf, isByTime, isPast } from "./past.ts";
 import { TIMELOCKS_INCLUDED } from "./token-balance.ts";
 
 const TokenHolder = builder.objectRef<Row>("TokenHolder").implement({
@@ -34,18 +35,18 @@ builder.queryField("tokenHolders", (t) =>
       after: t.arg.string({
         description: "`<balance>:<owner>` of the last row seen: only the holders behind it.",
       }),
-      atCheckpoint: t.arg.string(atCheckpointArgument),
-      atTimestamp: t.arg.string(atTimestampArgument),
+      ...pastArguments,
     },
     complexity: listCost,
-    resolve: async (_root, args, { capTables, ...context }) => {
-      const reads = context.readsOf(FOR_BALANCES);
+    // The list of all owners is put together the first time.
+    reads: { pipelines: () => FOR_BALANCES, several: isByTime, long: isPast },
+    resolve: async (_root, args, { capTables, reads, ...context }) => {
       const page = { limit: limitOf(args.limit), after: holderCursorOf(args.after) };
-      const asked = askedOf(args);
+      const asOf = asOfIn(args);
       const coinType = await context.coinType(args.coinType);
-      if (asked === undefined) return tokenHolders(reads, { coinType, ...page });
+      if (asOf === undefined) return tokenHolders(reads, { coinType, ...page });
       // First, because the list is kept for others.
-      const checkpoint = await checkpointOf(reads, asked);
+      const checkpoint = await checkpointOf(reads, asOf);
       return capTables.owners(reads, { coinType, checkpoint, ...page });
     },
   }),

@@ -2,6 +2,7 @@
 import { FOR_TOKEN_OBJECTS } from "../projections/needed.ts";
 import { type TokenObject as Row, tokenObjects } from "../projections/shared-token-objects.ts";
 import { builder } from "./builder.ts";
+import { pastArguments } from "./fields.ts";
 import {
   coinTypeArgument,
   limitArgument,
@@ -11,7 +12,7 @@ import {
   ownerArgument,
   ownerOf,
 } from "./input.ts";
-import { askedOf, atCheckpointArgument, atTimestampArgument, readAsOf } from "./past.ts";
+import { asOfIn, isByTime, readAsOf } from "./past.ts";
 
 const TokenObject = builder.objectRef<Row>("TokenObject").implement({
   description: "A live SharedToken object.",
@@ -44,21 +45,19 @@ builder.queryField("tokenObjects", (t) =>
       owner: t.arg.string(ownerArgument),
       limit: t.arg.int(limitArgument),
       after: t.arg.string({ description: "Object id of the last row seen: only those behind it." }),
-      atCheckpoint: t.arg.string(atCheckpointArgument),
-      atTimestamp: t.arg.string(atTimestampArgument),
+      ...pastArguments,
     },
     complexity: listCost,
-    resolve: async (_root, args, { readsOf, coinType }) => {
+    reads: { pipelines: () => FOR_TOKEN_OBJECTS, several: isByTime },
+    resolve: async (_root, args, { reads, coinType }) => {
       const page = {
         owner: ownerOf(args.owner),
         limit: limitOf(args.limit),
         after: objectCursorOf(args.after),
       };
-      const asked = askedOf(args);
+      const asOf = asOfIn(args);
       const coin = await coinType(args.coinType);
-      return readAsOf(readsOf(FOR_TOKEN_OBJECTS), asked, (at, on) =>
-        tokenObjects(on, { ...page, coinType: coin, at }),
-      );
+      return readAsOf(reads, asOf, (at, on) => tokenObjects(on, { ...page, coinType: coin, at }));
     },
   }),
 );

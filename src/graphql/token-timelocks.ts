@@ -2,7 +2,7 @@
 import { FOR_GRANTS } from "../projections/needed.ts";
 import { type TokenTimelock as Row, tokenTimelocks } from "../projections/timelock-objects.ts";
 import { builder } from "./builder.ts";
-import { decimalsField } from "./fields.ts";
+import { decimalsField, pastArguments } from "./fields.ts";
 import {
   coinTypeArgument,
   grantCursorOf,
@@ -12,7 +12,7 @@ import {
   ownerArgument,
   ownerOf,
 } from "./input.ts";
-import { askedOf, atCheckpointArgument, atTimestampArgument, readAsOf } from "./past.ts";
+import { asOfIn, isByTime, readAsOf } from "./past.ts";
 
 const TokenTimelock = builder
   .objectRef<Row & { readonly coinType: string }>("TokenTimelock")
@@ -83,19 +83,19 @@ builder.queryField("tokenTimelocks", (t) =>
         description:
           "`<commencementTimestampMs>:<objectId>` of the last row seen: only the grants behind it.",
       }),
-      atCheckpoint: t.arg.string(atCheckpointArgument),
-      atTimestamp: t.arg.string(atTimestampArgument),
+      ...pastArguments,
     },
     complexity: listCost,
+    reads: { pipelines: () => FOR_GRANTS, several: isByTime },
     resolve: async (_root, args, context) => {
       const page = {
         owner: args.owner == null ? undefined : ownerOf(args.owner),
         limit: limitOf(args.limit),
         after: grantCursorOf(args.after),
       };
-      const asked = askedOf(args);
+      const asOf = asOfIn(args);
       const coinType = await context.coinType(args.coinType);
-      const grants = await readAsOf(context.readsOf(FOR_GRANTS), asked, (at, on) =>
+      const grants = await readAsOf(context.reads, asOf, (at, on) =>
         tokenTimelocks(on, { ...page, coinType, at }),
       );
       return grants.map((grant) => ({ ...grant, coinType }));

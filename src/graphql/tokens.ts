@@ -1,30 +1,26 @@
 /** The tokens that were seen: `tokens`, `token`. */
 import type { CapTotals } from "../projections/cap-tables.ts";
+import type { GuardedReads } from "../projections/guarded-reads.ts";
 import { FOR_CAP_TABLES, FOR_TOKEN_OBJECTS } from "../projections/needed.ts";
 import { type Token as Row, token, tokens } from "../projections/tokens.ts";
 import { oneAtATime } from "../waiting/one-at-a-time.ts";
 import { builder } from "./builder.ts";
 import type { GraphContext } from "./context.ts";
+import { pastArguments } from "./fields.ts";
 import { coinCursorOf, coinTypeArgument, limitArgument, limitOf, listCost } from "./input.ts";
 import { once } from "./once.ts";
-import {
-  type Asked,
-  askedOf,
-  atCheckpointArgument,
-  atTimestampArgument,
-  checkpointOf,
-  markOf,
-  readAsOf,
-} from "./past.ts";
+import { type AsOf, asOfIn, checkpointOf, isByTime, isPast, markOf, readAsOf } from "./past.ts";
 
 /** A token as the queries give it: what costs more than its row is read when it is selected. */
 type Listed = Row & {
   readonly decimals: () => Promise<number | null>;
-  readonly totals: () => Promise<CapTotals>;
+  readonly totals: (reads: GuardedReads) => Promise<CapTotals>;
 };
 
 /** Counting owners reads all of them. */
 const COUNT_COST = 200;
+
+const COUNT_READS = { pipelines: () => FOR_CAP_TABLES, long: () => true };
 
 const Token = builder.objectRef<Listed>("Token").implement({
   description: "A security token that was seen on the ledger.",
@@ -54,12 +50,14 @@ const Token = builder.objectRef<Listed>("Token").implement({
         "Rows of its capTable: holders with more than nothing, and such wallets without a holder. As of " +
         "the last checkpoint that shared_token_objects, timelock_objects and holder_lifecycle have committed.",
       complexity: COUNT_COST,
-      resolve: async ({ totals }) => (await totals()).holderCount,
+      reads: COUNT_READS,
+      resolve: async ({ totals }, _args, { reads }) => (await totals(reads)).holderCount,
     }),
     ownerCount: t.int({
       description: "Owners (wallets) with more than nothing, as of the same checkpoint.",
       complexity: COUNT_COST,
-      resolve: async ({ totals }) => (await totals()).ownerCount,
+      reads: COUNT_READS,
+      resolve: async ({ totals }, _args, { reads }) => (await totals(reads)).ownerCount,
     }),
     firstCheckpoint: t.string({
       description: "Checkpoint it was first seen in, decimal.",
@@ -69,20 +67,19 @@ const Token = builder.objectRef<Listed>("Token").implement({
 });
 
 const listed = (
-  { readsOf, capTables, decimalsOf }: GraphContext,
-  asked: Asked | undefined,
+  { capTables, decimalsOf }: GraphContext,
+  asOf: AsOf | undefined,
   rows: readonly Row[],
 ): Listed[] => {
-  const reads = readsOf(FOR_CAP_TABLES);
   const known = once(() => decimalsOf(rows.map(({ coinType }) => coinType)));
-  const at = once(async () => markOf(reads, await checkpointOf(reads, asked)));
+  const at = once(async (reads: GuardedReads) => markOf(reads, await checkpointOf(reads, asOf)));
   // One after the other: each reads all owners of a coin.
   const inTurn = oneAtATime();
   return rows.map((row) => {
     const { coinType } = row;
-    const totals = once(() =>
+    const totals = once((reads: GuardedReads) =>
       inTurn(async () => {
-        const { sequence: checkpoint, timestampMs } = await at();
+        const { sequence: checkpoint, timestampMs } = await at(reads);
         return capTables.totals(reads, { coinType, at: { checkpoint, timestampMs } });
       }),
     );
@@ -100,9 +97,10 @@ builder.queryField("tokens", (t) =>
       after: t.arg.string({ description: "Coin type of the last row seen: only those behind it." }),
     },
     complexity: listCost,
+    reads: { pipelines: () => FOR_TOKEN_OBJECTS },
     resolve: async (_root, args, context) => {
       const page = { limit: limitOf(args.limit), after: coinCursorOf(args.after) };
-      return listed(context, undefined, await tokens(context.readsOf(FOR_TOKEN_OBJECTS), page));
+      return listed(context, undefined, await tokens(context.reads, page));
     },
   }),
 );
@@ -114,16 +112,18 @@ builder.queryField("token", (t) =>
     description: "One token; null when its coin type was not seen.",
     args: {
       coinType: t.arg.string(coinTypeArgument),
-      atCheckpoint: t.arg.string(atCheckpointArgument),
-      atTimestamp: t.arg.string(atTimestampArgument),
+      ...pastArguments,
+    },
+    reads: {
+      // The counts of a past token need all three pipelines, its own row needs one.
+      pipelines: (args) => (isPast(args) ? FOR_CAP_TABLES : FOR_TOKEN_OBJECTS),
+      several: isByTime,
     },
     resolve: async (_root, args, context) => {
-      const asked = askedOf(args);
+      const asOf = asOfIn(args);
       const coinType = await context.coinType(args.coinType);
-      // What it counts in the past needs all three, and its own row only one.
-      const reads = context.readsOf(asked === undefined ? FOR_TOKEN_OBJECTS : FOR_CAP_TABLES);
-      const found = await readAsOf(reads, asked, (at, on) => token(on, { coinType, at }));
-      return found === null ? null : listed(context, asked, [found])[0];
+      const found = await readAsOf(context.reads, asOf, (at, on) => token(on, { coinType, at }));
+      return found === null ? null : listed(context, asOf, [found])[0];
     },
   }),
 );

@@ -1,11 +1,10 @@
 /** Who may administer a token now: `walletRoles`. */
-import type { GuardedReads } from "../projections/guarded-reads.ts";
 import { FOR_ROLES } from "../projections/needed.ts";
 import { type WalletRole as Row, walletRoles } from "../projections/roles.ts";
 import { builder } from "./builder.ts";
-import type { RoleList } from "./context.ts";
+import { pastArguments } from "./fields.ts";
 import { coinTypeArgument } from "./input.ts";
-import { askedOf, atCheckpointArgument, atTimestampArgument, readAsOf } from "./past.ts";
+import { asOfIn, isByTime, isPast, readAsOf } from "./past.ts";
 
 /** Administrators of one token; the list has no limit, so its cost is a guess on the safe side. */
 const EXPECTED_OWNERS = 100;
@@ -35,23 +34,21 @@ builder.queryField("walletRoles", (t) =>
       "indexerStatus before replacing a copy of your own.",
     args: {
       coinType: t.arg.string(coinTypeArgument),
-      atCheckpoint: t.arg.string(atCheckpointArgument),
-      atTimestamp: t.arg.string(atTimestampArgument),
+      ...pastArguments,
     },
     complexity: { field: 1, multiplier: EXPECTED_OWNERS },
+    reads: {
+      pipelines: () => FOR_ROLES,
+      several: isByTime,
+      unlimited: (args) => ({ coinType: args.coinType, isPast: isPast(args) }),
+    },
     resolve: async (_root, args, context) => {
-      const asked = askedOf(args);
-      const { listLengths } = context;
+      const asOf = asOfIn(args);
       const coinType = await context.coinType(args.coinType);
       const packages = await context.packages();
-      const list: RoleList = { coinType, isPast: asked !== undefined };
-      const rolesOn = (reads: GuardedReads) =>
-        readAsOf(reads, asked, (at, on) => walletRoles(on, { coinType, packages, at }));
-      const found = listLengths.isShort(list)
-        ? await rolesOn(context.readsOf(FOR_ROLES))
-        : await context.alone(() => rolesOn(context.longReadsOf(FOR_ROLES)));
-      listLengths.set(list, found.length);
-      return found;
+      return context.unlimited({ coinType, isPast: isPast(args) }, (reads) =>
+        readAsOf(reads, asOf, (at, on) => walletRoles(on, { coinType, packages, at })),
+      );
     },
   }),
 );

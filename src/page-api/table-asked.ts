@@ -1,6 +1,6 @@
 /** The cap table that a download is of: of which token, and at which moment. */
 import { z } from "zod";
-import { type Asked, checkpointOf, markOf } from "../graphql/past.ts";
+import { type AsOf, checkpointOf, markOf } from "../graphql/past.ts";
 import { HttpError } from "../http/http-error.ts";
 import { resolveCoin } from "../log/coins.ts";
 import type { SeenTableOf } from "../projections/cap-table-json.ts";
@@ -54,7 +54,7 @@ export type TableAsked = {
   readonly atTimestamp?: bigint | undefined;
 };
 
-const momentOf = ({ atCheckpoint, atTimestamp }: TableAsked): Asked | undefined => {
+const momentOf = ({ atCheckpoint, atTimestamp }: TableAsked): AsOf | undefined => {
   if (atCheckpoint !== undefined && atTimestamp !== undefined) {
     throw new HttpError(400, "give atCheckpoint or atTimestamp, not both");
   }

@@ -1,7 +1,7 @@
 import { createSourceEventStream, parse, validateSubscriptionArgs } from "graphql";
 import { expect, test } from "vitest";
 import type { Reads } from "../../src/database/readers.ts";
-import { contextsOver, type GraphSources } from "../../src/graphql/context.ts";
+import { createContexts, type GraphSources } from "../../src/graphql/context.ts";
 import { createEngine } from "../../src/graphql/engine.ts";
 import { Live } from "../../src/graphql/event-log.ts";
 import { schema } from "../../src/graphql/schema.ts";
@@ -47,7 +47,7 @@ const counted = async (
     now: Date.now,
     onAppend: (heard, signal) => database.listen(LOG_CHANNEL, heard, signal),
   };
-  const { ofSubscription } = contextsOver(sources);
+  const { ofSubscription } = createContexts(sources);
   const over = new AbortController();
   /** Positions, as they come. */
   const follow = async (

@@ -2,7 +2,7 @@ import { graphql } from "graphql";
 import { expect, test } from "vitest";
 import type { Db } from "../../src/database/connect.ts";
 import type { Reads } from "../../src/database/readers.ts";
-import { contextsOver } from "../../src/graphql/context.ts";
+import { createContexts } from "../../src/graphql/context.ts";
 import { schema } from "../../src/graphql/schema.ts";
 import { freshDatabase } from "../postgres.ts";
 import { PACKAGE, PIPELINES } from "./api.ts";
@@ -50,13 +50,13 @@ test("a coin type and its decimals are looked up once, whatever its spelling and
     c: tokenBalance(coinType: "0xACCE::acme::ACME", owner: "0x1") { decimals }
     d: tokenActivity(coinType: $other, limit: 500) { decimals }
   }`;
-  const { ofQuery: contextOf } = contextsOver({
+  const { openQuery: contextOf } = createContexts({
     readers: readersOver(counted),
     packages: () => [PACKAGE],
     pipelines: PIPELINES,
     now: Date.now,
   });
-  const { context: contextValue } = await contextOf(undefined);
+  const { context: contextValue } = await contextOf({});
   const variableValues = { other };
   const { data, errors } = await graphql({ schema, source: query, variableValues, contextValue });
   expect(errors).toBeUndefined();
@@ -84,7 +84,7 @@ test("a list of unknown length is read alone the first time, a short one beside 
       },
     },
   };
-  const { ofQuery: contextOf } = contextsOver({
+  const { openQuery: contextOf } = createContexts({
     readers: readersOver(watched),
     packages: () => [PACKAGE],
     pipelines: PIPELINES,
@@ -92,7 +92,7 @@ test("a list of unknown length is read alone the first time, a short one beside 
   });
   const source = `{ walletRoles(coinType: "${ACME}") { owner } }`;
   const ask = async (asked = source) => {
-    const { context: contextValue } = await contextOf(undefined);
+    const { context: contextValue } = await contextOf({});
     return graphql({ schema, source: asked, contextValue });
   };
   // The coin type is known from here on, and nothing but the lists is read.
