@@ -1,6 +1,4 @@
 /** All pages of the reference that are made from the code, by their paths in the project. */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { wholeProgram } from "../../src/commands/command-line.ts";
 import { commandTree } from "../../src/commands/command-tree.ts";
 import { ERROR_CODES } from "../../src/graphql/errors.ts";
@@ -12,7 +10,7 @@ import { errorsPage } from "./errors.ts";
 import { graphqlPage } from "./graphql.ts";
 import { type OpenApiDocument, openApiPage } from "./openapi.ts";
 import { schemaFiles } from "./schemas/files.ts";
-import { settingsPage } from "./settings.ts";
+import { envExample, settingsPage } from "./settings.ts";
 import { tamperingPage } from "./tampering.ts";
 import { vectorFiles } from "./vectors/files.ts";
 
@@ -20,7 +18,8 @@ import { vectorFiles } from "./vectors/files.ts";
 export const pagesOfCode = async (root: string): Promise<ReadonlyMap<string, string>> =>
   new Map([
     ["docs/reference/cli.md", cliPage(commandTree(await wholeProgram()))],
-    ["docs/reference/settings.md", settingsPage(readFileSync(join(root, ".env.example"), "utf8"))],
+    ["docs/reference/settings.md", settingsPage()],
+    [".env.example", envExample()],
     ["docs/reference/tampering.md", tamperingPage(TAMPERINGS, OUTSIDE)],
     ["docs/reference/graphql.md", graphqlPage(schema, ERROR_CODES)],
     [

@@ -1,83 +1,58 @@
-/** `docs/reference/settings.md`, from `.env.example`, held to the settings that the program reads. */
-import { SETTINGS } from "../../src/settings/config.ts";
-import { SECRETS } from "../../src/settings/secret-files.ts";
+/** `.env.example` and `docs/reference/settings.md`, from the settings that the program reads. */
+import { SETTINGS, type Setting } from "../../src/settings/config.ts";
+import { SECRETS } from "../../src/settings/read-config.ts";
 import { code, head, table } from "./markdown.ts";
 
-/** A setting as the example documents it. */
-type Documented = {
-  readonly section: string;
-  readonly name: string;
-  readonly value: string;
-  /** Whether the value is the default; else it is an example. */
-  readonly isDefault: boolean;
-  readonly about: string;
-};
+const sections: ReadonlyMap<string, readonly Setting[]> = Map.groupBy(
+  SETTINGS,
+  ({ section }) => section,
+);
+const secrets = SECRETS.map(({ name }) => name);
 
-/**
- * The page.
- * @throws Error naming settings that the example leaves out, or has in excess
- */
-export const settingsPage = (example: string): string => {
-  const documented = documentedIn(example);
-  const names = documented.map(({ name }) => name);
-  const lacking = SETTINGS.filter((name) => !names.includes(name));
-  const excess = names.filter((name) => !SETTINGS.includes(name));
-  if (lacking.length > 0 || excess.length > 0) {
-    throw new Error(
-      `.env.example lacks ${lacking.join(", ")}; it has in excess ${excess.join(", ")}`,
-    );
-  }
-  const secrets = SECRETS.map(({ name }) => name);
-  const sections = [...new Set(documented.map(({ section }) => section))];
-  return [
+/** The page of the reference. */
+export const settingsPage = (): string =>
+  [
     head(
       "Settings",
       [
         "Settings come from the environment and from `.env` in the folder that the program is started in; the",
         "environment wins, and an empty value counts as not set. A wrong value, or a name that is nearly a setting's,",
-        "ends the program with code 2 and one line that names it. `holderbook doctor` tells what is wrong.",
+        "ends the program with code 2 and one line that names it. `holderbook doctor` reports what is wrong.",
         "",
-        `What may hold a secret can come from a file: with \`_FILE\` behind its name, as in`,
-        `\`PII_KEYS_FILE=/run/secrets/pii-keys\`. These can: ${secrets.map(code).join(", ")}.`,
+        "Settings that may hold a secret can come from a file: append `_FILE` to the name, as in",
+        `\`PII_KEYS_FILE=/run/secrets/pii-keys\`. These are: ${secrets.map(code).join(", ")}.`,
       ].join("\n"),
     ),
-    ...sections.map((section) => {
-      const rows = documented
-        .filter((each) => each.section === section)
-        .map(({ name, value, isDefault, about }) => [
-          code(name),
-          isDefault ? code(value) : "",
-          value === "" || isDefault ? about : `${about} Example: ${code(value)}`,
-        ]);
+    ...[...sections].map(([section, settings]) => {
+      const rows = settings.map(({ name, text, example, ...setting }) => [
+        code(name),
+        code(setting.default ?? ""),
+        example === undefined ? text : `${text} Example: ${code(example)}`,
+      ]);
       return `## ${section}\n\n${table(["setting", "default", "what it does"], rows)}`;
     }),
   ].join("\n");
-};
 
-/** Comments stand above a setting, or above several. */
-const documentedIn = (example: string): readonly Documented[] => {
-  const found: Documented[] = [];
-  let section = "";
-  let comment: string[] = [];
-  let isUsed = false;
-  for (const line of example.split("\n")) {
-    const title = /^# --- (.+?) -+$/.exec(line)?.[1];
-    const setting = /^(# )?([A-Z][A-Z0-9_]+)=(.*)$/.exec(line);
-    if (title !== undefined) section = title;
-    else if (setting !== null) {
-      const [, off, name = "", value = ""] = setting;
-      const about = comment.join(" ").replaceAll(/\s+/g, " ");
-      found.push({ section, name, value, isDefault: off === undefined, about });
-      isUsed = true;
-      continue;
-    } else if (line.startsWith("# ")) {
-      if (isUsed) comment = [];
-      comment.push(line.slice(2));
-      isUsed = false;
-      continue;
-    }
-    comment = [];
-    isUsed = false;
-  }
-  return found;
-};
+/** The example that an operator copies to `.env`. */
+export const envExample = (): string =>
+  [
+    comment(
+      "Every setting, with its default. Made by `npm run docs`. Copy to .env and change what you need; an empty value counts as not set. Variables of the process win over this file. A name that is nearly one of these is an error.",
+    ),
+    comment(
+      `Settings that may hold a secret can come from a file: append _FILE to the name, as in PII_KEYS_FILE=/run/secrets/pii. These are: ${secrets.join(", ")}.`,
+    ),
+    ...[...sections].flatMap(([section, settings]) => [
+      "",
+      `# --- ${section} `.padEnd(101, "-"),
+      ...settings.flatMap(({ name, text, example = "", ...setting }) => [
+        comment(text),
+        setting.default === undefined ? `# ${name}=${example}` : `${name}=${setting.default}`,
+      ]),
+    ]),
+    "",
+  ].join("\n");
+
+/** A text as comment lines of at most 112 characters, where its words allow. */
+const comment = (text: string): string =>
+  `# ${text}`.replace(/(.{1,112})(?:\s+|$)/g, "$1\n# ").replace(/\n# $/, "");

@@ -8,7 +8,6 @@ import {
 import { callbackMasterKey } from "../service/callback-master-key.ts";
 import { configuredKey } from "../service/deployment-key.ts";
 import { openStorage } from "../service/storage.ts";
-import { urlOf } from "../settings/values.ts";
 import { printJson, tellLines } from "./output.ts";
 import { openRuntime } from "./runtime.ts";
 
@@ -79,11 +78,8 @@ export const revokeDeploymentKeyCommand = () =>
     });
 
 const signerUrl = (text: string): string => {
-  const { success, error } = urlOf(["http", "https"], "https://signer.internal/sign").safeParse(
-    text,
-  );
-  if (success) return text;
-  throw new InvalidArgumentError(`It ${error.issues[0]?.message}.`);
+  if (/^https?:$/.test(URL.parse(text)?.protocol ?? "")) return text;
+  throw new InvalidArgumentError("It must be a URL such as https://signer.internal/sign.");
 };
 
 const entryNumber = (text: string): bigint => {

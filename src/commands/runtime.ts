@@ -3,7 +3,8 @@
 import { databaseRemedy } from "../database/database-error.ts";
 import { createLogger, type Logger, openTerminal } from "../logging/logger.ts";
 import { warnOfLostTraces } from "../logging/rare-lines.ts";
-import { type Config, configFromEnvironment } from "../settings/config.ts";
+import type { Config } from "../settings/config.ts";
+import { configFromEnvironment } from "../settings/read-config.ts";
 import { createFigures } from "../telemetry/figures.ts";
 import type { ProcessName } from "../telemetry/process-figures.ts";
 import { openTracing, type Telemetry } from "../telemetry/telemetry.ts";

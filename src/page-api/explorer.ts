@@ -13,7 +13,7 @@ export type ExplorerPages = {
 };
 
 /** What the settings say: a page, `none`, or nothing. */
-export type ExplorerSettings = Readonly<Record<keyof ExplorerPages, string | undefined>>;
+export type ExplorerSettings = Readonly<Partial<Record<keyof ExplorerPages, string | undefined>>>;
 
 export type Network = "mainnet" | "testnet" | "devnet" | "demo";
 

@@ -3,7 +3,7 @@
  * and `serve` check it first, and `doctor` tells it.
  */
 import type { Config } from "../settings/config.ts";
-import { checkLedgerNamed } from "../settings/ledger-named.ts";
+import { checkLedgerNamed } from "../settings/read-config.ts";
 import { remedyOf } from "../waiting/remedy.ts";
 import { isDemoLedger, loadDemo } from "./demo.ts";
 

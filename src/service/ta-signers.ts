@@ -1,6 +1,7 @@
 /** Where the transfer agent's transactions go and who signs them, as the settings have it; nothing is contacted. */
 import { type GrpcAddress, readGrpcAddress } from "../ledger/sources/grpc-address.ts";
-import { type Config, ConfigError } from "../settings/config.ts";
+import type { Config } from "../settings/config.ts";
+import { ConfigError } from "../settings/config-error.ts";
 import type { LedgerSource } from "../settings/ledger-sources.ts";
 import {
   type EvmSigner,

@@ -1,409 +1,525 @@
 /**
- * The environment, read once into a typed value. Nothing else in the code reads it.
- *
- * Every setting is documented in `.env.example`; a wrong one is a single line that names the
- * variable, what was wrong and an example.
+ * Every setting, written once: its name, section, schema, default and text. `Config` is what the schemas infer.
+ * `.env.example`, the reference page and the check for mistyped names are made from this list.
  */
-import { readFileSync } from "node:fs";
-import { loadEnvFile } from "node:process";
-import { parseEnv } from "node:util";
 import { z } from "zod";
 import { ConfigError } from "./config-error.ts";
-import { type LedgerSource, ledgerSourcesOf } from "./ledger-sources.ts";
-import { ENV_FILE, ENVIRONMENT, mistyped } from "./names.ts";
-import { SECRETS, withSecretFiles } from "./secret-files.ts";
-import { shownUrl } from "./shown-url.ts";
+import { ledgerSourcesOf } from "./ledger-sources.ts";
 import {
+  bytesOfMib,
   checkpointNumber,
   ed25519Key,
   explorerPage,
   flag,
   headers,
+  hexAddress,
   LOG_FORMATS,
   LOG_LEVELS,
   ledgerSources,
+  oneOf,
   origins,
   packages,
   ports,
   retrySeconds,
   urlOf,
   VERIFY_LEVELS,
-  type VerifyLevel,
   wholeNumber,
 } from "./values.ts";
 
-export { ConfigError } from "./config-error.ts";
+/** What is said of a setting. */
+type About = {
+  readonly name: string;
+  readonly section: string;
+  readonly text: string;
+  /** A value for `.env.example` and error messages, where there is no default. */
+  readonly example?: string;
+  /**
+   * How much of a wrong value an error message shows: all of it by default, the host of an `address`, nothing of
+   * what is `hidden` or `secret`. A secret can also be read from the file that the name with `_FILE` gives.
+   */
+  readonly shown?: "address" | "hidden" | "secret";
+};
 
-const settings = z.object({
-  PORT: wholeNumber(0, 65_535, "4000").default(4000),
-  HOST: z.string().default("127.0.0.1"),
-  METRICS_PORT: wholeNumber(0, 65_535, "4001").optional(),
-  DATABASE_URL: urlOf(
-    ["postgres", "postgresql"],
-    "postgres://user:password@localhost:5432/holderbook",
-  ).optional(),
-  DATABASE_OWNER_URL: urlOf(
-    ["postgres", "postgresql"],
-    "postgres://owner:password@localhost:5432/holderbook",
-  ).optional(),
-  DATABASE_POOL: wholeNumber(2, 200, "10").default(10),
-  STATEMENT_TIMEOUT_MS: wholeNumber(100, 600_000, "5000").default(5000),
-  REDIS_URL: urlOf(["redis", "rediss"], "redis://localhost:6379").optional(),
-  DATA_DIR: z.string().default(".holderbook"),
-  LEDGER_SOURCE: ledgerSources.optional(),
-  LEDGER_HEADERS: headers.optional(),
-  SECURITY_TOKEN_PACKAGES: packages.optional(),
-  FIRST_CHECKPOINT: checkpointNumber.optional(),
-  VERIFY: z.enum(VERIFY_LEVELS, `must be one of ${VERIFY_LEVELS.join(", ")}`).optional(),
-  TRUSTED_CHECKPOINT: z
-    .string()
-    .regex(
-      /^(?:\d{1,18}:)?[1-9A-HJ-NP-Za-km-z]{32,44}$/,
-      "must be the digest of a checkpoint that ends an epoch, perhaps behind its number: 1234567:9tnFLkxCJw…",
-    )
-    .optional(),
-  COMMITTEE_FILE: z.string().optional(),
-  ASSETS_FILE: z.string().optional(),
-  LOG_FORMAT: z.enum(LOG_FORMATS, `must be one of ${LOG_FORMATS.join(", ")}`).optional(),
-  LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`).default("info"),
-  OTEL_EXPORTER_OTLP_ENDPOINT: urlOf(["http", "https"], "http://localhost:4318").optional(),
-  OTEL_SERVICE_NAME: z.string().default("holderbook"),
-  FETCH_CONCURRENCY: wholeNumber(1, 512, "64").default(64),
-  FETCH_WINDOW_MIB: wholeNumber(8, 8192, "128").default(128),
-  BATCH_FACTS: wholeNumber(100, 200_000, "10000").default(10_000),
-  BATCH_MIB: wholeNumber(1, 256, "8").default(8),
-  RATE_LIMIT_PER_MINUTE: wholeNumber(1, 10_000_000, "6000").default(6000),
-  CORS_ORIGINS: origins.default([]),
-  RECONCILE_HOURS: wholeNumber(0, 168, "24").default(24),
-  ROOTS_PER_DAY: wholeNumber(0, 1_000_000, "100").default(100),
-  DEPLOYMENT_SIGNER_URL: urlOf(["http", "https"], "https://signer.internal/sign").optional(),
-  DEPLOYMENT_SIGNER_TOKEN: z.string().optional(),
-  DEPLOYMENT_SIGNER_KEY: ed25519Key.optional(),
-  DEPLOYMENT_SIGNER_BEFORE_TOKEN: z.string().optional(),
-  TRUST_PROXY: flag.default(false),
-  ALLOW_PRIVATE_CALLBACKS: flag.default(false),
-  CALLBACK_PORTS: ports.default([443]),
-  CALLBACK_RETRY_SECONDS: retrySeconds.optional(),
-  CALLBACK_MASTER_KEY: z.string().optional(),
-  DEMO_CALLBACK_URL: urlOf(["http", "https"], "http://127.0.0.1:8080/hook").optional(),
-  PLATFORM_NAME: z
-    .string()
-    .regex(/^[A-Za-z0-9]{1,32}$/, "must be 1 to 32 letters and digits, such as platform")
-    .default("platform"),
-  PII_KEYS: z.string().optional(),
-  TA_BODY_MIB: wholeNumber(1, 256, "15").default(15),
-  TA_FILE_MIB: wholeNumber(1, 256, "5").default(5),
-  TA_NODE: z
-    .string()
-    .regex(
-      /^grpc\+https?:\/\/[^/]+$/,
-      "must be a full node, such as grpc+https://fullnode.mainnet.sui.io:443",
-    )
-    .optional(),
-  TA_SUI_KEY: z.string().optional(),
-  TA_EVM_KEY: z.string().optional(),
-  TA_SIGNER_URL: urlOf(["http", "https"], "https://signer.internal/sign").optional(),
-  TA_SIGNER_TOKEN: z.string().optional(),
-  TA_SUI_ADDRESS: z
-    .string()
-    .regex(/^0x[0-9a-fA-F]{64}$/, "must be 0x and 64 hex digits")
-    .optional(),
-  TA_EVM_ADDRESS: z
-    .string()
-    .regex(/^0x[0-9a-fA-F]{40}$/, "must be 0x and 40 hex digits")
-    .optional(),
-  // From what the cheapest transaction costs to the most that the network allows.
-  TA_SUI_GAS_BUDGET: wholeNumber(1_000_000, 50_000_000_000, "50000000")
-    .default(50_000_000)
-    .transform(BigInt),
-  EVM_POLL_MS: wholeNumber(20, 600_000, "1000").default(1000),
-  EXPLORER_TRANSACTION: explorerPage("digest").optional(),
-  EXPLORER_ACCOUNT: explorerPage("address").optional(),
-  EXPLORER_OBJECT: explorerPage("objectId").optional(),
-  EXPLORER_CHECKPOINT: explorerPage("checkpoint").optional(),
-  DEMO_SEED: z.string().min(1).default("1"),
-  DEMO_HISTORY: wholeNumber(0, 1_000_000, "2000").default(2000),
-  DEMO_CHECKPOINTS_PER_SECOND: wholeNumber(1, 1000, "4").default(4),
-  DEMO_INVESTORS: wholeNumber(1, 1_000_000, "40").default(40),
+const ABOUT = z.registry<About>();
+
+/** Declares the settings of one section. A default is a text (`prefault`), parsed as a given value is. */
+const section =
+  (title: string) =>
+  <T extends z.ZodType>(
+    name: string,
+    schema: T,
+    text: string,
+    more: Pick<About, "example" | "shown"> = {},
+  ): T => {
+    ABOUT.add(schema, { name, section: title, text, ...more });
+    return schema;
+  };
+
+const serving = section("Serving");
+const storage = section("Storage");
+const ledger = section("The ledger");
+const page = section("The page");
+const deploymentKey = section("The deployment's key");
+const callbacks = section("EVM chains and callbacks");
+const transferAgent = section("Transfer agent");
+const demo = section("The demo ledger");
+
+const POSTGRES = urlOf(["postgres", "postgresql"]);
+const HTTP = urlOf(["http", "https"]);
+
+const declared = z.object({
+  port: serving(
+    "PORT",
+    wholeNumber(0, 65_535).prefault("4000"),
+    "Port of everything that is served; 0 picks a free one.",
+  ),
+  host: serving(
+    "HOST",
+    z.string().prefault("127.0.0.1"),
+    "Address to listen on; 0.0.0.0 for every interface.",
+  ),
+  rateLimitPerMinute: serving(
+    "RATE_LIMIT_PER_MINUTE",
+    wholeNumber(1, 10_000_000).prefault("6000"),
+    "Requests that each key may make in a minute.",
+  ),
+  rootsPerDay: serving(
+    "ROOTS_PER_DAY",
+    wholeNumber(0, 1_000_000).prefault("100"),
+    "New roots that each key may publish in a day (UTC) by asking for statements; they stay at /roots for ever. 0: none.",
+  ),
+  corsOrigins: serving(
+    "CORS_ORIGINS",
+    origins.default([]),
+    "Other origins whose pages may call GraphQL, REST, the transfer agent, exports and proofs from a browser, separated by commas or spaces; exact, * is not accepted. Default: none. The page of this service needs no entry.",
+    { example: "https://cap.example,http://localhost:5173" },
+  ),
+  trustProxy: serving(
+    "TRUST_PROXY",
+    flag.prefault("false"),
+    "Take the caller's address, scheme and host from X-Forwarded-For, -Proto and -Host. Set true only behind a proxy that sets them. The first address of X-Forwarded-For counts as the caller's, so the proxy must replace what callers send, not append to it. Entries that are no address are ignored.",
+  ),
+  logLevel: serving(
+    "LOG_LEVEL",
+    oneOf(LOG_LEVELS).prefault("info"),
+    "fatal, error, warn, info, debug, trace or silent.",
+  ),
+  logFormat: serving(
+    "LOG_FORMAT",
+    oneOf(LOG_FORMATS).optional(),
+    "pretty for a person (omits successful reads) or json (one line for every request). Default: pretty where standard error is a terminal, else json.",
+    { example: "json" },
+  ),
+  otlpEndpoint: serving(
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    HTTP.optional(),
+    "OpenTelemetry collector for traces (OTLP over HTTP); /v1/traces is appended. Without it no traces are made. Headers for the collector: OTEL_EXPORTER_OTLP_HEADERS.",
+    { example: "http://localhost:4318", shown: "hidden" },
+  ),
+  otlpServiceName: serving(
+    "OTEL_SERVICE_NAME",
+    z.string().prefault("holderbook"),
+    "Name of this service in traces.",
+  ),
+  metricsPort: serving(
+    "METRICS_PORT",
+    wholeNumber(0, 65_535).optional(),
+    "Port of `index` for its own metrics (/metrics), at HOST; start and serve have them at PORT.",
+    { example: "4001" },
+  ),
+
+  databaseUrl: storage(
+    "DATABASE_URL",
+    POSTGRES.optional(),
+    "Postgres 15 or newer. Without it a real Postgres runs below DATA_DIR.",
+    { example: "postgres://user:password@localhost:5432/holderbook", shown: "secret" },
+  ),
+  databaseOwnerUrl: storage(
+    "DATABASE_OWNER_URL",
+    POSTGRES.optional(),
+    "The same database as the role that owns the tables: it migrates and repairs (docs/how-to/deploy.md). DATABASE_URL is then the service's own role, which cannot change append-only tables. Without it one role does both.",
+    { example: "postgres://owner:password@localhost:5432/holderbook", shown: "secret" },
+  ),
+  databasePool: storage(
+    "DATABASE_POOL",
+    wholeNumber(2, 200).prefault("10"),
+    "Connections for reads, and at most as many again for writes.",
+  ),
+  statementTimeoutMs: storage(
+    "STATEMENT_TIMEOUT_MS",
+    wholeNumber(100, 600_000).prefault("5000"),
+    "Longest a caller's query may run, in milliseconds.",
+  ),
+  reconcileSeconds: storage(
+    "RECONCILE_HOURS",
+    wholeNumber(0, 168)
+      .transform((hours) => hours * 3_600)
+      .prefault("24"),
+    "How often, in hours, the indexing process checks every row against the facts of the log. It uses at most a tenth of a core, and as much disk as the rows until it ends. 0: never by itself.",
+  ),
+  redisUrl: storage(
+    "REDIS_URL",
+    urlOf(["redis", "rediss"]).optional(),
+    "Redis for the queues; without it they run on Postgres.",
+    { example: "redis://localhost:6379", shown: "secret" },
+  ),
+  dataDir: storage(
+    "DATA_DIR",
+    z.string().prefault(".holderbook"),
+    "Folder of everything that the service keeps on disk; two services need two folders.",
+  ),
+
+  listedSources: ledger(
+    "LEDGER_SOURCE",
+    ledgerSources.optional(),
+    "demo: for a simulated issuer that needs nothing else; grpc+https://host[:port] for a Sui full node (grpc+http:// without TLS); https://host/path for an object store of {sequence}.binpb.zst; dir:/path for a folder of .chk and .binpb.zst files. Several of one chain, separated by spaces, in order of preference: when one fails, the next is used, and the first is tried again after five minutes. Default: demo:, unless the packages or the first checkpoint are set, which belong to another ledger.",
+    { example: "demo:", shown: "address" },
+  ),
+  ledgerHeaders: ledger(
+    "LEDGER_HEADERS",
+    headers.default([]),
+    'Headers for the source, such as a provider\'s key: "name: value", several separated by ";". With several sources, put the host in front, "host name: value"; the header is sent only to that host.',
+    { example: "x-token: 0123456789abcdef", shown: "secret" },
+  ),
+  packages: ledger(
+    "SECURITY_TOKEN_PACKAGES",
+    packages.optional(),
+    "Address where the security-token package was first published. Package upgrades are followed automatically; a list that begins with the original address, separated by commas, is accepted too. Not needed for demo:, nor for dir: with a ledger.json.",
+    { example: "0x1a…" },
+  ),
+  firstCheckpoint: ledger(
+    "FIRST_CHECKPOINT",
+    checkpointNumber.optional(),
+    "First checkpoint to read: the one that published the package, or earlier. By default a full node is asked for it, and other sources begin at 0. Fixed once the log has begun.",
+    { example: "0" },
+  ),
+  verify: z.object({
+    level: ledger(
+      "VERIFY",
+      oneOf(VERIFY_LEVELS).optional(),
+      "Checks before anything enters the log. off: none. links: the digests of everything that is read, and that every checkpoint names the one before it. signatures: the digests of every byte of every checkpoint, up to the validators' signatures; this needs TRUSTED_CHECKPOINT or COMMITTEE_FILE, except for the demo ledger. Default: links, and signatures for the demo ledger.",
+      { example: "links" },
+    ),
+    trustedCheckpoint: ledger(
+      "TRUSTED_CHECKPOINT",
+      z
+        .string()
+        .regex(
+          /^(?:\d{1,18}:)?[1-9A-HJ-NP-Za-km-z]{32,44}$/,
+          "must be the digest of a checkpoint that ends an epoch, optionally prefixed with its number: 1234567:9tnFLkxCJw…",
+        )
+        .optional(),
+      "For VERIFY=signatures: a checkpoint that ends an epoch before the log begins, as NUMBER:DIGEST, or DIGEST alone for the nearest one.",
+      { example: "15918264:…" },
+    ),
+    committeeFile: ledger(
+      "COMMITTEE_FILE",
+      z.string().optional(),
+      "For VERIFY=signatures: a file with the committee of the epoch in which the log begins, or of an earlier one.",
+      { example: "committee.json" },
+    ),
+  }),
+  assetsFile: ledger(
+    "ASSETS_FILE",
+    z.string().optional(),
+    "Projects and tokens, with what the ledgers do not say (config/assets.example.json).",
+    { example: "assets.json" },
+  ),
+  fetchConcurrency: ledger(
+    "FETCH_CONCURRENCY",
+    wholeNumber(1, 512).prefault("64"),
+    "Most concurrent fetches of checkpoints; the number in use adapts below it.",
+  ),
+  fetchWindowBytes: ledger(
+    "FETCH_WINDOW_MIB",
+    bytesOfMib(8, 8192).prefault("128"),
+    "Most memory for checkpoints that are fetched and not yet read, in MiB.",
+  ),
+  batchFacts: ledger(
+    "BATCH_FACTS",
+    wholeNumber(100, 200_000).prefault("10000"),
+    "Most facts in one transaction of the log or a pipeline.",
+  ),
+  batchBytes: ledger(
+    "BATCH_MIB",
+    bytesOfMib(1, 256).prefault("8"),
+    "Most MiB in one transaction of the log or a pipeline.",
+  ),
+
+  explorer: z.object({
+    transaction: page(
+      "EXPLORER_TRANSACTION",
+      explorerPage("digest").optional(),
+      "Explorer page of a Sui transaction, with {digest} as placeholder, or none for no link. Default: known for mainnet and testnet.",
+      { example: "https://suiscan.xyz/mainnet/tx/{digest}" },
+    ),
+    account: page(
+      "EXPLORER_ACCOUNT",
+      explorerPage("address").optional(),
+      "The same for an account, with {address}.",
+      { example: "https://suiscan.xyz/mainnet/account/{address}" },
+    ),
+    object: page(
+      "EXPLORER_OBJECT",
+      explorerPage("objectId").optional(),
+      "The same for an object, with {objectId}.",
+      { example: "https://suiscan.xyz/mainnet/object/{objectId}" },
+    ),
+    checkpoint: page(
+      "EXPLORER_CHECKPOINT",
+      explorerPage("checkpoint").optional(),
+      "The same for a checkpoint, with {checkpoint}.",
+      { example: "https://suiscan.xyz/mainnet/checkpoint/{checkpoint}" },
+    ),
+  }),
+
+  signer: z.object({
+    url: deploymentKey(
+      "DEPLOYMENT_SIGNER_URL",
+      HTTP.optional(),
+      "External signer that holds the key of statements, packs and the sequence (docs/how-to/keys.md). Without it the key is sealed in the database.",
+      { example: "https://signer.internal/sign", shown: "hidden" },
+    ),
+    token: deploymentKey(
+      "DEPLOYMENT_SIGNER_TOKEN",
+      z.string().optional(),
+      "Bearer token for the signer.",
+      { example: "...", shown: "secret" },
+    ),
+    publicKey: deploymentKey(
+      "DEPLOYMENT_SIGNER_KEY",
+      ed25519Key.optional(),
+      "Public key of the signer, in base64.",
+      { example: "...", shown: "hidden" },
+    ),
+  }),
+  signerBeforeToken: deploymentKey(
+    "DEPLOYMENT_SIGNER_BEFORE_TOKEN",
+    z.string().optional(),
+    "Bearer token for the signer of the previous key, for `keys rotate --signer-before`.",
+    { example: "...", shown: "secret" },
+  ),
+
+  evmPollMs: callbacks(
+    "EVM_POLL_MS",
+    wholeNumber(20, 600_000).prefault("1000"),
+    "Pause between polls of an EVM chain's head, in milliseconds. EVM tokens come from ASSETS_FILE.",
+  ),
+  callbacks: z.object({
+    allowPrivate: callbacks(
+      "ALLOW_PRIVATE_CALLBACKS",
+      flag.prefault("false"),
+      "Allow callbacks to http, loopback and private addresses, at every port: for development and tests only.",
+    ),
+    ports: callbacks(
+      "CALLBACK_PORTS",
+      ports.prefault("443"),
+      "Ports that callbacks may go to, separated by commas; list 443 too if it is still wanted.",
+    ),
+    /** Eleven attempts are ten delays. */
+    retrySeconds: callbacks(
+      "CALLBACK_RETRY_SECONDS",
+      retrySeconds.optional(),
+      "Seconds between the attempts of a callback, in place of the default schedule (5 s to 24 h).",
+      { example: "5,30,120,600,1800,7200,21600,50400,86400,86400" },
+    ),
+    masterKey: callbacks(
+      "CALLBACK_MASTER_KEY",
+      z.string().optional(),
+      "Seals the keys that sign callbacks, and the deployment's key: base64 of 32 bytes (openssl rand -base64 32), the same for every process of the deployment. Without it a file below DATA_DIR is made.",
+      { shown: "secret" },
+    ),
+    demoUrl: callbacks(
+      "DEMO_CALLBACK_URL",
+      HTTP.optional(),
+      "Where the demo ledger's callbacks go, in place of its own receiver.",
+      { example: "http://127.0.0.1:8080/hook", shown: "hidden" },
+    ),
+  }),
+
+  ta: z.object({
+    piiKeys: transferAgent(
+      "PII_KEYS",
+      z.string().optional(),
+      "Keys that seal investors' data: name:base64 of 32 bytes (openssl rand -base64 32), several separated by commas. The first seals, all of them open; `holderbook pii rotate` seals everything with the first. Without them a file below DATA_DIR is made.",
+      { example: "2026-11:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", shown: "secret" },
+    ),
+    platformName: transferAgent(
+      "PLATFORM_NAME",
+      z
+        .string()
+        .regex(/^[A-Za-z0-9]{1,32}$/, "must be 1 to 32 letters and digits, such as {example}")
+        .prefault("platform"),
+      "A tin of this name in capitals followed by 00 means that there is none.",
+    ),
+    bodyBytes: transferAgent(
+      "TA_BODY_MIB",
+      bytesOfMib(1, 256).prefault("15"),
+      "Largest request body, in MiB.",
+    ),
+    fileBytes: transferAgent(
+      "TA_FILE_MIB",
+      bytesOfMib(1, 256).prefault("5"),
+      "Largest file in a body once decoded, in MiB.",
+    ),
+    node: transferAgent(
+      "TA_NODE",
+      z
+        .string()
+        .regex(/^grpc\+https?:\/\/[^/]+$/, "must be a full node, such as {example}")
+        .optional(),
+      "Full node that transactions are sent to; by default that of LEDGER_SOURCE.",
+      { example: "grpc+https://fullnode.mainnet.sui.io:443", shown: "address" },
+    ),
+    suiKey: transferAgent(
+      "TA_SUI_KEY",
+      z.string().optional(),
+      "Sui signing key (suiprivkey1… or base64). Its address needs the WalletsAdmin role of its tokens, and pays gas with its coins of SUI, one transaction per coin at a time.",
+      { example: "suiprivkey1...", shown: "secret" },
+    ),
+    evmKey: transferAgent(
+      "TA_EVM_KEY",
+      z.string().optional(),
+      "EVM signing key. Its address needs the WalletsAdmin role of its tokens.",
+      { example: "0x...", shown: "secret" },
+    ),
+    signerUrl: transferAgent(
+      "TA_SIGNER_URL",
+      HTTP.optional(),
+      "Remote signer for the two addresses below, in place of keys.",
+      { example: "https://signer.internal/sign", shown: "hidden" },
+    ),
+    signerToken: transferAgent(
+      "TA_SIGNER_TOKEN",
+      z.string().optional(),
+      "Bearer token for the remote signer.",
+      { example: "...", shown: "secret" },
+    ),
+    suiAddress: transferAgent(
+      "TA_SUI_ADDRESS",
+      hexAddress(64).optional(),
+      "Sui address that the remote signer signs for.",
+      { example: "0x..." },
+    ),
+    evmAddress: transferAgent(
+      "TA_EVM_ADDRESS",
+      hexAddress(40).optional(),
+      "EVM address that the remote signer signs for.",
+      { example: "0x..." },
+    ),
+    /** MIST; from what the cheapest transaction costs to the most that the network allows. */
+    suiGasBudget: transferAgent(
+      "TA_SUI_GAS_BUDGET",
+      wholeNumber(1_000_000, 50_000_000_000).transform(BigInt).prefault("50000000"),
+      "Gas budget: the most one transaction on Sui may cost, in MIST (10^9 are 1 SUI), from 1000000 to 50000000000. Coins that hold less are not used.",
+    ),
+  }),
+
+  demo: z.object({
+    seed: demo(
+      "DEMO_SEED",
+      z.string().min(1).prefault("1"),
+      "The same seed makes the same ledger.",
+    ),
+    history: demo(
+      "DEMO_HISTORY",
+      wholeNumber(0, 1_000_000).prefault("2000"),
+      "Checkpoints that exist when the demo first starts.",
+    ),
+    checkpointsPerSecond: demo(
+      "DEMO_CHECKPOINTS_PER_SECOND",
+      wholeNumber(1, 1000).prefault("4"),
+      "New checkpoints a second, from 1 to 1000.",
+    ),
+    investors: demo(
+      "DEMO_INVESTORS",
+      wholeNumber(1, 1_000_000).prefault("40"),
+      "Number of investors.",
+    ),
+  }),
 });
 
-/** Where the service listens and reads, and its bounds. Sizes in bytes, times as named. */
-export type Config = Readonly<{
-  port: number;
-  /** Address to listen on; `0.0.0.0` for every interface. */
-  host: string;
-  /** Where `index` shows its figures; absent: nowhere. */
-  metricsPort: number | undefined;
-  /** Absent: the embedded Postgres below `dataDir`. */
-  databaseUrl: string | undefined;
-  /** As the role that owns the tables, which migrates and mends; absent: the same role does. Never logged. */
-  databaseOwnerUrl: string | undefined;
-  /** Connections for reads, and again for writes. */
-  databasePool: number;
-  /** Longest a query on behalf of a caller may run. */
-  statementTimeoutMs: number;
-  redisUrl: string | undefined;
-  dataDir: string;
-  /** The first source of the ledger. */
-  ledgerSource: string;
-  /** All that are listed, of one chain, in the order of preference. */
-  ledgerSources: readonly LedgerSource[];
-  /** Whether the settings name it; otherwise it is the demo ledger by default. */
-  ledgerSourceNamed: boolean;
-  /** Canonical addresses, original first; absent on the demo ledger, which names its own. */
-  packages: readonly string[] | undefined;
-  firstCheckpoint: bigint | undefined;
-  /** How much of what the source says is checked before it enters the log, and what that begins with. */
-  verify: Readonly<{
-    level: VerifyLevel;
-    /** `DIGEST` or `NUMBER:DIGEST` of a checkpoint that ends an epoch. */
-    trustedCheckpoint: string | undefined;
-    committeeFile: string | undefined;
-  }>;
-  assetsFile: string | undefined;
-  logLevel: (typeof LOG_LEVELS)[number];
-  /** How log lines look; absent: readable on a terminal, JSON elsewhere. */
-  logFormat: (typeof LOG_FORMATS)[number] | undefined;
-  /** Base of the OpenTelemetry collector that traces go to; absent: there are none. */
-  otlpEndpoint: string | undefined;
-  /** What this service is called there. */
-  otlpServiceName: string;
-  fetchConcurrency: number;
-  /** Checkpoints fetched and not yet read, together. */
-  fetchWindowBytes: number;
-  batchFacts: number;
-  batchBytes: number;
-  rateLimitPerMinute: number;
-  /** Within so long every row is held against the log's facts once more; 0: never by itself. */
-  reconcileSeconds: number;
-  /** New roots that a key may publish in a UTC day by asking for statements. */
-  rootsPerDay: number;
-  /** Who keeps the deployment's key; absent: it is sealed in the database. Tokens are never logged. */
-  deploymentSigner:
-    | Readonly<{ url: string; token: string | undefined; publicKey: string }>
-    | undefined;
-  /** For the signer of the key before, while one key follows another. */
-  signerBeforeToken: string | undefined;
-  /** Origins whose pages may read what is answered to them. */
-  corsOrigins: readonly string[];
-  /** Believe `X-Forwarded-For`: only behind a proxy that sets it. */
-  trustProxy: boolean;
-  callbacks: Readonly<{
-    /** Development and tests: callbacks may go to http, loopback and private addresses. */
-    allowPrivate: boolean;
-    /** Where else callbacks may go; with `allowPrivate` to every port. */
-    ports: readonly number[];
-    /** Delays between attempts; absent: the usual ones. */
-    retrySeconds: readonly number[] | undefined;
-    /** Base64 of 32 bytes that seal the signing keys; absent: a file below `dataDir`. Never logged. */
-    masterKey: string | undefined;
-    /** Where callbacks of the demo ledger go; absent: a receiver of our own. */
-    demoUrl: string | undefined;
-  }>;
-  /** The transfer agent API. */
-  ta: Readonly<{
-    /** Its capitals followed by 00, as a tin, stand for none. */
-    platformName: string;
-    /** `id:base64,id:base64`, the sealing one first; absent: a file below `dataDir`. Never logged. */
-    piiKeys: string | undefined;
-    bodyBytes: number;
-    /** Of one decoded file. */
-    fileBytes: number;
-    /** Full node for transactions, `grpc+https://host:port`; absent: the ledger's source, when it is one. */
-    node: string | undefined;
-    /** Keys to sign with (`suiprivkey1…` or base64; 0x…); absent: the signer. Never logged. */
-    suiKey: string | undefined;
-    evmKey: string | undefined;
-    /** Remote signer, its bearer token, and the addresses it signs for. */
-    signerUrl: string | undefined;
-    signerToken: string | undefined;
-    suiAddress: string | undefined;
-    evmAddress: string | undefined;
-    /** The most one transaction on Sui may cost, MIST. */
-    suiGasBudget: bigint;
-  }>;
-  /** Pages of the Sui ledger's explorer, with a placeholder each, or `none`; absent: those of the network. */
-  explorer: Readonly<{
-    /** With `{digest}`. */
-    transaction: string | undefined;
-    /** With `{address}`. */
-    account: string | undefined;
-    /** With `{objectId}`. */
-    object: string | undefined;
-    /** With `{checkpoint}`. */
-    checkpoint: string | undefined;
-  }>;
-  /** Pause between looks at the head of an EVM chain. */
-  evmPollMs: number;
-  demo: Readonly<{
-    seed: string;
-    history: number;
-    checkpointsPerSecond: number;
-    investors: number;
-  }>;
-}>;
-
-const MIB = 1024 * 1024;
-
-/** What a wrong setting is, as far as it may be shown. */
-const shownValue = (name: string, present: Readonly<Record<string, string>>): string => {
-  // A connection string may hold a password: name the variable, not its value.
-  if (/URL|HEADERS|KEY|TOKEN|ENDPOINT/.test(name)) return "";
-  const value = present[name] ?? "";
-  const isAddress = /^(LEDGER_SOURCE|TA_NODE)$/.test(name);
-  return ` (is "${isAddress ? value.split(/\s+/).map(shownUrl).join(" ") : value}")`;
-};
-
-/**
- * Reads `.env` in the working folder, if there is one, and the environment, which wins over it.
- * @throws ConfigError with a line for each wrong setting, or for each name that is nearly a setting's
- */
-export const configFromEnvironment = (): Config => {
-  const environment = { ...process.env };
-  const file = loadedFile();
-  const names = [...SETTINGS, ...SECRETS.map(({ file }) => file)];
-  const wrong = [
-    ...mistyped(Object.keys(given(file)), names, ENV_FILE),
-    ...mistyped(Object.keys(given(environment)), names, ENVIRONMENT),
-  ];
-  if (wrong.length > 0) throw new ConfigError(wrong.join("\n"));
-  return readConfig(withSecretFiles(given(process.env)));
-};
-
-/** The names of all settings, as `.env.example` documents them. */
-export const SETTINGS: readonly string[] = Object.keys(settings.shape);
-
-/** What `.env` holds, once it is in the environment too. */
-const loadedFile = (): NodeJS.Dict<string> => {
-  try {
-    loadEnvFile();
-    return parseEnv(readFileSync(".env", "utf8"));
-  } catch (error) {
-    if (!(error instanceof Error)) throw error;
-    // No .env is the usual case; an unreadable one is a fault.
-    if ("code" in error && error.code === "ENOENT") return {};
-    throw new ConfigError(`.env cannot be read: ${error.message}`);
-  }
-};
-
-/** An empty variable counts as not set. */
-const given = (environment: NodeJS.Dict<string>): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(environment).flatMap(([name, value]) =>
-      value === undefined || value.trim() === "" ? [] : [[name, value]],
-    ),
-  );
-
-/**
- * Reads and checks the settings. An empty variable counts as not set.
- * @throws ConfigError with a line for each wrong setting
- */
-export const readConfig = (environment: Readonly<Record<string, string | undefined>>): Config => {
-  const present = given(environment);
-  const { success, data, error } = settings.safeParse(present);
-  if (!success) {
-    const lines = error.issues.map(({ path: [name], message }) => {
-      return `${String(name)}: ${message}${shownValue(String(name), present)}`;
-    });
-    throw new ConfigError(lines.join("\n"));
-  }
-  if (data.DATABASE_OWNER_URL !== undefined && data.DATABASE_URL === undefined) {
+/** Derives what depends on several settings. */
+const config = declared.transform(({ listedSources, ledgerHeaders, signer, ...settings }) => {
+  const [ledgerSource = "demo:", ...others] = listedSources ?? [];
+  const { level = ledgerSource.startsWith("demo:") ? "signatures" : "links", ...trust } =
+    settings.verify;
+  if (settings.databaseOwnerUrl !== undefined && settings.databaseUrl === undefined) {
     throw new ConfigError(
       "DATABASE_OWNER_URL: goes with DATABASE_URL, which names the same database as the service's own role",
     );
   }
-  const [source = "demo:", ...others] = data.LEDGER_SOURCE ?? [];
   return {
-    port: data.PORT,
-    host: data.HOST,
-    metricsPort: data.METRICS_PORT,
-    databaseUrl: data.DATABASE_URL,
-    databaseOwnerUrl: data.DATABASE_OWNER_URL,
-    databasePool: data.DATABASE_POOL,
-    statementTimeoutMs: data.STATEMENT_TIMEOUT_MS,
-    redisUrl: data.REDIS_URL,
-    dataDir: data.DATA_DIR,
-    ledgerSource: source,
-    ledgerSources: ledgerSourcesOf([source, ...others], data.LEDGER_HEADERS ?? []),
-    ledgerSourceNamed: data.LEDGER_SOURCE !== undefined,
-    packages: data.SECURITY_TOKEN_PACKAGES,
-    firstCheckpoint: data.FIRST_CHECKPOINT,
-    verify: {
-      // The demo's own committee is known: nothing has to be set for its signatures.
-      level: data.VERIFY ?? (source.startsWith("demo:") ? "signatures" : "links"),
-      trustedCheckpoint: data.TRUSTED_CHECKPOINT,
-      committeeFile: data.COMMITTEE_FILE,
-    },
-    assetsFile: data.ASSETS_FILE,
-    logLevel: data.LOG_LEVEL,
-    logFormat: data.LOG_FORMAT,
-    otlpEndpoint: data.OTEL_EXPORTER_OTLP_ENDPOINT,
-    otlpServiceName: data.OTEL_SERVICE_NAME,
-    fetchConcurrency: data.FETCH_CONCURRENCY,
-    fetchWindowBytes: data.FETCH_WINDOW_MIB * MIB,
-    batchFacts: data.BATCH_FACTS,
-    batchBytes: data.BATCH_MIB * MIB,
-    rateLimitPerMinute: data.RATE_LIMIT_PER_MINUTE,
-    reconcileSeconds: data.RECONCILE_HOURS * 3_600,
-    rootsPerDay: data.ROOTS_PER_DAY,
-    deploymentSigner: deploymentSignerOf(data),
-    signerBeforeToken: data.DEPLOYMENT_SIGNER_BEFORE_TOKEN,
-    corsOrigins: data.CORS_ORIGINS,
-    trustProxy: data.TRUST_PROXY,
-    callbacks: {
-      allowPrivate: data.ALLOW_PRIVATE_CALLBACKS,
-      ports: data.CALLBACK_PORTS,
-      retrySeconds: data.CALLBACK_RETRY_SECONDS,
-      masterKey: data.CALLBACK_MASTER_KEY,
-      demoUrl: data.DEMO_CALLBACK_URL,
-    },
-    ta: {
-      platformName: data.PLATFORM_NAME,
-      piiKeys: data.PII_KEYS,
-      bodyBytes: data.TA_BODY_MIB * MIB,
-      fileBytes: data.TA_FILE_MIB * MIB,
-      node: data.TA_NODE,
-      suiKey: data.TA_SUI_KEY,
-      evmKey: data.TA_EVM_KEY,
-      signerUrl: data.TA_SIGNER_URL,
-      signerToken: data.TA_SIGNER_TOKEN,
-      suiAddress: data.TA_SUI_ADDRESS?.toLowerCase(),
-      evmAddress: data.TA_EVM_ADDRESS?.toLowerCase(),
-      suiGasBudget: data.TA_SUI_GAS_BUDGET,
-    },
-    explorer: {
-      transaction: data.EXPLORER_TRANSACTION,
-      account: data.EXPLORER_ACCOUNT,
-      object: data.EXPLORER_OBJECT,
-      checkpoint: data.EXPLORER_CHECKPOINT,
-    },
-    evmPollMs: data.EVM_POLL_MS,
-    demo: {
-      seed: data.DEMO_SEED,
-      history: data.DEMO_HISTORY,
-      checkpointsPerSecond: data.DEMO_CHECKPOINTS_PER_SECOND,
-      investors: data.DEMO_INVESTORS,
-    },
+    ...settings,
+    verify: { level, ...trust },
+    /** The first source of the ledger. */
+    ledgerSource,
+    /** All that are listed, of one chain, in order of preference. */
+    ledgerSources: ledgerSourcesOf([ledgerSource, ...others], ledgerHeaders),
+    /** Whether LEDGER_SOURCE is set; otherwise it is the demo ledger by default. */
+    ledgerSourceNamed: listedSources !== undefined,
+    /** Absent: the deployment's key is sealed in the database. */
+    deploymentSigner: deploymentSigner(signer),
   };
-};
+});
 
-const deploymentSignerOf = ({
-  DEPLOYMENT_SIGNER_URL: url,
-  DEPLOYMENT_SIGNER_TOKEN: token,
-  DEPLOYMENT_SIGNER_KEY: publicKey,
-}: z.output<typeof settings>): Config["deploymentSigner"] => {
+const deploymentSigner = ({
+  url,
+  token,
+  publicKey,
+}: z.output<typeof declared>["signer"]):
+  | { readonly url: string; readonly token: string | undefined; readonly publicKey: string }
+  | undefined => {
   if (url !== undefined && publicKey !== undefined) return { url, token, publicKey };
   if (url !== undefined) {
     throw new ConfigError(
       "DEPLOYMENT_SIGNER_URL: needs DEPLOYMENT_SIGNER_KEY, the public key that the signer signs with, base64 of 32 bytes",
     );
   }
-  const [name] = Object.entries({
-    DEPLOYMENT_SIGNER_KEY: publicKey,
-    DEPLOYMENT_SIGNER_TOKEN: token,
-  })
-    .filter(([, value]) => value !== undefined)
-    .map(([each]) => each);
-  if (name === undefined) return undefined;
-  throw new ConfigError(`${name}: needs DEPLOYMENT_SIGNER_URL, where the signer is`);
+  const alone =
+    publicKey !== undefined
+      ? "DEPLOYMENT_SIGNER_KEY"
+      : token !== undefined
+        ? "DEPLOYMENT_SIGNER_TOKEN"
+        : undefined;
+  if (alone === undefined) return undefined;
+  throw new ConfigError(`${alone}: needs DEPLOYMENT_SIGNER_URL, the address of the signer`);
 };
+
+/** The settings with their defaults. Sizes in bytes, times as named; absent settings are undefined. */
+export type Config = Readonly<z.output<typeof config>>;
+
+/** A setting as the reference lists it. */
+export type Setting = About & {
+  readonly default: string | undefined;
+  /** Its place in `Config`. */
+  readonly path: readonly string[];
+};
+
+const settingsOf = (group: z.ZodObject, above: readonly string[] = []): readonly Setting[] =>
+  Object.entries(group.shape).flatMap(([key, schema]) => {
+    const path = [...above, key];
+    if (schema instanceof z.ZodObject) return settingsOf(schema, path);
+    const about = ABOUT.get(schema);
+    if (about === undefined) throw new Error(`${path.join(".")} is not declared in a section`);
+    const value = schema instanceof z.ZodPrefault ? schema.def.defaultValue : undefined;
+    return [{ ...about, path, default: typeof value === "string" ? value : undefined }];
+  });
+
+/** All settings, section by section. */
+export const SETTINGS: readonly Setting[] = settingsOf(declared);
+
+/** Parses the variables that are set; issues have the path of their setting. */
+export const parseSettings = (given: Readonly<Record<string, string>>) =>
+  config.safeParse(inputOf(declared, given));
+
+const inputOf = (
+  group: z.ZodObject,
+  given: Readonly<Record<string, string>>,
+): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(group.shape).map(([key, schema]) => [
+      key,
+      schema instanceof z.ZodObject ? inputOf(schema, given) : given[ABOUT.get(schema)?.name ?? ""],
+    ]),
+  );

@@ -1,26 +1,25 @@
 /**
- * Names that are nearly those of settings. A setting whose name is mistyped would be silently at its
- * default: with `LEDGER_SOURC` the demo ledger would be indexed in place of the one that was meant.
+ * Names that are probably mistyped settings. Ignoring `LEDGER_SOURC` would silently index the demo ledger in place of
+ * the intended one.
  */
-import { distance } from "./edit-distance.ts";
 
-/** Where names stand, and how near to a setting's one counts as mistyped there. */
-export type Place = {
+/** How strict to be with the names of one origin. */
+export type NameCheck = {
   /** Ends a sentence: `in .env`. */
   readonly where: string;
-  /** Letters to be typed, left out, changed or swapped with the next, at the most. */
+  /** Most edits between a mistyped name and a setting. */
   readonly edits: number;
-  /** Shorter names are left alone. */
+  /** Shorter names are ignored. */
   readonly shortest: number;
 };
 
-/** Everything in it is for this program. */
-export const ENV_FILE: Place = { where: "in .env", edits: 2, shortest: 1 };
+/** Every name in it is for this program. */
+export const ENV_FILE: NameCheck = { where: "in .env", edits: 2, shortest: 1 };
 
-/** Most of it is other programs': only what can hardly be meant otherwise. */
-export const ENVIRONMENT: Place = { where: "in the environment", edits: 1, shortest: 8 };
+/** Most names belong to other programs: report only clear cases. */
+export const ENVIRONMENT: NameCheck = { where: "in the environment", edits: 1, shortest: 8 };
 
-/** Names in common use that lie near a setting's: the shell's, Postgres's own, and other programs'. */
+/** Common names close to a setting: the shell's, Postgres's own, and other programs'. */
 const OTHERS: ReadonlySet<string> = new Set([
   "HOME",
   "ROOT",
@@ -35,23 +34,23 @@ const OTHERS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A line for each name that is probably a setting's, mistyped.
+ * A line for each name that is probably a mistyped setting.
  *
  * @param names those that have a value
- * @param settings the names there are; none of them is ever mistyped
+ * @param settings the names of all settings
  */
 export const mistyped = (
   names: Iterable<string>,
   settings: readonly string[],
-  { where, edits, shortest }: Place,
+  { where, edits, shortest }: NameCheck,
 ): readonly string[] => {
   const known = new Set(settings);
   return [...names].flatMap((name) => {
     if (known.has(name) || OTHERS.has(name) || name.length < shortest) return [];
-    const meant = nearest(name.toUpperCase(), settings, edits);
-    return meant === undefined
+    const suggestion = nearest(name.toUpperCase(), settings, edits);
+    return suggestion === undefined
       ? []
-      : [`${name} ${where} is not a setting; correct it to ${meant}, or take it out`];
+      : [`${name} ${where} is not a setting; correct it to ${suggestion}, or remove it`];
   });
 };
 
@@ -59,4 +58,28 @@ const nearest = (name: string, settings: readonly string[], edits: number): stri
   const near = settings.map((setting) => ({ setting, away: distance(name, setting, edits) }));
   const [best] = near.toSorted((a, b) => a.away - b.away);
   return best !== undefined && best.away <= edits ? best.setting : undefined;
+};
+
+/**
+ * Edit distance of two texts: letters inserted, deleted, replaced, or swapped with their neighbour.
+ * @param most larger distances are returned as `most + 1`
+ */
+export const distance = (from: string, to: string, most: number): number => {
+  if (Math.abs(from.length - to.length) > most) return most + 1;
+  let beforeLast: readonly number[] = [];
+  let last: readonly number[] = Array.from({ length: to.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= from.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= to.length; j++) {
+      const changed = (last[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
+      const swapped =
+        i > 1 && j > 1 && from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1]
+          ? (beforeLast[j - 2] ?? 0) + 1
+          : Number.POSITIVE_INFINITY;
+      row.push(Math.min(changed, swapped, (last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1));
+    }
+    beforeLast = last;
+    last = row;
+  }
+  return Math.min(last[to.length] ?? 0, most + 1);
 };

@@ -1,14 +1,18 @@
-/** What the values of settings may be, and what is said of those that are not. */
+/** Schemas of settings. In a message, `{example}` stands for the setting's default or example. */
 import { z } from "zod";
 import { strictBase64 } from "../../client/ed25519.mjs";
 import { type LedgerHeader, splitSources } from "./ledger-sources.ts";
 
-export const wholeNumber = (least: number, most: number, example: string) =>
+export const wholeNumber = (least: number, most: number) =>
   z
     .string()
-    .regex(/^\d+$/, `must be a whole number, such as ${example}`)
+    .regex(/^\d+$/, "must be a whole number, such as {example}")
     .transform(Number)
-    .refine((n) => n >= least && n <= most, `must be from ${least} to ${most}, such as ${example}`);
+    .refine((n) => n >= least && n <= most, `must be from ${least} to ${most}, such as {example}`);
+
+/** A whole number of MiB, as bytes. */
+export const bytesOfMib = (least: number, most: number) =>
+  wholeNumber(least, most).transform((mib) => mib * 1024 * 1024);
 
 export const checkpointNumber = z
   .string()
@@ -19,11 +23,21 @@ export const flag = z
   .enum(["true", "false"], "must be true or false")
   .transform((text) => text === "true");
 
-export const urlOf = (schemes: readonly string[], example: string) =>
+export const oneOf = <const T extends string>(values: readonly [T, ...T[]]) =>
+  z.enum(values, `must be one of ${values.join(", ")}`);
+
+/** A hex address of so many digits, in lower case once read. */
+export const hexAddress = (digits: 40 | 64) =>
+  z
+    .string()
+    .regex(new RegExp(`^0x[0-9a-fA-F]{${digits}}$`), `must be 0x and ${digits} hex digits`)
+    .transform((address) => address.toLowerCase());
+
+export const urlOf = (schemes: readonly string[]) =>
   z.string().refine((text) => {
     const scheme = URL.canParse(text) ? new URL(text).protocol.slice(0, -1) : undefined;
     return scheme !== undefined && schemes.includes(scheme);
-  }, `must be a URL such as ${example}`);
+  }, "must be a URL such as {example}");
 
 export const ed25519Key = z
   .string()
@@ -46,10 +60,9 @@ export const packages = z.string().transform((text, context) => {
   return [...new Set(padded)];
 });
 
-/** A word behind an address is no source; the name of a folder may have spaces. */
+/** The name of a folder may have spaces; an address may not. */
 const SOURCE = /^(demo:.*|dir:.+|https?:\/\/\S+|grpc\+https?:\/\/\S+)$/;
 
-/** One source, or several of one chain in the order of preference, separated by spaces. */
 export const ledgerSources = z.string().transform((text, context) => {
   const sources = splitSources(text);
   const fault = !sources.every((one) => SOURCE.test(one))
@@ -73,7 +86,7 @@ export const headers = z.string().transform((text, context): readonly LedgerHead
     context.addIssue({
       code: "custom",
       message:
-        'must be "name: value", several separated by ";", where several sources are listed with the host in front: "host name: value"',
+        'must be "name: value", several separated by ";"; with several sources, put the host in front: "host name: value"',
     });
     return z.NEVER;
   }
@@ -84,7 +97,7 @@ export const headers = z.string().transform((text, context): readonly LedgerHead
   }));
 });
 
-/** A page of an explorer, or `none`: `placeholder` stands in it once, for what is shown there. */
+/** The URL of an explorer's page with one placeholder, or `none`. */
 export const explorerPage = (placeholder: string) =>
   z
     .string()
@@ -93,10 +106,10 @@ export const explorerPage = (placeholder: string) =>
       `must be ${NO_PAGE}, or the address of a page with {${placeholder}} in it once, such as https://explorer.example/{${placeholder}}`,
     );
 
-/** What stands for no page. */
+/** Value of an explorer setting for no link. */
 export const NO_PAGE = "none";
 
-/** Encrypted, or on this machine; the placeholder stands behind the host, and nobody is named in it. */
+/** https, or http on this machine; without a user; the placeholder comes after the host. */
 const isPage = (text: string, placeholder: string): boolean => {
   const url = URL.parse(text.replace(placeholder, "0"));
   return (
@@ -110,7 +123,6 @@ const isPage = (text: string, placeholder: string): boolean => {
   );
 };
 
-/** Delays between attempts, in seconds; eleven attempts are ten delays. */
 export const retrySeconds = z.string().transform((text, context) => {
   const delays = text.split(",").map((part) => part.trim());
   if (delays.length <= 50 && delays.every((delay) => /^\d{1,7}(\.\d{1,3})?$/.test(delay))) {
@@ -135,20 +147,19 @@ export const ports = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-/** Most origins that may be listed. */
-const MOST_ORIGINS = 100;
+const MAX_ORIGINS = 100;
 
 /** Origins as browsers write them in `Origin`, separated by commas or spaces. */
 export const origins = z.string().transform((text, context) => {
   const listed = [...new Set(text.split(/[\s,]+/).filter((one) => one !== ""))];
   const wrong = listed.find((one) => !isOrigin(one));
-  if (wrong === undefined && listed.length <= MOST_ORIGINS) return listed;
+  if (wrong === undefined && listed.length <= MAX_ORIGINS) return listed;
   context.addIssue({
     code: "custom",
     message:
       wrong === undefined
-        ? `must be at most ${MOST_ORIGINS} origins`
-        : `"${wrong}" is no origin: write the scheme, the host in lower case and a port that is not the usual one, without a path, such as https://cap.example or http://localhost:5173; list each, * is not taken`,
+        ? `must be at most ${MAX_ORIGINS} origins`
+        : `"${wrong}" is not an origin: write the scheme, the host in lower case and a non-default port, without a path, such as https://cap.example or http://localhost:5173; list each, * is not accepted`,
   });
   return z.NEVER;
 });
@@ -160,9 +171,8 @@ const isOrigin = (text: string): boolean => {
 };
 
 /**
- * What is checked of what a source says: nothing; the digests inside each checkpoint that is decoded, and
- * that each names the one before it; the same for all bytes of every checkpoint, up to the validators'
- * signatures.
+ * Checks of what a source returns. `off`: none. `links`: the digests inside each decoded checkpoint, and that each names
+ * the one before it. `signatures`: all bytes of every checkpoint, up to the validators' signatures.
  */
 export const VERIFY_LEVELS = ["off", "links", "signatures"] as const;
 export type VerifyLevel = (typeof VERIFY_LEVELS)[number];

@@ -13,7 +13,7 @@ export const noTelemetry = (): Telemetry => ({ figures: createFigures(), tracing
 
 export type TracingSettings = {
   /** Base URL of the collector; undefined: no tracing. */
-  readonly otlpEndpoint: string | undefined;
+  readonly otlpEndpoint?: string | undefined;
   readonly otlpServiceName: string;
 };
 

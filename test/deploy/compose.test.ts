@@ -10,8 +10,8 @@ import { parse } from "yaml";
 import { z } from "zod";
 import { CHECKS } from "../../src/commands/doctor/finding.ts";
 import { COMMANDS } from "../../src/commands/list.ts";
-import { readConfig, SETTINGS } from "../../src/settings/config.ts";
-import { SECRETS, withSecretFiles } from "../../src/settings/secret-files.ts";
+import { SETTINGS } from "../../src/settings/config.ts";
+import { readConfig, SECRETS, withSecretFiles } from "../../src/settings/read-config.ts";
 
 const run = promisify(execFile);
 
@@ -83,7 +83,8 @@ test("its processes run commands there are, with settings there are", async () =
     expect(command[0] !== undefined && command[0] in COMMANDS).toBe(true);
     const unknown = Object.keys(environment).filter(
       // Where Node and what it runs put files for a while.
-      (name) => name !== "TMPDIR" && !SETTINGS.includes(name) && !files.includes(name),
+      (name) =>
+        name !== "TMPDIR" && !SETTINGS.some((each) => each.name === name) && !files.includes(name),
     );
     expect(unknown).toEqual([]);
     const [, , program = "", check = "", , checks = ""] = healthcheck.test;

@@ -5,7 +5,7 @@ import { createServer, type Server } from "node:http";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { readConfig } from "../../src/settings/config.ts";
+import { readConfig } from "../../src/settings/read-config.ts";
 import { chromiumPath, openPage } from "../chromium.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { startProgram, temporaryFolder } from "../service/process.ts";

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { logFormat } from "../../src/logging/logger.ts";
-import { readConfig } from "../../src/settings/config.ts";
+import { readConfig } from "../../src/settings/read-config.ts";
 import { serve } from "../http/service.ts";
 
 /** Writes a line as a process would whose standard error is no terminal. */

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createKey, registerPublicKey } from "../../src/http/keys.ts";
 import { pageSettingsAnswer, sessionAnswer } from "../../src/page-api/answers.ts";
 import { explorerPages, networkOf } from "../../src/page-api/explorer.ts";
-import { readConfig } from "../../src/settings/config.ts";
+import { readConfig } from "../../src/settings/read-config.ts";
 import { type OperatorApi, serveOperator } from "../operator/service.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 

@@ -3,7 +3,8 @@ import { access, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { assetsOf } from "../../src/service/assets.ts";
-import { ConfigError, readConfig } from "../../src/settings/config.ts";
+import { ConfigError } from "../../src/settings/config-error.ts";
+import { readConfig } from "../../src/settings/read-config.ts";
 import { runProgram, temporaryFolder } from "./process.ts";
 
 const token = (name: string, callbackUrl: string) => ({

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { changeEndpoints, registerEndpoint } from "../../src/callbacks/endpoints.ts";
 import { openSigningKeys } from "../../src/callbacks/signing-keys.ts";
 import { startDemoCallbacks } from "../../src/service/demo-callbacks.ts";
-import { readConfig } from "../../src/settings/config.ts";
+import { readConfig } from "../../src/settings/read-config.ts";
 import { LOCAL } from "../callbacks/sender.ts";
 import { freshDatabase } from "../postgres.ts";
 

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { expect, test } from "vitest";
 import { openLedger } from "../../src/service/ledger-source.ts";
-import { ConfigError, readConfig } from "../../src/settings/config.ts";
+import { ConfigError } from "../../src/settings/config-error.ts";
+import { readConfig } from "../../src/settings/read-config.ts";
 
 /** Opens a folder whose `ledger.json` names these packages. */
 const packagesOf = async (packages: readonly string[]) => {

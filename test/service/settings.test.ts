@@ -19,7 +19,7 @@ test("a misspelt LEDGER_SOURCE indexes nothing, ends with code 2 and is named wi
   const { code, stdout, stderr } = await runCommand(["index", "--last", "3"], settings);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   expect(stderr).toBe(
-    "holderbook: ConfigError: LEDGER_SOURC in the environment is not a setting; correct it to LEDGER_SOURCE, or take it out\n",
+    "holderbook: ConfigError: LEDGER_SOURC in the environment is not a setting; correct it to LEDGER_SOURCE, or remove it\n",
   );
 });
 

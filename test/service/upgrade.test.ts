@@ -6,7 +6,7 @@ import { writeDemoLedger } from "../../demo/write.ts";
 import { readHighWater } from "../../src/log/high-water.ts";
 import { startIndexing } from "../../src/service/indexing.ts";
 import { openLedger } from "../../src/service/ledger-source.ts";
-import { readConfig } from "../../src/settings/config.ts";
+import { readConfig } from "../../src/settings/read-config.ts";
 import { contentsOf } from "../log/contents.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { projectedRows } from "../projections/projected-rows.ts";

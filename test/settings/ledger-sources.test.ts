@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readConfig } from "../../src/settings/config.ts";
+import { readConfig } from "../../src/settings/read-config.ts";
 
 const sourcesOf = (LEDGER_SOURCE: string, LEDGER_HEADERS = "") =>
   readConfig({ LEDGER_SOURCE, LEDGER_HEADERS }).ledgerSources;

@@ -1,9 +1,8 @@
 /** Settings that are mistyped, left out or wrong are told by their names, and keys in them never shown. */
 import { expect, test } from "vitest";
-import { ConfigError, readConfig } from "../../src/settings/config.ts";
-import { distance } from "../../src/settings/edit-distance.ts";
-import { checkLedgerNamed } from "../../src/settings/ledger-named.ts";
-import { ENV_FILE, ENVIRONMENT, mistyped } from "../../src/settings/names.ts";
+import { ConfigError } from "../../src/settings/config-error.ts";
+import { distance, ENV_FILE, ENVIRONMENT, mistyped } from "../../src/settings/names.ts";
+import { checkLedgerNamed, readConfig } from "../../src/settings/read-config.ts";
 import { shownUrl } from "../../src/settings/shown-url.ts";
 
 const SETTINGS = ["PORT", "HOST", "DATA_DIR", "LEDGER_SOURCE", "TA_SUI_KEY", "TA_EVM_KEY"];
@@ -21,7 +20,7 @@ test("edits are letters typed, left out, changed or swapped", () => {
 test("a name of .env up to two edits away from a setting's is told with the one that was meant", () => {
   for (const name of ["LEDGER_SOURC", "LEGDER_SORCE", "ledger_source", "LEDGERSOURCE"]) {
     expect(mistyped([name], SETTINGS, ENV_FILE)).toEqual([
-      `${name} in .env is not a setting; correct it to LEDGER_SOURCE, or take it out`,
+      `${name} in .env is not a setting; correct it to LEDGER_SOURCE, or remove it`,
     ]);
   }
   expect(mistyped(["PORTS"], SETTINGS, ENV_FILE)).toHaveLength(1);
@@ -30,7 +29,7 @@ test("a name of .env up to two edits away from a setting's is told with the one 
 
 test("of the environment only long names are told, one edit away", () => {
   expect(mistyped(["LEDGER_SOURC"], SETTINGS, ENVIRONMENT)).toEqual([
-    "LEDGER_SOURC in the environment is not a setting; correct it to LEDGER_SOURCE, or take it out",
+    "LEDGER_SOURC in the environment is not a setting; correct it to LEDGER_SOURCE, or remove it",
   ]);
   const others = ["LEDGER_SORC", "HOME", "PORTS", "HOSTS", "DATADIR", "PGHOST", "PATH"];
   expect(mistyped(others, SETTINGS, ENVIRONMENT)).toEqual([]);

@@ -8,7 +8,8 @@ import { callbackMasterKey } from "../../service/callback-master-key.ts";
 import { configuredKey } from "../../service/deployment-key.ts";
 import { configuredVault } from "../../service/pii.ts";
 import type { Assets } from "../../settings/assets.ts";
-import { type Config, ConfigError } from "../../settings/config.ts";
+import type { Config } from "../../settings/config.ts";
+import { ConfigError } from "../../settings/config-error.ts";
 import { taAssets } from "../../ta/requests/asset.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 

@@ -2,7 +2,8 @@
 import { assetsOf } from "../../service/assets.ts";
 import { type Service, settingsChecks } from "../../service/settings-checks.ts";
 import type { Assets } from "../../settings/assets.ts";
-import { type Config, configFromEnvironment } from "../../settings/config.ts";
+import type { Config } from "../../settings/config.ts";
+import { configFromEnvironment } from "../../settings/read-config.ts";
 import { errorOf } from "../../waiting/remedy.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 

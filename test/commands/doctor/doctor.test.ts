@@ -239,7 +239,7 @@ test("wrong settings are one line each, and a file with a secret is read", async
   expect(read.lines.join()).not.toContain("secret-word");
   const both = { DATABASE_URL_FILE: file, DATABASE_URL: "postgres://u@127.0.0.1/x" };
   expect((await examined("settings", both)).lines).toEqual([
-    "fail settings: DATABASE_URL_FILE: DATABASE_URL is set, too; take one of the two out",
+    "fail settings: DATABASE_URL_FILE: DATABASE_URL is set, too; remove one of the two",
   ]);
   const none = { PII_KEYS_FILE: join(folder.path, "none") };
   expect((await examined("settings", none)).lines.join()).toContain("ENOENT");

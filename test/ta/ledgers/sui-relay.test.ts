@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { ConfigError, readConfig } from "../../../src/settings/config.ts";
+import { ConfigError } from "../../../src/settings/config-error.ts";
+import { readConfig } from "../../../src/settings/read-config.ts";
 import type { Resource } from "../../../src/ta/ledgers/relay.ts";
 import { suiKeySigner } from "../../../src/ta/ledgers/signer.ts";
 import { decoded, openSuiNode, payingCoins, suiRelay } from "../../../src/ta/ledgers/sui-relay.ts";

@@ -9,7 +9,7 @@ import { type DemoSource, demoSource } from "../../../demo/source.ts";
 import { registerEndpoint } from "../../../src/callbacks/endpoints.ts";
 import { type HolderEvent, holderEvents } from "../../../src/projections/holder-events.ts";
 import { startIndexing } from "../../../src/service/indexing.ts";
-import { readConfig } from "../../../src/settings/config.ts";
+import { readConfig } from "../../../src/settings/read-config.ts";
 import { ringOf } from "../../../src/ta/pii/pii-keys.ts";
 import { openVault, type PiiVault } from "../../../src/ta/pii/vault.ts";
 import { createAcceptance } from "../../../src/ta/requests/accept.ts";
