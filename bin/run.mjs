@@ -1,4 +1,4 @@
-/** Runs the project's tools on the pinned Node: `node bin/run.mjs test|test:soak|check|bench|schema|metrics|dashboards|noble|migration|web|web:dev|docs|screenshots [arguments]`. */
+/** Runs the project's tools on the pinned Node: `node bin/run.mjs test|test:fast|test:soak|check|bench|schema|metrics|dashboards|noble|migration|web|web:dev|docs|screenshots [arguments]`. */
 import { join } from "node:path";
 import { installIfStale, root } from "./install.mjs";
 import { launch } from "./launch.mjs";
@@ -10,6 +10,9 @@ const colors = process.stdout.isTTY ? "--colors=force" : "--colors=off";
 /** Each task is a list of programs, run one after the other until one fails. */
 const tasks = {
   test: (rest) => [[tool("vitest", "vitest.mjs"), "run", ...rest]],
+  "test:fast": (rest) => [
+    [tool("vitest", "vitest.mjs"), "run", "--config", "vitest.fast.config.ts", ...rest],
+  ],
   "test:soak": (rest) => [[join(root, "test", "soak", "main.ts"), ...rest]],
   check: () => [
     [tool("typescript", "bin", "tsc"), "--noEmit"],
