@@ -8,7 +8,7 @@ import { connect, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { getTableName } from "drizzle-orm";
 import { createKey } from "../src/http/keys.ts";
-import { LOG_CHANNEL } from "../src/log/channel.ts";
+import { LOG_CHANNEL } from "../src/log/append.ts";
 import { openLog } from "../src/log/log.ts";
 import { ledgerPipelines } from "../src/pipelines/ledger-pipelines.ts";
 import { positionOf } from "../src/projections/position.ts";

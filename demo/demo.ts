@@ -2,6 +2,9 @@
  * The part of the demo ledger that the service imports, only when configured. Loads simulation and
  * node on demand.
  */
+
+import { aborted } from "../src/waiting/aborted.ts";
+import { pause } from "../src/waiting/backoff.ts";
 import { checkDemoFolder, holdsDemoLedger } from "./journal.ts";
 import { demoReceiverPort, startDemoReceiver } from "./receiver.ts";
 import type { DemoSource, DemoSourceOptions } from "./source.ts";
@@ -53,6 +56,34 @@ const openDemo = (source: DemoSource): OpenDemo => ({
   coinTypes: source.coinTypes.map(({ coinType }) => coinType),
   startNode: async () => (await import("./execution.ts")).startDemoNode(source),
   registrarSecret: (coinType) => source.secretKey(source.staff(coinType).registrar),
-  fundRegistrars: async (coinTypes, signal) =>
-    (await import("./funding.ts")).fundRegistrars(source, coinTypes, signal),
+  fundRegistrars: (coinTypes, signal) => fundRegistrars(source, coinTypes, signal),
 });
+
+/** Gas coins per registrar: its maximum concurrent transactions. */
+const GAS_COINS = 16;
+
+/** Interval of checking whether the ledger is read. */
+const CHECK_MS = 200;
+
+/**
+ * Gives registrars without gas coins some, once the ledger is read. Ends when the signal aborts.
+ */
+const fundRegistrars = async (
+  source: DemoSource,
+  coinTypes: readonly string[],
+  signal: AbortSignal,
+): Promise<void> => {
+  const [first] = source.coinTypes;
+  while (first === undefined || source.object(first.treasuryId) === undefined) {
+    await pause(CHECK_MS, signal);
+    if (signal.aborted) return;
+  }
+  for (const coinType of coinTypes) {
+    if (signal.aborted) return;
+    const { registrar } = source.staff(coinType);
+    if (source.gasCoinsOf(registrar).length > 0) continue;
+    const given = source.submit({ sender: registrar, calls: [], gasCoins: GAS_COINS });
+    await Promise.race([given, aborted(signal)]);
+    given.catch(() => undefined);
+  }
+};

@@ -4,9 +4,8 @@ import type { StoredObject } from "../wire/checkpoint.ts";
 import type { GasCost, ObjectChange } from "../wire/effects.ts";
 import type { ObjectOwner } from "../wire/object.ts";
 import { storageFee } from "../wire/object.ts";
-import { spendGas } from "./coins.ts";
 import type { Execution } from "./execution.ts";
-import { type LiveObject, stored } from "./state.ts";
+import { type LiveObject, spendGas, stored } from "./state.ts";
 
 /** The transaction's objects afterwards: inputs, changed or not, and new ones. */
 export const newVersions = (

@@ -6,10 +6,10 @@ import { ByteWriter } from "../wire/byte-writer.ts";
 import { hash } from "../wire/digest.ts";
 import type { MoveObject, PackageObject } from "../wire/object.ts";
 import { GAS_COIN_TYPE } from "../wire/type-tag.ts";
-import { coinContents } from "./coins.ts";
 import { executeSystem } from "./execute.ts";
 import { CLOCK, COIN_REGISTRY, createdId, FRAMEWORK, STDLIB, SYSTEM, SYSTEM_STATE } from "./ids.ts";
 import type { Chain, OpenCheckpoint } from "./state.ts";
+import { coinContents } from "./state.ts";
 
 /** Version of everything that genesis creates. */
 const FIRST_VERSION = 1n;

@@ -1,9 +1,9 @@
 import { digestOf } from "../../src/ledger/decode/digest.ts";
+import { ByteWriter } from "../wire/byte-writer.ts";
 import type { Validator } from "../wire/certificate.ts";
 import type { ExecutedTransaction, StoredObject } from "../wire/checkpoint.ts";
 import { type GasCost, NO_GAS } from "../wire/effects.ts";
-import type { ObjectOwner } from "../wire/object.ts";
-import { encodeMoveObject, type MoveObject } from "../wire/object.ts";
+import { encodeMoveObject, type MoveObject, type ObjectOwner } from "../wire/object.ts";
 import { firstCommittee } from "./validators.ts";
 
 /** A live object with its encoding, for later transactions. */
@@ -79,3 +79,14 @@ export const stored = (object: MoveObject): LiveObject => {
 /** 0 when not shared. */
 export const initialSharedVersion = (owner: ObjectOwner): bigint =>
   owner.kind === "shared" ? owner.initialSharedVersion : 0n;
+
+/** Contents of `0x2::coin::Coin<T>`: id and balance. */
+export const coinContents = (id: string, balance: bigint): Uint8Array =>
+  new ByteWriter().address(id).u64(balance).done();
+
+export const coinBalance = (contents: Uint8Array): bigint =>
+  new DataView(contents.buffer, contents.byteOffset).getBigUint64(32, true);
+
+/** Contents of the gas coin after paying. */
+export const spendGas = (id: string, contents: Uint8Array, gas: GasCost): Uint8Array =>
+  coinContents(id, coinBalance(contents) - gas.computation - gas.storage + gas.rebate);

@@ -1,7 +1,6 @@
 /** Calls of the security-token package as plain data, to be stored and executed later. */
 import { Draft } from "../chain/draft.ts";
 import type { Execution } from "../chain/execution.ts";
-import { setAddressFrozen } from "./freezes.ts";
 import { cancel, claim, claimInto, destroyEmpty, fund } from "./grants.ts";
 import {
   addHolder,
@@ -9,6 +8,7 @@ import {
   clearAddressGroup,
   removeHolder,
   removeHolderAddress,
+  setAddressFrozen,
   setAddressGroup,
 } from "./register.ts";
 import { grantRole, revokeRole } from "./roles.ts";

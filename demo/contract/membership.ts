@@ -1,7 +1,7 @@
 /** Changes of one wallet or holder, shared by the register's functions. */
 import type { Execution } from "../chain/execution.ts";
 import type { HolderEventModel } from "../model.ts";
-import { enlist, strike } from "../roster.ts";
+import { enlist, strike } from "../random.ts";
 import { type FieldName, grown, removeField, setField } from "./fields.ts";
 import {
   address,

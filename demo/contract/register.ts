@@ -1,6 +1,13 @@
 /** The holder register: wallets of holders, and groups of wallets. */
 import { grown, removeField, setField } from "./fields.ts";
-import { address, addresses, holderId as holderIdBytes, u64 } from "./layouts.ts";
+import {
+  address,
+  addresses,
+  bool,
+  frozenEvent,
+  holderId as holderIdBytes,
+  u64,
+} from "./layouts.ts";
 import {
   addWallet,
   announceGroup,
@@ -13,6 +20,7 @@ import {
 } from "./membership.ts";
 import {
   type ContractFunction,
+  definedBy,
   ensure,
   ensureRole,
   registerOf,
@@ -181,5 +189,47 @@ export const clearAddressGroup: ContractFunction<{
       reason: "the wallet is in no group",
     });
     leaveGroup({ execution, state, by: clearAddressGroup.name, coinType }, wallet);
+  },
+};
+
+export const setAddressFrozen: ContractFunction<{
+  readonly coinType: string;
+  readonly wallet: string;
+  readonly isFrozen: boolean;
+}> = {
+  name: "freeze_rule::set_address_frozen",
+  inputs: (draft, { coinType, wallet, isFrozen }, state) => [
+    draft.shared(treasuryOf(state, coinType).id, "write"),
+    draft.pure(address(wallet)),
+    draft.pure(bool(isFrozen)),
+  ],
+  run: (execution, { coinType, wallet, isFrozen }, state) => {
+    ensureRole(execution, state, coinType, "TransferAdmin");
+    const { frozen } = registerOf(state, coinType);
+    ensure(frozen.has(wallet) !== isFrozen, {
+      name: setAddressFrozen.name,
+      code: 0n,
+      reason: "nothing would change",
+    });
+    const treasury = treasuryOf(state, coinType);
+    const field = {
+      parent: treasury.id,
+      nameType: `${definedBy(state, "freeze_rule")}::freeze_rule::FrozenKey`,
+      name: address(wallet),
+    };
+    if (isFrozen) {
+      setField(execution, field, { type: "bool", bytes: bool(true) });
+      execution.set(frozen, wallet, true);
+    } else {
+      removeField(execution, field);
+      execution.drop(frozen, wallet);
+    }
+    writeTreasury(execution, state, treasury);
+    announceHolderEvent(
+      { execution, state, by: setAddressFrozen.name, coinType },
+      "freeze_rule::AddressFrozen",
+      frozenEvent(wallet, isFrozen),
+      { eventType: "address_frozen", address: wallet, isFrozen },
+    );
   },
 };

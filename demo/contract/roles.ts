@@ -1,6 +1,6 @@
 /** Treasury of a coin type, and its roles. */
 import type { Execution } from "../chain/execution.ts";
-import { emptyRoster } from "../roster.ts";
+import { emptyRoster } from "../random.ts";
 import { grown, removeField, setField } from "./fields.ts";
 import {
   address,

@@ -7,7 +7,7 @@ import { base58 } from "../../src/values/base58.ts";
 import type { Draft } from "../chain/draft.ts";
 import { type Execution, MoveAbort, SimulationError } from "../chain/execution.ts";
 import type { CoinModel, DemoModel, EventPlace, RegisterModel } from "../model.ts";
-import type { Roster } from "../roster.ts";
+import type { Roster } from "../random.ts";
 import type { AbortLocation } from "../wire/effects.ts";
 import type { Argument } from "../wire/transaction.ts";
 import { type Table, treasuryContents } from "./layouts.ts";

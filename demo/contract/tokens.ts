@@ -1,7 +1,7 @@
 /** Functions that create, change and destroy `SharedToken` objects. */
 import type { Execution } from "../chain/execution.ts";
 import type { ActivityModel, EventPlace, TokenModel } from "../model.ts";
-import { enlist, strike } from "../roster.ts";
+import { enlist, strike } from "../random.ts";
 import { address, supplyEvent, tokenContents, u64 } from "./layouts.ts";
 import {
   announce,

@@ -1,9 +1,9 @@
 /** Traffic unrelated to security tokens: payments, swaps and tickets. */
-import { coinBalance, coinContents } from "../chain/coins.ts";
+
 import { Draft } from "../chain/draft.ts";
 import { FRAMEWORK } from "../chain/ids.ts";
-import { pick, roll } from "../random.ts";
-import { enlist, strike } from "../roster.ts";
+import { coinBalance, coinContents } from "../chain/state.ts";
+import { enlist, pick, roll, strike } from "../random.ts";
 import { ByteWriter } from "../wire/byte-writer.ts";
 import { EXCHANGE_OWNER } from "./foreign.ts";
 import { account, FAUCET, paySui, perform, type Stage } from "./stage.ts";

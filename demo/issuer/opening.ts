@@ -2,31 +2,214 @@
  * The first checkpoints of every demo ledger, one step each. They contain everything that can
  * happen to a security token, for any seed; then chance takes over.
  */
-import { ROLES, type Role, roleType } from "../contract/securities.ts";
+import { ROLES, type Role, registerOf, roleType, rostersOf } from "../contract/securities.ts";
+import type { CoinModel, TokenModel } from "../model.ts";
+import { churn, flash } from "./actions.ts";
 import { COINS, issueCoin } from "./coins.ts";
-import { churn, flash } from "./curiosities.ts";
-import {
-  cancelGrant,
-  claimGrants,
-  destroyGrant,
-  freezeWallets,
-  fundGrants,
-  moveFrozen,
-} from "./first-grants.ts";
-import {
-  burnTokens,
-  failInVain,
-  joinTokens,
-  mintToIssuer,
-  moveTokens,
-  offer,
-} from "./first-trades.ts";
+import { mintWithoutRole, runOutOfGas, transferToOutsider, whitelistHalfWay } from "./failures.ts";
 import { EXCHANGE, EXCHANGE_OWNER, IMITATOR, imitate, LOOK_ALIKE, lookAlike } from "./foreign.ts";
 import { openPool } from "./noise.ts";
 import { publish, type Sources, upgrade } from "./packages.ts";
-import { deputy, FIRST_INVESTORS, holderIdOf, investorWallets, issuerWallets } from "./people.ts";
+import {
+  deputy,
+  FIRST_INVESTORS,
+  holderIdOf,
+  investorWallets,
+  issuerWallets,
+  type Staff,
+  staffOf,
+} from "./people.ts";
+import { SCHEDULES } from "./schedules.ts";
 import { account, type Stage, transact } from "./stage.ts";
-import { forEachCoin, type Step, walletOf } from "./step.ts";
+
+/** One checkpoint of the opening. */
+type Step = (stage: Stage) => void;
+
+/** Repeats a step for every security token, with its staff. */
+const forEachCoin =
+  (act: (stage: Stage, coin: CoinModel, staff: Staff) => void): Step =>
+  (stage) => {
+    for (const coin of stage.world.securities.model.coins.values()) {
+      act(stage, coin, staffOf(stage.keyring, coin.symbol));
+    }
+  };
+
+/** The oldest token of an owner. */
+const tokenOf = (stage: Stage, coinType: string, owner: string): TokenModel | undefined => {
+  for (const token of stage.world.securities.model.tokens.values()) {
+    if (token.coinType === coinType && token.owner === owner) return token;
+  }
+  return undefined;
+};
+
+/** The first wallet of an investor. */
+const walletOf = (stage: Stage, investor: number): string =>
+  investorWallets(stage, investor)[0] ?? "";
+
+/** Whole tokens in smallest units. */
+const units = (coin: CoinModel, whole: bigint): bigint => whole * 10n ** BigInt(coin.decimals);
+
+const freezeWallets = (isFrozen: boolean): Step =>
+  forEachCoin((stage, { coinType }, { officer }) => {
+    for (const investor of [1, 2]) {
+      const wallet = walletOf(stage, investor);
+      if (registerOf(stage.world.securities, coinType).frozen.has(wallet) === isFrozen) continue;
+      transact(stage, officer, [
+        { function: "setAddressFrozen", args: { coinType, wallet, isFrozen } },
+      ]);
+    }
+  });
+
+/** Tries to move a frozen wallet's token. */
+const moveFrozen = forEachCoin((stage, { coinType }) => {
+  const owner = walletOf(stage, 1);
+  const token = tokenOf(stage, coinType, owner);
+  if (token === undefined) return;
+  transact(stage, owner, [
+    { function: "transfer", args: { coinType, token: token.id, to: walletOf(stage, 2) } },
+  ]);
+});
+
+/** Three grants: ended, running, and not yet begun. */
+const fundGrants = forEachCoin((stage, coin) => {
+  const [, incentives] = issuerWallets(stage, coin.symbol);
+  const now = stage.open.timestampMs;
+  const year = 365n * 86_400_000n;
+  const grants = [
+    { recipient: walletOf(stage, 0), schedule: SCHEDULES.year, commenced: now - 2n * year },
+    { recipient: walletOf(stage, 1), schedule: SCHEDULES.fourYears, commenced: now - 2n * year },
+    { recipient: walletOf(stage, 2), schedule: SCHEDULES.minutes, commenced: now + 60_000n },
+  ];
+  const token = tokenOf(stage, coin.coinType, incentives);
+  if (token === undefined) return;
+  for (const { recipient, schedule, commenced } of grants) {
+    transact(stage, incentives, [
+      {
+        function: "fund",
+        args: {
+          ...schedule,
+          coinType: coin.coinType,
+          token: token.id,
+          recipient,
+          commencementTimestampMs: commenced,
+          totalAmount: units(coin, 1_200n),
+        },
+      },
+    ]);
+  }
+});
+
+const grantsOf = (stage: Stage, coinType: string, owner: string) =>
+  rostersOf(stage.world.securities, coinType)
+    .grants.items.map((id) => stage.world.securities.model.grants.get(id))
+    .filter((grant) => grant !== undefined)
+    .filter((grant) => grant.owner === owner);
+
+const claimGrants = forEachCoin((stage, { coinType }) => {
+  for (const [investor, into] of [
+    [0, false],
+    [1, true],
+  ] as const) {
+    const owner = walletOf(stage, investor);
+    const [grant] = grantsOf(stage, coinType, owner);
+    const token = tokenOf(stage, coinType, owner);
+    if (grant === undefined || token === undefined) continue;
+    transact(stage, owner, [
+      into
+        ? { function: "claimInto", args: { coinType, grant: grant.id, token: token.id } }
+        : { function: "claim", args: { coinType, grant: grant.id } },
+    ]);
+  }
+});
+
+const cancelGrant = forEachCoin((stage, { coinType }, { officer }) => {
+  const [grant] = grantsOf(stage, coinType, walletOf(stage, 1));
+  if (grant === undefined) return;
+  transact(stage, officer, [
+    { function: "cancel", args: { coinType, grant: grant.id, reclaimer: grant.funder } },
+  ]);
+});
+
+const destroyGrant = forEachCoin((stage, { coinType }) => {
+  const owner = walletOf(stage, 0);
+  const grant = grantsOf(stage, coinType, owner).find(({ leftBalance }) => leftBalance === 0n);
+  if (grant === undefined) return;
+  transact(stage, owner, [{ function: "destroyEmpty", args: { coinType, grant: grant.id } }]);
+});
+
+const mintToIssuer = forEachCoin((stage, coin, { reserve }) => {
+  const { coinType } = coin;
+  const [treasury, incentives] = issuerWallets(stage, coin.symbol);
+  transact(stage, reserve, [
+    { function: "mint", args: { coinType, to: treasury, amount: units(coin, 1_000_000n) } },
+  ]);
+  transact(stage, reserve, [
+    { function: "mint", args: { coinType, to: incentives, amount: units(coin, 250_000n) } },
+  ]);
+});
+
+/** An offering: many mints in one transaction. */
+const offer = forEachCoin((stage, coin, { reserve }) => {
+  transact(
+    stage,
+    reserve,
+    Array.from({ length: FIRST_INVESTORS }, (_, investor) => ({
+      function: "mint",
+      args: {
+        coinType: coin.coinType,
+        to: walletOf(stage, investor),
+        amount: units(coin, BigInt(1_000 * (investor + 1))),
+      },
+    })),
+  );
+});
+
+const moveTokens = forEachCoin((stage, coin, { officer }) => {
+  const { coinType } = coin;
+  const [from, to] = [walletOf(stage, 3), walletOf(stage, 4)];
+  const token = tokenOf(stage, coinType, from);
+  if (token === undefined) return;
+  const args = { coinType, token: token.id };
+  transact(stage, from, [
+    { function: "transferAmount", args: { ...args, to, amount: units(coin, 10n) } },
+  ]);
+  transact(stage, from, [{ function: "split", args: { ...args, amount: units(coin, 100n) } }]);
+  transact(stage, from, [{ function: "transfer", args: { ...args, to } }]);
+  transact(stage, officer, [{ function: "forceTransfer", args: { ...args, to: from } }]);
+});
+
+const joinTokens = forEachCoin((stage, { coinType }) => {
+  const owner = walletOf(stage, 3);
+  const [into, from] = [...stage.world.securities.model.tokens.values()].filter(
+    (token) => token.coinType === coinType && token.owner === owner,
+  );
+  if (into === undefined || from === undefined) return;
+  transact(stage, owner, [{ function: "join", args: { coinType, into: into.id, from: from.id } }]);
+});
+
+/** Part of a token, all of one (its object stays), and one with its object. */
+const burnTokens = forEachCoin((stage, { coinType }, { reserve }) => {
+  const burnFrom = (investor: number, share: bigint) => {
+    const token = tokenOf(stage, coinType, walletOf(stage, investor));
+    if (token === undefined) return;
+    const amount = token.balance / share;
+    transact(stage, reserve, [
+      { function: "burnAmount", args: { coinType, token: token.id, amount } },
+    ]);
+  };
+  burnFrom(5, 4n);
+  burnFrom(6, 1n);
+  const whole = tokenOf(stage, coinType, walletOf(stage, 7));
+  if (whole === undefined) return;
+  transact(stage, reserve, [{ function: "burn", args: { coinType, token: whole.id } }]);
+});
+
+const failInVain = forEachCoin((stage, coin, staff) => {
+  mintWithoutRole(stage, coin);
+  transferToOutsider(stage, coin);
+  whitelistHalfWay(stage, coin, staff);
+  runOutOfGas(stage, coin);
+});
 
 /** Modules and types of the package's first version. */
 const FIRST_VERSION: Sources = {

@@ -1,5 +1,5 @@
 /** Vesting schedules of the demo issuers. */
-import type { Terms } from "../contract/unlocking.ts";
+import type { Terms } from "../contract/grants.ts";
 import { type Dice, pick, roll } from "../random.ts";
 
 /** Times in milliseconds. */

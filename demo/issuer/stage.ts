@@ -1,15 +1,15 @@
 /** Context of the simulated people: state, keys and open checkpoint. */
-import { coinBalance, coinContents } from "../chain/coins.ts";
+
 import { Draft } from "../chain/draft.ts";
 import { execute, type Outcome, type Signed } from "../chain/execute.ts";
 import type { Execution } from "../chain/execution.ts";
 import type { Keyring } from "../chain/keyring.ts";
 import type { Chain, OpenCheckpoint } from "../chain/state.ts";
+import { coinBalance, coinContents } from "../chain/state.ts";
 import { type Call, draftOf, runCalls } from "../contract/calls.ts";
 import { address, u64 } from "../contract/layouts.ts";
 import type { Securities } from "../contract/securities.ts";
-import type { Dice } from "../random.ts";
-import type { Roster } from "../roster.ts";
+import type { Dice, Roster } from "../random.ts";
 import { GAS_COIN_TYPE } from "../wire/type-tag.ts";
 
 /** State of a simulation between checkpoints: plain data, to be saved. */

@@ -9,7 +9,7 @@ import type { Database } from "../database/connect.ts";
 import type { LaneClaim } from "../lanes/lanes.ts";
 import type { LaneLeft, LaneTurn } from "../lanes/workers.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
-import type { TraceIds } from "../telemetry/trace-ids.ts";
+import type { TraceIds } from "../telemetry/tracing.ts";
 import { followingAbort } from "../waiting/following-abort.ts";
 import { type Attempt, deliver, delivered, unwanted } from "./deliver.ts";
 import type { endpointSlots } from "./endpoint-slots.ts";

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from "commander";
 import type { RawCheckpoint } from "../ledger/decode/checkpoint.ts";
-import { CheckpointDecodeError } from "../ledger/decode/decode-error.ts";
+import { CheckpointDecodeError } from "../ledger/decode/cursor.ts";
 import { loadBls } from "../ledger/proof/bls.ts";
 import type { Committee } from "../ledger/proof/committee.ts";
 import { CertificateError, CommitteeError } from "../ledger/proof/proof-errors.ts";

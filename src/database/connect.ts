@@ -8,10 +8,12 @@
  * int8 returns as `bigint`; numeric as text in `sql` and by the column's mode in drizzle;
  * timestamps as UTC text in `sql`. For arrays, and amounts from 2^63, see `column-arrays.ts`.
  */
+
+import { setTimeout as delay } from "node:timers/promises";
 import postgres from "postgres";
+import type { Backoff } from "../waiting/backoff.ts";
+import { retrying } from "../waiting/retrying.ts";
 import { type ConnectionSettings, connectionOptions } from "./connection.ts";
-import { listenUntil } from "./listen.ts";
-import type { PoolLoad } from "./pool-load.ts";
 import {
   type Db,
   dbOver,
@@ -20,7 +22,7 @@ import {
   type Sql,
   type Transactor,
 } from "./session.ts";
-import { sessionPool } from "./session-pool.ts";
+import { type PoolLoad, sessionPool } from "./session-pool.ts";
 
 export type { ConnectionSettings } from "./connection.ts";
 export { databaseRemedy, databaseRetries } from "./database-error.ts";
@@ -78,4 +80,32 @@ export const connect = (settings: ConnectionSettings & { readonly max: number })
     close,
     [Symbol.asyncDispose]: close,
   };
+};
+
+const RECONNECT: Backoff = { firstMs: 1_000, maxMs: 1_000 };
+
+/** Interval of a test statement, to notice a connection that died silently. */
+const USE_EVERY_MS = 15_000;
+
+/** See `Database.listen`. Never rejects: every listener also polls. */
+const listenUntil = async (
+  signal: AbortSignal,
+  settings: ConnectionSettings,
+  channel: string,
+  heard: (payload: string | null) => void,
+): Promise<void> => {
+  const name = `"${channel.replaceAll('"', '""')}"`;
+  const attempt = async (): Promise<void> => {
+    await using session = await openSession(settings, (_, payload) => heard(payload));
+    await session.sql.unsafe(`listen ${name}`);
+    heard(null);
+    const ended = AbortSignal.any([session.lost, signal]);
+    while (!ended.aborted) {
+      await delay(USE_EVERY_MS, undefined, { signal: ended, ref: false }).catch(() => undefined);
+      if (!ended.aborted) await session.sql`select 1`;
+    }
+    session.lost.throwIfAborted();
+  };
+  // The cause shows where the database is used.
+  await retrying(attempt, { backoff: RECONNECT, remedy: () => "retry" }, signal);
 };

@@ -3,9 +3,8 @@ import { Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import postgres from "postgres";
 import { errorOf } from "../waiting/remedy.ts";
-import { type SilenceRule, watchForSilence } from "./silence.ts";
+import { isStillWorking, type SilenceRule, watchForSilence } from "./silence.ts";
 import { CONNECT_TIMEOUT_SECONDS, KEEP_ALIVE_SECONDS, openSocket, type Target } from "./socket.ts";
-import { isStillWorking } from "./still-working.ts";
 
 /** Postgres types that postgres.js would return as text. */
 export type Types = { bigint: bigint };

@@ -2,7 +2,7 @@
 import type { Remedy } from "../waiting/remedy.ts";
 import { connect, type Database } from "./connect.ts";
 import { isUnreachable } from "./database-error.ts";
-import { loginRole } from "./login-role.ts";
+import { loginRole } from "./service-role.ts";
 
 /** DATABASE_OWNER_URL names another database than DATABASE_URL. Stop; name the same one. */
 export class OtherDatabaseError extends Error {

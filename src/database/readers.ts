@@ -17,8 +17,8 @@ import postgres from "postgres";
 import { type Deadline, withinDeadline } from "../waiting/deadline.ts";
 import { type ConnectionSettings, connectionOptions, LOST_AFTER_MS } from "./connection.ts";
 import { DatabaseUnavailableError } from "./database-error.ts";
-import type { PoolLoad } from "./pool-load.ts";
 import { createSeats, type Seat, type Seats } from "./seats.ts";
+import type { PoolLoad } from "./session-pool.ts";
 import {
   type Answered,
   type Ask,
@@ -26,7 +26,6 @@ import {
   createSnapshot,
   type SnapshotSeats,
 } from "./snapshot.ts";
-import { whenLasting } from "./when-lasting.ts";
 
 /** A parameter; its type comes from the cast in the statement. */
 export type Parameter = string | number | boolean | bigint | Uint8Array | null;
@@ -287,3 +286,23 @@ const isOfStatement = (error: unknown): boolean =>
 /** `query_canceled`. */
 const isTimeout = (error: unknown): boolean =>
   error instanceof postgres.PostgresError && error.code === "57014";
+
+/** Statements that end within this time are not cancelled. */
+const CANCEL_AFTER_MS = 250;
+
+/**
+ * Calls `then` once the signal is aborted and the statement has lasted; returns a function to
+ * cancel that.
+ */
+const whenLasting = (signal: AbortSignal, then: () => void): (() => void) => {
+  const begunMs = performance.now();
+  let timer: NodeJS.Timeout | undefined;
+  const gone = () => {
+    timer = setTimeout(then, Math.max(0, begunMs + CANCEL_AFTER_MS - performance.now()));
+  };
+  signal.addEventListener("abort", gone, { once: true });
+  return () => {
+    signal.removeEventListener("abort", gone);
+    clearTimeout(timer);
+  };
+};

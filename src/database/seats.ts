@@ -1,7 +1,7 @@
 /** A pool of connections, each shared by up to `capacity` users, with a queue. */
 
 import { DatabaseUnavailableError } from "./database-error.ts";
-import type { PoolLoad } from "./pool-load.ts";
+import type { PoolLoad } from "./session-pool.ts";
 
 /** A place on a connection; `client` changes when it is replaced. */
 export type Seat<Client> = { client: Client; taken: number };

@@ -2,6 +2,8 @@
  * The two roles of a database: the owner migrates and repairs; the service reads and writes rows,
  * and can neither disable the triggers of append-only tables nor change their rows.
  */
+
+import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
 import type { Remedy } from "../waiting/remedy.ts";
 import type { Sql } from "./session.ts";
 import { WORK_SCHEMAS } from "./work-schemas.ts";
@@ -199,4 +201,19 @@ export const waysAround = async (sql: Sql): Promise<readonly string[] | undefine
     where not exists (select from pg_roles where rolname = current_user and rolsuper)
     order by place, way`);
   return rows.map(({ way }) => way);
+};
+
+/** A statement that creates the role, or changes its password. */
+export const loginRole = (verb: "create" | "alter", name: string, password: string): string =>
+  `${verb} role "${name.replaceAll('"', '""')}" login password '${verifierOf(password)}'`;
+
+/** SCRAM-SHA-256 verifier as Postgres stores it (RFC 5802, 7677). */
+const verifierOf = (password: string): string => {
+  const rounds = 4_096;
+  const salt = randomBytes(16);
+  const salted = pbkdf2Sync(password, salt, rounds, 32, "sha256");
+  const keyed = (name: string) => createHmac("sha256", salted).update(name).digest();
+  const stored = createHash("sha256").update(keyed("Client Key")).digest("base64");
+  const server = keyed("Server Key").toString("base64");
+  return `SCRAM-SHA-256$${rounds}:${salt.toString("base64")}$${stored}:${server}`;
 };

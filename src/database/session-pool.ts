@@ -1,6 +1,14 @@
 import { DatabaseBusyError } from "./database-error.ts";
-import type { PoolLoad } from "./pool-load.ts";
 import type { Session } from "./session.ts";
+
+/** Load of a connection pool. */
+export type PoolLoad = {
+  /** Connections in use. */
+  readonly busy: number;
+  readonly most: number;
+  /** Tasks waiting for one. */
+  readonly waiting: number;
+};
 
 /** Maximum wait for a session. */
 const WAIT_MS = 30_000;

@@ -11,20 +11,20 @@ import {
   writeAfter,
   writeNow,
 } from "../database/writing.ts";
-import { type CheckpointRow, totalsByCheckpoint } from "./batch-totals.ts";
-import { blockRows } from "./block.ts";
+import { blockRows, countOf } from "./block.ts";
 import type { ChainEnds, Links } from "./chain-ends.ts";
-import { LOG_CHANNEL } from "./channel.ts";
 import { upsertCoins } from "./coins.ts";
-import type {
-  AppendBatch,
-  CoinDecimals,
-  Fact,
-  LogCommittee,
-  ReadFact,
-  StretchProof,
+import {
+  type AppendBatch,
+  type CheckpointMark,
+  type CoinDecimals,
+  type Fact,
+  factBytes,
+  type LogCommittee,
+  type ReadFact,
+  type StretchProof,
 } from "./fact.ts";
-import { HighWaterMovedError } from "./log-errors.ts";
+import { HighWaterMovedError, InvalidBatchError } from "./log-errors.ts";
 import { appendPackages } from "./packages.ts";
 import {
   logBlockChain,
@@ -38,6 +38,12 @@ import {
   logInputs,
   logProofs,
 } from "./tables.ts";
+
+/**
+ * Notified by every append, to wake pipelines in other processes. Payload: the log's next
+ * checkpoint, decimal.
+ */
+export const LOG_CHANNEL = "holderbook_log";
 
 /**
  * Up to this many facts travel in the mark's statement; beyond, COPY is faster (measured: 30–50).
@@ -282,3 +288,42 @@ export const rowOf = (fact: Fact): typeof logFacts.$inferSelect => ({
   version: fact.kind === "event" ? null : fact.version,
   contents: fact.kind === "removal" ? null : fact.contents,
 });
+
+type CheckpointRow = CheckpointMark & {
+  /** Facts of the batch up to and including this checkpoint, and their bytes. */
+  readonly facts: number;
+  readonly bytes: number;
+};
+
+/**
+ * One row per checkpoint with facts, ascending. @throws InvalidBatchError when the batch is
+ * inconsistent
+ */
+const totalsByCheckpoint = ({ first, last, marks, block, facts }: AppendBatch): CheckpointRow[] => {
+  const invalid = (what: string) => new InvalidBatchError(first, last.sequence, what);
+  if (first > last.sequence) throw invalid("it ends before it begins");
+  const count = countOf(block);
+  if (count === null || BigInt(count) !== last.sequence - first + 1n) {
+    throw invalid("its block is not of its checkpoints");
+  }
+  const rows: CheckpointRow[] = [];
+  let at = 0;
+  let bytes = 0;
+  let reached = first - 1n;
+  for (const mark of marks) {
+    const { sequence } = mark;
+    if (sequence <= reached) throw invalid(`the mark of ${sequence} is out of order`);
+    reached = sequence;
+    const before = at;
+    for (let fact = facts[at]; fact?.checkpoint === sequence; fact = facts[at]) {
+      bytes += factBytes(fact);
+      at += 1;
+    }
+    if (at > before) rows.push({ ...mark, facts: at, bytes });
+  }
+  const stray = facts[at];
+  if (stray !== undefined)
+    throw invalid(`a fact of ${stray.checkpoint} is out of order or unmarked`);
+  if (reached > last.sequence) throw invalid(`the mark of ${reached} is outside`);
+  return rows;
+};

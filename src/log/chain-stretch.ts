@@ -2,7 +2,7 @@
 import type { Sql } from "../database/connect.ts";
 import { linkOf, SQL_CHAINED_COIN, SQL_FACTS_HASH } from "./chain-hash.ts";
 import type { CheckpointMark } from "./fact.ts";
-import { SQL_FACT_BYTES } from "./fact-size.ts";
+import { SQL_FACT_BYTES } from "./fact.ts";
 import type { logCoinChain } from "./tables.ts";
 
 /** A checkpoint in the log and in the chains. */

@@ -5,7 +5,7 @@
  * pipeline then reads the log until it has caught up.
  */
 import type { Fact, FactBatch } from "./fact.ts";
-import { factBytes } from "./fact-size.ts";
+import { factBytes } from "./fact.ts";
 
 export type FeedBounds = { readonly maxFacts: number; readonly maxBytes: number };
 

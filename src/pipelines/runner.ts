@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { type Database, databaseRemedy } from "../database/connect.ts";
-import { LOG_CHANNEL } from "../log/channel.ts";
+import { LOG_CHANNEL } from "../log/append.ts";
 import type { Feed } from "../log/feed.ts";
 import type { FactSource } from "../log/log.ts";
 import type { Logger } from "../logging/logger.ts";

@@ -1,5 +1,5 @@
 /** How full the pools of connections of this process are. */
-import type { PoolLoad } from "../database/pool-load.ts";
+import type { PoolLoad } from "../database/session-pool.ts";
 import type { Figures } from "../telemetry/figures.ts";
 import type { ProcessName } from "../telemetry/process-figures.ts";
 import type { Storage } from "./storage.ts";

@@ -18,7 +18,7 @@ import { pagesUnsent } from "../http/large-text.ts";
 import { createMetrics } from "../http/metrics.ts";
 import type { Part } from "../http/part.ts";
 import { createServer } from "../http/server.ts";
-import { LOG_CHANNEL } from "../log/channel.ts";
+import { LOG_CHANNEL } from "../log/append.ts";
 import { watchPackages } from "../log/packages.ts";
 import { type Logger, logFormat } from "../logging/logger.ts";
 import { createRareLines } from "../logging/rare-lines.ts";

@@ -16,7 +16,7 @@ import {
   RandomIdGenerator,
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
-import type { TraceIds } from "./trace-ids.ts";
+import type { TraceIds } from "./tracing.ts";
 import { type Tracing, tracingOver } from "./tracing.ts";
 import { VERSION } from "./version.ts";
 

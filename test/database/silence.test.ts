@@ -11,7 +11,7 @@ import {
   ServerSilentError,
   SessionLostError,
 } from "../../src/database/database-error.ts";
-import { isStillWorking } from "../../src/database/still-working.ts";
+import { isStillWorking } from "../../src/database/silence.ts";
 import { selfSigned } from "../callbacks/tls.ts";
 import { freshDatabase } from "../postgres.ts";
 import { breakableWay } from "./outage.ts";

@@ -13,7 +13,7 @@ import { createKey } from "../../src/http/keys.ts";
 import { createMetrics } from "../../src/http/metrics.ts";
 import type { Part } from "../../src/http/part.ts";
 import { createServer, type Server } from "../../src/http/server.ts";
-import { LOG_CHANNEL } from "../../src/log/channel.ts";
+import { LOG_CHANNEL } from "../../src/log/append.ts";
 import * as watermarks from "../../src/projections/watermarks.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 

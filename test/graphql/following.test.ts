@@ -5,7 +5,7 @@ import { createContexts, type GraphSources } from "../../src/graphql/context.ts"
 import { createEngine } from "../../src/graphql/engine.ts";
 import { Live } from "../../src/graphql/event-log.ts";
 import { schema } from "../../src/graphql/schema.ts";
-import { LOG_CHANNEL } from "../../src/log/channel.ts";
+import { LOG_CHANNEL } from "../../src/log/append.ts";
 import { foldSharedTokens } from "../../src/projections/shared-token-objects.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { emptyActivity, emptyChanges } from "../projections/damage.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Checkpoint, RawCheckpoint } from "../../src/ledger/decode/checkpoint.ts";
+import { CheckpointDecodeError } from "../../src/ledger/decode/cursor.ts";
 import { decodeCheckpoint, readSequenceOf } from "../../src/ledger/decode/decode.ts";
-import { CheckpointDecodeError } from "../../src/ledger/decode/decode-error.ts";
 import { createWanted, factsOf } from "../../src/ledger/reading/facts.ts";
 import { checkDigests } from "../../src/ledger/reading/inspect.ts";
 import { createCheckpointReader } from "../../src/ledger/reading/read.ts";

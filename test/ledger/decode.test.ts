@@ -1,8 +1,8 @@
 import { GrpcTypes } from "@mysten/sui/grpc";
 import { describe, expect, test } from "vitest";
 import type { RawCheckpoint } from "../../src/ledger/decode/checkpoint.ts";
+import { CheckpointDecodeError } from "../../src/ledger/decode/cursor.ts";
 import { decodeCheckpoint, readSequenceOf } from "../../src/ledger/decode/decode.ts";
-import { CheckpointDecodeError } from "../../src/ledger/decode/decode-error.ts";
 import { canonicalJson, checkDigests } from "../../src/ledger/reading/inspect.ts";
 import { COIN_TYPE, encodedCorpus, FOREIGN, ISSUER, OURS, OURS_V2 } from "./corpus.ts";
 import { id } from "./fixture-object.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { createDemoLedger } from "../../demo/demo-ledger.ts";
 import type { Encoding, RawCheckpoint } from "../../src/ledger/decode/checkpoint.ts";
+import { CheckpointDecodeError } from "../../src/ledger/decode/cursor.ts";
 import { decodeCheckpoint } from "../../src/ledger/decode/decode.ts";
-import { CheckpointDecodeError } from "../../src/ledger/decode/decode-error.ts";
 import { createWanted, factsOf } from "../../src/ledger/reading/facts.ts";
 import { checkDigests } from "../../src/ledger/reading/inspect.ts";
 import { createPrefilter } from "../../src/ledger/reading/prefilter.ts";

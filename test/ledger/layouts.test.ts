@@ -1,8 +1,7 @@
 import { bcs } from "@mysten/sui/bcs";
 import { toBase58 } from "@mysten/sui/utils";
 import { describe, expect, test } from "vitest";
-import { Cursor } from "../../src/ledger/decode/cursor.ts";
-import { CheckpointDecodeError } from "../../src/ledger/decode/decode-error.ts";
+import { CheckpointDecodeError, Cursor } from "../../src/ledger/decode/cursor.ts";
 import { readEffects } from "../../src/ledger/decode/effects.ts";
 import { readTransactionData } from "../../src/ledger/decode/transaction-data.ts";
 import { readTypeTag } from "../../src/ledger/decode/type-tag.ts";

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { RawCheckpoint } from "../../src/ledger/decode/checkpoint.ts";
+import { CheckpointDecodeError } from "../../src/ledger/decode/cursor.ts";
 import { decodeCheckpoint } from "../../src/ledger/decode/decode.ts";
-import { CheckpointDecodeError } from "../../src/ledger/decode/decode-error.ts";
 import { createWanted, factsOf } from "../../src/ledger/reading/facts.ts";
 import { createPrefilter } from "../../src/ledger/reading/prefilter.ts";
 import { createCheckpointReader } from "../../src/ledger/reading/read.ts";

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { connect, type Database, type Sql } from "../../src/database/connect.ts";
 import { chainEnd, completeChains, extendChain } from "../../src/log/chain.ts";
 import { checkStretch, endFault } from "../../src/log/check-chain.ts";
-import { SQL_FACT_BYTES } from "../../src/log/fact-size.ts";
+import { SQL_FACT_BYTES } from "../../src/log/fact.ts";
 import { openLog } from "../../src/log/log.ts";
 import { guest } from "../lanes/guest.ts";
 import { freshDatabase } from "../postgres.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Fact } from "../../src/log/fact.ts";
-import { factBytes } from "../../src/log/fact-size.ts";
+import { factBytes } from "../../src/log/fact.ts";
 import { createFeed } from "../../src/log/feed.ts";
 import { batch, fact, filled, mark } from "./facts.ts";
 

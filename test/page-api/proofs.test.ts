@@ -7,7 +7,7 @@ import { Cursor } from "../../src/ledger/decode/cursor.ts";
 import { readSummary } from "../../src/ledger/decode/summary.ts";
 import { loadBls } from "../../src/ledger/proof/bls.ts";
 import { committeeOf } from "../../src/ledger/proof/committee.ts";
-import { createVerifier } from "../../src/ledger/proof/verify-certificate.ts";
+import { createVerifier } from "../../src/ledger/proof/prover.ts";
 import { readerAt } from "../../src/ledger/reading/read.ts";
 import { runReader } from "../../src/ledger/reading/reader.ts";
 import { proofAnswer } from "../../src/page-api/answers.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { exposition } from "../../src/telemetry/exposition.ts";
 import { createFigures } from "../../src/telemetry/figures.ts";
 import { batchSampler } from "../../src/telemetry/sampling.ts";
-import { batchTrace, requestTrace } from "../../src/telemetry/trace-ids.ts";
+import { batchTrace, requestTrace } from "../../src/telemetry/tracing.ts";
 
 test("figures become the text of Prometheus: counters, gauges, and histograms with all their buckets", () => {
   const figures = createFigures();

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { signRequest } from "../../client/index.mjs";
 import { dashboard } from "../../deploy/grafana/dashboard.ts";
 import { findMetric, METRIC_NAMES } from "../../src/telemetry/catalogue.ts";
-import { batchTrace, requestTrace } from "../../src/telemetry/trace-ids.ts";
+import { batchTrace, requestTrace } from "../../src/telemetry/tracing.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { eventually, type Program, startProgram, temporaryFolder } from "../service/process.ts";
 import { bodyOf } from "../ta/submissions.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { unzipSync } from "fflate";
 import { z } from "zod";
 import { canonicalJson } from "../../../client/canonical-json.mjs";
-import { CheckpointDecodeError } from "../../../src/ledger/decode/decode-error.ts";
+import { CheckpointDecodeError } from "../../../src/ledger/decode/cursor.ts";
 import { loadBls } from "../../../src/ledger/proof/bls.ts";
 import { readCommitteeFile } from "../../../src/ledger/proof/committee-file.ts";
 import { readExcerpt, readSummaryExcerpt } from "../../../src/ledger/proof/excerpt.ts";

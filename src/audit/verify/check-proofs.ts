@@ -7,12 +7,12 @@ import { readSummary } from "../../ledger/decode/summary.ts";
 import { loadBls } from "../../ledger/proof/bls.ts";
 import type { CertifiedSummary } from "../../ledger/proof/certificate.ts";
 import { type Committee, packMembers, unpackCommittee } from "../../ledger/proof/committee.ts";
-import { committeeAfter } from "../../ledger/proof/prover.ts";
 import {
   type CertificateVerifier,
+  committeeAfter,
   createVerifier,
   parseKeys,
-} from "../../ledger/proof/verify-certificate.ts";
+} from "../../ledger/proof/prover.ts";
 import { checkpointMark } from "../../log/blocks.ts";
 import type { LogFault } from "../../log/chain.ts";
 import type { LogCommittee, StretchProof } from "../../log/fact.ts";

@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import { chown, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Database } from "../connect.ts";
-import { loginRole } from "../login-role.ts";
+import { loginRole } from "../service-role.ts";
 import { clusterIn, PRIVATE } from "./postgres-cluster.ts";
 
 const ROLE = "holderbook_service";

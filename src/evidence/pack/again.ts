@@ -8,7 +8,7 @@ import type { Checkpoint } from "../../ledger/decode/checkpoint.ts";
 import { decodeCheckpoint } from "../../ledger/decode/decode.ts";
 import { readExcerpt } from "../../ledger/proof/excerpt.ts";
 import { createWanted, factsOf } from "../../ledger/reading/facts.ts";
-import { joiningPackages } from "../../ledger/reading/joining.ts";
+import { joiningPackages } from "../../ledger/reading/read.ts";
 import type { CheckpointSource } from "../../ledger/sources/source.ts";
 import type { Fact } from "../../log/fact.ts";
 import { splitType } from "../../values/move-type.ts";

@@ -1,13 +1,18 @@
 /** The BCS encoding: one `CheckpointData`, as in a `.chk` file after its first byte. */
 
 import type { Checkpoint, Transaction } from "./checkpoint.ts";
-import { type ContentsEntry, readContents } from "./contents.ts";
 import type { Cursor } from "./cursor.ts";
 import { readEffects } from "./effects.ts";
 import { bytes, vector } from "./layout.ts";
 import { type ObjectSpan, readObject } from "./object.ts";
 import { ObjectIndex } from "./object-index.ts";
-import { readSequence, readSummary, skipCertificate } from "./summary.ts";
+import {
+  type ContentsEntry,
+  readContents,
+  readSequence,
+  readSummary,
+  skipCertificate,
+} from "./summary.ts";
 import { type Reading, readTransaction, type Span } from "./transaction.ts";
 import { readTransactionData } from "./transaction-data.ts";
 import { skipStructTag } from "./type-tag.ts";

@@ -1,12 +1,11 @@
 import type { Checkpoint, CheckpointHeader, Encoding, RawCheckpoint } from "./checkpoint.ts";
 import { readCheckpointData, readDataSequence } from "./checkpoint-data.ts";
 import { Cursor } from "./cursor.ts";
-import type { Wanted } from "./events.ts";
 import { readCheckpointMessage, readMessageSequence, skimCheckpointMessage } from "./protobuf.ts";
-import type { Reading } from "./transaction.ts";
+import type { Reading, Wanted } from "./transaction.ts";
 import { refusing, type Verifier } from "./verify.ts";
 
-export type { Wanted } from "./events.ts";
+export type { Wanted } from "./transaction.ts";
 export type { TypeHead } from "./type-tag.ts";
 
 /**

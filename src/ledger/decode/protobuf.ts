@@ -4,12 +4,17 @@
  */
 
 import type { Checkpoint, CheckpointHeader, Transaction } from "./checkpoint.ts";
-import { type ContentsEntry, readContents } from "./contents.ts";
 import type { Cursor } from "./cursor.ts";
 import { readEffects } from "./effects.ts";
 import { type ObjectSpan, readObject } from "./object.ts";
 import { ObjectIndex } from "./object-index.ts";
-import { readSequence, readSummary, type Summary } from "./summary.ts";
+import {
+  type ContentsEntry,
+  readContents,
+  readSequence,
+  readSummary,
+  type Summary,
+} from "./summary.ts";
 import { type Reading, readTransaction, type Span } from "./transaction.ts";
 import { readTransactionData } from "./transaction-data.ts";
 import type { Verifier } from "./verify.ts";

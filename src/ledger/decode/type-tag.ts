@@ -1,6 +1,5 @@
 import { MAX_TYPE_DEPTH } from "../../values/move-type.ts";
 import type { Cursor } from "./cursor.ts";
-import { textOfType } from "./known-types.ts";
 import type { Layout } from "./layout.ts";
 
 const FRAMEWORK = `0x${"2".padStart(64, "0")}`;
@@ -165,3 +164,25 @@ const isWordByte = (byte: number | undefined): boolean =>
     (byte >= 0x41 && byte <= 0x5a) ||
     isDigit(byte) ||
     byte === 0x5f);
+
+/** At most 2 MB in all. */
+const MOST = 1024;
+const LONGEST = 512;
+
+/** Canonical texts of struct types by their BCS (latin1). */
+const texts = new Map<string, string>();
+
+/**
+ * Canonical text of the struct type at `start`, cached: a ledger has few types and repeats them,
+ * and equal strings share memory. `read` validates on a miss.
+ */
+const textOfType = (cursor: Cursor, start: number, end: number, read: () => string): string => {
+  if (end - start > LONGEST) return read();
+  const bytes = cursor.bytes.toString("latin1", start, end);
+  const known = texts.get(bytes);
+  if (known !== undefined) return known;
+  const text = read();
+  if (texts.size === MOST) texts.clear();
+  texts.set(bytes, text);
+  return text;
+};

@@ -7,8 +7,8 @@
  */
 import type { Checkpoint, RawCheckpoint } from "../decode/checkpoint.ts";
 import type { Cursor } from "../decode/cursor.ts";
+import { CheckpointDecodeError } from "../decode/cursor.ts";
 import { decodeExcerpt, decodeWith, type Wanted } from "../decode/decode.ts";
-import { CheckpointDecodeError } from "../decode/decode-error.ts";
 import { readEffects } from "../decode/effects.ts";
 import { type Claim, refusing } from "../decode/verify.ts";
 import { type CertifiedSummary, readCertified } from "./certificate.ts";

@@ -6,7 +6,7 @@ import type {
   JoinedPackage,
   ReadFact,
 } from "../../log/fact.ts";
-import { factBytes } from "../../log/fact-size.ts";
+import { factBytes } from "../../log/fact.ts";
 import { createWaker } from "../../waiting/waker.ts";
 import type { CertifiedSummary } from "../proof/certificate.ts";
 import type { ReadCheckpoint } from "./read.ts";

@@ -10,11 +10,10 @@ import { canonicalAddress } from "../../values/move-type.ts";
 import type { Decode } from "../contract/layout.ts";
 import { COIN_METADATA, CURRENCY } from "../contract/names.ts";
 import { type CoinMetadata, decodeCoinMetadata, decodeCurrency } from "../contract/objects.ts";
-import type { CheckpointHeader, RawCheckpoint } from "../decode/checkpoint.ts";
+import type { Checkpoint, CheckpointHeader, RawCheckpoint } from "../decode/checkpoint.ts";
 import { believing, decodeCheckpoint, skimCheckpoint } from "../decode/decode.ts";
 import { type CertifiedSummary, readCertified } from "../proof/certificate.ts";
 import { createWanted, factsOf } from "./facts.ts";
-import { joiningPackages } from "./joining.ts";
 import { createPrefilter } from "./prefilter.ts";
 
 /** Facts and metadata of a checkpoint. */
@@ -118,3 +117,29 @@ const placeOf = ({ sequence, digest, timestampMs, previousDigest }: CheckpointHe
   mark: { sequence, digest, timestampMs },
   previousDigest,
 });
+
+/**
+ * Packages that a checkpoint publishes as further versions of these, in chain order.
+ *
+ * An upgrade's type origins name the version that first defined each type, so an upgrade names an
+ * earlier version (unless none defined a type). Validators make this table, and other packages
+ * cannot appear with our origins; dependencies are in another table (linkage), which is not read.
+ * @param packages addresses in any form `canonicalAddress` accepts
+ */
+export const joiningPackages = (
+  { sequence, transactions }: Checkpoint,
+  packages: readonly string[],
+): readonly JoinedPackage[] => {
+  const known = new Set(packages.map(canonicalAddress));
+  const joined: JoinedPackage[] = [];
+  for (const [transaction, { packages: published }] of transactions.entries()) {
+    // A transaction may upgrade twice: the later version may name only the earlier.
+    const inOrder = published.toSorted((a, b) => Number(a.version - b.version));
+    for (const { id, typeOrigins } of inOrder) {
+      if (known.has(id) || !typeOrigins.some((origin) => known.has(origin))) continue;
+      known.add(id);
+      joined.push({ address: id, checkpoint: sequence, transaction });
+    }
+  }
+  return joined;
+};

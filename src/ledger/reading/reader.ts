@@ -12,6 +12,7 @@ import type { Feed } from "../../log/feed.ts";
 import { readHighWater } from "../../log/high-water.ts";
 import { type Log, openLog } from "../../log/log.ts";
 import { noTelemetry, type Telemetry } from "../../telemetry/telemetry.ts";
+import type { Backoff } from "../../waiting/backoff.ts";
 import { followingAbort } from "../../waiting/following-abort.ts";
 import { errorOf } from "../../waiting/remedy.ts";
 import { retrying } from "../../waiting/retrying.ts";
@@ -27,9 +28,39 @@ import { fillPastInputs } from "./past-inputs.ts";
 import { keepProgress, type ReaderProgress } from "./progress.ts";
 import { openProving, type Verification } from "./proving.ts";
 import { type CheckpointPlace, type ReaderOf, readPlace } from "./read.ts";
-import { DEFAULT_WAITS, type ReaderWaits } from "./reader-waits.ts";
 import { createDoubts, isOfSource } from "./source-trouble.ts";
 import { askChainId, askPublication, openSourceNotes, watchTip } from "./watch-source.ts";
+
+/** Milliseconds; shorter in tests. */
+type ReaderWaits = {
+  /** After transient errors. */
+  readonly backoff: Backoff;
+  /** Interval of asking for the newest checkpoint. */
+  readonly tipEveryMs: number;
+  /** Interval of source notes. */
+  readonly noteEveryMs: number;
+  /** Interval of asking for unknown decimals. */
+  readonly decimalsEveryMs: number;
+  /** Delay of filling in times and inputs of older versions. */
+  readonly past: Backoff;
+  /** How long a batch waits for an idle source while catching up. */
+  readonly lingerMs: number;
+  /** Repeated fetches of an undecodable checkpoint. */
+  readonly refetches: number;
+  /** Minimum time before repeated evidence of another chain counts. */
+  readonly confirmMs: number;
+};
+
+const DEFAULT_WAITS: ReaderWaits = {
+  backoff: { firstMs: 500, maxMs: 60_000 },
+  tipEveryMs: 5_000,
+  noteEveryMs: 5_000,
+  decimalsEveryMs: 60_000,
+  past: { firstMs: 30_000, maxMs: 3_600_000 },
+  lingerMs: 100,
+  refetches: 2,
+  confirmMs: 10_000,
+};
 
 export type { ReaderProgress, ReaderState } from "./progress.ts";
 

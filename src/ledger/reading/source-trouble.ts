@@ -1,6 +1,6 @@
 /** Handles source errors: nearly all are transient, and only confirmed ones stop a reader. */
 import type { Remedy } from "../../waiting/remedy.ts";
-import { CheckpointDecodeError } from "../decode/decode-error.ts";
+import { CheckpointDecodeError } from "../decode/cursor.ts";
 import { CertificateError, CommitteeError, TrustNotReachedError } from "../proof/proof-errors.ts";
 import { Setback } from "../sources/fetch-attempts.ts";
 import type { CheckpointSource } from "../sources/source.ts";

@@ -11,8 +11,7 @@ import {
   type RetryPolicy,
   Setback,
 } from "./fetch-attempts.ts";
-import { connectGrpc, type GrpcBounds, type NodeInfo } from "./grpc-connection.ts";
-import { isNotOffered } from "./grpc-failure.ts";
+import { connectGrpc, type GrpcBounds, isNotOffered, type NodeInfo } from "./grpc-connection.ts";
 import type { CheckpointRange, CheckpointSource } from "./source.ts";
 import { type Hearing, heard, NO_HEARING } from "./source-contact.ts";
 import {

@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { schemaRef } from "../../http/api-description.ts";
 import { noteTrace } from "../../http/request-trace.ts";
-import { requestTrace } from "../../telemetry/trace-ids.ts";
+import { requestTrace } from "../../telemetry/tracing.ts";
 import type { RequestKind } from "../requests/accept.ts";
 import type { TaAsset } from "../requests/asset.ts";
 import { submissionCheck } from "../requests/check-submission.ts";

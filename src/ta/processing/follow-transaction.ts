@@ -2,7 +2,7 @@
  * From a stored transaction to the request's end. Looks the transaction up, and submits the same bytes again
  * only when the ledger does not know it and has not refused it.
  */
-import { requestTrace } from "../../telemetry/trace-ids.ts";
+import { requestTrace } from "../../telemetry/tracing.ts";
 import { type Executed, SubmissionRefusedError } from "../ledgers/relay.ts";
 import { investorLanes } from "../requests/lanes.ts";
 import { isUpToDate } from "./freshness.ts";

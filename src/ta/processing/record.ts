@@ -4,7 +4,7 @@ import type { GivenUpHook } from "../../callbacks/record.ts";
 import { texts } from "../../database/column-arrays.ts";
 import type { Database, Tx } from "../../database/connect.ts";
 import type { LaneClaim } from "../../lanes/lanes.ts";
-import { requestTrace, type TraceIds } from "../../telemetry/trace-ids.ts";
+import { requestTrace, type TraceIds } from "../../telemetry/tracing.ts";
 import type { SignedOrder } from "../ledgers/relay.ts";
 import { taEndpoint } from "../requests/asset.ts";
 import { resultAddress, resultMessageId } from "../requests/callback-address.ts";

@@ -2,7 +2,7 @@
  * From a request to its one transaction: looks where the wallet stands, finds what pays, asks the signer,
  * and stores what is signed.
  */
-import { requestTrace } from "../../telemetry/trace-ids.ts";
+import { requestTrace } from "../../telemetry/tracing.ts";
 import { pause } from "../../waiting/backoff.ts";
 import type { SignedOrder, UnsignedOrder } from "../ledgers/relay.ts";
 import { SigningError, SigningNotAllowedError } from "../ledgers/signer.ts";

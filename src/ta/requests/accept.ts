@@ -7,8 +7,7 @@
 import { randomUUID } from "node:crypto";
 import type { Database } from "../../database/connect.ts";
 import { arrivalHints } from "../../lanes/arrivals.ts";
-import { requestTrace } from "../../telemetry/trace-ids.ts";
-import { NO_TRACING, type Tracing } from "../../telemetry/tracing.ts";
+import { NO_TRACING, requestTrace, type Tracing } from "../../telemetry/tracing.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
 import type { Submission } from "../pii/submission.ts";
 import type { PiiVault } from "../pii/vault.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { RoaringBitmap32, roaringLibraryInitialize, SerializationFormat } from "roaring-wasm";
 import { beforeAll, expect, test } from "vitest";
-import { readBitmap } from "../../../src/ledger/proof/bitmap.ts";
+import { readBitmap } from "../../../src/ledger/proof/certificate.ts";
 
 const MEMBERS = 150;
 

@@ -1,14 +1,12 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { RawCheckpoint } from "../../../src/ledger/decode/checkpoint.ts";
-import { CheckpointDecodeError } from "../../../src/ledger/decode/decode-error.ts";
-import { readBitmap } from "../../../src/ledger/proof/bitmap.ts";
+import { CheckpointDecodeError } from "../../../src/ledger/decode/cursor.ts";
 import { loadBls } from "../../../src/ledger/proof/bls.ts";
-import { readCertified } from "../../../src/ledger/proof/certificate.ts";
+import { readBitmap, readCertified } from "../../../src/ledger/proof/certificate.ts";
 import { committeeOf } from "../../../src/ledger/proof/committee.ts";
 import { CertificateError, CommitteeError } from "../../../src/ledger/proof/proof-errors.ts";
-import { createProver } from "../../../src/ledger/proof/prover.ts";
-import { createVerifier } from "../../../src/ledger/proof/verify-certificate.ts";
+import { createProver, createVerifier } from "../../../src/ledger/proof/prover.ts";
 import { readCheckpointFile } from "../../../src/ledger/sources/chk-file.ts";
 import { GENUINE_FOLDER } from "../../genuine.ts";
 import { asProtobuf } from "../as-protobuf.ts";

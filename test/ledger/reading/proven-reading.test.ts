@@ -5,7 +5,7 @@ import type { RawCheckpoint } from "../../../src/ledger/decode/checkpoint.ts";
 import { loadBls } from "../../../src/ledger/proof/bls.ts";
 import { readCertified } from "../../../src/ledger/proof/certificate.ts";
 import { committeeOf, unpackCommittee } from "../../../src/ledger/proof/committee.ts";
-import { createVerifier } from "../../../src/ledger/proof/verify-certificate.ts";
+import { createVerifier } from "../../../src/ledger/proof/prover.ts";
 import { createPrefilter } from "../../../src/ledger/reading/prefilter.ts";
 import { readerAt } from "../../../src/ledger/reading/read.ts";
 import { type ReaderOptions, runReader } from "../../../src/ledger/reading/reader.ts";

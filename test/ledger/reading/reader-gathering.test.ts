@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { type BatchBounds, createGathering } from "../../../src/ledger/reading/gathering.ts";
-import { factBytes } from "../../../src/log/fact-size.ts";
+import { factBytes } from "../../../src/log/fact.ts";
 import { blockOf, COIN, fact, mark, marksOf, PACKAGE } from "../../log/facts.ts";
 
 const roomy: BatchBounds = { facts: 1_000, bytes: 1 << 30, checkpoints: 1_000, ageMs: 60_000 };

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { CheckpointDecodeError } from "../../../src/ledger/decode/decode-error.ts";
+import { CheckpointDecodeError } from "../../../src/ledger/decode/cursor.ts";
 import { OtherChainError } from "../../../src/ledger/reading/source-trouble.ts";
 import { SourceUnavailableError } from "../../../src/ledger/sources/source-errors.ts";
 import { readHighWater } from "../../../src/log/high-water.ts";

@@ -1,5 +1,5 @@
 import type { RawCheckpoint } from "../../../src/ledger/decode/checkpoint.ts";
-import { CheckpointDecodeError } from "../../../src/ledger/decode/decode-error.ts";
+import { CheckpointDecodeError } from "../../../src/ledger/decode/cursor.ts";
 import type { CheckpointReader } from "../../../src/ledger/reading/read.ts";
 import type { CheckpointSource } from "../../../src/ledger/sources/source.ts";
 import type { CoinDecimals, ReadFact } from "../../../src/log/fact.ts";
