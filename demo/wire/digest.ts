@@ -1,4 +1,4 @@
-import { blake2b256 } from "../../src/ledger/decode/blake2b.ts";
+import { blake2b256 } from "../../src/values/blake2b.ts";
 
 const NOTHING = new Uint8Array(0);
 

@@ -8,7 +8,7 @@
  * of theirs is a new number of it (docs/reference/formats.md repeats them for auditors).
  */
 import { createHash } from "node:crypto";
-import { blake2b256 } from "../ledger/decode/blake2b.ts";
+import { blake2b256 } from "../values/blake2b.ts";
 import { placeOf } from "./position.ts";
 
 /** A kind of row: where its lines stand among others, what its key is, and what they say. */

@@ -6,7 +6,7 @@
  * a node over the byte 1 and both children, each its hash and its sum. Pairs are made from the left; a lone
  * last node moves up unchanged. Lengths and counts are u32, sums u128, both big-endian.
  */
-import { blake2b256 } from "../ledger/decode/blake2b.ts";
+import { blake2b256 } from "../values/blake2b.ts";
 
 /** What a leaf of version 1 commits to. */
 export type Leaf = {

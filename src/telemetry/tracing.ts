@@ -1,7 +1,7 @@
 /**
  * Traces of one unit of work through all processes.
  *
- * Trace ids derive from the subject (`trace-ids.ts`), so processes need not exchange them, and a
+ * Trace ids derive from the subject, so processes need not exchange them, and a
  * request resumed after a crash continues its trace. Spans are reported when they end. Without a
  * collector OpenTelemetry is not loaded.
  */

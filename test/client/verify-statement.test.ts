@@ -11,7 +11,7 @@ import { expect, test } from "vitest";
 import { bundle, file } from "../../bin/noble.mjs";
 import { generateKeyPair } from "../../client/ed25519.mjs";
 import { rootOf } from "../../client/sum-tree.mjs";
-import { blake2b256 } from "../../src/ledger/decode/blake2b.ts";
+import { blake2b256 } from "../../src/values/blake2b.ts";
 import { chromiumPath, openPage } from "../chromium.ts";
 import { signedAgain, statement2Of, statementOf } from "./statement.ts";
 

@@ -10,7 +10,6 @@ import {
   decodeTimelock,
   type Timelock,
 } from "../../src/ledger/contract/objects.ts";
-import { blake2b256 } from "../../src/ledger/decode/blake2b.ts";
 import type { Fact } from "../../src/log/fact.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
 import { resetPipeline } from "../../src/pipelines/register.ts";
@@ -24,6 +23,7 @@ import { guardedReads } from "../../src/projections/guarded-reads.ts";
 import { createKeptLists } from "../../src/projections/kept-lists.ts";
 import { createSumTree, type Leaf } from "../../src/projections/merkle-sum.ts";
 import { FOR_CAP_TABLES } from "../../src/projections/needed.ts";
+import { blake2b256 } from "../../src/values/blake2b.ts";
 import { setHighWater, setWatermarks } from "../graphql/rows.ts";
 import { batchOf } from "../pipelines/token-facts.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";

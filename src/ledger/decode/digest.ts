@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { blake2b256 } from "./blake2b.ts";
+import { blake2b256 } from "../../values/blake2b.ts";
 
 /** Types that have digests; their name is the digest's prefix. */
 export type DigestOf =

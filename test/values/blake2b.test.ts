@@ -1,7 +1,7 @@
 import { blake2b } from "@noble/hashes/blake2.js";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { blake2b256 } from "../../src/ledger/decode/blake2b.ts";
+import { blake2b256 } from "../../src/values/blake2b.ts";
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
 const reference = (prefix: Uint8Array, data: Uint8Array) =>
