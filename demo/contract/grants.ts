@@ -65,12 +65,7 @@ export const lockedAt = (
 
 /** Moves tokens of the sender into a new grant. */
 export const fund: ContractFunction<
-  {
-    readonly coinType: string;
-    readonly token: string;
-    readonly recipient: string;
-    readonly releaseScheduleId: bigint;
-  } & Terms
+  { token: string; recipient: string; releaseScheduleId: bigint } & Terms
 > = {
   name: "timelock::fund",
   inputs: (draft, args) => [
@@ -117,7 +112,7 @@ export const fund: ContractFunction<
 };
 
 /** Moves unlocked tokens of the sender's grant into a new token. */
-export const claim: ContractFunction<{ readonly coinType: string; readonly grant: string }> = {
+export const claim: ContractFunction<{ grant: string }> = {
   name: "timelock::claim",
   inputs: (draft, { grant }) => [draft.shared(grant, "write"), draft.shared(CLOCK, "read")],
   run: (execution, { coinType, grant: id }, state) => {
@@ -127,11 +122,7 @@ export const claim: ContractFunction<{ readonly coinType: string; readonly grant
 };
 
 /** Moves unlocked tokens of the sender's grant into one of its tokens. */
-export const claimInto: ContractFunction<{
-  readonly coinType: string;
-  readonly grant: string;
-  readonly token: string;
-}> = {
+export const claimInto: ContractFunction<{ grant: string; token: string }> = {
   name: "timelock::claim_into",
   inputs: (draft, { grant, token }) => [
     draft.shared(grant, "write"),
@@ -170,11 +161,7 @@ const takeClaim = (
 };
 
 /** Moves locked tokens of a grant into a new token of the reclaimer. */
-export const cancel: ContractFunction<{
-  readonly coinType: string;
-  readonly grant: string;
-  readonly reclaimer: string;
-}> = {
+export const cancel: ContractFunction<{ grant: string; reclaimer: string }> = {
   name: "timelock::cancel",
   inputs: (draft, { coinType, grant, reclaimer }, state) => [
     draft.shared(treasuryOf(state, coinType).id, "read"),
@@ -193,10 +180,7 @@ export const cancel: ContractFunction<{
 };
 
 /** Deletes an empty grant. */
-export const destroyEmpty: ContractFunction<{
-  readonly coinType: string;
-  readonly grant: string;
-}> = {
+export const destroyEmpty: ContractFunction<{ grant: string }> = {
   name: "timelock::destroy_empty",
   inputs: (draft, { grant }) => [draft.shared(grant, "write")],
   run: (execution, { coinType, grant: id }, state) => {

@@ -29,11 +29,7 @@ import {
 } from "./securities.ts";
 
 /** Registers a holder with wallets: an event per wallet, then one for the holder. */
-export const addHolder: ContractFunction<{
-  readonly coinType: string;
-  readonly holderId: bigint;
-  readonly wallets: readonly string[];
-}> = {
+export const addHolder: ContractFunction<{ holderId: bigint; wallets: readonly string[] }> = {
   name: "group_holder_config::add_holder",
   inputs: (draft, { coinType, holderId, wallets }, state) => [
     draft.shared(treasuryOf(state, coinType).id, "write"),
@@ -59,11 +55,7 @@ export const addHolder: ContractFunction<{
 };
 
 /** Adds a wallet to a holder, registering the holder if new. */
-export const addHolderAddress: ContractFunction<{
-  readonly coinType: string;
-  readonly holderId: bigint;
-  readonly wallet: string;
-}> = {
+export const addHolderAddress: ContractFunction<{ holderId: bigint; wallet: string }> = {
   name: "group_holder_config::add_holder_address",
   inputs: (draft, { coinType, holderId, wallet }, state) => [
     draft.shared(treasuryOf(state, coinType).id, "write"),
@@ -80,11 +72,7 @@ export const addHolderAddress: ContractFunction<{
 };
 
 /** Removes a wallet from its holder and group. */
-export const removeHolderAddress: ContractFunction<{
-  readonly coinType: string;
-  readonly holderId: bigint;
-  readonly wallet: string;
-}> = {
+export const removeHolderAddress: ContractFunction<{ holderId: bigint; wallet: string }> = {
   name: "group_holder_config::remove_holder_address",
   inputs: addHolderAddress.inputs,
   run: (execution, { coinType, holderId, wallet }, state) => {
@@ -99,10 +87,7 @@ export const removeHolderAddress: ContractFunction<{
 };
 
 /** Removes a holder after all its wallets. */
-export const removeHolder: ContractFunction<{
-  readonly coinType: string;
-  readonly holderId: bigint;
-}> = {
+export const removeHolder: ContractFunction<{ holderId: bigint }> = {
   name: "group_holder_config::remove_holder",
   inputs: (draft, { coinType, holderId }, state) => [
     draft.shared(treasuryOf(state, coinType).id, "write"),
@@ -131,11 +116,7 @@ export const removeHolder: ContractFunction<{
 };
 
 /** Moves a registered wallet into a group. */
-export const setAddressGroup: ContractFunction<{
-  readonly coinType: string;
-  readonly wallet: string;
-  readonly groupId: bigint;
-}> = {
+export const setAddressGroup: ContractFunction<{ wallet: string; groupId: bigint }> = {
   name: "group_holder_config::set_address_group",
   inputs: (draft, { coinType, wallet, groupId }, state) => [
     draft.shared(treasuryOf(state, coinType).id, "write"),
@@ -172,10 +153,7 @@ export const setAddressGroup: ContractFunction<{
   },
 };
 
-export const clearAddressGroup: ContractFunction<{
-  readonly coinType: string;
-  readonly wallet: string;
-}> = {
+export const clearAddressGroup: ContractFunction<{ wallet: string }> = {
   name: "group_holder_config::clear_address_group",
   inputs: (draft, { coinType, wallet }, state) => [
     draft.shared(treasuryOf(state, coinType).id, "write"),
@@ -192,11 +170,7 @@ export const clearAddressGroup: ContractFunction<{
   },
 };
 
-export const setAddressFrozen: ContractFunction<{
-  readonly coinType: string;
-  readonly wallet: string;
-  readonly isFrozen: boolean;
-}> = {
+export const setAddressFrozen: ContractFunction<{ wallet: string; isFrozen: boolean }> = {
   name: "freeze_rule::set_address_frozen",
   inputs: (draft, { coinType, wallet, isFrozen }, state) => [
     draft.shared(treasuryOf(state, coinType).id, "write"),

@@ -45,12 +45,13 @@ export type ContractFunction<Args> = {
   /** `module::function` */
   readonly name: string;
   /** Adds its arguments to the draft as inputs. */
-  readonly inputs: (draft: Draft, args: Args, state: Securities) => readonly Argument[];
+  readonly inputs: (draft: Draft, args: OfCoin<Args>, state: Securities) => readonly Argument[];
   /** Type parameters after the coin type. */
-  readonly moreTypes?: (args: Args) => readonly string[];
+  readonly moreTypes?: (args: OfCoin<Args>) => readonly string[];
   /** @throws MoveAbort */
-  readonly run: (execution: Execution, args: Args, state: Securities) => void;
+  readonly run: (execution: Execution, args: OfCoin<Args>, state: Securities) => void;
 };
+type OfCoin<Args> = Readonly<Args & { coinType: string }>;
 
 /** Modules of the second version; all others are of the first. */
 const IN_SECOND_VERSION = new Set(["freeze_rule", "timelock"]);

@@ -53,11 +53,7 @@ export const tokenOf = (state: Securities, id: string, coinType: string, by: str
   argumentOf(state.model.tokens.get(id), coinType, by, "no such token");
 
 /** Mints for a registered wallet. */
-export const mint: ContractFunction<{
-  readonly coinType: string;
-  readonly to: string;
-  readonly amount: bigint;
-}> = {
+export const mint: ContractFunction<{ to: string; amount: bigint }> = {
   name: "controlled_treasury::mint",
   inputs: (draft, { coinType, to, amount }, state) => [
     draft.shared(treasuryOf(state, coinType).id, "write"),
@@ -78,7 +74,7 @@ export const mint: ContractFunction<{
 };
 
 /** Burns a token and deletes its object. */
-export const burn: ContractFunction<{ readonly coinType: string; readonly token: string }> = {
+export const burn: ContractFunction<{ token: string }> = {
   name: "controlled_treasury::burn",
   inputs: (draft, { coinType, token }, state) => [
     draft.shared(treasuryOf(state, coinType).id, "write"),
@@ -93,11 +89,7 @@ export const burn: ContractFunction<{ readonly coinType: string; readonly token:
 };
 
 /** Burns part of a token, or all; the object stays. */
-export const burnAmount: ContractFunction<{
-  readonly coinType: string;
-  readonly token: string;
-  readonly amount: bigint;
-}> = {
+export const burnAmount: ContractFunction<{ token: string; amount: bigint }> = {
   name: "controlled_treasury::burn_amount",
   inputs: (draft, { coinType, token, amount }, state) => [
     draft.shared(treasuryOf(state, coinType).id, "write"),
@@ -153,11 +145,7 @@ export const announceActivity = (
   announce(execution, state, event, state.model.activity, (place) => ({ ...place, ...moved }));
 
 /** Moves part of a token into a new one of the same owner. */
-export const split: ContractFunction<{
-  readonly coinType: string;
-  readonly token: string;
-  readonly amount: bigint;
-}> = {
+export const split: ContractFunction<{ token: string; amount: bigint }> = {
   name: "shared_token::split",
   inputs: (draft, { token, amount }) => [draft.shared(token, "write"), draft.pure(u64(amount))],
   run: (execution, { coinType, token: id, amount }, state) => {
@@ -170,11 +158,7 @@ export const split: ContractFunction<{
 };
 
 /** Merges a token into another of the same owner and deletes it. */
-export const join: ContractFunction<{
-  readonly coinType: string;
-  readonly into: string;
-  readonly from: string;
-}> = {
+export const join: ContractFunction<{ into: string; from: string }> = {
   name: "shared_token::join",
   inputs: (draft, { into, from }) => [draft.shared(into, "write"), draft.shared(from, "write")],
   run: (execution, { coinType, into: intoId, from: fromId }, state) => {

@@ -20,11 +20,7 @@ import {
 } from "./tokens.ts";
 
 /** Transfers a token of the sender to a registered wallet; the object stays the same. */
-export const transfer: ContractFunction<{
-  readonly coinType: string;
-  readonly token: string;
-  readonly to: string;
-}> = {
+export const transfer: ContractFunction<{ token: string; to: string }> = {
   name: "transfers::transfer",
   inputs: (draft, { coinType, token, to }, state) => [
     draft.shared(treasuryOf(state, coinType).id, "read"),
@@ -41,12 +37,7 @@ export const transfer: ContractFunction<{
 };
 
 /** Splits an amount off the sender's token into a new token of a registered wallet. */
-export const transferAmount: ContractFunction<{
-  readonly coinType: string;
-  readonly token: string;
-  readonly to: string;
-  readonly amount: bigint;
-}> = {
+export const transferAmount: ContractFunction<{ token: string; to: string; amount: bigint }> = {
   name: "transfers::transfer_amount",
   inputs: (draft, { coinType, token, to, amount }, state) => [
     draft.shared(treasuryOf(state, coinType).id, "read"),
@@ -66,11 +57,7 @@ export const transferAmount: ContractFunction<{
 };
 
 /** Transfers a token without its owner's consent, even if frozen. */
-export const forceTransfer: ContractFunction<{
-  readonly coinType: string;
-  readonly token: string;
-  readonly to: string;
-}> = {
+export const forceTransfer: ContractFunction<{ token: string; to: string }> = {
   name: "transfers::force_transfer",
   inputs: transfer.inputs,
   run: (execution, { coinType, token: id, to }, state) => {

@@ -43,19 +43,22 @@ const registerActions: readonly Action[] = [
       if (wallet === undefined) return;
       if (!register.holders.has(holderId) && chance(dice, 0.5)) {
         const wallets = free.slice(0, between(dice, 1, free.length));
-        transact(stage, registrar, [
-          { function: "addHolder", args: { coinType, holderId, wallets } },
-        ]);
+        transact(stage, registrar, {
+          function: "addHolder",
+          args: { coinType, holderId, wallets },
+        });
         return;
       }
       // Whitelisting: wallet and group in one transaction.
-      transact(stage, registrar, [
+      transact(
+        stage,
+        registrar,
         { function: "addHolderAddress", args: { coinType, holderId, wallet } },
         {
           function: "setAddressGroup",
           args: { coinType, wallet, groupId: BigInt(roll(dice, 4)) },
         },
-      ]);
+      );
     },
   },
   {
@@ -64,9 +67,10 @@ const registerActions: readonly Action[] = [
       const wallet = drawWallet(stage, coinType);
       if (wallet === undefined) return;
       const groupId = BigInt(roll(stage.world.dice, 5));
-      transact(stage, registrar, [
-        { function: "setAddressGroup", args: { coinType, wallet, groupId } },
-      ]);
+      transact(stage, registrar, {
+        function: "setAddressGroup",
+        args: { coinType, wallet, groupId },
+      });
     },
   },
   {
@@ -75,7 +79,7 @@ const registerActions: readonly Action[] = [
       const { groups } = registerOf(stage.world.securities, coinType);
       const wallet = drawWallet(stage, coinType, (one) => groups.has(one));
       if (wallet === undefined) return;
-      transact(stage, registrar, [{ function: "clearAddressGroup", args: { coinType, wallet } }]);
+      transact(stage, registrar, { function: "clearAddressGroup", args: { coinType, wallet } });
     },
   },
   {
@@ -86,11 +90,13 @@ const registerActions: readonly Action[] = [
       const holderId = wallets.get(wallet ?? "");
       if (wallet === undefined || holderId === undefined) return;
       const ours = holders.get(holderId)?.every((one) => stage.keyring.knows(one)) ?? false;
-      transact(stage, registrar, [
+      transact(
+        stage,
+        registrar,
         chance(stage.world.dice, 0.3) && ours
           ? { function: "removeHolder", args: { coinType, holderId } }
           : { function: "removeHolderAddress", args: { coinType, holderId, wallet } },
-      ]);
+      );
     },
   },
   {
@@ -101,9 +107,10 @@ const registerActions: readonly Action[] = [
       const longest = frozen.keys().find((one) => stage.keyring.knows(one));
       const wallet = release ? longest : drawWallet(stage, coinType, (one) => !frozen.has(one));
       if (wallet === undefined) return;
-      transact(stage, officer, [
-        { function: "setAddressFrozen", args: { coinType, wallet, isFrozen: !release } },
-      ]);
+      transact(stage, officer, {
+        function: "setAddressFrozen",
+        args: { coinType, wallet, isFrozen: !release },
+      });
     },
   },
 ];
@@ -119,9 +126,10 @@ const grantActions: readonly Action[] = [
       const recipient = drawWallet(stage, coinType);
       if (token === undefined || recipient === undefined) return;
       const terms = drawTerms(dice, stage.open.timestampMs, amountUpTo(dice, token.balance));
-      transact(stage, token.owner, [
-        { function: "fund", args: { ...terms, coinType, token: token.id, recipient } },
-      ]);
+      transact(stage, token.owner, {
+        function: "fund",
+        args: { ...terms, coinType, token: token.id, recipient },
+      });
     },
   },
   {
@@ -131,11 +139,13 @@ const grantActions: readonly Action[] = [
       const grant = drawGrant(stage, coinType, (one) => claimableAt(one, now) > 0n);
       if (grant === undefined) return;
       const token = drawToken(stage, coinType, ({ owner }) => owner === grant.owner);
-      transact(stage, grant.owner, [
+      transact(
+        stage,
+        grant.owner,
         token === undefined
           ? { function: "claim", args: { coinType, grant: grant.id } }
           : { function: "claimInto", args: { coinType, grant: grant.id, token: token.id } },
-      ]);
+      );
     },
   },
   {
@@ -144,9 +154,10 @@ const grantActions: readonly Action[] = [
       const now = stage.open.timestampMs;
       const grant = drawGrant(stage, coinType, (one) => lockedAt(one, now) > 0n);
       if (grant === undefined) return;
-      transact(stage, officer, [
-        { function: "cancel", args: { coinType, grant: grant.id, reclaimer: grant.funder } },
-      ]);
+      transact(stage, officer, {
+        function: "cancel",
+        args: { coinType, grant: grant.id, reclaimer: grant.funder },
+      });
     },
   },
   {
@@ -154,9 +165,10 @@ const grantActions: readonly Action[] = [
     run: (stage, { coinType }) => {
       const grant = drawGrant(stage, coinType, ({ leftBalance }) => leftBalance === 0n);
       if (grant === undefined) return;
-      transact(stage, grant.owner, [
-        { function: "destroyEmpty", args: { coinType, grant: grant.id } },
-      ]);
+      transact(stage, grant.owner, {
+        function: "destroyEmpty",
+        args: { coinType, grant: grant.id },
+      });
     },
   },
 ];
@@ -176,7 +188,7 @@ const supplyActions: readonly Action[] = [
     weight: 10,
     run: (stage, coin, { reserve }) => {
       const call = mintCall(stage, coin);
-      if (call !== undefined) transact(stage, reserve, [call]);
+      if (call !== undefined) transact(stage, reserve, call);
     },
   },
   {
@@ -186,7 +198,7 @@ const supplyActions: readonly Action[] = [
       const calls = Array.from({ length: between(stage.world.dice, 3, 8) }, () =>
         mintCall(stage, coin),
       ).filter((call) => call !== undefined);
-      if (calls.length > 0) transact(stage, reserve, calls);
+      if (calls.length > 0) transact(stage, reserve, ...calls);
     },
   },
   {
@@ -197,9 +209,10 @@ const supplyActions: readonly Action[] = [
       const amount = chance(stage.world.dice, 0.1)
         ? token.balance
         : amountUpTo(stage.world.dice, token.balance);
-      transact(stage, reserve, [
-        { function: "burnAmount", args: { coinType, token: token.id, amount } },
-      ]);
+      transact(stage, reserve, {
+        function: "burnAmount",
+        args: { coinType, token: token.id, amount },
+      });
     },
   },
   {
@@ -211,7 +224,7 @@ const supplyActions: readonly Action[] = [
 const burnOne = (stage: Stage, coinType: string, reserve: string): void => {
   const token = drawToken(stage, coinType);
   if (token === undefined) return;
-  transact(stage, reserve, [{ function: "burn", args: { coinType, token: token.id } }]);
+  transact(stage, reserve, { function: "burn", args: { coinType, token: token.id } });
 };
 
 /** Moves a whole token, by its owner or the officer. */
@@ -221,9 +234,10 @@ const moveWhole = (weight: number, name: "transfer" | "forceTransfer"): Action =
     const token = drawToken(stage, coinType);
     const to = drawWallet(stage, coinType, (wallet) => wallet !== token?.owner);
     if (token === undefined || to === undefined) return;
-    transact(stage, name === "transfer" ? token.owner : officer, [
-      { function: name, args: { coinType, token: token.id, to } },
-    ]);
+    transact(stage, name === "transfer" ? token.owner : officer, {
+      function: name,
+      args: { coinType, token: token.id, to },
+    });
   },
 });
 
@@ -236,9 +250,10 @@ const tokenActions: readonly Action[] = [
       const to = drawWallet(stage, coinType, (wallet) => wallet !== token.owner);
       if (to === undefined) return;
       const amount = amountUpTo(stage.world.dice, token.balance);
-      transact(stage, token.owner, [
-        { function: "transferAmount", args: { coinType, token: token.id, to, amount } },
-      ]);
+      transact(stage, token.owner, {
+        function: "transferAmount",
+        args: { coinType, token: token.id, to, amount },
+      });
     },
   },
   moveWhole(10, "transfer"),
@@ -249,9 +264,10 @@ const tokenActions: readonly Action[] = [
       const token = drawToken(stage, coinType, ({ balance }) => balance > 1n);
       if (token === undefined) return;
       const amount = amountUpTo(stage.world.dice, token.balance - 1n);
-      transact(stage, token.owner, [
-        { function: "split", args: { coinType, token: token.id, amount } },
-      ]);
+      transact(stage, token.owner, {
+        function: "split",
+        args: { coinType, token: token.id, amount },
+      });
     },
   },
   {
@@ -265,9 +281,10 @@ const tokenActions: readonly Action[] = [
         ({ id, owner }) => owner === into.owner && id !== into.id,
       );
       if (from === undefined) return;
-      transact(stage, into.owner, [
-        { function: "join", args: { coinType, into: into.id, from: from.id } },
-      ]);
+      transact(stage, into.owner, {
+        function: "join",
+        args: { coinType, into: into.id, from: from.id },
+      });
     },
   },
 ];
@@ -276,10 +293,10 @@ const tokenActions: readonly Action[] = [
 export const flash = (stage: Stage, { coinType }: CoinModel, { reserve }: Staff): void => {
   const to = drawWallet(stage, coinType);
   if (to === undefined) return;
-  transact(stage, reserve, [{ function: "mint", args: { coinType, to, amount: 77n } }]);
+  transact(stage, reserve, { function: "mint", args: { coinType, to, amount: 77n } });
   const token = rostersOf(stage.world.securities, coinType).tokens.items.at(-1);
   if (token === undefined) return;
-  transact(stage, reserve, [{ function: "burn", args: { coinType, token } }]);
+  transact(stage, reserve, { function: "burn", args: { coinType, token } });
 };
 
 /** Writes a token several times in one checkpoint, changing owners and back. */
@@ -298,9 +315,9 @@ export const churn = (stage: Stage, { coinType }: CoinModel): void => {
   );
   if (other === undefined) return;
   const { id, owner } = token;
-  transact(stage, owner, [{ function: "transfer", args: { coinType, token: id, to: other } }]);
-  transact(stage, other, [{ function: "split", args: { coinType, token: id, amount: 1n } }]);
-  transact(stage, other, [{ function: "transfer", args: { coinType, token: id, to: owner } }]);
+  transact(stage, owner, { function: "transfer", args: { coinType, token: id, to: other } });
+  transact(stage, other, { function: "split", args: { coinType, token: id, amount: 1n } });
+  transact(stage, other, { function: "transfer", args: { coinType, token: id, to: owner } });
 };
 
 const roleActions: readonly Action[] = [
@@ -314,9 +331,10 @@ const roleActions: readonly Action[] = [
         : roleType(securities, name);
       const owner = deputy(stage, roll(dice, DEPUTIES));
       const has = hasRole(securities, coinType, owner, role);
-      transact(stage, admin, [
-        { function: has ? "revokeRole" : "grantRole", args: { coinType, owner, role } },
-      ]);
+      transact(stage, admin, {
+        function: has ? "revokeRole" : "grantRole",
+        args: { coinType, owner, role },
+      });
     },
   },
 ];

@@ -23,9 +23,10 @@ export const tryInVain = (stage: Stage, coin: CoinModel, staff: Staff): void => 
       const token = drawToken(stage, coinType);
       if (token === undefined) return;
       const amount = token.balance + 1n;
-      transact(stage, token.owner, [
-        { function: "split", args: { coinType, token: token.id, amount } },
-      ]);
+      transact(stage, token.owner, {
+        function: "split",
+        args: { coinType, token: token.id, amount },
+      });
       return;
     }
     case 3:
@@ -39,9 +40,7 @@ export const tryInVain = (stage: Stage, coin: CoinModel, staff: Staff): void => 
 /** Mints without the role; the treasury gets a new version anyway. */
 export const mintWithoutRole = (stage: Stage, { coinType }: CoinModel): void => {
   const outsider = account(stage, OUTSIDER);
-  transact(stage, outsider, [
-    { function: "mint", args: { coinType, to: outsider, amount: 1_000n } },
-  ]);
+  transact(stage, outsider, { function: "mint", args: { coinType, to: outsider, amount: 1_000n } });
 };
 
 /** Transfers to an unregistered wallet. */
@@ -49,22 +48,25 @@ export const transferToOutsider = (stage: Stage, { coinType }: CoinModel): Outco
   const token = drawToken(stage, coinType);
   if (token === undefined) return undefined;
   const to = account(stage, OUTSIDER);
-  return transact(stage, token.owner, [
-    { function: "transfer", args: { coinType, token: token.id, to } },
-  ]);
+  return transact(stage, token.owner, {
+    function: "transfer",
+    args: { coinType, token: token.id, to },
+  });
 };
 
 /** The second call aborts and undoes the first. */
 export const whitelistHalfWay = (stage: Stage, { coinType }: CoinModel, staff: Staff): void => {
   const known = drawWallet(stage, coinType);
   if (known === undefined) return;
-  transact(stage, staff.registrar, [
+  transact(
+    stage,
+    staff.registrar,
     {
       function: "addHolderAddress",
       args: { coinType, holderId: 999_999n, wallet: account(stage, OUTSIDER) },
     },
     { function: "addHolderAddress", args: { coinType, holderId: 999_999n, wallet: known } },
-  ]);
+  );
 };
 
 export const runOutOfGas = (stage: Stage, { coinType }: CoinModel): void => {

@@ -56,7 +56,7 @@ export const FAUCET = "faucet";
 export const account = (stage: Stage, label: string): string => stage.keyring.account(label);
 
 /** A transaction of the security-token package; fails when a call aborts. */
-export const transact = (stage: Stage, sender: string, calls: readonly Call[]): Outcome => {
+export const transact = (stage: Stage, sender: string, ...calls: readonly Call[]): Outcome => {
   const { securities } = stage.world;
   return perform(stage, sender, draftOf(calls, securities), (execution) =>
     runCalls(execution, calls, securities),
