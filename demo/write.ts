@@ -53,7 +53,7 @@ export class FolderTakenError extends Error {
   }
 }
 
-const AT_ONCE = 16;
+const MAX_CONCURRENT_WRITES = 16;
 /** Checkpoints between progress reports. */
 const REPORT_EVERY = 100;
 
@@ -77,7 +77,7 @@ export const writeDemoLedger = async (options: WriteDemoOptions): Promise<Ledger
     // Failures surface in the race below or at the end.
     done.catch(() => undefined);
     writing.add(done);
-    if (writing.size >= AT_ONCE) await Promise.race(writing);
+    if (writing.size >= MAX_CONCURRENT_WRITES) await Promise.race(writing);
     if (written % REPORT_EVERY === 0) options.onProgress?.(written);
   }
   await Promise.all(writing);

@@ -21,7 +21,7 @@ import {
   writeTreasury,
 } from "./securities.ts";
 
-type Told = Pick<HolderEventModel, "eventType"> &
+type RegisterEvent = Pick<HolderEventModel, "eventType"> &
   Partial<Pick<HolderEventModel, "holderId" | "address" | "groupId" | "isFrozen">>;
 
 /** A call of a register function. */
@@ -38,7 +38,7 @@ export const announceHolderEvent = (
   { execution, state, by, coinType }: RegisterCall,
   name: string,
   contents: Uint8Array,
-  told: Told,
+  event: RegisterEvent,
 ): void =>
   announce(
     execution,
@@ -51,7 +51,7 @@ export const announceHolderEvent = (
       address: null,
       groupId: null,
       isFrozen: null,
-      ...told,
+      ...event,
     }),
   );
 

@@ -35,7 +35,7 @@ export class RejectedTransactionError extends Error {
   readonly remedy: Remedy = "stop";
 }
 
-type Waiting = {
+type QueuedSubmission = {
   readonly submission: Submission;
   readonly resolve: (receipt: TransactionReceipt) => void;
   readonly reject: (error: Error) => void;
@@ -43,7 +43,7 @@ type Waiting = {
 
 /** Submitted transactions for the next checkpoint, in order of arrival. */
 export class SubmissionQueue {
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting: QueuedSubmission[] = [];
 
   get isEmpty(): boolean {
     return this.#waiting.length === 0;

@@ -24,7 +24,7 @@ export type Seats<Client> = {
 /** The part of the driver used here. */
 type Ends = { end(options: { readonly timeout: number }): Promise<void> };
 
-type Waiting<Client> = {
+type QueuedUser<Client> = {
   readonly resolve: (seat: Seat<Client>) => void;
   readonly reject: (reason: unknown) => void;
 };
@@ -44,7 +44,7 @@ export const createSeats = <Client extends Ends>({
   readonly end: (client: Client) => Promise<void>;
 }): Seats<Client> => {
   const seats = Array.from({ length: count }, (): Seat<Client> => ({ client: open(), taken: 0 }));
-  const queue = new Set<Waiting<Client>>();
+  const queue = new Set<QueuedUser<Client>>();
 
   /** The emptiest, and the first of equals: a quiet service keeps few connections busy. */
   const free = (): Seat<Client> | undefined => {
@@ -77,7 +77,7 @@ export const createSeats = <Client extends Ends>({
         queue.delete(waiting);
         reject(signal?.reason);
       };
-      const waiting: Waiting<Client> = {
+      const waiting: QueuedUser<Client> = {
         resolve: (given) => {
           signal?.removeEventListener("abort", leave);
           resolve(given);

@@ -13,7 +13,7 @@ export type PoolLoad = {
 /** Maximum wait for a session. */
 const WAIT_MS = 30_000;
 
-type Waiting = {
+type QueuedTask = {
   readonly resolve: (session: Session | Promise<Session>) => void;
   readonly reject: (error: unknown) => void;
   readonly deadline: NodeJS.Timeout;
@@ -26,7 +26,7 @@ type Waiting = {
 export const sessionPool = (max: number, open: () => Promise<Session>, waitMs = WAIT_MS) => {
   const idle: Session[] = [];
   const all = new Set<Session>();
-  const waiting: Waiting[] = [];
+  const waiting: QueuedTask[] = [];
   let opening = 0;
   let closed = false;
 
@@ -58,7 +58,7 @@ export const sessionPool = (max: number, open: () => Promise<Session>, waitMs = 
       });
     }
     return new Promise((resolve, reject) => {
-      const entry: Waiting = {
+      const entry: QueuedTask = {
         resolve,
         reject,
         deadline: setTimeout(() => {

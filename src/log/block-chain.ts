@@ -44,7 +44,7 @@ export const blockLinks = (before: Uint8Array, rows: readonly BlockRow[]): reado
   });
 };
 
-const BLOCKS_AT_ONCE = 500;
+const BLOCKS_PER_READ = 500;
 
 const STRETCH = `select ${STRETCHES} from log_high_water log`;
 
@@ -108,7 +108,7 @@ export const blockHashesAt = async (
   let next = from;
   while (due.length > 0) {
     signal.throwIfAborted();
-    const parameters = [`${next}`, `${BLOCKS_AT_ONCE}`];
+    const parameters = [`${next}`, `${BLOCKS_PER_READ}`];
     const rows = await sql.unsafe<BlockRow[]>(CONTAINING, parameters);
     const before = next;
     for (const row of rows) {
@@ -185,7 +185,7 @@ export const blockChainGap = async (sql: Sql): Promise<bigint | null> => {
 export const extendBlockChain = async (sql: Sql): Promise<boolean> => {
   const open = await openStretch(sql);
   if (open === null) return false;
-  const range = [open.end.next, open.to, BLOCKS_AT_ONCE].map(String);
+  const range = [open.end.next, open.to, BLOCKS_PER_READ].map(String);
   const rows = await sql.unsafe<BlockRow[]>(BLOCKS, range, { prepare: true });
   await appendRows(sql, logBlockChain, blockLinks(open.end.hash, rows));
   return rows.length > 0;

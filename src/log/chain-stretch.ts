@@ -53,10 +53,10 @@ const HASHED = `
   having grouping(coin_type) = 1 or (${SQL_CHAINED_COIN})`;
 
 /** Checkpoints per statement. */
-const AT_ONCE = 250;
+const CHECKPOINTS_PER_READ = 250;
 
 /** Facts per statement, after the first checkpoint. */
-const FACTS_AT_ONCE = 10_000n;
+const FACTS_PER_READ = 10_000n;
 
 const NOTHING_OF = {
   digest: null,
@@ -95,14 +95,14 @@ export type Stretch = {
  * split.
  */
 export const readStretch = async (sql: Sql, after: bigint, before: bigint): Promise<Stretch> => {
-  const range = [after, before, AT_ONCE].map(String);
+  const range = [after, before, CHECKPOINTS_PER_READ].map(String);
   const prepare = { prepare: true };
   const chained = await sql.unsafe<ChainedRow[]>(CHAINED, range, prepare);
   const marks = await sql.unsafe<MarkRow[]>(MARKS, range, prepare);
   const firstTotal = marks[0]?.factsTotal ?? 0n;
-  const tooMany = marks.findIndex(({ factsTotal }) => factsTotal - firstTotal > FACTS_AT_ONCE);
+  const tooMany = marks.findIndex(({ factsTotal }) => factsTotal - firstTotal > FACTS_PER_READ);
   const endOf = (rows: readonly { readonly checkpoint: bigint }[]) =>
-    (rows.length < AT_ONCE ? undefined : rows.at(-1)?.checkpoint) ?? before - 1n;
+    (rows.length < CHECKPOINTS_PER_READ ? undefined : rows.at(-1)?.checkpoint) ?? before - 1n;
   const whole = tooMany < 0 ? endOf(marks) : (marks[tooMany - 1]?.checkpoint ?? after);
   // Marks may be missing, and the chain may be shorter.
   const last = [endOf(chained), whole].sort((one, other) => (one < other ? -1 : 1))[0] ?? after;

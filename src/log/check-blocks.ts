@@ -35,8 +35,8 @@ export type BlocksChecked = {
 const LOWEST = -(2n ** 63n);
 
 /** Limits of one read. */
-const ROWS_AT_ONCE = 100;
-const CHECKPOINTS_AT_ONCE = 4 * BLOCK_CHECKPOINTS;
+const ROWS_PER_READ = 100;
+const CHECKPOINTS_PER_READ = 4 * BLOCK_CHECKPOINTS;
 
 const BLOCKS = `
   select b.first_checkpoint as "firstCheckpoint", b.count, b.times, b.digests, b.reached_ms as "reachedMs",
@@ -76,10 +76,10 @@ export const checkBlocks = async (
     select first_checkpoint as first from log_high_water`;
   // A row before all others was added, whatever its number.
   const from = place.next ?? LOWEST;
-  const read = await sql.unsafe<BlockRow[]>(BLOCKS, [`${from}`, `${before}`, `${ROWS_AT_ONCE}`]);
-  const some = upTo(read, CHECKPOINTS_AT_ONCE);
+  const read = await sql.unsafe<BlockRow[]>(BLOCKS, [`${from}`, `${before}`, `${ROWS_PER_READ}`]);
+  const some = upTo(read, CHECKPOINTS_PER_READ);
   const rows = some.filter(({ firstCheckpoint }) => firstCheckpoint >= 0n);
-  const ended = some.length === read.length && read.length < ROWS_AT_ONCE;
+  const ended = some.length === read.length && read.length < ROWS_PER_READ;
   const faults: LogFault[] = [];
   const [added] = some;
   if (added !== undefined && added.firstCheckpoint < 0n) {

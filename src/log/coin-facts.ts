@@ -12,7 +12,7 @@ export type CoinTransactions = {
   readonly transactions: readonly number[];
 };
 
-const AT_ONCE = 1_000;
+const ROWS_PER_READ = 1_000;
 
 /**
  * Checkpoints with facts of a coin after `after` and up to `upTo`, ascending. Reads that part of
@@ -25,7 +25,7 @@ export async function* coinTransactions(
   const pieces = sql<CoinTransactions[]>`
     select checkpoint, json_agg(distinct transaction) as transactions
     from log_facts where coin_type = ${coinType} and checkpoint > ${after} and checkpoint <= ${upTo}
-    group by checkpoint order by checkpoint`.cursor(AT_ONCE);
+    group by checkpoint order by checkpoint`.cursor(ROWS_PER_READ);
   for await (const rows of pieces) yield* rows;
 }
 
@@ -35,12 +35,12 @@ export async function* coinTransactionsIn(
   coinType: string,
   checkpoints: readonly bigint[],
 ): AsyncGenerator<CoinTransactions> {
-  for (let at = 0; at < checkpoints.length; at += AT_ONCE) {
+  for (let at = 0; at < checkpoints.length; at += ROWS_PER_READ) {
     yield* await sql<CoinTransactions[]>`
       select checkpoint, json_agg(distinct transaction) as transactions
       from log_facts
       where coin_type = ${coinType}
-        and checkpoint = any(${bigints(checkpoints.slice(at, at + AT_ONCE))}::int8[])
+        and checkpoint = any(${bigints(checkpoints.slice(at, at + ROWS_PER_READ))}::int8[])
       group by checkpoint order by checkpoint`;
   }
 }

@@ -158,7 +158,7 @@ const faultOf = (row: Row, before: Uint8Array, isDue: boolean): string | null =>
     : `the hash of its ${inputs} inputs is not the one in log_input_chain: a version or the chain was altered`;
 };
 
-const LINKS_AT_ONCE = 250;
+const LINKS_PER_READ = 250;
 
 /** Checks the next inputs, a bounded number of checkpoints. */
 export const checkInputs = async (
@@ -168,7 +168,7 @@ export const checkInputs = async (
 ) => {
   const [row] = await sql<{ checkpoint: bigint }[]>`
     select checkpoint from log_input_chain where checkpoint >= ${next} and checkpoint < ${before}
-    order by checkpoint offset ${LINKS_AT_ONCE - 1} limit 1`;
+    order by checkpoint offset ${LINKS_PER_READ - 1} limit 1`;
   const through = row?.checkpoint ?? before - 1n;
   return {
     faults: await inputFaults(sql, next - 1n, through),

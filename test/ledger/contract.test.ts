@@ -4,7 +4,8 @@ import { describe, expect, test } from "vitest";
 import * as events from "../../src/ledger/contract/events.ts";
 import { ContractLayoutError, type Decode } from "../../src/ledger/contract/layout.ts";
 import * as objects from "../../src/ledger/contract/objects.ts";
-import { canonicalRole, roleBitOf } from "../../src/ledger/contract/roles.ts";
+import { roleBitOf } from "../../src/ledger/contract/roles.ts";
+import { canonicalTypeName } from "../../src/values/move-type.ts";
 
 const address = fc
   .uint8Array({ minLength: 32, maxLength: 32 })
@@ -175,7 +176,7 @@ describe("a role", () => {
       role: `${ours}::roles::WalletsAdmin`,
       granted: true,
     });
-    expect(canonicalRole(`${ours.slice(2)}::m::R<u8,${foreign.slice(2)}::a::B>`)).toBe(
+    expect(canonicalTypeName(`${ours.slice(2)}::m::R<u8,${foreign.slice(2)}::a::B>`)).toBe(
       `${ours}::m::R<u8,${foreign}::a::B>`,
     );
   });

@@ -77,7 +77,7 @@ export type Decode<T> = (contents: Uint8Array) => T;
  * bytes are an error or unread fields
  */
 export const decoder =
-  <T>(type: string, layout: Readable<T>, rest: "nothing" | "unread"): Decode<T> =>
+  <T>(type: string, layout: Readable<T>, rest: "nothing" | "unread" = "nothing"): Decode<T> =>
   (contents) => {
     const reader = new CountingReader(contents);
     const value = readWith(type, layout, contents, reader);

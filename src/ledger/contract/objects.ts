@@ -17,7 +17,7 @@ export const sharedToken = bcs.struct("SharedToken", {
 /** `balance` in the coin's smallest unit. */
 export type SharedToken = typeof sharedToken.$inferType;
 
-export const decodeSharedToken = decoder<SharedToken>(SHARED_TOKEN, sharedToken, "nothing");
+export const decodeSharedToken = decoder(SHARED_TOKEN, sharedToken);
 
 /** `timelock::Timelock<T>`: a vesting grant. */
 export const timelock = bcs.struct("Timelock", {
@@ -38,7 +38,7 @@ export const timelock = bcs.struct("Timelock", {
 /** Times in milliseconds, portions in basis points, amounts in smallest units. */
 export type Timelock = typeof timelock.$inferType;
 
-export const decodeTimelock = decoder<Timelock>(TIMELOCK, timelock, "nothing");
+export const decodeTimelock = decoder(TIMELOCK, timelock);
 
 /** Start of `controlled_treasury::ControlledTreasury<T>`; the rest is not read. */
 export const treasury = bcs.struct("ControlledTreasury", { id: address, totalSupply: amount });
@@ -46,7 +46,7 @@ export const treasury = bcs.struct("ControlledTreasury", { id: address, totalSup
 /** Supply in the coin's smallest unit. */
 export type Treasury = typeof treasury.$inferType;
 
-export const decodeTreasury = decoder<Treasury>(TREASURY, treasury, "unread");
+export const decodeTreasury = decoder(TREASURY, treasury, "unread");
 
 /** Common start of `coin::CoinMetadata<T>` and `coin_registry::Currency<T>`. */
 export const coinMetadata = bcs.struct("CoinMetadata", { id: address, decimals: bcs.u8() });
@@ -54,9 +54,9 @@ export const coinMetadata = bcs.struct("CoinMetadata", { id: address, decimals: 
 /** Decimals from 0 to 255. */
 export type CoinMetadata = typeof coinMetadata.$inferType;
 
-export const decodeCoinMetadata = decoder<CoinMetadata>(COIN_METADATA, coinMetadata, "unread");
+export const decodeCoinMetadata = decoder(COIN_METADATA, coinMetadata, "unread");
 
-export const decodeCurrency = decoder<CoinMetadata>(CURRENCY, coinMetadata, "unread");
+export const decodeCurrency = decoder(CURRENCY, coinMetadata, "unread");
 
 /** The same, with names. */
 export const coinNames = bcs.struct("CoinNames", {
@@ -69,6 +69,6 @@ export const coinNames = bcs.struct("CoinNames", {
 /** Any account can give its coin any names. */
 export type CoinNames = typeof coinNames.$inferType;
 
-export const decodeMetadataNames = decoder<CoinNames>(COIN_METADATA, coinNames, "unread");
+export const decodeMetadataNames = decoder(COIN_METADATA, coinNames, "unread");
 
-export const decodeCurrencyNames = decoder<CoinNames>(CURRENCY, coinNames, "unread");
+export const decodeCurrencyNames = decoder(CURRENCY, coinNames, "unread");

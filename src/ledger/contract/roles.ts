@@ -1,4 +1,4 @@
-import { canonicalTypeName, splitType } from "../../values/move-type.ts";
+import { splitType } from "../../values/move-type.ts";
 import { ROLES_MODULE } from "./names.ts";
 
 /** Bits of `roleBits` by the role's type name in module `roles`. */
@@ -11,12 +11,6 @@ export const ROLE_BITS = {
 } as const;
 
 const BITS: ReadonlyMap<string, number> = new Map(Object.entries(ROLE_BITS));
-
-/**
- * Canonical type of a role from its `TypeName`, whose addresses have no `0x`. @throws MoveTypeError
- * (stop)
- */
-export const canonicalRole = (typeName: string): string => canonicalTypeName(typeName);
 
 /**
  * Bit of a role; 0 for roles of other packages. @param role canonical type @param packages

@@ -12,7 +12,7 @@ export type DecimalsSearch = {
   readonly onTrouble: (error: unknown) => void;
 };
 
-const AT_ONCE = 4;
+const MAX_CONCURRENT_REQUESTS = 4;
 
 /** Move keeps decimals in a u8. */
 const MOST_DECIMALS = 255;
@@ -46,8 +46,12 @@ export const searchDecimals = async (
     const seen = news.mark();
     try {
       const unknown = await securitiesWithoutDecimals(database);
-      for (let from = 0; from < unknown.length && !signal.aborted; from += AT_ONCE) {
-        await Promise.all(unknown.slice(from, from + AT_ONCE).map(ask));
+      for (
+        let from = 0;
+        from < unknown.length && !signal.aborted;
+        from += MAX_CONCURRENT_REQUESTS
+      ) {
+        await Promise.all(unknown.slice(from, from + MAX_CONCURRENT_REQUESTS).map(ask));
       }
     } catch (error) {
       onTrouble(error);

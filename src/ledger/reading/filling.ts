@@ -20,11 +20,11 @@ export type Filling = {
 };
 
 /** Concurrent fetches: at the tip, and while reading is behind. */
-const AT_ONCE = 16;
-const AT_ONCE_BEHIND = 2;
+const MAX_CONCURRENT_FETCHES = 16;
+const MAX_CONCURRENT_FETCHES_BEHIND = 2;
 
-export const atOnce = ({ isBehind }: Pick<Filling, "isBehind">): number =>
-  isBehind() ? AT_ONCE_BEHIND : AT_ONCE;
+export const concurrentFetches = ({ isBehind }: Pick<Filling, "isBehind">): number =>
+  isBehind() ? MAX_CONCURRENT_FETCHES_BEHIND : MAX_CONCURRENT_FETCHES;
 
 /** While behind, pause for this many times the work's duration: a tenth of the time. */
 const RESTS = 9;
@@ -70,7 +70,7 @@ export const restAfter = async (
 /** Checkpoints of a range, yielding between them; ends early when the source is silent. */
 export async function* given(
   filling: Pick<Filling, "source" | "isBehind">,
-  range: Omit<CheckpointRange, "atOnce">,
+  range: Omit<CheckpointRange, "maxConcurrent">,
   signal: AbortSignal,
 ): AsyncGenerator<RawCheckpoint> {
   using own = followingAbort(signal);
@@ -78,7 +78,10 @@ export async function* given(
   const { source } = filling;
   let stretchFrom = performance.now();
   try {
-    for await (const raw of source.checkpoints({ ...range, atOnce: atOnce(filling) }, own.signal)) {
+    for await (const raw of source.checkpoints(
+      { ...range, maxConcurrent: concurrentFetches(filling) },
+      own.signal,
+    )) {
       silence.refresh();
       yield raw;
       if (performance.now() - stretchFrom <= LONGEST_STRETCH_MS) continue;

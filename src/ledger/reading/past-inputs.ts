@@ -12,7 +12,7 @@ import {
   type ReadAgain,
 } from "../../log/past-inputs.ts";
 import {
-  atOnce,
+  concurrentFetches,
   type Filling,
   given,
   keepFilling,
@@ -23,8 +23,8 @@ import { CheckpointOutOfOrderError, SourceEndedError } from "./pass.ts";
 import type { CheckpointReader, ReaderOf } from "./read.ts";
 
 /** Limits of one write. */
-const CHECKPOINTS_AT_ONCE = 200;
-const FACTS_AT_ONCE = 5_000;
+const CHECKPOINTS_PER_WRITE = 200;
+const FACTS_PER_WRITE = 5_000;
 
 /** Returns when nothing is left or `signal` aborts. Never rejects. */
 export const fillPastInputs = async (
@@ -36,7 +36,7 @@ export const fillPastInputs = async (
   const attempt = async (progressed: () => void): Promise<void> => {
     const read = readerOf((await on.statement(readHighWater))?.packages ?? []);
     for (;;) {
-      const left = await on.statement((sql) => pastInputs(sql, CHECKPOINTS_AT_ONCE));
+      const left = await on.statement((sql) => pastInputs(sql, CHECKPOINTS_PER_WRITE));
       if (left === null || signal.aborted) break;
       if (last === null) {
         const from = left.marks[0]?.sequence;
@@ -72,10 +72,10 @@ const readAgain = async (
   const startedAt = performance.now();
   const due = [...marks];
   let facts = 0;
-  while (due.length > 0 && facts < FACTS_AT_ONCE && !signal.aborted) {
+  while (due.length > 0 && facts < FACTS_PER_WRITE && !signal.aborted) {
     if (performance.now() - startedAt > LONGEST_UNWRITTEN_MS) return;
     const beganMs = performance.now();
-    const some = due.splice(0, atOnce(past));
+    const some = due.splice(0, concurrentFetches(past));
     const all = await Promise.allSettled(some.map((mark) => readOne(past, mark, read, signal)));
     for (const one of all) {
       if (signal.aborted) return;

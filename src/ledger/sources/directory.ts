@@ -129,13 +129,13 @@ export const directorySource = ({
         (most, one) => (most === null || one > most ? one : most),
         null,
       ),
-    checkpoints: async function* ({ first, last, atOnce }, signal) {
+    checkpoints: async function* ({ first, last, maxConcurrent }, signal) {
       using changes = watchFolder(path);
       const ahead = { fetch: read, concurrency: { limit: concurrency }, bounds: window };
       try {
         for (let next = first; last === undefined || next <= last; ) {
           const reached = yield* fetchAhead(
-            { ...ahead, range: { first: next, last, atOnce }, startWith: concurrency },
+            { ...ahead, range: { first: next, last, maxConcurrent }, startWith: concurrency },
             signal,
           );
           next = reached.next;

@@ -60,7 +60,7 @@ export async function* fetchAhead(
   let heldBytes = 0;
   /** Moving average of a checkpoint's size, bytes. */
   let expectedBytes = 0;
-  const most = Math.min(bounds.checkpoints, range.atOnce ?? bounds.checkpoints);
+  const most = Math.min(bounds.checkpoints, range.maxConcurrent ?? bounds.checkpoints);
   let ahead = Math.max(1, startWith);
 
   const closeFrom = (sequence: bigint) => {

@@ -123,14 +123,14 @@ export const grpcSource = ({
   /** Fetches up to `last`, which the node reported to have, moving `cursor`. */
   async function* fetched(
     cursor: Cursor,
-    { last, atOnce }: { readonly last: bigint; readonly atOnce?: number | undefined },
+    { last, maxConcurrent }: { readonly last: bigint; readonly maxConcurrent?: number | undefined },
     signal: AbortSignal,
   ): AsyncGenerator<RawCheckpoint, void, undefined> {
     const ahead = { fetch: fetchOne, concurrency, bounds: window };
     let behindSince: number | null = null;
     while (cursor.next <= last) {
       const before = cursor.next;
-      const range = { first: before, last, atOnce };
+      const range = { first: before, last, maxConcurrent };
       for await (const raw of fetchAhead({ ...ahead, range }, signal)) {
         cursor.next = raw.sequence + 1n;
         yield raw;
@@ -192,7 +192,7 @@ export const grpcSource = ({
   }
 
   async function* checkpoints(
-    { first, last, atOnce }: CheckpointRange,
+    { first, last, maxConcurrent }: CheckpointRange,
     signal: AbortSignal,
   ): AsyncGenerator<RawCheckpoint, void, undefined> {
     const cursor: Cursor = { next: first };
@@ -205,7 +205,7 @@ export const grpcSource = ({
       }
       const upTo = last === undefined || newest < last ? newest : last;
       const far = upTo - cursor.next >= nearTip;
-      if (cursor.next <= upTo) yield* fetched(cursor, { last: upTo, atOnce }, signal);
+      if (cursor.next <= upTo) yield* fetched(cursor, { last: upTo, maxConcurrent }, signal);
       // Near the tip, subscribe without asking again: a fast tip would always be one ahead. The gap
       // is fetched.
       if (far || upTo === last) continue;

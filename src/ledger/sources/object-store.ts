@@ -170,13 +170,13 @@ export const objectStoreSource = ({
     description,
     chainId: async () => chainId,
     latest,
-    checkpoints: async function* ({ first, last, atOnce }, signal) {
+    checkpoints: async function* ({ first, last, maxConcurrent }, signal) {
       try {
         // At the tip most are missing: start with one and double.
         const ahead = { fetch: fetchOne, concurrency, bounds: window, startWith: 1 };
         for (let next = first; last === undefined || next <= last; ) {
           const reached = yield* fetchAhead(
-            { ...ahead, range: { first: next, last, atOnce } },
+            { ...ahead, range: { first: next, last, maxConcurrent } },
             signal,
           );
           next = reached.next;

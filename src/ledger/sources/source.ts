@@ -5,7 +5,7 @@ export type CheckpointRange = {
   readonly first: bigint;
   readonly last?: bigint | undefined;
   /** Maximum concurrent fetches; the source's own by default. */
-  readonly atOnce?: number | undefined;
+  readonly maxConcurrent?: number | undefined;
 };
 
 /**
