@@ -39,7 +39,13 @@ export const describing =
 export const known = describing("gauge", "deployment");
 export const gauge = describing("gauge", "process");
 export const counter = describing("counter", "process");
-export const histogram = describing("histogram", "process");
+export const histogram = <const Label extends string = never>(
+  unit: string,
+  buckets: readonly number[],
+  about: string,
+  labels: readonly Label[] = [],
+): Described<"histogram", Label> =>
+  describing("histogram", "process")(unit, about, labels, buckets);
 
 /** Seconds: from an indexed read to the longest statement. */
 export const QUICK = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];

@@ -6,213 +6,194 @@ const OF_CHAIN = ["chain", "network"];
 /** Parts in the order of the documentation. */
 export const LEDGERS = {
   ingest: {
-    holderbook_reader_checkpoint: known("checkpoint", "Last checkpoint appended to the log"),
-    holderbook_reader_tip_checkpoint: known(
-      "checkpoint",
-      "Newest checkpoint of the chain, where this process knows it",
-    ),
-    holderbook_reader_lag_checkpoints: known(
-      "checkpoints",
-      "Checkpoints of the chain not yet read",
-    ),
-    holderbook_reader_age_seconds: known(
-      "seconds",
-      "Age of the last checkpoint appended to the log",
-    ),
-    holderbook_reader_stalled: known("1", "1 while the reader has work and does not do it"),
+    holderbook_reader_checkpoint: known("checkpoint", "Last checkpoint in the log"),
+    holderbook_reader_tip_checkpoint: known("checkpoint", "Newest known checkpoint of the chain"),
+    holderbook_reader_lag_checkpoints: known("checkpoints", "Checkpoints not read yet"),
+    holderbook_reader_age_seconds: known("seconds", "Age of the last checkpoint in the log"),
+    holderbook_reader_stalled: known("1", "1 while the reader has a backlog and makes no progress"),
     holderbook_reader_checkpoints_total: counter("checkpoints", "Checkpoints appended to the log"),
     holderbook_reader_skipped_checkpoints_total: counter(
       "checkpoints",
-      "Those of them that the prefilter ruled out: they hold nothing of the contract",
+      "Appended checkpoints without facts, by the prefilter",
     ),
     holderbook_reader_facts_total: counter("facts", "Facts appended to the log"),
-    holderbook_reader_bytes_total: counter(
-      "bytes",
-      "Bytes of the checkpoints appended, as they came",
-    ),
+    holderbook_reader_bytes_total: counter("bytes", "Bytes of appended checkpoints, as received"),
     holderbook_reader_batch_checkpoints: histogram(
       "checkpoints",
-      "Checkpoints of one append; 1 at the chain's end",
-      [],
       COUNTS,
+      "Checkpoints per append; 1 at the tip",
     ),
-    holderbook_reader_batch_facts: histogram("facts", "Facts of one append", [], COUNTS),
+    holderbook_reader_batch_facts: histogram("facts", COUNTS, "Facts per append"),
     holderbook_reader_append_seconds: histogram(
       "seconds",
-      "From a batch that is read and proven to its commit",
-      [],
       QUICK,
+      "From a batch that is read and proven to its commit",
     ),
-    holderbook_reader_retries_total: counter(
-      "times",
-      "How often reading began again after something that passes",
-    ),
+    holderbook_reader_retries_total: counter("times", "Retries of reading after transient errors"),
   },
   pipelines: {
-    holderbook_pipeline_checkpoint: known("checkpoint", "Last checkpoint a pipeline committed", [
+    holderbook_pipeline_checkpoint: known("checkpoint", "Last checkpoint of a pipeline", [
       "pipeline",
     ]),
     holderbook_pipeline_lag_checkpoints: known(
       "checkpoints",
-      "Checkpoints read and not yet applied",
+      "Checkpoints in the log not applied yet",
       ["pipeline"],
     ),
-    holderbook_pipeline_age_seconds: known(
-      "seconds",
-      "Age of the last checkpoint a pipeline committed",
-      ["pipeline"],
-    ),
-    holderbook_pipeline_stalled: known("1", "1 while a pipeline has work and does not do it", [
+    holderbook_pipeline_age_seconds: known("seconds", "Age of a pipeline's last checkpoint", [
       "pipeline",
     ]),
+    holderbook_pipeline_stalled: known(
+      "1",
+      "1 while a pipeline has a backlog and makes no progress",
+      ["pipeline"],
+    ),
     holderbook_pipeline_checkpoints_total: counter("checkpoints", "Checkpoints applied", [
       "pipeline",
     ]),
-    holderbook_pipeline_rows_total: counter("rows", "Rows that they made", ["pipeline"]),
+    holderbook_pipeline_rows_total: counter("rows", "Rows written", ["pipeline"]),
     holderbook_pipeline_batch_checkpoints: histogram(
       "checkpoints",
-      "Checkpoints of one batch; 1 at the chain's end",
-      ["pipeline"],
       COUNTS,
+      "Checkpoints per batch; 1 at the tip",
+      ["pipeline"],
     ),
-    holderbook_pipeline_batch_facts: histogram("facts", "Facts of one batch", ["pipeline"], COUNTS),
+    holderbook_pipeline_batch_facts: histogram("facts", COUNTS, "Facts per batch", ["pipeline"]),
     holderbook_pipeline_batch_seconds: histogram(
       "seconds",
+      QUICK,
       "From a batch's facts to its commit",
       ["pipeline"],
-      QUICK,
     ),
     holderbook_pipeline_retries_total: counter(
       "times",
-      "How often a pipeline began again after something that passes",
+      "Retries of a pipeline after transient errors",
       ["pipeline"],
     ),
   },
   source: {
     holderbook_source_answer_age_seconds: known(
       "seconds",
-      "Seconds since the ledger's source last answered the reader, in whatever process it runs",
+      "Since the source last answered any process's reader",
       ["source"],
     ),
     holderbook_source_silent_seconds: known(
       "seconds",
-      "Seconds during which a question to the source has been waiting since its last answer",
+      "How long the current request to the source waits",
       ["source"],
     ),
     holderbook_source_request_seconds: histogram(
       "seconds",
-      "From a question to the source to its answer; none of a source without a network",
-      [],
       REMOTE,
+      "Duration of a request to a network source",
     ),
     holderbook_source_errors_total: counter(
       "questions",
-      "Questions to the source that failed, by the name of the error",
+      "Failed requests to the source, by error",
       ["error"],
     ),
     holderbook_source_changes_total: counter(
       "times",
-      "How often reading went over to another one of the sources listed, back to the first included",
+      "Switches to another listed source, returns included",
     ),
   },
   verification: {
     holderbook_verified_checkpoints_total: counter(
       "checkpoints",
-      "Checkpoints appended, by how they were verified: off, links or signatures",
+      "Appended checkpoints by verification: off, links or signatures",
       ["level"],
     ),
     holderbook_verification_seconds: histogram(
       "seconds",
-      "Verifying the validators' signatures on a batch, repeated fetches included",
-      [],
       QUICK,
+      "Verifying a batch's signatures, with repeated fetches",
     ),
     holderbook_verification_refusals_total: counter(
       "times",
-      "What the source said and was not believed, by the name of the error; each is fetched again first",
+      "Answers of the source refused by verification, by error; each is retried first",
       ["error"],
     ),
     holderbook_log_proven_checkpoint: known(
       "checkpoint",
-      "Last checkpoint that a verified signature of the validators covers",
+      "Last checkpoint covered by a verified signature of the validators",
     ),
   },
   reconciliation: {
-    holderbook_log_changed: known("1", "1 while facts of the log do not fit its hash chain"),
+    holderbook_log_changed: known("1", "1 while facts of the log do not match its hash chain"),
     holderbook_log_chain_checkpoint: known(
       "checkpoint",
-      "Last checkpoint that the log's hash chain covers",
+      "Last checkpoint covered by the log's hash chain",
     ),
     holderbook_log_signed_checkpoint: known(
       "checkpoint",
-      "Last checkpoint whose head of the chain was signed",
+      "Last checkpoint whose chain head was signed",
     ),
     holderbook_log_checked_checkpoint: known(
       "checkpoint",
-      "Where the last whole check of the log ended",
+      "Last checkpoint of the last full check of the log",
     ),
-    holderbook_log_check_age_seconds: known("seconds", "Since the last whole check of the log"),
+    holderbook_log_check_age_seconds: known("seconds", "Since the last full check of the log"),
     holderbook_sums_findings: known(
       "findings",
-      "What does not add up in the register, 100 at most",
+      "Sums of the register that do not match, up to 100",
     ),
-    holderbook_sums_age_seconds: known("seconds", "Since the register was last added up"),
+    holderbook_sums_age_seconds: known("seconds", "Since the register's sums were last checked"),
     holderbook_rows_findings: known(
       "findings",
-      "Rows that do not fit the facts of the log, 100 at most",
+      "Rows that do not match the facts of the log, up to 100",
     ),
     holderbook_rows_age_seconds: known(
       "seconds",
-      "Since every row was last held against the facts of the log",
+      "Since all rows were last compared with the facts of the log",
     ),
     holderbook_daily_roots_age_seconds: known(
       "seconds",
-      "Since the roots of a day that had ended were published, of every token that changed",
+      "Since daily roots of all changed tokens were last published",
     ),
     holderbook_daily_roots_faults: known(
       "tokens",
-      "Whose daily root was not signed because something contradicts it, 10 at most",
+      "Tokens whose daily root was not signed due to a contradiction, up to 10",
     ),
   },
   evm: {
-    holderbook_evm_head_block: known("block", "Newest block known of an EVM chain", OF_CHAIN),
+    holderbook_evm_head_block: known("block", "Newest known block of an EVM chain", OF_CHAIN),
     holderbook_evm_next_block: known("block", "Next block of an EVM chain to read", OF_CHAIN),
     holderbook_evm_final_block: known("block", "Newest final block of an EVM chain", OF_CHAIN),
-    holderbook_evm_stalled: known("1", "1 while an EVM chain should be read and is not", OF_CHAIN),
+    holderbook_evm_stalled: known(
+      "1",
+      "1 while an EVM chain has a backlog and is not read",
+      OF_CHAIN,
+    ),
     holderbook_evm_final_blocks_replaced: known(
       "times",
-      "How often an EVM chain replaced blocks that were final",
+      "How often an EVM chain replaced final blocks",
       OF_CHAIN,
     ),
-    holderbook_evm_warnings: known(
-      "warnings",
-      "What an operator should look at, see /health",
-      OF_CHAIN,
-    ),
-    holderbook_evm_endpoint_usable: known("1", "0 while an RPC endpoint is set aside", [
+    holderbook_evm_warnings: known("warnings", "Warnings for the operator, see /health", OF_CHAIN),
+    holderbook_evm_endpoint_usable: known("1", "0 while an RPC endpoint is not used", [
       "chain",
       "network",
       "endpoint",
     ]),
     holderbook_transfer_events_lag_blocks: known(
       "blocks",
-      "Blocks read whose transfer events are not made yet",
+      "Blocks read without their transfer events yet",
       ["project", "chain"],
     ),
     holderbook_evm_rpc_request_seconds: histogram(
       "seconds",
-      "One HTTP request to an RPC endpoint, to its answer or failure",
-      ["chain", "endpoint"],
       REMOTE,
+      "Duration of an HTTP request to an RPC endpoint",
+      ["chain", "endpoint"],
     ),
     holderbook_evm_rpc_calls_total: counter("calls", "Calls in those requests", [
       "chain",
       "endpoint",
     ]),
-    holderbook_evm_rpc_errors_total: counter(
-      "requests",
-      "Requests that failed or were refused, by why",
-      ["chain", "endpoint", "reason"],
-    ),
+    holderbook_evm_rpc_errors_total: counter("requests", "Failed or refused requests, by reason", [
+      "chain",
+      "endpoint",
+      "reason",
+    ]),
   },
 } as const;
