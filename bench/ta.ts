@@ -8,13 +8,13 @@ import { createServer as createHttpServer } from "node:http";
 import { Worker } from "node:worker_threads";
 import fastify from "fastify";
 import pino from "pino";
-import { canonicalJson } from "../client/canonical-json.mjs";
+import { canonicalJson } from "../client/canonical-json.ts";
 import {
   generateKeyPair,
   type JsonValue,
   signRequest,
   verifyBodySignature,
-} from "../client/index.mjs";
+} from "../client/index.ts";
 import { openSigningKeys } from "../src/callbacks/signing-keys.ts";
 import type { Database } from "../src/database/connect.ts";
 import { createRateLimit } from "../src/http/edge/rate-limit.ts";

@@ -1,4 +1,4 @@
-/** Runs the project's tools on the pinned Node: `node bin/run.mjs test|test:fast|test:soak|check|bench|schema|metrics|dashboards|noble|migration|web|web:dev|docs|screenshots [arguments]`. */
+/** Runs the project's tools on the pinned Node: `node bin/run.mjs test|test:fast|test:soak|check|bench|schema|metrics|dashboards|client|noble|migration|web|web:dev|docs|screenshots [arguments]`. */
 import { join } from "node:path";
 import { installIfStale, root } from "./install.mjs";
 import { launch } from "./launch.mjs";
@@ -7,10 +7,13 @@ const tool = (...path) => join(root, "node_modules", ...path);
 
 const colors = process.stdout.isTTY ? "--colors=force" : "--colors=off";
 
+const emitClient = [join(root, "bin", "client.mjs")];
+
 /** Each task is a list of programs, run one after the other until one fails. */
 const tasks = {
-  test: (rest) => [[tool("vitest", "vitest.mjs"), "run", ...rest]],
+  test: (rest) => [emitClient, [tool("vitest", "vitest.mjs"), "run", ...rest]],
   "test:fast": (rest) => [
+    emitClient,
     [tool("vitest", "vitest.mjs"), "run", "--config", "vitest.fast.config.ts", ...rest],
   ],
   "test:soak": (rest) => [[join(root, "test", "soak", "main.ts"), ...rest]],
@@ -24,6 +27,7 @@ const tasks = {
   schema: () => [[join(root, "src", "graphql", "print.ts")]],
   metrics: () => [[join(root, "src", "telemetry", "print-metrics.ts")]],
   dashboards: () => [[join(root, "deploy", "grafana", "print-dashboards.ts")]],
+  client: () => [emitClient],
   noble: () => [[join(root, "bin", "noble.mjs")]],
   web: (rest) => [[join(root, "bin", "web.mjs"), ...rest]],
   "web:dev": (rest) => [[tool("vite", "bin", "vite.js"), "web", ...rest]],

@@ -4,7 +4,7 @@ import { registerHooks, stripTypeScriptTypes } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { root } from "./install.mjs";
 
-const own = ["src", "demo"].map((folder) => `${pathToFileURL(root).href}/${folder}/`);
+const own = ["src", "demo", "client"].map((folder) => `${pathToFileURL(root).href}/${folder}/`);
 
 registerHooks({
   load: (url, context, nextLoad) =>

@@ -20,6 +20,7 @@ import {
 import { setPriority } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { emitClient } from "./client.mjs";
 import { nodeBinary, root } from "./install.mjs";
 
 const web = join(root, "web");
@@ -30,14 +31,17 @@ const building = join(root, "node_modules", ".holderbook", "web");
 /** A build takes seconds: one older than this was killed, milliseconds. */
 const ABANDONED_MS = 120_000;
 
-/** Whatever goes into the page. */
+/** Folders that are built or installed. */
+const MADE = /[\\/](?:\.?dist[^\\/]*|node_modules)[\\/]/;
+
+/** Everything that goes into the page. */
 const sources = () =>
   ["web", "client"].flatMap((folder) =>
     existsSync(join(root, folder))
       ? readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
           .filter((entry) => entry.isFile())
           .map((entry) => join(entry.parentPath, entry.name))
-          .filter((path) => !path.startsWith(dist) && !path.includes("node_modules"))
+          .filter((path) => !MADE.test(path.slice(root.length)))
           .sort()
       : [],
   );
@@ -117,10 +121,13 @@ export const buildPageBeside = () => {
 };
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const isBeside = process.argv[2] === "beside";
   // The service comes first.
-  if (process.argv[2] === "beside") setPriority(19);
+  if (isBeside) setPriority(19);
   const there = await build();
   if (!there)
     process.stderr.write("holderbook: the page was not built; another build may be under way\n");
   process.exitCode = there ? 0 : 1;
+  // Programs in this folder import `holderbook/client`.
+  if (isBeside) emitClient();
 }

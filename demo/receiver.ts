@@ -1,7 +1,7 @@
 /** Receiver of the demo's callbacks: verifies, answers and lists them. */
 import { EventEmitter, once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { verifyCallback } from "../client/index.mjs";
+import { verifyCallback } from "../client/index.ts";
 
 /** A verified callback. */
 export type DemoCallback = {

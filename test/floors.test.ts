@@ -10,7 +10,7 @@ import { expect, test } from "vitest";
 type Arrow = { readonly from: string; readonly to: string; readonly isLazy: boolean };
 
 const root = join(import.meta.dirname, "..");
-const files = globSync(["src/**/*.{ts,mts,mjs}", "client/*.{mts,mjs}", "demo/**/*.ts"], {
+const files = globSync(["src/**/*.{ts,mts,mjs}", "client/*.{ts,mts,mjs}", "demo/**/*.ts"], {
   cwd: root,
 }).toSorted();
 

@@ -3,7 +3,7 @@
  * lost and none is sent for something that was rolled back.
  */
 import postgres from "postgres";
-import { canonicalJson, type JsonValue } from "../../client/canonical-json.mjs";
+import { canonicalJson, type JsonValue } from "../../client/canonical-json.ts";
 import { texts } from "../database/column-arrays.ts";
 import type { Tx } from "../database/connect.ts";
 import { announceArrivals } from "../lanes/arrivals.ts";

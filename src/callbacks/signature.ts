@@ -1,5 +1,5 @@
 /** The headers that let a receiver know who sent a callback, when, and that it is unchanged. */
-import { signBytes } from "../../client/ed25519.mjs";
+import { signBytes } from "../../client/ed25519.ts";
 import type { SigningKeyRing } from "./signing-keys.ts";
 
 /**

@@ -12,7 +12,7 @@
  * has begun, which receivers know by then.
  */
 import { createHash, type KeyObject } from "node:crypto";
-import { generateKeyPair, secretKeyOf } from "../../client/ed25519.mjs";
+import { generateKeyPair, secretKeyOf } from "../../client/ed25519.ts";
 import type { Database, Sql } from "../database/connect.ts";
 import { seal, unseal } from "../sealing/sealed.ts";
 import type { Remedy } from "../waiting/remedy.ts";

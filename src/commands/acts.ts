@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { canonicalJson } from "../../client/canonical-json.mjs";
+import { canonicalJson } from "../../client/canonical-json.ts";
 import { type Act, allActs } from "../audit/sequence/acts.ts";
 import { jsonOption, printJson, printLines } from "./output.ts";
 import { openReading } from "./reading.ts";

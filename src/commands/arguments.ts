@@ -1,6 +1,6 @@
 /** Values given on the command line, checked. */
 import { InvalidArgumentError, Option } from "commander";
-import { strictBase64 } from "../../client/ed25519.mjs";
+import { strictBase64 } from "../../client/ed25519.ts";
 
 /** A checkpoint number. */
 export const checkpointArgument = (text: string): bigint => {

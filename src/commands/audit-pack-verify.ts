@@ -1,10 +1,10 @@
 /** `holderbook audit-pack verify`: what a pack shows, in tiers. */
 import { stat } from "node:fs/promises";
 import { Command, InvalidArgumentError } from "commander";
-import type { TierName } from "../../client/pack-error.mjs";
-import type { PackFiles } from "../../client/pack-files.mjs";
-import { rangeText, unshown } from "../../client/pack-verdict.mjs";
-import { failedVerdict, type Verdict, verdictLines } from "../../client/verify-audit-pack.mjs";
+import type { TierName } from "../../client/pack-error.ts";
+import type { PackFiles } from "../../client/pack-files.ts";
+import { rangeText, unshown } from "../../client/pack-verdict.ts";
+import { failedVerdict, type Verdict, verdictLines } from "../../client/verify-audit-pack.ts";
 import { amountText } from "../audit/verify/amount-text.ts";
 import { type ReadAgain, readAgain, type Unread } from "../evidence/pack/again.ts";
 import type { Outcome } from "../evidence/pack/check.ts";

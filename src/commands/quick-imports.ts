@@ -14,7 +14,9 @@ import { type ResolveFnOutput, registerHooks } from "node:module";
 
 const DRIZZLE = "/node_modules/drizzle-orm/";
 const ZOD = "/node_modules/zod/";
-const OURS = ["../", "../../demo/"].map((folder) => new URL(folder, import.meta.url).href);
+const OURS = ["../", "../../demo/", "../../client/"].map(
+  (folder) => new URL(folder, import.meta.url).href,
+);
 
 /** By the name that our modules import. */
 const known = new Map<string, ResolveFnOutput>();

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { type Statement, StatementError, verifyStatement } from "../../client/verify-statement.mjs";
+import { type Statement, StatementError, verifyStatement } from "../../client/verify-statement.ts";
 import { amountText } from "../audit/verify/amount-text.ts";
 import { makeStatement, type StatementVersion } from "../evidence/statement.ts";
 import { heldAgainstKept, type StatementEntries } from "../evidence/statement-entries.ts";

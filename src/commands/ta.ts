@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { Command } from "commander";
-import { type SignedHeaders, signRequest } from "../../client/index.mjs";
+import { type SignedHeaders, signRequest } from "../../client/index.ts";
 import { parseStrictJson } from "../settings/strict-json.ts";
 import { wholeNumberArgument } from "./arguments.ts";
 import { jsonOption, printLines } from "./output.ts";

@@ -4,7 +4,7 @@
  * the one form fails on the other. Every cell is made of digits, addresses and words of ours: none is
  * quoted, and none begins a formula.
  */
-import { inTokens } from "../../client/in-tokens.mjs";
+import { inTokens } from "../../client/in-tokens.ts";
 import type { CapTableHead, TablePiece } from "../projections/cap-table-json.ts";
 import { type CapRow, shareOf } from "../projections/cap-tables.ts";
 

@@ -1,5 +1,5 @@
 /** A cap table as a file to keep: what it is called, and what it holds. */
-import { inTokens } from "../../client/in-tokens.mjs";
+import { inTokens } from "../../client/in-tokens.ts";
 import {
   type CapTableHead,
   capTableJson,

@@ -1,12 +1,12 @@
 /** A statement held against entries of the deployment's sequence that somebody kept. */
-import { SequenceError } from "../../client/verify-sequence.mjs";
+import { SequenceError } from "../../client/verify-sequence.ts";
 import {
   entryOf,
   isRootOf,
   type Statement,
   StatementError,
   verifyStatement,
-} from "../../client/verify-statement.mjs";
+} from "../../client/verify-statement.ts";
 import { entryHash } from "../audit/sequence/sequence.ts";
 import {
   type KeptEntries,

@@ -1,8 +1,8 @@
 /**
  * A holder's statement: its row of a cap table, what proves that the row is part of the table, and who
- * says so. Its form and its checks are those of client/verify-statement.mjs.
+ * says so. Its form and its checks are those of client/verify-statement.ts.
  */
-import { FORMAT, type Statement, signedStatement } from "../../client/verify-statement.mjs";
+import { FORMAT, type Statement, signedStatement } from "../../client/verify-statement.ts";
 import type { DeploymentKey } from "../audit/sequence/deployment-key.ts";
 import { countRoot, publishRoot, type RootQuota } from "../audit/sequence/published-roots.ts";
 import { publishRoot2, rootEntryOf } from "../audit/sequence/root-entries.ts";

@@ -5,7 +5,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
-import { signRequest } from "../../client/index.mjs";
+import { signRequest } from "../../client/index.ts";
 import { deliveryWithAttempts } from "../callbacks/overview.ts";
 import type { Db } from "../database/connect.ts";
 import { NOTHING, type Route, route } from "../http/desk-route.ts";

@@ -3,7 +3,7 @@
  * holder. Nothing keeps their order, so each is put together from the last movements at or before the
  * checkpoint, and kept: whoever copies one asks for all its pages.
  */
-import { inTokens } from "../../client/in-tokens.mjs";
+import { inTokens } from "../../client/in-tokens.ts";
 import { type Reads, read } from "../database/readers.ts";
 import type { HolderPlace, TokenHolder } from "./balances.ts";
 import {

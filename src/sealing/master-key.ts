@@ -8,7 +8,7 @@
 import { randomBytes } from "node:crypto";
 import { chmod, link, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { strictBase64 } from "../../client/ed25519.mjs";
+import { strictBase64 } from "../../client/ed25519.ts";
 import { ConfigError } from "../settings/config-error.ts";
 import { makeDataDir } from "../settings/data-dir.ts";
 import { MASTER_KEY_BYTES } from "./sealed.ts";

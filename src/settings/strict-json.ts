@@ -5,7 +5,7 @@
  * `JSON.parse` lets all of these pass: it keeps the last of two members and rounds numbers, so that a
  * signature could cover something else than what is then read. One pass; time grows with the text.
  */
-import type { JsonValue } from "../../client/index.mjs";
+import type { JsonValue } from "../../client/index.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 
 /** A text is not I-JSON; the message says why and at which character, and never quotes it. */

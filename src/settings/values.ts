@@ -1,6 +1,6 @@
 /** Schemas of settings. In a message, `{example}` stands for the setting's default or example. */
 import { z } from "zod";
-import { strictBase64 } from "../../client/ed25519.mjs";
+import { strictBase64 } from "../../client/ed25519.ts";
 import { type LedgerHeader, splitSources } from "./ledger-sources.ts";
 
 export const wholeNumber = (least: number, most: number) =>

@@ -3,8 +3,8 @@
  * "TransferEvent"). Numbers come out of the database as digits and go out as the same digits, so that
  * none is rounded on the way.
  */
-import type { JsonValue } from "../../client/canonical-json.mjs";
-import { parseExactly } from "../../client/exact-json.mjs";
+import type { JsonValue } from "../../client/canonical-json.ts";
+import { parseExactly } from "../../client/exact-json.ts";
 import { printedOnce } from "./printed-once.ts";
 import { AT, type TransferEvent, textAt } from "./records.ts";
 import type { PrintedToken, TokenKey } from "./token-json.ts";

@@ -1,6 +1,6 @@
 /** What a dishonest operator makes of the acts in a pack of version 3. */
-import { canonicalJson } from "../../client/canonical-json.mjs";
-import type { ActLine } from "../../client/pack-acts.mjs";
+import { canonicalJson } from "../../client/canonical-json.ts";
+import type { ActLine } from "../../client/pack-forms.ts";
 import { type Forgery, manifestIn, text, withText } from "./forging.ts";
 import { type PackInMemory, signedAnew } from "./packs.ts";
 

@@ -1,5 +1,5 @@
 /** What a dishonest operator makes of an honest audit pack. */
-import { canonicalJson } from "../../client/canonical-json.mjs";
+import { canonicalJson } from "../../client/canonical-json.ts";
 import {
   bytes,
   changed,

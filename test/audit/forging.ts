@@ -2,9 +2,9 @@
  * The forger's kit: an honest audit pack, edited as an operator would who lies and holds the deployment's key.
  * Unless an edit is of bytes alone, everything is hashed anew, and manifest and roots are signed anew.
  */
-import { canonicalJson } from "../../client/canonical-json.mjs";
-import { rootOf } from "../../client/sum-tree.mjs";
-import type { PackManifest } from "../../client/verify-audit-pack.mjs";
+import { canonicalJson } from "../../client/canonical-json.ts";
+import { rootOf } from "../../client/sum-tree.ts";
+import type { PackManifest } from "../../client/verify-audit-pack.ts";
 import { type PackInMemory, signedAnew } from "./packs.ts";
 
 type Key = NonNullable<Parameters<typeof signedAnew>[2]>;

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { generateKeyPair } from "../../client/ed25519.mjs";
+import { generateKeyPair } from "../../client/ed25519.ts";
 import { type DeploymentKey, openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
 import { chainIdOf, signedHeads, signHead } from "../../src/audit/sequence/log-heads.ts";
 import { correctLog } from "../../src/audit/sequence/sequence.ts";

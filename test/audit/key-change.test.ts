@@ -1,7 +1,7 @@
 /** One deployment key after another, as the sequence says it. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { verifySequence } from "../../client/verify-sequence.mjs";
+import { verifySequence } from "../../client/verify-sequence.ts";
 import { openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
 import { publishRoot } from "../../src/audit/sequence/published-roots.ts";
 import { publishRoot2 } from "../../src/audit/sequence/root-entries.ts";

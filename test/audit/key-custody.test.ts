@@ -3,12 +3,8 @@ import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { verifySequence } from "../../client/verify-sequence.mjs";
-import {
-  type Statement,
-  signedRootEntry,
-  signedStatement,
-} from "../../client/verify-statement.mjs";
+import { verifySequence } from "../../client/verify-sequence.ts";
+import { type Statement, signedRootEntry, signedStatement } from "../../client/verify-statement.ts";
 import { balancesOf } from "../../demo/model.ts";
 import { type DeploymentKey, openKey, sealedKey } from "../../src/audit/sequence/deployment-key.ts";
 import { keyHistory } from "../../src/audit/sequence/key-history.ts";

@@ -3,8 +3,8 @@ import { rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { expect, test } from "vitest";
-import { lineFaults } from "../../client/pack-forms.mjs";
-import { verifyAuditPack } from "../../client/verify-audit-pack.mjs";
+import { lineFaults } from "../../client/pack-forms.ts";
+import { verifyAuditPack } from "../../client/verify-audit-pack.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { edited, filesIn, KEPT, keptPack, manifestOf, packOfVersion1, signAnew } from "./packs.ts";
 

@@ -3,11 +3,11 @@ import { createHash } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { unzipSync } from "fflate";
-import { canonicalJson, type JsonValue } from "../../client/canonical-json.mjs";
-import { generateKeyPair, secretKeyOf, signBytes } from "../../client/ed25519.mjs";
-import { signedPack } from "../../client/pack-files.mjs";
-import type { PackManifest } from "../../client/verify-audit-pack.mjs";
-import { signedRoot } from "../../client/verify-statement.mjs";
+import { canonicalJson, type JsonValue } from "../../client/canonical-json.ts";
+import { generateKeyPair, secretKeyOf, signBytes } from "../../client/ed25519.ts";
+import { signedPack } from "../../client/pack-files.ts";
+import type { PackManifest } from "../../client/verify-audit-pack.ts";
+import { signedRoot } from "../../client/verify-statement.ts";
 import { filesOf } from "../../src/evidence/pack/files.ts";
 import { temporaryFolder } from "../service/process.ts";
 

@@ -1,15 +1,15 @@
 import { createHash, randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { canonicalJson } from "../../client/canonical-json.mjs";
-import { publicKeyOf, verifyBytes } from "../../client/ed25519.mjs";
-import { isSignatureOf } from "../../client/sum-tree.mjs";
-import { isLogHeadSigned } from "../../client/verify-log-head.mjs";
+import { canonicalJson } from "../../client/canonical-json.ts";
+import { publicKeyOf, verifyBytes } from "../../client/ed25519.ts";
+import { isSignatureOf } from "../../client/sum-tree.ts";
+import { isLogHeadSigned } from "../../client/verify-log-head.ts";
 import {
   type Root2,
   rootBody,
   signedRoot,
   signedRootEntry,
-} from "../../client/verify-statement.mjs";
+} from "../../client/verify-statement.ts";
 import { type DeploymentKey, openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
 import { signHead } from "../../src/audit/sequence/log-heads.ts";
 import {

@@ -1,8 +1,8 @@
 /** The sequence held against itself and against what was signed beside it, under the hands of one who can write tables. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { verifySequence } from "../../client/verify-sequence.mjs";
-import { signedRoot } from "../../client/verify-statement.mjs";
+import { verifySequence } from "../../client/verify-sequence.ts";
+import { signedRoot } from "../../client/verify-statement.ts";
 import { type DeploymentKey, openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
 import { signHead } from "../../src/audit/sequence/log-heads.ts";
 import { publishRoot } from "../../src/audit/sequence/published-roots.ts";

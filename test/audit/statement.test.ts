@@ -2,8 +2,8 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { rootOf } from "../../client/sum-tree.mjs";
-import { verifyStatement } from "../../client/verify-statement.mjs";
+import { rootOf } from "../../client/sum-tree.ts";
+import { verifyStatement } from "../../client/verify-statement.ts";
 import { type DeploymentKey, openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
 import { RootConflictError } from "../../src/audit/sequence/published-roots.ts";
 import { tableAt, tableReads } from "../../src/commands/cap-table-at.ts";

@@ -1,7 +1,7 @@
 /** The watch over the log, as a process that indexes runs it. */
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
-import { signedRoot } from "../../client/verify-statement.mjs";
+import { signedRoot } from "../../client/verify-statement.ts";
 import { recordAct } from "../../src/audit/sequence/acts.ts";
 import { openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
 import { headFault, signedHeads, signHead } from "../../src/audit/sequence/log-heads.ts";

@@ -1,5 +1,5 @@
-import { verifyBodySignature, verifyCallback } from "holderbook/client";
 import { expect, test } from "vitest";
+import { verifyBodySignature, verifyCallback } from "../../client/index.ts";
 import { listDeliveries, UnknownDeliveryError } from "../../src/callbacks/deliveries.ts";
 import {
   changeEndpoints,

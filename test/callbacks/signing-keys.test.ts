@@ -2,9 +2,9 @@ import { createPublicKey, randomBytes } from "node:crypto";
 import { chmod, mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { verifyBodySignature, verifyCallback } from "holderbook/client";
 import { expect, test } from "vitest";
-import { publicTextOf } from "../../client/ed25519.mjs";
+import { publicTextOf } from "../../client/ed25519.ts";
+import { verifyBodySignature, verifyCallback } from "../../client/index.ts";
 import { signatureHeaders } from "../../src/callbacks/signature.ts";
 import {
   AT_ONCE,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import { canonicalJson, type JsonValue, NotCanonicalError } from "holderbook/client";
 import { expect, test } from "vitest";
+import { canonicalJson, type JsonValue, NotCanonicalError } from "../../client/index.ts";
 
 test("the example of RFC 8785 has the canonical form the RFC gives", () => {
   const value = {

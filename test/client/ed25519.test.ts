@@ -1,7 +1,7 @@
 /** Keys that are none. */
 import { expect, test } from "vitest";
-import { generateKeyPair, KeyFormatError, publicKeyOf } from "../../client/ed25519.mjs";
-import { isSignatureOf } from "../../client/sum-tree.mjs";
+import { generateKeyPair, KeyFormatError, publicKeyOf } from "../../client/ed25519.ts";
+import { isSignatureOf } from "../../client/sum-tree.ts";
 import { isSigned } from "../../src/audit/sequence/is-signed.ts";
 
 const P = 2n ** 255n - 19n;

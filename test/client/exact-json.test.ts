@@ -3,10 +3,10 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseExactly } from "../../client/exact-json.mjs";
+import { parseExactly } from "../../client/exact-json.ts";
 
 const run = promisify(execFile);
-const MODULE = fileURLToPath(new URL("../../client/exact-json.mjs", import.meta.url));
+const MODULE = fileURLToPath(new URL("../../client/exact-json.ts", import.meta.url));
 
 const LONG = 2n ** 96n;
 

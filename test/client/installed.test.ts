@@ -22,8 +22,8 @@ import {
 } from "graphql";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { createBook } from "../../client/index.mjs";
-import { exact } from "../../client/values.mjs";
+import { createBook } from "../../client/index.ts";
+import { exactMembers } from "../../client/register.ts";
 import { createKey } from "../../src/http/keys.ts";
 import { chromiumPath, openPage } from "../chromium.ts";
 import { temporaryFolder } from "../service/process.ts";
@@ -49,9 +49,13 @@ beforeAll(async () => {
   folder = running.use(await temporaryFolder()).path;
   demo = running.use(await startDemo());
   // As npm publishes it, installed as a user does.
-  const { stdout } = await run("npm", ["pack", "--json", "--pack-destination", folder], {
-    cwd: client,
-  });
+  const { stdout } = await run(
+    "npm",
+    ["pack", "--json", "--silent", "--pack-destination", folder],
+    {
+      cwd: client,
+    },
+  );
   const [packed] = z.array(z.object({ filename: z.string() })).parse(JSON.parse(stdout));
   const project = join(folder, "project");
   await mkdir(project);
@@ -319,7 +323,7 @@ test("what the schema gives as decimal text is a bigint, and nothing else is", a
     if (!isObjectType(type) || /^(__|Query|Subscription)/.test(type.name)) continue;
     for (const { name, description, type: of } of Object.values(type.getFields())) {
       if (getNamedType(of).name !== "String" || name === "historyFilledThrough") continue;
-      const value = z.record(z.string(), z.unknown()).parse(exact({ [name]: "7" }))[name];
+      const value = exactMembers({ [name]: "7" })[name];
       expect([type.name, name, typeof value]).toEqual([
         type.name,
         name,
@@ -388,10 +392,12 @@ test.skipIf(chromium === undefined)(
         await pipeline(answer.body ?? [], response).catch(() => undefined);
         return;
       }
-      const name = /^\/([a-z-]+\.mjs)$/.exec(url)?.[1];
+      const name = /^\/([a-z0-9-]+\.m?js)$/.exec(url)?.[1];
       response.setHeader("content-type", name === undefined ? "text/html" : "text/javascript");
       response.end(
-        name === undefined ? "<title>A page</title>" : await readFile(join(installed, name)),
+        name === undefined
+          ? "<title>A page</title>"
+          : await readFile(join(installed, "dist", name)),
       );
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -399,7 +405,7 @@ test.skipIf(chromium === undefined)(
     await using page = await openPage(chromium ?? "", `http://127.0.0.1:${port}/`);
     await page.until("document.title === 'A page'");
     const [coinType = ""] = demo.coinTypes;
-    const found = await page.evaluate(`import("/browser.mjs").then(async (client) => {
+    const found = await page.evaluate(`import("/browser.js").then(async (client) => {
       const book = client.createBook({ url: location.origin, key: ${JSON.stringify(demo.readKey)} });
       const table = await book.capTable({ coinType: ${JSON.stringify(coinType)} });
       let sum = 0n;

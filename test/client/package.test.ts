@@ -1,11 +1,12 @@
 import { execFile } from "node:child_process";
-import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { generateKeyPair } from "holderbook/client";
 import { expect, test } from "vitest";
+import { z } from "zod";
+import { generateKeyPair } from "../../client/index.ts";
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -15,8 +16,12 @@ test("a program that installed the package imports holderbook/client on plain No
   try {
     const installed = join(project, "node_modules", "holderbook");
     await mkdir(installed, { recursive: true });
-    await cp(join(root, "package.json"), join(installed, "package.json"));
-    await cp(join(root, "client"), join(installed, "client"), { recursive: true });
+    const packed = await run("npm", ["pack", "--json", "--pack-destination", project], {
+      cwd: root,
+    });
+    const [archive] = z.array(z.object({ filename: z.string() })).parse(JSON.parse(packed.stdout));
+    const unpack = ["-xzf", join(project, archive?.filename ?? ""), "--strip-components=1"];
+    await run("tar", unpack, { cwd: installed });
     const { secretKey } = generateKeyPair();
     const program = `
       import { signRequest } from "holderbook/client";

@@ -7,7 +7,7 @@ import {
   signedRoot,
   signedRootEntry,
   signedStatement,
-} from "../../client/verify-statement.mjs";
+} from "../../client/verify-statement.ts";
 import {
   createSumTree,
   createSumTree2,

@@ -1,5 +1,6 @@
 import { createPrivateKey, sign } from "node:crypto";
 import fc from "fast-check";
+import { expect, test } from "vitest";
 import {
   CallbackMalformedError,
   CallbackSignatureError,
@@ -9,8 +10,7 @@ import {
   signRequest,
   verifyBodySignature,
   verifyCallback,
-} from "holderbook/client";
-import { expect, test } from "vitest";
+} from "../../client/index.ts";
 
 /** Signs by node:crypto alone, so that the client is not checked against itself. */
 const signed = (secretKey: string, text: string) => {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { canonicalJson, type JsonValue } from "../../client/canonical-json.mjs";
-import { generateKeyPair, secretKeyOf, signBytes } from "../../client/ed25519.mjs";
-import { entryHash, type SequenceEntry, verifySequence } from "../../client/verify-sequence.mjs";
+import { canonicalJson, type JsonValue } from "../../client/canonical-json.ts";
+import { generateKeyPair, secretKeyOf, signBytes } from "../../client/ed25519.ts";
+import { entryHash, type SequenceEntry, verifySequence } from "../../client/verify-sequence.ts";
 import { keyIdOf } from "../../src/audit/sequence/deployment-key.ts";
 
 type Keys = ReturnType<typeof generateKeyPair>;

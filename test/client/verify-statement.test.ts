@@ -2,15 +2,15 @@ import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { StatementError, verifyStatement } from "holderbook/client";
+import { expect, test } from "vitest";
+import { bundle, file } from "../../bin/noble.mjs";
+import { generateKeyPair } from "../../client/ed25519.ts";
+import { StatementError, verifyStatement } from "../../client/index.ts";
+import { rootOf } from "../../client/sum-tree.ts";
 import {
   verifyStatement as ofItsOwnEntry,
   type Statement2,
-} from "holderbook/client/verify-statement";
-import { expect, test } from "vitest";
-import { bundle, file } from "../../bin/noble.mjs";
-import { generateKeyPair } from "../../client/ed25519.mjs";
-import { rootOf } from "../../client/sum-tree.mjs";
+} from "../../client/verify-statement.ts";
 import { blake2b256 } from "../../src/values/blake2b.ts";
 import { chromiumPath, openPage } from "../chromium.ts";
 import { signedAgain, statement2Of, statementOf } from "./statement.ts";
@@ -261,9 +261,9 @@ test("what noble brings to the client is what its packages have now: npm run nob
 });
 
 test.skipIf(chromium === undefined)("a browser checks statements by itself", async () => {
-  const client = join(import.meta.dirname, "..", "..", "client");
+  const client = join(import.meta.dirname, "..", "..", "client", "dist");
   await using server = createServer(async ({ url = "/" }, response) => {
-    const name = /^\/([a-z-]+\.mjs)$/.exec(url)?.[1];
+    const name = /^\/([a-z0-9-]+\.m?js)$/.exec(url)?.[1];
     response.setHeader("content-type", name === undefined ? "text/html" : "text/javascript");
     response.end(name === undefined ? "<title>A page</title>" : await readFile(join(client, name)));
   });
@@ -274,7 +274,7 @@ test.skipIf(chromium === undefined)("a browser checks statements by itself", asy
   const statement = statementOf(4, 11);
   const options = { root: statement.root, publicKey: statement.publicKey };
   const checked = (given: unknown) =>
-    page.evaluate(`import("/verify-statement.mjs").then(({ verifyStatement }) => {
+    page.evaluate(`import("/verify-statement.js").then(({ verifyStatement }) => {
       try {
         return verifyStatement(${JSON.stringify(given)}, ${JSON.stringify(options)}).row.balance;
       } catch (error) {

@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { createBook } from "../../client/index.mjs";
-import { eventsOf } from "../../client/server-sent.mjs";
-import { createTransferEvents } from "../../client/transfer-events.mjs";
+import { createBook } from "../../client/index.ts";
+import { eventsOf } from "../../client/server-sent.ts";
+import { createTransferEvents } from "../../client/transfer-events.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();

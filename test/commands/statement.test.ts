@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Statement, verifyStatement } from "../../client/verify-statement.mjs";
+import { type Statement, verifyStatement } from "../../client/verify-statement.ts";
 import { createDemoLedger } from "../../demo/demo-ledger.ts";
 import { balancesOf } from "../../demo/model.ts";
 import { openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { generateKeyPair, secretKeyOf } from "../../client/ed25519.mjs";
+import { generateKeyPair, secretKeyOf } from "../../client/ed25519.ts";
 import { startDemoReceiver } from "../../demo/receiver.ts";
 import { signatureHeaders } from "../../src/callbacks/signature.ts";
 

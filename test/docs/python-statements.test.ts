@@ -7,8 +7,8 @@ import { z } from "zod";
 import { packOf } from "../../bin/reference/vectors/packs.ts";
 import { signedBy } from "../../bin/reference/vectors/sequences.ts";
 import { KEYS } from "../../bin/reference/vectors/vector.ts";
-import type { JsonValue } from "../../client/canonical-json.mjs";
-import type { SequenceEntry } from "../../client/verify-sequence.mjs";
+import type { JsonValue } from "../../client/canonical-json.ts";
+import type { SequenceEntry } from "../../client/verify-sequence.ts";
 import {
   entryOf,
   rootBody1,
@@ -16,7 +16,7 @@ import {
   type Statement2,
   StatementError,
   verifyStatement,
-} from "../../client/verify-statement.mjs";
+} from "../../client/verify-statement.ts";
 import { entryHash } from "../../src/audit/sequence/sequence.ts";
 import { parseStrictJson, StrictJsonError } from "../../src/settings/strict-json.ts";
 import { signedAgain, statement2Of, statementOf } from "../client/statement.ts";

@@ -6,7 +6,7 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { generateKeyPair, secretKeyOf } from "../../client/ed25519.mjs";
+import { generateKeyPair, secretKeyOf } from "../../client/ed25519.ts";
 import { signatureHeaders } from "../../src/callbacks/signature.ts";
 import { freePort } from "../lanes/redis-server.ts";
 import { eventually, temporaryFolder } from "../service/process.ts";

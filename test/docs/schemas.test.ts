@@ -5,14 +5,14 @@ import { beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { SCHEMAS } from "../../bin/reference/schemas/files.ts";
 import { KEYS } from "../../bin/reference/vectors/vector.ts";
+import { isBase64 } from "../../client/forms.ts";
 import {
   committeeFaults,
   lineFaults,
   manifestFaults,
   rowFaults,
   tableHeadFaults,
-} from "../../client/pack-forms.mjs";
-import { isBase64 } from "../../client/sum-tree.mjs";
+} from "../../client/pack-forms.ts";
 import { FORGED_ACTS, withActs } from "../audit/forged-acts.ts";
 import { FORGED_FILES } from "../audit/forged-files.ts";
 import { FORGERIES, FORGERIES_OF_WHOLE } from "../audit/forgeries.ts";

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { request } from "node:http";
 import { expect, test } from "vitest";
-import { verifyCallback } from "../../client/index.mjs";
+import { verifyCallback } from "../../client/index.ts";
 import { changeEndpoints, withdrawAllBut } from "../../src/callbacks/endpoints.ts";
 import { createKey, revokeKey } from "../../src/http/keys.ts";
 import {

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { unzipSync } from "fflate";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { verifyStatement } from "../../client/verify-statement.mjs";
+import { verifyStatement } from "../../client/verify-statement.ts";
 import { changeDeploymentKey } from "../../src/audit/sequence/key-change.ts";
 import { outsideSigner } from "../../src/audit/sequence/outside-signer.ts";
 import { publishedRootsOf } from "../../src/audit/sequence/published-roots.ts";

@@ -1,7 +1,7 @@
 /** What callers ask of a service, and what it answers: the same before and after a migration. */
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { type JsonValue, signRequest } from "../../client/index.mjs";
+import { type JsonValue, signRequest } from "../../client/index.ts";
 
 /** Who asks, and what about. */
 export type Callers = {

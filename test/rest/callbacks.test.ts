@@ -1,7 +1,7 @@
 /** Callbacks of transfer events: final ones only, signed, in order, each once. */
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { parseExactly } from "../../client/exact-json.mjs";
-import { verifyCallback } from "../../client/index.mjs";
+import { parseExactly } from "../../client/exact-json.ts";
+import { verifyCallback } from "../../client/index.ts";
 import { listDeliveries } from "../../src/callbacks/deliveries.ts";
 import { callbackEndpoint } from "../../src/transfers/callbacks.ts";
 import { readProgress } from "../../src/transfers/progress.ts";

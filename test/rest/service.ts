@@ -1,7 +1,7 @@
 /** Interface A as its users see it: projects on real chains, read, stored, served and called back. */
 import { randomBytes } from "node:crypto";
 import pino, { type Logger } from "pino";
-import { parseExactly } from "../../client/exact-json.mjs";
+import { parseExactly } from "../../client/exact-json.ts";
 import { startCallbacks } from "../../src/callbacks/callbacks.ts";
 import { openOutbound } from "../../src/callbacks/outbound.ts";
 import { openSigningKeys, type SigningKeys } from "../../src/callbacks/signing-keys.ts";

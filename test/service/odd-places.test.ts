@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { signRequest } from "../../client/index.mjs";
+import { signRequest } from "../../client/index.ts";
 import { type Program, runProgram, startProgram, temporaryFolder } from "./process.ts";
 
 const TIMES = [

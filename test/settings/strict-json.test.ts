@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { canonicalJson, type JsonValue } from "../../client/index.mjs";
+import { canonicalJson, type JsonValue } from "../../client/index.ts";
 import { parseStrictJson, StrictJsonError } from "../../src/settings/strict-json.ts";
 
 const parse = (text: string) => parseStrictJson(Buffer.from(text));

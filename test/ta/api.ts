@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { Writable } from "node:stream";
 import pino from "pino";
-import { generateKeyPair, type JsonValue, signRequest } from "../../client/index.mjs";
+import { generateKeyPair, type JsonValue, signRequest } from "../../client/index.ts";
 import { openSigningKeys, type SigningKeys } from "../../src/callbacks/signing-keys.ts";
 import { connect } from "../../src/database/connect.ts";
 import { createRateLimit } from "../../src/http/edge/rate-limit.ts";

@@ -1,7 +1,7 @@
 /** Bound signatures: a request that was intercepted is good for nothing but itself. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { canonicalJson, type JsonValue, signRequest } from "../../client/index.mjs";
+import { canonicalJson, type JsonValue, signRequest } from "../../client/index.ts";
 import { findKey } from "../../src/http/keys.ts";
 import { restingMessage } from "../callbacks/resting-message.ts";
 import { type Api, type KeyPair, startApi } from "./api.ts";

@@ -1,8 +1,8 @@
 import { connect as connectSocket } from "node:net";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { secretKeyOf, signBytes } from "../../client/ed25519.mjs";
-import { canonicalJson, type JsonValue, signRequest } from "../../client/index.mjs";
+import { secretKeyOf, signBytes } from "../../client/ed25519.ts";
+import { canonicalJson, type JsonValue, signRequest } from "../../client/index.ts";
 import { search } from "../random.ts";
 import { type Api, type Reply, startApi } from "./api.ts";
 import { bodyOf } from "./submissions.ts";

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { generateKeyPair } from "../../client/index.mjs";
+import { generateKeyPair } from "../../client/index.ts";
 import { findKey, listKeys } from "../../src/http/keys.ts";
 import { PiiKeysError, readPiiKeys } from "../../src/ta/pii/pii-keys.ts";
 import { canonicalWallet, taAssets } from "../../src/ta/requests/asset.ts";

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { signRequest } from "../../client/index.mjs";
+import { signRequest } from "../../client/index.ts";
 import { type Api, startApi } from "./api.ts";
 import { bodyOf, WALLET } from "./submissions.ts";
 

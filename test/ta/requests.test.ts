@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type JsonValue, signRequest } from "../../client/index.mjs";
+import { type JsonValue, signRequest } from "../../client/index.ts";
 import { type Api, startApi } from "./api.ts";
 import { bodyOf, WALLET } from "./submissions.ts";
 

@@ -1,5 +1,5 @@
 /** Investors to submit. */
-import type { JsonValue } from "../../client/index.mjs";
+import type { JsonValue } from "../../client/index.ts";
 import type { Investor, Submission } from "../../src/ta/pii/submission.ts";
 
 export const WALLET = `0x${"ab".repeat(32)}`;

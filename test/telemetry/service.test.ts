@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { signRequest } from "../../client/index.mjs";
+import { signRequest } from "../../client/index.ts";
 import { dashboard } from "../../deploy/grafana/dashboard.ts";
 import { findMetric, METRIC_NAMES } from "../../src/telemetry/catalogue.ts";
 import { batchTrace, requestTrace } from "../../src/telemetry/tracing.ts";

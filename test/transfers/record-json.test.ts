@@ -1,7 +1,7 @@
 /** A record as it is printed, for the list and as the body of a callback. */
 import { expect, test, vi } from "vitest";
 import { z } from "zod";
-import { parseExactly } from "../../client/exact-json.mjs";
+import { parseExactly } from "../../client/exact-json.ts";
 import { transferEventSchema } from "../../src/rest/schema.ts";
 import { printedOnce } from "../../src/transfers/printed-once.ts";
 import { numberOf, printRecord, recordValue } from "../../src/transfers/record-json.ts";

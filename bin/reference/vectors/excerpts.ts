@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { unzipSync } from "fflate";
 import { z } from "zod";
-import { canonicalJson } from "../../../client/canonical-json.mjs";
+import { canonicalJson } from "../../../client/canonical-json.ts";
 import { CheckpointDecodeError } from "../../../src/ledger/decode/cursor.ts";
 import { loadBls } from "../../../src/ledger/proof/bls.ts";
 import { readCommitteeFile } from "../../../src/ledger/proof/committee-file.ts";

@@ -3,12 +3,13 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { unzipSync } from "fflate";
 import { z } from "zod";
-import { type ActLine, actHash } from "../../../client/pack-acts.mjs";
+import type { ActLine } from "../../../client/pack-forms.ts";
+import { actHash } from "../../../client/pack-lines.ts";
 import {
   AuditPackError,
   type Verdict,
   verifyAuditPack,
-} from "../../../client/verify-audit-pack.mjs";
+} from "../../../client/verify-audit-pack.ts";
 import { verifyPack } from "../../../src/evidence/pack/verify.ts";
 import { FORGED_ACTS } from "../../../test/audit/forged-acts.ts";
 import { FORGED_FILES } from "../../../test/audit/forged-files.ts";

@@ -1,6 +1,6 @@
 /** `docs/reference/vectors/register.json`: what facts make of a register, its movements with their causes, and what is unlocked. */
 import { z } from "zod";
-import { canonicalJson } from "../../../client/canonical-json.mjs";
+import { canonicalJson } from "../../../client/canonical-json.ts";
 import { holderEventLine, movementLine, roleEventLine } from "../../../src/evidence/pack/lines.ts";
 import { PackRegister } from "../../../src/evidence/pack/register.ts";
 import { claimableAt } from "../../../src/evidence/unlocking.ts";

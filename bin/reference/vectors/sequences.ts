@@ -1,16 +1,16 @@
 /** `docs/reference/vectors/sequence.json`: entries of the signed sequence, and heads of the log. */
 import { z } from "zod";
-import type { JsonValue } from "../../../client/canonical-json.mjs";
-import { type ActLine, actHash } from "../../../client/pack-acts.mjs";
-import { lineFaults } from "../../../client/pack-forms.mjs";
-import { isLogHeadSigned, signedLogHead } from "../../../client/verify-log-head.mjs";
+import type { JsonValue } from "../../../client/canonical-json.ts";
+import { type ActLine, lineFaults } from "../../../client/pack-forms.ts";
+import { actHash } from "../../../client/pack-lines.ts";
+import { isLogHeadSigned, signedLogHead } from "../../../client/verify-log-head.ts";
 import {
   entryHash,
   type SequenceEntry,
   SequenceError,
   verifySequence,
-} from "../../../client/verify-sequence.mjs";
-import { rootBody, rootBody1 } from "../../../client/verify-statement.mjs";
+} from "../../../client/verify-sequence.ts";
+import { rootBody, rootBody1 } from "../../../client/verify-statement.ts";
 import { signedEntry } from "../../../src/audit/sequence/sequence.ts";
 import { statement2Of } from "../../../test/client/statement.ts";
 import { type Case, type Judge, judged, KEYS, type TestKey, vectorFile } from "./vector.ts";

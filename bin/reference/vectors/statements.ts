@@ -1,6 +1,6 @@
 /** `docs/reference/vectors/statement.json`: statements that hold, and what was made of them. */
 import { z } from "zod";
-import type { SequenceEntry } from "../../../client/verify-sequence.mjs";
+import type { SequenceEntry } from "../../../client/verify-sequence.ts";
 import {
   entryOf,
   rootBody1,
@@ -9,7 +9,7 @@ import {
   type Statement2,
   StatementError,
   verifyStatement,
-} from "../../../client/verify-statement.mjs";
+} from "../../../client/verify-statement.ts";
 import { signedAgain, statement2Of, statementOf } from "../../../test/client/statement.ts";
 import { signedBy } from "./sequences.ts";
 import { type Case, type Judge, judged, KEYS, vectorFile } from "./vector.ts";

@@ -1,6 +1,6 @@
 /** `docs/reference/vectors/cap-table.json`: leaves, nodes and roots of the tree over a cap table. */
 import { z } from "zod";
-import { type CommittedRow2, hexOf, parentOf, rootOf } from "../../../client/sum-tree.mjs";
+import { type CommittedRow2, hexOf, parentOf, rootOf } from "../../../client/sum-tree.ts";
 import { statement2Of } from "../../../test/client/statement.ts";
 import { type Case, type Expected, type Judge, judged, vectorFile } from "./vector.ts";
 

@@ -1,7 +1,7 @@
 /** What a file of test vectors is, and the keys that sign in them. */
 import { createPublicKey } from "node:crypto";
-import { canonicalJson, type JsonValue } from "../../../client/canonical-json.mjs";
-import { publicTextOf, secretKeyOf, signBytes } from "../../../client/ed25519.mjs";
+import { canonicalJson, type JsonValue } from "../../../client/canonical-json.ts";
+import { publicTextOf, secretKeyOf, signBytes } from "../../../client/ed25519.ts";
 import { keyIdOf } from "../../../src/audit/sequence/deployment-key.ts";
 
 /** What is given to a check, as its JSON. */

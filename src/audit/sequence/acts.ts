@@ -4,8 +4,8 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import { hostname } from "node:os";
-import { canonicalJson } from "../../../client/canonical-json.mjs";
-import type { ActLine } from "../../../client/pack-acts.mjs";
+import { canonicalJson } from "../../../client/canonical-json.ts";
+import type { ActLine } from "../../../client/pack-forms.ts";
 import type { Sql, Transactor, Tx } from "../../database/connect.ts";
 import { account } from "../../settings/account.ts";
 

@@ -2,7 +2,7 @@
  * Entries of the deployment's sequence about a token at a checkpoint: the root (version 2) of its cap table,
  * and the end of its chain of facts. What was said once is never said otherwise.
  */
-import { canonicalJson } from "../../../client/canonical-json.mjs";
+import { canonicalJson } from "../../../client/canonical-json.ts";
 import type { Sql } from "../../database/connect.ts";
 import { type Reads, read } from "../../database/readers.ts";
 import type { DeploymentKey } from "./deployment-key.ts";

@@ -4,8 +4,8 @@
  * what was signed here must be checkable for years. It is sealed in the database, or kept by a signer outside.
  */
 import { createHash } from "node:crypto";
-import { canonicalJson, type JsonValue } from "../../../client/canonical-json.mjs";
-import { generateKeyPair, secretKeyOf, signBytes } from "../../../client/ed25519.mjs";
+import { canonicalJson, type JsonValue } from "../../../client/canonical-json.ts";
+import { generateKeyPair, secretKeyOf, signBytes } from "../../../client/ed25519.ts";
 import type { Database, Sql } from "../../database/connect.ts";
 import { seal, unseal } from "../../sealing/sealed.ts";
 import { ConfigError } from "../../settings/config-error.ts";

@@ -1,10 +1,5 @@
 /** Verifies signatures with OpenSSL: some twelve times as fast as the client's code, which runs anywhere. */
-import {
-  KeyFormatError,
-  publicKeyOf,
-  strictBase64,
-  verifyBytes,
-} from "../../../client/ed25519.mjs";
+import { KeyFormatError, publicKeyOf, strictBase64, verifyBytes } from "../../../client/ed25519.ts";
 
 /** Whether a key (base64) signed a text; false for a key or signature that is none. */
 export const isSigned = (signature: string, text: string, publicKey: string): boolean => {

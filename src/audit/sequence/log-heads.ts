@@ -2,8 +2,8 @@
  * Signed heads of the log's hash chain. A chain can be made anew over changed facts; a signature that was
  * given out before cannot be taken back.
  */
-import { canonicalJson } from "../../../client/canonical-json.mjs";
-import { signedLogHead } from "../../../client/verify-log-head.mjs";
+import { canonicalJson } from "../../../client/canonical-json.ts";
+import { signedLogHead } from "../../../client/verify-log-head.ts";
 import type { Sql } from "../../database/connect.ts";
 import { chainEnd, chainGap, LogChangedError, type LogFault } from "../../log/chain.ts";
 import { checkStretch, endFault } from "../../log/check-chain.ts";

@@ -3,7 +3,7 @@
  * The payload is exactly what Ed25519 signs. docs/how-to/keys.md has the protocol.
  */
 import { z } from "zod";
-import { publicKeyOf, strictBase64, verifyBytes } from "../../../client/ed25519.mjs";
+import { publicKeyOf, strictBase64, verifyBytes } from "../../../client/ed25519.ts";
 import { askSigner, type SignerAddress } from "../../sealing/ask-signer.ts";
 import { shownUrl } from "../../settings/shown-url.ts";
 import { errorOf, type Remedy } from "../../waiting/remedy.ts";

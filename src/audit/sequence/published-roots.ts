@@ -2,7 +2,7 @@
  * Roots of cap tables that were given out, signed: anybody can read them, so that all holders see the same
  * one. A coin has one root at a checkpoint, for ever: each is an entry of the sequence, or signed before there was one.
  */
-import { rootBody1, signedRoot } from "../../../client/verify-statement.mjs";
+import { rootBody1, signedRoot } from "../../../client/verify-statement.ts";
 import type { Sql } from "../../database/connect.ts";
 import { type Reads, read } from "../../database/readers.ts";
 import type { Remedy } from "../../waiting/remedy.ts";

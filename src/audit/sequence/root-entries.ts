@@ -2,7 +2,7 @@
  * Roots of version 2: each is one entry of the deployment's sequence, so that none can be exchanged or dated
  * back without breaking what others keep of the sequence.
  */
-import { type Root2, rootBody } from "../../../client/verify-statement.mjs";
+import { type Root2, rootBody } from "../../../client/verify-statement.ts";
 import type { Sql } from "../../database/connect.ts";
 import type { Reads } from "../../database/readers.ts";
 import { appendOnce, coinEntries, coinEntry } from "./coin-entries.ts";

@@ -4,7 +4,7 @@
  * back without breaking what others have kept. docs/reference/formats.md has its form.
  */
 import { createHash } from "node:crypto";
-import { canonicalJson, type JsonValue } from "../../../client/canonical-json.mjs";
+import { canonicalJson, type JsonValue } from "../../../client/canonical-json.ts";
 import { bigints } from "../../database/column-arrays.ts";
 import type { Sql } from "../../database/connect.ts";
 import { type Reads, read } from "../../database/readers.ts";

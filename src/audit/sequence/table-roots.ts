@@ -1,5 +1,5 @@
 /** The roots of a whole cap table, of both versions: made and published where nobody asks for a row of it. */
-import type { Root2 } from "../../../client/verify-statement.mjs";
+import type { Root2 } from "../../../client/verify-statement.ts";
 import type { Database, Sql } from "../../database/connect.ts";
 import type { TableOf } from "../../projections/cap-table-json.ts";
 import { type CapTables, type CapTotals, createCapTables } from "../../projections/cap-tables.ts";

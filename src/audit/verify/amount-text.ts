@@ -1,4 +1,4 @@
-import { inTokens } from "../../../client/in-tokens.mjs";
+import { inTokens } from "../../../client/in-tokens.ts";
 
 /** An amount in a sentence for people: in tokens, or with its unit where the token's decimals are unknown. */
 export const amountText = (units: bigint, decimals: number | null): string =>

@@ -4,7 +4,7 @@ import {
   SequenceError,
   type VerifiedSequence,
   verifySequence,
-} from "../../../client/verify-sequence.mjs";
+} from "../../../client/verify-sequence.ts";
 import { keyIdOf } from "../sequence/deployment-key.ts";
 import { isSigned } from "../sequence/is-signed.ts";
 import { entryHash } from "../sequence/sequence.ts";

@@ -1,6 +1,6 @@
 /** Who signed the heads and entries that somebody kept, and what shows whose key that is. */
-import { isLogHeadSigned } from "../../../client/verify-log-head.mjs";
-import { SequenceError, verifySequence } from "../../../client/verify-sequence.mjs";
+import { isLogHeadSigned } from "../../../client/verify-log-head.ts";
+import { SequenceError, verifySequence } from "../../../client/verify-sequence.ts";
 import type { Sql } from "../../database/connect.ts";
 import type { LogFault } from "../../log/chain.ts";
 import { keyIdOf } from "../sequence/deployment-key.ts";

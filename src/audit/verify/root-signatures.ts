@@ -1,6 +1,6 @@
 /** Holds the roots of version 1 against the keys that signed them: each row shows by itself that it was not changed. */
-import { canonicalJson } from "../../../client/canonical-json.mjs";
-import { signedRoot } from "../../../client/verify-statement.mjs";
+import { canonicalJson } from "../../../client/canonical-json.ts";
+import { signedRoot } from "../../../client/verify-statement.ts";
 import type { Sql } from "../../database/connect.ts";
 import type { LogFault } from "../../log/chain.ts";
 import type { DeploymentKey } from "../sequence/deployment-key.ts";

@@ -3,7 +3,7 @@
  * that a root or head that was deleted, changed or exchanged is found.
  */
 import { createHash } from "node:crypto";
-import { canonicalJson } from "../../../client/canonical-json.mjs";
+import { canonicalJson } from "../../../client/canonical-json.ts";
 import type { Sql } from "../../database/connect.ts";
 import type { LogFault } from "../../log/chain.ts";
 import { actFault } from "../sequence/act-check.ts";

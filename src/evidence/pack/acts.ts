@@ -1,6 +1,7 @@
 /** Operators' acts of a pack, held against entries of the deployment's sequence that an auditor kept. */
-import { type ActLine, actHash } from "../../../client/pack-acts.mjs";
-import type { SequenceEntry } from "../../../client/verify-sequence.mjs";
+import type { ActLine } from "../../../client/pack-forms.ts";
+import { actHash } from "../../../client/pack-lines.ts";
+import type { SequenceEntry } from "../../../client/verify-sequence.ts";
 import { CLOCKS_MS } from "../../audit/sequence/act-check.ts";
 import { textIn } from "../../audit/sequence/sequence.ts";
 import { FILES, packError } from "./form.ts";

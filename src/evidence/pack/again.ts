@@ -3,7 +3,7 @@
  * must name the digest of the one before, up to the last of the pack, which is signed; so the source need not be
  * trusted. Read from the publication of the token's package on, it makes the first register again, too.
  */
-import type { PackFiles } from "../../../client/pack-files.mjs";
+import type { PackFiles } from "../../../client/pack-files.ts";
 import type { Checkpoint } from "../../ledger/decode/checkpoint.ts";
 import { decodeCheckpoint } from "../../ledger/decode/decode.ts";
 import { readExcerpt } from "../../ledger/proof/excerpt.ts";

@@ -1,8 +1,8 @@
 /** The first register of a pack, where all facts since the coin's first one are known: nothing in it is taken on faith. */
-import { canonicalJson } from "../../../client/canonical-json.mjs";
-import type { TierName } from "../../../client/pack-error.mjs";
-import type { PackFiles } from "../../../client/pack-files.mjs";
-import { jsonLines } from "../../../client/pack-movements.mjs";
+import { canonicalJson } from "../../../client/canonical-json.ts";
+import type { TierName } from "../../../client/pack-error.ts";
+import type { PackFiles } from "../../../client/pack-files.ts";
+import { jsonLines } from "../../../client/pack-lines.ts";
 import type { Fact, ObjectFact } from "../../log/fact.ts";
 import { STILL_OPEN } from "../../projections/ranges.ts";
 import { FILES, packError } from "./form.ts";

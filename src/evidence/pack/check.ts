@@ -3,10 +3,11 @@
  * first register against the objects and events that it came from, and the last one against what happened
  * since. Checkpoints are read one at a time.
  */
-import type { ActLine } from "../../../client/pack-acts.mjs";
-import type { PackFiles } from "../../../client/pack-files.mjs";
-import { jsonLines } from "../../../client/pack-movements.mjs";
-import { LONGEST_ROW } from "../../../client/pack-tables.mjs";
+
+import type { PackFiles } from "../../../client/pack-files.ts";
+import type { ActLine } from "../../../client/pack-forms.ts";
+import { jsonLines } from "../../../client/pack-lines.ts";
+import { LONGEST_ROW } from "../../../client/pack-tables.ts";
 import { readExcerpt } from "../../ledger/proof/excerpt.ts";
 import { createWanted, factsOf } from "../../ledger/reading/facts.ts";
 import type { CheckpointMark, Fact } from "../../log/fact.ts";

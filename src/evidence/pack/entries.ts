@@ -2,7 +2,7 @@
  * Entries of the deployment's signed sequence that an auditor kept: what the deployment said at their time that
  * the facts of a coin were, and can no longer take back.
  */
-import { type SequenceEntry, SequenceError } from "../../../client/verify-sequence.mjs";
+import { type SequenceEntry, SequenceError } from "../../../client/verify-sequence.ts";
 import { textIn } from "../../audit/sequence/sequence.ts";
 import { type KeptEntries, passedOver, readEntries } from "../../audit/verify/kept-entries.ts";
 import { lowest } from "../../values/bigints.ts";

@@ -4,8 +4,8 @@ import { createReadStream, openAsBlob } from "node:fs";
 import { lstat, opendir, readdir } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { canonicalJson } from "../../../client/canonical-json.mjs";
-import type { PackFiles } from "../../../client/pack-files.mjs";
+import { canonicalJson } from "../../../client/canonical-json.ts";
+import type { PackFiles } from "../../../client/pack-files.ts";
 import { FILES, type Manifest, packError } from "./form.ts";
 
 /** A pack has two files for a checkpoint at most; more than this is no pack. */

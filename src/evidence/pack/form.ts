@@ -4,10 +4,10 @@ import type {
   PackManifest,
   PackMark,
   PackRoot,
-} from "../../../client/verify-audit-pack.mjs";
-import { AuditPackError, type TierName } from "../../../client/verify-audit-pack.mjs";
+} from "../../../client/verify-audit-pack.ts";
+import { AuditPackError, type TierName } from "../../../client/verify-audit-pack.ts";
 
-export { AuditPackError } from "../../../client/verify-audit-pack.mjs";
+export { AuditPackError } from "../../../client/verify-audit-pack.ts";
 
 /** The files of a pack; checkpoints and ends of epochs have one each, named by their numbers. */
 export const FILES = {

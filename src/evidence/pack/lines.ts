@@ -1,8 +1,9 @@
 /** Lines of a pack's files: RFC 8785 JSON, numbers as texts; the writer's and the verifier's are the same. */
 import { Buffer } from "node:buffer";
-import { canonicalJson, type JsonValue } from "../../../client/canonical-json.mjs";
-import { linesOf, type PackFiles } from "../../../client/pack-files.mjs";
-import { LONGEST_LINE, type StandingLine } from "../../../client/pack-movements.mjs";
+import { canonicalJson, type JsonValue } from "../../../client/canonical-json.ts";
+import { linesOf, type PackFiles } from "../../../client/pack-files.ts";
+import type { StandingLine } from "../../../client/pack-forms.ts";
+import { LONGEST_LINE } from "../../../client/pack-lines.ts";
 import { nameAndCoin } from "../../ledger/reading/facts.ts";
 import type { ObjectFact } from "../../log/fact.ts";
 import { membershipKey } from "../../pipelines/holder-lifecycle.ts";

@@ -1,8 +1,8 @@
 /** The readable page of an audit pack, made of nothing but what was verified. */
-import { canonicalJson } from "../../../client/canonical-json.mjs";
-import { inTokens } from "../../../client/in-tokens.mjs";
-import type { ActLine } from "../../../client/pack-acts.mjs";
-import { TIERS, type Tier } from "../../../client/verify-audit-pack.mjs";
+import { canonicalJson } from "../../../client/canonical-json.ts";
+import { inTokens } from "../../../client/in-tokens.ts";
+import type { ActLine } from "../../../client/pack-forms.ts";
+import { TIERS, type Tier } from "../../../client/verify-audit-pack.ts";
 import type { CapRow } from "../../projections/cap-rows.ts";
 import { shareOf } from "../../projections/cap-tables.ts";
 import type { Outcome, ProvenRegister } from "./check.ts";

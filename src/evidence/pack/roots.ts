@@ -1,5 +1,5 @@
 /** Roots that the deployment published, as an auditor kept them, held against the registers of a pack. */
-import type { SequenceEntry } from "../../../client/verify-sequence.mjs";
+import type { SequenceEntry } from "../../../client/verify-sequence.ts";
 import { textIn } from "../../audit/sequence/sequence.ts";
 import { createSumTree2 } from "../../projections/merkle-sum.ts";
 import { FILES, type PackHead, packError } from "./form.ts";

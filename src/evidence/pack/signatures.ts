@@ -1,5 +1,5 @@
 /** The validators' signatures of a pack, and the committees that follow one another through its epochs. */
-import { type PackFiles, textOf } from "../../../client/pack-files.mjs";
+import { type PackFiles, textOf } from "../../../client/pack-files.ts";
 import { loadBls } from "../../ledger/proof/bls.ts";
 import type { CertifiedSummary } from "../../ledger/proof/certificate.ts";
 import { type Committee, TOTAL_STAKE } from "../../ledger/proof/committee.ts";

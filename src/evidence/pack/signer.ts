@@ -1,5 +1,5 @@
 /** Whose key a pack is signed with, where entries that were kept lead from the key given to it, or revoke it. */
-import type { Tier } from "../../../client/verify-audit-pack.mjs";
+import type { Tier } from "../../../client/verify-audit-pack.ts";
 import { type KeptEntries, revocationOf, signerShown } from "../../audit/verify/kept-entries.ts";
 import { FILES, type Manifest, packError } from "./form.ts";
 

@@ -2,8 +2,8 @@
  * What a pack shows, by what, and what it does not: the words of the command and of the report. A report is compared
  * to the byte: once packs of a version are out, other words in it are those of another version.
  */
-import { actsOpen } from "../../../client/pack-verdict.mjs";
-import type { Tier } from "../../../client/verify-audit-pack.mjs";
+import { actsOpen } from "../../../client/pack-verdict.ts";
+import type { Tier } from "../../../client/verify-audit-pack.ts";
 import type { HeldActs } from "./acts.ts";
 import type { ReadAgain, Unread } from "./again.ts";
 import type { Outcome } from "./check.ts";

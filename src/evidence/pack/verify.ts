@@ -1,6 +1,6 @@
 /** Verifies an audit pack: a folder, and nothing else. */
-import { type PackFiles, textOf } from "../../../client/pack-files.mjs";
-import { type Verdict, verifyAuditPack } from "../../../client/verify-audit-pack.mjs";
+import { type PackFiles, textOf } from "../../../client/pack-files.ts";
+import { type Verdict, verifyAuditPack } from "../../../client/verify-audit-pack.ts";
 import { heldActs } from "./acts.ts";
 import type { ReadAgain, Unread } from "./again.ts";
 import { checkContents, type Outcome, type Witness } from "./check.ts";

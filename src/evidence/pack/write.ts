@@ -2,9 +2,9 @@
 import { createHash } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { canonicalJson } from "../../../client/canonical-json.mjs";
-import { signedPack } from "../../../client/pack-files.mjs";
-import { PACK_FORMAT } from "../../../client/pack-forms.mjs";
+import { canonicalJson } from "../../../client/canonical-json.ts";
+import { signedPack } from "../../../client/pack-files.ts";
+import { PACK_FORMAT } from "../../../client/pack-forms.ts";
 import { publishActs } from "../../audit/sequence/act-entries.ts";
 import { allActs } from "../../audit/sequence/acts.ts";
 import { publishCoinEnd } from "../../audit/sequence/coin-ends.ts";

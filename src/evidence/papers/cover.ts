@@ -1,5 +1,5 @@
 /** Paper 1: which pack, of what, and what its verification showed. */
-import { TIERS } from "../../../client/verify-audit-pack.mjs";
+import { TIERS } from "../../../client/verify-audit-pack.ts";
 import { VERSION } from "../../telemetry/version.ts";
 import {
   type Block,

@@ -1,7 +1,7 @@
 /** Whose letters are asked for: rows of the register. */
-import type { PackFiles } from "../../../client/pack-files.mjs";
-import { linesOf } from "../../../client/pack-files.mjs";
-import { LONGEST_ROW } from "../../../client/pack-tables.mjs";
+import type { PackFiles } from "../../../client/pack-files.ts";
+import { linesOf } from "../../../client/pack-files.ts";
+import { LONGEST_ROW } from "../../../client/pack-tables.ts";
 import type { Outcome } from "../pack/check.ts";
 import { FILES } from "../pack/form.ts";
 import { rowName } from "./wallets.ts";

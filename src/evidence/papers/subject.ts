@@ -1,5 +1,5 @@
 /** What all papers of a pack are made of, and how they write amounts, times and rows. */
-import { inTokens } from "../../../client/in-tokens.mjs";
+import { inTokens } from "../../../client/in-tokens.ts";
 import type { CheckedPack } from "../pack/verify.ts";
 import { type Column, code, type Inline, type Text } from "./document.ts";
 import type { Gathering, Place } from "./gather.ts";

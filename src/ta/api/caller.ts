@@ -3,7 +3,7 @@
  * caller owns it: `signatures.ts`.
  */
 import type { KeyObject } from "node:crypto";
-import { KeyFormatError, publicKeyOf } from "../../../client/ed25519.mjs";
+import { KeyFormatError, publicKeyOf } from "../../../client/ed25519.ts";
 import type { Reads } from "../../database/readers.ts";
 import { HttpError } from "../../http/http-error.ts";
 import { findKey } from "../../http/keys.ts";

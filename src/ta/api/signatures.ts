@@ -2,9 +2,9 @@
  * `X-Request-Sig-B64`, in its three forms: over the canonical body; bound to method, path, time,
  * `Idempotency-Key` and body; over method, path and time of a request without a body.
  */
-import { SIGNATURE_BYTES, strictBase64, verifyBytes } from "../../../client/ed25519.mjs";
-import type { JsonValue } from "../../../client/index.mjs";
-import { boundContent, readContent } from "../../../client/sign-request.mjs";
+import { SIGNATURE_BYTES, strictBase64, verifyBytes } from "../../../client/ed25519.ts";
+import type { JsonValue } from "../../../client/index.ts";
+import { boundContent, readContent } from "../../../client/sign-request.ts";
 import { HttpError } from "../../http/http-error.ts";
 import type { Caller } from "./caller.ts";
 import type { SignedBody } from "./signed-body.ts";

@@ -1,6 +1,6 @@
 /** What a signed request carries: header fields, and a body of I-JSON with its canonical form. */
 import type { FastifyRequest } from "fastify";
-import { canonicalJson, type JsonValue } from "../../../client/index.mjs";
+import { canonicalJson, type JsonValue } from "../../../client/index.ts";
 import { HttpError } from "../../http/http-error.ts";
 import { parseStrictJson } from "../../settings/strict-json.ts";
 

@@ -1,5 +1,5 @@
 /** `GET /api/v1/investor/whitelist_status/{wallet}` and `/api/v1/requests/{requestId}`. */
-import { canonicalJson } from "../../../client/index.mjs";
+import { canonicalJson } from "../../../client/index.ts";
 import type { Db } from "../../database/connect.ts";
 import { schemaRef } from "../../http/api-description.ts";
 import { HttpError } from "../../http/http-error.ts";

@@ -6,7 +6,7 @@
  * `holderbook pii rotate`, and drop the old ones once it says that nothing needs them.
  */
 
-import { strictBase64 } from "../../../client/ed25519.mjs";
+import { strictBase64 } from "../../../client/ed25519.ts";
 import { readMasterKey } from "../../sealing/master-key.ts";
 import { ConfigError } from "../../settings/config-error.ts";
 import type { Remedy } from "../../waiting/remedy.ts";

@@ -3,8 +3,8 @@
  * requests over to another, and which keys' requests a caller may see.
  */
 
-import { publicKeyOf, publicTextOf } from "../../../client/ed25519.mjs";
-import { generateKeyPair, KeyFormatError } from "../../../client/index.mjs";
+import { publicKeyOf, publicTextOf } from "../../../client/ed25519.ts";
+import { generateKeyPair, KeyFormatError } from "../../../client/index.ts";
 import { changeEndpoints } from "../../callbacks/endpoints.ts";
 import type { Database, Db } from "../../database/connect.ts";
 import { handOverKey, registerPublicKey } from "../../http/keys.ts";

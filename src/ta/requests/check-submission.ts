@@ -1,6 +1,6 @@
 /** Turns a parsed body into a submission, or names every fault of it. */
 import { z } from "zod";
-import type { JsonValue } from "../../../client/index.mjs";
+import type { JsonValue } from "../../../client/index.ts";
 import type { Submission } from "../pii/submission.ts";
 import { type Fault, type FileCode, InvalidRequestError } from "./invalid-request.ts";
 import { type SubmissionRules, submissionSchema } from "./investor.ts";

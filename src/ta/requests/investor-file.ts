@@ -1,6 +1,6 @@
 /** Uploaded files: their form, base64 and size. */
 import { z } from "zod";
-import { strictBase64 } from "../../../client/ed25519.mjs";
+import { strictBase64 } from "../../../client/ed25519.ts";
 import { contentIs } from "./file-content.ts";
 import type { FileCode } from "./invalid-request.ts";
 

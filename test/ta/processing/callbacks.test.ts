@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import pino from "pino";
 import { expect, test } from "vitest";
-import { verifyCallback } from "../../../client/index.mjs";
+import { verifyCallback } from "../../../client/index.ts";
 import { startCallbacks } from "../../../src/callbacks/callbacks.ts";
 import { openOutbound } from "../../../src/callbacks/outbound.ts";
 import { openSigningKeys } from "../../../src/callbacks/signing-keys.ts";

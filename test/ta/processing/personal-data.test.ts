@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { generateKeyPair, type JsonValue, signRequest } from "../../../client/index.mjs";
+import { generateKeyPair, type JsonValue, signRequest } from "../../../client/index.ts";
 import { registerPublicKey } from "../../../src/http/keys.ts";
 import { investorLanes } from "../../../src/ta/requests/lanes.ts";
 import { startReceiver } from "../../callbacks/receiver.ts";

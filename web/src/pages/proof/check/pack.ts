@@ -4,7 +4,7 @@ import type {
   AuditPackError,
   Verdict,
   VerifiedPack,
-} from "../../../../../client/verify-audit-pack.mjs";
+} from "../../../../../client/verify-audit-pack.ts";
 import { loadPacks } from "./client.ts";
 import type { Files } from "./dropped.ts";
 import { type Report, type Said, type Step, UncheckableError } from "./report.ts";

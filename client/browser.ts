@@ -1,0 +1,54 @@
+/**
+ * `holderbook-client` without Node: reading, following, and verifying signatures. Signing requests and receiving
+ * callbacks need secrets or a listener, and belong on a server.
+ */
+export { BookError } from "./asking.ts";
+export { createBook } from "./book.ts";
+export { canonicalJson, type JsonValue, NotCanonicalError } from "./canonical-json.ts";
+export { inTokens } from "./in-tokens.ts";
+export type {
+  At,
+  Balance,
+  BalanceChange,
+  Book,
+  CapTable,
+  CapTableRow,
+  CountedToken,
+  Grant,
+  Holder,
+  HolderEvent,
+  Meta,
+  PipelineStatus,
+  RoleEvent,
+  StateRange,
+  Token,
+  TokenActivity,
+  TokenObject,
+  WalletRole,
+} from "./register.ts";
+export {
+  createTransferEvents,
+  type TransferEvent,
+  type TransferEvents,
+} from "./transfer-events.ts";
+export {
+  AuditPackError,
+  type PackRegister,
+  type VerifiedPack,
+  verifyAuditPack,
+} from "./verify-audit-pack.ts";
+export { isLogHeadSigned, type LogHead } from "./verify-log-head.ts";
+export {
+  entryHash,
+  type SequenceEntry,
+  SequenceError,
+  type VerifiedSequence,
+  verifySequence,
+} from "./verify-sequence.ts";
+export {
+  type Statement,
+  StatementError,
+  type StatementRow,
+  type StatementStep,
+  verifyStatement,
+} from "./verify-statement.ts";

@@ -1,0 +1,10 @@
+/**
+ * An amount of the smallest unit in tokens, exact (no number comes in between), with all decimals: `1234500n`
+ * with 4 decimals is "123.4500".
+ * @param decimals of the token, 0 to 255
+ */
+export const inTokens = (units: bigint, decimals: number): string => {
+  if (decimals === 0) return units.toString();
+  const digits = (units < 0n ? -units : units).toString().padStart(decimals + 1, "0");
+  return `${units < 0n ? "-" : ""}${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;
+};

@@ -1,0 +1,22 @@
+/** `holderbook-client`: what users of the service need in their own programs, without dependencies. */
+export * from "./browser.ts";
+export { generateKeyPair, KeyFormatError } from "./ed25519.ts";
+export { type SignedHeaders, signRequest } from "./sign-request.ts";
+export {
+  type Accepted,
+  createTransferAgent,
+  type RequestSeen,
+  type RequestStatus,
+  type TransferAgent,
+} from "./transfer-agent.ts";
+export {
+  type CallbackHeaders,
+  CallbackMalformedError,
+  CallbackSignatureError,
+  CallbackTooOldError,
+  type PublicKey,
+  type PublicKeys,
+  type VerifiedCallback,
+  verifyBodySignature,
+  verifyCallback,
+} from "./verify-callback.ts";

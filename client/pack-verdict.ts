@@ -1,0 +1,110 @@
+/** Verdicts on an audit pack, in the same words wherever it is checked. */
+import type { AuditPackError, TierName } from "./pack-error.ts";
+import type { PackManifest } from "./pack-forms.ts";
+
+/** The finding for one tier. */
+export type Tier = {
+  /** Null: neither shown nor refuted. */
+  readonly holds: boolean | null;
+  /** What it rests on, in words. */
+  readonly by: readonly string[];
+  /** What remains open, in words. */
+  readonly not_shown: readonly string[];
+};
+
+/**
+ * `authentic`: signed by the key that the caller knows, over these bytes; `consistent`: tables, movements and
+ * report follow from the facts; `complete`: nothing of the range is missing.
+ */
+export type Verdict = Readonly<Record<TierName, Tier>>;
+
+/** What each tier means. */
+export const TIERS: Readonly<Record<TierName, string>> = {
+  authentic: "signed by this key, over these bytes",
+  consistent: "tables, movements and report follow from the facts",
+  complete: "nothing of the range is missing",
+};
+
+const NAMES: readonly TierName[] = ["authentic", "consistent", "complete"];
+
+/** The verdict on a pack that was refused: the tiers behind the false one were not reached. */
+export const failedVerdict = ({
+  tier,
+  message,
+}: Pick<AuditPackError, "tier" | "message">): Verdict => {
+  const open: Tier = { holds: null, by: [], not_shown: ["not looked at: something is false"] };
+  const wrong: Tier = { holds: false, by: [message], not_shown: [] };
+  return { authentic: open, consistent: open, complete: open, [tier]: wrong };
+};
+
+/** A verdict in lines for people. */
+export const verdictLines = (verdict: Verdict): readonly string[] =>
+  NAMES.flatMap((name) => {
+    const { holds, by, not_shown } = verdict[name];
+    return [
+      `${name} (${TIERS[name]}): ${holds === null ? "not shown" : holds ? "holds" : "is false"}`,
+      ...by.map((what) => `  by: ${what}`),
+      ...not_shown.map((what) => `  not shown: ${what}`),
+    ];
+  });
+
+/** Those of the tiers asked for that are neither shown nor refuted. */
+export const unshown = (verdict: Verdict, required: readonly TierName[]): readonly TierName[] =>
+  required.filter((name) => verdict[name].holds === null);
+
+/** The signature of a manifest whose files were hashed; `publicKey` is the key that is known, if one is. */
+export const authenticity = (
+  { publicKey: own, chainId, holderNames, files }: PackManifest,
+  publicKey: string | undefined,
+): Tier => ({
+  holds: publicKey === undefined ? null : true,
+  by: [
+    publicKey === undefined
+      ? `the manifest is signed with ${own}, the key that it names itself`
+      : "the manifest is signed with the key given",
+    "both registers' roots are signed with the same key",
+    `${Object.keys(files).length} files have the SHA-256 and size of the manifest, and there is no other`,
+  ],
+  not_shown: [
+    ...(publicKey === undefined
+      ? [
+          "whose key that is: anybody can sign with a key of their own. Give the issuer's key, obtained independently of the pack",
+        ]
+      : []),
+    `the chain's id, ${chainId}: it stands as signed`,
+    ...(holderNames === null
+      ? []
+      : ["what the issuer's file of holders' names says: only its hash is here"]),
+  ],
+});
+
+/** What remains open about operators' acts, by tier; nothing where the pack has no list of them (null). */
+export const actsOpen = (
+  count: number | null,
+): Readonly<Record<"consistent" | "complete", readonly string[]>> =>
+  count === null
+    ? { consistent: [], complete: [] }
+    : {
+        consistent:
+          count === 0
+            ? []
+            : [
+                count === 1
+                  ? "the act in acts.ndjson: no fact of the ledger shows it, and it stands as the deployment signed it"
+                  : `the ${count} acts in acts.ndjson: no fact of the ledger shows an act, and they stand as the deployment signed them`,
+              ],
+        complete: [
+          "that acts.ndjson has every act on the token and on the whole deployment: acts on others are withheld, so a gap in its numbers shows nothing",
+        ],
+      };
+
+/** Coin type and checkpoints of a pack, in words. */
+export const rangeText = ({
+  coinType,
+  first,
+  last,
+}: {
+  readonly coinType: string;
+  readonly first: { readonly checkpoint: string | bigint };
+  readonly last: { readonly checkpoint: string | bigint };
+}): string => `${coinType}, checkpoints ${first.checkpoint} to ${last.checkpoint}`;

@@ -1,0 +1,60 @@
+/** Server-sent events from the body of a response. */
+
+/** Characters, more than any event of ours has: bounds memory where a server ends none. */
+const LONGEST = 16 * 1024 * 1024;
+
+/** An event of a stream: its name, and its data lines joined. */
+export type ServerSentEvent = { readonly event: string; readonly data: string };
+
+/**
+ * The events of a stream, without comments, which keep the connection open. Ends with the connection, or when
+ * nothing came for `silentMs`: a connection whose other end vanished looks open for ever.
+ * @throws the signal's reason
+ */
+export async function* eventsOf(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  { signal, silentMs }: { readonly signal?: AbortSignal | undefined; readonly silentMs: number },
+): AsyncGenerator<ServerSentEvent> {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  const silence = () => reader.cancel().catch(() => undefined);
+  let text = "";
+  try {
+    for (;;) {
+      const timer = setTimeout(silence, silentMs);
+      const { value, done } = await reader.read().finally(() => clearTimeout(timer));
+      if (done) return;
+      text += value;
+      if (text.length > LONGEST) throw new Error("an event of more than 16 MiB");
+      for (;;) {
+        const end = /\r?\n\r?\n/.exec(text);
+        if (end === null) break;
+        const event = eventOf(text.slice(0, end.index));
+        text = text.slice(end.index + end[0].length);
+        if (event !== null) yield event;
+      }
+    }
+  } catch (error) {
+    signal?.throwIfAborted();
+    // A broken connection has ended: followers connect again.
+    if (error instanceof TypeError || isReset(error)) return;
+    throw error;
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+const isReset = (error: unknown) =>
+  error instanceof Error && "code" in error && error.code === "ECONNRESET";
+
+const eventOf = (block: string): ServerSentEvent | null => {
+  let event = "message";
+  const data: string[] = [];
+  for (const line of block.split(/\r?\n/)) {
+    const at = line.indexOf(":");
+    const name = at < 0 ? line : line.slice(0, at);
+    const value = at < 0 ? "" : line.slice(at + 1).replace(/^ /, "");
+    if (name === "event") event = value;
+    if (name === "data") data.push(value);
+  }
+  return data.length === 0 && event === "message" ? null : { event, data: data.join("\n") };
+};

@@ -1,0 +1,82 @@
+/** Transfer events of a project's EVM tokens (interface A), page after page, and as they come. */
+import { pause, refusalOf, retrying, send, textOf } from "./asking.ts";
+import { parseExactly } from "./exact-json.ts";
+
+const ROWS_PER_PAGE = 1_000;
+const ATTEMPTS = 6;
+const POLL_MS = 5_000;
+
+/** A record as interface A lists it; integers beyond 2^53 are `bigint`, others numbers. */
+export type TransferEvent = Readonly<Record<string, unknown>> & { readonly id: number | bigint };
+
+export type TransferEvents = {
+  /**
+   * Records behind `afterId`, or all, in the order of the chain. `follow`: go on with those that come,
+   * asking every `pollMs` (5000).
+   * @throws BookError
+   */
+  events(which?: {
+    readonly afterId?: number | bigint | undefined;
+    readonly txHash?: string | undefined;
+    readonly recipient?: string | undefined;
+    readonly follow?: boolean | undefined;
+    readonly pollMs?: number | undefined;
+    readonly signal?: AbortSignal | undefined;
+  }): AsyncIterable<TransferEvent>;
+};
+
+/** @param service `key`: of the kind `project` */
+export const createTransferEvents = ({
+  url,
+  key,
+  fetch = globalThis.fetch,
+}: {
+  readonly url: string;
+  readonly key: string;
+  readonly fetch?: typeof globalThis.fetch | undefined;
+}): TransferEvents => {
+  const page = (
+    parameters: Readonly<Record<string, string | number | bigint | undefined>>,
+    attempts: number,
+    signal?: AbortSignal,
+  ) =>
+    retrying(attempts, signal, async (): Promise<readonly TransferEvent[]> => {
+      const asked = new URL("/r/api/v2/transfer_events", url);
+      for (const [name, value] of Object.entries(parameters)) {
+        if (value !== undefined) asked.searchParams.set(name, String(value));
+      }
+      const headers = { "x-project-api-key": key };
+      const response = await send(fetch, asked.href, { headers, signal: signal ?? null });
+      const body = bodyOf(await textOf(response, signal));
+      if (response.ok && Array.isArray(body)) return body;
+      throw refusalOf(response, response.ok ? undefined : body);
+    });
+
+  return {
+    async *events({ afterId, txHash, recipient, follow = false, pollMs = POLL_MS, signal } = {}) {
+      let after = afterId;
+      // Followers wait for an unavailable service, however long.
+      const attempts = follow ? Number.POSITIVE_INFINITY : ATTEMPTS;
+      for (;;) {
+        const rows = await page(
+          { tx_hash: txHash, recipient_address: recipient, after_id: after, limit: ROWS_PER_PAGE },
+          attempts,
+          signal,
+        );
+        yield* rows;
+        after = rows.at(-1)?.id ?? after;
+        if (rows.length === ROWS_PER_PAGE) continue;
+        if (!follow) return;
+        await pause(pollMs, signal);
+      }
+    },
+  };
+};
+
+const bodyOf = (text: string): unknown => {
+  try {
+    return parseExactly(text);
+  } catch {
+    return undefined;
+  }
+};

@@ -1,0 +1,139 @@
+/**
+ * Checks everything in an audit pack that needs no ledger. Runs in browsers and in Node. `holderbook audit-pack
+ * verify` does the same with this code, then folds the facts and verifies the validators.
+ */
+import { fail } from "./pack-error.ts";
+import { checkCommittee, checkFiles, type Hash, sha256Of, signedManifest } from "./pack-files.ts";
+import type { PackManifest } from "./pack-forms.ts";
+import { checkMovements, linesIn } from "./pack-lines.ts";
+import { type Register, registerOf } from "./pack-tables.ts";
+import { actsOpen, authenticity, type Verdict } from "./pack-verdict.ts";
+
+export { AuditPackError, type TierName } from "./pack-error.ts";
+export type { PackFile, PackManifest, PackMark, PackRoot } from "./pack-forms.ts";
+export { failedVerdict, TIERS, type Tier, type Verdict, verdictLines } from "./pack-verdict.ts";
+
+/** One register of a pack. */
+export type PackRegister = {
+  readonly checkpoint: bigint;
+  /** Base58. */
+  readonly digest: string;
+  /** Hex, as it was signed and computed anew from the rows. */
+  readonly root: string;
+  /** What all rows add up to, in the smallest unit. */
+  readonly total: bigint;
+  readonly rows: number;
+  /** Null where they are not known. */
+  readonly decimals: number | null;
+};
+
+/** A pack of which everything that was checked holds. */
+export type VerifiedPack = {
+  /** As the signer says. */
+  readonly chainId: string;
+  readonly coinType: string;
+  readonly first: PackRegister;
+  readonly last: PackRegister;
+  readonly movements: number;
+  /** `signed`: the first register stands as the deployment signed it, without the checkpoints it came from. */
+  readonly opening: PackManifest["opening"];
+  /** The validators that the pack begins with; not verified here. */
+  readonly trust: PackManifest["trust"];
+  /** Base64 of the key that signed it. */
+  readonly publicKey: string;
+  readonly manifest: PackManifest;
+  /** What is shown, by what, and what is not: show it with anything else of the pack. */
+  readonly verdict: Verdict;
+  /** Which checks were made, in words: `by` of all tiers. */
+  readonly checked: readonly string[];
+  /** What was not checked, and what does check it: `not_shown` of all tiers. */
+  readonly unchecked: readonly string[];
+};
+
+/** In `unchecked` of every `VerifiedPack`. */
+export const UNCHECKED: readonly string[] = [
+  "signatures of validators: not checked. Run `holderbook audit-pack verify` on a machine of yours: it verifies them, and folds the facts",
+  "that tables, movements, events and report follow from transactions that the validators signed: the same command",
+  "which validators stand at the beginning: compare `trust` with what you know from elsewhere",
+];
+
+const INCOMPLETE =
+  "that no transaction, object, role, group or freeze is left out: not checked. `holderbook audit-pack verify` does, with --source or --entry";
+
+/**
+ * Checks what of an audit pack can be checked without a ledger: the manifest's signature and those of both
+ * roots, size and SHA-256 of every file, the form of every line, both roots from their rows, and that the
+ * movements lead from the first register to the last. `holderbook audit-pack verify` does that and folds the
+ * facts as well, back to the validators' signatures: a pack that is not refused here may still be refused there,
+ * so `verdict.consistent.holds` and `verdict.complete.holds` are null here.
+ *
+ * @param files by path below the pack's folder, such as `first/cap-table.json`; blobs are read one at a time
+ * @param options.publicKey the deployment's key, base64, as you know it from elsewhere
+ * @param options.hash SHA-256 of a file in lower-case hex, where the runtime has one that reads in pieces
+ * @param options.told is given how many files were hashed, of how many
+ * @throws AuditPackError naming everything in the first step that does not hold
+ * @throws Error where the runtime cannot hash: a page that came over plain http
+ */
+export const verifyAuditPack = async (
+  files: Iterable<readonly [path: string, file: Blob | Uint8Array<ArrayBuffer>]>,
+  options: {
+    readonly publicKey?: string | undefined;
+    readonly signal?: AbortSignal | undefined;
+    readonly hash?: Hash | undefined;
+    readonly told?: ((done: number, of: number) => void) | undefined;
+  } = {},
+): Promise<VerifiedPack> => {
+  const { publicKey, signal, hash = sha256Of, told } = options;
+  if (hash === sha256Of && globalThis.crypto?.subtle === undefined) {
+    throw new Error("hashing needs crypto.subtle: open the page over https, or at localhost");
+  }
+  const pack = new Map<string, Blob>();
+  for (const [path, file] of files) {
+    if (pack.has(path)) fail(path, "is there twice", "authentic");
+    pack.set(path, file instanceof Blob ? file : new Blob([file]));
+  }
+  // In this order, because an unsigned list of files shows nothing.
+  const manifest = await signedManifest(pack, { publicKey, hash });
+  await checkFiles(pack, manifest, { hash, signal, told });
+  await checkCommittee(pack);
+  const first = await registerOf(pack, "first", manifest, signal);
+  const last = await registerOf(pack, "last", manifest, signal);
+  const lines = await linesIn(pack, manifest, { first, last }, signal);
+  const { movements, holderEvents } = lines;
+  checkMovements(lines.moved, first.wallets, last.wallets);
+  const acts = actsOpen(lines.acts);
+  const authentic = authenticity(manifest, publicKey);
+  const consistent = {
+    holds: null,
+    by: [
+      "manifest, committee, registers and lines have the form of an audit pack, with every identifier in its canonical form",
+      `the registers' ${first.rows} and ${last.rows} rows add up, give the signed roots, and come to the supply in their heads`,
+      `${movements} movements account for every change of every wallet between the two, and ${holderEvents} events for its holder, group and freeze`,
+    ],
+    not_shown: [...UNCHECKED, ...acts.consistent],
+  };
+  const complete = { holds: null, by: [], not_shown: [INCOMPLETE, ...acts.complete] };
+  const { chainId, coinType, opening, trust } = manifest;
+  const mark = (name: "first" | "last", { rows, head }: Register): PackRegister => ({
+    checkpoint: BigInt(manifest[name].checkpoint),
+    digest: manifest[name].digest,
+    root: manifest.roots[name].root,
+    total: BigInt(manifest.roots[name].total),
+    rows,
+    decimals: head.decimals,
+  });
+  return {
+    chainId,
+    coinType,
+    opening,
+    trust,
+    publicKey: manifest.publicKey,
+    first: mark("first", first),
+    last: mark("last", last),
+    movements,
+    manifest,
+    verdict: { authentic, consistent, complete },
+    checked: [...authentic.by, ...consistent.by],
+    unchecked: [...authentic.not_shown, ...consistent.not_shown, ...complete.not_shown],
+  };
+};

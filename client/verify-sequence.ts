@@ -1,0 +1,435 @@
+/**
+ * Checks entries of a deployment's signed sequence that somebody kept: that the key signed each, that each follows the
+ * one before, and that no two say different things of the same checkpoint.
+ */
+import { canonicalJson, type JsonValue } from "./canonical-json.ts";
+import {
+  isBase64,
+  isChainId,
+  isDecimal,
+  isHash,
+  isKeyId,
+  isMoment,
+  isNullOr,
+  isPlain,
+  isType,
+} from "./forms.ts";
+import { shown } from "./pack-error.ts";
+import { hexOf, isSignatureOf, utf8 } from "./sum-tree.ts";
+
+const KINDS = ["root", "head", "coin", "blocks", "inputs", "key", "correction", "act"] as const;
+
+/** An entry of the deployment's signed sequence, as `GET /sequence` lists it. */
+export type SequenceEntry = {
+  /** From 0, decimal. */
+  readonly number: string;
+  /** SHA-256 of the entry before, hex; 64 zeros for number 0. */
+  readonly previous: string;
+  readonly kind: (typeof KINDS)[number];
+  /** Numbers are decimal texts. */
+  readonly body: { readonly [name: string]: JsonValue };
+  /** ISO 8601, UTC, with milliseconds. */
+  readonly at: string;
+  readonly keyId: string;
+  /** Base64 of 64 bytes. */
+  readonly signature: string;
+};
+
+export type VerifiedSequence = {
+  /** That hold. */
+  readonly entries: readonly SequenceEntry[];
+  /**
+   * They show nothing: by other keys, where these are passed over; behind an entry that says that the known key was
+   * lost; or signed with a revoked key, in entries numbered from where it is not believed.
+   */
+  readonly notShown: readonly SequenceEntry[];
+  /** Why a lost or revoked key leaves some of them without effect; empty where none does. */
+  readonly why: readonly string[];
+  /** Keys that are believed, base64: the given one, and those that entries signed with believed keys name. */
+  readonly keys: readonly string[];
+  /** Keys that the entries revoke: what they signed from entry `from` on is not believed, as `entry` says. */
+  readonly revoked: readonly {
+    readonly keyId: string;
+    readonly from: string;
+    readonly entry: string;
+  }[];
+  /** They begin with number 0 and leave none out. */
+  readonly whole: boolean;
+  readonly last: { readonly number: string; readonly hash: string };
+  /** The last key that is believed, base64: another than the given one when an entry signed with the key before names it. */
+  readonly publicKey: string;
+};
+
+/** Entries that do not hold. Stop. The message names the entry, and is fit for a terminal. */
+export class SequenceError extends Error {
+  override readonly name = "SequenceError";
+  readonly remedy = "stop";
+}
+
+export type KnownToKeeper = {
+  /** The key that signed the first of them, base64, as the caller knows it. */
+  readonly publicKey: string;
+  /**
+   * Whether entries that neither this key signed, nor one that entries here name as the next, are refused or passed
+   * over. Passed over, the key may be any of the deployment's; an entry of an earlier key holds where the hashes of
+   * entries without a gap lead back to it. One that claims to be of a known key is refused in any case.
+   */
+  readonly otherKeys?: "refused" | "passed over" | undefined;
+  /** Whether a key signed a text, all base64 but the text; slow unless given, since it runs anywhere. */
+  readonly isSigned?: ((signature: string, text: string, publicKey: string) => boolean) | undefined;
+};
+
+const NOTHING = "0".repeat(64);
+
+type SignedMembers = Pick<SequenceEntry, "number" | "previous" | "kind" | "body" | "at">;
+
+const signedMembers = ({ number, previous, kind, body, at }: SignedMembers): SignedMembers => ({
+  number,
+  previous,
+  kind,
+  body,
+  at,
+});
+
+const sha256 = async (text: string) =>
+  hexOf(new Uint8Array(await crypto.subtle.digest("SHA-256", utf8(text))));
+
+/** SHA-256 of an entry, hex: `previous` of the next one. */
+export const entryHash = (entry: SignedMembers): Promise<string> =>
+  sha256(canonicalJson(signedMembers(entry)));
+
+const keyIdOf = async (publicKey: string) => `dep_${(await sha256(publicKey)).slice(0, 16)}`;
+
+/**
+ * Checks entries that were kept, the lowest number first; some may be left out, and then the hash of the one before is
+ * checked for those that follow one another alone. Whether the deployment still has them is not asked:
+ * `holderbook verify --log --head FILE` does.
+ *
+ * @param kept JSON texts, one a line, or entries as they were parsed
+ * @throws SequenceError (stop)
+ */
+export const verifySequence = async (
+  kept: string | Iterable<unknown>,
+  known: KnownToKeeper,
+): Promise<VerifiedSequence> => {
+  const { publicKey, otherKeys = "refused", isSigned = isSignatureOf } = known;
+  if (!isBase64(32)(publicKey)) throw new SequenceError("the key is not base64 of 32 bytes");
+  const all = (typeof kept === "string" ? linesOf(kept) : [...kept]).map(checked);
+  const passOver = otherKeys === "passed over";
+  const signed = await signedBy(all, publicKey, { isSigned, passOver });
+  const revoked = revocations(linked(signed.entries).entries);
+  const { entries: judged, keys } = believed(signed.entries, signed.given, revoked);
+  const { entries, notShown } = linked(judged);
+  agreeing(entries);
+  return {
+    entries,
+    notShown,
+    why: notShown.length === 0 ? [] : reasons(signed, revoked),
+    keys: [...keys],
+    revoked: [...revoked].map(([keyId, { from, entry }]) => ({ keyId, from, entry })),
+    whole:
+      all[0]?.number === "0" &&
+      notShown.length === 0 &&
+      signed.entries.every(({ follows }, at) => follows || at === 0),
+    last: signed.last,
+    publicKey: [...keys].at(-1) ?? publicKey,
+  };
+};
+
+/** A text in the body of an entry whose form was checked; empty where there is none. */
+const textIn = (body: SequenceEntry["body"], name: string): string => {
+  const value = body[name];
+  return typeof value === "string" ? value : "";
+};
+
+type Key = { readonly publicKey: string; readonly keyId: string };
+
+/** An entry that names a new key because the one before it was lost. */
+type Loss = { readonly number: string; readonly lost: string; readonly keyId: string };
+
+type Signed = {
+  readonly entry: SequenceEntry;
+  /** The key that signed it; undefined where the entries lead to none. */
+  readonly by: Key | undefined;
+  /** Whether the entry before it is here, too. */
+  readonly follows: boolean;
+};
+
+/** By key id: the entry `from` which on a key is not believed, and the number of the `entry` that says so. */
+type Revocations = ReadonlyMap<string, { readonly from: string; readonly entry: string }>;
+
+/** Finds the key that signed each entry, and whether it follows the one before. */
+const signedBy = async (
+  all: readonly SequenceEntry[],
+  publicKey: string,
+  { isSigned, passOver }: { readonly isSigned: typeof isSignatureOf; readonly passOver: boolean },
+) => {
+  const keyOf = async (text: string): Promise<Key> => ({
+    publicKey: text,
+    keyId: await keyIdOf(text),
+  });
+  const given = await keyOf(publicKey);
+  // Each was named by an entry of the one before; the last one signs.
+  const keys = [given];
+  const entries: Signed[] = [];
+  let lost: Loss | undefined;
+  let before: { readonly number: string; readonly hash: string } | undefined;
+  for (const entry of all) {
+    const { number, previous, kind, body } = entry;
+    if (before !== undefined && BigInt(number) <= BigInt(before.number)) {
+      failed(entry, `comes behind entry ${before.number}: each must come once, the lowest first`);
+    }
+    const follows = before !== undefined && BigInt(number) === BigInt(before.number) + 1n;
+    if (follows && previous !== before?.hash) {
+      failed(entry, "does not have the hash of the one before");
+    }
+    if (number === "0" && previous !== NOTHING) failed(entry, "is the first and names one before");
+    const text = canonicalJson({ purpose: "holderbook-sequence-v1", ...signedMembers(entry) });
+    const isOf = (key: string) => isSigned(entry.signature, text, key);
+    const signs = lost === undefined ? keys.at(-1) : undefined;
+    const by = signs !== undefined && isOf(signs.publicKey) ? signs : undefined;
+    const isLoss = kind === "key" && body.lost !== undefined;
+    if (isLoss && !isOf(textIn(body, "publicKey"))) {
+      failed(entry, "names a key in a lost one's place, which did not sign it");
+    }
+    // Anyone with write access to the database can make such an entry.
+    if (isLoss && by === undefined && body.lost === signs?.keyId) {
+      lost = { number, lost: textIn(body, "lost"), keyId: textIn(body, "keyId") };
+    } else if (by === undefined) refuseForged(entry, { keys, signs, lost, isOf, passOver });
+    if (by !== undefined && number === "0" && (kind !== "key" || body.publicKey !== by.publicKey)) {
+      failed(entry, "does not name the key that signed it");
+    }
+    if (by !== undefined && kind === "key" && body.publicKey !== by.publicKey) {
+      keys.push(await keyOf(textIn(body, "publicKey")));
+    }
+    if (isRevocation(entry) && [by?.keyId, entry.keyId].includes(textIn(body, "keyId"))) {
+      failed(entry, "revokes the key that signed it");
+    }
+    entries.push({ entry, by, follows });
+    before = { number, hash: await entryHash(entry) };
+  }
+  if (before === undefined) throw new SequenceError("there are no entries");
+  return { entries, given, last: before, lost };
+};
+
+/** Stops at an entry that claims a known key without its signature, unless other keys are passed over. */
+const refuseForged = (
+  entry: SequenceEntry,
+  {
+    keys,
+    signs,
+    lost,
+    isOf,
+    passOver,
+  }: {
+    readonly keys: readonly Key[];
+    readonly signs: Key | undefined;
+    readonly lost: Loss | undefined;
+    readonly isOf: (publicKey: string) => boolean;
+    readonly passOver: boolean;
+  },
+) => {
+  const former = keys.find((each) => each !== signs && isOf(each.publicKey));
+  if (former !== undefined) {
+    failed(
+      entry,
+      `is signed with the key ${former.publicKey}, in whose place an entry before it puts another`,
+    );
+  }
+  const isPassedOver = passOver || lost !== undefined;
+  if (!isPassedOver || keys.some(({ keyId }) => keyId === entry.keyId)) {
+    failed(entry, `is not signed with the key ${keys.at(-1)?.publicKey}`);
+  }
+};
+
+/** Each key is revoked from the lowest entry that any of these names. */
+const revocations = (entries: readonly SequenceEntry[]): Revocations => {
+  const revoked = new Map<string, { readonly from: string; readonly entry: string }>();
+  for (const entry of entries.filter(isRevocation)) {
+    const keyId = textIn(entry.body, "keyId");
+    const from = textIn(entry.body, "from");
+    if (BigInt(from) > BigInt(entry.number)) failed(entry, "revokes a key from a later entry on");
+    const known = revoked.get(keyId);
+    if (known === undefined || BigInt(from) < BigInt(known.from)) {
+      revoked.set(keyId, { from, entry: entry.number });
+    }
+  }
+  return revoked;
+};
+
+/** Drops signatures of revoked keys, and of keys that only such entries named. */
+const believed = (signed: readonly Signed[], given: Key, revoked: Revocations) => {
+  const keys = new Set([given.publicKey]);
+  const entries = signed.map(({ entry, by, follows }): Signed => {
+    const from = revoked.get(by?.keyId ?? "")?.from;
+    const isKnown =
+      by !== undefined &&
+      keys.has(by.publicKey) &&
+      (from === undefined || BigInt(entry.number) < BigInt(from));
+    if (isKnown && entry.kind === "key") keys.add(textIn(entry.body, "publicKey"));
+    return { entry, by: isKnown ? by : undefined, follows };
+  });
+  return { entries, keys };
+};
+
+/** Entries of believed keys, and those that the hashes of such entries lead back to. */
+const linked = (signed: readonly Signed[]) => {
+  const entries: SequenceEntry[] = [];
+  const notShown: SequenceEntry[] = [];
+  let isNamed = false;
+  for (const { entry, by, follows } of signed.toReversed()) {
+    const isShown: boolean = by !== undefined || isNamed;
+    (isShown ? entries : notShown).push(entry);
+    isNamed = isShown && follows;
+  }
+  return { entries: entries.reverse(), notShown: notShown.reverse() };
+};
+
+const reasons = ({ lost }: { readonly lost: Loss | undefined }, revoked: Revocations) => [
+  ...(lost === undefined
+    ? []
+    : [
+        `entry ${lost.number} says that the key ${lost.lost} was lost, and names ${lost.keyId} by itself, which anyone with write access to the database could do: give that key once you know from elsewhere that it is the deployment's`,
+      ]),
+  ...[...revoked].map(
+    ([keyId, { from, entry }]) =>
+      `entry ${entry} revokes ${keyId}: what it signed in entry ${from} and behind, the keys named there included, is not believed by its signature. Give the newest key, and all entries from there to one that it signed`,
+  ),
+];
+
+type Statements = Map<
+  string,
+  { readonly number: string; readonly kind: string; readonly text: string }
+>;
+
+/** Stops at an entry that is dated before an earlier one, or contradicts one. */
+const agreeing = (entries: readonly SequenceEntry[]) => {
+  const known: Statements = new Map();
+  let before: SequenceEntry | undefined;
+  for (const entry of entries) {
+    if (before !== undefined && entry.at < before.at) {
+      failed(entry, `is dated ${entry.at}, before entry ${before.number} (${before.at})`);
+    }
+    compare(known, entry);
+    before = entry;
+  }
+};
+
+/** A correction changes the log: of the entries before it, only roots and acts bind later ones. */
+const compare = (known: Statements, entry: SequenceEntry) => {
+  const { number, kind, body } = entry;
+  if (kind === "correction" && body.of !== "key") {
+    for (const [of, before] of known) {
+      if (before.kind !== "root" && before.kind !== "act") known.delete(of);
+    }
+  }
+  if (!["root", "head", "coin", "act"].includes(kind)) return;
+  const about = kind === "act" ? `act ${body.act}` : `checkpoint ${body.checkpoint}`;
+  const of = canonicalJson([kind, body.coinType ?? null, about, body.version ?? null]);
+  const { chainId: _, ...rest } = body;
+  const text = canonicalJson(rest);
+  const before = known.get(of);
+  if (before === undefined) known.set(of, { number, kind, text });
+  else if (before.text !== text) {
+    failed(entry, `says something else of ${about} than entry ${before.number}`);
+  }
+};
+
+type Checks = Readonly<Record<string, (value: unknown) => boolean>>;
+
+const ENTRY: Checks = {
+  number: isDecimal,
+  previous: isHash,
+  kind: (value) => KINDS.some((kind) => kind === value),
+  body: isPlain,
+  at: isMoment,
+  keyId: isKeyId,
+  signature: isBase64(64),
+};
+
+/** Members that have one form in bodies of every kind. */
+const IN_BODIES: Checks = {
+  act: isDecimal,
+  chainId: isNullOr(isChainId),
+  coinType: isType,
+  checkpoint: isDecimal,
+  checkpointTimestampMs: isDecimal,
+  decimals: isNullOr(isDecimal),
+  facts: isDecimal,
+  hash: isHash,
+  keyId: isKeyId,
+  lost: isKeyId,
+  publicKey: isBase64(32),
+  root: isHash,
+  sha256: isHash,
+  total: isDecimal,
+};
+
+/** Members that bodies of a kind must have. */
+const NEEDED: Readonly<Record<string, readonly string[]>> = {
+  root: ["chainId", "coinType", "checkpoint", "root", "total"],
+  head: ["chainId", "checkpoint", "hash"],
+  coin: ["chainId", "coinType", "checkpoint", "facts", "hash"],
+  key: ["keyId", "publicKey"],
+  act: ["act", "sha256"],
+};
+
+/** Corrections other than revocations have members of any form beside `of`. */
+const IN_REVOCATIONS: Checks = {
+  keyId: isKeyId,
+  from: isDecimal,
+  why: (value) => typeof value === "string",
+};
+
+const failed = ({ number }: SequenceEntry, what: string): never => {
+  throw new SequenceError(`entry ${number} ${what}`);
+};
+
+/** Whether a correction revokes a former key. */
+const isRevocation = ({ kind, body }: Pick<SequenceEntry, "kind" | "body">) =>
+  kind === "correction" && body.of === "key";
+
+const linesOf = (text: string): readonly unknown[] =>
+  text
+    .split("\n")
+    .filter((line) => line.trim() !== "")
+    .map((line, at): unknown => {
+      try {
+        return JSON.parse(line);
+      } catch {
+        throw new SequenceError(`line ${at + 1} is no JSON`);
+      }
+    });
+
+const isEntry = (value: unknown): value is SequenceEntry =>
+  isPlain(value) &&
+  Object.entries(ENTRY).every(([name, isForm]) => isForm(value[name])) &&
+  Object.keys(value).every((name) => Object.hasOwn(ENTRY, name));
+
+const checked = (entry: unknown, at: number): SequenceEntry => {
+  const fail = (what: string): never => {
+    throw new SequenceError(`entry at place ${at + 1}: ${what}`);
+  };
+  if (!isPlain(entry)) return fail("it is no object");
+  for (const name of Object.keys(entry)) {
+    if (!Object.hasOwn(ENTRY, name)) fail(`${shown(name)} is no member of an entry`);
+  }
+  const malformed = Object.entries(ENTRY).find(([name, isForm]) => !isForm(entry[name]));
+  if (!isEntry(entry)) return fail(`${malformed?.[0]} is missing or not in its one form`);
+  for (const [name, value] of Object.entries(entry.body)) {
+    const is = Object.hasOwn(IN_BODIES, name) ? IN_BODIES[name] : undefined;
+    if (is !== undefined && !is(value)) fail(`${name} of the body is not in its one form`);
+  }
+  for (const name of NEEDED[entry.kind] ?? []) {
+    if (!Object.hasOwn(entry.body, name)) fail(`the body has no ${name}`);
+  }
+  for (const [name, is] of isRevocation(entry) ? Object.entries(IN_REVOCATIONS) : []) {
+    if (!is(entry.body[name])) fail(`${name} of the body is missing or not in its one form`);
+  }
+  try {
+    canonicalJson(entry.body);
+  } catch (error) {
+    fail(shown(error instanceof Error ? error.message : String(error)));
+  }
+  return entry;
+};
