@@ -11,9 +11,7 @@ import { balanceChangesAcross, changesEnd } from "../projections/changes-across.
 import { FOR_BALANCES } from "../projections/needed.ts";
 import { builder } from "./builder.ts";
 import { badInput } from "./errors.ts";
-import { type AcrossLog, type EventLog, OF_ONE_TOPIC } from "./event-log.ts";
 import { checkpointField, checkpointTimestampField, checkpointTimestampMsField } from "./fields.ts";
-import type { Chosen } from "./follow.ts";
 import {
   changeCursorOf,
   coinTypeArgument,
@@ -24,7 +22,9 @@ import {
   ownerOf,
 } from "./input.ts";
 import { SortOrder } from "./sort-order.ts";
-import { afterOf, followArguments, following } from "./subscribing.ts";
+import type { EventFilter } from "./streams/catch-up.ts";
+import { afterOf, followArguments, followLog } from "./streams/subscription.ts";
+import { type AcrossLog, type EventLog, OF_ONE_TOPIC } from "./streams/topic.ts";
 
 const BalancePart = builder.enumType("BalancePart", {
   description: "The part of a balance that a change is of.",
@@ -176,10 +176,10 @@ const compareCoins = ({ coinType: one }: ChangePlace, { coinType: other }: Chang
   return other === undefined || (one !== undefined && one < other) ? -1 : 1;
 };
 
-const followChanges = following({ one: changes, across });
+const followChanges = followLog({ one: changes, across });
 
 /** Those of one owner: read by its own index, and picked out of what is read for all. */
-const changesOf = (owner: string): Chosen<Row, ChangePlace> => ({
+const changesOf = (owner: string): EventFilter<Row, ChangePlace> => ({
   wants: (row) => row.owner === owner,
   page: ({ reads }, coinType, after, limit) =>
     balanceChanges(reads, { coinType, owner, after, limit, order: "asc" }),
@@ -216,7 +216,7 @@ builder.subscriptionField("balanceChanges", (t) =>
         coinType,
         coinTypes,
         after: coinType == null ? after : placeInOne(after),
-        chosen: owner === undefined ? undefined : changesOf(owner),
+        filter: owner === undefined ? undefined : changesOf(owner),
       });
     },
     resolve: ({ row, at }) => ({ ...row, cursor: at }),

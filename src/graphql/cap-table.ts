@@ -13,6 +13,7 @@ import {
 } from "../projections/cap-tables.ts";
 import { FOR_CAP_TABLES } from "../projections/needed.ts";
 import { token } from "../projections/tokens.ts";
+import { once } from "../waiting/once.ts";
 import { oneAtATime } from "../waiting/one-at-a-time.ts";
 import { cursorOf } from "./balance-changes.ts";
 import { builder } from "./builder.ts";
@@ -26,7 +27,6 @@ import {
   listCost,
   whoseOf,
 } from "./input.ts";
-import { once } from "./once.ts";
 import { asOfIn, checkpointOf, markOf } from "./past.ts";
 
 type Totals = { readonly totals: () => Promise<CapTotals> };

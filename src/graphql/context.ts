@@ -6,10 +6,10 @@ import { type GuardedReads, guardedReads, type Needed } from "../projections/gua
 import type { WatchedPipeline } from "../projections/read-watermarks.ts";
 import { createCoins, type RequestCoins } from "./coins.ts";
 import type { UnlimitedList } from "./field-reads.ts";
-import type { Pace } from "./follow.ts";
-import { createFollowing, type Following } from "./following.ts";
 import type { ReadPlan } from "./read-plan.ts";
 import type { RequestScope } from "./request.ts";
+import type { Pace } from "./streams/catch-up.ts";
+import { createWatcher, type Watcher } from "./streams/watcher.ts";
 import { createTurns } from "./turns.ts";
 
 /** What the API is made over; the same for all requests. */
@@ -38,7 +38,7 @@ export type GraphSources = {
 
 /** What a subscription follows logs with. */
 export type Subscriber = {
-  readonly following: Following;
+  readonly watcher: Watcher;
   readonly pace: Pace;
   /** Aborts when the subscription is over. */
   readonly signal: AbortSignal;
@@ -99,7 +99,7 @@ export const createContexts = (sources: GraphSources) => {
   const lookUps = readers.for(undefined, LOOK_UP_WEIGHT);
   const coins = createCoins(lookUps);
   const turns = createTurns();
-  const following = createFollowing({
+  const watcher = createWatcher({
     reads: lookUps,
     packages,
     pipelines,
@@ -177,10 +177,10 @@ export const createContexts = (sources: GraphSources) => {
       return { context: contextOver({ reads, longReads, alone }), end: () => undefined };
     },
     /** The context of a subscription, for as long as it lasts: all of them read together. */
-    ofSubscription: (subscriber: Omit<Subscriber, "following">): GraphContext =>
+    ofSubscription: (subscriber: Omit<Subscriber, "watcher">): GraphContext =>
       contextOver(
         { reads: lookUps, longReads: lookUps, alone: (work) => work() },
-        { ...subscriber, following },
+        { ...subscriber, watcher },
       ),
   };
 };

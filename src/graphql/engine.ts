@@ -19,8 +19,9 @@ import { badRequest, printed, reportTo } from "./errors.ts";
 import { LIMITS, tooCostly, tooOftenTheSchema } from "./limits.ts";
 import type { ReadPlan } from "./read-plan.ts";
 import type { GraphAnswer, RequestScope } from "./request.ts";
-import { type Begun, beginSubscription } from "./subscription.ts";
-import { PAGE_ROWS } from "./topic.ts";
+import type { PageCost } from "./streams/catch-up.ts";
+import { type OpenedSubscription, openSubscription } from "./streams/subscription.ts";
+import { PAGE_ROWS } from "./streams/topic.ts";
 import { createInterpreter, type InterpretedRequest } from "./yoga.ts";
 
 /** A request that was read and not run. */
@@ -41,12 +42,11 @@ export type ReadRequest = {
 };
 
 /** A subscription that was read and has not begun. */
-export type ReadSubscription = {
-  /** What a page of so many events counts against the rate limit of its key. */
-  requestsFor(rows: number): number;
-  /** What reading a page weighs while it is under way. */
-  readonly pageWeight: number;
-  begin(subscriber: Omit<Subscriber, "following" | "beganAt">, scope: RequestScope): Promise<Begun>;
+export type ReadSubscription = PageCost & {
+  open(
+    subscriber: Omit<Subscriber, "watcher" | "beganAt">,
+    scope: RequestScope,
+  ): Promise<OpenedSubscription>;
 };
 
 export type GraphEngine = {
@@ -127,21 +127,21 @@ export const createEngine = (schema: GraphQLSchema, sources: GraphSources): Grap
     return {
       requestsFor: (rows) => Math.max(1, Math.ceil((cost * rows) / COST_PER_REQUEST)),
       pageWeight: STATEMENT_WEIGHT + cost * PAGE_ROWS,
-      begin: async (subscriber, scope) => {
+      open: async (subscriber, scope) => {
         let at: string | undefined;
         const beganAt = (place: string) => {
           at = place;
         };
-        const begun = await beginSubscription({
+        const opened = await openSubscription({
           schema,
           document,
           operationName: operation.node.name?.value,
           variables,
           context: contexts.ofSubscription({ ...subscriber, beganAt }),
           scope,
-          alike: operation.isPlain ? operation : undefined,
+          sharedBy: operation.isPlain ? operation : undefined,
         });
-        return { ...begun, at };
+        return { ...opened, at };
       },
     };
   };

@@ -8,7 +8,7 @@ import { hasHungUp } from "../http/hung-up.ts";
 import { type LargeText, largeBody, largeText, pagesUnsent } from "../http/large-text.ts";
 import type { App } from "../http/part.ts";
 import type { Unsent } from "../http/unsent.ts";
-import { once } from "./once.ts";
+import { once } from "../waiting/once.ts";
 
 /** The page's scripts in the order in which they need one another. */
 const SCRIPTS = ["text", "schema", "send", "examples", "editor", "docs", "page"] as const;

@@ -9,7 +9,6 @@ import {
 } from "../projections/holder-events.ts";
 import { FOR_HOLDERS } from "../projections/needed.ts";
 import { builder } from "./builder.ts";
-import { acrossByPosition, logByPosition } from "./event-log.ts";
 import {
   checkpointTimestampField,
   checkpointTimestampMsField,
@@ -18,7 +17,8 @@ import {
   positionField,
 } from "./fields.ts";
 import { limitOf, listCost, positionOf, sinceOf } from "./input.ts";
-import { followArguments, subscribingByPosition } from "./subscribing.ts";
+import { followArguments, followByPosition } from "./streams/subscription.ts";
+import { acrossByPosition, logByPosition } from "./streams/topic.ts";
 
 const HolderEvent = builder.objectRef<Row>("HolderEvent").implement({
   description:
@@ -82,7 +82,7 @@ builder.queryField("holderEvents", (t) =>
   }),
 );
 
-const followHolders = subscribingByPosition({
+const followHolders = followByPosition({
   one: logByPosition<Row>(FOR_HOLDERS, holderEventsTable, ({ reads }, coinType, after, limit) =>
     holderEvents(reads, { coinType, after, limit }),
   ),

@@ -2,7 +2,7 @@
 import { ageSeconds, unixSeconds } from "../http/health/health.ts";
 import { readWatermarks, type Watermark } from "../projections/read-watermarks.ts";
 import { builder } from "./builder.ts";
-import { subscriberOf } from "./subscribing.ts";
+import { subscriberOf } from "./streams/subscription.ts";
 
 /**
  * Age of a pipeline that has committed nothing: the largest Int. A consumer that refuses data older
@@ -81,8 +81,8 @@ builder.subscriptionField("indexerStatus", (t) =>
       "The whole list of watermarks: at once, and then whenever one has moved, four times a second at most.",
     complexity: { field: 1, multiplier: 5 },
     subscribe: (_root, _args, context) => {
-      const { following, signal } = subscriberOf(context);
-      return following.status(signal);
+      const { watcher, signal } = subscriberOf(context);
+      return watcher.status(signal);
     },
     resolve: ({ row }) => [...row],
   }),

@@ -19,19 +19,23 @@ import { createEngine, type ReadRequest, type ReadSubscription } from "./engine.
 import { errorResult } from "./errors.ts";
 import { mountGraphiql } from "./graphiql.ts";
 import { LIMITS } from "./limits.ts";
-import { createOpenStreams, type OpenStreams, STREAMS } from "./open-streams.ts";
-import { pacedBy } from "./pace.ts";
 import { schema } from "./schema.ts";
-import { STREAM_BOUNDS, type StreamBounds, sendStream } from "./send-stream.ts";
+import { pacedBy } from "./streams/catch-up.ts";
 import {
   beginning,
   COMPLETE_EVENT,
+  createOpenStreams,
   KEEP_ALIVE,
   nextEvent,
+  type OpenStreams,
+  STREAM_BOUNDS,
   STREAM_FIELDS,
+  STREAMS,
+  type StreamBounds,
+  sendStream,
   takesEvents,
   takesEventsAlone,
-} from "./sse.ts";
+} from "./streams/sse.ts";
 
 const ENDPOINT = "/graphql";
 const KEY_HEADER = "X-API-Key";
@@ -143,20 +147,20 @@ export const graphqlPart = ({
   ): Promise<DirectAnswer | undefined> => {
     const { response, requestId, log } = post;
     const hungUp = hangUpSignal({ raw: response });
-    // Of one that is gone nobody would tell that it left.
+    // A caller already gone fires no close event.
     hungUp.throwIfAborted();
     const ended = streams.enter(key.id, response);
     const signal = AbortSignal.any([hungUp, ended]);
     const scope = { requestId, log, key: key.id, signal };
     const pace = pacedBy({ key, gate, admission, signal, subscription });
-    const begun = await subscription.begin({ pace, signal, lastEventId }, scope);
-    if (begun.kind === "refused") return eventsOf(begun.body);
+    const opened = await subscription.open({ pace, signal, lastEventId }, scope);
+    if (opened.kind === "refused") return eventsOf(opened.body);
     markStreamed(response);
     for (const [name, value] of Object.entries({ ...fields(), ...STREAM_FIELDS })) {
       if (value !== undefined) response.setHeader(name, value);
     }
     response.writeHead(200);
-    const { frames, at } = begun;
+    const { frames, at } = opened;
     response.write(at === undefined ? KEEP_ALIVE : beginning(at));
     void sendStream({
       frames,

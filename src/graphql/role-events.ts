@@ -9,7 +9,6 @@ import {
   roleEventsTable,
 } from "../projections/roles.ts";
 import { builder } from "./builder.ts";
-import { acrossByPosition, logByPosition } from "./event-log.ts";
 import {
   checkpointTimestampField,
   checkpointTimestampMsField,
@@ -18,7 +17,8 @@ import {
   positionField,
 } from "./fields.ts";
 import { limitOf, listCost, positionOf, sinceOf } from "./input.ts";
-import { followArguments, subscribingByPosition } from "./subscribing.ts";
+import { followArguments, followByPosition } from "./streams/subscription.ts";
+import { acrossByPosition, logByPosition } from "./streams/topic.ts";
 
 const RoleEvent = builder.objectRef<Row>("RoleEvent").implement({
   description: "A role granted or revoked.",
@@ -58,7 +58,7 @@ builder.queryField("roleEvents", (t) =>
   }),
 );
 
-const followRoles = subscribingByPosition({
+const followRoles = followByPosition({
   one: logByPosition<Row>(
     FOR_ROLES,
     roleEventsTable,

@@ -10,7 +10,6 @@ import {
   tokenActivityTable,
 } from "../projections/token-activity.ts";
 import { builder } from "./builder.ts";
-import { acrossByPosition, logByPosition } from "./event-log.ts";
 import {
   checkpointField,
   checkpointTimestampField,
@@ -29,7 +28,8 @@ import {
   positionOf,
 } from "./input.ts";
 import { SortOrder } from "./sort-order.ts";
-import { followArguments, subscribingByPosition } from "./subscribing.ts";
+import { followArguments, followByPosition } from "./streams/subscription.ts";
+import { acrossByPosition, logByPosition } from "./streams/topic.ts";
 
 /** Rows skipped cost a hundredth of rows returned: they are read, and nothing else. */
 const SKIPPED_PER_COST = 100;
@@ -132,7 +132,7 @@ builder.queryField("tokenActivity", (t) =>
   }),
 );
 
-const followActivity = subscribingByPosition({
+const followActivity = followByPosition({
   one: logByPosition<Row>(FOR_ACTIVITY, tokenActivityTable, ({ reads }, coinType, after, limit) =>
     tokenActivity(reads, { coinType, after, limit, offset: 0, order: "asc" }),
   ),

@@ -3,12 +3,12 @@ import type { CapTotals } from "../projections/cap-tables.ts";
 import type { GuardedReads } from "../projections/guarded-reads.ts";
 import { FOR_CAP_TABLES, FOR_TOKEN_OBJECTS } from "../projections/needed.ts";
 import { type Token as Row, token, tokens } from "../projections/tokens.ts";
+import { once } from "../waiting/once.ts";
 import { oneAtATime } from "../waiting/one-at-a-time.ts";
 import { builder } from "./builder.ts";
 import type { GraphContext } from "./context.ts";
 import { pastArguments } from "./fields.ts";
 import { coinCursorOf, coinTypeArgument, limitArgument, limitOf, listCost } from "./input.ts";
-import { once } from "./once.ts";
 import { type AsOf, asOfIn, checkpointOf, isByTime, isPast, markOf, readAsOf } from "./past.ts";
 
 /** A token as the queries give it: what costs more than its row is read when it is selected. */

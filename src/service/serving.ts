@@ -3,7 +3,7 @@
 import { publicKeyList } from "../callbacks/signing-keys.ts";
 import { migrationsPending } from "../database/migrate.ts";
 import { graphqlPart } from "../graphql/part.ts";
-import { streamGauges } from "../graphql/stream-gauges.ts";
+import { streamGauges } from "../graphql/streams/sse.ts";
 import { ADMISSION, createAdmission } from "../http/edge/admission.ts";
 import type { Front } from "../http/edge/front.ts";
 import { createRateLimit } from "../http/edge/rate-limit.ts";

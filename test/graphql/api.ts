@@ -5,7 +5,7 @@ import { migrationsPending } from "../../src/database/migrate.ts";
 import { createReaders, type Readers } from "../../src/database/readers.ts";
 import type { GraphSources } from "../../src/graphql/context.ts";
 import { type GraphqlPart, type GraphqlPartSettings, graphqlPart } from "../../src/graphql/part.ts";
-import { streamGauges } from "../../src/graphql/stream-gauges.ts";
+import { streamGauges } from "../../src/graphql/streams/sse.ts";
 import { createRateLimit } from "../../src/http/edge/rate-limit.ts";
 import { watchHealth } from "../../src/http/health/health.ts";
 import { databaseProgress } from "../../src/http/health/progress.ts";

@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import type { Reads } from "../../src/database/readers.ts";
 import { createContexts, type GraphSources } from "../../src/graphql/context.ts";
 import { createEngine } from "../../src/graphql/engine.ts";
-import { Live } from "../../src/graphql/event-log.ts";
 import { schema } from "../../src/graphql/schema.ts";
+import { Live } from "../../src/graphql/streams/watcher.ts";
 import { LOG_CHANNEL } from "../../src/log/append.ts";
 import { foldSharedTokens } from "../../src/projections/shared-token-objects.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
@@ -218,7 +218,7 @@ test("an event over which the database fails is sent all the same, whole and in 
   const { subscription } = createEngine(schema, service.sources).read(
     JSON.stringify({ query: ACTIVITY, variables: { coin: ACME, after: "0" } }),
   );
-  const begun = await subscription?.begin(
+  const begun = await subscription?.open(
     { pace: (read) => read(), signal: service.over, lastEventId: undefined },
     { requestId: "r", log: { error: (said: unknown) => errors.push(said) }, signal: service.over },
   );
