@@ -101,7 +101,7 @@ export const standingGas = (
     return { wrong: `the sender has no coin ${id}` };
   }
   if (standing.version !== BigInt(coin.version) || base58(standing.digest) !== coin.digest) {
-    return { wrong: `coin ${id} stands at version ${standing.version}, not ${coin.version}` };
+    return { wrong: `coin ${id} is at version ${standing.version}, not ${coin.version}` };
   }
   return { id };
 };

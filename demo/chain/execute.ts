@@ -127,7 +127,7 @@ export const executeSystem = (
 
 const standing = (chain: Chain, id: string): LiveObject => {
   const object = chain.objects.get(id);
-  if (object === undefined) throw new SimulationError(`${id} is an input but does not stand`);
+  if (object === undefined) throw new SimulationError(`${id} is an input but does not exist`);
   return object;
 };
 

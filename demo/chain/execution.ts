@@ -107,7 +107,7 @@ export class Execution {
     const before = this.#chain.objects.get(id);
     const base = now ?? before;
     if (base === undefined || this.gone.has(id)) {
-      throw new SimulationError(`${id} is written but does not stand`);
+      throw new SimulationError(`${id} is written but does not exist`);
     }
     this.written.set(id, {
       type: base.type,
@@ -120,7 +120,7 @@ export class Execution {
 
   /** Deletes an object; one just created leaves no trace. */
   remove(id: string): void {
-    if (!this.stands(id)) throw new SimulationError(`${id} is deleted but does not stand`);
+    if (!this.stands(id)) throw new SimulationError(`${id} is deleted but does not exist`);
     const now = this.written.get(id);
     this.written.delete(id);
     if (now?.came !== "created") this.gone.add(id);

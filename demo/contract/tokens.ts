@@ -188,5 +188,5 @@ export const ensureEnough = (token: TokenModel, amount: bigint): void =>
   ensure(amount > 0n && amount <= token.balance, {
     name: "shared_token::take",
     code: 1n,
-    reason: "the token does not hold as much, or nothing is asked for",
+    reason: "the amount is zero or more than the token holds",
   });

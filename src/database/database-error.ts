@@ -66,7 +66,7 @@ export class DatabaseUnreachableError extends Error {
 
   constructor(reason: Error, setting = "DATABASE_URL") {
     // No `cause`: the message already holds the driver's text.
-    super(`${reason.message}; check ${setting}, and that its server runs and lets us in`);
+    super(`${reason.message}; check ${setting}, and that its server runs and accepts connections`);
   }
 }
 

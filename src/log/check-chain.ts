@@ -101,12 +101,12 @@ export const endFault = async (sql: Sql): Promise<LogFault | null> => {
   const fault = (what: string) => ({ checkpoint: next - 1n, what });
   if (last >= next) {
     return fault(
-      `log_high_water was moved back: the log goes on to ${last}, unless rows were added behind its end`,
+      `log_high_water was moved back: the log continues to ${last}, unless rows were added after its end`,
     );
   }
   if (blocks !== null && blocks !== next) {
     return fault(
-      `log_high_water was moved, or the end of log_blocks deleted: that ends with ${blocks - 1n}`,
+      `log_high_water was moved, or the end of log_blocks was deleted: it ends with ${blocks - 1n}`,
     );
   }
   if (total !== (counted ?? 0n)) {

@@ -59,7 +59,7 @@ export class SecondLogDiffersError extends Error {
 
   constructor(first: string, second: string) {
     super(
-      `the log ends with ${first}, but what was read anew ends with ${second}; give the command again with LEDGER_SOURCE on the log's chain`,
+      `the log ends with ${first}, but the second log ends with ${second}; run the command again with LEDGER_SOURCE on the log's chain`,
     );
   }
 }

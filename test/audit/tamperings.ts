@@ -376,13 +376,13 @@ const OF_LOG: readonly Tampering[] = [
     "a fact prepared behind the log's end",
     `insert into log_facts select checkpoint + 1000, transaction, kind, index, timestamp_ms, type, name, null,
        tx_digest, sender, object_id, version, contents from log_facts where ${FACT}`,
-    /the log goes on to 1\d\d\d, unless rows were added behind its end/,
+    /the log continues to 1\d\d\d, unless rows were added after its end/,
   ),
   log(
     "log_coin_chain",
     "a link prepared behind the log's end",
     "insert into log_coin_chain select coin_type, 100000, facts, hash from log_coin_chain limit 1",
-    /the log goes on to 100000, unless rows were added behind its end/,
+    /the log continues to 100000, unless rows were added after its end/,
   ),
   log("log_facts", "a deleted fact", `delete from log_facts where ${FACT}`, /some were deleted/),
   log(

@@ -12,7 +12,7 @@ const closing = async (close: () => Promise<void>): Promise<number> => {
   return performance.now() - beganMs;
 };
 
-test("a database closes at once after its connections were lost in the midst of statements", async () => {
+test("a database closes immediately after losing its connections during statements", async () => {
   await using direct = await freshDatabase();
   await using way = await breakableWay(direct.url);
   const database = connect({ url: way.url, max: 2, applicationName: "test" });

@@ -32,7 +32,7 @@ const ask = async (url: string, statement: string) => {
   }
 };
 
-test("what was written is there after a restart, and a second process shares a running server", async () => {
+test("data survives a restart, and a second process shares a running server", async () => {
   const first = await startEmbeddedPostgres({ dataDir });
   expect(first.role).toBe("owner");
   await ask(first.url, KEPT);
@@ -66,7 +66,7 @@ test("a server that was killed is started again on the same port, with everythin
           ),
     );
     expect(rows).toEqual([{ n: 7 }]);
-    expect(notices).toEqual([`Postgres (pid ${killed}) ended by itself; starting it again`]);
+    expect(notices).toEqual([`Postgres (pid ${killed}) exited unexpectedly; starting it again`]);
   } finally {
     await server.stop();
   }
@@ -123,7 +123,7 @@ test("a server that cannot start is tried again after growing pauses, and serves
       ),
     );
     expect(rows).toEqual([{ n: 7 }]);
-    expect(notices[0]).toMatch(/^Postgres \(pid \d+\) ended by itself; starting it again$/);
+    expect(notices[0]).toMatch(/^Postgres \(pid \d+\) exited unexpectedly; starting it again$/);
     const pauses = notices.slice(1, 5).map((notice) => /again in ([\d.]+) s$/.exec(notice)?.[1]);
     expect(pauses).toEqual(["0.05", "0.1", "0.2", "0.4"]);
   } finally {
@@ -131,7 +131,7 @@ test("a server that cannot start is tried again after growing pauses, and serves
   }
 });
 
-test("a server that keeps ending is given up, with the reason; one that was well in between is not", async () => {
+test("a server that keeps exiting is given up with the reason; one that ran well in between is not", async () => {
   const lost: Error[] = [];
   const start = (healthyMs: number) =>
     startEmbeddedPostgres({
@@ -157,7 +157,7 @@ test("a server that keeps ending is given up, with the reason; one that was well
   );
   // One that answers may be killed before its start is known to have succeeded.
   expect(error?.message).toMatch(
-    /^Postgres (\(pid \d+\) ended by itself|could not be started: Postgres ended while starting.*); it is not started any more \(2 tries in a row\): .*postgres\.log/,
+    /^Postgres (\(pid \d+\) exited unexpectedly|could not be started: Postgres ended while starting.*); gave up after 2 consecutive starts: .*postgres\.log/,
   );
   await unwell.stop();
 });

@@ -65,7 +65,7 @@ test("every migration reads as it landed: databases know them by their hash", as
   ).toEqual(released);
 });
 
-test("a database whose migration was edited before its release is told what to do", async () => {
+test("a database with a migration edited before its release is refused with advice", async () => {
   // 0008_operators as it stood for half an hour, without one of its indexes.
   const text = await readFile(new URL("0008_operators.sql", FOLDER), "utf8");
   const edited = text.replace(/^CREATE INDEX "callback_messages_given_up_at".*\n/m, "");
@@ -86,7 +86,7 @@ test("a database whose migration was edited before its release is told what to d
   expect(await readFile(operations, "utf8")).toContain("## A database of an unreleased version");
 });
 
-test("no migration changes the type of a column where it stands", async () => {
+test("no migration changes a column's type in place", async () => {
   // A process of the version before still reads it: the driver prepares its statement anew, behind others
   // that are under way on the connection, and gives their answers to the wrong ones. Add a column instead.
   const names = (await readdir(FOLDER)).filter((name) => name.endsWith(".sql"));

@@ -26,7 +26,7 @@ test("long statements wait for a free connection, one at a time on each", async 
   expect(readers.waiting).toBe(0);
 });
 
-test("what waits for a caller who has hung up is dropped before it begins", async () => {
+test("a queued statement is dropped when its caller hangs up", async () => {
   await using database = await freshDatabase();
   await using readers = readersOf(database.url, 1);
   const running = processOf(readers.for(undefined), 0.2);

@@ -20,7 +20,7 @@ test("a value is read once while it is fresh, by however many ask", async () => 
   expect(await remembered.get("a", load)).toBe("value 2");
 });
 
-test("its age counts from the question: what changes while the answer travels is seen in time", async () => {
+test("a value's age counts from its request, so a change during the load is not missed", async () => {
   const clock = { ms: 0 };
   const remembered = rememberedAt(clock);
   const slow = remembered.get("a", async () => {
@@ -39,7 +39,7 @@ test("a reading that failed is not remembered", async () => {
   expect(await remembered.get("a", async () => "back")).toBe("back");
 });
 
-test("of a database that is silent only so much is asked at a time, and the rest is refused at once", async () => {
+test("concurrent loads from a silent database are bounded, and more are refused immediately", async () => {
   const remembered = rememberedAt({ ms: 0 });
   const answer = Promise.withResolvers<string>();
   const asked = Array.from({ length: 1_000 }, (_, n) =>
@@ -57,7 +57,7 @@ test("of a database that is silent only so much is asked at a time, and the rest
   expect(await remembered.get("one more", async () => "read")).toBe("read");
 });
 
-test("only so many are kept, and only those that are worth it", async () => {
+test("the cache is bounded and keeps only worthwhile values", async () => {
   const remembered = rememberedAt({ ms: 0 }, { worth: (value: string | null) => value !== null });
   for (const name of ["a", "b", "c"]) await remembered.get(name, async () => name);
   expect(remembered.get("c", async () => "again")).toBe("c");

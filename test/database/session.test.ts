@@ -29,7 +29,7 @@ const killPid = async (database: TestDatabase, pid: number | undefined) => {
   await database.sql`select pg_terminate_backend(${pid ?? null}::int)`;
 };
 
-test("a transaction that throws leaves nothing, one that returns leaves everything", async () => {
+test("a transaction that throws leaves nothing, and one that returns leaves everything", async () => {
   await using database = await withTable();
   const fails = database.transaction(async (tx) => {
     await tx.sql`insert into t values (1)`;
@@ -174,7 +174,7 @@ test("a session lock ends with its session, and only then", async () => {
   ).toBe(true);
 });
 
-test("a listener hears again after its connection was cut", async () => {
+test("a listener receives notifications again after losing its connection", async () => {
   await using database = await freshDatabase();
   const ending = new AbortController();
   const heard: (string | null)[] = [];

@@ -40,7 +40,7 @@ const failureOf = (work: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-test("a statement whose connection fell silent fails, and the pool goes on over a new one", async () => {
+test("a statement on a silent connection fails, and the pool opens a new one", async () => {
   await using made = await behindWay();
   const { database, way } = made;
   await database.sql`select 1`;
@@ -141,7 +141,7 @@ test("a cursor may be read slowly, its connection may idle afterwards, and is lo
   expect(await failed).toBeInstanceOf(SessionLostError);
 }, 60_000);
 
-test("a statement with a timeout is lost when that has long passed, without asking anybody", async () => {
+test("a statement with a timeout counts as lost long after it, without asking the server", async () => {
   await using made = await behindWay({ statementTimeoutMs: 500 });
   const { database, way } = made;
   await database.sql`select 1`;
@@ -221,7 +221,7 @@ test.skipIf(certificate === undefined)(
   },
 );
 
-test("where none of several hosts answers, a statement hears why", async () => {
+test("a statement fails with the reason when none of several hosts answers", async () => {
   const url = "postgres://nobody@127.0.0.1:1,127.0.0.1:2/none";
   await using database = connect({ url, max: 1, applicationName: "nowhere" });
   // Again and again: a failure costs the pool no place.
@@ -249,7 +249,7 @@ test("a server that takes a connection and says nothing on it is named", async (
   }
 }, 60_000);
 
-test("of several hosts the one that a statement was sent to is asked after it", async () => {
+test("the host that got a statement is the one asked about it", async () => {
   await using direct = await freshDatabase();
   await using away = await breakableWay(direct.url);
   await using way = await breakableWay(direct.url);

@@ -36,7 +36,7 @@ const isQuiet = (database: TestDatabase) =>
     (count) => count === 0,
   );
 
-test("all statements of a snapshot see the database as it stood when the first one began", async () => {
+test("all statements of a snapshot see the database as of the first one", async () => {
   await using database = await freshDatabase();
   await withNumber(database);
   await using readers = readersOf(database.url);

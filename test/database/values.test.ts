@@ -138,7 +138,7 @@ test("a COPY larger than its buffers arrives whole", async () => {
   expect(sums).toEqual({ rows: 3_000, letters: total, bytes: total, same: true });
 });
 
-test("a COPY the server refuses tells why, and the connection goes on", async () => {
+test("a COPY that the server refuses fails with the reason, and the connection stays usable", async () => {
   await using database = await freshDatabase();
   await database.sql`create table k (n int4 primary key)`;
   await using session = await database.session();

@@ -3,7 +3,7 @@ import { createDemoLedger } from "../../demo/demo-ledger.ts";
 import { balancesOf } from "../../demo/model.ts";
 import { createFactReader, toldByModel } from "./reading.ts";
 
-test("what is read from the bytes is what the model says, after every checkpoint", () => {
+test("decoded checkpoints match the model, after every checkpoint", () => {
   for (const seed of ["model a", "model b"]) {
     const ledger = createDemoLedger({ seed, actionsPerCheckpoint: 3 });
     const reader = createFactReader(ledger);
@@ -27,7 +27,7 @@ test("what is read from the bytes is what the model says, after every checkpoint
 const byId = (objects: ReadonlyMap<string, object>) =>
   [...objects].sort(([a], [b]) => (a < b ? -1 : 1)).map(([id, object]) => ({ id, ...object }));
 
-test("supply is what owners and grants hold, at every checkpoint and for every seed", () => {
+test("supply equals tokens plus grants, at every checkpoint and for every seed", () => {
   for (const seed of [1, 2, 3, 4, 5]) {
     const ledger = createDemoLedger({ seed, keepEvents: false, investors: 8 + seed * 10 });
     for (let n = 0; n < 400; n += 1) {
@@ -43,7 +43,7 @@ test("supply is what owners and grants hold, at every checkpoint and for every s
   }
 });
 
-test("events sum up to what is held, and roles and register follow from their events", () => {
+test("events add up to the balances, and roles and register follow from their events", () => {
   const ledger = createDemoLedger({ seed: "sums" });
   for (let n = 0; n < 800; n += 1) ledger.next();
   const { model } = ledger;

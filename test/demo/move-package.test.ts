@@ -36,7 +36,7 @@ test("the Move package has every function that the demo ledger calls", async () 
   expect(missing).toEqual([]);
 });
 
-test("what aborts on the demo ledger aborts in the Move package, with the same code", async () => {
+test("a call that aborts on the demo ledger aborts in the Move package, with the same code", async () => {
   const modules = await sources();
   const ledger = createDemoLedger({ seed: "aborts", actionsPerCheckpoint: 6 });
   const aborts = new Set<string>();
@@ -59,7 +59,7 @@ test("what aborts on the demo ledger aborts in the Move package, with the same c
   }
 });
 
-test("the Move package declares what the indexer reads, field by field", async () => {
+test("the Move package declares every field that the indexer reads", async () => {
   const modules = await sources();
   const layouts = [
     [names.SHARED_TOKEN, objectLayouts.sharedToken],

@@ -133,7 +133,7 @@ const identity = ({
 }: Pick<EventPlace, "txDigest" | "eventSeq" | "position">) =>
   `${txDigest}-${eventSeq} at ${position}`;
 
-test("after any history, in whatever batches it came, every answer is what the issuer knows", async () => {
+test("after any history and any batches, every answer matches the issuer's model", async () => {
   await search(
     fc.asyncProperty(
       fc.nat(1_000_000),

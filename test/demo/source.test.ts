@@ -35,7 +35,7 @@ const read = async (
   return all;
 };
 
-test("history is there at once; new checkpoints come when their time does", async () => {
+test("history is available immediately, and new checkpoints when they are due", async () => {
   const source = open(await newDataDir());
   const opened = Date.now();
   expect(await source.latest(AbortSignal.timeout(1_000))).toBeGreaterThanOrEqual(79n);
@@ -57,7 +57,7 @@ test("history is there at once; new checkpoints come when their time does", asyn
   await source.close();
 });
 
-test("a restart goes on where the ledger was, and every old checkpoint has its old bytes", async () => {
+test("a restart continues the ledger, and every old checkpoint keeps its bytes", async () => {
   const dataDir = await newDataDir();
   const first = open(dataDir);
   const before = await read(first, 0n, 110n);
@@ -75,7 +75,7 @@ test("a restart goes on where the ledger was, and every old checkpoint has its o
   await third.close();
 });
 
-test("a ledger that crashed keeps what it handed out, too", async () => {
+test("a crashed ledger keeps the checkpoints that it handed out", async () => {
   const dataDir = await newDataDir();
   const crashed = open(dataDir);
   const before = await read(crashed, 0n, 140n);
@@ -86,7 +86,7 @@ test("a ledger that crashed keeps what it handed out, too", async () => {
   await crashed.close();
 });
 
-test("a restart takes up a saved state instead of beginning anew", async () => {
+test("a restart continues from a saved state", async () => {
   const dataDir = await newDataDir();
   const source = open(dataDir, { history: 1_100, checkpointsPerSecond: 1_000 });
   const before = await read(source, 0n, 1_050n);
@@ -149,7 +149,7 @@ test("a submitted transaction lands in one of the next checkpoints, again after 
   await again.close();
 });
 
-test("reading ends quietly when it is told to, or when the source is closed", async () => {
+test("reading ends without an error on abort or close", async () => {
   const source = open(await newDataDir(), { checkpointsPerSecond: 1 });
   const stop = new AbortController();
   const seen: bigint[] = [];
@@ -187,7 +187,7 @@ test("another seed in the same folder is refused, and so is a damaged journal", 
   expect(() => open(dataDir)).toThrow(JournalDamagedError);
 });
 
-test("what a crash left of a submission is forgotten, and those that come after it are kept", async () => {
+test("a submission cut off by a crash is dropped, and later ones are kept", async () => {
   const dataDir = await newDataDir();
   const submitTo = async (source: DemoSource) => {
     const [coin] = source.coinTypes;

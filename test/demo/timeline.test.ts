@@ -64,7 +64,7 @@ test("the newest checkpoint is the last whose time has come", () => {
   );
 });
 
-test("a ledger that was not read goes on now, with the next number", () => {
+test("a ledger that was not read continues now, with the next number", () => {
   const timeline = newTimeline({ nowMs: NOW, history: 100n, historySpanMs: 1_000n, perSecond: 4n });
   const week = NOW + 7n * 86_400_000n;
   const stopped = newestAt(timeline, week);

@@ -127,7 +127,7 @@ test("committees follow one another from epoch 0: in the order of their keys, 10
   }
 });
 
-test("an epoch ends with ChangeEpoch, the last transaction of its last checkpoint, and the next one counts its gas anew", () => {
+test("an epoch ends with ChangeEpoch, the last transaction of its last checkpoint, and the next starts its gas at zero", () => {
   let gas = [0n, 0n, 0n, 0n];
   for (const [sequence, { data }] of checkpoints.entries()) {
     const { summary, transactions } = data;
@@ -171,7 +171,7 @@ test("an epoch ends with ChangeEpoch, the last transaction of its last checkpoin
   }
 });
 
-test("keys and signatures are those of another library, for short secrets and for long ones", () => {
+test("keys and signatures match another library's, for short and long secrets", () => {
   const long = BigInt(`0x${"6b".repeat(31)}`);
   for (const secret of [1n, 77n, 0xdead_beefn, long]) {
     const bytes = Buffer.from(secret.toString(16).padStart(64, "0"), "hex");

@@ -6,7 +6,7 @@ import { OPENING_ENDS } from "../../demo/issuer/advance.ts";
 /** Enough for every one of these wallets to be moved, frozen and removed many times over. */
 const CHECKPOINTS = 1_500;
 
-test("the simulated issuer leaves wallets alone that another program had registered", async () => {
+test("the simulated issuer leaves wallets of another program alone", async () => {
   const ledger = createDemoLedger({ seed: "visitors", investors: 8, actionsPerCheckpoint: 4 });
   const [coin] = ledger.coinTypes;
   if (coin === undefined) throw new Error("no coin");

@@ -180,7 +180,7 @@ test("every transaction uses each object as the one before left it", () => {
   }
 });
 
-test("what a transaction paid is what its coins lost", () => {
+test("a transaction's cost is what its coins lost", () => {
   const sui = (objects: readonly Stored[]) =>
     objects.reduce((sum, { value }) => {
       const { Move } = value.data;

@@ -38,7 +38,7 @@ test.each(["chk", "binpb"] as const)(
   },
 );
 
-test("the folder is read by the folder source, and ledger.json names what is on it", async () => {
+test("the folder source reads the folder, and ledger.json describes it", async () => {
   const decoded = await Promise.all(
     (["chk", "binpb"] as const).map(async (format) => {
       const dir = join(folder, `read-${format}`);

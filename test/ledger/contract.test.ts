@@ -151,7 +151,7 @@ test("amounts, ids and times keep all 64 bits", () => {
   });
 });
 
-test("what follows a coin's decimals is not read", () => {
+test("bytes after a coin's decimals are not read", () => {
   const id = Buffer.alloc(32, 7);
   const rest = Buffer.alloc(100, 0xee);
   const text = `0x${"07".repeat(32)}`;

@@ -91,7 +91,7 @@ describe.each([
     ]);
   });
 
-  test("keeps what a failed transaction changed", () => {
+  test("keeps the changes of a failed transaction", () => {
     expect(checkpoint.transactions[2]).toMatchObject({
       sender: id(0xf00),
       outputObjects: [{ id: id(0x1001), version: 21n }],
@@ -119,7 +119,7 @@ describe.each([
     expect(canonicalJson(checkpoint)).toContain('"kind":"party"');
   });
 
-  test("leaves out what is not wanted, and renumbers nothing", () => {
+  test("leaves out unwanted events without renumbering", () => {
     const wanted = decodeCheckpoint(raw, ({ address }) => address === OURS_V2);
     expect(wanted.transactions).toHaveLength(checkpoint.transactions.length);
     expect(wanted.transactions[1]?.events).toEqual([busy?.events[2]]);
@@ -151,7 +151,7 @@ describe("a protobuf checkpoint", () => {
     expect(() => decodeMessage(checkpoint)).toThrow("is missing");
   });
 
-  test("may lack what is not read, carry what is unknown, and order its fields as it likes", () => {
+  test("may lack unread fields, have unknown ones, and order them freely", () => {
     const unknown = Buffer.from([0xfa, 0x7d, 3, 1, 2, 3, 0x80, 0x7d, 5]);
     const { signature: _, objects, transactions, ...rest } = message();
     const toBytes = (checkpoint: Partial<GrpcTypes.Checkpoint>) =>
@@ -192,7 +192,7 @@ test("bytes after the checkpoint are an error", () => {
   expect(() => decodeCheckpoint({ ...v2.bcs, bytes })).toThrow("1 bytes left over");
 });
 
-test("a wrong digest is reported with what was expected and what was found", () => {
+test("a wrong digest is reported with the expected and the computed one", () => {
   const bytes = Uint8Array.from(v2.bcs.bytes);
   const at = Buffer.from(bytes).indexOf(Buffer.alloc(40, 2)); // contents of an event
   bytes[at] = 3;

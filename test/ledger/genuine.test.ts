@@ -39,7 +39,7 @@ describe("genuine checkpoints of the network", () => {
     expect(checkpoint.transactions.length).toBeGreaterThan(0);
   });
 
-  test.each(genuineFiles)("every digest in %s is what its bytes give", async (name) => {
+  test.each(genuineFiles)("every digest in %s matches its bytes", async (name) => {
     const raw = await open(name);
     const report = checkDigests(raw);
     expect(report.wrong).toEqual([]);

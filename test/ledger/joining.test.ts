@@ -63,7 +63,7 @@ test("an upgrade joins in its checkpoint, with the facts of its own types there"
   }
 });
 
-test("of two upgrades at once the later one joins too, though it names the earlier one alone", () => {
+test("of two upgrades in one transaction the later joins too, though it names only the earlier", () => {
   const third = { id: OURS_V3, version: 3n, origins: [OURS_V2, OURS_V3] };
   for (const raw of checkpoint(publishing(third, { ...SECOND, origins: [OURS, OURS_V2] }))) {
     const { joined } = createCheckpointReader([OURS])(raw);

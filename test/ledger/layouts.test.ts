@@ -114,7 +114,7 @@ describe("effects", () => {
     );
   });
 
-  test("of an unknown failure are refused with its variant and where it stands", () => {
+  test("of an unknown failure are refused with its variant and offset", () => {
     const bytes = effectsWith({ Failure: { error: { InsufficientGas: true }, command: null } });
     bytes[2] = 42;
     expect(() => readWhole(bytes, readEffects)).toThrow(
@@ -182,7 +182,7 @@ describe("numbers and lengths", () => {
     }
   });
 
-  test("a length beyond what is left is refused before anything is read", () => {
+  test("a length beyond the remaining bytes is refused before reading", () => {
     const bytes = Buffer.of(0xff, 0xff, 0xff, 0xff, 0x07, 1, 2);
     expect(() => readWhole(bytes, (cursor) => cursor.length())).toThrow(
       "a length of 2147483647 exceeds the 2 bytes left",

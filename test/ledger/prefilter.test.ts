@@ -127,7 +127,7 @@ describe("the reader", () => {
     });
   });
 
-  test("refuses a cut-off checkpoint also when what is left of it holds nothing for us", () => {
+  test("refuses a truncated checkpoint even when the rest holds no facts", () => {
     const absent = createCheckpointReader([id(0xab5e47)]);
     for (const { bytes, ...raw } of encodedCorpus.flatMap((one) => [one.bcs, one.protobuf])) {
       for (let length = 0; length < bytes.length; length += 1 + (length >> 4)) {
@@ -183,7 +183,7 @@ describe("the reader", () => {
     }
   });
 
-  test("refuses what a position cannot number", () => {
+  test("refuses positions beyond the format", () => {
     const checkpoint = decodeCheckpoint(bcs);
     const [event] = checkpoint.transactions[1]?.events ?? [];
     const [, transaction] = checkpoint.transactions;

@@ -44,7 +44,7 @@ test("questions that overlap are one silence, and ending one twice ends it once"
   expect(contact.now().silentMs).toBe(30_000);
 });
 
-test("what went wrong last is told in the source's own words, until it answers", () => {
+test("the last error is shown in the source's words until it answers", () => {
   const { contact } = contactAt();
   const cause = new Error("HTTP 503");
   contact.failed(new SourceUnavailableError("https://host/v1/KEY", "checkpoint 7", 24, cause));
@@ -55,7 +55,7 @@ test("what went wrong last is told in the source's own words, until it answers",
   expect(contact.now().error).toBeNull();
 });
 
-test("of a URL its scheme and host are kept, wherever it stands in a text", () => {
+test("URLs in a text are cut to scheme and host", () => {
   for (const [text, kept] of [
     ["https://host/v1/KEY", "https://host"],
     ["https://host", "https://host"],

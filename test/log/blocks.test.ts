@@ -111,7 +111,7 @@ const secondsAround = (marks: readonly CheckpointMark[]): readonly bigint[] => {
   return Array.from({ length: Number(most - least) + 5 }, (_, n) => least - 2n + BigInt(n));
 };
 
-test("the checkpoint before a second ends is the one that the chain's times say, also where they step back", async () => {
+test("the last checkpoint of a second follows the chain's times, also where they step back", async () => {
   for (const seed of [1, 2, 3]) {
     await using database = await freshDatabase();
     const log = await openLog(database, identity);
@@ -133,7 +133,7 @@ test("the checkpoint before a second ends is the one that the chain's times say,
   }
 });
 
-test("a log of before is right from its first filled block on, and says what is not filled in yet", async () => {
+test("an older log is correct from its first filled block on, and reports what is not filled in yet", async () => {
   for (const seed of [4, 5, 6, 7]) {
     await using database = await freshDatabase();
     const log = await openLog(database, identity);
@@ -189,7 +189,7 @@ test("a log of before that nothing was appended to is filled up to its end", asy
   expect(await pastStretch(database.sql)).toBeNull();
 });
 
-test("what is appended first begins a chain of its own, however far the past is filled in by then", async () => {
+test("the first append starts its own chain, however far the past is filled in", async () => {
   for (const filledIn of [0n, 20n, 50n]) {
     await using database = await freshDatabase();
     await (await openLog(database, identity)).append(batch(FIRST, 149n), []);
@@ -204,7 +204,7 @@ test("what is appended first begins a chain of its own, however far the past is 
   }
 });
 
-test("what contradicts a checkpoint with facts is not filled in, whether by digest or by time", async () => {
+test("a block that contradicts a checkpoint with facts, by digest or time, is not filled in", async () => {
   await using database = await freshDatabase();
   const log = await openLog(database, identity);
   await log.append(batch(FIRST, 149n, [fact(120n)]), []);

@@ -57,7 +57,7 @@ const factsOf = (
   });
 };
 
-test("what an append hashes is what Postgres hashes, whatever the facts are", async () => {
+test("appends and Postgres compute the same hashes, for any facts", async () => {
   await using database = await freshDatabase();
   await fc.assert(
     fc.asyncProperty(
@@ -90,7 +90,7 @@ test("what an append hashes is what Postgres hashes, whatever the facts are", as
   );
 });
 
-test("a log that ends, grows and is opened anew has one chain of each coin type", async () => {
+test("a log that ends, grows and is reopened has one chain per coin type", async () => {
   await using database = await freshDatabase();
   const other = `${COIN}2`;
   const facts = [

@@ -40,7 +40,7 @@ const chainsOf = async ({ sql }: Database) => ({
   blocks: await sql`select * from log_block_chain order by first_checkpoint`,
 });
 
-test("the chain is the same whatever the batches were, and hashes what its page says", async () => {
+test("the chain does not depend on batches, and hashes as documented", async () => {
   await using one = await freshDatabase();
   await using other = await freshDatabase();
   await fill(one);
@@ -84,7 +84,7 @@ test("the chain is the same whatever the batches were, and hashes what its page 
   expect(chain[0]).toBe(first.toString("hex"));
 });
 
-test("a log that nobody touched is found whole, also what is not chained yet", async () => {
+test("an untouched log has no faults, also where not chained yet", async () => {
   await using database = await freshDatabase();
   await fill(database);
   await forgetChain(database);

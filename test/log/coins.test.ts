@@ -35,7 +35,7 @@ test("decimals come from the newest metadata first, then the network, then the a
   expect(await securitiesWithoutDecimals(database)).toEqual([]);
 });
 
-test("a coin type is found by short address and any letter case, when only one can be meant", async () => {
+test("a coin type is found by short address and any letter case, when unambiguous", async () => {
   await using database = await freshDatabase();
   const log = await openLog(database, identity);
   const acme = coin("abc", "acme::Acme");

@@ -56,7 +56,7 @@ test("each change of an object has the version that its transaction took in, and
   await expect(database.sql`delete from log_input_chain`.execute()).rejects.toThrow(/append-only/);
 });
 
-test("the chain is the same whatever the batches were, and hashes what its page says", async () => {
+test("the chain does not depend on batches, and hashes as documented", async () => {
   await using one = await freshDatabase();
   await using other = await freshDatabase();
   await using copied = await freshDatabase();

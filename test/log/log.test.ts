@@ -37,7 +37,7 @@ const readAll = async (log: Pick<Log, "readFacts">, names: readonly string[], bo
   }
 };
 
-test("what is appended is read back as it was, whether inserted or copied", async () => {
+test("appended facts are read back unchanged, whether inserted or copied", async () => {
   await using database = await freshDatabase();
   const log = await openLog(database, identity);
   const kinds = (checkpoint: bigint, many: number) =>
@@ -307,7 +307,7 @@ test("the database refuses to change or remove a fact", async () => {
   expect((await readAll(log, NAMES)).facts).toHaveLength(3);
 });
 
-test("an append is heard on the log's channel", async () => {
+test("an append notifies the log's channel", async () => {
   await using database = await freshDatabase();
   const log = await openLog(database, identity);
   using ending = abortAtEnd();

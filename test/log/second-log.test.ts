@@ -84,7 +84,7 @@ test("a second log takes the first one's place, declared as that was, and nothin
   await expect(database.sql`delete from log_facts`.execute()).rejects.toThrow(/append-only/);
 });
 
-test("a second log for another package, or from elsewhere, is begun anew", async () => {
+test("a second log for another package or start is begun again", async () => {
   await using database = await freshDatabase();
   await fill(database);
   await database.transaction((tx) => prepareSecondLog(tx, { address: ADDED, from: 17n }));

@@ -27,7 +27,7 @@ test("the error of a command writes nothing of a foreign name into the terminal"
   expect(ran.stderr).not.toMatch(/^holderbook: all/m);
 });
 
-test("doctor shows what another server says, and nothing of it steers the terminal", async () => {
+test("doctor shows another server's text without letting it control the terminal", async () => {
   const said = `${CLEARS}\nok    database      it is there`;
   const fields = Buffer.from(`SFATAL\0VFATAL\0C28000\0M${said}\0\0`);
   const length = Buffer.alloc(4);

@@ -21,7 +21,7 @@ const written = (format: string, traceId: string) =>
     { encoding: "utf8" },
   ).stderr;
 
-test("lines are JSON where standard error is no terminal, and readable without colours where that is asked", () => {
+test("lines are JSON when standard error is no terminal, and readable without colours on request", () => {
   const json: unknown = JSON.parse(written("undefined", '"4bf9"'));
   expect(json).toMatchObject({ level: "info", pipeline: "p", msg: "running", traceId: "4bf9" });
   expect(JSON.parse(written('"json"', "undefined"))).not.toHaveProperty("traceId");

@@ -14,7 +14,7 @@ const saying = (what: (n: number) => string, everyMs: number, forMs: number) => 
   return { heard, said };
 };
 
-test("what happens 23 times a second for 35 seconds is three lines that count, not 819", () => {
+test("an event 23 times a second for 35 seconds gives three lines with counts, not 819", () => {
   const { heard } = saying((n) => `could not extend file "base/5/${n}"`, 1_000 / 23, 35_000);
   expect(heard.map(({ atMs }) => Math.round(atMs / 1_000))).toEqual([0, 10, 30]);
   expect(heard[1]?.times).toBeGreaterThan(200);
@@ -29,7 +29,7 @@ test("distances grow to ten minutes, and every time is counted once", () => {
   expect(said - counted).toBeLessThan(600);
 });
 
-test("another thing is said at once, and so is the same after a while without it", () => {
+test("another event is logged immediately, and so is the same one after a pause", () => {
   let nowMs = 0;
   const rarely = createRareLines(() => nowMs);
   const heard: string[] = [];

@@ -86,13 +86,13 @@ afterAll(async () => {
   await inServer(inject("postgresUrl"), (sql) => sql.unsafe(`drop database ${NAME} with (force)`));
 });
 
-test("the first migration is the one that was released: migrations are added, never rewritten", async () => {
+test("the first migration is the released one: migrations are added, never rewritten", async () => {
   const bytes = await readFile(join(MIGRATIONS, "0000_init.sql"));
   expect(createHash("sha256").update(bytes).digest("hex")).toBe(RELEASED);
   expect(readMigrationFiles({ migrationsFolder: MIGRATIONS })[0]?.hash).toBe(RELEASED);
 });
 
-test("what is missing is applied to it once, and drizzle's own migrator finds the same", async () => {
+test("missing migrations are applied once, and drizzle's own migrator agrees", async () => {
   const list = () => database.sql<{ hash: string; created_at: bigint }[]>`
     select hash, created_at from drizzle.__drizzle_migrations order by id`;
   expect((await list()).map(({ hash }) => hash)).toEqual([RELEASED]);
@@ -115,7 +115,7 @@ test("what is missing is applied to it once, and drizzle's own migrator finds th
   expect(await list()).toEqual(expected);
 });
 
-test("lanes stand where they stood, and those of requests have what claims them", async () => {
+test("lanes keep their positions, and those of requests have their claims", async () => {
   await migrate(database);
   expect(await lanesIn(database.sql)).toEqual(lanesBefore);
   const claimable = await database.sql<{ id: bigint; due: boolean; token: string | null }[]>`

@@ -16,16 +16,16 @@ const root = join(import.meta.dirname, "../..");
 const text = (path: string) => readFileSync(join(root, path), "utf8");
 const run = promisify(execFile);
 
-test("docs/reference/metrics.md is what the catalogue prints (npm run metrics)", () => {
+test("docs/reference/metrics.md matches the catalogue (npm run metrics)", () => {
   expect(text("docs/reference/metrics.md")).toBe(metricsPage());
 });
 
-test("the dashboard is what its rows draw (npm run dashboards)", () => {
+test("the dashboard matches its definition (npm run dashboards)", () => {
   const drawn: unknown = JSON.parse(JSON.stringify(dashboard()));
   expect(JSON.parse(text("deploy/grafana/holderbook.json"))).toEqual(drawn);
 });
 
-test("every figure has a name and a unit by the rules of Prometheus, and says what it is", () => {
+test("every metric has a description, and a name and unit by the rules of Prometheus", () => {
   for (const name of METRIC_NAMES) {
     const { type, about, labels, unit, buckets } = findMetric(name) ?? {};
     expect(name).toMatch(/^(holderbook|process|nodejs)_[a-z0-9_]+$/);
@@ -38,7 +38,7 @@ test("every figure has a name and a unit by the rules of Prometheus, and says wh
   }
 });
 
-test("alert rules name figures that there are, and sections that tell what to do", () => {
+test("alert rules name existing metrics, and sections with instructions", () => {
   const rules = text("deploy/alerts.yaml");
   const expressions = [...rules.matchAll(/ {8}expr: (\|\n(?: {10}.*\n)+|.*\n)/g)];
   const alerts = rules.match(/- alert: /g) ?? [];
@@ -65,7 +65,7 @@ test("alert rules name figures that there are, and sections that tell what to do
   expect(new Set(runbooks.map(([, file]) => file))).toEqual(new Set(["docs/how-to/operations.md"]));
 });
 
-test("every alert rule is tried: for what it is for, and for what only looks like it", () => {
+test("every alert rule is tested with its cause and with look-alikes", () => {
   const names = [...text("deploy/alerts.yaml").matchAll(/- alert: (\w+)/g)].map(([, name]) => name);
   const tried = text("deploy/alerts.test.yaml");
   for (const name of names) {

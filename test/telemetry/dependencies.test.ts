@@ -45,7 +45,7 @@ test("every dependency has a row that says how its loss shows everywhere, and ho
   }
 });
 
-test("its figures stand in the catalogue, its alarms among the rules, and each row is lost in a test", () => {
+test("its metrics are in the catalogue, its alerts among the rules, and a test loses each dependency", () => {
   const alarms = new Set(
     [...text("deploy/alerts.yaml").matchAll(/- alert: (\w+)/g)].map(([, name]) => name),
   );

@@ -25,7 +25,7 @@ test("figures become the text of Prometheus: counters, gauges, and histograms wi
   expect(text).toContain('_count{pipeline="p"} 4\n');
 });
 
-test("a counter that begins is shown at nothing, and what is looked at later does not change", () => {
+test("a counter starts visible at 0, and a snapshot does not change later", () => {
   const figures = createFigures();
   figures.begin("holderbook_reader_retries_total", {});
   const before = figures.look();
@@ -48,7 +48,7 @@ test("the figures of two processes are one text, in which the same series are ad
   expect(text).not.toContain("another_version");
 });
 
-test("a label without a bound does not fill the memory: what is beyond it shares one series", () => {
+test("an unbounded label does not exhaust memory: further values share one series", () => {
   const figures = createFigures();
   for (let each = 0; each < 5_000; each += 1) {
     figures.count("holderbook_source_errors_total", { error: `Error${each}` });
@@ -77,7 +77,7 @@ test("at the chain's end every batch is traced, far from it one in ten seconds",
   expect(traced).toBe(6);
 });
 
-test("the ids of a trace follow from what it is about, and are those of no other", () => {
+test("trace ids derive from their subject, and are unique to it", () => {
   const id = "6f1c0d3e-0000-4000-8000-000000000001";
   expect(requestTrace(id)).toEqual(requestTrace(id));
   expect(requestTrace(id).traceId).toMatch(/^[0-9a-f]{32}$/);

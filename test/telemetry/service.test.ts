@@ -184,7 +184,7 @@ test("a checkpoint is one trace: decoded, proven, appended, and applied by every
 /** Figures that a demo never has: no EVM chain, no network, nothing that fails. */
 const NOT_HERE = /^holderbook_(evm_|transfer_events_|source_(request|errors)|data_disk_)/;
 
-test("/metrics shows the figures of both processes, and none that is not in the catalogue", async () => {
+test("/metrics shows the metrics of both processes, and none outside the catalogue", async () => {
   const text = await eventually("figures of the work done", async () => {
     const seen = await scrape();
     const attempts = sumOf(seen, "holderbook_callback_attempt_seconds_count");

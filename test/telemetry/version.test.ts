@@ -5,7 +5,7 @@ import { VERSION } from "../../src/telemetry/version.ts";
 
 const read = (file: string) => readFile(new URL(`../../${file}`, import.meta.url), "utf8");
 
-test("the newest numbered version of the changelog is the one that runs", async () => {
+test("the changelog's newest version is the running one", async () => {
   const changelog = await read("CHANGELOG.md");
   const headings = [...changelog.matchAll(/^## \[(.+?)\](.*)$/gm)];
   const [[, unreleased] = [], [, newest] = []] = headings;

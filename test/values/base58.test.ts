@@ -26,7 +26,7 @@ test("base58 agrees with another implementation, leading zeros and all", () => {
   );
 });
 
-test("what is not the base58 of 32 bytes is refused", () => {
+test("text that is not the base58 of 32 bytes is refused", () => {
   const largest = toBase58(new Uint8Array(32).fill(255));
   expect(bytesOf(largest)).toEqual(new Uint8Array(32).fill(255));
   const wrong = ["", "1".repeat(31), "1".repeat(33), "z".repeat(44), `${largest}1`, `1${largest}`];

@@ -64,7 +64,7 @@ describe("a type", () => {
     expect(() => canonicalType(text)).toThrow(MoveTypeError);
   });
 
-  test("is refused when too long or too deep, at once", () => {
+  test("is refused immediately when too long or too deep", () => {
     const deep = (levels: number) => `${"vector<".repeat(levels)}u8${">".repeat(levels)}`;
     expect(canonicalType(deep(100))).toBe(deep(100));
     expect(() => canonicalType(deep(200))).toThrow("nested more than 128 levels");

@@ -15,7 +15,7 @@ test("an answer in time is the answer, and its timer is gone", async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("a missed deadline is an error of the caller's choice, and what fails later is not unhandled", async () => {
+test("a missed deadline gives the caller's error, and a later failure is not unhandled", async () => {
   const answer = Promise.withResolvers<never>();
   const missed = withinDeadline(answer.promise, { ms: 1_000 });
   const chosen = withinDeadline(answer.promise, { ms: 1_000 }, () => new RangeError("too late"));

@@ -72,7 +72,7 @@ test("an attempt that got somewhere makes its failure the first", async () => {
   expect(failures).toEqual([1, 2, 3, 1]);
 });
 
-test("what is to be waited for is looked at about every second, however often, and is no failure", async () => {
+test("an error with remedy wait is retried about every second without limit, and is no failure", async () => {
   const { answer, pauses, failures } = await run(
     failing("retry", ...Array<Remedy>(20).fill("wait"), "retry"),
     { attempts: 3 },
@@ -85,7 +85,7 @@ test("what is to be waited for is looked at about every second, however often, a
   }
 });
 
-test("what says stop is thrown at once, and so is what names no remedy", async () => {
+test("an error with remedy stop, or without remedy, is thrown immediately", async () => {
   const stopped = await run(failing("retry", "stop"));
   expect(stopped).toMatchObject({ error: new Trouble("stop"), failures: [1] });
   const unknown = await run(async () => {
@@ -105,7 +105,7 @@ test("no pause is shorter than the other side asked for", async () => {
   expect(pauses).toEqual([5_000]);
 });
 
-test("an abort ends the pause, and the error it causes is not told", async () => {
+test("an abort ends the pause, and the error it causes is not reported", async () => {
   const stop = new AbortController();
   setTimeout(() => stop.abort(), 60_000);
   const pausing = await run(failing("retry"), { leastMs: () => 600_000 }, stop.signal);
@@ -124,7 +124,7 @@ test("an abort ends the pause, and the error it causes is not told", async () =>
   expect(failingByAbort).toMatchObject({ answer: undefined, failures: [] });
 });
 
-test("the longest pause may depend on the error; the shortest one that was asked for is kept", async () => {
+test("the maximum pause may depend on the error, and a requested minimum holds", async () => {
   const retry = Array<Remedy>(8).fill("retry");
   const bounded = await run(failing(...retry), { mostMs: () => 300 });
   expect(Math.max(...bounded.pauses)).toBeLessThanOrEqual(300);

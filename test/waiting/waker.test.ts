@@ -27,7 +27,7 @@ test("a wake ends all waits under way, and leaves no timer behind", async () => 
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("what happens between looking and waiting is not missed", async () => {
+test("an event between checking and waiting is not missed", async () => {
   const waker = createWaker();
   const mark = waker.mark();
   waker.wake();
@@ -35,7 +35,7 @@ test("what happens between looking and waiting is not missed", async () => {
   expect(await isOver(waker.since(waker.mark()))).toBe(false);
 });
 
-test("a wait ends after its time, or when it is told to stop", async () => {
+test("a wait ends after its time, or on abort", async () => {
   const waker = createWaker();
   const timed = waker.since(waker.mark(), 1_000);
   await vi.advanceTimersByTimeAsync(999);

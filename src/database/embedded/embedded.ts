@@ -113,7 +113,7 @@ const startAgain = async (
   const server = await launchServer(postgres, { ...launch, again: true });
   if (server.joined && server.port !== launch.port) {
     throw new EmbeddedPostgresError(
-      `another process runs Postgres on ${clusterIn(launch.dataDir)} meanwhile, on port ${server.port}`,
+      `another process now runs Postgres on ${clusterIn(launch.dataDir)}, on port ${server.port}`,
     );
   }
   return server;

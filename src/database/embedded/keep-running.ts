@@ -57,7 +57,7 @@ export const keepRunning = (settings: {
 
   /** The next server; undefined when it gives up. */
   const again = async (): Promise<RunningServer | undefined> => {
-    let happened = `Postgres (pid ${server.pid}) ended by itself`;
+    let happened = `Postgres (pid ${server.pid}) exited unexpectedly`;
     while (starts < restarts.most) {
       const pauseMs = starts === 0 ? 0 : fullBackoffMs(starts, restarts.backoff);
       starts += 1;
@@ -74,7 +74,7 @@ export const keepRunning = (settings: {
     }
     onLost(
       new EmbeddedPostgresError(
-        `${happened}; it is not started any more (${starts} tries in a row): mend what postgres.log in DATA_DIR says, then start the service again`,
+        `${happened}; gave up after ${starts} consecutive starts: fix what postgres.log in DATA_DIR reports, then restart the service`,
       ),
     );
     return undefined;

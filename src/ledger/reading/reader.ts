@@ -191,7 +191,7 @@ export const runReader = async (options: ReaderOptions, signal: AbortSignal): Pr
         database: options.database,
         source: options.source,
         everyMs: waits.decimalsEveryMs,
-        onTrouble: (error) => onNotice("could not learn the decimals of a coin yet", error),
+        onTrouble: (error) => onNotice("the decimals of a coin are still unknown; retrying", error),
       },
       newCoins,
       own.signal,

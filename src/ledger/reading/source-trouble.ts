@@ -54,8 +54,8 @@ const claimOf = (doubt: Doubt): string => {
 };
 
 const confirmed = (doubt: Doubt, seconds: number, sources: number): Error => {
-  const who = sources > 1 ? `${sources} sources say so` : "it says so again";
-  const again = `After ${seconds} s ${who}, so this needs somebody`;
+  const who = sources > 1 ? `${sources} sources confirm` : "the source confirms";
+  const again = `After ${seconds} s ${who} this, so an operator must act`;
   if (!(doubt instanceof TrustNotReachedError)) return new OtherChainError(doubt, again);
   return new CommitteeError(
     `${doubt.message}. ${again}: compare TRUSTED_CHECKPOINT or COMMITTEE_FILE with an explorer of the network, or name a LEDGER_SOURCE that has what is missing. Then start again`,

@@ -32,7 +32,7 @@ export class SourceRefusedError extends SourceError {
 
   constructor(source: string, wanted: string, answer: string, options?: ErrorOptions) {
     super(
-      `${source}: ${wanted} was refused: ${answer}. Check LEDGER_SOURCE and what it is allowed to read.`,
+      `${source}: ${wanted} was refused: ${answer}. Check LEDGER_SOURCE and its permissions.`,
       options,
     );
   }
@@ -79,7 +79,7 @@ export class CheckpointMissingError extends SourceError {
   constructor(source: string, sequence: bigint, laterSeen: bigint) {
     super(
       `${source}: checkpoint ${sequence} is missing although ${laterSeen} is there. ` +
-        `Put it in place: nothing can be said of a range that lacks it. Only an empty log may begin behind it, with index --first.`,
+        `Restore it: without it no later checkpoint can be indexed. Only an empty log can begin after it, with index --first.`,
     );
     this.sequence = sequence;
   }

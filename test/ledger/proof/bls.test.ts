@@ -100,7 +100,7 @@ test("points outside the groups lie on the curves, where only the group is asked
   expect(() => G2.fromBytes(outsideG2())).toThrow("subgroup");
 });
 
-test("refuses what the reference refuses: infinity, points outside the group, other encodings", () => {
+test("refuses infinity, points outside the group and other encodings, like the reference", () => {
   const { secretKey, publicKey } = keyPair();
   const message = Buffer.from("summary");
   const signature = sign(message, [secretKey]);

@@ -31,7 +31,7 @@ test("ended at any moment and begun again, it leaves the same log as an undistur
   expect(await contentsOf(database)).toBe(expected);
 });
 
-test("losing its database connection at any moment, it goes on by itself and loses nothing", async () => {
+test("losing its database connection at any moment, the reader recovers and loses nothing", async () => {
   const expected = await undisturbed(400n);
   await using database = await freshDatabase();
   // The test's own eyes must stay open.
@@ -51,7 +51,7 @@ test("losing its database connection at any moment, it goes on by itself and los
   expect(await contentsOf(observer)).toBe(expected);
 });
 
-test("a second reader stands by, writes nothing, and takes over where the first was ended", async () => {
+test("a standby reader writes nothing, and takes over when the first ends", async () => {
   const expected = await undisturbed(120n);
   await using database = await freshDatabase();
   await using other = connect({ url: database.url, max: 2, applicationName: "second" });
@@ -71,7 +71,7 @@ test("a second reader stands by, writes nothing, and takes over where the first 
   expect(second.batches[0]?.first).toBe(71n);
 });
 
-test("a reader that waits at the tip notices that its lock is gone, and stands by", async () => {
+test("a reader waiting at the tip notices that it lost its lock, and becomes a standby", async () => {
   await using database = await freshDatabase();
   await using other = connect({ url: database.url, max: 2, applicationName: "second" });
   const ledger = createScriptedLedger({ newest: 10n });

@@ -41,7 +41,7 @@ const expectAll = async (database: Database, last: bigint) => {
   }
 };
 
-test("times and digests of a log of before are filled in while reading goes on", async () => {
+test("times and digests of an older log are filled in during reading", async () => {
   const { database, ledger } = await logOfBefore();
   await using _database = database;
   const running = start(database, ledger);
@@ -65,7 +65,7 @@ test("a log of before with nothing left to read is filled in too", async () => {
   await expectAll(database, 300n);
 });
 
-test("filling goes on where it was interrupted, and begins nothing anew", async () => {
+test("filling continues after an interruption without repeating work", async () => {
   const { database, ledger } = await logOfBefore();
   await using _database = database;
   const paused = Promise.withResolvers<void>();
@@ -93,7 +93,7 @@ test("filling goes on where it was interrupted, and begins nothing anew", async 
   await expectAll(database, 300n);
 });
 
-test("a source that does not go back so far is told of, and stops nothing; once it does, all is filled in", async () => {
+test("a source without old checkpoints is reported and stops nothing; once it has them, all is filled in", async () => {
   const { database, ledger } = await logOfBefore();
   await using _database = database;
   let pruned = true;
@@ -112,7 +112,7 @@ test("a source that does not go back so far is told of, and stops nothing; once 
   await expectAll(database, 400n);
 });
 
-test("a source that fails half way keeps what came before it", async () => {
+test("checkpoints before a source's failure are kept", async () => {
   const { database, ledger } = await logOfBefore();
   await using _database = database;
   let failures = 3;

@@ -49,7 +49,7 @@ const expectWhole = async (database: TestDatabase) => {
   expect(await checkStretch(database.sql, -1n)).toMatchObject({ fault: null, ended: true });
 };
 
-test("a log of before has the same inputs in the end as one that was read with them", async () => {
+test("an older log ends up with the same inputs as a new one", async () => {
   const { database, contents, ledger } = await logOfBefore();
   await using _database = database;
   const read = new Set<bigint>();
@@ -67,7 +67,7 @@ test("a log of before has the same inputs in the end as one that was read with t
   expect(read).toEqual(new Set((await inputCounts(database)).keys()));
 });
 
-test("inputs are filled in while reading goes on, each stretch under a chain of its own", async () => {
+test("inputs are filled in during reading, each stretch with its own chain", async () => {
   const { database, ledger } = await logOfBefore();
   await using _database = database;
   ledger.newest = 400n;
@@ -85,7 +85,7 @@ test("inputs are filled in while reading goes on, each stretch under a chain of 
   expect(await inputHashes(database)).toEqual(chain);
 });
 
-test("filling goes on where it was interrupted, and what was written before holds", async () => {
+test("filling continues after an interruption, and earlier work stays valid", async () => {
   const { database, contents, ledger } = await logOfBefore();
   await using _database = database;
   const paused = Promise.withResolvers<void>();
@@ -126,7 +126,7 @@ test("a database that ends the filling's connection half way has all of a stretc
   expect(await contentsOf(database)).toBe(contents);
 });
 
-test("a source that lacks checkpoints stops nothing, and what came before them is kept", async () => {
+test("a source that lacks checkpoints stops nothing, and earlier ones are kept", async () => {
   const { database, contents, ledger } = await logOfBefore();
   await using _database = database;
   let pruned = true;
@@ -169,7 +169,7 @@ test("nothing of a checkpoint that the log knows by another digest is filled in"
   expect(await nextOf(database)).toBe(0n);
 });
 
-test("a change of an object that the ledger does not have is told, and nothing is filled in for it", async () => {
+test("an object change that the ledger lacks is reported, and not filled in", async () => {
   const { database, ledger } = await logOfBefore();
   await using _database = database;
   await alterObject(database, 111n, 1);
@@ -183,7 +183,7 @@ test("a change of an object that the ledger does not have is told, and nothing i
   expect((await inputCounts(database)).get(111n)).toBe(0);
 });
 
-test("a log that no version with input versions has opened yet is said to be that", async () => {
+test("a log never opened by a version with input versions is reported as such", async () => {
   const { database } = await logOfBefore();
   await using _database = database;
   const asked = { asked: false, trusted: null };

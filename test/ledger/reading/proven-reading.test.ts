@@ -104,7 +104,7 @@ test("every level leads to the same log; with signatures all of it is proven, ep
   expect(new Set(contents).size).toBe(1);
 });
 
-test("after a restart it goes on from the committees in the log, without asking whom to trust", async () => {
+test("after a restart proving continues with the log's committees, without asking for trust", async () => {
   await using database = await freshDatabase();
   await read(database, "signatures", { last: 39n });
   await read(database, "signatures", { last: 61n, verification: { level: "signatures" } });
@@ -118,7 +118,7 @@ test("after a restart it goes on from the committees in the log, without asking 
   });
 });
 
-test("a log without proofs goes on with them, from a checkpoint that is trusted by its digest", async () => {
+test("a log without proofs continues with proofs, from a checkpoint trusted by its digest", async () => {
   const trusted = genuine[39];
   if (trusted === undefined) throw new Error("no checkpoint 39");
   const { digest } = readCertified(trusted).header;
@@ -137,7 +137,7 @@ test("a log without proofs goes on with them, from a checkpoint that is trusted 
   }
 });
 
-test("a reader that knows nobody to trust, or the wrong ones, stops and says what to set", async () => {
+test("a reader without trust, or with wrong trust, stops and names the setting", async () => {
   await using database = await freshDatabase();
   const nobody = { verification: { level: "signatures" } } as const;
   await expect(read(database, "signatures", nobody)).rejects.toThrow("set TRUSTED_CHECKPOINT or");
@@ -187,7 +187,7 @@ test("a pause without signatures is followed by proofs again, from the committee
   expect((await committeeInLog(database.sql, 2n))?.namedBy).toBe(79n);
 });
 
-test("what was read without its certificate does not enter a log in which all is to be proven", async () => {
+test("a checkpoint without certificate does not enter a proven log", async () => {
   await using database = await freshDatabase();
   const reading = read(database, "signatures", { read: readerAt("links") });
   await expect(reading).rejects.toMatchObject({ name: "CertificateError" });
@@ -201,7 +201,7 @@ const badlySigned = (raw: RawCheckpoint): RawCheckpoint => {
   return { ...raw, bytes: Uint8Array.from(raw.bytes, (byte, i) => (i === at ? byte ^ 1 : byte)) };
 };
 
-test("a certificate damaged on the way is fetched again; behind one that stays wrong nothing is read", async () => {
+test("a damaged certificate is fetched again; nothing after a permanently wrong one is read", async () => {
   await using database = await freshDatabase();
   const once = sourceOf((raw, asked) => (asked === 1 ? badlySigned(raw) : raw));
   await read(database, "signatures", { source: once, last: 45n });

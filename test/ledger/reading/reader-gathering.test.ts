@@ -17,7 +17,7 @@ const checkpoint = (sequence: bigint, facts = 0) => ({
   skipped: facts === 0,
 });
 
-test("a batch holds its checkpoints in order, marks those with facts, and counts what it took", async () => {
+test("a batch holds its checkpoints in order, marks those with facts, and counts its work", async () => {
   const gathering = createGathering(roomy);
   gathering.add(checkpoint(5n), 100);
   gathering.add(checkpoint(6n, 2), 200);
@@ -71,7 +71,7 @@ test("a batch that is not full waits while the source has more, for as long as i
   expect(performance.now() - startedAt).toBeGreaterThanOrEqual(55);
 });
 
-test("with an idle source a batch goes at once, or after lingering while catching up", async () => {
+test("with an idle source a batch goes immediately, or after lingering while catching up", async () => {
   const gathering = createGathering(roomy);
   const lingering = gathering.take(() => 40, never);
   gathering.add(checkpoint(0n), 1);
@@ -86,7 +86,7 @@ test("with an idle source a batch goes at once, or after lingering while catchin
   expect((await prompt)?.batch.first).toBe(1n);
 });
 
-test("what is left goes at the end, then nothing; an abort ends both sides at once", async () => {
+test("the rest goes at the end, then nothing; an abort ends both sides immediately", async () => {
   const gathering = createGathering(roomy);
   gathering.add(checkpoint(0n), 1);
   gathering.end();

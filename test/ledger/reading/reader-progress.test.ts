@@ -19,7 +19,7 @@ const appended = (first: bigint, last: bigint, facts = 0) => ({
   decodedMs: 0,
 });
 
-test("rates are those of the last ten seconds, and give the time left", () => {
+test("rates cover the last ten seconds, and give the time left", () => {
   let now = 0;
   const progress = keepProgress(0n, undefined, () => now);
   progress.tip(10_000n);
@@ -42,7 +42,7 @@ test("rates are those of the last ten seconds, and give the time left", () => {
   expect(progress.now()).toMatchObject({ checkpointsPerSecond: 0, etaSeconds: null });
 });
 
-test("nothing is left at the tip, and the tip is never behind what was read", () => {
+test("no lag at the tip, and the tip is never behind the log", () => {
   const progress = keepProgress(5n, undefined);
   expect(progress.now()).toMatchObject({ next: 5n, tip: null, lag: null, etaSeconds: null });
   progress.tip(3n);

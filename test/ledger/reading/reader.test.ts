@@ -37,7 +37,7 @@ test("reads to the last checkpoint asked for, and ends", async () => {
   expect(again.batches).toEqual([]);
 });
 
-test("hands the feed exactly what it committed: batches that follow one another, within their bounds", async () => {
+test("hands the feed exactly the committed batches: consecutive and within bounds", async () => {
   await using database = await freshDatabase();
   const running = start(database, createScriptedLedger({ newest: 400n }), { last: 400n });
   await running.ended;
@@ -63,7 +63,7 @@ test("hands the feed exactly what it committed: batches that follow one another,
   ]);
 });
 
-test("at the tip each checkpoint is in the log by itself, at once", async () => {
+test("at the tip each checkpoint is appended by itself, immediately", async () => {
   await using database = await freshDatabase();
   const ledger = createScriptedLedger({ newest: 9n });
   const running = start(database, ledger);
@@ -153,7 +153,7 @@ test("a source that fails for a while, or ends early, is opened again from the l
   expect(running.notices).toHaveLength(4);
 });
 
-test("what a source skips or repeats is not used, and asked for again", async () => {
+test("a skipped or repeated checkpoint is not used, and requested again", async () => {
   const expected = await undisturbed(100n);
   for (const wrong of [31n, 29n]) {
     await using database = await freshDatabase();
@@ -167,7 +167,7 @@ test("what a source skips or repeats is not used, and asked for again", async ()
   }
 });
 
-test("a checkpoint that does not follow the one before it stops it once it was said again, with nothing of it in the log", async () => {
+test("a checkpoint that does not follow the previous one stops the reader once confirmed, with nothing of it in the log", async () => {
   const ledger = createScriptedLedger({ newest: 200n });
   const faithful = ledger.follows;
   // One without facts and one with some; the log's own last one comes from an earlier reading.
@@ -234,7 +234,7 @@ test("a log that begins in the middle takes its first checkpoint whatever came b
   expect(await nextOf(database)).toBe(61n);
 });
 
-test("a source of another chain is refused before anything is written, also while standing by", async () => {
+test("a source of another chain is refused before any write, also by a standby", async () => {
   await using database = await freshDatabase();
   const ledger = createScriptedLedger({ newest: 20n });
   const running = start(database, ledger);

@@ -217,7 +217,7 @@ test("a commit that takes long is not the source's silence", async () => {
   await running.stop();
 });
 
-test("a source that refuses is stalled at once with the reason, for both processes, and heals by itself", async () => {
+test("a refusing source shows as stalled immediately with the reason, in both processes, and recovers", async () => {
   await using database = await freshDatabase();
   await using store = await startObjectStore({ newest: 20n });
   await using reading = startReading(database, store.base.href);
@@ -239,7 +239,7 @@ test("a source that refuses is stalled at once with the reason, for both process
   await reached(database, 22n);
 });
 
-test("a reader that stands by does not overwrite what the one that reads says of its source", async () => {
+test("a standby does not overwrite the active reader's note on its source", async () => {
   await using database = await freshDatabase();
   const ledger = createScriptedLedger({ newest: 20n });
   const running = start(database, ledger, { waits: QUICK });

@@ -141,7 +141,7 @@ test("a full node that refuses, and gives an old checkpoint under a new number, 
   expect(chain(await contentsOf(database))).toBe(chain(expected));
 });
 
-test("a newest checkpoint that was said wrongly is corrected with what is said next", async () => {
+test("a wrong newest checkpoint is corrected by the next answer", async () => {
   const newest = [10n ** 15n];
   await using store = await startObjectStore({ newest: NEWEST, object });
   await using database = await freshDatabase();
@@ -184,7 +184,7 @@ const listed = (stores: readonly [Store, Store], options: SourceListOptions = {}
   return { source, changes };
 };
 
-test("when the first of two sources dies the log goes on from the second, and from the first again once it is back", async () => {
+test("when the first of two sources dies reading continues from the second, and from the first once it is back", async () => {
   const expected = await undisturbed();
   const first = await startObjectStore({ newest: 24n, object });
   await using second = await startObjectStore({ newest: 49n, object });
@@ -246,7 +246,7 @@ test("a first source that has the newest checkpoints alone is not gone back to b
   expect(await contentsOf(database)).toBe(expected);
 });
 
-test("a source that asks to be left alone for an hour is left for the next one at once", async () => {
+test("a source that requests an hour's pause is left for the next one immediately", async () => {
   await using first = await startObjectStore({
     newest: NEWEST,
     misbehave: (_, response) => {
@@ -268,7 +268,7 @@ test("a source that asks to be left alone for an hour is left for the next one a
   expect(running.notices.join()).toMatch(/failed 2 time\(s\) in a row; the last reason: HTTP 429/);
 });
 
-test("what one source says wrongly is read from the other, and a broken link of one alone stops nothing", async () => {
+test("a wrong checkpoint of one source is read from the other, and a broken link of one alone stops nothing", async () => {
   const expected = await undisturbed();
   await using first = await startObjectStore({
     newest: NEWEST,
@@ -304,7 +304,7 @@ test("a broken link that both sources have stops the reader; while the second is
 
   second.state.misbehave = () => false;
   await expect(running.ended).rejects.toThrow(OtherChainError);
-  await expect(running.ended).rejects.toThrow(/2 sources say so, so this needs somebody/);
+  await expect(running.ended).rejects.toThrow(/2 sources confirm this, so an operator must act/);
   expect(await nextOf(database)).toBe(30n);
 });
 
@@ -346,7 +346,7 @@ test("wrong answers while the first committee is looked for stop nothing, and al
   expect(await nextOf(database)).toBe(NEWEST + 1n);
 });
 
-test("a trusted checkpoint that no source has stops the reader once all have said so, and says what to compare", async () => {
+test("a trusted checkpoint that no source has stops the reader once all confirm it, with what to compare", async () => {
   const trusted = provingFrom("1".repeat(32));
   await using first = await startObjectStore({ newest: NEWEST, object });
   await using second = await startObjectStore({
@@ -365,13 +365,13 @@ test("a trusted checkpoint that no source has stops the reader once all have sai
   second.state.misbehave = () => false;
   await expect(running.ended).rejects.toThrow(CommitteeError);
   await expect(running.ended).rejects.toThrow(
-    /not the trusted 1+; .*2 sources say so, so this needs somebody: compare TRUSTED_CHECKPOINT/,
+    /not the trusted 1+; .*2 sources confirm this, so an operator must act: compare TRUSTED_CHECKPOINT/,
   );
   expect(await proofOf(database.sql, NEWEST - 9n)).toBeNull();
 
   await using alone = await freshDatabase();
   await using again = reading(alone, openSource(first.base.href), trusted);
-  await expect(again.ended).rejects.toThrow(/it says so again, so this needs somebody/);
+  await expect(again.ended).rejects.toThrow(/the source confirms this, so an operator must act/);
 });
 
 test("sources of two chains are refused by name, at the start and when the other one can tell only later", async () => {

@@ -74,7 +74,7 @@ test("halves once for all requests that were refused together, and not below the
   }
 });
 
-test("settles below what a server refuses", () => {
+test("settles below the server's limit", () => {
   const { run } = simulate({ capacity: 1000, refusesAbove: 20 });
   run(10);
   const settled = run(30);
@@ -93,7 +93,7 @@ test("does not grow while the consumer, not the limit, sets the pace", () => {
   expect(concurrency.limit).toBe(8);
 });
 
-test("asks every request to wait while one was told how long", async () => {
+test("a requested pause holds for every request", async () => {
   const concurrency: AdaptiveConcurrency = createAdaptiveConcurrency({ min: 1, max: 8, start: 4 });
   concurrency.begin().pushedBack(80);
   const started = performance.now();

@@ -55,7 +55,7 @@ test("one file among others that do not follow it can be read alone", async () =
   expectSamples(await take(open(folder.path), { first: 70n, last: 70n }), [70n]);
 });
 
-test("a gap with later files present is an error that names both; one that closes is not", async () => {
+test("a gap before later files is an error that names both, unless it closes in time", async () => {
   await using folder = await temporaryFolder();
   for (const sequence of [0n, 1n, 5n, 9n]) await folder.put(sequence);
   const taken: bigint[] = [];
@@ -79,7 +79,7 @@ test("a gap with later files present is an error that names both; one that close
   expectSamples(await taking, numbers(0, 5));
 });
 
-test("waits at the end for files that appear, and ignores those that are not done", async () => {
+test("waits at the end for new files, and ignores unfinished ones", async () => {
   await using folder = await temporaryFolder();
   await using elsewhere = await temporaryFolder();
   await folder.put(0n);
@@ -139,7 +139,7 @@ test("takes the chain's id from ledger.json; a folder or description that cannot
   );
 });
 
-test("ends quietly when told to while it waits", async () => {
+test("ends without an error when aborted while waiting", async () => {
   await using folder = await temporaryFolder();
   await folder.put(0n);
   const taken: bigint[] = [];

@@ -12,7 +12,7 @@ const raw = (sequence: bigint, size: number): RawCheckpoint => ({
   bytes: new Uint8Array(size),
 });
 
-test("delivers in order up to what is absent, within its bounds, whatever order fetches end in", async () => {
+test("delivers in order up to the first missing one, within its bounds, in whatever order fetches end", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.record({
@@ -94,7 +94,7 @@ test("stops fetching ahead when as many bytes are held as allowed", async () => 
   await reading.return({ next: 0n, laterSeen: null });
 });
 
-test("reports a later checkpoint that was there, and throws an error only after what came before it", async () => {
+test("reports a later checkpoint that was there, and throws an error only after earlier checkpoints", async () => {
   const reading = fetchAhead(
     {
       range: { first: 0n, last: 9n },

@@ -6,7 +6,7 @@ import { open, subscribed } from "./grpc-opening.ts";
 import { startGrpcServer } from "./grpc-server.ts";
 import { expectSamples, numbers, take, until } from "./taking.ts";
 
-test("catches up by many fetches at once, then follows the tip by a stream, each checkpoint once", async () => {
+test("catches up by concurrent fetches, then follows the tip by a stream, each checkpoint once", async () => {
   await using server = await startGrpcServer({
     newest: 299n,
     onCheckpoint: () => wait(5, undefined),

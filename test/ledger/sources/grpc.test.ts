@@ -194,7 +194,7 @@ test("tells where a package was published, null when the node cannot", async () 
   expect(await silent.publishedAt?.("0x5", signal)).toBeNull();
 });
 
-test("ends quietly when told to, at the tip and in the middle of fetching", async () => {
+test("ends without an error when aborted, at the tip and while fetching", async () => {
   await using server = await startGrpcServer({
     newest: 500n,
     checkpoint: (sequence) => sampleCheckpoint(sequence, 5_000),

@@ -32,7 +32,7 @@ const failureOf = (reading: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-test("reads an archive in order over few connections, then waits at the tip for what comes", async () => {
+test("reads an archive in order over few connections, then waits at the tip", async () => {
   await using store = await startObjectStore({ newest: 299n, answerMs: 3 });
   await using source = open(store.base, { concurrency: { min: 1, max: 16, start: 4 } });
   const taking = take(source, { first: 0n, last: 305n });
@@ -203,7 +203,7 @@ test("objects and checkpoints above their bounds are errors with the number name
   }
 });
 
-test("a lost object is waited for, then named with the next one that is there", async () => {
+test("a missing object is awaited, then named with the next existing one", async () => {
   await using store = await startObjectStore({ newest: 60n, lost: new Set([20n]) });
   await using source = open(store.base, { missingGraceMs: 10_000 });
   const taking = take(source, { first: 0n, last: 60n });
@@ -226,7 +226,7 @@ test("a lost object is waited for, then named with the next one that is there", 
   await expect(take(late, { first: 10n, last: 60n })).rejects.toThrow(/checkpoint 10 is missing/);
 });
 
-test("a store out of reach is asked several times; one that refuses once", async () => {
+test("an unreachable store is asked several times, a refusing one once", async () => {
   const gone = await startObjectStore({ newest: 3n });
   await gone[Symbol.asyncDispose]();
   await using unreachable = open(gone.base);
@@ -280,7 +280,7 @@ test("keeps the query string and sends the headers without showing either", asyn
   expect(source.description).not.toMatch(/secret|hidden/);
 });
 
-test("ends quietly when told to, at the tip and in the middle of fetching", async () => {
+test("ends without an error when aborted, at the tip and while fetching", async () => {
   await using store = await startObjectStore({ newest: 300n, answerMs: 2 });
   await using source = open(store.base);
   for (const stopAt of [50n, 300n]) {
