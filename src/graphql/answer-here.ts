@@ -1,4 +1,4 @@
-/** GraphQL as it is served, answered in this process: what is asked of another deployment, asked of this one. */
+/** GraphQL answered in this process, so that `compare` asks this deployment what it asks the other one. */
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import type { GraphSources } from "./context.ts";
@@ -11,7 +11,7 @@ const answered = z.object({
   errors: z.array(z.object({ message: z.string() })).optional(),
 });
 
-/** Answers queries over these sources; what is refused, or fails, is an error. */
+/** Answers queries over these sources. @throws Error with the first error of an answer */
 export const answerHere = (
   sources: GraphSources,
   { log, signal }: Pick<RequestScope, "log" | "signal">,

@@ -11,7 +11,12 @@ import { balanceChangesAcross, changesEnd } from "../projections/changes-across.
 import { FOR_BALANCES } from "../projections/needed.ts";
 import { builder } from "./builder.ts";
 import { badInput } from "./errors.ts";
-import { checkpointField, checkpointTimestampField, checkpointTimestampMsField } from "./fields.ts";
+import {
+  checkpointField,
+  checkpointTimestampField,
+  checkpointTimestampMsField,
+  SortOrder,
+} from "./fields.ts";
 import {
   changeCursorOf,
   coinTypeArgument,
@@ -21,13 +26,12 @@ import {
   ownerArgument,
   ownerOf,
 } from "./input.ts";
-import { SortOrder } from "./sort-order.ts";
 import type { EventFilter } from "./streams/catch-up.ts";
 import { afterOf, followArguments, followLog } from "./streams/subscription.ts";
 import { type AcrossLog, type EventLog, OF_ONE_TOPIC } from "./streams/topic.ts";
 
 const BalancePart = builder.enumType("BalancePart", {
-  description: "The part of a balance that a change is of.",
+  description: "The part of a balance that changed.",
   values: {
     TOKENS: { description: "What the SharedToken objects of an owner hold." },
     GRANTS: { description: "What vesting grants for an owner hold." },
@@ -35,7 +39,8 @@ const BalancePart = builder.enumType("BalancePart", {
 });
 
 const BalanceChangeCause = builder.enumType("BalanceChangeCause", {
-  description: "Why a balance changed. The largest sum within the transaction names it.",
+  description:
+    "Why a balance changed; of several causes in a transaction the one with the largest sum.",
   values: {
     MINT: { description: "Tokens were minted." },
     BURN: { description: "Tokens were burned." },
@@ -43,20 +48,22 @@ const BalanceChangeCause = builder.enumType("BalanceChangeCause", {
     FORCE_TRANSFER: { description: "An administrator moved tokens." },
     GRANT_FUNDED: { description: "Tokens went into a vesting grant." },
     GRANT_CLAIMED: { description: "Unlocked tokens of a grant became tokens of its owner." },
-    GRANT_CANCELLED: { description: "A grant was cancelled, what it held went back or away." },
-    UNKNOWN: { description: "No event and no grant explains it; never a guess." },
+    GRANT_CANCELLED: {
+      description: "A grant was cancelled and its tokens were returned or moved.",
+    },
+    UNKNOWN: { description: "No event and no grant explains the change." },
   },
 });
 
-/** As callers write it in `after`. */
+/** A place in the form of `after`. */
 export const cursorOf = ({ position, owner, part }: ChangePlace): string =>
   `${position}:${owner}:${part}`;
 
-/** As above, and the coin type where events are of several. */
+/** With the coin type, for events of several coin types. */
 const cursorAcross = (place: ChangePlace): string =>
   place.coinType === undefined ? cursorOf(place) : `${cursorOf(place)}:${place.coinType}`;
 
-/** A movement; one that is followed has the place that the subscription gave it. */
+/** A movement; a followed one has the place that its subscription gave it. */
 type Shown = Row & { readonly cursor?: string | undefined };
 
 const BalanceChange = builder.objectRef<Shown>("BalanceChange").implement({
@@ -76,7 +83,7 @@ const BalanceChange = builder.objectRef<Shown>("BalanceChange").implement({
     part: t.expose("part", { type: BalancePart, description: "The part that changed." }),
     cause: t.expose("cause", { type: BalanceChangeCause, description: "Why it changed." }),
     change: t.string({
-      description: "By how much, in the smallest unit, decimal; negative when it fell.",
+      description: "Amount of the change in the smallest unit, decimal; negative for a decrease.",
       resolve: ({ change }) => change.toString(),
     }),
     balanceAfter: t.string({
@@ -85,8 +92,8 @@ const BalanceChange = builder.objectRef<Shown>("BalanceChange").implement({
     }),
     cursor: t.string({
       description:
-        "`<position>:<owner>:<part>`: give it as after for the rows behind this one. Of a subscription to several " +
-        "coin types it ends in `:<coinType>`, and is for such a subscription.",
+        "`<position>:<owner>:<part>`: pass it as after for the rows behind this one. In a subscription to several " +
+        "coin types it ends in `:<coinType>`, and is valid in such a subscription only.",
       resolve: (row) => row.cursor ?? cursorOf(row),
     }),
   }),
@@ -97,10 +104,9 @@ builder.queryField("balanceChanges", (t) =>
     type: [BalanceChange],
     nullable: true,
     description:
-      "Every movement of the balances of a coin type, or of one owner: one row per transaction, owner " +
-      "and part, by position, owner and part (TOKENS first). Nothing ever appears before a cursor " +
-      "already given; added up per owner, the changes are its balance. NOT_YET_INDEXED while the " +
-      "history of an upgraded database is being filled in.",
+      "Every movement of the balances of a coin type, or of one owner: one row per transaction, owner and part, " +
+      "ordered by position, owner and part (TOKENS first). Rows never appear before a cursor already returned. An " +
+      "owner's changes add up to its balance. NOT_YET_INDEXED while the history of an upgraded database is being filled in.",
     args: {
       coinType: t.arg.string(coinTypeArgument),
       owner: t.arg.string({ ...ownerArgument, required: false }),
@@ -143,7 +149,7 @@ const changes: EventLog<Row, ChangePlace> = {
     const [newest] = await balanceChanges(reads, { coinType, limit: 1, order: "desc" });
     return newest && placeOf(newest);
   },
-  // All rows of a position become readable together: what is new lies behind the whole of it.
+  // All rows of a position become readable together, so new rows have later positions.
   grown: ({ reads }, read) =>
     grownBeyond(
       reads,
@@ -170,7 +176,7 @@ const across: AcrossLog<Row, ChangePlace> = {
   show: cursorAcross,
 };
 
-/** A place without a coin type lies behind all coins there. */
+/** A place without a coin type lies behind all coins of its position. */
 const compareCoins = ({ coinType: one }: ChangePlace, { coinType: other }: ChangePlace): number => {
   if (one === other) return 0;
   return other === undefined || (one !== undefined && one < other) ? -1 : 1;
@@ -178,7 +184,7 @@ const compareCoins = ({ coinType: one }: ChangePlace, { coinType: other }: Chang
 
 const followChanges = followLog({ one: changes, across });
 
-/** Those of one owner: read by its own index, and picked out of what is read for all. */
+/** The movements of one owner: pages come from the owner's index, live events are filtered. */
 const changesOf = (owner: string): EventFilter<Row, ChangePlace> => ({
   wants: (row) => row.owner === owner,
   page: ({ reads }, coinType, after, limit) =>
@@ -186,7 +192,7 @@ const changesOf = (owner: string): EventFilter<Row, ChangePlace> => ({
   pageOf: ({ reads }, range) => balanceChangesAcross(reads, { ...range, owner }),
 });
 
-/** @throws BAD_USER_INPUT for a place among several coin types: in one of them it is not known what was seen */
+/** @throws BAD_USER_INPUT for a place among several coin types, which is no place of one coin type */
 const placeInOne = (place: ChangePlace | undefined): ChangePlace | undefined => {
   if (place?.coinType === undefined) return place;
   throw badInput(
@@ -198,8 +204,8 @@ builder.subscriptionField("balanceChanges", (t) =>
   t.field({
     type: BalanceChange,
     description:
-      "Movements of the balances of a coin type, of several or of all, or of one owner; the place of one is its " +
-      "cursor. An owner goes together with coinType or coinTypes. " +
+      "Movements of the balances of one coin type, several or all; the place of an event is its cursor. An owner needs " +
+      "coinType or coinTypes. " +
       "NOT_YET_INDEXED while the history of an upgraded database is being filled in.",
     args: {
       ...followArguments,

@@ -1,9 +1,8 @@
 /**
- * The schema's builder. Each file beside this one that names a type adds the type and its query;
- * `schema.ts` gathers them.
+ * The schema's builder. Each file beside this one adds types and their queries; `schema.ts` imports them all.
  *
- * Amounts and 64-bit numbers leave as decimal strings: they do not fit a JSON number. Every query is
- * nullable, so that one that fails leaves the answers of the others in the same request standing.
+ * Amounts and 64-bit numbers are decimal strings, because they do not fit a JSON number. Every query is nullable,
+ * so that a failed one leaves the other answers of its request intact.
  */
 import SchemaBuilder from "@pothos/core";
 import ComplexityPlugin from "@pothos/plugin-complexity";
@@ -16,19 +15,19 @@ export const builder = new SchemaBuilder<{
 }>({
   plugins: [ComplexityPlugin, "reads"],
   defaultFieldNullability: false,
-  // Cost counts the values an answer can hold: one per field, times the rows of its list. The bound
-  // is checked before anything runs (limits.ts), so the plugin checks nothing itself.
+  // Cost counts the values that an answer can hold: one per field, times the rows of its list. `limits.ts` checks
+  // the bound before anything runs, so the plugin checks nothing.
   complexity: { defaultComplexity: 1, defaultListMultiplier: 1 },
 });
 
 builder.subscriptionType({
   description:
-    "What the indexer commits, as it does: server-sent events, for POST with Accept: text/event-stream. Each " +
-    "begins behind the argument after and leaves nothing out; without it, with what comes from now on.",
+    "What the indexer commits, as server-sent events: POST with Accept: text/event-stream. A subscription begins " +
+    "behind the argument after and leaves nothing out; without it, it begins with the next event.",
 });
 
 builder.queryType({
   description:
-    "Security tokens as the indexer has them. Every query that names a coin type or an owner takes " +
-    "the short address form and any letter case; an unknown one gives an empty list or a zero balance.",
+    "Security tokens as indexed. Coin types and owners are accepted in short address form and in any letter case; " +
+    "unknown ones give an empty list or a zero balance.",
 });

@@ -1,4 +1,4 @@
-/** Who owned a coin, holder by holder, at the end of a checkpoint: `capTable`. */
+/** The owners of a coin, holder by holder, at the end of a checkpoint: `capTable`. */
 import { unixSeconds } from "../http/health/health.ts";
 import type { CheckpointMark } from "../log/fact.ts";
 import { followPlace } from "../projections/balance-changes.ts";
@@ -40,14 +40,14 @@ type Table = Totals & {
   readonly rows: () => Promise<readonly CapRow[]>;
 };
 
-/** Wallets of a holder: a guess. */
+/** Average wallets of a holder, an estimate. */
 const EXPECTED_WALLETS = 2;
 
-/** What is read for a page of any length: every owner of the coin. */
+/** A page of any length reads every owner of the coin. */
 const TABLE_COST = 1_000;
 
 const CapTableWallet = builder.objectRef<CapWallet>("CapTableWallet").implement({
-  description: "A wallet as it was at the checkpoint.",
+  description: "A wallet at the checkpoint.",
   fields: (t) => ({
     address: t.exposeString("address", { description: "Wallet address, canonical." }),
     balance: t.string({
@@ -73,7 +73,7 @@ const CapTableRow = builder.objectRef<CapRow & Totals>("CapTableRow").implement(
     }),
     wallets: t.field({
       type: [CapTableWallet],
-      description: "By address, ascending; those that held nothing too.",
+      description: "By address, ascending, empty wallets too.",
       complexity: { field: 1, multiplier: EXPECTED_WALLETS },
       resolve: ({ wallets }) => wallets,
     }),
@@ -102,7 +102,7 @@ const CapTableRow = builder.objectRef<CapRow & Totals>("CapTableRow").implement(
       resolve: async ({ balance, totals }) => shareOf(balance, (await totals()).issued),
     }),
     cursor: t.string({
-      description: "Give it as after for the rows behind this one.",
+      description: "Pass it as after for the rows behind this one.",
       resolve: ({ balance, holderId, wallets }) =>
         `${balance}:${holderId ?? wallets[0]?.address ?? ""}`,
     }),
@@ -119,7 +119,7 @@ const CapTable = builder.objectRef<Table>("CapTable").implement({
       resolve: ({ coinType }, _args, { decimals }) => decimals(coinType),
     }),
     checkpoint: t.string({
-      description: "The checkpoint at whose end it stood, decimal.",
+      description: "The register is that of the end of this checkpoint, decimal.",
       resolve: ({ mark }) => mark.sequence.toString(),
     }),
     checkpointTimestamp: t.string({
@@ -132,13 +132,13 @@ const CapTable = builder.objectRef<Table>("CapTable").implement({
     }),
     followCursor: t.string({
       description:
-        "Give it as after to balanceChanges, the query or the subscription, for exactly what comes after this cap table.",
+        "Pass it as after to the query or the subscription balanceChanges for exactly the changes after this cap table.",
       resolve: ({ mark }) => cursorOf(followPlace(mark.sequence)),
     }),
     totalSupply: t.string({
       nullable: true,
       description:
-        "As the treasury said, in the smallest unit, decimal; null while it was not seen.",
+        "Supply in the treasury object, in the smallest unit, decimal; null until one was seen.",
       resolve: ({ totalSupply }) => totalSupply?.toString() ?? null,
     }),
     issued: t.string({
@@ -156,7 +156,7 @@ const CapTable = builder.objectRef<Table>("CapTable").implement({
         version: t.arg.int({
           defaultValue: 1,
           description:
-            "2: the root of statements of version 2, which covers groups, freezes, single wallets, unlocked, locked and decimals, too.",
+            "2: the root of version 2 statements, which also covers groups, freezes, single wallets, unlocked, locked and decimals.",
         }),
       },
       resolve: async ({ totals, root2 }, { version }) => {
@@ -168,18 +168,18 @@ const CapTable = builder.objectRef<Table>("CapTable").implement({
     rows: t.field({
       type: [CapTableRow],
       description:
-        "Largest balance first, equal ones by holder id, wallets without a holder behind them by address. " +
-        "Whose balance is zero has no row.",
+        "By balance, largest first; equal ones by holder id, then wallets without a holder by address. " +
+        "There are no rows with a zero balance.",
       resolve: async ({ rows, totals }) => (await rows()).map((row) => ({ ...row, totals })),
     }),
   }),
 });
 
 const RowsWith = builder.enumType("RowsWith", {
-  description: "Rows of a cap table that need somebody to look at them.",
+  description: "Rows of a cap table that need attention.",
   values: {
-    NO_HOLDER: { description: "A wallet that holds and belongs to no holder." },
-    FROZEN_BALANCE: { description: "At least one of its wallets is frozen and holds." },
+    NO_HOLDER: { description: "A wallet with a balance and no holder." },
+    FROZEN_BALANCE: { description: "At least one of its wallets is frozen and has a balance." },
   },
 });
 
@@ -189,8 +189,8 @@ const WITH: Readonly<Record<typeof RowsWith.$inferType, Matches>> = {
     wallets.some(({ isFrozen, balance }) => isFrozen && balance > 0n),
 };
 
-/** Rows that all the conditions given let through; undefined when none is given. */
-const meantBy = (
+/** Rows that meet all given conditions; undefined when none is given. */
+const filterOf = (
   holder: string | null | undefined,
   having: typeof RowsWith.$inferType | null | undefined,
 ): Matches | undefined => {
@@ -206,9 +206,9 @@ builder.queryField("capTable", (t) =>
     type: CapTable,
     nullable: true,
     description:
-      "Who owned a coin type, one row per holder with all its wallets: as of a checkpoint, or without one " +
-      "as of the last that shared_token_objects, timelock_objects and holder_lifecycle have committed. " +
-      "Copy a long one with after at a fixed atCheckpoint. Null for a coin type that was not seen by then.",
+      "The owners of a coin type, one row per holder with all its wallets: as of a checkpoint, or by default " +
+      "as of the last one that shared_token_objects, timelock_objects and holder_lifecycle have committed. " +
+      "Copy a long table with after at a fixed atCheckpoint. Null for a coin type that was not seen by then.",
     args: {
       coinType: t.arg.string(coinTypeArgument),
       ...pastArguments,
@@ -216,11 +216,11 @@ builder.queryField("capTable", (t) =>
       after: t.arg.string({ description: "Cursor of the last row seen: only rows behind it." }),
       holder: t.arg.string({
         description:
-          "Only the row of this holder (its number, decimal), or the row that this wallet (its address) is in. The totals stay those of all rows.",
+          "Only the row of this holder (its number, decimal) or of this wallet (its address). Totals cover all rows.",
       }),
       having: t.arg({
         type: RowsWith,
-        description: "Only such rows. The totals stay those of all rows.",
+        description: "Only such rows. Totals cover all rows.",
       }),
     },
     complexity: ({ limit }) => ({ ...listCost({ limit }), field: TABLE_COST }),
@@ -230,7 +230,7 @@ builder.queryField("capTable", (t) =>
       const page = {
         limit: limitOf(args.limit),
         after: capCursorOf(args.after),
-        matches: meantBy(args.holder, args.having),
+        matches: filterOf(args.holder, args.having),
       };
       const asOf = asOfIn(args);
       const coinType = await context.coinType(args.coinType);
@@ -241,7 +241,7 @@ builder.queryField("capTable", (t) =>
       ]);
       if (found === null) return null;
       const at = { checkpoint, timestampMs: mark.timestampMs };
-      // The first one reads the whole table, which is kept for the second.
+      // The first read caches the whole table for the others.
       const inTurn = oneAtATime();
       const decimals = context.decimals(coinType);
       return {

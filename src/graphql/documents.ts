@@ -1,6 +1,6 @@
 /**
- * The documents that callers send, read once: parsed, validated, with their cost, and compiled when
- * they come a second time. Most callers send the same few for ever.
+ * A cache of the documents that callers send: parsed, validated, with their cost, and compiled on their second
+ * use. Most callers send the same few all the time.
  */
 import { complexityFromQuery } from "@pothos/plugin-complexity";
 import {
@@ -24,31 +24,31 @@ import { type Coerced, fieldsOf, planOf, type ReadPlan } from "./read-plan.ts";
 export type Operation = {
   readonly node: OperationDefinitionNode;
   /**
-   * Values that the answer can hold: see `LIMITS.cost`.
-   * @param variables coerced; only integers matter
+   * Values that the answer can hold, see `LIMITS.cost`.
+   * @param variables coerced
    */
   costOf(variables: Readonly<Record<string, unknown>>): number;
-  /** Statements or the like that it begins: fields of the query itself. */
+  /** Fields of the query itself, about the statements that it runs. */
   readonly rootFields: number;
   /** How it is read, with coerced variables. */
   plan(variables: Coerced): ReadPlan;
-  /** How often it asks for the schema: much work that its cost does not show. */
+  /** How often it asks for the schema, which takes work that its cost does not show. */
   readonly introspections: number;
-  /** Whether its variables matter to nothing but the arguments of the operation's own fields. */
+  /** Whether variables occur in nothing but field arguments, and the compiler takes it. */
   readonly isPlain: boolean;
-  /** Counts a use; gives the compiled form from the second one on, where there is one. */
+  /** Counts a use; returns the compiled form, if there is one, from the second use on. */
   use(): CompiledQuery | undefined;
 };
 
-/** A document, and what is wrong with it. */
+/** A document and its errors. */
 export type KnownDocument = {
-  /** Undefined when the text is no document at all. */
+  /** Undefined when the text does not parse. */
   readonly document: DocumentNode | undefined;
   /** Empty when it can run. */
   readonly errors: readonly GraphQLError[];
   /**
-   * The operation of this name, or the only one; undefined when it is not clear which is meant, or
-   * the document cannot run.
+   * The operation of this name, or the only one; undefined when the name is ambiguous or unknown, or the
+   * document has errors.
    */
   operation(name: string | null | undefined): Operation | undefined;
 };
@@ -56,29 +56,29 @@ export type KnownDocument = {
 export type Documents = {
   /**
    * @param text as the caller sent it
-   * @returns `newTokens`: lexical tokens that had to be read for it; 0 when it was known
+   * @returns `newTokens`: lexical tokens that were parsed for it; 0 when it was cached
    */
   read(text: string): { readonly known: KnownDocument; readonly newTokens: number };
 };
 
-/** Tokens of all documents kept; one takes about 700 bytes, its compiled form included. */
+/** Tokens of all cached documents; one takes about 700 bytes, its compiled form included. */
 const KEPT_TOKENS = 50_000;
 
-/** What a document takes besides, in tokens: the least that is compiled for it. */
+/** Overhead of a document in tokens: the smallest compiled form. */
 const TOKENS_BESIDE = 100;
 
-/** What a text that is no document counts for. */
+/** Tokens that a text counts for that does not parse. */
 const TOKENS_OF_NONE = 200;
 
-/** Comments and long strings are text without tokens: so many characters count as one. */
+/** Comments and long strings have few tokens: so many characters count as one. */
 const CHARACTERS_PER_TOKEN = 20;
 
-/** Costs kept by the integers they depend on: callers page with a few limits. */
+/** Cached costs of a document: callers page with a few limits. */
 const KEPT_COSTS = 50;
 
 /** Reads documents for one schema. */
 export const createDocuments = (schema: GraphQLSchema): Documents => {
-  /** In the order of their last use. */
+  /** Least recently used first. */
   const kept = new Map<string, { readonly known: KnownDocument; readonly tokens: number }>();
   let tokensKept = 0;
 
@@ -142,7 +142,7 @@ const operationOf = (
     (definition): definition is FragmentDefinitionNode =>
       definition.kind === Kind.FRAGMENT_DEFINITION,
   );
-  // Without the operations beside it: neither the cost nor the compiler is to take one of those.
+  // Only this operation, so that neither cost nor compiler takes another one.
   const alone: DocumentNode = { kind: Kind.DOCUMENT, definitions: [node, ...fragments] };
   const fields = [...fieldsOf(node.selectionSet, fragments).values()];
   const introspections = fields.filter(
@@ -166,20 +166,20 @@ const operationOf = (
   };
 };
 
-/** Fields, fragments spread where they are used; compiling takes time for each. */
-const MOST_COMPILED_FIELDS = 500;
+/** Fields of a compiled operation, fragments counted at each use: each takes time to compile. */
+const MAX_COMPILED_FIELDS = 500;
 
 /**
- * Whether the compiler can be trusted with an operation. It goes wrong over `@skip` and `@include` on a
- * fragment that is spread twice, and over names that every object has; and it follows a fragment as often
- * as it is spread, so that fragments which spread others twice would keep it for years.
+ * Whether the compiler handles an operation correctly. It fails on `@skip` and `@include` on a fragment that is
+ * spread twice, and on names of `Object.prototype`. It also expands a fragment at each use, so fragments that
+ * spread others twice would take exponential time.
  */
 const isCompilable = (
   operation: OperationDefinitionNode,
   fragments: readonly FragmentDefinitionNode[],
 ): boolean => {
   const sets = new Map(fragments.map(({ name, selectionSet }) => [name.value, selectionSet]));
-  let left = MOST_COMPILED_FIELDS;
+  let left = MAX_COMPILED_FIELDS;
   const isPlain = ({ selections }: SelectionSetNode): boolean =>
     selections.every((selection) => {
       left -= 1;
@@ -189,21 +189,23 @@ const isCompilable = (
         return set === undefined || isPlain(set);
       }
       const named = selection.kind === Kind.FIELD ? (selection.alias ?? selection.name).value : "";
-      return !isEverywhere(named) && (!selection.selectionSet || isPlain(selection.selectionSet));
+      return (
+        !isOnEveryObject(named) && (!selection.selectionSet || isPlain(selection.selectionSet))
+      );
     });
   const variables = operation.variableDefinitions ?? [];
   return (
     [operation, ...fragments, ...variables].every(
       ({ directives = [] }) => directives.length === 0,
     ) &&
-    variables.every(({ variable }) => !isEverywhere(variable.name.value)) &&
+    variables.every(({ variable }) => !isOnEveryObject(variable.name.value)) &&
     isPlain(operation.selectionSet)
   );
 };
 
-const isEverywhere = (name: string): boolean => name in Object.prototype;
+const isOnEveryObject = (name: string): boolean => name in Object.prototype;
 
-/** Undefined when the compiler does not take it: then it is interpreted. */
+/** Undefined when the compiler refuses it; it is then interpreted. */
 const compile = (
   schema: GraphQLSchema,
   document: DocumentNode,
@@ -214,8 +216,8 @@ const compile = (
 };
 
 /**
- * The cost of an operation as a function of its variables. Costs depend on nothing but limits, offsets and
- * whether an argument is given, so one is worked out for each choice of these.
+ * The cost of an operation as a function of its variables. It depends only on integers and on whether an argument
+ * is given, so it is cached by these.
  */
 const costs = (schema: GraphQLSchema, alone: DocumentNode): Operation["costOf"] => {
   const [operation] = alone.definitions;

@@ -1,9 +1,9 @@
 /**
- * Answers GraphQL requests, each by the shortest way that is right.
+ * Answers GraphQL requests.
  *
- * A request is read first: its document, variables and cost decide whether it is let in. What came
- * before runs compiled. Everything else (new documents, refusals, whatever is not plain) goes through
- * yoga, which says what the compiled form would: a test holds the two against each other.
+ * A request is read first: its document, variables and cost decide whether it is admitted. A document that came
+ * before runs compiled. Everything else (new documents, refusals, unusual bodies) goes through yoga. A test
+ * compares the answers of both.
  */
 import {
   type GraphQLError,
@@ -24,24 +24,24 @@ import { type OpenedSubscription, openSubscription } from "./streams/subscriptio
 import { PAGE_ROWS } from "./streams/topic.ts";
 import { createInterpreter, type InterpretedRequest } from "./yoga.ts";
 
-/** A request that was read and not run. */
+/** A request that was read and has not run. */
 export type ReadRequest = {
-  /** What it counts against the rate limit of its key. */
+  /** Requests that it counts for in the rate limit of its key. */
   readonly requests: number;
-  /** What it weighs while it is under way: see `Admission`. */
+  /** Weight while it is under way, see `Admission`. */
   readonly weight: number;
   /** Whether it runs compiled. */
   readonly compiled: boolean;
-  /** Absent for what is none, and for one that is not to run. */
+  /** Undefined for a query, and for a subscription that is refused. */
   readonly subscription?: ReadSubscription | undefined;
   /**
    * Runs it, once.
-   * @param accept `Accept` of the caller: decides how refused requests show in the status
+   * @param accept `Accept` of the caller: decides the status of refused requests
    */
   answer(accept: string | undefined, scope: RequestScope): Promise<GraphAnswer>;
 };
 
-/** A subscription that was read and has not begun. */
+/** A subscription that was read and is not open. */
 export type ReadSubscription = PageCost & {
   open(
     subscriber: Omit<Subscriber, "watcher" | "beganAt">,
@@ -50,28 +50,28 @@ export type ReadSubscription = PageCost & {
 };
 
 export type GraphEngine = {
-  /** Reads a request's body, whatever it is. */
+  /** Reads a request's body, valid or not. */
   read(body: string): ReadRequest;
 };
 
 /** Values of an answer that count as one request. */
 const COST_PER_REQUEST = 1_000;
 
-/** Lexical tokens of a document not seen lately that count as one request: reading them is work, too. */
+/** Lexical tokens of an uncached document that count as one request: parsing takes work, too. */
 const TOKENS_PER_REQUEST = 100;
 
-/** The schema is long, and asked for by tools and not by the hundred. */
+/** The schema is long, and only tools ask for it. */
 const INTROSPECTION_REQUESTS = 10;
 const INTROSPECTION_WEIGHT = 25_000;
 
-/** A statement holds a connection, whatever it gives. */
+/** A statement holds a connection, however few rows it returns. */
 const STATEMENT_WEIGHT = 500;
 
-/** Its status says whether the request was understood; `application/json` is 200 for whatever ran. */
+/** With this type the status says whether the request was understood; with `application/json` it is 200. */
 export const RESPONSE_JSON = "application/graphql-response+json";
 const JSON_TYPE = "application/json";
 
-/** A body in the form nearly all have; others are for yoga to judge. */
+/** The usual form of a body; yoga judges all others. */
 const plainBody = z.strictObject({
   query: z.string(),
   operationName: z.string().nullish(),
@@ -79,18 +79,18 @@ const plainBody = z.strictObject({
   extensions: z.record(z.string(), z.unknown()).nullish(),
 });
 
-/** What became of a body: a document and perhaps an operation with its variables. */
+/** A body in the usual form: its document, and its operation with variables. */
 type Plain = {
   readonly known: KnownDocument;
-  /** Tokens that were read for it; 0 for a document that was known. */
+  /** Tokens that were parsed for it; 0 for a cached document. */
   readonly newTokens: number;
   readonly operation?: Operation | undefined;
   readonly variables: Readonly<Record<string, unknown>>;
-  /** Of the operation with these variables; 0 when they do not fit. */
+  /** Cost with these variables; 0 when they are invalid. */
   readonly cost: number;
   /** Absent when it cannot run. */
   readonly plan?: ReadPlan | undefined;
-  /** Whether it can run: its variables fit, and nothing is refused. */
+  /** Whether it can run: its variables are valid, and it is within the limits. */
   readonly fits: boolean;
   readonly refusal?: GraphQLError | undefined;
 };
@@ -103,7 +103,7 @@ export const createEngine = (schema: GraphQLSchema, sources: GraphSources): Grap
   const readPlain = (body: string): Plain | undefined => {
     const given = plainBody.safeParse(membersOf(body));
     if (!given.success) return undefined;
-    // Without members that only objects of ours have, such as "constructor".
+    // Without a prototype, so that "constructor" is no variable.
     const variables = Object.assign(Object.create(null), given.data.variables);
     const { known, newTokens } = documents.read(given.data.query);
     const operation = known.operation(given.data.operationName);
@@ -182,8 +182,7 @@ export const createEngine = (schema: GraphQLSchema, sources: GraphSources): Grap
 };
 
 /**
- * The body's members, without null ones, also when their names are unknown; undefined when it is not a
- * JSON object.
+ * The body's members without nulls, those with unknown names too; undefined when it is not a JSON object.
  */
 const membersOf = (body: string): unknown => {
   try {
@@ -200,7 +199,7 @@ const refusalOf = (cost: number, { introspections }: Operation): GraphQLError | 
   return cost > LIMITS.cost ? tooCostly(cost) : undefined;
 };
 
-/** What the interpreter need not find out again. */
+/** The document and its errors, for the interpreter. */
 const judged = (plain: Plain | undefined): Pick<InterpretedRequest, "document" | "errors"> => {
   if (plain === undefined) return {};
   const { known, refusal } = plain;
@@ -211,7 +210,7 @@ const asStreamOnly = (
   plain: Plain | undefined,
 ): Pick<InterpretedRequest, "document" | "errors"> => ({
   ...judged(plain),
-  errors: [badRequest("a subscription is answered as events: send Accept: text/event-stream")],
+  errors: [badRequest("a subscription is answered with events: send Accept: text/event-stream")],
 });
 
 const measured = (plain: Plain | undefined): Pick<ReadRequest, "requests" | "weight"> => {
@@ -232,7 +231,7 @@ const measured = (plain: Plain | undefined): Pick<ReadRequest, "requests" | "wei
   };
 };
 
-/** Runs a compiled query; the text of its answer. */
+/** Runs a compiled query and returns the text of its answer. */
 const run = async (
   { query }: CompiledQuery,
   context: object,

@@ -1,4 +1,4 @@
-/** Errors as callers of the API see them: `extensions.code`, and no word that was not meant for them. */
+/** Errors as callers of the API see them: with `extensions.code`, internal ones masked. */
 import { GraphQLError, type GraphQLFormattedError } from "graphql";
 import { internalDetails } from "../http/error-body.ts";
 import { HttpError } from "../http/http-error.ts";
@@ -13,24 +13,24 @@ export const ERROR_CODES = [
   "BAD_USER_INPUT",
   "GRANT_INDEX_BEHIND",
   "NOT_YET_INDEXED",
-  /** A pipeline that the field needs is rebuilt from the log, and has not come back to where it was. */
+  /** A pipeline that the field needs is being rebuilt from the log. */
   "REBUILDING",
   "RATE_LIMITED",
   "OVERLOADED",
   "INTERNAL",
-  /** Of subscriptions: the events were not read in time. */
+  /** A subscription's events were not read in time. */
   "SLOW_CONSUMER",
-  /** Of subscriptions: the service ends, another process goes on. */
+  /** The service ends; another process continues the subscription. */
   "RECONNECT",
 ] as const;
 
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
-/** The caller asked for something that cannot be: the message names what can. */
+/** An invalid request; the message says what is valid. */
 export const badInput = (message: string): GraphQLError =>
   new GraphQLError(message, { extensions: { code: "BAD_USER_INPUT" } });
 
-/** As `badInput`, for a whole request that is refused before any of it runs: HTTP 400 where asked for. */
+/** As `badInput`, for a request that is refused before any of it runs: HTTP 400 if the caller accepts that. */
 export const badRequest = (message: string): GraphQLError =>
   new GraphQLError(message, {
     extensions: { code: "BAD_USER_INPUT", http: { status: 400, spec: true } },
@@ -54,12 +54,15 @@ export const errorResult = (statusCode: number, message: string, requestId: stri
 };
 
 /** An error as a caller sees it. */
-type Told = { readonly message: string; readonly extensions: Readonly<Record<string, unknown>> };
+type PublicError = {
+  readonly message: string;
+  readonly extensions: Readonly<Record<string, unknown>>;
+};
 
 /** Called with an error that is masked, and where in the answer it happened. */
 export type Unforeseen = (cause: unknown, path: GraphQLError["path"]) => void;
 
-/** Logs it, unless the caller hung up: then statements end early, and there is nothing to report. */
+/** Logs the error, unless the caller hung up: statements are then cancelled on purpose. */
 export const reportTo =
   ({ log, signal }: RequestScope): Unforeseen =>
   (cause, path) => {
@@ -67,13 +70,13 @@ export const reportTo =
     log.error({ err: cause, path: path?.join(".") }, "a query failed");
   };
 
-/** An error as it leaves: with one of our codes, or masked. */
+/** The error to publish: with one of our codes, or masked. */
 export const published = (
   error: GraphQLError,
   requestId: string,
   unforeseen: Unforeseen,
 ): GraphQLError => {
-  const { message, extensions } = told(error, requestId, unforeseen);
+  const { message, extensions } = publicError(error, requestId, unforeseen);
   const { http } = error.extensions;
   return new GraphQLError(message, {
     nodes: error.nodes,
@@ -84,20 +87,20 @@ export const published = (
   });
 };
 
-/** The same, as it is printed: for errors of compiled queries, which know their place and no nodes. */
+/** As `published`, in printed form: errors of compiled queries have locations and no nodes. */
 export const printed = (
   error: GraphQLError,
   requestId: string,
   unforeseen: Unforeseen,
 ): GraphQLFormattedError => {
-  const { message, extensions } = told(error, requestId, unforeseen);
+  const { message, extensions } = publicError(error, requestId, unforeseen);
   const { locations, path } = error;
   return { message, ...(locations && { locations }), ...(path && { path }), extensions };
 };
 
 /**
- * The same for what ended a subscription: a whole result.
- * @param after where to go on from, as far as that is known
+ * The result that ends a subscription with an error.
+ * @param after where to continue, if that is known
  */
 export const errorsBody = (cause: Error, scope: RequestScope, after?: string): string => {
   const error = new GraphQLError(cause.message, { originalError: cause });
@@ -106,13 +109,17 @@ export const errorsBody = (cause: Error, scope: RequestScope, after?: string): s
   return JSON.stringify({ errors: [{ ...shown, extensions }] });
 };
 
-const told = (error: GraphQLError, requestId: string, unforeseen: Unforeseen): Told => {
+const publicError = (
+  error: GraphQLError,
+  requestId: string,
+  unforeseen: Unforeseen,
+): PublicError => {
   const cause = rootCause(error);
   const as = (
     code: ErrorCode,
     message: string,
     more: Readonly<Record<string, unknown>> = {},
-  ): Told => ({ message, extensions: { code, ...more } });
+  ): PublicError => ({ message, extensions: { code, ...more } });
 
   if (cause instanceof GrantIndexBehindError) return as("GRANT_INDEX_BEHIND", cause.message);
   if (cause instanceof RebuildingError) {
@@ -128,7 +135,7 @@ const told = (error: GraphQLError, requestId: string, unforeseen: Unforeseen): T
   }
   unforeseen(cause, error.path);
   if (isStatementTimeout(cause)) {
-    const message = `the query took too long; ask for less at once (request id ${requestId})`;
+    const message = `the query took too long; ask for fewer fields or rows (request id ${requestId})`;
     return as("INTERNAL", message, { requestId });
   }
   return as("INTERNAL", internalDetails(requestId), { requestId });
@@ -147,8 +154,8 @@ const ownCode = ({ extensions }: Pick<GraphQLError, "extensions">): ErrorCode | 
   ERROR_CODES.find((code) => code === extensions?.code);
 
 /**
- * GraphQL's own errors are about the request, except those of a value below the queries: only queries
- * have arguments, so there it is a value of ours that does not fit its type.
+ * GraphQL's own errors are about the request, except those below the queries: only queries have arguments,
+ * so there a value of ours does not fit its type.
  */
 const isOurFault = (cause: GraphQLError, seen: GraphQLError): boolean =>
   ownCode(cause) === undefined && (seen.path?.length ?? 0) > 1;

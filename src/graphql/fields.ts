@@ -1,4 +1,4 @@
-/** Fields that several types have, made of a row; and the arguments of logs of events. */
+/** Fields that several types have, and arguments that several queries have. */
 import { unixSeconds } from "../http/health/health.ts";
 import { builder } from "./builder.ts";
 import type { GraphContext } from "./context.ts";
@@ -61,3 +61,12 @@ export const pastArguments = builder.args((t) => ({
       "one with a larger checkpointTimestamp. NOT_YET_INDEXED until that one is indexed. Not together with atCheckpoint.",
   }),
 }));
+
+/** Order of lists along the chain. */
+export const SortOrder = builder.enumType("SortOrder", {
+  description: "Order along the chain.",
+  values: {
+    ASC: { description: "Oldest first." },
+    DESC: { description: "Newest first." },
+  },
+});

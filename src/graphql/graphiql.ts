@@ -1,6 +1,8 @@
 /**
- * `/graphiql`: queries in the browser. One page of some 40 KB without a single outside address: it works on a
- * machine without a network, and its policy lets it talk to this server only.
+ * `/graphiql`: queries in the browser. One page of some 30 KB that loads nothing else: it works without a network,
+ * and its policy allows connections to this server only.
+ *
+ * The package `graphiql` needs exceptions of that policy (inline styles, or HTML from strings) and is 2 to 7 MB.
  */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -11,12 +13,12 @@ import type { Unsent } from "../http/unsent.ts";
 import { once } from "../waiting/once.ts";
 
 /** The page's scripts in the order in which they need one another. */
-const SCRIPTS = ["text", "schema", "send", "examples", "editor", "docs", "page"] as const;
+const SCRIPTS = ["language", "examples", "editor", "docs", "page"] as const;
 
 const partOfPage = (name: string): Promise<string> =>
   readFile(new URL(`./graphiql/${name}`, import.meta.url), "utf8");
 
-/** Modules as one script: what they import stands before them. */
+/** Modules as one script, each after those that it imports. */
 const asOneScript = (modules: readonly string[]): string => {
   const texts = modules.map((text) =>
     text.replace(/^import [^;]+;$/gm, "").replace(/^export /gm, ""),
@@ -27,7 +29,7 @@ const asOneScript = (modules: readonly string[]): string => {
 const hashOf = (text: string): string =>
   `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
-/** The page, with what a browser is told about it. */
+/** The page and its Content-Security-Policy. */
 const makePage = async (endpoint: string): Promise<LargeText & { readonly policy: string }> => {
   const [html, style, ...modules] = await Promise.all([
     partOfPage("page.html"),
@@ -42,7 +44,7 @@ const makePage = async (endpoint: string): Promise<LargeText & { readonly policy
   return { ...(await largeText(Buffer.from(page))), policy: policyFor(script, style) };
 };
 
-/** Its script and its style sheet are allowed by their hashes, and nothing else is; texts stay texts. */
+/** Allows this script and this style sheet by their hashes, nothing else, and no HTML from strings. */
 const policyFor = (script: string, style: string): string =>
   [
     "default-src 'none'",
@@ -57,7 +59,7 @@ const policyFor = (script: string, style: string): string =>
   ].join("; ");
 
 /**
- * Mounts `GET /graphiql`. The key is typed into its field and kept nowhere; the demo ledger fills it in.
+ * Mounts `GET /graphiql`. The key is typed into its field and stored nowhere; on the demo ledger it is filled in.
  * @param unsent the account of pages
  */
 export const mountGraphiql = (app: App, endpoint: string, unsent: Unsent = pagesUnsent()): void => {

@@ -22,13 +22,13 @@ import { acrossByPosition, logByPosition } from "./streams/topic.ts";
 
 const HolderEvent = builder.objectRef<Row>("HolderEvent").implement({
   description:
-    "One change of the holder register. Apply each event once, by eventId, in the order of position. " +
-    "Group and freeze events carry no holderId and say nothing about membership.",
+    "One change of the holder register. Apply each event once, by eventId, in order of position. " +
+    "Group and freeze events have no holderId and do not change membership.",
   fields: (t) => ({
     eventType: t.exposeString("eventType", {
       description:
-        "holder_address_added, holder_address_removed, holder_added (it comes after the " +
-        "holder_address_added events of its wallets: read those), holder_removed, " +
+        "holder_address_added, holder_address_removed, holder_added (after the holder_address_added events " +
+        "of its wallets: read those), holder_removed, " +
         "address_joined_group, address_left_group or address_frozen.",
     }),
     eventId: t.string(eventIdField),
@@ -63,8 +63,8 @@ builder.queryField("holderEvents", (t) =>
     type: [HolderEvent],
     nullable: true,
     description:
-      "Changes of the holder register, oldest first. sinceTimestamp keeps the events of its own second, " +
-      "so a page may repeat events you have; after never does. When both are given both hold.",
+      "Changes of the holder register, oldest first. sinceTimestamp includes the events of its own second, " +
+      "so a page may repeat events; with after it never does. If both are given, both apply.",
     args: logArguments,
     complexity: listCost,
     reads: { pipelines: () => FOR_HOLDERS },
@@ -95,7 +95,7 @@ builder.subscriptionField("holderEvents", (t) =>
   t.field({
     type: HolderEvent,
     description:
-      "Changes of the holder register of a coin type, of several or of all; the place of one is its position.",
+      "Changes of the holder register of one coin type, several or all; the place of an event is its position.",
     args: followArguments,
     subscribe: followHolders,
     resolve: ({ row }) => row,

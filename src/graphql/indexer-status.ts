@@ -1,18 +1,22 @@
-/** How far each pipeline is: `indexerStatus`. */
+/** How far each pipeline is, and the digest of its rows: `indexerStatus`, `pipelineDigest`. */
 import { ageSeconds, unixSeconds } from "../http/health/health.ts";
+import { pipelineDigest } from "../projections/digests.ts";
 import { readWatermarks, type Watermark } from "../projections/read-watermarks.ts";
 import { builder } from "./builder.ts";
+import { badInput } from "./errors.ts";
+import { show } from "./input.ts";
+import { asOfIn } from "./past.ts";
 import { subscriberOf } from "./streams/subscription.ts";
 
 /**
- * Age of a pipeline that has committed nothing: the largest Int. A consumer that refuses data older
- * than some bound refuses these, which null (zero to many a language) would not make it do.
+ * Age of a pipeline that has committed nothing: the largest Int. A consumer with a bound on the age refuses it,
+ * but would accept null, which many languages read as zero.
  */
 const NEVER_SECONDS = 2_147_483_647;
 
 const IndexerStatus = builder.objectRef<Watermark>("IndexerStatus").implement({
   description:
-    "Watermark of one pipeline. Each has its own and can trail the others. What each serves: " +
+    "Watermark of one pipeline. Each pipeline has its own. What each serves: " +
     "token_activity: tokenActivity; shared_token_objects: tokenBalance, tokenObjects, tokenHolders; " +
     "timelock_objects: tokenTimelocks; holder_lifecycle: holderEvents; role_changes: walletRoles, roleEvents.",
   fields: (t) => ({
@@ -38,15 +42,15 @@ const IndexerStatus = builder.objectRef<Watermark>("IndexerStatus").implement({
     historyFilledThrough: t.string({
       nullable: true,
       description:
-        "Last checkpoint up to which tables that an upgrade added are filled in: at the beginning the one before " +
-        "the log's first. Null when nothing is being filled.",
+        "Checkpoint up to which tables that an upgrade added are filled in; at first the one before the log's " +
+        "first. Null when nothing is being filled in.",
       resolve: ({ filledThrough }) => filledThrough?.toString() ?? null,
     }),
     rebuildingTo: t.string({
       nullable: true,
       description:
-        "The checkpoint that a rebuild has to come back to, decimal: until then fields that need the pipeline " +
-        "are the error REBUILDING. Null when none is under way.",
+        "The checkpoint at which a rebuild ends, decimal; until then fields that need the pipeline fail " +
+        "with the code REBUILDING. Null when no rebuild is under way.",
       resolve: ({ rebuildingTo }) => rebuildingTo?.toString() ?? null,
     }),
     ageSeconds: t.int({
@@ -78,12 +82,44 @@ builder.subscriptionField("indexerStatus", (t) =>
   t.field({
     type: [IndexerStatus],
     description:
-      "The whole list of watermarks: at once, and then whenever one has moved, four times a second at most.",
+      "All watermarks: immediately, and then whenever one has moved, at most four times a second.",
     complexity: { field: 1, multiplier: 5 },
     subscribe: (_root, _args, context) => {
       const { watcher, signal } = subscriberOf(context);
       return watcher.status(signal);
     },
     resolve: ({ row }) => [...row],
+  }),
+);
+
+builder.queryField("pipelineDigest", (t) =>
+  t.field({
+    type: "String",
+    nullable: true,
+    description:
+      "Digest over all rows of a pipeline up to the end of a checkpoint, hex without 0x; 32 zero bytes " +
+      "before its first rows. Equal digests mean equal rows, whatever the deployment.",
+    args: {
+      pipeline: t.arg.string({
+        required: true,
+        description: "A name as indexerStatus shows it.",
+      }),
+      atCheckpoint: t.arg.string({
+        required: true,
+        description: "Decimal. NOT_YET_INDEXED while the pipeline has not committed it.",
+      }),
+    },
+    reads: { pipelines: () => [] },
+    resolve: async (_root, { pipeline: name, atCheckpoint }, { watermarkReads, pipelines }) => {
+      const found = pipelines.find((pipeline) => pipeline.name === name);
+      if (found?.digests === undefined) {
+        const known = pipelines.map((pipeline) => pipeline.name).join(", ");
+        throw badInput(`pipeline must be one of ${known}; it is ${show(name)}`);
+      }
+      const asOf = asOfIn({ atCheckpoint });
+      const at = asOf?.kind === "checkpoint" ? asOf.checkpoint : 0n;
+      const { watermark, digests } = found;
+      return pipelineDigest(watermarkReads, { watermark, digests }, at);
+    },
   }),
 );

@@ -1,7 +1,4 @@
-/**
- * Arguments of the queries: how they are described, and how what a caller wrote becomes a value.
- * Everything here that is refused is `BAD_USER_INPUT` with the bound or the form in the message.
- */
+/** Arguments of the queries: their descriptions and their parsers, which throw BAD_USER_INPUT. */
 import type { ChangePlace } from "../projections/balance-changes.ts";
 import type { CapPlace, Whose } from "../projections/cap-tables.ts";
 import type { GrantPlace } from "../projections/timelock-objects.ts";
@@ -12,17 +9,23 @@ import { badInput } from "./errors.ts";
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1000;
 
-/** Rows that are skipped are read all the same; further on, `after` costs nothing. */
+/** Skipped rows are read, too; beyond it page with `after`, which costs nothing. */
 export const MAX_OFFSET = 1_000_000;
 
-/** Largest position: they are kept in 63 bits. */
+/** Largest position, stored in 63 bits. */
 const MAX_POSITION = 2n ** 63n - 1n;
 
-/** Largest balance of one owner that can be stored: sums of u64 in 39 digits. */
+/** Digits of the largest balance of one owner: a sum of u64. */
 const MAX_BALANCE_DIGITS = 39;
 
-/** Of times of grants. */
+/** Digits of a holder's number and of a grant's time. */
 const MAX_U64_DIGITS = 20;
+
+/** The parser of an argument that may be left out. */
+const optional =
+  <Value>(parse: (text: string) => Value) =>
+  (text: string | null | undefined): Value | undefined =>
+    text === null || text === undefined ? undefined : parse(text);
 
 export const coinTypeArgument = {
   required: true,
@@ -46,14 +49,13 @@ export const sinceArgument = {
 
 /**
  * Cost of a list: its fields, times the rows it may hold. A limit out of bounds costs no more than the
- * bound: `limitOf` refuses it by name, which tells the caller more than the cost would.
+ * bound, because the refusal of `limitOf` says more than that of the cost.
  */
 export const listCost = ({ limit }: { readonly limit?: number | null | undefined }) => ({
   field: 1,
   multiplier: Math.min(Math.max(limit ?? DEFAULT_LIMIT, 1), MAX_LIMIT),
 });
 
-/** @throws BAD_USER_INPUT outside 1 to 1000: never a silently shorter page */
 export const limitOf = (limit: number | null | undefined): number => {
   const rows = limit ?? DEFAULT_LIMIT;
   if (rows < 1 || rows > MAX_LIMIT) {
@@ -62,7 +64,6 @@ export const limitOf = (limit: number | null | undefined): number => {
   return rows;
 };
 
-/** @throws BAD_USER_INPUT below 0 or above a million */
 export const offsetOf = (offset: number | null | undefined): number => {
   const rows = offset ?? 0;
   if (rows < 0 || rows > MAX_OFFSET) {
@@ -73,33 +74,27 @@ export const offsetOf = (offset: number | null | undefined): number => {
   return rows;
 };
 
-/** @throws BAD_USER_INPUT when the log has no such type */
-export const activityTypeOf = (type: string | null | undefined): ActivityType | undefined => {
-  if (type === null || type === undefined) return undefined;
+export const activityTypeOf = optional((type): ActivityType => {
   const found = ACTIVITY_TYPES.find((one) => one === type);
   if (found === undefined) {
     throw badInput(`activityType must be one of ${ACTIVITY_TYPES.join(", ")}; it is ${show(type)}`);
   }
   return found;
-};
+});
 
-/** Padded and in lower case. @throws BAD_USER_INPUT when it is not an address */
+/** Canonical: padded and in lower case. */
 export const ownerOf = (owner: string): string => addressIn(owner, "owner");
 
-/** @throws BAD_USER_INPUT when it is not unix seconds */
-export const sinceOf = (since: string | null | undefined): bigint | undefined => {
-  if (since === null || since === undefined) return undefined;
+export const sinceOf = optional((since): bigint => {
   if (!/^\d{1,15}$/.test(since)) {
     throw badInput(
       `sinceTimestamp must be unix seconds, such as "1700000000"; it is ${show(since)}`,
     );
   }
   return BigInt(since);
-};
+});
 
-/** @throws BAD_USER_INPUT when it is not a position */
-export const positionOf = (after: string | null | undefined): bigint | undefined => {
-  if (after === null || after === undefined) return undefined;
+export const positionOf = optional((after): bigint => {
   const position = /^\d{1,19}$/.test(after) ? BigInt(after) : -1n;
   if (position < 0n || position > MAX_POSITION) {
     throw badInput(
@@ -107,25 +102,23 @@ export const positionOf = (after: string | null | undefined): bigint | undefined
     );
   }
   return position;
-};
+});
 
-/** `<balance>:<owner>` of the last holder seen. @throws BAD_USER_INPUT when it has another form */
-export const holderCursorOf = (
-  after: string | null | undefined,
-): { readonly balance: bigint; readonly owner: string } | undefined => {
-  if (after === null || after === undefined) return undefined;
-  const [balance = "", owner = "", ...rest] = after.split(":");
-  if (!/^\d+$/.test(balance) || balance.length > MAX_BALANCE_DIGITS || rest.length > 0) {
-    throw badInput(
-      `after must be "<balance>:<owner>" of the last holder seen, such as "2500000:0x2a"; it is ${show(after)}`,
-    );
-  }
-  return { balance: BigInt(balance), owner: addressIn(owner, "the owner in after") };
-};
+/** `<balance>:<owner>` of the last holder seen. */
+export const holderCursorOf = optional(
+  (after): { readonly balance: bigint; readonly owner: string } => {
+    const [balance = "", owner = "", ...rest] = after.split(":");
+    if (!/^\d+$/.test(balance) || balance.length > MAX_BALANCE_DIGITS || rest.length > 0) {
+      throw badInput(
+        `after must be "<balance>:<owner>" of the last holder seen, such as "2500000:0x2a"; it is ${show(after)}`,
+      );
+    }
+    return { balance: BigInt(balance), owner: addressIn(owner, "the owner in after") };
+  },
+);
 
-/** Cursor of the last movement seen. @throws BAD_USER_INPUT when it has another form */
-export const changeCursorOf = (after: string | null | undefined): ChangePlace | undefined => {
-  if (after === null || after === undefined) return undefined;
+/** Cursor of the last movement seen. */
+export const changeCursorOf = optional((after): ChangePlace => {
   const [position = "", owner = "", part, ...rest] = after.split(":");
   const isPart = part === "TOKENS" || part === "GRANTS";
   if (!/^\d{1,19}$/.test(position) || BigInt(position) > MAX_POSITION || !isPart) {
@@ -140,11 +133,10 @@ export const changeCursorOf = (after: string | null | undefined): ChangePlace | 
   };
   if (rest.length === 0) return place;
   return { ...place, coinType: coinTypeIn(rest.join(":"), "the coin type in after") };
-};
+});
 
-/** Cursor of the last row of a cap table. @throws BAD_USER_INPUT when it has another form */
-export const capCursorOf = (after: string | null | undefined): CapPlace | undefined => {
-  if (after === null || after === undefined) return undefined;
+/** Cursor of the last row of a cap table. */
+export const capCursorOf = optional((after): CapPlace => {
   const [digits = "", holder = "", ...rest] = after.split(":");
   const isHolder = /^\d+$/.test(holder) && holder.length <= MAX_U64_DIGITS;
   const isRow = isHolder || holder.startsWith("0x");
@@ -157,9 +149,9 @@ export const capCursorOf = (after: string | null | undefined): CapPlace | undefi
   return isHolder
     ? { balance, holderId: BigInt(holder), address: "" }
     : { balance, holderId: null, address: addressIn(holder, "the wallet in after") };
-};
+});
 
-/** Whose row of a cap table. @throws BAD_USER_INPUT when it is neither a holder's number nor an address */
+/** The holder, or the wallet, whose row of a cap table is wanted. */
 export const whoseOf = (holder: string): Whose => {
   if (/^\d+$/.test(holder) && holder.length <= MAX_U64_DIGITS) return { holderId: BigInt(holder) };
   if (holder.startsWith("0x")) return { owner: addressIn(holder, "holder") };
@@ -168,11 +160,10 @@ export const whoseOf = (holder: string): Whose => {
   );
 };
 
-/** Coin type of the last token seen. @throws BAD_USER_INPUT when it is none */
-export const coinCursorOf = (after: string | null | undefined): string | undefined =>
-  after === null || after === undefined ? undefined : coinTypeIn(after, "after");
+/** Coin type of the last token seen. */
+export const coinCursorOf = optional((after): string => coinTypeIn(after, "after"));
 
-/** Canonical. @throws BAD_USER_INPUT when it is not the form of a type */
+/** Canonical. */
 export const coinTypeIn = (text: string, name: string): string => {
   try {
     return canonicalType(text);
@@ -182,13 +173,11 @@ export const coinTypeIn = (text: string, name: string): string => {
   }
 };
 
-/** Object id of the last row seen. @throws BAD_USER_INPUT when it is none */
-export const objectCursorOf = (after: string | null | undefined): string | undefined =>
-  after === null || after === undefined ? undefined : addressIn(after, "after");
+/** Object id of the last row seen. */
+export const objectCursorOf = optional((after): string => addressIn(after, "after"));
 
-/** `<commencementTimestampMs>:<objectId>` of the last grant seen. @throws BAD_USER_INPUT otherwise */
-export const grantCursorOf = (after: string | null | undefined): GrantPlace | undefined => {
-  if (after === null || after === undefined) return undefined;
+/** `<commencementTimestampMs>:<objectId>` of the last grant seen. */
+export const grantCursorOf = optional((after): GrantPlace => {
   const [time = "", objectId = "", ...rest] = after.split(":");
   if (!/^\d+$/.test(time) || time.length > MAX_U64_DIGITS || rest.length > 0) {
     throw badInput(
@@ -199,7 +188,7 @@ export const grantCursorOf = (after: string | null | undefined): GrantPlace | un
     commencementTimestampMs: BigInt(time),
     objectId: addressIn(objectId, "the object id in after"),
   };
-};
+});
 
 const addressIn = (text: string, name: string): string => {
   if (!/^0x[0-9a-f]{1,64}$/i.test(text)) {
@@ -208,6 +197,6 @@ const addressIn = (text: string, name: string): string => {
   return canonicalAddress(text);
 };
 
-/** What was given, short enough for a message. */
+/** A given text, short enough for a message. */
 export const show = (text: string): string =>
   JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);

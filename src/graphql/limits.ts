@@ -1,6 +1,6 @@
 /**
- * How much one request may ask for. All of it is checked before anything runs: size and tokens while
- * reading, depth, aliases and operations while validating, cost once the variables are known.
+ * How much one request may ask for, checked before anything runs: size and tokens while parsing, depth and
+ * aliases while validating, cost once the variables are known.
  */
 import {
   type ASTVisitor,
@@ -16,7 +16,7 @@ export const LIMITS = {
   bodyBytes: 64 * 1024,
   /** Lexical tokens; GraphiQL's introspection takes some 350. */
   tokens: 1000,
-  /** Fields inside one another. Data are 2 deep; the usual introspection query is 15. */
+  /** Nesting of fields. Data are 4 deep; the usual introspection query is 15. */
   depth: 16,
   aliases: 30,
   /**
@@ -36,7 +36,7 @@ export const depthRule = (context: ValidationContext): ASTVisitor => {
   const depthOf = (set: SelectionSetNode): number => {
     const known = measured.get(set);
     if (known !== undefined) return known;
-    // Fragments that spread one another for ever have a rule of their own.
+    // Another rule refuses fragments that spread one another in a circle.
     if (open.has(set)) return 0;
     open.add(set);
     let deepest = 0;
@@ -84,13 +84,13 @@ export const aliasRule = (context: ValidationContext): ASTVisitor => {
   };
 };
 
-/** The refusal of an operation whose answer could hold more than `LIMITS.cost` values. */
+/** Refuses an operation whose answer could hold more than `LIMITS.cost` values. */
 export const tooCostly = (cost: number): GraphQLError =>
   badRequest(
-    `the query costs ${cost}: fields, times the limit of their list; at most ${LIMITS.cost} is allowed. Ask for fewer fields or rows at once`,
+    `the query costs ${cost}: fields, times the limit of their list; at most ${LIMITS.cost} is allowed. Ask for fewer fields or rows`,
   );
 
-/** The refusal of an operation that asks for the schema more than `LIMITS.introspections` times. */
+/** Refuses an operation that asks for the schema more than `LIMITS.introspections` times. */
 export const tooOftenTheSchema = (times: number): GraphQLError =>
   badRequest(
     `the query asks for the schema ${times} times; at most ${LIMITS.introspections} are allowed`,

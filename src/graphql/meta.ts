@@ -1,4 +1,4 @@
-/** What the answers of a request are of: `_meta`. */
+/** The state of the ledger that a request is answered from: `_meta`. */
 import { unixSeconds } from "../http/health/health.ts";
 import { type Meta as Row, readMeta } from "../projections/meta.ts";
 import { ALL } from "../projections/needed.ts";
@@ -8,7 +8,7 @@ import { pastArguments } from "./fields.ts";
 import { asOfIn, checkpointOf, isPast, markOf } from "./past.ts";
 
 const Meta = builder.objectRef<Row>("Meta").implement({
-  description: "What all answers of one request are of: they are read from one snapshot.",
+  description: "The state that all answers of one request are read from: one snapshot.",
   fields: (t) => ({
     checkpoint: t.string({
       nullable: true,
@@ -29,25 +29,25 @@ const Meta = builder.objectRef<Row>("Meta").implement({
     followPosition: t.string({
       nullable: true,
       description:
-        "Position behind everything up to that checkpoint, decimal: give it as after to tokenActivity, holderEvents or " +
-        "roleEvents, the query or the subscription, for exactly what comes after a copy of that checkpoint. Null before the first.",
+        "Position behind everything up to that checkpoint, decimal: pass it as after to the query or the subscription " +
+        "tokenActivity, holderEvents or roleEvents for exactly the events after a copy of that checkpoint. Null before the first.",
       resolve: ({ last }) => (last === null ? null : followPosition(last.sequence).toString()),
     }),
     chainId: t.exposeString("chainId", {
       nullable: true,
-      description: "Chain the log was read from; null while its source could not tell.",
+      description: "Chain the log was read from; null while the source does not name it.",
     }),
     firstCheckpoint: t.string({
       nullable: true,
-      description: "Where the log begins, decimal; null before anything was read.",
+      description: "First checkpoint of the log, decimal; null before anything was read.",
       resolve: ({ firstCheckpoint }) => firstCheckpoint?.toString() ?? null,
     }),
     historyCheckpoint: t.string({
       nullable: true,
       description:
-        "From this checkpoint on the past can be asked for, decimal. Larger than firstCheckpoint only " +
+        "First checkpoint that can be asked for, decimal. Larger than firstCheckpoint only " +
         "while the history of an upgraded database is being filled in. Times of old checkpoints may be " +
-        "filled in later still: atTimestamp then says NOT_YET_INDEXED.",
+        "filled in later still: atTimestamp then fails with NOT_YET_INDEXED.",
       resolve: ({ historyCheckpoint }) => historyCheckpoint?.toString() ?? null,
     }),
   }),
@@ -58,8 +58,8 @@ builder.queryField("_meta", (t) =>
     type: Meta,
     nullable: true,
     description:
-      "The checkpoint up to which every answer of this request is complete; or with an argument the one that it asks " +
-      "for, as soon as all five pipelines have committed it.",
+      "The checkpoint up to which every answer of this request is complete; with an argument the checkpoint asked " +
+      "for, once all five pipelines have committed it.",
     args: {
       ...pastArguments,
     },

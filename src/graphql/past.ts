@@ -20,10 +20,10 @@ export type AsOf =
 /** Digits of the largest u64. */
 const MAX_DIGITS = 20;
 
-/** Larger checkpoints fit no position: no log will ever have them. */
+/** Larger checkpoints fit no position; no log will reach them. */
 const MAX_CHECKPOINT = 9_000_000_000n;
 
-/** Milliseconds beyond it do not fit 63 bits. */
+/** Larger times in milliseconds do not fit 63 bits. */
 const MAX_SECONDS = 9_000_000_000_000_000n;
 
 /** The arguments that ask about the past. */
@@ -60,8 +60,8 @@ const numberIn = (text: string | null | undefined, must: string): bigint | undef
 };
 
 /**
- * Reads rows as of what was asked for, with one statement: `rowsAt` is given the checkpoint (undefined for
- * the present), and what to read with.
+ * Reads rows as of a point in the past with one statement: `rowsAt` gets the checkpoint (undefined for the
+ * present) and the reads to use.
  * @throws BeforeLogError (stop), NotYetIndexedError (wait) and so RebuildingError
  */
 export const readAsOf = async <Rows>(
@@ -77,7 +77,7 @@ export const readAsOf = async <Rows>(
 };
 
 /**
- * The checkpoint that was asked about; for the present, the last one that the pipelines have committed.
+ * The checkpoint that the caller asks about; for the present the last one that the pipelines have committed.
  * @throws BeforeLogError (stop), NotYetIndexedError (wait)
  */
 export const checkpointOf = async (
@@ -106,7 +106,7 @@ export const checkpointOf = async (
   }
   if (before.kind === "not_yet" && before.filling) throw new NotYetIndexedError(STILL_FILLING);
   const { last } = committed;
-  // The one beyond the second must be committed, too: until then more may come that belongs to it.
+  // The next checkpoint must be committed, too: until then another one of the same second may come.
   if (before.kind === "not_yet" || last === null || before.checkpoint >= last) {
     const reached = last === null ? "none is" : `the last one is ${last}`;
     throw new NotYetIndexedError(
@@ -119,7 +119,7 @@ export const checkpointOf = async (
 
 /**
  * Time and digest of a checkpoint that is committed.
- * @throws NotYetIndexedError (wait) while those of what was read before an upgrade are being filled in
+ * @throws NotYetIndexedError (wait) while times from before an upgrade are being filled in
  */
 export const markOf = async (reads: Reads, checkpoint: bigint): Promise<CheckpointMark> => {
   const mark = await checkpointMark(reads, checkpoint);

@@ -1,18 +1,26 @@
 /**
- * Writes the schema to `schema.graphql`, to the copy that later ones are held against, and as types for
- * the page. Run it with `npm run schema` after a change.
+ * Writes the schema to `schema.graphql`, to the copy of the released schema, and as types for the page:
+ * `npm run schema`.
  *
- * A change that removes or narrows anything is refused with exit code 1. To release one all the same,
- * say so to the clients first, and then by deleting what goes from the copy.
+ * A change that removes or narrows anything is refused with exit code 1. To release it all the same, announce it
+ * to the clients, then delete what goes from the copy.
  */
 import { readFile, writeFile } from "node:fs/promises";
-import { pageTypes } from "./page-types.ts";
+import { minifyIntrospection, outputIntrospectionFile } from "@gql.tada/internal";
+import { introspectionFromSchema } from "graphql";
 import { printedSchema, schema } from "./schema.ts";
 import { narrowed } from "./schema-guard.ts";
 
 const printed = new URL("../../schema.graphql", import.meta.url);
 const types = new URL("../../web/src/data/schema-types.d.ts", import.meta.url);
 const released = new URL("../../test/graphql/schema.released.graphql", import.meta.url);
+
+/** The schema as TypeScript types, from which `gql.tada` infers the answers to the page's documents. */
+const pageTypes = (): string =>
+  outputIntrospectionFile(minifyIntrospection(introspectionFromSchema(schema)), {
+    fileType: ".d.ts",
+    shouldPreprocess: true,
+  });
 
 const faults = narrowed(await readFile(released, "utf8"), schema);
 if (faults.length > 0) {

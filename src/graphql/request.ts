@@ -1,7 +1,6 @@
-/** What a GraphQL request brings, and what it gets. */
+/** What a GraphQL request brings besides its body, and its answer. */
 import type { Logger } from "../logging/logger.ts";
 
-/** What a request brings besides its body. */
 export type RequestScope = {
   readonly requestId: string;
   readonly log: Pick<Logger, "error">;
@@ -11,7 +10,6 @@ export type RequestScope = {
   readonly signal?: AbortSignal | undefined;
 };
 
-/** An answer, ready to be sent. */
 export type GraphAnswer = {
   readonly status: number;
   readonly contentType: string;

@@ -74,7 +74,7 @@ builder.subscriptionField("roleEvents", (t) =>
   t.field({
     type: RoleEvent,
     description:
-      "Roles granted and revoked, of a coin type, of several or of all; the place of one is its position.",
+      "Roles granted and revoked, of one coin type, several or all; the place of an event is its position.",
     args: followArguments,
     subscribe: followRoles,
     resolve: ({ row }) => row,

@@ -1,6 +1,5 @@
 /**
- * What may happen to the schema: it may grow. Clients were written against what was released, so
- * nothing of it is removed or narrowed.
+ * The schema may only grow: clients rely on what was released, so nothing of it is removed or narrowed.
  */
 import {
   buildSchema,
@@ -10,11 +9,11 @@ import {
   type GraphQLSchema,
 } from "graphql";
 
-/** Dangerous changes that are a narrowing here: a page of another default size is another answer. */
+/** Dangerous changes that break clients: another default limit is another answer. */
 const NARROWING: readonly string[] = [DangerousChangeType.ARG_DEFAULT_VALUE_CHANGE];
 
 /**
- * What `schema` takes away from, or narrows in, the released one; empty when it only grew.
+ * What `schema` removes from, or narrows in, the released one; empty when it only grew.
  * @param released schema text
  */
 export const narrowed = (released: string, schema: GraphQLSchema): readonly string[] => {

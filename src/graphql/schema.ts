@@ -12,7 +12,6 @@ import "./cap-table.ts";
 import "./tokens.ts";
 import "./state-ranges.ts";
 import "./indexer-status.ts";
-import "./pipeline-digest.ts";
 import "./meta.ts";
 import { lexicographicSortSchema, printSchema } from "graphql";
 import { builder } from "./builder.ts";

@@ -1,4 +1,4 @@
-/** How states stood, range by range, for who compares registers: `stateRanges`. */
+/** States and the checkpoints at which they held, for comparing registers: `stateRanges`. */
 import {
   isPlace,
   NEEDED_BY,
@@ -13,35 +13,34 @@ import { coinTypeArgument, limitArgument, limitOf, listCost, show } from "./inpu
 import { asOfIn, readAsOf } from "./past.ts";
 
 const StateKindEnum = builder.enumType("StateKind", {
-  description: "What has states that begin and end.",
+  description: "A kind of states that begin and end.",
   values: STATE_KINDS,
 });
 
 const StateRange = builder.objectRef<Row>("StateRange").implement({
-  description: "A state and the checkpoints that it stood after.",
+  description: "A state and the checkpoints at whose end it held.",
   fields: (t) => ({
     line: t.exposeString("line", {
       description:
-        "The state as the digests of pipelines have it: the RFC 8785 JSON of its row (docs/reference/formats.md).",
+        "The state as in the digests of pipelines: the RFC 8785 JSON of its row (docs/reference/formats.md).",
     }),
     checkpoint: t.string({
-      description: "The first checkpoint that it stood after, decimal.",
+      description: "The first checkpoint at whose end it held, decimal.",
       resolve: ({ checkpoint }) => checkpoint.toString(),
     }),
     until: t.string({
       nullable: true,
       description:
-        "The first checkpoint that it no longer stood after, decimal; null while it stood at the checkpoint asked about.",
+        "The first checkpoint at whose end it no longer held, decimal; null if it held at atCheckpoint.",
       resolve: ({ until }) => until?.toString() ?? null,
     }),
     cursor: t.string({
-      description: "Give it as after for the rows behind this one.",
+      description: "Pass it as after for the rows behind this one.",
       resolve: ({ place }) => place.join("|"),
     }),
   }),
 });
 
-/** @throws BAD_USER_INPUT when it has another form */
 const placeIn = (kind: StateKind, after: string | null | undefined) => {
   if (after == null) return undefined;
   const place = after.split("|");
@@ -56,8 +55,8 @@ builder.queryField("stateRanges", (t) =>
     type: [StateRange],
     nullable: true,
     description:
-      "Every state of a coin that had begun by a checkpoint, by key: what the past of tokenObjects, tokenTimelocks, " +
-      "walletRoles, capTable and token is made of. For comparing registers row by row.",
+      "Every state of a coin that had begun by a checkpoint, by key: past answers of tokenObjects, tokenTimelocks, " +
+      "walletRoles, capTable and token are made from these. For comparing registers row by row.",
     args: {
       kind: t.arg({ type: StateKindEnum, required: true }),
       coinType: t.arg.string(coinTypeArgument),

@@ -16,6 +16,7 @@ import {
   checkpointTimestampMsField,
   decimalsField,
   eventIdField,
+  SortOrder,
 } from "./fields.ts";
 import {
   activityTypeOf,
@@ -27,7 +28,6 @@ import {
   offsetOf,
   positionOf,
 } from "./input.ts";
-import { SortOrder } from "./sort-order.ts";
 import { followArguments, followByPosition } from "./streams/subscription.ts";
 import { acrossByPosition, logByPosition } from "./streams/topic.ts";
 
@@ -46,7 +46,7 @@ const isLong = (args: {
 }): boolean => (args.offset ?? 0) > SHORT_OFFSET || args.activityType != null;
 
 const TokenActivity = builder.objectRef<Row>("TokenActivity").implement({
-  description: "One movement of tokens, as the contract announced it. Written once, never changed.",
+  description: "One movement of tokens, as the contract emitted it. Written once, never changed.",
   fields: (t) => ({
     activityType: t.exposeString("activityType", {
       description: "mint, burn, transfer or force_transfer.",
@@ -58,7 +58,7 @@ const TokenActivity = builder.objectRef<Row>("TokenActivity").implement({
     eventId: t.string(eventIdField),
     position: t.string({
       description:
-        "Place in chain order, decimal; the same after any replay. Page with it: see the argument after.",
+        "Place in chain order, decimal; the same after any replay. Page with it, see the argument after.",
       resolve: ({ position }) => position.toString(),
     }),
     checkpoint: t.string(checkpointField),
@@ -105,7 +105,7 @@ builder.queryField("tokenActivity", (t) =>
           "Position of the last row seen: only rows behind it in the chosen order (later ones with ASC, earlier ones with DESC).",
       }),
       activityType: t.arg.string({
-        description: `Movements of one type: ${ACTIVITY_TYPES.join(", ")}. All without it.`,
+        description: `Movements of one type: ${ACTIVITY_TYPES.join(", ")}. All types by default.`,
       }),
     },
     complexity: ({ limit, offset, activityType }) => ({
@@ -145,13 +145,13 @@ builder.subscriptionField("tokenActivity", (t) =>
   t.field({
     type: TokenActivity,
     description:
-      "Movements of a coin type, of several or of all, in chain order; the place of one is its position.",
+      "Movements of one coin type, several or all, in chain order; the place of an event is its position.",
     args: followArguments,
     subscribe: followActivity,
     resolve: ({ row }, _args, { coinType }) => {
-      // Its decimals may have become known meanwhile.
-      const met = coinType(row.coinType);
-      return met instanceof Promise ? met.then(() => row) : row;
+      // Its decimals may be known by now.
+      const known = coinType(row.coinType);
+      return known instanceof Promise ? known.then(() => row) : row;
     },
   }),
 );

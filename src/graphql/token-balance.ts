@@ -1,4 +1,4 @@
-/** What one owner holds: `tokenBalance`. */
+/** The balance of one owner: `tokenBalance`. */
 import { type TokenBalance as Row, tokenBalance } from "../projections/balances.ts";
 import { FOR_BALANCES } from "../projections/needed.ts";
 import { builder } from "./builder.ts";
@@ -6,7 +6,7 @@ import { decimalsField, pastArguments } from "./fields.ts";
 import { coinTypeArgument, ownerArgument, ownerOf } from "./input.ts";
 import { asOfIn, isByTime, readAsOf } from "./past.ts";
 
-/** Said of every figure that grants are part of. */
+/** Description of every figure that includes grants. */
 export const TIMELOCKS_INCLUDED =
   "False while the grant index is more than 1000 checkpoints behind the SharedToken index, such as " +
   "during the first catch-up: a grant claimed meanwhile would count twice. Grants are then left out.";
@@ -15,14 +15,14 @@ const TokenBalance = builder
   .objectRef<Row & { readonly coinType: string }>("TokenBalance")
   .implement({
     description:
-      "Everything an owner holds. It describes the ledger up to the checkpoint reached (indexerStatus): " +
-      "an owner whose first mint is not indexed yet looks like one that holds nothing.",
+      "Everything an owner holds, up to the checkpoint reached (indexerStatus): an owner whose first mint is not " +
+      "indexed yet has a zero balance.",
     fields: (t) => ({
       owner: t.exposeString("owner", { description: "Wallet address, canonical." }),
       balance: t.string({
         description:
-          "SharedToken balances plus what vesting grants still hold, in the smallest unit, decimal. " +
-          "Minus timelockBalance it is what the SharedToken objects hold.",
+          "SharedToken balances plus the tokens left in vesting grants, in the smallest unit, decimal. " +
+          "Without timelockBalance it is the sum of the SharedToken objects.",
         resolve: ({ balance }) => balance.toString(),
       }),
       objectCount: t.exposeInt("objectCount", {
@@ -30,8 +30,8 @@ const TokenBalance = builder
       }),
       timelockBalance: t.string({
         description:
-          "The vesting part of balance, decimal: locked tokens, and unlocked ones not claimed yet. " +
-          "They are in no SharedToken: a transfer cannot spend them before a claim. Zero while timelocksIncluded is false.",
+          "The vesting part of balance, decimal: locked tokens, and unlocked tokens not claimed yet. " +
+          "They are in no SharedToken object and cannot be transferred before a claim. Zero while timelocksIncluded is false.",
         resolve: ({ timelockBalance }) => timelockBalance.toString(),
       }),
       timelockCount: t.exposeInt("timelockCount", {
@@ -47,7 +47,7 @@ builder.queryField("tokenBalance", (t) =>
   t.field({
     type: TokenBalance,
     nullable: true,
-    description: "Balance of one owner; zero for an owner or a coin type nobody knows.",
+    description: "Balance of one owner; zero for an unknown owner or coin type.",
     args: {
       coinType: t.arg.string(coinTypeArgument),
       owner: t.arg.string(ownerArgument),

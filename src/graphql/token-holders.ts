@@ -1,4 +1,4 @@
-/** Who holds a coin: `tokenHolders`. */
+/** The owners of a coin: `tokenHolders`. */
 import { type TokenHolder as Row, tokenHolders } from "../projections/balances.ts";
 import { FOR_BALANCES } from "../projections/needed.ts";
 import { builder } from "./builder.ts";
@@ -8,7 +8,7 @@ import { asOfIn, checkpointOf, isByTime, isPast } from "./past.ts";
 import { TIMELOCKS_INCLUDED } from "./token-balance.ts";
 
 const TokenHolder = builder.objectRef<Row>("TokenHolder").implement({
-  description: "An owner with more than nothing.",
+  description: "An owner with a balance above zero.",
   fields: (t) => ({
     owner: t.exposeString("owner", { description: "Wallet address, canonical." }),
     balance: t.string({
@@ -28,7 +28,7 @@ builder.queryField("tokenHolders", (t) =>
     type: [TokenHolder],
     nullable: true,
     description:
-      "Owners by balance, largest first, equal ones by address. An owner whose balance adds up to zero is no holder.",
+      "Owners by balance, largest first, equal ones by address. Owners with a zero balance are left out.",
     args: {
       coinType: t.arg.string(coinTypeArgument),
       limit: t.arg.int(limitArgument),
@@ -38,7 +38,7 @@ builder.queryField("tokenHolders", (t) =>
       ...pastArguments,
     },
     complexity: listCost,
-    // The list of all owners is put together the first time.
+    // The first page of a past checkpoint reads all owners.
     reads: { pipelines: () => FOR_BALANCES, several: isByTime, long: isPast },
     resolve: async (_root, args, { capTables, reads, ...context }) => {
       const page = { limit: limitOf(args.limit), after: holderCursorOf(args.after) };

@@ -1,4 +1,4 @@
-/** The objects an owner's tokens are in: `tokenObjects`. */
+/** The objects that hold an owner's tokens: `tokenObjects`. */
 import { FOR_TOKEN_OBJECTS } from "../projections/needed.ts";
 import { type TokenObject as Row, tokenObjects } from "../projections/shared-token-objects.ts";
 import { builder } from "./builder.ts";
@@ -24,7 +24,7 @@ const TokenObject = builder.objectRef<Row>("TokenObject").implement({
       resolve: ({ balance }) => balance.toString(),
     }),
     version: t.string({
-      description: "Version of its last write, by a failed transaction too, decimal.",
+      description: "Version of its last write, also by a failed transaction, decimal.",
       resolve: ({ version }) => version.toString(),
     }),
     checkpoint: t.string({
@@ -39,7 +39,7 @@ builder.queryField("tokenObjects", (t) =>
     type: [TokenObject],
     nullable: true,
     description:
-      "The live SharedToken objects of one owner, by object id: those that objectCount counts.",
+      "The live SharedToken objects of one owner, by object id; objectCount counts them.",
     args: {
       coinType: t.arg.string(coinTypeArgument),
       owner: t.arg.string(ownerArgument),

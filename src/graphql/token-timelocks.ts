@@ -59,8 +59,8 @@ const TokenTimelock = builder
       }),
       leftBalance: t.string({
         description:
-          "Tokens it still holds, decimal: the locked part, and what is unlocked and not claimed. " +
-          "Over all grants of an owner it adds up to timelockBalance.",
+          "Tokens left in it, decimal: locked, or unlocked and not claimed. " +
+          "The sum over all grants of an owner is timelockBalance.",
         resolve: ({ leftBalance }) => leftBalance.toString(),
       }),
       decimals: t.int(decimalsField),
@@ -74,7 +74,7 @@ builder.queryField("tokenTimelocks", (t) =>
     description:
       "Live grants of a coin type, or of one owner, earliest commencement first, equal ones by object id. " +
       "Fails with the code GRANT_INDEX_BEHIND while the grant index is more than 1000 checkpoints behind " +
-      "the SharedToken index: the list could hold grants that are gone.",
+      "the SharedToken index, because the list could contain deleted grants.",
     args: {
       coinType: t.arg.string(coinTypeArgument),
       owner: t.arg.string({ ...ownerArgument, required: false }),

@@ -1,4 +1,4 @@
-/** The tokens that were seen: `tokens`, `token`. */
+/** The tokens seen on the ledger: `tokens`, `token`. */
 import type { CapTotals } from "../projections/cap-tables.ts";
 import type { GuardedReads } from "../projections/guarded-reads.ts";
 import { FOR_CAP_TABLES, FOR_TOKEN_OBJECTS } from "../projections/needed.ts";
@@ -11,7 +11,7 @@ import { pastArguments } from "./fields.ts";
 import { coinCursorOf, coinTypeArgument, limitArgument, limitOf, listCost } from "./input.ts";
 import { type AsOf, asOfIn, checkpointOf, isByTime, isPast, markOf, readAsOf } from "./past.ts";
 
-/** A token as the queries give it: what costs more than its row is read when it is selected. */
+/** A token with what is read only if it is selected. */
 type Listed = Row & {
   readonly decimals: () => Promise<number | null>;
   readonly totals: (reads: GuardedReads) => Promise<CapTotals>;
@@ -23,7 +23,7 @@ const COUNT_COST = 200;
 const COUNT_READS = { pipelines: () => FOR_CAP_TABLES, long: () => true };
 
 const Token = builder.objectRef<Listed>("Token").implement({
-  description: "A security token that was seen on the ledger.",
+  description: "A security token seen on the ledger.",
   fields: (t) => ({
     coinType: t.exposeString("coinType", { description: "Canonical coin type." }),
     decimals: t.int({
@@ -33,28 +33,28 @@ const Token = builder.objectRef<Listed>("Token").implement({
     }),
     symbol: t.exposeString("symbol", {
       nullable: true,
-      description: "As the newest metadata says, for past answers too; null while none was seen.",
+      description: "From the newest metadata, in past answers too; null until metadata was seen.",
     }),
     name: t.exposeString("name", {
       nullable: true,
-      description: "As the newest metadata says, for past answers too; null while none was seen.",
+      description: "From the newest metadata, in past answers too; null until metadata was seen.",
     }),
     totalSupply: t.string({
       nullable: true,
       description:
-        "As the treasury says, in the smallest unit, decimal; null while it was not seen.",
+        "Supply in the treasury object, in the smallest unit, decimal; null until one was seen.",
       resolve: ({ totalSupply }) => totalSupply?.toString() ?? null,
     }),
     holderCount: t.int({
       description:
-        "Rows of its capTable: holders with more than nothing, and such wallets without a holder. As of " +
+        "Rows of its capTable: holders, and wallets without a holder, with a balance above zero. As of " +
         "the last checkpoint that shared_token_objects, timelock_objects and holder_lifecycle have committed.",
       complexity: COUNT_COST,
       reads: COUNT_READS,
       resolve: async ({ totals }, _args, { reads }) => (await totals(reads)).holderCount,
     }),
     ownerCount: t.int({
-      description: "Owners (wallets) with more than nothing, as of the same checkpoint.",
+      description: "Owners (wallets) with a balance above zero, as of the same checkpoint.",
       complexity: COUNT_COST,
       reads: COUNT_READS,
       resolve: async ({ totals }, _args, { reads }) => (await totals(reads)).ownerCount,
@@ -73,7 +73,7 @@ const listed = (
 ): Listed[] => {
   const known = once(() => decimalsOf(rows.map(({ coinType }) => coinType)));
   const at = once(async (reads: GuardedReads) => markOf(reads, await checkpointOf(reads, asOf)));
-  // One after the other: each reads all owners of a coin.
+  // One at a time: each reads all owners of a coin.
   const inTurn = oneAtATime();
   return rows.map((row) => {
     const { coinType } = row;
@@ -91,7 +91,7 @@ builder.queryField("tokens", (t) =>
   t.field({
     type: [Token],
     nullable: true,
-    description: "The tokens that were seen, by coin type.",
+    description: "The tokens seen on the ledger, by coin type.",
     args: {
       limit: t.arg.int(limitArgument),
       after: t.arg.string({ description: "Coin type of the last row seen: only those behind it." }),

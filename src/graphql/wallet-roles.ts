@@ -1,4 +1,4 @@
-/** Who may administer a token now: `walletRoles`. */
+/** The administrators of a token: `walletRoles`. */
 import { FOR_ROLES } from "../projections/needed.ts";
 import { type WalletRole as Row, walletRoles } from "../projections/roles.ts";
 import { builder } from "./builder.ts";
@@ -6,7 +6,7 @@ import { pastArguments } from "./fields.ts";
 import { coinTypeArgument } from "./input.ts";
 import { asOfIn, isByTime, isPast, readAsOf } from "./past.ts";
 
-/** Administrators of one token; the list has no limit, so its cost is a guess on the safe side. */
+/** Administrators of one token, a high estimate: the list has no limit. */
 const EXPECTED_OWNERS = 100;
 
 const WalletRole = builder.objectRef<Row>("WalletRole").implement({
@@ -19,7 +19,8 @@ const WalletRole = builder.objectRef<Row>("WalletRole").implement({
         "TimelockCanceler 16. A role type of the same name from another package adds no bit.",
     }),
     roles: t.exposeStringList("roles", {
-      description: "Canonical type names, `<package>::roles::<RoleName>`, of other packages too.",
+      description:
+        "Canonical type names, `<package>::roles::<RoleName>`, also those of other packages.",
     }),
   }),
 });
@@ -29,9 +30,8 @@ builder.queryField("walletRoles", (t) =>
     type: [WalletRole],
     nullable: true,
     description:
-      "Addresses that may administer the token now, ascending: the full state, the newest event of each " +
-      "owner and role decides. Partial during a backfill: look at the age of role_changes in " +
-      "indexerStatus before replacing a copy of your own.",
+      "Addresses that may administer the token, ascending; the newest event of each owner and role decides. " +
+      "Incomplete during a backfill: check the age of role_changes in indexerStatus before you replace a copy.",
     args: {
       coinType: t.arg.string(coinTypeArgument),
       ...pastArguments,

@@ -1,4 +1,4 @@
-/** The interpreter: yoga answers whatever is not compiled, and is the measure of what is. */
+/** The interpreter: yoga answers what is not compiled, and is the reference for what is. */
 import { type DocumentNode, GraphQLError, type GraphQLSchema, parse } from "graphql";
 import { createYoga, type Plugin } from "graphql-yoga";
 import type { GraphContext } from "./context.ts";
@@ -9,12 +9,12 @@ import type { GraphAnswer, RequestScope } from "./request.ts";
 /** A request as the engine read it. */
 export type InterpretedRequest = {
   readonly body: string;
-  /** In which the answer is asked for. */
+  /** Media type of the answer. */
   readonly contentType: string;
   readonly context: GraphContext;
-  /** Absent for a request in which there is none: yoga says what is wrong with it. */
+  /** Undefined for a request without a valid document: yoga reports what is wrong. */
   readonly document?: DocumentNode | undefined;
-  /** Why the document, or its operation, is not to run; empty when it is. */
+  /** Why the document, or its operation, must not run; empty when it may. */
   readonly errors?: readonly GraphQLError[] | undefined;
 };
 
@@ -28,7 +28,7 @@ export const createInterpreter = (
     schema,
     context: ({ context }) => context,
     plugins: [asRead, errorsForCallers],
-    // Errors are masked by our own plugin, which knows the request's id.
+    // Our own plugin masks errors, because it knows the request's id.
     maskedErrors: false,
     logging: false,
     graphiql: false,
@@ -37,7 +37,7 @@ export const createInterpreter = (
     multipart: false,
     batching: false,
     maxRequestBodySize: LIMITS.bodyBytes,
-    // Documents are kept where they are read.
+    // `documents.ts` has the cache.
     parserAndValidationCache: false,
   });
   return async ({ body, contentType, ...read }, scope) => {
@@ -58,7 +58,7 @@ export const createInterpreter = (
   };
 };
 
-/** Takes a document as it was read already, and runs no other: only that one was weighed. */
+/** Runs the document that was read already and no other: only that one was weighed. */
 const asRead: Plugin<ServerContext, ServerContext> = {
   onParse: ({ context: { document }, setParsedDocument, setParseFn }) => {
     if (document !== undefined) setParsedDocument(document);
@@ -72,7 +72,7 @@ const asRead: Plugin<ServerContext, ServerContext> = {
 /** Gives every error one of our codes, and masks those that are not for the caller. */
 const errorsForCallers: Plugin<object, ServerContext> = {
   onResultProcess: ({ result, setResult, serverContext }) => {
-    // No batches and no streams are made here; whatever else has no errors is passed on.
+    // There are no batches and no streams here.
     if (Array.isArray(result) || !("errors" in result) || result.errors === undefined) return;
     const unforeseen = reportTo(serverContext);
     const errors = result.errors.map((error) =>
@@ -82,7 +82,7 @@ const errorsForCallers: Plugin<object, ServerContext> = {
   },
 };
 
-/** The engine's own errors are GraphQLError; its type only promises something like it. */
+/** The engine's errors are of GraphQLError; its type promises only the same members. */
 const asGraphQLError = (error: unknown): GraphQLError =>
   error instanceof GraphQLError
     ? error

@@ -1,8 +1,14 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { EXAMPLES } from "../../src/graphql/graphiql/examples.mjs";
-import { INTROSPECTION, schemaOf, suggestions } from "../../src/graphql/graphiql/schema.mjs";
-import { operationAt, prettified, tokensOf } from "../../src/graphql/graphiql/text.mjs";
+import {
+  INTROSPECTION,
+  operationAt,
+  prettified,
+  schemaOf,
+  suggestions,
+  tokensOf,
+} from "../../src/graphql/graphiql/language.mjs";
 import { type Api, startApi } from "./api.ts";
 import { addHistory } from "./history-rows.ts";
 import { subscribe } from "./streams.ts";

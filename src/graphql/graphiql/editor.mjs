@@ -1,8 +1,7 @@
 // The editor of the query: a text field over its own colours, with completion.
-import { suggestions } from "./schema.mjs";
-import { styleOf, tokensOf } from "./text.mjs";
+import { styleOf, suggestions, tokensOf } from "./language.mjs";
 
-/** An element with its attributes and what is in it; texts stay texts. */
+/** An element with attributes and children; strings become text nodes. */
 export const element = (name, attributes = {}, ...children) => {
   const made = document.createElement(name);
   for (const [attribute, value] of Object.entries(attributes)) made.setAttribute(attribute, value);
@@ -11,11 +10,10 @@ export const element = (name, attributes = {}, ...children) => {
 };
 
 /** Longer texts are shown without colours. */
-const MOST_COLOURED = 200_000;
+const MAX_COLOURED = 200_000;
 
-/** A text in colours. */
 export const coloured = (text) =>
-  text.length > MOST_COLOURED
+  text.length > MAX_COLOURED
     ? [text]
     : tokensOf(text).map((token) => {
         const style = styleOf(token);
@@ -25,87 +23,44 @@ export const coloured = (text) =>
       });
 
 /** Suggestions shown at a time. */
-const MOST_WORDS = 50;
+const MAX_SUGGESTIONS = 50;
 
 /**
- * @param field the text field, `colours` what lies under it, `list` where completions are shown
- * @param schema what is known of it; undefined: nothing
+ * @param field the text field, `colours` the element under it, `list` shows completions
+ * @param schema returns the schema, or undefined while it is unknown
  */
 export const createEditor = ({ field, colours, list, schema }) => {
   let offered = { begun: "", all: [] };
   let chosen = 0;
 
-  const paint = () => {
-    // The last line is seen, too, when it is empty.
-    colours.replaceChildren(...coloured(`${field.value}\n`));
-    scroll();
-  };
   const scroll = () => {
     colours.scrollTop = field.scrollTop;
     colours.scrollLeft = field.scrollLeft;
   };
-
+  const paint = () => {
+    // The line break makes an empty last line visible.
+    colours.replaceChildren(...coloured(`${field.value}\n`));
+    scroll();
+  };
   const hide = () => {
     list.hidden = true;
     field.removeAttribute("aria-activedescendant");
   };
-
-  const mark = () => {
-    [...list.children].forEach((item, at) => {
+  const choose = (index) => {
+    const { children } = list;
+    chosen = (index + children.length) % children.length;
+    for (const [at, item] of [...children].entries()) {
       item.setAttribute("aria-selected", String(at === chosen));
-      if (at !== chosen) return;
-      item.scrollIntoView({ block: "nearest" });
-      field.setAttribute("aria-activedescendant", item.id);
-    });
+    }
+    children[chosen].scrollIntoView({ block: "nearest" });
+    field.setAttribute("aria-activedescendant", children[chosen].id);
   };
 
-  /** Below the beginning of the word: letters are all of one width. */
-  const place = () => {
-    const before = field.value.slice(0, field.selectionStart - offered.begun.length).split("\n");
-    const { lineHeight, paddingTop, paddingLeft, font } = getComputedStyle(field);
-    const canvas = document.createElement("canvas").getContext("2d");
-    canvas.font = font;
-    const left = before.at(-1).length * canvas.measureText("0").width - field.scrollLeft;
-    const top = before.length * Number.parseFloat(lineHeight) - field.scrollTop;
-    const room = field.clientWidth - list.offsetWidth - 4;
-    list.style.left = `${Math.max(4, Math.min(room, left + Number.parseFloat(paddingLeft)))}px`;
-    const below = top + Number.parseFloat(paddingTop);
-    const isLow = below + list.offsetHeight > field.clientHeight && top > list.offsetHeight;
-    list.style.top = `${isLow ? below - list.offsetHeight - Number.parseFloat(lineHeight) : below}px`;
-  };
-
-  const offer = (isAsked) => {
-    if (schema() === undefined || field.selectionStart !== field.selectionEnd) return hide();
-    offered = suggestions(schema(), field.value, field.selectionStart);
-    if (offered.all.length === 0 || (offered.begun === "" && !isAsked)) return hide();
-    chosen = 0;
-    list.replaceChildren(
-      ...offered.all.slice(0, MOST_WORDS).map(({ name, type, description }, at) => {
-        const item = element(
-          "div",
-          { role: "option", id: `word-${at}`, title: description },
-          name,
-          element("small", {}, type),
-        );
-        item.addEventListener("mousedown", (event) => {
-          event.preventDefault();
-          chosen = at;
-          take();
-        });
-        return item;
-      }),
-    );
-    list.hidden = false;
-    place();
-    mark();
-  };
-
-  /** As if it were typed: it can be undone. */
+  /** Types a text, so that it can be undone. */
   const type = (text) => {
     field.focus();
     document.execCommand("insertText", false, text);
   };
-
   const take = () => {
     const { begun, all } = offered;
     field.setSelectionRange(field.selectionStart - begun.length, field.selectionStart);
@@ -113,27 +68,35 @@ export const createEditor = ({ field, colours, list, schema }) => {
     hide();
   };
 
-  const move = (by) => {
-    const count = list.children.length;
-    chosen = (chosen + by + count) % count;
-    mark();
+  const offer = (isRequested) => {
+    if (schema() === undefined || field.selectionStart !== field.selectionEnd) return hide();
+    offered = suggestions(schema(), field.value, field.selectionStart);
+    if (offered.all.length === 0 || (offered.begun === "" && !isRequested)) return hide();
+    const items = offered.all
+      .slice(0, MAX_SUGGESTIONS)
+      .map(({ name, type: of, description }, at) => {
+        const attributes = { role: "option", id: `word-${at}`, title: description };
+        const item = element("div", attributes, name, element("small", {}, of));
+        item.addEventListener("mousedown", (event) => {
+          event.preventDefault();
+          chosen = at;
+          take();
+        });
+        return item;
+      });
+    list.replaceChildren(...items);
+    list.hidden = false;
+    return choose(0);
   };
 
-  const newLine = () => {
-    const before = field.value.slice(0, field.selectionStart);
-    const indent = /[^\n]*$/.exec(before)[0].match(/^ */)[0];
-    const opens = /[{([]\s*$/.test(before);
-    const closes = /^\s*[})\]]/.test(field.value.slice(field.selectionEnd));
-    type(`\n${indent}${opens ? "  " : ""}`);
-    if (!opens || !closes) return;
-    const at = field.selectionStart;
-    type(`\n${indent}`);
-    field.setSelectionRange(at, at);
+  const breakLine = () => {
+    const line = /[^\n]*$/.exec(field.value.slice(0, field.selectionStart))[0];
+    type(`\n${/^ */.exec(line)[0]}${/[{([]\s*$/.test(line) ? "  " : ""}`);
   };
 
   const whileOpen = new Map([
-    ["ArrowDown", () => move(1)],
-    ["ArrowUp", () => move(-1)],
+    ["ArrowDown", () => choose(chosen + 1)],
+    ["ArrowUp", () => choose(chosen - 1)],
     ["Enter", take],
     ["Tab", take],
     ["Escape", hide],
@@ -142,7 +105,7 @@ export const createEditor = ({ field, colours, list, schema }) => {
     const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey && !event.shiftKey;
     const act = !list.hidden && isPlain ? whileOpen.get(event.key) : undefined;
     if (act !== undefined) act();
-    else if (event.key === "Enter" && isPlain) newLine();
+    else if (event.key === "Enter" && isPlain) breakLine();
     else if (event.key === " " && event.ctrlKey) offer(true);
     else return;
     event.preventDefault();
@@ -151,10 +114,7 @@ export const createEditor = ({ field, colours, list, schema }) => {
     paint();
     offer(false);
   });
-  field.addEventListener("scroll", () => {
-    scroll();
-    hide();
-  });
+  field.addEventListener("scroll", scroll);
   field.addEventListener("blur", hide);
   return {
     get text() {

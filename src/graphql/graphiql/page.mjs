@@ -1,24 +1,15 @@
-// The page itself. It sends what it is told to, and by itself asks for nothing but the page's settings, without
-// a key: there the demo ledger says which key it opens with. The key is kept in this field alone.
-import { createDocs } from "./docs.mjs";
+// The page. It sends nothing before the user asks for it. The key stays in its field and is stored nowhere.
+import { showDocs } from "./docs.mjs";
 import { coloured, createEditor, element } from "./editor.mjs";
 import { EXAMPLES, NO_COIN } from "./examples.mjs";
-import { INTROSPECTION, schemaOf } from "./schema.mjs";
-import { parsed, send } from "./send.mjs";
-import { operationAt, prettified } from "./text.mjs";
+import { INTROSPECTION, operationAt, prettified, schemaOf } from "./language.mjs";
 
 const by = (id) => document.getElementById(id);
 const { endpoint } = document.body.dataset;
-const [key, note, state, response, variables] = [
-  "key",
-  "key-note",
-  "state",
-  "response",
-  "variables",
-].map(by);
+const [key, state, response, variables] = ["key", "state", "response", "variables"].map(by);
 
 /** Events of a subscription that stay on the page. */
-const MOST_EVENTS = 200;
+const MAX_EVENTS = 200;
 
 let schema;
 let coin = NO_COIN;
@@ -30,7 +21,6 @@ const editor = createEditor({
   list: by("words"),
   schema: () => schema,
 });
-const docs = createDocs({ shown: by("doc"), search: by("search"), schema: () => schema });
 
 const say = (text, isBad = false) => {
   state.textContent = text;
@@ -44,7 +34,7 @@ const headersNow = () => {
   return { ...own, ...more };
 };
 
-/** Coin types in an answer fill in the examples. */
+/** The first coin type in an answer fills in the examples. */
 const noteCoin = (value) => {
   if (coin !== NO_COIN || typeof value !== "object" || value === null) return;
   if (typeof value.coinType === "string") coin = value.coinType;
@@ -58,14 +48,57 @@ const shownResult = (value) =>
     ...coloured(typeof value === "string" ? value : JSON.stringify(value, null, 2)),
   );
 
-/** Asks for something that the page needs, because of what the user did. */
+const JSON_TYPES = "application/graphql-response+json, application/json;q=0.9";
+
+const parsed = (text) => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+/**
+ * Sends a query. `onResult` is called with its answer or with each event, `onOpen` when events will come.
+ * @returns status and header fields, when the answer is complete
+ */
+const send = async ({ body, isSubscription, signal, onOpen, onResult }) => {
+  const sent = await fetch(endpoint, {
+    method: "POST",
+    headers: {
+      ...headersNow(),
+      "content-type": "application/json",
+      accept: isSubscription ? "text/event-stream" : JSON_TYPES,
+    },
+    body: JSON.stringify(body),
+    signal,
+    credentials: "omit",
+  });
+  if (!sent.headers.get("content-type")?.startsWith("text/event-stream")) {
+    const text = await sent.text();
+    onResult(parsed(text) ?? text);
+    return sent;
+  }
+  onOpen();
+  let unread = "";
+  const reader = sent.body.pipeThrough(new TextDecoderStream()).getReader();
+  for (let read = await reader.read(); !read.done; read = await reader.read()) {
+    const events = `${unread}${read.value}`.split("\n\n");
+    unread = events.pop();
+    for (const event of events) {
+      const data = /^data: (.+)$/m.exec(event)?.[1];
+      if (data !== undefined) onResult(parsed(data) ?? data);
+    }
+  }
+  return sent;
+};
+
+/** Asks for something that the page needs for what the user does. */
 const ask = async (query) => {
   let answer;
   await send({
-    endpoint,
     body: { query },
-    headers: headersNow(),
-    heard: (value) => {
+    onResult: (value) => {
       answer = value;
     },
   });
@@ -87,34 +120,32 @@ const run = async () => {
   const began = performance.now();
   let events = 0;
   say("Waiting for the answer…");
-  const heard = (value) => {
+  const onResult = (value) => {
     noteCoin(value);
     if (!isSubscription) return response.replaceChildren(shownResult(value));
     events += 1;
     const at = new Date();
     const time = element("time", { datetime: at.toISOString() }, at.toLocaleTimeString());
     response.prepend(element("article", {}, time, shownResult(value)));
-    if (response.childElementCount > MOST_EVENTS) response.lastElementChild.remove();
+    if (response.childElementCount > MAX_EVENTS) response.lastElementChild.remove();
     say(`${events} events, newest first`, value?.errors !== undefined);
     return undefined;
   };
   try {
     const { status, headers } = await send({
-      endpoint,
       body: {
         query: editor.text,
         variables: given,
         ...(!operation.isOnly && operation.name && { operationName: operation.name }),
       },
-      headers: headersNow(),
       isSubscription,
       signal: control.signal,
-      opened: () => say("Waiting for events…"),
-      heard,
+      onOpen: () => say("Waiting for events…"),
+      onResult,
     });
     const took = `${Math.round(performance.now() - began)} ms`;
     const id = headers.get("x-request-id");
-    if (events > 0) say(`${events} events, over`);
+    if (events > 0) say(`${events} events, ended`);
     else say(`HTTP ${status} · ${took}${id ? ` · request ${id}` : ""}`, status >= 400);
     if (status === 401) key.focus();
   } catch (error) {
@@ -128,15 +159,13 @@ const run = async () => {
 };
 
 const loadSchema = async () => {
-  if (schema !== undefined) return true;
-  docs.say("Loading…");
+  if (schema !== undefined) return;
+  by("doc").textContent = "Loading…";
   try {
     schema = schemaOf(await ask(INTROSPECTION));
-    docs.showAll();
-    return true;
+    showDocs({ shown: by("doc"), search: by("search"), schema });
   } catch (error) {
-    docs.say(`The schema cannot be read: ${error.message}`);
-    return false;
+    by("doc").textContent = `The schema cannot be read: ${error.message}`;
   }
 };
 
@@ -144,7 +173,9 @@ const toggleDocs = async () => {
   const aside = by("docs");
   aside.hidden = !aside.hidden;
   by("docs-toggle").setAttribute("aria-expanded", String(!aside.hidden));
-  if (!aside.hidden && (await loadSchema())) by("search").focus();
+  if (aside.hidden) return;
+  await loadSchema();
+  by("search").focus();
 };
 
 const show = async ({ query, needsCoin }) => {
@@ -152,7 +183,7 @@ const show = async ({ query, needsCoin }) => {
   variables.value = "{}";
   if (!needsCoin) return;
   if (coin === NO_COIN && key.value !== "") {
-    // Of whatever there is; without any the place for it says what goes there.
+    // Without a token on the ledger the variable stays a placeholder.
     await ask("{ tokens(limit: 1) { coinType } }").then(noteCoin, () => undefined);
   }
   variables.value = JSON.stringify({ coinType: coin }, null, 2);
@@ -167,24 +198,6 @@ by("run").addEventListener("click", () => void run());
 by("prettify").addEventListener("click", () => editor.replace(prettified(editor.text)));
 by("docs-toggle").addEventListener("click", () => void toggleDocs());
 
-const tabs = ["variables", "headers"];
-const select = (name) => {
-  for (const one of tabs) {
-    by(`${one}-panel`).hidden = one !== name;
-    by(`${one}-tab`).setAttribute("aria-selected", String(one === name));
-    by(`${one}-tab`).tabIndex = one === name ? 0 : -1;
-  }
-};
-for (const [at, name] of tabs.entries()) {
-  by(`${name}-tab`).addEventListener("click", () => select(name));
-  by(`${name}-tab`).addEventListener("keydown", ({ key: pressed }) => {
-    if (pressed !== "ArrowLeft" && pressed !== "ArrowRight") return;
-    const other = tabs[1 - at];
-    select(other);
-    by(`${other}-tab`).focus();
-  });
-}
-
 document.addEventListener("keydown", (event) => {
   if (!event.ctrlKey && !event.metaKey) return;
   const pressed = event.key.toLowerCase();
@@ -198,7 +211,7 @@ document.addEventListener("keydown", (event) => {
 
 void show(EXAMPLES[0]);
 
-/** The demo's page keeps the read key that it was lent; no other key is kept. */
+/** The read key that the demo's page stored; no other key is stored. */
 const lentKey = () => {
   try {
     return localStorage.getItem("holderbook.demo-key");
@@ -210,6 +223,6 @@ const lentKey = () => {
 const lent = lentKey();
 if (lent !== null && key.value === "") {
   key.value = lent;
-  note.textContent =
-    "This is the demo ledger: its key is filled in, and all of it is made up. Press Run.";
+  by("key-note").textContent =
+    "This is the demo ledger: its key is filled in, and its data are invented. Press Run.";
 }
