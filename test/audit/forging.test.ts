@@ -105,10 +105,10 @@ const saidBy = async (
 
 const onPage = async (pack: PackInMemory): Promise<readonly string[]> => {
   const files = new Map([...pack].map(([path, bytes]) => [path, new Blob([bytes])] as const));
-  const { steps, says } = await checkFiles(files, () => undefined);
+  const { steps, contents } = await checkFiles(files, () => undefined);
   const results: string[] = steps.map(({ result }) => result);
   // Nothing of what was refused is shown.
-  if (results.includes("fails")) expect(says).toEqual([]);
+  if (results.includes("fails")) expect(contents).toEqual([]);
   return results;
 };
 
@@ -162,7 +162,7 @@ test(
 
 test("what nothing in a pack can prove is said not to be shown, where the lie is consistent", async () => {
   for (const pack of [proven, whole]) {
-    for (const { name, says, forge } of UNPROVEN) {
+    for (const { name, contents, forge } of UNPROVEN) {
       const dir = await written(await forge(pack, key));
       const ran = await runCommand(["audit-pack", "verify", dir, "--key", key.publicKey], {});
       expect(ran, name).toMatchObject({ code: 0, stdout: expect.stringMatching(says) });

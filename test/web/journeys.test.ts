@@ -39,7 +39,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     // Most of the demo's history lies before this moment.
     const past = Math.floor(Date.now() / 1_000) - 30 * 86_400;
     await page.getByLabel("At, UTC").fill(new Date(past * 1_000).toISOString().slice(0, 19));
-    await page.getByText("as it stood at").waitFor();
+    await page.waitForURL(/at=%22/);
     await expect.poll(() => issued(page)).not.toBe(issuedNow);
     const then = await issued(page);
     const shared = page.url();
@@ -51,7 +51,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     const behind = page.getByRole("region", { name: "Holders" }).getByRole("link").first();
     expect(await behind.getAttribute("href")).toContain(`at=%22${past}%22`);
     await behind.click();
-    await page.getByText("of what is issued, one of").waitFor();
+    await page.getByText("of the issued tokens, one of").waitFor();
     await again.page.getByRole("button", { name: "Now", exact: true }).click();
     await expect.poll(() => issued(again.page)).not.toBe(then);
   });
@@ -118,7 +118,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     await page.getByRole("button", { name: "CSV", exact: true }).waitFor();
   });
 
-  test("a holder's statement is downloaded, dropped onto the page, and holds; changed, it does not", async () => {
+  test("a holder's statement is downloaded, dropped onto the page, and is valid; changed, it is not", async () => {
     await using watched = await open("/cap-table");
     const { page, complaints, elsewhere } = watched;
     await page.getByRole("region", { name: "Holders" }).getByRole("link").first().click();
@@ -140,12 +140,12 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     const asked: string[] = [];
     page.on("request", (request) => asked.push(`${request.method()} ${request.url()}`));
     await drop(text);
-    await page.getByRole("heading", { name: "This statement holds", exact: true }).waitFor();
+    await page.getByRole("heading", { name: "This statement is valid", exact: true }).waitFor();
     expect(asked.filter((one) => one.startsWith("POST") && !one.endsWith("/graphql"))).toEqual([]);
 
     const row = z.object({ row: z.object({ balance: z.string() }) }).parse(JSON.parse(text)).row;
     await drop(text.replaceAll(row.balance, `${BigInt(row.balance) + 1n}`));
-    await page.getByRole("heading", { name: /^This statement does not hold/ }).waitFor();
+    await page.getByRole("heading", { name: /^This statement is not valid/ }).waitFor();
     expect(complaints).toEqual([]);
     expect(elsewhere).toEqual([]);
   });
@@ -153,7 +153,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
   test("a holder's page leads from wallets to movements, and an unknown holder says so", async () => {
     await using watched = await open("/holder/987654321");
     const { page } = watched;
-    await page.getByText("Holder 987654321 held none of this token then").waitFor();
+    await page.getByText("Holder 987654321 held none of this token at that time").waitFor();
     await using known = await open("/cap-table");
     await known.page.getByRole("region", { name: "Holders" }).getByRole("link").first().click();
     await known.page.getByText("Register events").waitFor();
@@ -173,7 +173,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     expect(await table.locator("tbody tr td").first().textContent()).toBe(first);
 
     await using all = await open("/movements");
-    await all.page.getByRole("button", { name: /Read 200 more/ }).click();
+    await all.page.getByRole("button", { name: /Show 200 more/ }).click();
     const read = async () =>
       Number(
         /(?:First|All) (\d+) shown/.exec((await all.page.locator("main").textContent()) ?? "")?.[1],

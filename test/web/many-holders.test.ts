@@ -80,9 +80,9 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     await table.getByRole("link").first().click();
     await page.getByText("One wallet", { exact: true }).waitFor();
     await expect.poll(() => pagesRead).toBe(OWNERS / 1_000 + 1);
-    await page.getByRole("button", { name: "Read again" }).click();
+    await page.getByRole("button", { name: "Refresh" }).click();
     await expect.poll(() => pagesRead, { timeout: 60_000 }).toBe(OWNERS / 1_000 + 2);
-    await page.getByRole("button", { name: "Read again", exact: true, disabled: false }).waitFor();
+    await page.getByRole("button", { name: "Refresh", exact: true, disabled: false }).waitFor();
     expect(complaints).toEqual([]);
   });
 });

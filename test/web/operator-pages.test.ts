@@ -1,7 +1,6 @@
+import { createServer } from "node:http";
 import { expect, test } from "vitest";
-import { AskError } from "../../web/src/data/ask.ts";
-import { pathWith, readDeliveries, readRequests } from "../../web/src/data/operator.ts";
-import { AnswerFormError } from "../../web/src/data/read.ts";
+import { AnswerFormError, AskError, askPath, pathWith } from "../../web/src/data/ask.ts";
 import {
   type Range,
   type RangePage,
@@ -18,7 +17,7 @@ test("a key that another interface takes, or that is not whole, is refused befor
   expect(keyAdvice(`hb_project_${SECRET}`)).toMatch(/project key.*operator or graphql/);
   expect(keyAdvice('{"publicKey":"x","secretKey":"y"}')).toMatch(/key pair.*keep it secret/);
   expect(keyAdvice("key_02c4b1d2d995")).toMatch(/id of a key/);
-  expect(keyAdvice(`hb_operator_${SECRET.slice(1)}`)).toMatch(/not whole/);
+  expect(keyAdvice(`hb_operator_${SECRET.slice(1)}`)).toMatch(/incomplete/);
   expect(keyAdvice("two words")).toMatch(/no spaces/);
   expect(keyAdvice(`hb_graphql_${SECRET}`, "operator")).toMatch(/read key/);
   // Keys that an operator may have made of their own: the service tells.
@@ -37,7 +36,7 @@ test("no advice about a key repeats the key", () => {
 
 test("a refused sign-in says whether the key is unknown, tried too often, or of another kind", () => {
   const asked = (status: number) => refusalText(new AskError({ message: "said so", status }));
-  expect(asked(401)).toMatch(/no such key/);
+  expect(asked(401)).toMatch(/Unknown key/);
   expect(asked(429)).toMatch(/Wait a minute/);
   expect(asked(403)).toBe("said so");
 });
@@ -58,8 +57,8 @@ test("a range without an end ends at the moment it is counted, so that later cal
 });
 
 test("a range says what is missing of it", () => {
-  expect(rangeOf({ ...FIELDS, since: null }, 0)).toBe("Say from when on.");
-  expect(rangeOf({ ...FIELDS, since: 2_000 }, 0)).toMatch(/ends before/);
+  expect(rangeOf({ ...FIELDS, since: null }, 0)).toBe("Enter a start.");
+  expect(rangeOf({ ...FIELDS, since: 2_000 }, 0)).toMatch(/before the start/);
   expect(rangeOf({ ...FIELDS, states: new Set() }, 0)).toMatch(/at least one/);
   const range = rangeOf({ ...FIELDS, receiver: "ta:demo-a" }, 0);
   expect((range as Range).receiver).toBe("ta:demo-a");
@@ -105,8 +104,21 @@ test("filters that are not set stay out of what is asked, and values are encoded
   expect(pathWith("/x", { asset: "a&b", after: "c=" })).toBe("/x?asset=a%26b&after=c%3D");
 });
 
-test("an answer of another form is an error that says so, never half a page", () => {
-  expect(() => readRequests({ items: [{ id: 1 }], next: null })).toThrow(AnswerFormError);
-  expect(() => readDeliveries({})).toThrow(AnswerFormError);
-  expect(readDeliveries({ items: [], next: null })).toEqual({ items: [], next: null });
+test("an answer that is no JSON object is an error that says so, and a refusal has the service's own words", async () => {
+  const server = createServer((request, response) => {
+    response.statusCode = request.url === "/refused" ? 400 : 200;
+    response.end(request.url === "/refused" ? '{"details":"limit: too large"}' : "<html></html>");
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  const url = `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
+  try {
+    await expect(askPath(`${url}/list`)).rejects.toThrow(AnswerFormError);
+    await expect(askPath(`${url}/list`)).rejects.toThrow(/reload the page/);
+    await expect(askPath(`${url}/refused`)).rejects.toThrow(
+      expect.objectContaining({ name: "AskError", status: 400, message: "limit: too large" }),
+    );
+  } finally {
+    server.close();
+  }
 });

@@ -128,17 +128,17 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
   test("the printed link opens the page signed in, once; a reload and a second tab are signed in, too", async () => {
     await using watched = await watch(browser, demo.link, { stranger: true });
     const { page, context, complaints } = watched;
-    await page.getByText("that only the demo lends").waitFor();
+    await page.getByText("with a demo read key").waitFor();
     // Nothing of it is left in the address bar, nor where a bookmark or the history would find it.
     expect(page.url()).toBe(`${demo.url}/`);
     await page.reload();
-    await page.getByText("that only the demo lends").waitFor();
+    await page.getByText("with a demo read key").waitFor();
     const second = await context.newPage();
     await second.goto(`${demo.url}/roles`);
-    await second.getByText("that only the demo lends").waitFor();
+    await second.getByText("with a demo read key").waitFor();
     // Who clicks on it again in this browser gets the page, and so does GraphiQL.
     await second.goto(demo.link);
-    await second.getByText("that only the demo lends").waitFor();
+    await second.getByText("with a demo read key").waitFor();
     await second.goto(`${demo.url}/graphiql`);
     await second.waitForFunction(() => document.querySelector("input[type=password]") !== null);
     expect(await second.locator("#key").inputValue()).toBe(demo.readKey);
@@ -152,10 +152,10 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
 
     // Only what is behind the # changes then: no page is loaded by itself.
     await page.goto(demo.link);
-    await page.getByText("This link signs nobody in").waitFor();
+    await page.getByText("This link is no longer valid").waitFor();
 
     await using other = await watch(browser, demo.link, { stranger: true });
-    await other.page.getByText("This link signs nobody in").waitFor();
+    await other.page.getByText("This link is no longer valid").waitFor();
     await other.page.getByText("demo link", { exact: false }).first().waitFor();
     expect(other.page.url()).toBe(`${demo.url}/`);
   });
@@ -169,7 +169,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
 
   test("an address that is no page says so and leads back", async () => {
     await using watched = await watch(browser, `${demo.url}/nothing-here`);
-    await watched.page.getByText("There is no such page").waitFor();
+    await watched.page.getByText("Page not found").waitFor();
     await watched.page.getByRole("link", { name: "Go to Today" }).click();
     await watched.page.waitForURL(`${demo.url}/`);
     const answer = await fetch(`${demo.url}/nothing-here`, { headers: { accept: "text/html" } });

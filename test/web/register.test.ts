@@ -2,12 +2,11 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { claimableAt as claimableOnServer } from "../../src/evidence/unlocking.ts";
-import { broughtUp } from "../../web/src/pages/status/newest.ts";
+import { type Health, withNewer } from "../../web/src/data/health.ts";
 import { rateOver, secondsLeft } from "../../web/src/pages/status/rates.ts";
 import { sumUp } from "../../web/src/pages/today/since.ts";
 import { compareRegisters } from "../../web/src/register/compare.ts";
 import { curve, largest } from "../../web/src/register/concentration.ts";
-import { matches, type Row } from "../../web/src/register/register.ts";
 import {
   claimableAt,
   type Grant,
@@ -15,7 +14,8 @@ import {
   reachable,
   releaseTimes,
   unlockedAt,
-} from "../../web/src/register/unlocking.ts";
+} from "../../web/src/register/grants.ts";
+import { matches, type Row } from "../../web/src/register/register.ts";
 import {
   amountIn,
   amountText,
@@ -158,10 +158,10 @@ test("who came, left, grew and fell is told apart", () => {
     { rows: [row("1", 9n), row("2", 1n), row("4", 2n), row("0xbb", 7n)] },
   );
   expect(differences.map(({ id, kind, change }) => [id, kind, change])).toEqual([
-    ["3", "left", -5n],
-    ["1", "grew", 4n],
-    ["2", "fell", -4n],
-    ["4", "came", 2n],
+    ["3", "exited", -5n],
+    ["1", "increased", 4n],
+    ["2", "decreased", -4n],
+    ["4", "new", 2n],
   ]);
 });
 
@@ -287,36 +287,31 @@ test("a rate is of the time asked for, and a backfill that does not near its end
   const samples = [0, 10_000, 20_000].map((atMs) => ({ atMs, checkpoint: atMs / 100 }));
   expect(rateOver(samples, 30_000)).toBe(10);
   expect(rateOver(samples.slice(0, 1), 30_000)).toBeNull();
-  expect(secondsLeft(600n, 10, 4)).toBe(100);
-  expect(secondsLeft(600n, 4, 4)).toBeNull();
+  expect(secondsLeft("600", 10, 4)).toBe(100);
+  expect(secondsLeft("600", 4, 4)).toBeNull();
   expect(secondsLeft(null, 4, null)).toBeNull();
 });
 
 test("the status shows no pipeline beyond the log, and no log beyond the chain's end", () => {
-  const part = { timeMs: null, lag: 0n, state: "ok", reason: null, filledThrough: null } as const;
-  const health = {
+  const part = {
+    checkpointTimestamp: null,
+    ageSeconds: null,
+    lagCheckpoints: null,
+    state: "ok",
+  } as const;
+  const health: Health = {
     version: "1",
     status: "ok",
     pipelines: [
-      { ...part, name: "first", checkpoint: "7" },
-      { ...part, name: "second", checkpoint: null },
+      { ...part, pipeline: "first", checkpoint: "7" },
+      { ...part, pipeline: "second", checkpoint: null },
     ],
-    reader: { ...part, name: "reader", checkpoint: "8", tip: "9", source: null },
-    evm: null,
-    callbacks: null,
-    transferAgent: [],
-    integrity: null,
-    indexing: null,
-    others: [],
-    signers: [],
-    reason: null,
-    notes: [],
-    ageSeconds: 0,
-  } as const;
-  expect(broughtUp(health, null)).toEqual(health);
-  const { pipelines, reader } = broughtUp(health, [{ pipeline: "first", checkpoint: "12" }]);
+    reader: { ...part, checkpoint: "8", tip: "9" },
+  };
+  expect(withNewer(health, null)).toEqual(health);
+  const { pipelines, reader } = withNewer(health, [{ pipeline: "first", checkpoint: "12" }]);
   expect(pipelines.map(({ checkpoint }) => checkpoint)).toEqual(["12", null]);
   expect(reader).toMatchObject({ checkpoint: "12", tip: "12" });
   const unknown = { ...health, pipelines: [], reader: { ...health.reader, checkpoint: null } };
-  expect(broughtUp(unknown, null).reader).toMatchObject({ checkpoint: null, tip: "9" });
+  expect(withNewer(unknown, null).reader).toMatchObject({ checkpoint: null, tip: "9" });
 });

@@ -1,6 +1,6 @@
 /** The one state of the service that the page shows, over everything it can be made of. */
 import { expect, test } from "vitest";
-import { readHealth, stalledParts } from "../../web/src/data/health.ts";
+import { type Health, stalledParts } from "../../web/src/data/health.ts";
 import {
   OLD_ANSWER_MS,
   OLD_CHECKPOINT_MS,
@@ -114,24 +114,32 @@ test("a chain that has nothing newer is quiet, one that is being read is behind:
 });
 
 test("whatever is stalled is named with its reason, also what this page does not know yet", () => {
-  const [ok, stalled] = [{ state: "ok" }, { state: "stalled", reason: "it hangs" }];
-  const pipeline = { pipeline: "role_changes", ...ok };
-  const named = (members: object, details: object = {}) =>
-    stalledParts(
-      readHealth({
-        version: "1",
-        status: "stalled",
-        pipelines: [pipeline],
-        reader: ok,
-        details,
-        ...members,
-      }),
-    );
+  const stalled = { state: "stalled", reason: "it hangs" } as const;
+  const unmoved = {
+    checkpoint: null,
+    checkpointTimestamp: null,
+    ageSeconds: null,
+    lagCheckpoints: null,
+    state: "ok",
+  } as const;
+  const pipeline = { pipeline: "role_changes", ...unmoved };
+  const reader = { tip: null, ...unmoved };
+  const named = (members: Partial<Health>, details: object = {}) =>
+    stalledParts({
+      version: "1",
+      status: "stalled",
+      pipelines: [pipeline],
+      reader,
+      details,
+      ...members,
+    });
   const process = { pid: 7, host: "one" };
   expect(named({ pipelines: [{ ...pipeline, ...stalled }] })).toEqual([
     { name: "Pipeline role_changes", reason: "it hangs" },
   ]);
-  expect(named({ reader: stalled })).toEqual([{ name: "The reader", reason: "it hangs" }]);
+  expect(named({ reader: { ...reader, ...stalled } })).toEqual([
+    { name: "The reader", reason: "it hangs" },
+  ]);
   expect(named({ reason: "it hangs" })).toEqual([{ name: "The service", reason: "it hangs" }]);
   for (const [detail, name] of [
     [{ queue: stalled }, "The queue"],
@@ -146,7 +154,7 @@ test("whatever is stalled is named with its reason, also what this page does not
       {
         processes: [
           { ...process, ...stalled },
-          { ...process, ...ok },
+          { ...process, state: "ok" },
         ],
       },
     ),

@@ -1,45 +1,48 @@
 import { existsSync } from "node:fs";
 import { expect, test } from "vitest";
-import {
-  isOver,
-  passedOf,
-  READ,
-  settledOf,
-  type Tour,
-  upTo,
-} from "../../web/src/pages/tour/tour.ts";
+import type { Tour } from "../../web/src/data/answers.ts";
+import { isOver, passedOf, READ, settledOf, upTo } from "../../web/src/pages/tour/tour.ts";
 
-const step = (atMs: number, status: string, message: string) => ({ atMs, status, message });
+/** The time of a step, so many milliseconds after the first. */
+const timeAt = (ms: number) => new Date(ms).toISOString();
+
+const step = (ms: number, status: string, message: string) => ({
+  at: timeAt(ms),
+  status,
+  message,
+});
+
+const HISTORY = [
+  step(1, "QUEUED", "accepted; the wallet will be whitelisted"),
+  step(2, "PENDING", "taken up"),
+  step(3, "PENDING", "signed transaction Tx1"),
+  step(4, "PENDING", "executed at 12; waiting until the register shows it"),
+  step(5, "PENDING", "confirmed by the register"),
+  step(6, "SUCCESS", "the wallet was put into group 1 by transaction Tx1"),
+];
 
 const WHOLE: Tour = {
   wallet: "0x1",
   asset: "demo-a",
   coinType: "0x5::acme::ACME",
-  status: "SUCCESS",
-  history: [
-    step(1, "QUEUED", "accepted; the wallet will be whitelisted"),
-    step(2, "PENDING", "taken up"),
-    step(3, "PENDING", "signed transaction Tx1"),
-    step(4, "PENDING", "executed at 12; waiting until the register shows it"),
-    step(5, "PENDING", "confirmed by the register"),
-    step(6, "SUCCESS", "the wallet was put into group 1 by transaction Tx1"),
-  ],
+  request: { status: "SUCCESS", history: HISTORY },
   txId: "Tx1",
   checkpoint: "12",
-  holderEvent: { eventType: "address_joined_group", groupId: "1" },
+  holderEvent: { eventType: "address_joined_group", address: "0x1", groupId: "1", position: "1" },
   delivery: { id: "ta-1", state: "delivered", attempts: 1 },
+  done: true,
 };
 
 const states = (tour: Tour) => passedOf(tour).map(({ state }) => state);
 
 test("a tour that went all the way round has a time for each station that the history knows", () => {
-  expect(passedOf(WHOLE).map(({ atMs }) => atMs)).toEqual([1, 2, 3, 4, 5, null]);
+  expect(passedOf(WHOLE).map(({ at }) => at)).toEqual([...[1, 2, 3, 4, 5].map(timeAt), null]);
   expect(new Set(states(WHOLE))).toEqual(new Set(["done"]));
   expect(isOver(WHOLE)).toBe(true);
 });
 
 test("the station behind those that were passed is being waited for, and none beyond it counts as passed", () => {
-  const begun = { ...WHOLE, status: "QUEUED", history: WHOLE.history.slice(0, 1) };
+  const begun: Tour = { ...WHOLE, request: { status: "QUEUED", history: HISTORY.slice(0, 1) } };
   const waiting: Tour = {
     ...begun,
     txId: null,
@@ -63,7 +66,7 @@ test("the station behind those that were passed is being waited for, and none be
 test("a request that failed ends the tour at the station it did not pass", () => {
   const failed: Tour = {
     ...WHOLE,
-    status: "FAILED",
+    request: { status: "FAILED", history: HISTORY },
     txId: null,
     checkpoint: null,
     holderEvent: null,
@@ -83,7 +86,7 @@ test("stations are shown one after another, however fast they were passed", () =
     "later",
     "later",
   ]);
-  expect(upTo(passed, 2)[2]?.atMs).toBeNull();
+  expect(upTo(passed, 2)[2]?.at).toBeNull();
   expect(upTo(passed, 6)).toEqual(passed);
 });
 

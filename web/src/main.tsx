@@ -1,38 +1,28 @@
-/** Starts the page: settings first, then a session, then what the address names. */
+/** Starts the page: first the settings, then a session, then the view that the address names. */
 import { QueryClient, QueryClientProvider, useQuery } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode, useCallback, useEffect, useMemo, useState } from "react";
 import { createRoot } from "react-dom/client";
-import { Failed, Loading } from "./blocks/blocks.tsx";
+import { Failed, Loading } from "./blocks/answered.tsx";
+import type { PageSettings, SessionAnswer } from "./data/answers.ts";
 import { AskError, askPath } from "./data/ask.ts";
 import { forgetLent, lentKey } from "./data/lent.ts";
 import { isRefused, untilAnswered, worthRetrying } from "./data/queries.ts";
-import { reading, text } from "./data/read.ts";
-import { type KeyKind, type Session, SessionContext } from "./data/session.ts";
-import { loadSettings, SettingsContext } from "./data/settings.ts";
+import { type Session, SessionContext, SettingsContext } from "./data/session.ts";
 import { router } from "./router.tsx";
 import { SignIn } from "./shell/sign-in.tsx";
 import { startTheme } from "./shell/theme.ts";
 import "./styles.css";
 
-const readSession = reading("session", (it) => ({
-  kind: kindOf(it.at("kind").text()),
-  label: it.at("label").maybe(text),
-}));
-
-/** @throws AskError for a key of an interface that this page does not show */
-const kindOf = (kind: string): KeyKind => {
-  if (kind === "graphql" || kind === "operator") return kind;
-  throw new AskError({ message: `This is a ${kind} key; the page takes others.`, status: 403 });
+/** @throws AskError for a refused key, or one of an interface that this page does not show */
+const openSession = async (key: string, lent: boolean): Promise<Session> => {
+  const { kind, label } = await askPath<SessionAnswer>("/session", { key });
+  if (kind === "graphql" || kind === "operator") return { key, lent, kind, label };
+  const message = `This is a ${kind} key; this page takes keys of kind graphql or operator.`;
+  throw new AskError({ message, status: 403 });
 };
 
-const openSession = async (key: string, lent: boolean): Promise<Session> => ({
-  key,
-  lent,
-  ...(await askPath("/session", readSession, { key })),
-});
-
-/** The demo's; null without a lent key, or when it opens nothing any more. */
+/** The session of the demo's lent key; null without one, or when it was revoked. */
 const openLent = async (): Promise<Session | null> => {
   const key = await lentKey();
   if (key === null) return null;
@@ -51,7 +41,7 @@ const cache = new QueryClient({
       retry: worthRetrying,
       refetchInterval: untilAnswered,
       refetchOnWindowFocus: false,
-      // The service may be on this machine, or in a network of its own: only asking it tells.
+      // The browser's `online` says nothing about a service on this machine or in a local network.
       networkMode: "always",
     },
     mutations: { networkMode: "always" },
@@ -59,7 +49,11 @@ const cache = new QueryClient({
 });
 
 const Page = () => {
-  const settings = useQuery({ queryKey: ["settings"], queryFn: loadSettings, staleTime: 60_000 });
+  const settings = useQuery({
+    queryKey: ["settings"],
+    queryFn: () => askPath<PageSettings>("/page/settings"),
+    staleTime: 60_000,
+  });
   const [session, setSession] = useState<Session | null>(null);
   const [left, setLeft] = useState(false);
   const isDemo = settings.data !== undefined && settings.data.demo !== null;
@@ -79,26 +73,21 @@ const Page = () => {
     setLeft(true);
     forgetLent();
     setSession(null);
-    // Nothing that a key opened outlives it.
+    // No answer outlives the key that it was read with.
     cache.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "settings" });
   }, []);
   const control = useMemo(() => ({ session, signIn, signOut }), [session, signIn, signOut]);
 
-  // What was read once stays: nothing may take the views away, and the key with them.
-  if (settings.data === undefined && settings.error !== null) {
-    return (
-      <main className="grid min-h-dvh place-items-center">
-        <Failed error={settings.error} what="The service" onRetry={() => void settings.refetch()} />
-      </main>
-    );
-  }
-  if (settings.data === undefined || opening.isLoading) return <Loading />;
+  const failed = (query: { readonly error: Error; refetch(): unknown }) => (
+    <main className="grid min-h-dvh place-items-center">
+      <Failed error={query.error} what="The service" onRetry={() => void query.refetch()} />
+    </main>
+  );
+  // Settings that were read stay while reading them again fails: otherwise the views, and the key, would be lost.
+  if (settings.data === undefined) return settings.error === null ? <Loading /> : failed(settings);
+  if (opening.isLoading) return <Loading />;
   if (session === null && !left && opening.error !== null && !isRefused(opening.error)) {
-    return (
-      <main className="grid min-h-dvh place-items-center">
-        <Failed error={opening.error} what="The service" onRetry={() => void opening.refetch()} />
-      </main>
-    );
+    return failed(opening);
   }
   return (
     <SettingsContext value={settings.data}>

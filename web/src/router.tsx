@@ -1,7 +1,8 @@
-/** Every page and its address. What a page shows stands in its address, so that it can be shared. */
+/** Every page and its address. The address holds what a page shows, so that it can be shared. */
 import { createRootRoute, createRoute, createRouter, Link } from "@tanstack/react-router";
-import { Empty, Failed, Loading } from "./blocks/blocks.tsx";
-import { view } from "./blocks/view.tsx";
+import { Loading } from "./blocks/answered.tsx";
+import { Empty } from "./blocks/blocks.tsx";
+import { Broken, view } from "./blocks/view.tsx";
 import { Layout } from "./shell/layout.tsx";
 
 /** Text of a search parameter; numbers in an address are read as numbers. */
@@ -12,13 +13,12 @@ const text = (value: unknown): string | undefined =>
       ? String(value)
       : undefined;
 
-/** Those that are unix seconds. */
+/** Parameters in unix seconds. */
 const TIMES: ReadonlySet<string> = new Set(["at", "since", "with"]);
 
-/** Within any calendar. */
 const isTime = (value: string): boolean => /^\d{1,13}$/.test(value) && Number(value) <= 8.64e12;
 
-/** Only those that were given, and say something: an address holds nothing that says nothing. */
+/** The valid parameters among the given ones. */
 const given = <Names extends string>(
   search: Record<string, unknown>,
   names: readonly Names[],
@@ -35,7 +35,7 @@ const root = createRootRoute({
   component: Layout,
   validateSearch: (search: Record<string, unknown>) => given(search, ["token"]),
   notFoundComponent: () => (
-    <Empty title="There is no such page">
+    <Empty title="Page not found">
       <Link to="/" className="text-accent underline">
         Go to Today
       </Link>
@@ -60,7 +60,7 @@ const routeTree = root.addChildren([
   createRoute({
     getParentRoute,
     path: "/cap-table",
-    // `at`, `with`: unix seconds, two dates to compare; `show`: which view, `only`: which rows.
+    // `at`, `with`: two dates to compare, unix seconds; `show`: the view; `only`: a filter of rows.
     validateSearch: (search) => given(search, ["at", "with", "show", "only"]),
     component: view(() => import("./pages/cap-table/page.tsx")),
   }),
@@ -92,7 +92,7 @@ const routeTree = root.addChildren([
   createRoute({
     getParentRoute,
     path: "/requests",
-    // `after`: where the page before ended.
+    // `after`: the cursor of the page.
     validateSearch: (search) => given(search, ["status", "asset", "after"]),
     component: view(() => import("./pages/requests/page.tsx")),
   }),
@@ -104,7 +104,7 @@ const routeTree = root.addChildren([
   createRoute({
     getParentRoute,
     path: "/deliveries",
-    // `delivery`: the one whose attempts are shown.
+    // `delivery`: opens its attempts.
     validateSearch: (search) => given(search, ["state", "receiver", "after", "delivery"]),
     component: view(() => import("./pages/deliveries/page.tsx")),
   }),
@@ -116,16 +116,11 @@ const routeTree = root.addChildren([
   }),
 ]);
 
-const asError = (error: unknown): Error =>
-  error instanceof Error ? error : new Error(String(error));
-
 export const router = createRouter({
   routeTree,
   defaultPreload: "intent",
   defaultPendingComponent: () => <Loading lines={6} />,
-  defaultErrorComponent: ({ error, reset }) => (
-    <Failed error={asError(error)} what="This page" onRetry={reset} />
-  ),
+  defaultErrorComponent: Broken,
   scrollRestoration: true,
 });
 

@@ -1,48 +1,50 @@
-/** What an answer is shown as: on its way, failed, there, or there and no longer fresh. */
-import type { ReactNode } from "react";
+/** The states of an answer: loading, failed, there, or there and out of date. */
+import { Link } from "@tanstack/react-router";
+import { type ReactNode, useContext } from "react";
+import { Button } from "../controls/controls.tsx";
+import { AskError } from "../data/ask.ts";
 import { isRefused } from "../data/queries.ts";
 import { useService } from "../data/service.tsx";
+import { SessionContext } from "../data/session.ts";
+import { type Token, useToken, useTokens } from "../data/tokens.ts";
 import { clockText } from "../shown/moment.ts";
-import { Card, Failed, Loading } from "./blocks.tsx";
+import { Card, Empty } from "./blocks.tsx";
 
-/** A query, as far as it matters for showing its answer. */
-export type Asked<Data> = {
+/** A query, as far as showing its answer needs it. */
+export type Answer<Data> = {
   readonly data: Data | undefined;
   readonly error: Error | null;
-  /** Whether it would be another one now; what never changes is not. */
+  /** False for what never changes. */
   readonly isStale: boolean;
   /** Milliseconds. */
   readonly dataUpdatedAt: number;
   refetch(): unknown;
 };
 
-/**
- * What was answered stays when it cannot be refreshed, and says as of when it is; only what the service refuses
- * takes its place.
- */
+/** An answer that cannot be refreshed stays, with its time; only a refusal takes its place. */
 export const Answered = <Data,>({
-  of: asked,
+  of: answer,
   what,
   lines = 4,
   card = false,
   waiting,
   children,
 }: {
-  readonly of: Asked<Data>;
-  /** What was asked for: "The cap table". */
+  readonly of: Answer<Data>;
+  /** The subject of messages: "The cap table". */
   readonly what: string;
-  /** As high as it will be. */
+  /** Lines of the placeholder. */
   readonly lines?: number;
-  /** Whether what stands in its place brings a card of its own, as the answer does. */
+  /** Whether the placeholder needs a card of its own, as the answer brings one. */
   readonly card?: boolean;
-  /** Above the lines while it is on its way. */
+  /** Above the placeholder. */
   readonly waiting?: ReactNode;
   readonly children: (data: Data) => ReactNode;
 }) => {
-  const { data, error } = asked;
+  const { data, error } = answer;
   const inPlace = (shown: ReactNode) => (card ? <Card>{shown}</Card> : shown);
   if (error !== null && (data === undefined || isRefused(error))) {
-    return inPlace(<Failed error={error} what={what} onRetry={() => void asked.refetch()} />);
+    return inPlace(<Failed error={error} what={what} onRetry={() => void answer.refetch()} />);
   }
   if (data === undefined) {
     return inPlace(
@@ -54,19 +56,19 @@ export const Answered = <Data,>({
   }
   return (
     <>
-      <AsOf of={asked} flush={card} />
+      <AsOf of={answer} flush={card} />
       {children(data)}
     </>
   );
 };
 
-/** Says of an answer that could not be refreshed when it was true; nothing of a fresh one. */
+/** The time of an answer that could not be refreshed; nothing for a fresh one. */
 export const AsOf = ({
   of: { data, error, isStale, dataUpdatedAt },
   flush = false,
 }: {
-  readonly of: Asked<unknown>;
-  /** Beside what it is about, instead of inside its card. */
+  readonly of: Answer<unknown>;
+  /** Outside of a card. */
   readonly flush?: boolean;
 }) => {
   const { lost } = useService();
@@ -76,5 +78,78 @@ export const AsOf = ({
       As of {clockText(dataUpdatedAt, Date.now())}, not refreshed since
       {error === null || lost ? "" : `: ${error.message}`}
     </p>
+  );
+};
+
+/** A placeholder of so many lines of text. */
+export const Loading = ({ lines = 4 }: { readonly lines?: number }) => (
+  <div role="status" aria-label="Loading" className="space-y-2 px-4 py-4">
+    {Array.from({ length: lines }, (_, line) => (
+      <div
+        // biome-ignore lint/suspicious/noArrayIndexKey: they are all the same
+        key={line}
+        className="h-4 motion-safe:animate-pulse rounded bg-sunken"
+      />
+    ))}
+  </div>
+);
+
+/** A failed query: why, and what to do. */
+export const Failed = ({
+  error,
+  what,
+  onRetry,
+}: {
+  readonly error: Error;
+  /** "The cap table". */
+  readonly what: string;
+  readonly onRetry: () => void;
+}) => {
+  const control = useContext(SessionContext);
+  const refusal = error instanceof AskError ? error : null;
+  // Revoked while the page was open: only another key helps.
+  const keyGone = refusal?.status === 401 && control?.session != null;
+  const isRebuilding = refusal?.code === "REBUILDING";
+  const message = keyGone
+    ? "The key of this page was revoked or has expired."
+    : isRebuilding
+      ? "The service is rebuilding it from its log; no data is lost. It appears here once complete."
+      : error.message;
+  return (
+    <div role="alert" className="px-4 py-6 text-center text-sm">
+      <div className="font-medium">
+        {isRebuilding ? `${what} is being rebuilt` : `${what} could not be read`}
+      </div>
+      <div className="mx-auto mt-1 max-w-prose break-words text-muted">
+        {message}
+        {keyGone || isRebuilding || isRefused(error) ? "" : " The page retries automatically."}
+      </div>
+      {refusal === null || refusal.requestId === null ? null : (
+        <div className="mt-1 font-mono text-xs text-muted">request {refusal.requestId}</div>
+      )}
+      <Button className="mt-3" onClick={keyGone ? () => control.signOut() : onRetry}>
+        {keyGone ? "Sign in again" : "Try again"}
+      </Button>
+    </div>
+  );
+};
+
+/** A view of the token in the address. A token that was read stays while it cannot be read again. */
+export const OfToken = ({ children }: { readonly children: (token: Token) => ReactNode }) => {
+  const { data, error, refetch } = useTokens();
+  const token = useToken();
+  if (error !== null && (data === undefined || isRefused(error))) {
+    return <Failed error={error} what="The tokens" onRetry={() => void refetch()} />;
+  }
+  if (data === undefined) return <Loading lines={8} />;
+  if (token !== null) return children(token);
+  return (
+    <Empty title={data.tokens?.length ? "Unknown token" : "No tokens yet"}>
+      A token appears here with its first movement on the ledger. See{" "}
+      <Link to="/status" className="text-accent underline">
+        Status
+      </Link>{" "}
+      for how far the ledger has been read.
+    </Empty>
   );
 };

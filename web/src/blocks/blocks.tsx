@@ -1,12 +1,8 @@
-/** What pages are laid out with. */
-import { type ReactNode, useContext } from "react";
-import { Button } from "../controls/button.tsx";
-import { AskError } from "../data/ask.ts";
-import { isRefused } from "../data/queries.ts";
-import { SessionContext } from "../data/session.ts";
-import { CheckIcon, WarnIcon } from "../shown/icons.tsx";
+/** The layout of pages: heads, cards, badges, figures, notices. */
+import type { ReactNode } from "react";
+import { CheckIcon, CloseIcon, WarnIcon } from "../shown/icons.tsx";
 
-/** Title of a page, what it shows in a sentence, and its actions. */
+/** Title of a page, a sentence about it, and its actions. */
 export const PageHead = ({
   title,
   about,
@@ -84,7 +80,17 @@ export const Badge = ({
   </span>
 );
 
-/** A word that may be cut on a phone, where the whole amount beside it matters more. */
+/** A check mark or a cross in a circle. */
+export const Mark = ({ tone }: { readonly tone: Tone }) => (
+  <span
+    aria-hidden="true"
+    className={`mt-px grid size-5 shrink-0 place-items-center rounded-full ${TONES[tone]}`}
+  >
+    {tone === "good" ? <CheckIcon /> : tone === "plain" ? null : <CloseIcon />}
+  </span>
+);
+
+/** A word that may be cut on a phone, where the amount beside it matters more. */
 export const Cut = ({
   text,
   children,
@@ -100,14 +106,22 @@ export const Cut = ({
   </span>
 );
 
-/** One number that matters, with its name and what it is compared with; nothing in it breaks inside a number. */
+const TEXTS: Readonly<Record<Tone, string>> = {
+  plain: "",
+  good: "text-good",
+  warn: "text-warn",
+  bad: "text-bad",
+  accent: "text-accent",
+};
+
+/** One number that matters, with its name and a comparison; a number never breaks over lines. */
 export const Figure = ({
   label,
   value,
   about,
   tone = "plain",
 }: {
-  /** A link in it opens from everywhere on the figure with `FIGURE_LINK`. */
+  /** A link in it with `FIGURE_LINK` covers the whole figure. */
   readonly label: ReactNode;
   readonly value: ReactNode;
   readonly about?: ReactNode;
@@ -116,7 +130,7 @@ export const Figure = ({
   <div className="relative min-w-0 rounded-xl border border-line bg-surface px-4 py-3">
     <div className="text-xs font-medium text-muted">{label}</div>
     <div
-      className={`figures mt-0.5 text-lg font-semibold tracking-tight max-md:text-base ${tone === "bad" ? "text-bad" : tone === "warn" ? "text-warn" : tone === "good" ? "text-good" : ""}`}
+      className={`figures mt-0.5 text-lg font-semibold tracking-tight max-md:text-base ${TEXTS[tone]}`}
     >
       {value}
     </div>
@@ -126,7 +140,7 @@ export const Figure = ({
 
 export const FIGURE_LINK = "after:absolute after:inset-0 after:rounded-xl hover:text-accent";
 
-/** Figures beside each other, two on a phone, one where it is very narrow. */
+/** Figures beside each other: two on a phone, one where it is very narrow. */
 export const Figures = ({
   wide = 4,
   children,
@@ -142,19 +156,49 @@ export const Figures = ({
   </div>
 );
 
+/** Names and values below each other. */
+export const Facts = ({
+  className = "",
+  children,
+}: {
+  readonly className?: string;
+  readonly children: ReactNode;
+}) => (
+  <dl
+    className={`grid grid-cols-[auto_minmax(0,1fr)] items-baseline gap-x-4 gap-y-1.5 text-sm ${className}`}
+  >
+    {children}
+  </dl>
+);
+
+export const Fact = ({
+  name,
+  children,
+}: {
+  readonly name: string;
+  readonly children: ReactNode;
+}) => (
+  <>
+    <dt className="text-muted">{name}</dt>
+    <dd className="min-w-0">{children}</dd>
+  </>
+);
+
 /** A sentence that must be read: what is wrong, and what to do. */
 export const Notice = ({
   tone,
   title,
+  className = "",
   children,
 }: {
   readonly tone: Tone;
   readonly title: string;
+  readonly className?: string;
   readonly children?: ReactNode;
 }) => (
   <div
     role={tone === "bad" ? "alert" : "status"}
-    className={`flex gap-3 rounded-xl px-4 py-3 text-sm ${TONES[tone]}`}
+    className={`flex gap-3 rounded-xl px-4 py-3 text-sm ${TONES[tone]} ${className}`}
   >
     <span className="mt-0.5">{tone === "good" ? <CheckIcon /> : <WarnIcon />}</span>
     <div className="min-w-0">
@@ -164,7 +208,7 @@ export const Notice = ({
   </div>
 );
 
-/** Nothing to show, and why that is right. */
+/** Nothing to show, and why. */
 export const Empty = ({
   title,
   children,
@@ -179,64 +223,3 @@ export const Empty = ({
     )}
   </div>
 );
-
-/** In place of what is being asked for; lines as high as text. */
-export const Loading = ({ lines = 4 }: { readonly lines?: number }) => (
-  <div role="status" aria-label="Loading" className="space-y-2 px-4 py-4">
-    {Array.from({ length: lines }, (_, line) => (
-      <div
-        // Nothing else tells them apart.
-        // biome-ignore lint/suspicious/noArrayIndexKey: they are all the same
-        key={line}
-        className="h-4 motion-safe:animate-pulse rounded bg-sunken"
-      />
-    ))}
-  </div>
-);
-
-/** What could not be answered, why, and the way on. */
-export const Failed = ({
-  error,
-  what,
-  onRetry,
-}: {
-  readonly error: Error;
-  /** What was asked for: "The cap table". */
-  readonly what: string;
-  readonly onRetry?: (() => void) | undefined;
-}) => {
-  const control = useContext(SessionContext);
-  const asked = error instanceof AskError ? error : null;
-  // Revoked while the page was open: asking again cannot help, another key can.
-  const keyGone = asked?.status === 401 && control?.session != null;
-  const isRebuilding = asked?.code === "REBUILDING";
-  return (
-    <div role="alert" className="px-4 py-6 text-center text-sm">
-      <div className="font-medium">
-        {isRebuilding ? `${what} is being rebuilt` : `${what} could not be read`}
-      </div>
-      <div className="mx-auto mt-1 max-w-prose break-words text-muted">
-        {keyGone
-          ? "The service no longer knows the key that this page is signed in with: it was revoked or has expired."
-          : isRebuilding
-            ? "The service is rebuilding it from its log, and shows it once that is complete. Nothing is lost."
-            : error.message}
-        {!keyGone && !isRebuilding && onRetry !== undefined && !isRefused(error)
-          ? " It is asked for again by itself."
-          : ""}
-      </div>
-      {asked === null || asked.requestId === null ? null : (
-        <div className="mt-1 font-mono text-xs text-muted">request {asked.requestId}</div>
-      )}
-      {keyGone ? (
-        <Button className="mt-3" onClick={() => control.signOut()}>
-          Sign in again
-        </Button>
-      ) : onRetry === undefined ? null : (
-        <Button className="mt-3" onClick={onRetry}>
-          Try again
-        </Button>
-      )}
-    </div>
-  );
-};

@@ -1,32 +1,82 @@
-/** Columns that several tables have. */
+/** Ids with links, and columns that several tables have. */
+import { Link } from "@tanstack/react-router";
+import { keepMoment, keepTokenWith } from "../data/tokens.ts";
 import { LongId } from "../shown/copied.tsx";
 import { Amount } from "../shown/fitted.tsx";
+import { shortened } from "../shown/shorten.ts";
 import { Moment } from "../shown/shown.tsx";
 import { Cut } from "./blocks.tsx";
 import type { Column } from "./data-table.tsx";
 
-/** Amounts with all their decimals, so that digits stand below each other. */
+/** A wallet's address, linked to the page of its holder or to its movements. */
+export const WalletId = ({
+  address,
+  to,
+}: {
+  readonly address: string;
+  readonly to?: "holder" | "movements";
+}) => (
+  <LongId text={address} what="address" explorer="account">
+    {to === "holder" ? (
+      <Link
+        to="/holder/$holder"
+        params={{ holder: address }}
+        search={keepMoment}
+        className="hover:underline"
+      >
+        {shortened(address)}
+      </Link>
+    ) : to === "movements" ? (
+      <Link to="/movements" search={keepTokenWith({ wallet: address })} className="hover:underline">
+        {shortened(address)}
+      </Link>
+    ) : undefined}
+  </LongId>
+);
+
+export const timeColumn = <Row,>(header: string, timeMs: (row: Row) => number): Column<Row> => ({
+  header,
+  cell: (row) => <Moment at={timeMs(row)} brief />,
+});
+
+/** Links to the transaction in the network's explorer. */
+export const transactionColumn = <Row,>(digest: (row: Row) => string | null): Column<Row> => ({
+  header: "Transaction",
+  wideOnly: true,
+  cell: (row) => {
+    const text = digest(row);
+    return text === null ? (
+      <span className="text-muted">–</span>
+    ) : (
+      <LongId text={text} what="digest" explorer="transaction" />
+    );
+  },
+});
+
+/** Amounts with all their decimals, so that digits line up. */
 export const amountColumn = <Row,>(
+  header: string,
   decimals: number | null,
   units: (row: Row) => bigint,
   {
     signed = false,
     sorted = false,
     ...column
-  }: Omit<Column<Row>, "align" | "amount" | "cell" | "order"> & {
+  }: Pick<Column<Row>, "wideOnly" | "className"> & {
     readonly signed?: boolean;
     /** Whether a click on the heading sorts by it. */
     readonly sorted?: boolean;
-  },
+  } = {},
 ): Column<Row> => ({
   ...column,
+  header,
   align: "right",
   amount: true,
   ...(sorted ? { order: units } : {}),
   cell: (row) => <Amount units={units(row)} decimals={decimals} signed={signed} fixed />,
 });
 
-/** Why a balance changed, in plain words. */
+/** Why a balance changed. */
 const CAUSES = {
   MINT: "Issued",
   BURN: "Burned",
@@ -38,7 +88,7 @@ const CAUSES = {
   UNKNOWN: "Not explained by any event",
 } as const;
 
-/** Of changes of a wallet's balance. */
+/** Changes of a wallet's balance. */
 export const changeColumns = (
   decimals: number | null,
 ): readonly Column<{
@@ -49,24 +99,14 @@ export const changeColumns = (
   readonly balanceAfter: bigint;
   readonly txDigest: string;
 }>[] => [
-  { id: "time", header: "Time", cell: ({ timeMs }) => <Moment ms={timeMs} brief /> },
-  { id: "cause", header: "What", cell: ({ cause }) => <Cut text={CAUSES[cause]} /> },
+  timeColumn("Time", ({ timeMs }) => timeMs),
+  { header: "Type", cell: ({ cause }) => <Cut text={CAUSES[cause]} /> },
   {
-    id: "part",
-    header: "Part",
+    header: "Held in",
     wideOnly: true,
     cell: ({ part }) => (part === "GRANTS" ? "grants" : "tokens"),
   },
-  amountColumn(decimals, ({ change }) => change, { id: "change", header: "Change", signed: true }),
-  amountColumn(decimals, ({ balanceAfter }) => balanceAfter, {
-    id: "after",
-    header: "Balance after",
-    wideOnly: true,
-  }),
-  {
-    id: "tx",
-    header: "Transaction",
-    wideOnly: true,
-    cell: ({ txDigest }) => <LongId text={txDigest} what="digest" explorer="transaction" />,
-  },
+  amountColumn("Change", decimals, ({ change }) => change, { signed: true }),
+  amountColumn("Balance after", decimals, ({ balanceAfter }) => balanceAfter, { wideOnly: true }),
+  transactionColumn(({ txDigest }) => txDigest),
 ];

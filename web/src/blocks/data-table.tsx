@@ -1,6 +1,6 @@
 /**
- * Tables of any length: TanStack Table orders the rows, TanStack Virtual draws those in sight. A real
- * `<table>` with rows of one height, so that screen readers, copying and printing work.
+ * Tables of any length: TanStack Table sorts the rows, TanStack Virtual draws those in view. A real `<table>`, so that
+ * screen readers, copying and printing work.
  */
 import {
   type ColumnDef,
@@ -26,25 +26,25 @@ import { FittedAlike } from "../shown/fitted.tsx";
 import { DownIcon } from "../shown/icons.tsx";
 
 export type Column<Row> = {
-  readonly id: string;
-  readonly header: ReactNode;
+  /** Unique in its table. */
+  readonly header: string;
   readonly cell: (row: Row) => ReactNode;
   /** Numbers are aligned to the right. */
   readonly align?: "left" | "right";
-  /** What to sort by; without it the column cannot be sorted. */
+  /** The value to sort by; without it the column cannot be sorted. */
   readonly order?: (row: Row) => bigint | number | string;
-  /** An amount: on a phone it has what room the others leave, and is rounded to it. */
+  /** On a phone an amount is rounded to the width that the other columns leave. */
   readonly amount?: boolean;
-  /** Left out where the screen is narrow; `very`: also on most desks. */
+  /** Hidden on narrow screens; `very`: also on most desktops. */
   readonly wideOnly?: boolean | "very";
   /** Such as `w-40`. */
   readonly className?: string;
 };
 
-/** Longer ones are drawn in part, inside a box of their own that scrolls. */
-const WHOLE = 60;
+/** Longer tables are virtual, in a box that scrolls. */
+const MAX_DRAWN_ROWS = 60;
 /** Pixels. */
-const ROW = 38;
+const ROW_HEIGHT = 38;
 
 const features = tableFeatures({ rowSortingFeature, sortedRowModel: createSortedRowModel() });
 
@@ -63,17 +63,17 @@ export const DataTable = <Row extends object>({
   height = "70vh",
   onRow: chosen,
 }: {
-  /** For screen readers: what the rows are. */
+  /** For screen readers. */
   readonly label: string;
   readonly columns: readonly Column<Row>[];
-  /** Keep the same array while its rows are the same. */
+  /** Must be the same array while the rows are the same. */
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
-  /** In place of the body when there are no rows. */
+  /** Instead of the table when there are no rows. */
   readonly empty?: ReactNode;
-  /** Of the box that a long one scrolls in. */
+  /** Height of the box that a long table scrolls in. */
   readonly height?: string;
-  /** A row was chosen by pointer or Enter; give a link in a cell too. */
+  /** A row was clicked; give a link in a cell, too, for the keyboard. */
   readonly onRow?: (row: Row) => void;
 }) => {
   const newest = useRef(chosen);
@@ -85,10 +85,10 @@ export const DataTable = <Row extends object>({
     () =>
       columns.map(
         (column): ColumnDef<typeof features, Row> => ({
-          id: column.id,
+          id: column.header,
           accessorFn: (row) => column.order?.(row),
           enableSorting: column.order !== undefined,
-          sortFn: (a, b) => compare(a.getValue(column.id), b.getValue(column.id)),
+          sortFn: (a, b) => compare(a.getValue(column.header), b.getValue(column.header)),
           sortDescFirst: column.align === "right",
         }),
       ),
@@ -104,14 +104,14 @@ export const DataTable = <Row extends object>({
   });
   const sorted = table.getRowModel().rows;
   const box = useRef<HTMLElement>(null);
-  const long = sorted.length > WHOLE;
+  const long = sorted.length > MAX_DRAWN_ROWS;
   const virtual = useVirtualizer({
     count: sorted.length,
     getScrollElement: () => box.current,
-    estimateSize: () => ROW,
+    estimateSize: () => ROW_HEIGHT,
     overscan: 12,
     enabled: long,
-    // Many scroll events a frame are drawn once.
+    // Draw once a frame, whatever the number of scroll events.
     useFlushSync: false,
   });
   const drawnTable = useRef<HTMLTableElement>(null);
@@ -130,7 +130,7 @@ export const DataTable = <Row extends object>({
       ref={box}
       className="relative overflow-auto rounded-b-xl"
       style={long ? { height } : undefined}
-      // A scrolling box must be reached by the keyboard.
+      // The keyboard must reach a box that scrolls.
       // biome-ignore lint/a11y/noNoninteractiveTabindex: see above
       tabIndex={0}
       aria-label={label}
@@ -153,10 +153,10 @@ export const DataTable = <Row extends object>({
         <thead className="sticky top-0 z-10 bg-surface">
           <tr>
             {columns.map((column) => {
-              const direction = sorting.find(({ id }) => id === column.id);
+              const direction = sorting.find(({ id }) => id === column.header);
               return (
                 <th
-                  key={column.id}
+                  key={column.header}
                   scope="col"
                   aria-sort={
                     direction === undefined
@@ -173,7 +173,7 @@ export const DataTable = <Row extends object>({
                     <button
                       type="button"
                       className="inline-flex items-center gap-1 hover:text-ink"
-                      onClick={() => table.getColumn(column.id)?.toggleSorting()}
+                      onClick={() => table.getColumn(column.header)?.toggleSorting()}
                     >
                       {column.header}
                       <span
@@ -212,14 +212,11 @@ export const DataTable = <Row extends object>({
   );
 };
 
-/**
- * Widths of the columns in sight, pixels, as the first rows took them: columns that found them anew for each
- * row that comes would dance, and take the time of a frame. Null while they are being found.
- */
+/** Widths of the visible columns, pixels, fixed from the first rows: no column moves while scrolling. Null at first. */
 const useKeptWidths = (
   table: RefObject<HTMLTableElement | null>,
   kept: boolean,
-  /** Of what is drawn: another one is measured anew. */
+  /** Another version is measured again. */
   version: string,
 ): readonly number[] | null => {
   const [found, setFound] = useState<{ version: string; widths: readonly number[] } | null>(null);
@@ -231,7 +228,7 @@ const useKeptWidths = (
   const widths = kept && found?.version === version ? found.widths : null;
   useLayoutEffect(() => {
     if (!kept || widths !== null || table.current === null) return;
-    // Before any row is drawn only the headings would be measured.
+    // Without a row only the headings would be measured.
     if (table.current.querySelector("tbody td") === null) return;
     const heads = [...table.current.querySelectorAll("th")].filter((head) => head.offsetWidth > 0);
     setFound({ version, widths: heads.map((head) => head.offsetWidth) });
@@ -252,13 +249,13 @@ type DrawnRow<Row> = {
 const DrawnRow = <Row,>({ index, row, columns, onRow }: DrawnRow<Row>) => (
   <tr
     aria-rowindex={index + 2}
-    style={{ height: ROW }}
+    style={{ height: ROW_HEIGHT }}
     className={`border-b border-line last:border-b-0 hover:bg-sunken/60 ${onRow === undefined ? "" : "cursor-pointer"}`}
     onClick={
       onRow === undefined
         ? undefined
         : (event) => {
-            // A link or a button in the row acts for itself, and marked text is to be copied.
+            // Links and buttons in the row act for themselves, and text may be selected to copy it.
             const on = event.target;
             if (on instanceof Element && on.closest("a,button") !== null) return;
             if (String(getSelection() ?? "") !== "") return;
@@ -268,7 +265,7 @@ const DrawnRow = <Row,>({ index, row, columns, onRow }: DrawnRow<Row>) => (
   >
     {columns.map((column) => (
       <td
-        key={column.id}
+        key={column.header}
         className={`px-3 py-1.5 whitespace-nowrap first:pl-4 last:pr-4 max-md:px-2 max-md:first:pl-3 max-md:last:pr-3 ${placeOf(column)} ${column.amount ? "max-md:max-w-0" : ""}`}
       >
         {column.cell(row)}
@@ -277,5 +274,5 @@ const DrawnRow = <Row,>({ index, row, columns, onRow }: DrawnRow<Row>) => (
   </tr>
 );
 
-/** Drawn once while it is in sight: scrolling draws the rows that come, and no other again. */
+/** Memoized: scrolling draws only the rows that come into view. */
 const Drawn = memo(DrawnRow) as typeof DrawnRow;

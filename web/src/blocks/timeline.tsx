@@ -1,22 +1,22 @@
-/** What happened one after another: a line of moments, the oldest on top. */
+/** Steps in order of time, the oldest on top. */
 import type { ReactNode } from "react";
 import { CheckIcon, CloseIcon } from "../shown/icons.tsx";
 
-/** `done`, `failed`: it happened; `now`: it is being waited for; `later`: not yet begun. */
-export type Happened = "done" | "failed" | "now" | "later";
+/** `now`: waiting for it; `later`: not begun. */
+export type StepState = "done" | "failed" | "now" | "later";
 
-const DOTS: Readonly<Record<Happened, string>> = {
+const DOTS: Readonly<Record<StepState, string>> = {
   done: "border-good bg-good-soft text-good",
   failed: "border-bad bg-bad-soft text-bad",
   now: "border-accent bg-accent-soft text-accent",
   later: "border-line bg-surface text-muted",
 };
 
-/** For who does not see the dot. */
-const WORDS: Readonly<Record<Happened, string>> = {
+/** For screen readers. */
+const WORDS: Readonly<Record<StepState, string>> = {
   done: "Done:",
   failed: "Failed:",
-  now: "Being waited for:",
+  now: "Waiting:",
   later: "Later:",
 };
 
@@ -34,7 +34,7 @@ export const TimelineItem = ({
   aside,
   children,
 }: {
-  readonly state: Happened;
+  readonly state: StepState;
   readonly title: ReactNode;
   /** A time, on the right where there is room. */
   readonly aside?: ReactNode;

@@ -1,4 +1,4 @@
-/** A chart: drawn once it is in the page, again when its data, its size or the theme change. */
+/** A chart, redrawn when its data, its size or the theme change. */
 import type { EChartsCoreOption, EChartsType } from "echarts/core";
 import { useEffect, useRef } from "react";
 import { NotLoaded } from "../blocks/view.tsx";
@@ -18,10 +18,10 @@ const coloursNow = () => {
   };
 };
 
-/** Colours of the theme, for what is drawn on a canvas. */
+/** Colours of the theme, for drawing on a canvas. */
 export type Colours = ReturnType<typeof coloursNow>;
 
-/** Large, and of no use where there is no chart. */
+/** Loaded apart: it is large. */
 const echarts = part(() => import("./echarts.ts"));
 
 export const Chart = ({
@@ -30,13 +30,13 @@ export const Chart = ({
   height = 260,
   onChoose,
 }: {
-  /** What it shows, in a sentence, for who cannot see it; a table beside it says the numbers. */
+  /** For screen readers; a table beside the chart has the numbers. */
   readonly label: string;
-  /** Keep the same function while what it draws is the same. */
+  /** Must be the same function while the data are the same. */
   readonly option: (colours: Colours) => EChartsCoreOption;
   /** Pixels. */
   readonly height?: number;
-  /** The `id` of a part that was clicked on; parts without one cannot be chosen. Names may be shared. */
+  /** Called with the `id` of a clicked part; parts without one are not clickable. */
   readonly onChoose?: (id: string) => void;
 }) => {
   const box = useRef<HTMLDivElement>(null);
@@ -71,7 +71,7 @@ export const Chart = ({
   return <div ref={box} role="img" aria-label={label} style={{ height }} className="w-full" />;
 };
 
-/** A tooltip that needs no inline style, which the page's policy forbids. */
+/** A tooltip without inline styles, which the content security policy forbids. */
 export const tooltip = (colours: Colours, formatter: (point: unknown) => string) => ({
   renderMode: "richText",
   confine: true,
@@ -81,11 +81,11 @@ export const tooltip = (colours: Colours, formatter: (point: unknown) => string)
   formatter,
 });
 
-/** A member of what ECharts hands out; undefined without it. */
+/** A member of an object from ECharts; undefined without it. */
 export const member = (of: unknown, name: string): unknown =>
   typeof of === "object" && of !== null ? Reflect.get(of, name) : undefined;
 
-/** The numbers of the point that a tooltip is about. */
+/** The point of a tooltip. */
 export const pointOf = (shown: unknown): readonly [number, number] | null => {
   const value = Array.isArray(shown) ? member(shown[0], "value") : undefined;
   return Array.isArray(value) ? [Number(value[0]), Number(value[1])] : null;
@@ -98,20 +98,20 @@ export const filled = (color: string) => ({
   areaStyle: { color, opacity: 0.12 },
 });
 
-/** What draws a share of the most over time, in steps. */
+/** A line of steps over time, as a proportion of the maximum. */
 export const overTime = (
   colours: Colours,
   colour: string,
   points: readonly (readonly [number, number])[],
-  /** What the tooltip says of a moment, milliseconds. */
-  said: (atMs: number) => string,
+  /** Text of the tooltip at a time, milliseconds. */
+  tooltipText: (atMs: number) => string,
 ) => ({
   grid: { left: 12, right: 16, top: 20, bottom: 28 },
   useUTC: true,
   tooltip: {
     ...tooltip(colours, (shown) => {
       const point = pointOf(shown);
-      return point === null ? "" : said(point[0]);
+      return point === null ? "" : tooltipText(point[0]);
     }),
     trigger: "axis",
   },

@@ -1,7 +1,7 @@
-/** Asks before something is done that others will notice. */
+/** A dialog that asks before an action that others will notice. */
 import { AlertDialog } from "@base-ui/react/alert-dialog";
 import type { ReactNode } from "react";
-import { buttonClass } from "./button.tsx";
+import { Button, buttonClass } from "./controls.tsx";
 
 export const Confirm = ({
   open,
@@ -17,10 +17,9 @@ export const Confirm = ({
   readonly title: string;
   /** What will happen, to whom. */
   readonly children: ReactNode;
-  /** What the button says: a verb. */
+  /** The label of the button: a verb. */
   readonly action: string;
   readonly busy?: boolean;
-  /** What the button says that closes it. */
   readonly cancel?: string;
   readonly onConfirm: () => void;
   readonly onClose: () => void;
@@ -40,14 +39,9 @@ export const Confirm = ({
         </AlertDialog.Description>
         <div className="mt-5 flex justify-end gap-2">
           <AlertDialog.Close className={buttonClass("plain")}>{cancel}</AlertDialog.Close>
-          <button
-            type="button"
-            disabled={busy}
-            className={buttonClass("strong")}
-            onClick={onConfirm}
-          >
+          <Button look="strong" disabled={busy} onClick={onConfirm}>
             {action}
-          </button>
+          </Button>
         </div>
       </AlertDialog.Popup>
     </AlertDialog.Portal>

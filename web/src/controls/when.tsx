@@ -1,42 +1,55 @@
-/** Choosing a moment: a date and time in UTC, a slider over the time there is, or now. */
+/** Choosing a moment, kept in the page's address as unix seconds; absent for now. */
+import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
 import { fieldSeconds, fieldText } from "../shown/moment.ts";
-import { Button } from "./button.tsx";
+import { Button } from "./controls.tsx";
 
+/** A date and time in UTC, a slider over the token's time, and a button for now. */
 export const When = ({
+  name,
   label,
-  at,
+  at: given,
   shown,
   from,
   to,
   nowLabel = "Now",
-  onChange,
 }: {
+  /** Of the search parameter. */
+  readonly name: "at" | "since" | "with";
   readonly label: string;
-  /** Unix seconds; undefined: now. */
-  readonly at: number | undefined;
-  /** What is shown while none is chosen; the newest time without it. */
+  /** Unix seconds, decimal; undefined: now. */
+  readonly at: string | undefined;
+  /** Shown while none is chosen; the newest time without it. */
   readonly shown?: number | undefined;
-  /** Ends of the slider, unix seconds; none is shown while the beginning is not known. */
+  /** Ends of the slider, unix seconds; no slider while the beginning is unknown. */
   readonly from: number | undefined;
   readonly to: number;
   readonly nowLabel?: string;
-  readonly onChange: (at: number | undefined) => void;
 }) => {
+  const navigate = useNavigate();
+  const at = given === undefined ? undefined : Number(given);
+  const choose = (chosen: number | undefined) =>
+    void navigate({
+      to: ".",
+      search: (now: object) => ({
+        ...now,
+        [name]: chosen === undefined ? undefined : String(chosen),
+      }),
+    });
   const [slid, setSlid] = useState(at ?? shown ?? to);
-  // The chain's end moves every second; what a hand has hold of does not follow it.
-  const held = useRef(false);
+  // The chain's end moves every second; a slider that is being dragged must not.
+  const dragging = useRef(false);
   const [end, setEnd] = useState(to);
   useEffect(() => {
-    if (held.current) return;
+    if (dragging.current) return;
     setSlid(at ?? shown ?? to);
     setEnd(to);
   }, [at, shown, to]);
-  // A year is typed digit by digit: until it is in the token's time, it is only text.
+  // A year is typed digit by digit: only text until it is within the token's time.
   const [typed, setTyped] = useState<string | null>(null);
   const settle = (value: number) => {
-    held.current = false;
-    onChange(value >= end ? undefined : value);
+    dragging.current = false;
+    choose(value >= end ? undefined : value);
   };
   return (
     <div className="flex min-w-0 flex-wrap items-center gap-2">
@@ -66,14 +79,14 @@ export const When = ({
           value={slid}
           aria-valuetext={fieldText(slid)}
           onChange={(event) => {
-            held.current = true;
+            dragging.current = true;
             setSlid(Number(event.target.value));
           }}
           onPointerUp={() => settle(slid)}
           onKeyUp={() => settle(slid)}
         />
       )}
-      <Button look={at === undefined ? "strong" : "plain"} onClick={() => onChange(undefined)}>
+      <Button look={at === undefined ? "strong" : "plain"} onClick={() => choose(undefined)}>
         {nowLabel}
       </Button>
     </div>

@@ -1,16 +1,22 @@
 /** Asking the service: GraphQL and its JSON paths, with one kind of error. */
 import { print } from "@0no-co/graphql.web";
-import type { TadaDocumentNode } from "gql.tada";
+import { initGraphQLTada, type ResultOf, type TadaDocumentNode } from "gql.tada";
 import { heard, unheard } from "./contact.ts";
+import type { introspection } from "./schema-types.d.ts";
+
+/** A GraphQL document, typed by the service's schema: `graph(`query { … }`)`. */
+export const graph = initGraphQLTada<{ introspection: introspection }>();
+
+export type { ResultOf };
 
 /** The service refused, could not answer, or could not be reached. */
 export class AskError extends Error {
   override readonly name = "AskError";
-  /** HTTP status; 0 when there was no answer. */
+  /** HTTP status; 0 without an answer. */
   readonly status: number;
   /** GraphQL's code, such as NOT_YET_INDEXED; otherwise empty. */
   readonly code: string;
-  /** To quote when asking the operator; null when there was no answer. */
+  /** To quote to the operator; null without an answer. */
   readonly requestId: string | null;
 
   constructor(about: {
@@ -26,27 +32,40 @@ export class AskError extends Error {
   }
 }
 
-type Asking = { readonly key?: string | undefined; readonly signal?: AbortSignal | undefined };
+/** The answer has a form that this page does not know: reload the page, it may be older than the service. */
+export class AnswerFormError extends Error {
+  override readonly name = "AnswerFormError";
+  constructor(what: string) {
+    super(
+      `${what}: not the form this page knows; reload the page, it may be older than the service`,
+    );
+  }
+}
 
-/** Statuses of a proxy whose service is gone; the service's own bear the id of the request. */
+/** A key to ask with, and a signal that cancels the request. */
+export type Asking = {
+  readonly key?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/** A proxy answers with these when its service is gone; the service's own have a request id. */
 const FROM_A_PROXY: ReadonlySet<number> = new Set([502, 503, 504]);
 
 /** Whether it is the service that answered. */
 export const isFromService = (response: Response): boolean =>
   !FROM_A_PROXY.has(response.status) || response.headers.has("x-request-id");
 
-/** Nobody answered, or only what stands before the service. */
 const noAnswer = (): AskError => {
   unheard();
   return new AskError({ message: "No answer from the service.", status: 0 });
 };
 
-/** Beyond it a question counts as unanswered, milliseconds: one that hangs would never be asked again. */
-const DEADLINE_MS = 60_000;
+/** Timeout of a read, milliseconds: a request that hangs would never be retried. */
+const TIMEOUT_MS = 60_000;
 
-const within = (signal: AbortSignal | undefined, ms: number = DEADLINE_MS): AbortSignal => {
-  const deadline = AbortSignal.timeout(ms);
-  return signal === undefined ? deadline : AbortSignal.any([signal, deadline]);
+const withTimeout = (signal: AbortSignal | undefined, ms: number = TIMEOUT_MS): AbortSignal => {
+  const timeout = AbortSignal.timeout(ms);
+  return signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
 };
 
 const send = async (path: string, init: RequestInit): Promise<Response> => {
@@ -71,22 +90,19 @@ const record = (value: unknown): Record<string, unknown> =>
 const text = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined;
 
-/** What a body of JSON says went wrong, in whichever of the service's two forms. */
+/** The error of a body, in either form of the service's. */
 const refusal = (response: Response, body: unknown): AskError => {
-  const said = record(body);
-  const details = said.details;
-  const [first] = Array.isArray(said.errors) ? said.errors : [];
-  const graph = record(first);
-  const { code } = record(graph.extensions);
+  const { details, message, error, errors } = record(body);
+  const graphError = record(Array.isArray(errors) ? errors[0] : undefined);
   return new AskError({
     message:
-      text(graph.message) ??
+      text(graphError.message) ??
       text(details) ??
-      text(said.message) ??
-      text(said.error) ??
+      text(message) ??
+      text(error) ??
       `The service answered ${response.status}.`,
     status: response.status,
-    code: text(code),
+    code: text(record(graphError.extensions).code),
     requestId: response.headers.get("x-request-id"),
   });
 };
@@ -101,7 +117,7 @@ const parsed = async (response: Response): Promise<unknown> => {
 
 /**
  * The data of a GraphQL request.
- * @throws AskError when anything of it could not be answered
+ * @throws AskError when any part of it could not be answered
  */
 export const ask = async <Data, Variables>(
   document: TadaDocumentNode<Data, Variables>,
@@ -112,7 +128,7 @@ export const ask = async <Data, Variables>(
     method: "POST",
     headers: { "content-type": "application/json", ...headersOf(key) },
     body: JSON.stringify({ query: print(document), variables }),
-    signal: within(signal),
+    signal: withTimeout(signal),
   });
   const body = await parsed(response);
   const { data, errors } = record(body);
@@ -121,53 +137,61 @@ export const ask = async <Data, Variables>(
   return data as Data;
 };
 
-/**
- * What a path answers with, as JSON.
- * @param read turns it into a typed value; it throws when the answer is of another form
- * @throws AskError when the answer is not a success, nor `isAnswer`
- */
-export const askPath = async <Value>(
+/** An address with the parameters that are given: `pathWith("/operator/requests", { status })`. */
+export const pathWith = (
   path: string,
-  read: (body: unknown) => Value,
+  parameters: Readonly<Record<string, string | undefined>>,
+): string => {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value !== undefined) search.set(name, value);
+  }
+  return search.size === 0 ? path : `${path}?${search}`;
+};
+
+/**
+ * The JSON answer of a path.
+ * @throws AskError unless it is a success or `isAnswer`; AnswerFormError when it is no JSON object
+ */
+export const askPath = async <Answer extends object>(
+  path: string,
   {
     key,
     signal,
     body,
-    deadlineMs,
+    timeoutMs,
     isAnswer = () => false,
   }: Asking & {
-    readonly body?: unknown;
-    readonly deadlineMs?: number | undefined;
-    /** Whether the body of a refusal is what was asked for all the same; none is unless given. */
+    readonly body?: object | undefined;
+    readonly timeoutMs?: number;
+    /** Whether the body of a refusal is an answer all the same. */
     readonly isAnswer?: (body: unknown) => boolean;
   } = {},
-): Promise<Value> => {
-  const response = await send(path, {
-    method: body === undefined ? "GET" : "POST",
-    headers: {
-      accept: "application/json",
-      ...(body === undefined ? {} : { "content-type": "application/json" }),
-      ...headersOf(key),
-    },
-    // What changes something is waited for as long as it takes.
-    ...(body === undefined
-      ? { signal: within(signal, deadlineMs) }
-      : { body: JSON.stringify(body), ...(signal === undefined ? {} : { signal }) }),
-  });
+): Promise<Answer> => {
+  const init: RequestInit =
+    body === undefined
+      ? { headers: headersOf(key), signal: withTimeout(signal, timeoutMs) }
+      : {
+          method: "POST",
+          headers: { "content-type": "application/json", ...headersOf(key) },
+          body: JSON.stringify(body),
+          // No timeout: what changes something may take long.
+          ...(signal === undefined ? {} : { signal }),
+        };
+  const response = await send(path, init);
   const answer = await parsed(response);
   if (!response.ok && !isAnswer(answer)) throw refusal(response, answer);
-  return read(answer);
+  if (typeof answer !== "object" || answer === null) throw new AnswerFormError(path);
+  // The service answers by the schemas that these types were made from.
+  return answer as Answer;
 };
 
-/** What a path answers with, as bytes to be saved. @throws AskError when it is not a success */
+/** A path's answer as a file to save. @throws AskError unless it is a success */
 export const askFile = async (
   path: string,
-  { key, signal }: Asking,
+  { key }: Asking,
 ): Promise<{ readonly blob: Blob; readonly name: string }> => {
-  const response = await send(path, {
-    headers: headersOf(key),
-    ...(signal === undefined ? {} : { signal }),
-  });
+  const response = await send(path, { headers: headersOf(key) });
   if (!response.ok) throw refusal(response, await parsed(response));
   const named = /filename="([^"]+)"/.exec(response.headers.get("content-disposition") ?? "");
   return { blob: await response.blob(), name: named?.[1] ?? "holderbook" };

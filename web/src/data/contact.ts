@@ -1,10 +1,10 @@
-/** What this page itself sees of the service: whether its questions are answered, and since when not. */
+/** Whether the service answers this page, and since when not. */
 import { useSyncExternalStore } from "react";
 
 export type Contact = {
   /** When the service answered last, milliseconds; null before the first answer. */
   readonly heardMs: number | null;
-  /** When a question was first left without an answer, milliseconds; null while they are answered. */
+  /** When a request first failed to get an answer, milliseconds; null while they are answered. */
   readonly lostMs: number | null;
 };
 
@@ -16,10 +16,10 @@ const become = (next: Contact) => {
   for (const watcher of [...watchers]) watcher();
 };
 
-/** The service answered something, whatever it was. */
+/** The service answered, with success or not. */
 export const heard = (nowMs = Date.now()): void => become({ heardMs: nowMs, lostMs: null });
 
-/** A question found nobody. */
+/** A request got no answer. */
 export const unheard = (nowMs = Date.now()): void => {
   if (contact.lostMs === null) become({ ...contact, lostMs: nowMs });
 };
@@ -31,7 +31,7 @@ const watch = (watcher: () => void): (() => void) => {
 
 export const useContact = (): Contact => useSyncExternalStore(watch, () => contact);
 
-/** Calls back each time the service answers again after it did not; returns what ends that. */
+/** Calls back each time the service answers again after a loss; returns a function that stops it. */
 export const onReturn = (back: () => void): (() => void) => {
   let lost = contact.lostMs !== null;
   return watch(() => {

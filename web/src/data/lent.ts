@@ -1,17 +1,16 @@
 /**
- * The read key that the demo ledger lends. The link that `start` prints has a token behind its #, which is good once;
- * this browser then keeps the key, so that a reload or a second tab opens signed in. Keys that people type in are kept
- * nowhere: this one opens made-up data alone.
+ * The read key that the demo lends. The link that `start` prints has a single-use token behind its #. This browser then
+ * keeps the key, so that a reload or a second tab opens signed in. Only this key is kept: it opens fictional data.
  */
+import type { LentSession } from "./answers.ts";
 import { AskError, askPath } from "./ask.ts";
-import { reading } from "./read.ts";
 
 const MARK = "#demo=";
 
-/** GraphiQL looks there, too. */
+/** Shared with GraphiQL. */
 const PLACE = "holderbook.demo-key";
 
-/** The token in the address, which is taken out of it: before the router sees it, and for no bookmark. */
+/** Takes the token out of the address, before the router or a bookmark gets it. */
 const takenFromAddress = (): string | null => {
   const { hash, pathname, search } = location;
   if (!hash.startsWith(MARK)) return null;
@@ -21,14 +20,12 @@ const takenFromAddress = (): string | null => {
 
 let token = takenFromAddress();
 
-// A link that is opened in a tab of this page changes what is behind the # and loads nothing.
+// A link opened in a tab of this page changes only the #, and loads nothing.
 addEventListener("hashchange", () => {
   if (location.hash.startsWith(MARK)) location.reload();
 });
 
-const readLent = reading("lent session", (it) => it.at("key").text());
-
-/** Null where nothing is kept, and where the browser forbids it. */
+/** Null without a key, or where the browser forbids storage. */
 const keptKey = (): string | null => {
   try {
     return localStorage.getItem(PLACE);
@@ -41,24 +38,24 @@ const keep = (key: string): void => {
   try {
     localStorage.setItem(PLACE, key);
   } catch {
-    // Then a reload asks for another link.
+    // Without storage a reload needs another link.
   }
 };
 
-/** Forgets the lent key, in this tab and in those to come. */
+/** Forgets the lent key, in this tab and in new ones. */
 export const forgetLent = (): void => {
   try {
     localStorage.removeItem(PLACE);
   } catch {
-    // Nothing was kept.
+    // Without storage there is none.
   }
 };
 
-/** The lent key: of the link, or kept from before; null without. @throws AskError when the link opens nothing */
+/** The lent key, from the link or kept from before; null without. @throws AskError for a link that is no longer valid */
 export const lentKey = async (): Promise<string | null> => {
   if (token === null) return keptKey();
   try {
-    const key = await askPath("/demo/session", readLent, { body: { token } });
+    const { key } = await askPath<LentSession>("/demo/session", { body: { token } });
     token = null;
     keep(key);
     return key;

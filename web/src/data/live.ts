@@ -1,11 +1,10 @@
-/** The register as it moves: one subscription per page, and what it makes old. */
+/** The live register: one subscription per page, which invalidates queries. */
 import { print } from "@0no-co/graphql.web";
 import { useQueryClient } from "@tanstack/react-query";
 import { createClient, NetworkError } from "graphql-sse";
 import { createContext, useContext, useEffect, useRef, useState } from "react";
-import { isFromService } from "./ask.ts";
+import { graph, isFromService, type ResultOf } from "./ask.ts";
 import { heard, onReturn, pause, unheard } from "./contact.ts";
-import { graph, type ResultOf } from "./graph.ts";
 import { NOW, NOW_LONG, PAST } from "./queries.ts";
 import { useSession } from "./session.ts";
 
@@ -17,35 +16,30 @@ const subscription = graph(`subscription PipelineStatus {
 
 export type PipelineStatus = NonNullable<ResultOf<typeof subscription>["indexerStatus"]>[number];
 
-/** How the page stands to the service. */
 export type Live = {
-  /** The newest that was told; null before the first. */
+  /** The newest message; null before the first. */
   readonly pipelines: readonly PipelineStatus[] | null;
-  /** When it was told, milliseconds. */
-  readonly toldAtMs: number;
-  /** `live`: changes arrive by themselves; `lost`: trying to reach the service again;
-   * `refused`: the key does not open any more. */
+  /** When it arrived, milliseconds. */
+  readonly receivedAtMs: number;
+  /** `lost`: reconnecting; `refused`: the key is no longer valid. */
   readonly state: "connecting" | "live" | "lost" | "refused";
 };
 
-/**
- * A page that redraws at every checkpoint is not read, and each answer costs: at most so often, milliseconds;
- * what is long, such as a register, less often.
- */
+/** Shortest interval between refreshes, milliseconds: a page that redraws at every checkpoint cannot be read. */
 const REFRESH_MS = 8_000;
 const REFRESH_LONG_MS = 30_000;
 
-/** Before a subscription that the service ended is made again, milliseconds. */
+/** Pause before reconnecting a subscription that the service ended, milliseconds. */
 const AGAIN_MS = 2_000;
 
-const NOTHING: Live = { pipelines: null, toldAtMs: 0, state: "connecting" };
+const NOTHING: Live = { pipelines: null, receivedAtMs: 0, state: "connecting" };
 
-/** A subscription that says nothing for so long while others know more is dead, milliseconds. */
+/** A subscription that is silent for so long, while newer checkpoints are known, is dead. Milliseconds. */
 const SILENT_MS = 20_000;
 
 /**
- * Follows the pipelines while mounted, and has answers about "now" asked again as they move.
- * @param known a checkpoint that is committed, decimal: a subscription that never tells it is made anew
+ * Follows the pipelines while mounted, and invalidates queries about "now" as they move.
+ * @param known a committed checkpoint, decimal: a subscription that does not send it in time is replaced
  */
 export const useFollowing = (known: string | null): Live => {
   const { key } = useSession();
@@ -58,15 +52,15 @@ export const useFollowing = (known: string | null): Live => {
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     let left = false;
-    const told = (state: Live["state"]) => setLive((last) => ({ ...last, state }));
+    const become = (state: Live["state"]) => setLive((last) => ({ ...last, state }));
     const client = createClient({
       url: "/graphql",
       headers: { "x-api-key": key },
       retryAttempts: Number.POSITIVE_INFINITY,
-      fetchFn: fetchHeard,
+      fetchFn: recordedFetch,
       retry: async (retries) => {
-        told("lost");
-        // It may be the subscription alone that ended.
+        become("lost");
+        // Perhaps only the subscription ended.
         void cache.invalidateQueries({ queryKey: ["path", "/health"] });
         await pause(Math.min(1_000 * 2 ** retries, 15_000));
       },
@@ -76,21 +70,21 @@ export const useFollowing = (known: string | null): Live => {
       {
         next: ({ data, errors }) => {
           if (errors?.some(({ extensions }) => extensions?.code === "UNAUTHENTICATED")) {
-            told("refused");
+            become("refused");
           }
           if (!data) return;
           heard();
-          setLive({ pipelines: data.indexerStatus, toldAtMs: Date.now(), state: "live" });
-          // Nobody looks.
+          setLive({ pipelines: data.indexerStatus, receivedAtMs: Date.now(), state: "live" });
+          // A hidden page needs no refresh.
           if (document.hidden || Date.now() - refreshedMs.current < REFRESH_MS) return;
           refreshedMs.current = Date.now();
           void cache.invalidateQueries({ queryKey: [NOW] });
           if (Date.now() - refreshedLongMs.current < REFRESH_LONG_MS) return;
           refreshedLongMs.current = Date.now();
-          void cache.invalidateQueries({ queryKey: [NOW_LONG], predicate: isNotHeld });
+          void cache.invalidateQueries({ queryKey: [NOW_LONG], predicate: isShort });
         },
-        error: (error) => told(isRefusal(error) ? "refused" : "lost"),
-        // The service ended it, such as for a reader that slept: again, unless the key was the reason.
+        error: (error) => become(isRefusal(error) ? "refused" : "lost"),
+        // The service ended it, such as after this machine slept: reconnect, unless the key was refused.
         complete: () => {
           if (left) return;
           setLive((last) => (last.state === "refused" ? last : { ...last, state: "lost" }));
@@ -105,7 +99,7 @@ export const useFollowing = (known: string | null): Live => {
       client.dispose();
     };
   }, [key, cache, round]);
-  // What was asked while nobody answered is asked again at once, and the subscription made anew.
+  // After a loss: a new subscription, and queries that may be out of date are refreshed.
   useEffect(
     () =>
       onReturn(() => {
@@ -114,17 +108,18 @@ export const useFollowing = (known: string | null): Live => {
       }),
     [cache],
   );
-  const { pipelines, toldAtMs } = live;
+  const { pipelines, receivedAtMs } = live;
   useEffect(() => {
-    const told = pipelines?.map(({ checkpoint }) => BigInt(checkpoint ?? -1)) ?? [];
-    const isAhead = known !== null && told.some((checkpoint) => checkpoint < BigInt(known));
-    if (isAhead && Date.now() - toldAtMs > SILENT_MS) setRound((last) => last + 1);
-  }, [known, pipelines, toldAtMs]);
+    const isBehind =
+      known !== null &&
+      pipelines?.some(({ checkpoint }) => BigInt(checkpoint ?? -1) < BigInt(known));
+    if (isBehind && Date.now() - receivedAtMs > SILENT_MS) setRound((last) => last + 1);
+  }, [known, pipelines, receivedAtMs]);
   return live;
 };
 
-/** `fetch`, which says whether the service was there. */
-const fetchHeard = async (url: string, init: RequestInit): Promise<Response> => {
+/** `fetch` that records whether the service answered. */
+const recordedFetch = async (url: string, init: RequestInit): Promise<Response> => {
   try {
     const response = await fetch(url, init);
     if (isFromService(response)) heard();
@@ -136,17 +131,17 @@ const fetchHeard = async (url: string, init: RequestInit): Promise<Response> => 
   }
 };
 
-/** Whether an answer may be older than the loss was long: not what never changes, nor what a reader holds. */
+/** Whether an answer may have changed during the loss: not one of the past, nor a long register. */
 const isOldAfterLoss = (query: {
   readonly queryKey: readonly unknown[];
   readonly state: { readonly data: unknown; readonly status: string };
-}): boolean => query.state.status === "error" || (query.queryKey[0] !== PAST && isNotHeld(query));
+}): boolean => query.state.status === "error" || (query.queryKey[0] !== PAST && isShort(query));
 
-/** Whether an answer may be asked for again by itself: not thousands of rows under a reader's hand. */
-const isNotHeld = ({ state: { data } }: { readonly state: { readonly data: unknown } }): boolean =>
+/** Whether a query may be refreshed automatically: not thousands of rows that are being read. */
+const isShort = ({ state: { data } }: { readonly state: { readonly data: unknown } }): boolean =>
   typeof data !== "object" || data === null || Reflect.get(data, "isLong") !== true;
 
-/** A refusal that comes again whatever is tried: the key was revoked. */
+/** Retrying cannot help: the key was revoked. */
 const isRefusal = (error: unknown): boolean =>
   error instanceof NetworkError &&
   (error.response?.status === 401 || error.response?.status === 403);

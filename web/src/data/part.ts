@@ -1,7 +1,6 @@
 /**
- * Parts of the page that come behind its first view, each a chunk of its own. All are loaded once the first view
- * is there, so that what was never opened opens without the service, too. One that could not be loaded is tried
- * again by itself: the page is never left for it, as its key would be lost.
+ * Parts of the page that its first view does not need, each a chunk of its own. All are loaded after the first view, so
+ * that other views open while the service is away. A failed part is retried; a reload would lose the key.
  */
 import { useEffect, useSyncExternalStore } from "react";
 import { heard, pause, unheard } from "./contact.ts";
@@ -9,17 +8,17 @@ import { heard, pause, unheard } from "./contact.ts";
 export type PartState<Module> =
   | { readonly state: "waiting" }
   | { readonly state: "loaded"; readonly module: Module }
-  /** Tried again by itself. `replaced`: the service has a newer page, whose parts have other names. */
+  /** Retried automatically. `replaced`: the service has a newer page, whose parts have other names. */
   | { readonly state: "failed"; readonly replaced: boolean };
 
-/** A part could not be loaded, which is tried again by itself: ask again in a moment, keep the page open. */
+/** A part could not be loaded, and is retried: keep the page open, and try again in a moment. */
 export class PartError extends Error {
   override readonly name = "PartError";
   constructor(replaced: boolean) {
     super(
       replaced
-        ? "The service has a newer version of this page, and no longer the part that this needs. Reload the page; you will be asked for the key again."
-        : "A part of this page could not be loaded. The page keeps trying: ask again in a moment, and leave it open.",
+        ? "The service has a newer version of this page. Reload it; you will be asked for the key again."
+        : "A part of this page could not be loaded. The page keeps trying: leave it open, and try again in a moment.",
     );
   }
 }
@@ -27,20 +26,20 @@ export class PartError extends Error {
 export type Part<Module> = {
   /** @throws PartError */
   load(): Promise<Module>;
-  /** Tries again at once. */
+  /** Retries now. */
   again(): void;
   snapshot(): PartState<Module>;
   watch(watcher: () => void): () => void;
 };
 
-/** Between attempts at first and at most, milliseconds. */
+/** First and longest pause between attempts, milliseconds. */
 const AGAIN_MS = 1_000;
 const AGAIN_MOST_MS = 15_000;
 
 const all = new Set<{ load(): Promise<unknown> }>();
 let begun = false;
 
-/** Declares a part: `part(() => import("./x.ts"))`. Nothing is loaded by it, unless the others were already. */
+/** Declares a part: `part(() => import("./x.ts"))`. It is loaded on use, or with all others. */
 export const part = <Module>(load: () => Promise<Module>): Part<Module> => {
   let now: PartState<Module> = { state: "waiting" };
   let loading: Promise<Module> | undefined;
@@ -85,12 +84,12 @@ export const part = <Module>(load: () => Promise<Module>): Part<Module> => {
     },
   };
   all.add(one);
-  // A part of a part, which is declared as the outer one comes.
+  // A part of a part is declared when the outer one is loaded.
   if (begun) one.again();
   return one;
 };
 
-/** Loads everything that is not there yet; marks the time, which ends what counts as the first view. */
+/** Loads all parts. The mark ends what counts as the first view. */
 export const loadRest = (): void => {
   if (begun) return;
   begun = true;
@@ -98,7 +97,7 @@ export const loadRest = (): void => {
   for (const one of all) void one.load().catch(() => undefined);
 };
 
-/** Whether the service has another build of the page by now; false where it does not answer. */
+/** Whether the service has another build of the page now; false when it does not answer. */
 export const isReplaced = async (): Promise<boolean> => {
   const own = document.querySelector<HTMLScriptElement>('script[type="module"][src]');
   if (own === null) return false;
@@ -114,7 +113,7 @@ export const isReplaced = async (): Promise<boolean> => {
   }
 };
 
-/** A part as it stands; asks for it. */
+/** The state of a part; loads it. */
 export const usePart = <Module>(one: Part<Module>): PartState<Module> => {
   useEffect(() => one.again(), [one]);
   return useSyncExternalStore(one.watch, one.snapshot);

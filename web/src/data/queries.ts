@@ -1,25 +1,31 @@
 /**
- * Answers kept for as long as they are true: what is asked "as of now" is asked again when the register
- * has moved, what is asked as of a checkpoint or a past time never.
+ * Queries and how long they stay fresh: answers as of now are invalidated when the register moves, answers as of a
+ * checkpoint or a past time never.
  */
-import { type UseQueryResult, useQuery } from "@tanstack/react-query";
+import {
+  type UseQueryResult,
+  useInfiniteQuery,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from "@tanstack/react-query";
 import type { TadaDocumentNode } from "gql.tada";
-import { AskError, ask, askPath } from "./ask.ts";
+import { useMemo } from "react";
+import { AskError, type Asking, ask, askPath } from "./ask.ts";
 import { useSession } from "./session.ts";
 
-/** First part of the name of every answer that the register's moving makes old. */
+/** First part of the key of every query that is invalidated as the register moves. */
 export const NOW = "now";
-/** The same for long answers, which are asked for less often. */
+/** The same for long answers, which are refreshed less often. */
 export const NOW_LONG = "now, long";
-/** First part of the name of an answer that never changes. */
+/** First part of the key of a query whose answer never changes. */
 export const PAST = "past";
 
-/** Whether asking again could help: not where the service said no. */
+/** Whether to retry: not what the service refused. */
 export const worthRetrying = (failures: number, error: Error): boolean =>
   failures < 2 && !(error instanceof AskError && error.status >= 400 && error.status < 500);
 
-/** The answer to a GraphQL document; `past` when it is of a checkpoint or a time gone by, `long` when it
- * is so long that it is asked for less often. */
+/** A GraphQL query; `past` for a checkpoint or a past time, `long` for an answer that is refreshed less often. */
 export const useGraph = <Data, Variables>(
   document: TadaDocumentNode<Data, Variables>,
   variables: Variables,
@@ -40,36 +46,100 @@ export const useGraph = <Data, Variables>(
 
 const REFUSED: ReadonlySet<number> = new Set([400, 401, 403, 404]);
 
-/** Whether the service said no, which a wrong key or id stays. */
+/** Whether the service refused for good, as for a wrong key or id. */
 export const isRefused = (error: Error): boolean =>
   error instanceof AskError && (REFUSED.has(error.status) || error.code === "BAD_USER_INPUT");
 
-type Asked = { readonly state: { readonly error: Error | null } };
+type Settled = { readonly state: { readonly error: Error | null } };
 
-/** Asking for more of the same: not where the service said no. */
+/** A `refetchInterval` that ends when the service refuses for good. */
 export const again =
   (everyMs: number) =>
-  ({ state: { error } }: Asked): number | false =>
+  ({ state: { error } }: Settled): number | false =>
     error !== null && isRefused(error) ? false : everyMs;
 
-/** Until an answer that failed is asked for again by itself, milliseconds. */
+/** Until a failed query is retried by itself, milliseconds. */
 const FAILED_AGAIN_MS = 5_000;
 
-/** Of every query that says nothing else: what failed comes back by itself. */
-export const untilAnswered = ({ state: { error } }: Asked): number | false =>
+/** The default `refetchInterval`: a failed query is retried until it succeeds. */
+export const untilAnswered = ({ state: { error } }: Settled): number | false =>
   error === null || isRefused(error) ? false : FAILED_AGAIN_MS;
 
-/** The answer of a JSON path behind the key, asked again every `everyMs` while the page is looked at. */
-export const usePath = <Value>(
+/** A JSON path behind the key, refreshed every `everyMs` while the page is visible. */
+export const usePath = <Answer extends object>(
   path: string,
-  read: (body: unknown) => Value,
   { everyMs, enabled = true }: { readonly everyMs?: number; readonly enabled?: boolean } = {},
-): UseQueryResult<Value, Error> => {
+): UseQueryResult<Answer, Error> => {
   const { key } = useSession();
   return useQuery({
     queryKey: ["path", path],
-    queryFn: ({ signal }) => askPath(path, read, { key, signal }),
+    queryFn: ({ signal }) => askPath<Answer>(path, { key, signal }),
     enabled,
     ...(everyMs === undefined ? {} : { refetchInterval: again(everyMs) }),
   });
+};
+
+/** Posts to a path of operators and refreshes what they see. The error is an AskError. */
+export const useAct = <Answer extends object>(path: string) => {
+  const { key } = useSession();
+  const cache = useQueryClient();
+  return useMutation({
+    mutationFn: () => askPath<Answer>(path, { key, body: {} }),
+    onSuccess: () =>
+      cache.invalidateQueries({
+        predicate: ({ queryKey: [kind, asked] }) =>
+          kind === "path" && typeof asked === "string" && asked.startsWith("/operator/"),
+      }),
+  });
+};
+
+/** Rows of one request of a list that is read whole: the most that the service gives. */
+export const ROWS_PER_REQUEST = 1_000;
+
+/**
+ * The rows of a list from its beginning. `whole` is false when there are more than `maxPages` pages.
+ * @param isEnough whether no row behind this one is needed
+ */
+export const readAll = async <Row>(
+  maxPages: number,
+  page: (after: string | null) => Promise<readonly Row[] | null>,
+  cursorOf: (row: Row) => string,
+  isEnough: (last: Row) => boolean = () => false,
+): Promise<{ readonly rows: readonly Row[]; readonly whole: boolean }> => {
+  const found: Row[] = [];
+  let after: string | null = null;
+  for (let number = 0; number < maxPages; number += 1) {
+    const rows = (await page(after)) ?? [];
+    found.push(...rows);
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < ROWS_PER_REQUEST || isEnough(last))
+      return { rows: found, whole: true };
+    after = cursorOf(last);
+  }
+  return { rows: found, whole: false };
+};
+
+/** Rows of a page of a list that is read page by page. */
+export const ROWS_PER_PAGE = 200;
+
+/** A list of rows that never change, page by page: pages that were read stay as they are. */
+export const usePages = <Row>(
+  name: readonly unknown[],
+  read: (after: string | null, asking: Asking) => Promise<readonly Row[] | null>,
+  cursorOf: (row: Row) => string,
+) => {
+  const { key } = useSession();
+  const pages = useInfiniteQuery({
+    queryKey: [PAST, ...name],
+    initialPageParam: null as string | null,
+    queryFn: async ({ pageParam, signal }) => (await read(pageParam, { key, signal })) ?? [],
+    getNextPageParam: (rows) => {
+      const last = rows.at(-1);
+      return last === undefined || rows.length < ROWS_PER_PAGE ? undefined : cursorOf(last);
+    },
+    staleTime: 0,
+    gcTime: 0,
+  });
+  const rows = useMemo(() => pages.data?.pages.flat() ?? [], [pages.data]);
+  return { pages, rows };
 };

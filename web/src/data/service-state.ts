@@ -1,26 +1,22 @@
-/**
- * How the service is, in one place: from what `/health` says and from what this page sees itself. Everything that
- * says it, from the header to the cards, says this.
- */
+/** The state of the service, from `/health` and from what this page observes; every view shows this one. */
 import { clockText, spanText } from "../shown/moment.ts";
-import type { State } from "./health.ts";
 
-/** What the state is made of. */
+/** The input of the state. */
 export type Seen = {
-  /** Since when the page's questions find nobody, milliseconds; null while they are answered. */
+  /** Since when the page gets no answers, milliseconds; null while it does. */
   readonly lostMs: number | null;
   /** The service no longer knows the key. */
   readonly refused: boolean;
-  /** What `/health` said last; null before the first answer. */
+  /** The last answer of `/health`; null before the first. */
   readonly health: {
-    readonly status: State;
-    /** When it came, milliseconds. */
+    readonly status: string;
+    /** When it arrived, milliseconds. */
     readonly atMs: number;
-    /** How old it was then, seconds. */
+    /** Its age at that time, seconds. */
     readonly ageSeconds: number;
-    /** Of the first part that is stalled. */
+    /** Of the first stalled part. */
     readonly reason: string | null;
-    /** Why nobody can tell whether the chain has more; null where it can be told. */
+    /** Why it is unknown whether the chain has more; null while it is known. */
     readonly doubt: string | null;
     readonly notes: readonly string[];
   } | null;
@@ -40,19 +36,19 @@ export type ServiceState = {
     | "catching_up"
     | "quiet"
     | "ok";
-  /** Two or three words, for every place that says it. */
+  /** Two or three words. */
   readonly word: string;
   readonly tone: "plain" | "good" | "warn" | "bad";
-  /** A sentence more; null where the word says all. */
+  /** One more sentence; null where the word suffices. */
   readonly detail: string | null;
 };
 
-/** An answer older than this says nothing of now, milliseconds. */
+/** An older answer does not describe the present, milliseconds. */
 export const OLD_ANSWER_MS = 20_000;
-/** A checkpoint older than this is worth a word, milliseconds. */
+/** An older checkpoint is mentioned, milliseconds. */
 export const OLD_CHECKPOINT_MS = 60_000;
 
-/** The one state. Only `ok` is good: everything indexed, of a chain that moves, said just now. */
+/** Only `ok` is good: everything of a moving chain is indexed, by a fresh answer. */
 export const serviceState = (seen: Seen, nowMs: number): ServiceState => {
   const { lostMs, refused, health, fault, newestMs } = seen;
   if (lostMs !== null) {
@@ -60,7 +56,7 @@ export const serviceState = (seen: Seen, nowMs: number): ServiceState => {
       kind: "lost",
       word: `No answer since ${clockText(lostMs, nowMs)}`,
       tone: "bad",
-      detail: "The page keeps asking; what it shows is from before.",
+      detail: "The page keeps trying; what it shows may be out of date.",
     };
   }
   if (refused) {
@@ -68,7 +64,7 @@ export const serviceState = (seen: Seen, nowMs: number): ServiceState => {
       kind: "refused",
       word: "Sign in again",
       tone: "bad",
-      detail: "The service no longer knows the key of this page.",
+      detail: "The key of this page was revoked or has expired.",
     };
   }
   if (health === null) {
@@ -77,16 +73,17 @@ export const serviceState = (seen: Seen, nowMs: number): ServiceState => {
       : unknown(fault);
   }
   const knownMs = health.atMs - health.ageSeconds * 1_000;
-  const since = `The service last knew its state at ${clockText(knownMs, nowMs)}.`;
-  // Not asked for a while, such as by a machine that slept.
+  const since = `Last known state of the service: ${clockText(knownMs, nowMs)}.`;
+  // The machine may have slept.
   if (nowMs - health.atMs > OLD_ANSWER_MS) return unknown(fault ?? since);
   if (health.status === "stalled") {
     return { kind: "stalled", word: "Stalled", tone: "bad", detail: health.reason };
   }
   if (fault !== null) return unknown(fault);
   if (nowMs - knownMs > OLD_ANSWER_MS) return unknown(since);
-  if (health.status === "unknown")
-    return unknown("The service reports a state that this page does not know.");
+  if (health.status !== "ok" && health.status !== "catching_up") {
+    return unknown("The service reports a state that this page does not know; reload the page.");
+  }
   if (health.doubt !== null) return unknown(health.doubt);
   const ageMs = newestMs === null ? null : nowMs - newestMs;
   if (health.status === "catching_up") {
@@ -106,7 +103,7 @@ export const serviceState = (seen: Seen, nowMs: number): ServiceState => {
       kind: "quiet",
       word: `Chain quiet for ${age}`,
       tone: "warn",
-      detail: `All of the chain is indexed; its newest checkpoint is ${age} old.`,
+      detail: `The whole chain is indexed; its newest checkpoint is ${age} old.`,
     };
   }
   return { kind: "ok", word: "Up to date", tone: "good", detail: health.notes[0] ?? null };

@@ -1,8 +1,9 @@
-/** The one state of the service, and the newest that is known of it, for everything inside. */
+/** The state of the service and its newest checkpoint, for everything inside. */
 import { createContext, type ReactNode, useContext, useMemo } from "react";
+import { fromSeconds } from "../shown/moment.ts";
 import { useNow } from "../shown/shown.tsx";
 import { useContact } from "./contact.ts";
-import { type HealthSeen, stalledParts, useHealth } from "./health.ts";
+import { type Health, noteText, stalledParts, useHealth } from "./health.ts";
 import { type Live, LiveContext, useFollowing } from "./live.ts";
 import { type ServiceState, serviceState } from "./service-state.ts";
 
@@ -10,9 +11,9 @@ type Service = {
   readonly state: ServiceState;
   /** The last checkpoint that all pipelines have committed, decimal; null before the first. */
   readonly checkpoint: string | null;
-  /** Whether nothing that is shown can be of now. */
+  /** Whether the service does not answer. */
   readonly lost: boolean;
-  /** Whether what it says of its parts is of before: it does not answer, or does not know how they are now. */
+  /** Whether what it reported of its parts is old: it does not answer, or does not know their state now. */
   readonly old: boolean;
 };
 
@@ -25,16 +26,14 @@ const ServiceContext = createContext<Service>({
 
 export const useService = (): Service => useContext(ServiceContext);
 
-/** Asked so often for the state that every view shows, milliseconds. */
-const EVERY_MS = 5_000;
+const HEALTH_EVERY_MS = 5_000;
 
 /** Watches the service while mounted. */
 export const WatchedService = ({ children }: { readonly children: ReactNode }) => {
-  const health = useHealth(EVERY_MS);
-  const live = useFollowing(newestOf(health.data, null)?.checkpoint ?? null);
+  const { data, dataUpdatedAt, error } = useHealth(HEALTH_EVERY_MS);
+  const live = useFollowing(newestOf(data, null)?.checkpoint ?? null);
   const { lostMs } = useContact();
   const now = useNow();
-  const { data, dataUpdatedAt, error } = health;
   const newest = useMemo(() => newestOf(data, live), [data, live]);
   const { kind, word, tone, detail } = serviceState(
     {
@@ -46,10 +45,10 @@ export const WatchedService = ({ children }: { readonly children: ReactNode }) =
           : {
               status: data.status,
               atMs: dataUpdatedAt,
-              ageSeconds: data.ageSeconds,
+              ageSeconds: data.ageSeconds ?? 0,
               reason: stalledParts(data)[0]?.reason ?? null,
-              doubt: data.reader.state === "unknown" ? data.reader.reason : null,
-              notes: data.notes,
+              doubt: data.reader.state === "unknown" ? (data.reader.reason ?? null) : null,
+              notes: (data.notes ?? []).map(noteText),
             },
       fault: error?.message ?? null,
       newestMs: newest?.timeMs ?? null,
@@ -58,8 +57,8 @@ export const WatchedService = ({ children }: { readonly children: ReactNode }) =
   );
   const checkpoint = newest?.checkpoint ?? null;
   const lost = lostMs !== null;
-  const old = lost || kind === "unknown" || (data?.reason ?? null) !== null;
-  // It is computed each second, and told where it has changed.
+  const old = lost || kind === "unknown" || data?.reason !== undefined;
+  // Computed each second, and the same object until it changes.
   const service = useMemo(
     () => ({ state: { kind, word, tone, detail }, checkpoint, lost, old }),
     [kind, word, tone, detail, checkpoint, lost, old],
@@ -71,22 +70,20 @@ export const WatchedService = ({ children }: { readonly children: ReactNode }) =
   );
 };
 
-/** Of the slowest pipeline, by what was told last; null while one has committed nothing. */
+/** The newest checkpoint of the slowest pipeline; null while one has committed nothing. */
 const newestOf = (
-  health: HealthSeen | undefined,
+  health: Health | undefined,
   live: Live | null,
 ): { readonly checkpoint: string; readonly timeMs: number } | null => {
-  const all = (health?.pipelines ?? []).map(({ name, checkpoint, timeMs }) => {
-    const told = live?.pipelines?.find(({ pipeline }) => pipeline === name);
-    return told?.checkpoint != null && BigInt(told.checkpoint) > BigInt(checkpoint ?? -1)
-      ? { checkpoint: told.checkpoint, timeMs: Number(told.checkpointTimestamp) * 1_000 }
-      : { checkpoint, timeMs };
-  });
   let slowest: { readonly checkpoint: string; readonly timeMs: number } | null = null;
-  for (const { checkpoint, timeMs } of all) {
-    if (checkpoint === null || timeMs === null) return null;
+  for (const reported of health?.pipelines ?? []) {
+    const sent = live?.pipelines?.find(({ pipeline }) => pipeline === reported.pipeline);
+    const isNewer =
+      sent?.checkpoint != null && BigInt(sent.checkpoint) > BigInt(reported.checkpoint ?? -1);
+    const { checkpoint, checkpointTimestamp } = isNewer ? sent : reported;
+    if (checkpoint === null || checkpointTimestamp === null) return null;
     if (slowest === null || BigInt(checkpoint) < BigInt(slowest.checkpoint)) {
-      slowest = { checkpoint, timeMs };
+      slowest = { checkpoint, timeMs: fromSeconds(checkpointTimestamp) };
     }
   }
   return slowest;

@@ -1,21 +1,19 @@
-/** Who is signed in: a key that lives in this page's memory and nowhere else. */
+/** The settings of the service, and the key that the reader is signed in with. */
 import { createContext, useContext } from "react";
+import type { Explorer, PageSettings, SessionAnswer } from "./answers.ts";
 
-/** What a key opens: the register, or requests and deliveries too. */
-export type KeyKind = "graphql" | "operator";
+export type KeyKind = SessionAnswer["kind"];
 
-export type Session = {
+/** The key lives in the memory of this page and nowhere else. */
+export type Session = Pick<SessionAnswer, "kind" | "label"> & {
   readonly key: string;
-  readonly kind: KeyKind;
-  /** What the key is for, in its maker's words. */
-  readonly label: string | null;
-  /** Whether the demo ledger lent it: nobody typed it in. */
+  /** Whether the demo lent it, so that nobody typed it in. */
   readonly lent: boolean;
 };
 
 export type SessionControl = {
   readonly session: Session | null;
-  /** @throws AskError when the key does not open, or is of another interface */
+  /** @throws AskError when the key is refused, or is of another interface */
   signIn(key: string): Promise<void>;
   signOut(): void;
 };
@@ -28,9 +26,20 @@ export const useSessionControl = (): SessionControl => {
   return control;
 };
 
-/** The session; pages are shown with one only. */
+/** The session; pages are only shown with one. */
 export const useSession = (): Session => {
   const { session } = useSessionControl();
   if (session === null) throw new Error("used without a key");
   return session;
 };
+
+export const SettingsContext = createContext<PageSettings | null>(null);
+
+export const useSettings = (): PageSettings => {
+  const settings = useContext(SettingsContext);
+  if (settings === null) throw new Error("used outside of the page");
+  return settings;
+};
+
+/** A kind of thing that an explorer of the ledger shows. */
+export type ExplorerKind = keyof Explorer;

@@ -1,6 +1,7 @@
-/** The tokens there are, and the one a page is about: `?token=` in the address, else the first. */
+/** The token and the moment in view: both are in the page's address, and links keep them. */
 import { useSearch } from "@tanstack/react-router";
-import { graph, type ResultOf } from "./graph.ts";
+import { useMemo } from "react";
+import { graph, type ResultOf } from "./ask.ts";
 import { useGraph } from "./queries.ts";
 
 const tokensQuery = graph(`query Tokens {
@@ -11,14 +12,71 @@ export type Token = NonNullable<ResultOf<typeof tokensQuery>["tokens"]>[number];
 
 export const useTokens = () => useGraph(tokensQuery, {});
 
-/** `PLATFORM`, or the end of its coin type where no metadata was seen. */
+/** `PLATFORM`, or the end of its coin type without metadata. */
 export const tokenLabel = ({ symbol, coinType }: Pick<Token, "symbol" | "coinType">): string =>
   symbol ?? coinType.split("::").at(-1) ?? coinType;
 
-/** The token of this page; null while it is not known, or when there is none. */
+/** `Platform shares`, or its label. */
+export const tokenName = (token: Token): string => token.name ?? tokenLabel(token);
+
+/** The token in the address, or the first; null while it is not known, or without any. */
 export const useToken = (): Token | null => {
   const { token } = useSearch({ strict: false });
   const tokens = useTokens().data?.tokens ?? [];
   if (token === undefined) return tokens[0] ?? null;
   return tokens.find(({ coinType }) => coinType === token) ?? null;
+};
+
+type TokenSearch = { readonly token?: string };
+
+/** `search` of links to other pages: keeps the token, and nothing else of this page. */
+export const keepToken = ({ token }: { readonly token?: string | undefined }): TokenSearch =>
+  token === undefined ? {} : { token };
+
+/** `search` of links to other pages with more in it. */
+export const keepTokenWith =
+  <More extends object>(more: More) =>
+  (now: { readonly token?: string | undefined }): TokenSearch & More => ({
+    ...keepToken(now),
+    ...more,
+  });
+
+/** `search` of links to what is behind a row: keeps the moment, too. */
+export const keepMoment = ({
+  token,
+  at,
+}: {
+  readonly token?: string | undefined;
+  readonly at?: string | undefined;
+}): TokenSearch & { readonly at?: string } => ({
+  ...keepToken({ token }),
+  ...(at === undefined ? {} : { at }),
+});
+
+/** The same search without one of its members. */
+export const without = <Search extends object, Name extends keyof Search>(
+  search: Search,
+  name: Name,
+): Omit<Search, Name> => {
+  const { [name]: _, ...rest } = search;
+  return rest;
+};
+
+const firstMovement = graph(`query FirstMovement($coinType: String!) {
+  tokenActivity(coinType: $coinType, limit: 1) { checkpointTimestamp }
+}`);
+
+const newest = graph(`query Newest { _meta { checkpointTimestamp } }`);
+
+/**
+ * From a token's first movement to the chain's newest checkpoint, unix seconds. `from` is undefined without a movement;
+ * `to` is the machine's time until it is known.
+ */
+export const useTokenTime = (
+  coinType: string,
+): { readonly from: number | undefined; readonly to: number } => {
+  const first = useGraph(firstMovement, { coinType }, { past: true }).data?.tokenActivity?.[0];
+  const last = useGraph(newest, {}).data?._meta?.checkpointTimestamp;
+  const to = useMemo(() => (last == null ? Math.floor(Date.now() / 1_000) : Number(last)), [last]);
+  return { from: first === undefined ? undefined : Number(first.checkpointTimestamp), to };
 };

@@ -1,7 +1,7 @@
-/** Two registers of one token compared: who came, who left, who grew, who fell. */
+/** Two registers of one token compared: new, exited, increased and decreased holders. */
 import { type Register, type Row, rowId } from "./register.ts";
 
-export type ChangeKind = "came" | "left" | "grew" | "fell";
+export type ChangeKind = "new" | "exited" | "increased" | "decreased";
 
 export type Difference = {
   /** Holder's number, or the address of a wallet without a holder. */
@@ -15,22 +15,22 @@ export type Difference = {
 };
 
 export type Comparison = {
-  /** Largest change first, whichever its sign; whose balance stayed has none. */
+  /** Largest change first, whichever its sign; without unchanged holders. */
   readonly differences: readonly Difference[];
   readonly unchanged: number;
-  /** Sums of the changes of each kind; together they are the change of what is issued. */
+  /** Sums of each kind; together they are the change of the issued amount. */
   readonly sums: Readonly<Record<ChangeKind, { readonly count: number; readonly change: bigint }>>;
 };
 
 const size = (amount: bigint): bigint => (amount < 0n ? -amount : amount);
 
 const kindOf = (before: bigint, after: bigint): ChangeKind => {
-  if (before === 0n) return "came";
-  if (after === 0n) return "left";
-  return after > before ? "grew" : "fell";
+  if (before === 0n) return "new";
+  if (after === 0n) return "exited";
+  return after > before ? "increased" : "decreased";
 };
 
-/** Compares by holder: a wallet that was given to a holder meanwhile left as itself and came with the holder. */
+/** Compares by holder: a wallet that got a holder meanwhile exits, and its balance counts for the holder. */
 export const compareRegisters = (
   earlier: Pick<Register, "rows">,
   later: Pick<Register, "rows">,
@@ -38,10 +38,10 @@ export const compareRegisters = (
   const before = new Map(earlier.rows.map((row) => [rowId(row), row]));
   const after = new Map(later.rows.map((row) => [rowId(row), row]));
   const sums = {
-    came: { count: 0, change: 0n },
-    left: { count: 0, change: 0n },
-    grew: { count: 0, change: 0n },
-    fell: { count: 0, change: 0n },
+    new: { count: 0, change: 0n },
+    exited: { count: 0, change: 0n },
+    increased: { count: 0, change: 0n },
+    decreased: { count: 0, change: 0n },
   };
   const differences: Difference[] = [];
   let unchanged = 0;

@@ -1,17 +1,17 @@
-/** How much of a token the largest holders have between them. */
+/** How much of a token the largest holders have together. */
 import { proportion } from "../shown/amount.ts";
 import type { Register } from "./register.ts";
 
 export type Largest = {
   /** How many of the largest. */
   readonly count: number;
-  /** What they hold together. */
+  /** Their balances together. */
   readonly held: bigint;
 };
 
 const STEPS = [1, 5, 10, 25, 50, 100, 250, 1_000, 10_000, 100_000];
 
-/** For the largest 1, 5, 10… and for all rows. */
+/** For the largest 1, 5, 10 … and all rows. */
 export const largest = ({ rows }: Pick<Register, "rows">): readonly Largest[] => {
   const counts = [...STEPS.filter((step) => step < rows.length), rows.length];
   const found: Largest[] = [];
@@ -23,7 +23,7 @@ export const largest = ({ rows }: Pick<Register, "rows">): readonly Largest[] =>
   return found;
 };
 
-/** Points of a curve: how many of the largest holders, and the part of all that they have, 0 to 1. */
+/** Points of a curve: a number of largest holders, and their share of all, 0 to 1. */
 export const curve = (
   { rows, issued }: Pick<Register, "rows" | "issued">,
   points = 200,

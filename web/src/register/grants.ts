@@ -1,10 +1,12 @@
-/** Vesting grants, with exact numbers. */
+/**
+ * Vesting grants, and what their schedules unlock when. Rounded as the contract rounds: an initial part with the first
+ * release, the rest in equal steps, each rounded down. A test compares it with the service.
+ */
 import { useQuery } from "@tanstack/react-query";
-import { ask } from "../data/ask.ts";
-import { graph, type ResultOf } from "../data/graph.ts";
+import { ask, graph, type ResultOf } from "../data/ask.ts";
 import { NOW, PAST } from "../data/queries.ts";
 import { useSession } from "../data/session.ts";
-import type { Grant } from "./unlocking.ts";
+import { leastOf } from "../shown/amount.ts";
 
 export const grantsPage = graph(`query GrantsPage(
   $coinType: String!, $owner: String, $atTimestamp: String, $after: String
@@ -56,4 +58,85 @@ export const useGrants = (
     },
     staleTime: at === undefined ? 0 : Number.POSITIVE_INFINITY,
   });
+};
+
+/** A grant as `tokenTimelocks` lists it, with exact numbers; times in milliseconds. */
+export type Grant = {
+  readonly objectId: string;
+  readonly owner: string;
+  readonly funder: string;
+  readonly totalAmount: bigint;
+  readonly leftBalance: bigint;
+  /** Tokens claimed so far. */
+  readonly tokensTransferred: bigint;
+  readonly commencementMs: bigint;
+  readonly delayMs: bigint;
+  readonly periodMs: bigint;
+  readonly releaseCount: bigint;
+  readonly initialBps: bigint;
+};
+
+const WHOLE_BPS = 10_000n;
+
+/** Releases after the first one. With a period of 0 all of them come with the first. */
+const stepsOf = ({ releaseCount, periodMs }: Grant): bigint =>
+  releaseCount <= 1n || periodMs === 0n ? 0n : releaseCount - 1n;
+
+/** The amount unlocked after the first release and `step` more. */
+const unlockedAfter = (grant: Grant, step: bigint): bigint => {
+  const { totalAmount, initialBps } = grant;
+  const steps = stepsOf(grant);
+  if (step >= steps) return totalAmount;
+  const initial = (totalAmount * initialBps) / WHOLE_BPS;
+  return initial + ((totalAmount - initial) * step) / steps;
+};
+
+/** The amount unlocked by a time, claimed or not. */
+export const unlockedAt = (grant: Grant, timeMs: bigint): bigint => {
+  const since = timeMs - grant.commencementMs - grant.delayMs;
+  if (since < 0n) return 0n;
+  return unlockedAfter(grant, grant.periodMs === 0n ? 0n : since / grant.periodMs);
+};
+
+/** The amount that can be claimed at a time: never more than the grant still holds. */
+export const claimableAt = (grant: Grant, timeMs: bigint): bigint => {
+  const due = unlockedAt(grant, timeMs) - grant.tokensTransferred;
+  if (due <= 0n) return 0n;
+  return leastOf(due, grant.leftBalance);
+};
+
+/** The amount that is or will be unlocked: all of it, unless the grant was cancelled. */
+export const reachable = ({ tokensTransferred, leftBalance, totalAmount }: Grant): bigint =>
+  leastOf(tokensTransferred + leftBalance, totalAmount);
+
+/** One release: when, and how much more can be claimed with it. */
+export type Release = { readonly atMs: bigint; readonly amount: bigint };
+
+const stepMs = (grant: Grant, step: bigint): bigint =>
+  grant.commencementMs + grant.delayMs + step * grant.periodMs;
+
+/** The first release after a time that makes more claimable; null without one, as for a cancelled grant. */
+export const nextRelease = (grant: Grant, timeMs: bigint): Release | null => {
+  const now = claimableAt(grant, timeMs);
+  const steps = stepsOf(grant);
+  if (claimableAt(grant, stepMs(grant, steps)) <= now) return null;
+  // Binary search: there can be very many steps.
+  let [from, to] = [0n, steps];
+  while (from < to) {
+    const middle = (from + to) / 2n;
+    if (claimableAt(grant, stepMs(grant, middle)) > now) to = middle;
+    else from = middle + 1n;
+  }
+  const atMs = stepMs(grant, from);
+  return { atMs, amount: claimableAt(grant, atMs) - now };
+};
+
+/** Times of the releases, first and last included; at most about `most`, spread evenly. */
+export const releaseTimes = (grant: Grant, most = 120): readonly bigint[] => {
+  const steps = stepsOf(grant);
+  const every = steps / BigInt(most) + 1n;
+  const found: bigint[] = [];
+  for (let step = 0n; step < steps; step += every) found.push(stepMs(grant, step));
+  found.push(stepMs(grant, steps));
+  return found;
 };

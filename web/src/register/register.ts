@@ -1,6 +1,13 @@
-/** A register as the page holds it: every row of a cap table, with exact amounts. */
+/** The register of a token: the rows of its cap table with exact amounts, and how they are loaded. */
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { AnswerFormError, type Asking, ask, graph, type ResultOf } from "../data/ask.ts";
+import { NOW_LONG, PAST, ROWS_PER_REQUEST } from "../data/queries.ts";
+import { useSession } from "../data/session.ts";
+import { fromSeconds } from "../shown/moment.ts";
+import { shortened } from "../shown/shorten.ts";
 
-/** A wallet as it was at the register's checkpoint. */
+/** A wallet at the register's checkpoint. */
 export type Wallet = {
   readonly address: string;
   readonly balance: bigint;
@@ -8,7 +15,7 @@ export type Wallet = {
   readonly isFrozen: boolean;
 };
 
-/** A holder with all its wallets, or one wallet that belonged to no holder. */
+/** A holder with all its wallets, or a wallet without a holder. */
 export type Row = {
   /** Null for a wallet without a holder. */
   readonly holderId: string | null;
@@ -22,30 +29,213 @@ export type Row = {
 export type Register = {
   readonly coinType: string;
   readonly decimals: number | null;
-  /** The checkpoint at whose end it stood. */
   readonly checkpoint: string;
   readonly checkpointDigest: string;
   /** Of the checkpoint, milliseconds. */
   readonly timeMs: number;
-  /** As the treasury said; null while it was not seen. */
+  /** From the treasury; null while it was not seen. */
   readonly totalSupply: bigint | null;
-  /** What all rows come to. */
+  /** The sum of all rows. */
   readonly issued: bigint;
   readonly holderCount: number;
   /** Root of the Merkle sum tree over all rows, hex. */
   readonly root: string;
-  /** Too long to be read again by itself: see `useFollowing`. */
+  /** Too long to be refreshed automatically: see `useFollowing`. */
   readonly isLong: boolean;
   readonly rows: readonly Row[];
 };
 
-/** The holder's number, or the wallet's address: the row's own address in the page. */
+/** The holder's number or the wallet's address, which is also the row's path in the page. */
 export const rowId = ({ holderId, wallets }: Row): string => holderId ?? wallets[0]?.address ?? "";
 
-/** Whether a row is what a person who types this looks for: a holder's number, or part of an address. */
+/** `Holder 7`, or a shortened address. */
+export const rowLabel = (id: string, holderId: string | null): string =>
+  holderId === null ? shortened(id) : `Holder ${holderId}`;
+
+/** Whether a row matches a search for a holder's number or for part of an address. */
 export const matches = (row: Row, sought: string): boolean => {
   const text = sought.trim().toLowerCase();
   if (text === "") return true;
   if (/^\d+$/.test(text) && row.holderId === text) return true;
   return text.length >= 3 && row.wallets.some(({ address }) => address.includes(text));
+};
+
+const registerPage = graph(`query RegisterPage(
+  $coinType: String!, $atCheckpoint: String, $atTimestamp: String, $after: String, $limit: Int!
+  $holder: String, $having: RowsWith
+) {
+  capTable(
+    coinType: $coinType, atCheckpoint: $atCheckpoint, atTimestamp: $atTimestamp,
+    after: $after, limit: $limit, holder: $holder, having: $having
+  ) {
+    coinType decimals checkpoint checkpointDigest checkpointTimestamp totalSupply issued holderCount root
+    rows {
+      holderId balance tokens unlocked locked cursor
+      wallets { address balance groupId isFrozen }
+    }
+  }
+}`);
+
+type Page = NonNullable<ResultOf<typeof registerPage>["capTable"]>;
+
+const rowOf = (row: Page["rows"][number]): Row => ({
+  holderId: row.holderId,
+  wallets: row.wallets.map((wallet) => ({ ...wallet, balance: BigInt(wallet.balance) })),
+  balance: BigInt(row.balance),
+  tokens: BigInt(row.tokens),
+  unlocked: BigInt(row.unlocked),
+  locked: BigInt(row.locked),
+});
+
+const registerOf = (page: Page, rows: readonly Row[]): Register => ({
+  coinType: page.coinType,
+  decimals: page.decimals,
+  checkpoint: page.checkpoint,
+  checkpointDigest: page.checkpointDigest,
+  timeMs: fromSeconds(page.checkpointTimestamp),
+  totalSupply: page.totalSupply === null ? null : BigInt(page.totalSupply),
+  issued: BigInt(page.issued),
+  holderCount: page.holderCount,
+  root: page.root,
+  isLong: page.holderCount > ROWS_PER_REQUEST,
+  rows,
+});
+
+/** A register with some of its rows, at most a thousand, and the sums of all; null when the token is unknown then. */
+const loadRows = async (
+  when: {
+    readonly coinType: string;
+    readonly atCheckpoint?: string;
+    readonly atTimestamp?: string;
+  },
+  which: {
+    /** A holder's number, or one of its wallets. */
+    readonly holder?: string;
+    readonly having?: "NO_HOLDER" | "FROZEN_BALANCE";
+  },
+  asking: Asking,
+): Promise<Register | null> => {
+  const { capTable } = await ask(
+    registerPage,
+    { ...when, limit: ROWS_PER_REQUEST, ...which },
+    asking,
+  );
+  return capTable === null ? null : registerOf(capTable, capTable.rows.map(rowOf));
+};
+
+/**
+ * The whole register of a token, all pages as of one checkpoint; null when the token is unknown then.
+ * @param at unix seconds; undefined: the newest
+ * @param onRows called with how many rows were read, of how many
+ */
+const loadRegister = async (
+  coinType: string,
+  at: string | undefined,
+  asking: Asking,
+  onRows: (rows: number, of: number) => void,
+): Promise<Register | null> => {
+  const page = async (atCheckpoint: string | null, after: string | null) => {
+    const atTimestamp = atCheckpoint === null ? (at ?? null) : null;
+    const variables = { coinType, atCheckpoint, atTimestamp, after, limit: ROWS_PER_REQUEST };
+    return (await ask(registerPage, variables, asking)).capTable;
+  };
+  const first = await page(null, null);
+  if (first === null) return null;
+  const rows = first.rows.map(rowOf);
+  let last = first.rows.at(-1);
+  onRows(rows.length, first.holderCount);
+  while (last !== undefined && rows.length < first.holderCount) {
+    const next = await page(first.checkpoint, last.cursor);
+    if (next === null || next.rows.length === 0) break;
+    for (const row of next.rows) rows.push(rowOf(row));
+    last = next.rows.at(-1);
+    onRows(rows.length, first.holderCount);
+  }
+  if (rows.length < first.holderCount) {
+    throw new AnswerFormError(`the register: ${rows.length} of ${first.holderCount} rows`);
+  }
+  return registerOf(first, rows);
+};
+
+type Loading = { readonly rows: number; readonly of: number };
+
+/**
+ * The register now, or at a time (unix seconds). A register of one page is refreshed as it moves; a longer one on
+ * request, so that thousands of rows do not change while they are read.
+ */
+export const useRegister = (
+  coinType: string,
+  at: string | undefined,
+  { enabled = true }: { readonly enabled?: boolean } = {},
+) => {
+  const { key } = useSession();
+  const [loading, setLoading] = useState<Loading | null>(null);
+  const query = useQuery<Register | null>({
+    queryKey: [at === undefined ? NOW_LONG : PAST, "register", coinType, at ?? "newest"],
+    queryFn: async ({ signal }) => {
+      const found = await loadRegister(coinType, at, { key, signal }, (rows, of) =>
+        setLoading({ rows, of }),
+      );
+      setLoading(null);
+      return found;
+    },
+    enabled,
+    staleTime: at === undefined ? 0 : Number.POSITIVE_INFINITY,
+    refetchOnMount: ({ state }) => state.data?.isLong !== true,
+  });
+  return { ...query, loading, isLong: query.data?.isLong === true };
+};
+
+/** The row of a holder (its number, or one of its wallets) in a register, now or at a time (unix seconds). */
+export const useRow = (coinType: string, at: string | undefined, holder: string) => {
+  const { key } = useSession();
+  return useQuery<Register | null>({
+    queryKey: [at === undefined ? NOW_LONG : PAST, "row", coinType, at ?? "newest", holder],
+    queryFn: ({ signal }) =>
+      loadRows(
+        { coinType, ...(at === undefined ? {} : { atTimestamp: at }) },
+        { holder },
+        { key, signal },
+      ),
+    staleTime: at === undefined ? 0 : Number.POSITIVE_INFINITY,
+  });
+};
+
+type Exceptions = {
+  /** Wallets with a balance and no holder, the largest thousand. */
+  readonly loose: readonly Row[];
+  /** Rows with a frozen wallet that has a balance, the largest thousand. */
+  readonly frozen: readonly Row[];
+  /** Milliseconds. */
+  readonly timeMs: number;
+  readonly isLong: boolean;
+};
+
+/** A long register is slow to read: its exceptions are refreshed so often, milliseconds. */
+const EXCEPTIONS_LONG_MS = 5 * 60 * 1_000;
+
+/** What needs attention in the newest register, both lists as of one checkpoint. */
+export const useExceptions = (coinType: string) => {
+  const { key } = useSession();
+  return useQuery<Exceptions | null>({
+    queryKey: [NOW_LONG, "exceptions", coinType],
+    queryFn: async ({ signal }) => {
+      const asking = { key, signal };
+      const loose = await loadRows({ coinType }, { having: "NO_HOLDER" }, asking);
+      if (loose === null) return null;
+      const { checkpoint: atCheckpoint, timeMs, isLong } = loose;
+      const frozen = await loadRows(
+        { coinType, atCheckpoint },
+        { having: "FROZEN_BALANCE" },
+        asking,
+      );
+      return {
+        loose: loose.rows,
+        frozen: frozen?.rows ?? [],
+        timeMs,
+        isLong,
+      };
+    },
+    refetchInterval: ({ state }) => (state.data?.isLong === true ? EXCEPTIONS_LONG_MS : false),
+  });
 };

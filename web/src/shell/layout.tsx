@@ -1,19 +1,17 @@
-/** What surrounds every page: where one can go, which token it is about, and how the service is. */
+/** The frame of every page: menu, choice of token, state of the service, alerts. */
+import { useIsFetching } from "@tanstack/react-query";
 import { Link, Outlet, useLocation, useNavigate } from "@tanstack/react-router";
-import { type ReactNode, useEffect, useState } from "react";
-import { Button } from "../controls/button.tsx";
-import { Choose } from "../controls/select.tsx";
-import { keepToken } from "../data/here.ts";
-import { WatchedService } from "../data/service.tsx";
-import { useSession, useSessionControl } from "../data/session.ts";
-import { useSettings } from "../data/settings.ts";
-import { tokenLabel, useToken, useTokens } from "../data/tokens.ts";
+import { useEffect, useState } from "react";
+import { Button, Choose } from "../controls/controls.tsx";
+import { onReturn } from "../data/contact.ts";
+import { isReplaced, loadRest } from "../data/part.ts";
+import { useService, WatchedService } from "../data/service.tsx";
+import { useSession, useSessionControl, useSettings } from "../data/session.ts";
+import { keepToken, tokenLabel, useToken, useTokens } from "../data/tokens.ts";
+import { countText } from "../shown/amount.ts";
 import { CloseIcon, MenuIcon, MoonIcon, SunIcon } from "../shown/icons.tsx";
 import mark from "./mark.svg";
-import { useRest } from "./rest.ts";
-import { Alerts, Freshness } from "./standing.tsx";
 import { useTheme } from "./theme.ts";
-import { UnitsNote } from "./units-note.tsx";
 
 const REGISTER = [
   { to: "/", label: "Today" },
@@ -27,7 +25,7 @@ const TRUST = [
   { to: "/proof", label: "Proof" },
 ] as const;
 
-const OFFICE = [
+const TRANSFER_AGENT = [
   { to: "/requests", label: "Requests" },
   { to: "/deliveries", label: "Deliveries" },
 ] as const;
@@ -87,7 +85,7 @@ const Frame = () => {
         <nav aria-label="Pages" className="px-3 py-3 md:grow md:overflow-y-auto">
           <Group pages={REGISTER} />
           <Group title="Trust" pages={TRUST} />
-          <Office />
+          <TransferAgent />
         </nav>
         <Foot />
       </div>
@@ -142,11 +140,11 @@ const Group = ({
   </div>
 );
 
-/** Shown to everybody: who may not open it is told by the page, and what key it takes. */
-const Office = () => {
+/** Shown with every key: the pages themselves ask for an operator key. */
+const TransferAgent = () => {
   const { demo } = useSettings();
   const tour = demo?.tour ? [{ to: "/tour", label: "Guided tour" }] : [];
-  return <Group title="Transfer agent" pages={[...OFFICE, ...tour]} />;
+  return <Group title="Transfer agent" pages={[...TRANSFER_AGENT, ...tour]} />;
 };
 
 const TokenChoice = () => {
@@ -211,26 +209,107 @@ const Foot = () => {
   );
 };
 
-/** On the demo ledger: what this is, so that nobody takes it for a register. */
+/** Tells demo data from a real register. */
 const DemoBar = () => {
   const { demo } = useSettings();
   const { lent } = useSession();
   if (demo === null || !lent) return null;
   return (
-    <Bar>
-      A simulated issuer on a ledger of this machine. You are signed in with a read key that only
-      the demo lends.{" "}
+    <div className="border-b border-line bg-accent-soft px-4 py-1.5 text-xs md:px-7">
+      <strong className="font-semibold">Demo.</strong> A simulated issuer on a local ledger. You are
+      signed in with a demo read key.{" "}
       {demo.tour ? (
         <Link to="/tour" search={keepToken} className="font-medium text-accent underline">
           Whitelist a wallet
         </Link>
       ) : null}
-    </Bar>
+    </div>
   );
 };
 
-const Bar = ({ children }: { readonly children: ReactNode }) => (
-  <div className="border-b border-line bg-accent-soft px-4 py-1.5 text-xs md:px-7">
-    <strong className="font-semibold">Demo.</strong> {children}
-  </div>
-);
+const DOTS = { plain: "bg-muted", good: "bg-good", warn: "bg-warn", bad: "bg-bad" } as const;
+
+/** The state of the service in words, and its newest checkpoint. */
+const Freshness = ({ short = false }: { readonly short?: boolean }) => {
+  const {
+    state: { word, tone, detail },
+    checkpoint,
+  } = useService();
+  return (
+    <Link
+      to="/status"
+      search={keepToken}
+      className="inline-flex items-center gap-2 rounded-md px-2 py-1 text-xs hover:bg-sunken"
+      aria-live="polite"
+      title={detail ?? undefined}
+    >
+      <span className={`size-2 shrink-0 rounded-full ${DOTS[tone]}`} aria-hidden="true" />
+      <span className="font-medium">{word}</span>
+      {short || checkpoint === null ? null : (
+        <span className="figures text-muted">{countText(checkpoint)}</span>
+      )}
+    </Link>
+  );
+};
+
+/** On every view: the service does not answer, or has a newer page. */
+const Alerts = () => {
+  const {
+    state: { kind, word, detail },
+  } = useService();
+  const [replaced, setReplaced] = useState(false);
+  // After a loss the service may be a newer one.
+  useEffect(
+    () =>
+      onReturn(() => {
+        void isReplaced().then((isSo) => isSo && setReplaced(true));
+      }),
+    [],
+  );
+  return (
+    <div role="status">
+      {kind === "lost" ? (
+        <div className="border-b border-line bg-bad-soft px-4 py-1.5 text-xs md:px-7">
+          <strong className="font-semibold text-bad">{word}.</strong> {detail}
+        </div>
+      ) : null}
+      {replaced ? (
+        <div className="border-b border-line bg-warn-soft px-4 py-1.5 text-xs md:px-7">
+          <strong className="font-semibold text-warn">
+            A newer version of this page is available.
+          </strong>{" "}
+          Reload when it suits you; you will be asked for the key again.
+        </div>
+      ) : null}
+    </div>
+  );
+};
+
+/** Without decimals, amounts must not be read as tokens. */
+const UnitsNote = () => {
+  const token = useToken();
+  if (token === null || token.decimals !== null) return null;
+  return (
+    <p role="note" className="mb-4 rounded-md bg-warn-soft px-3 py-2 text-sm">
+      The decimals of {tokenLabel(token)} are not known: amounts are in its smallest unit.
+    </p>
+  );
+};
+
+/** The first view counts as complete once no query runs, or after so many milliseconds. */
+const FIRST_VIEW_MS = 5_000;
+
+/** Loads the rest of the page after the first view. */
+const useRest = () => {
+  const isFetching = useIsFetching() > 0;
+  const [late, setLate] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), FIRST_VIEW_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  useEffect(() => {
+    if (isFetching && !late) return;
+    const timer = setTimeout(loadRest, 200);
+    return () => clearTimeout(timer);
+  }, [isFetching, late]);
+};

@@ -1,41 +1,44 @@
-/** The first thing a visitor without a key sees. */
-import { Notice } from "../blocks/blocks.tsx";
-import { useSettings } from "../data/settings.ts";
+/** Signing in: the first page of a visitor without a key, and what operators' pages show with another key. */
+import { type FormEvent, type ReactNode, useId, useState } from "react";
+import { Notice, PageHead } from "../blocks/blocks.tsx";
+import { buttonClass, TextField, useAction } from "../controls/controls.tsx";
+import { type KeyKind, useSession, useSessionControl, useSettings } from "../data/session.ts";
 import { CopyButton } from "../shown/copied.tsx";
-import { KeyForm } from "./key-form.tsx";
+import { KeyIcon } from "../shown/icons.tsx";
+import { keyAdvice, refusalText } from "./key-advice.ts";
 import mark from "./mark.svg";
 
-/** Kinds of keys, what each opens, and the command that makes one. */
+/** Kinds of keys, and what each opens. */
 const KINDS = [
   { kind: "graphql", opens: "The register: cap tables, movements, roles, proofs." },
   { kind: "operator", opens: "The register, and the transfer agent's requests and deliveries." },
 ] as const;
 
-/** What makes a key of a kind, for whoever runs the service. */
-export const makesKey = (kind: string): string =>
+/** The command that makes a key. */
+const makesKey = (kind: string): string =>
   `npm run holderbook -- keys create --kind ${kind} --label "operations desk"`;
 
 /** A command to copy. */
-export const Command = ({ text }: { readonly text: string }) => (
+const Command = ({ text }: { readonly text: string }) => (
   <span className="mt-1 flex items-start gap-1 rounded-md bg-sunken py-1 pr-1 pl-2.5">
     <code className="min-w-0 grow py-0.5 font-mono text-xs break-words text-ink">{text}</code>
     <CopyButton text={text} what="command" />
   </span>
 );
 
-/** On the demo ledger: where the link is that signs in by itself. */
+/** How to get a link that signs in to the demo. */
 const DemoLink = ({ fault }: { readonly fault: Error | null }) => (
   <div className="mb-4">
     <Notice
       tone={fault === null ? "accent" : "warn"}
-      title={fault === null ? "This is the demo" : "This link signs nobody in"}
+      title={fault === null ? "This is the demo" : "This link is no longer valid"}
     >
       {fault === null ? (
         <>
-          <code>npm start</code> printed a link that opens this page signed in, once. Another one:
+          <code>npm start</code> printed a link that signs you in; it works once. To get another:
         </>
       ) : (
-        <>It was already used, or a newer one was made. To get another:</>
+        <>It was already used, or replaced by a newer one. To get another:</>
       )}
       <Command text="npm run holderbook -- demo link" />
     </Notice>
@@ -59,7 +62,7 @@ export const SignIn = ({ fault }: { readonly fault: Error | null }) => {
         <section className="rounded-xl border border-line bg-surface p-5">
           <h2 className="mb-1 text-sm font-semibold">Sign in with an API key</h2>
           <p className="mb-4 text-sm text-muted">
-            It stays in the memory of this page. Reloading or closing the page forgets it.
+            It is only kept in the memory of this page: reloading or closing the page forgets it.
           </p>
           <KeyForm focus />
         </section>
@@ -68,7 +71,7 @@ export const SignIn = ({ fault }: { readonly fault: Error | null }) => {
             Where do I get a key?
           </summary>
           <p className="mt-1">
-            From whoever runs this service. They make one where it runs; it is shown once.
+            Ask the operator of this service. A key is made on the server and shown once:
           </p>
           <dl className="mt-3 space-y-3">
             {KINDS.map(({ kind, opens }) => (
@@ -84,5 +87,118 @@ export const SignIn = ({ fault }: { readonly fault: Error | null }) => {
         </details>
       </div>
     </main>
+  );
+};
+
+/** Asks for a key and signs in with it. */
+const KeyForm = ({
+  placeholder = "hb_operator_… or hb_graphql_…",
+  label = "API key",
+  focus = false,
+  needed,
+}: {
+  readonly placeholder?: string;
+  readonly label?: string;
+  /** Whether the field takes the focus when it appears. */
+  readonly focus?: boolean;
+  /** The only kind that is accepted here. */
+  readonly needed?: KeyKind;
+}) => {
+  const { signIn } = useSessionControl();
+  const [key, setKey] = useState("");
+  const { busy, fault, setFault, run } = useAction();
+  const faultId = useId();
+
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const advice = keyAdvice(key, needed);
+    if (advice !== null) return setFault(advice);
+    void run(() =>
+      signIn(key.trim()).catch((error: unknown) => {
+        throw new Error(refusalText(error));
+      }),
+    );
+  };
+
+  return (
+    <form onSubmit={submit}>
+      <TextField
+        label={label}
+        type="password"
+        name="key"
+        autoComplete="off"
+        spellCheck={false}
+        autoFocus={focus}
+        required
+        placeholder={placeholder}
+        aria-invalid={fault !== null}
+        aria-describedby={fault === null ? undefined : faultId}
+        value={key}
+        onChange={(event) => {
+          setKey(event.target.value);
+          setFault(null);
+        }}
+      />
+      {fault === null ? null : (
+        <div id={faultId} className="mt-3">
+          <Notice tone="bad" title="Not signed in">
+            {fault}
+          </Notice>
+        </div>
+      )}
+      <button
+        type="submit"
+        disabled={busy || key.trim() === ""}
+        className={`${buttonClass("strong")} mt-4 w-full`}
+      >
+        {busy ? "Signing in…" : "Sign in"}
+      </button>
+    </form>
+  );
+};
+
+/** A page that needs an operator key: asks for one. */
+export const OperatorsOnly = ({
+  title,
+  shows,
+  children,
+}: {
+  readonly title: string;
+  /** The end of the sentence "Here an operator sees …". */
+  readonly shows: string;
+  readonly children: ReactNode;
+}) => {
+  const { kind, lent } = useSession();
+  if (kind === "operator") return <>{children}</>;
+  return (
+    <>
+      <PageHead title={title} about={`Here an operator sees ${shows}.`} />
+      <div className="grid grid-cols-1 max-w-4xl overflow-hidden rounded-xl border border-line bg-surface md:grid-cols-2">
+        <section className="p-5" aria-label="Sign in as an operator">
+          <h2 className="flex items-center gap-2 text-sm font-semibold">
+            <KeyIcon />
+            This page needs an operator key
+          </h2>
+          <p className="mt-1 mb-4 text-sm text-muted">
+            {lent
+              ? "The demo read key only reads the register."
+              : "Your key only reads the register."}{" "}
+            Sign in with an operator key: it replaces yours until you leave or reload the page.
+          </p>
+          <KeyForm label="Operator key" placeholder="hb_operator_…" needed="operator" />
+        </section>
+        <section className="border-line bg-ground p-5 text-sm max-md:border-t md:border-l">
+          <h2 className="font-semibold">How to get one</h2>
+          <p className="mt-1 text-muted">
+            It is made on the server and shown once. It opens everything that a read key opens, and
+            can send callbacks again.
+          </p>
+          <Command text={makesKey("operator")} />
+          <p className="mt-4 text-muted">
+            Requests and deliveries never show personal data, not even to operators.
+          </p>
+        </section>
+      </div>
+    </>
   );
 };

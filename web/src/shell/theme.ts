@@ -1,4 +1,4 @@
-/** Light or dark: as the system says, until the reader chooses here. */
+/** Light or dark: the system's choice, unless the reader chose here. */
 import { useEffect, useState } from "react";
 
 export type Theme = "light" | "dark";
@@ -12,7 +12,7 @@ const chosen = (): Theme | null => {
     const kept = localStorage.getItem(PLACE);
     return kept === "light" || kept === "dark" ? kept : null;
   } catch {
-    // Storage may be forbidden.
+    // The browser may forbid storage.
     return null;
   }
 };
@@ -24,7 +24,7 @@ const show = (theme: Theme): void => {
 /** Before anything is drawn. */
 export const startTheme = (): void => show(chosen() ?? (system().matches ? "dark" : "light"));
 
-/** The theme now, for what is drawn in script, and how to change it. */
+/** The theme, and a function that changes it. */
 export const useTheme = (): readonly [Theme, (theme: Theme) => void] => {
   const [theme, setTheme] = useState<Theme>(() =>
     document.documentElement.dataset.theme === "dark" ? "dark" : "light",
@@ -47,7 +47,7 @@ export const useTheme = (): readonly [Theme, (theme: Theme) => void] => {
     try {
       localStorage.setItem(PLACE, next);
     } catch {
-      // Then it holds until the page is left.
+      // Without storage it holds until the page is left.
     }
     show(next);
     setTheme(next);

@@ -1,4 +1,4 @@
-/** Amounts as people read them: exact, from integers and their decimals, never by way of a number. */
+/** Amounts as people read them: exact, from integers and decimals, never through a floating-point number. */
 
 /**
  * `1234500n` with 4 decimals is `123.45`, with `fixed` `123.4500`, so that columns line up; without decimals
@@ -18,7 +18,7 @@ export const amountText = (units: bigint, decimals: number | null, fixed = false
 export const changeText = (units: bigint, decimals: number | null, fixed = false): string =>
   `${units > 0n ? "+" : ""}${amountText(units, decimals, fixed)}`;
 
-/** Powers of a thousand, smallest first, as they are abbreviated where hardly any room is. */
+/** Abbreviations of powers of ten for very little room, smallest first. */
 const THOUSANDS = [
   ["K", 3],
   ["M", 6],
@@ -26,7 +26,7 @@ const THOUSANDS = [
   ["T", 12],
 ] as const;
 
-/** How an amount is written: exactly, or rounded because there is less room. */
+/** How an amount is written. */
 export type AmountForm = {
   readonly decimals: number | null;
   /** With its sign, also when it is more. */
@@ -38,7 +38,7 @@ export type AmountForm = {
 const wholeText = (units: bigint, { decimals, signed, fixed }: AmountForm): string =>
   (signed ? changeText : amountText)(units, decimals, fixed);
 
-/** Steps from the whole amount to its shortest form; the same for all amounts of so many decimals. */
+/** Steps from the whole amount to its shortest form, for amounts of so many decimals. */
 export const lastStep = (decimals: number | null): number => (decimals ?? 0) + THOUSANDS.length;
 
 /**
@@ -90,14 +90,14 @@ export const shareText = (part: bigint, whole: bigint): string => {
   return `${hundredths / 100n}.${(hundredths % 100n).toString().padStart(2, "0")} %`;
 };
 
-/** For lengths of bars and places on axes alone, where a pixel is coarser than what is lost. */
+/** Only for lengths of bars and positions on axes, where a pixel is coarser than what is lost. */
 export const proportion = (part: bigint, whole: bigint): number =>
   whole === 0n ? 0 : Number((part * 1_000_000n) / whole) / 1_000_000;
 
-/** A whole number with its digits grouped. */
+/** `1,234,567`. */
 export const countText = (count: number | bigint | string): string => grouped(String(count));
 
-/** The largest of some amounts; 0 of none. */
+/** The largest of some amounts; 0 without any. */
 export const mostOf = (amounts: readonly bigint[]): bigint => {
   let most = 0n;
   for (const amount of amounts) if (amount > most) most = amount;

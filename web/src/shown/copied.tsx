@@ -1,12 +1,11 @@
-/** Addresses, digests and ids: short to read, whole to copy, one click to the ledger's explorer. */
+/** Addresses, digests and ids: short to read, whole to copy, with a link to the ledger's explorer. */
 import { useEffect, useState } from "react";
-import { type Explorer, useSettings } from "../data/settings.ts";
+import type { Explorer } from "../data/answers.ts";
+import { useSettings } from "../data/session.ts";
 import { CheckIcon, CopyIcon, OutIcon } from "./icons.tsx";
 import { shortened } from "./shorten.ts";
 
-export { shortened };
-
-/** A button that copies a text and says so. */
+/** A button that copies a text. */
 export const CopyButton = ({ text, what }: { readonly text: string; readonly what: string }) => {
   const [copied, setCopied] = useState(false);
   useEffect(() => {
@@ -30,15 +29,7 @@ export const CopyButton = ({ text, what }: { readonly text: string; readonly wha
   );
 };
 
-/** The explorer's address of a thing of the ledger, or null where none is set. */
-export const explorerUrl = (
-  explorer: Explorer,
-  kind: keyof Explorer,
-  value: string,
-): string | null =>
-  explorer[kind]?.replace(/\{[a-zA-Z]+\}/, () => encodeURIComponent(value)) ?? null;
-
-/** A link out to the explorer; nothing where none is set. */
+/** A link to the explorer; nothing without one. */
 export const ExplorerLink = ({
   kind,
   value,
@@ -46,12 +37,11 @@ export const ExplorerLink = ({
   readonly kind: keyof Explorer;
   readonly value: string;
 }) => {
-  const { explorer } = useSettings();
-  const url = explorerUrl(explorer, kind, value);
-  if (url === null) return null;
+  const page = useSettings().explorer?.[kind];
+  if (page == null) return null;
   return (
     <a
-      href={url}
+      href={page.replace(/\{[a-zA-Z]+\}/, () => encodeURIComponent(value))}
       target="_blank"
       rel="noopener noreferrer"
       aria-label={`Show this ${kind} in the network's explorer`}
@@ -64,7 +54,7 @@ export const ExplorerLink = ({
   );
 };
 
-/** A long id: shortened, its whole text in the tooltip, a copy button, and the explorer where it is known. */
+/** A long id: shortened, whole in the tooltip, with a copy button and a link to the explorer. */
 export const LongId = ({
   text,
   what,
@@ -74,12 +64,12 @@ export const LongId = ({
   children,
 }: {
   readonly text: string;
-  /** For the buttons: `address`, `digest`. */
+  /** The name in labels of buttons: `address`, `digest`. */
   readonly what: string;
   readonly explorer?: keyof Explorer | undefined;
   readonly head?: number;
   readonly tail?: number;
-  /** In place of the shortened text, such as a link around it. */
+  /** Instead of the shortened text, such as a link around it. */
   readonly children?: React.ReactNode;
 }) => (
   <span className="inline-flex max-w-full items-center gap-0.5 whitespace-nowrap">

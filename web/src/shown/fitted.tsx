@@ -1,4 +1,4 @@
-/** Amounts that never break over two lines: where one does not fit it is rounded, and whole on touch or focus. */
+/** Amounts on one line: one that does not fit is rounded, and shown whole on touch or focus. */
 import {
   createContext,
   type ReactNode,
@@ -17,7 +17,7 @@ import { CopyButton } from "./copied.tsx";
 /** How far amounts are shortened, by steps of `amountIn`. */
 type Room = {
   readonly step: number;
-  /** One step more; `from` is the step that did not fit, so that many at once ask for one. */
+  /** One step more. `from` is the step that did not fit: many amounts that ask together get one step. */
   readonly tighten: (from: number) => void;
 };
 
@@ -43,7 +43,7 @@ const useRoom = (): Room => {
 
 const SharedRoom = createContext<Room | null>(null);
 
-/** Amounts inside are shortened alike: digits of a column stay below each other. */
+/** Shortens the amounts inside alike, so that the digits of a column line up. */
 export const FittedAlike = ({ children }: { readonly children: ReactNode }) => (
   <SharedRoom value={useRoom()}>{children}</SharedRoom>
 );
@@ -54,7 +54,7 @@ type Shown = {
   readonly symbol: string | null | undefined;
 };
 
-/** An amount on one line: exact where there is room for it. */
+/** An amount on one line, exact where it fits. */
 export const Amount = ({
   units,
   decimals,
@@ -86,7 +86,7 @@ const Fitted = ({ room, units, form, symbol }: Shown & { readonly room: Room }) 
     if (place === null || step >= lastStep(form.decimals)) return;
     if (place.scrollWidth > place.clientWidth) room.tighten(step);
   }, [room, step, form.decimals]);
-  // Before anything is painted, so that no digit is ever seen to go.
+  // Before painting, so that no digit is seen to vanish.
   useLayoutEffect(fit);
   useEffect(() => {
     if (box.current === null) return;
@@ -116,10 +116,10 @@ const Fitted = ({ room, units, form, symbol }: Shown & { readonly room: Room }) 
   );
 };
 
-/** Pixels between what is shown whole and what it belongs to, and the edges of the window. */
+/** Distance of the popover from its amount and from the window's edges, pixels. */
 const GAP = 6;
 
-/** A rounded amount: the whole one to screen readers, and to everybody on touch, focus or click. */
+/** A rounded amount: whole for screen readers, and for everybody on touch, focus or click. */
 const Rounded = ({
   text,
   whole,

@@ -1,8 +1,8 @@
-/** Times as elements: exact text to read, and to select or point at for more. */
+/** Times as elements: exact text to read, and more of it on pointing. */
 import { useEffect, useState } from "react";
-import { momentText, relativeText } from "./moment.ts";
+import { isOnCalendar, momentText, relativeText } from "./moment.ts";
 
-/** The current time, milliseconds, renewed every so often while mounted. */
+/** The current time, milliseconds, updated every so often while mounted. */
 export const useNow = (everyMs = 1_000): number => {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
@@ -12,19 +12,22 @@ export const useNow = (everyMs = 1_000): number => {
   return now;
 };
 
-/** A moment in UTC; `brief`, for tables: without seconds where the screen is narrow, on two lines where very. */
-export const Moment = ({
-  ms,
-  brief = false,
-}: {
-  readonly ms: number;
-  readonly brief?: boolean;
-}) => {
+/** A time in milliseconds, or in ISO 8601. */
+type At = { readonly at: number | string };
+
+const msOf = (at: number | string): number => (typeof at === "number" ? at : Date.parse(at));
+
+const isoOf = (ms: number): string | undefined =>
+  isOnCalendar(ms) ? new Date(ms).toISOString() : undefined;
+
+/** A moment in UTC; `brief`, for tables: without seconds on a narrow screen, on two lines on a very narrow one. */
+export const Moment = ({ at, brief = false }: At & { readonly brief?: boolean }) => {
+  const ms = msOf(at);
   const text = momentText(ms);
   return (
     <time
       className="figures whitespace-nowrap"
-      dateTime={Math.abs(ms) <= 8.64e15 ? new Date(ms).toISOString() : undefined}
+      dateTime={isoOf(ms)}
       title={brief ? text : undefined}
     >
       {brief ? (
@@ -44,11 +47,12 @@ export const Moment = ({
   );
 };
 
-/** `4 min ago`, the moment itself in the tooltip. */
-export const Ago = ({ ms }: { readonly ms: number }) => {
+/** `4 min ago`; the moment itself in the tooltip. */
+export const Ago = ({ at }: At) => {
+  const ms = msOf(at);
   const now = useNow(Math.abs(Date.now() - ms) < 120_000 ? 1_000 : 30_000);
   return (
-    <time className="figures whitespace-nowrap" title={momentText(ms)}>
+    <time className="figures whitespace-nowrap" dateTime={isoOf(ms)} title={momentText(ms)}>
       {relativeText(ms, now)}
     </time>
   );

@@ -1,61 +1,50 @@
-/** Two dates of one token: new, exited, increased and decreased holders, adding up to what was issued between. */
+/** Two dates compared: new, exited, increased and decreased holders, which add up to what was issued between. */
 import { Link, useSearch } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { Answered } from "../../blocks/answered.tsx";
 import { Badge, Card, Empty, Figure, Figures, type Tone } from "../../blocks/blocks.tsx";
 import { amountColumn } from "../../blocks/columns.tsx";
 import { type Column, DataTable } from "../../blocks/data-table.tsx";
-import { WhenInAddress } from "../../blocks/when-in-address.tsx";
-import { Button } from "../../controls/button.tsx";
-import { type MomentSearch, useTokenSearch } from "../../data/here.ts";
-import type { Token } from "../../data/tokens.ts";
+import { Chip } from "../../controls/controls.tsx";
+import { When } from "../../controls/when.tsx";
+import { keepTokenWith, useTokenTime } from "../../data/tokens.ts";
 import { type ChangeKind, compareRegisters, type Difference } from "../../register/compare.ts";
-import type { Register } from "../../register/register.ts";
-import { useTokenTime } from "../../register/token-time.ts";
-import { useRegister } from "../../register/use-register.ts";
+import { type Register, rowLabel, useRegister } from "../../register/register.ts";
 import { countText } from "../../shown/amount.ts";
-import { shortened } from "../../shown/copied.tsx";
 import { Amount } from "../../shown/fitted.tsx";
 import { yesterdaysClose } from "../../shown/moment.ts";
 import { Moment } from "../../shown/shown.tsx";
 
-const KINDS: readonly {
-  readonly kind: ChangeKind;
-  readonly label: string;
-  readonly tone: Tone;
-}[] = [
-  { kind: "came", label: "New", tone: "good" },
-  { kind: "left", label: "Exited", tone: "bad" },
-  { kind: "grew", label: "Increased", tone: "accent" },
-  { kind: "fell", label: "Decreased", tone: "warn" },
-];
+const KINDS: Readonly<Record<ChangeKind, { readonly label: string; readonly tone: Tone }>> = {
+  new: { label: "New", tone: "good" },
+  exited: { label: "Exited", tone: "bad" },
+  increased: { label: "Increased", tone: "accent" },
+  decreased: { label: "Decreased", tone: "warn" },
+};
 
-export const Compare = ({
-  register,
-  token,
-}: {
-  readonly register: Register;
-  readonly token: Token;
-}) => {
+const ALL_KINDS = ["new", "exited", "increased", "decreased"] as const;
+
+export const Compare = ({ register }: { readonly register: Register }) => {
   const search = useSearch({ from: "/cap-table" });
-  const { from, to } = useTokenTime(token.coinType);
-  // Yesterday's close, or the beginning of a token that is younger.
+  const { coinType } = register;
+  const { from, to } = useTokenTime(coinType);
+  // A token that is younger than yesterday's close is compared with its beginning.
   const usual = Math.max(yesterdaysClose(to * 1_000), from ?? 0);
   const against = search.with ?? String(usual);
-  const other = useRegister(token.coinType, against, { enabled: from !== undefined });
+  const other = useRegister(coinType, against, { enabled: from !== undefined });
   return (
     <>
       <Card>
-        <WhenInAddress
+        <When
           name="with"
           label="Compared with"
-          at={Number(against)}
+          at={against}
           from={from}
           to={to}
           nowLabel="Yesterday's close"
         />
       </Card>
-      <Answered of={other} what="The other date" card>
+      <Answered of={other} what="The register of the other date" card>
         {(one) => <Differences one={one} two={register} oneAt={against} twoAt={search.at} />}
       </Answered>
     </>
@@ -72,12 +61,11 @@ const Differences = ({
 }: {
   readonly one: Register | null;
   readonly two: Register;
-  /** Unix seconds that were asked for; now without them. */
+  /** The times in view, unix seconds; undefined: now. */
   readonly oneAt: string;
   readonly twoAt: string | undefined;
 }) => {
   const [only, setOnly] = useState<ChangeKind | null>(null);
-  const kept = useTokenSearch();
   const inOrder = (one?.timeMs ?? 0) <= two.timeMs;
   const [earlier, later] = inOrder ? [one ?? EMPTY, two] : [two, one ?? EMPTY];
   const [earlierAt, laterAt] = inOrder ? [oneAt, twoAt] : [twoAt, oneAt];
@@ -86,19 +74,18 @@ const Differences = ({
     () => comparison.differences.filter(({ kind }) => only === null || kind === only),
     [comparison, only],
   );
-  const columns = useMemo(() => {
-    const at = (moment: string | undefined) =>
-      moment === undefined ? kept : { ...kept, at: moment };
-    // Who left is there to be seen at the earlier of the two alone.
-    return columnsOf(two.decimals, (kind) => at(kind === "left" ? earlierAt : laterAt));
-  }, [two.decimals, kept, earlierAt, laterAt]);
+  const columns = useMemo(
+    // A holder that exited is only in the earlier register.
+    () => columnsOf(two.decimals, (kind) => (kind === "exited" ? earlierAt : laterAt)),
+    [two.decimals, earlierAt, laterAt],
+  );
   return (
     <>
       <Figures wide={5}>
-        {KINDS.map(({ kind, label }) => (
+        {ALL_KINDS.map((kind) => (
           <Figure
             key={kind}
-            label={label}
+            label={KINDS[kind].label}
             value={countText(comparison.sums[kind].count)}
             about={<Amount units={comparison.sums[kind].change} decimals={two.decimals} signed />}
           />
@@ -114,20 +101,19 @@ const Differences = ({
         title={`${countText(rows.length)} differences`}
         about={
           <>
-            <Moment ms={earlier.timeMs} /> to <Moment ms={later.timeMs} />
+            <Moment at={earlier.timeMs} /> to <Moment at={later.timeMs} />
           </>
         }
         actions={
           <div className="flex flex-wrap gap-2">
-            {KINDS.map(({ kind, label }) => (
-              <Button
+            {ALL_KINDS.map((kind) => (
+              <Chip
                 key={kind}
-                look={only === kind ? "strong" : "plain"}
-                aria-pressed={only === kind}
+                pressed={only === kind}
                 onClick={() => setOnly(only === kind ? null : kind)}
               >
-                {label}
-              </Button>
+                {KINDS[kind].label}
+              </Chip>
             ))}
           </div>
         }
@@ -137,59 +123,37 @@ const Differences = ({
           columns={columns}
           rows={rows}
           keyOf={({ id }) => id}
-          empty={
-            <Empty title="No balance differs">
-              Whoever held at the one time holds as much at the other.
-            </Empty>
-          }
+          empty={<Empty title="No differences">All balances are the same at both times.</Empty>}
         />
       </Card>
     </>
   );
 };
 
-const KindBadge = ({ kind }: { readonly kind: ChangeKind }) => {
-  const one = KINDS.find((known) => known.kind === kind);
-  return <Badge tone={one?.tone ?? "plain"}>{(one?.label ?? kind).toLowerCase()}</Badge>;
-};
-
 const columnsOf = (
   decimals: number | null,
-  searchOf: (kind: ChangeKind) => MomentSearch,
+  atOf: (kind: ChangeKind) => string | undefined,
 ): readonly Column<Difference>[] => [
   {
-    id: "holder",
     header: "Holder",
-    cell: ({ id, holderId, kind }) => (
-      <span className="inline-flex items-center gap-2">
-        <Link
-          to="/holder/$holder"
-          params={{ holder: id }}
-          search={searchOf(kind)}
-          className="font-medium hover:text-accent hover:underline"
-        >
-          {holderId === null ? shortened(id) : `Holder ${holderId}`}
-        </Link>
-        <KindBadge kind={kind} />
-      </span>
-    ),
+    cell: ({ id, holderId, kind }) => {
+      const at = atOf(kind);
+      return (
+        <span className="inline-flex items-center gap-2">
+          <Link
+            to="/holder/$holder"
+            params={{ holder: id }}
+            search={keepTokenWith(at === undefined ? {} : { at })}
+            className="font-medium hover:text-accent hover:underline"
+          >
+            {rowLabel(id, holderId)}
+          </Link>
+          <Badge tone={KINDS[kind].tone}>{KINDS[kind].label.toLowerCase()}</Badge>
+        </span>
+      );
+    },
   },
-  amountColumn(decimals, ({ before }) => before, {
-    id: "before",
-    header: "Before",
-    wideOnly: true,
-    sorted: true,
-  }),
-  amountColumn(decimals, ({ after }) => after, {
-    id: "after",
-    header: "After",
-    wideOnly: true,
-    sorted: true,
-  }),
-  amountColumn(decimals, ({ change }) => change, {
-    id: "change",
-    header: "Change",
-    sorted: true,
-    signed: true,
-  }),
+  amountColumn("Before", decimals, ({ before }) => before, { wideOnly: true, sorted: true }),
+  amountColumn("After", decimals, ({ after }) => after, { wideOnly: true, sorted: true }),
+  amountColumn("Change", decimals, ({ change }) => change, { sorted: true, signed: true }),
 ];

@@ -1,31 +1,29 @@
-/** How a token is spread: a map of the largest holders, and how much the largest have together. */
+/** How concentrated a token is: a map of the largest holders, and their cumulative share. */
 import { useNavigate } from "@tanstack/react-router";
 import { useCallback, useMemo } from "react";
 import { Card } from "../../blocks/blocks.tsx";
 import { amountColumn } from "../../blocks/columns.tsx";
 import { DataTable } from "../../blocks/data-table.tsx";
 import { Chart, type Colours, filled, member, pointOf, tooltip } from "../../charts/chart.tsx";
-import { useMomentSearch } from "../../data/here.ts";
+import { keepMoment } from "../../data/tokens.ts";
 import { curve, type Largest, largest } from "../../register/concentration.ts";
-import { type Register, rowId } from "../../register/register.ts";
+import { type Register, rowId, rowLabel } from "../../register/register.ts";
 import { amountText, countText, proportion, shareText } from "../../shown/amount.ts";
-import { shortened } from "../../shown/copied.tsx";
 
 /** Holders with an area of their own; the others share one. */
 const OWN_AREA = 60;
 
 export const Concentration = ({ register }: { readonly register: Register }) => {
   const navigate = useNavigate();
-  const kept = useMomentSearch();
   const { rows, issued, decimals } = register;
   const map = useCallback(
     (colours: Colours) => {
       const own = rows.slice(0, OWN_AREA).map((row) => ({
-        name: row.holderId === null ? shortened(rowId(row)) : `Holder ${row.holderId}`,
+        name: rowLabel(rowId(row), row.holderId),
         id: rowId(row),
         value: proportion(row.balance, issued),
         text: `${amountText(row.balance, decimals)} (${shareText(row.balance, issued)})`,
-        // One colour, paler for less: what counts is the area.
+        // One colour, paler for smaller areas.
         itemStyle: {
           color: colours.accent,
           opacity: 0.55 + 0.45 * proportion(row.balance, rows[0]?.balance ?? 1n),
@@ -97,35 +95,31 @@ export const Concentration = ({ register }: { readonly register: Register }) => 
   );
   const steps = useMemo(() => largest({ rows }), [rows]);
   const open = (holder: string) =>
-    void navigate({ to: "/holder/$holder", params: { holder }, search: kept });
+    void navigate({ to: "/holder/$holder", params: { holder }, search: keepMoment });
   return (
     <div className="grid grid-cols-1 gap-4 lg:grid-cols-2">
       <Card
-        title="Who holds how much"
-        about="Areas are shares of what is issued; choose one to see the holder"
+        title="Holdings by size"
+        about="Areas are shares of the issued tokens; click one to see the holder"
         className="lg:col-span-2"
       >
         <Chart label="Map of holdings by size" option={map} height={320} onChoose={open} />
       </Card>
       <Card
-        title="How concentrated it is"
-        about="Part of all tokens that the largest holders have together"
+        title="Concentration"
+        about="Share of all tokens that the largest holders have together"
       >
         <Chart label="Cumulative share of the largest holders" option={line} height={280} />
       </Card>
-      <Card title="The same in numbers" flush>
+      <Card title="Concentration in numbers" flush>
         <DataTable
           label="Share of the largest holders"
           rows={steps}
           keyOf={({ count }) => String(count)}
           columns={[
-            { id: "count", header: "Largest", cell: ({ count }) => countText(count) },
-            amountColumn(decimals, ({ held }: Largest) => held, {
-              id: "held",
-              header: "Hold together",
-            }),
+            { header: "Largest", cell: ({ count }) => countText(count) },
+            amountColumn("Hold together", decimals, ({ held }: Largest) => held),
             {
-              id: "share",
               header: "Share",
               align: "right",
               cell: ({ held }) => shareText(held, issued),

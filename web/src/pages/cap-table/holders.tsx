@@ -1,12 +1,12 @@
-/** The rows of a register. */
+/** The table of holders. */
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { Badge, Empty } from "../../blocks/blocks.tsx";
 import { type Column, DataTable } from "../../blocks/data-table.tsx";
-import { type MomentSearch, useMomentSearch } from "../../data/here.ts";
-import { type Register, type Row, rowId } from "../../register/register.ts";
+import { keepMoment } from "../../data/tokens.ts";
+import { type Register, type Row, rowId, rowLabel } from "../../register/register.ts";
 import { proportion, shareText } from "../../shown/amount.ts";
-import { LongId, shortened } from "../../shown/copied.tsx";
+import { LongId } from "../../shown/copied.tsx";
 import { Amount } from "../../shown/fitted.tsx";
 
 export const Holders = ({
@@ -17,8 +17,7 @@ export const Holders = ({
   readonly rows: readonly Row[];
 }) => {
   const navigate = useNavigate();
-  const kept = useMomentSearch();
-  const columns = useMemo(() => columnsOf(register, kept), [register, kept]);
+  const columns = useMemo(() => columnsOf(register), [register]);
   return (
     <DataTable
       label="Holders"
@@ -29,50 +28,48 @@ export const Holders = ({
         void navigate({
           to: "/holder/$holder",
           params: { holder: rowId(row) },
-          search: kept,
+          search: keepMoment,
         })
       }
       empty={
         <Empty title="No match">
-          Search for a holder's number, or for at least three characters of a wallet's address.
+          Search for a holder number, or for at least three characters of a wallet's address.
         </Empty>
       }
     />
   );
 };
 
-const columnsOf = ({ decimals, issued }: Register, kept: MomentSearch): readonly Column<Row>[] => {
+const columnsOf = ({ decimals, issued }: Register): readonly Column<Row>[] => {
   const amount = (
-    id: "balance" | "tokens" | "unlocked" | "locked",
+    name: "balance" | "tokens" | "unlocked" | "locked",
     header: string,
     wideOnly: boolean | "very" = true,
   ): Column<Row> => ({
-    id,
     header,
     align: "right",
     amount: true,
     wideOnly,
-    order: (row) => row[id],
+    order: (row) => row[name],
     cell: (row) =>
-      row[id] === 0n && id !== "balance" ? (
+      row[name] === 0n && name !== "balance" ? (
         <span className="text-muted">–</span>
       ) : (
-        <Amount units={row[id]} decimals={decimals} fixed />
+        <Amount units={row[name]} decimals={decimals} fixed />
       ),
   });
   return [
     {
-      id: "holder",
       header: "Holder",
       cell: (row) => (
         <span className="inline-flex items-center gap-2 max-[359px]:flex-col max-[359px]:items-start max-[359px]:gap-0">
           <Link
             to="/holder/$holder"
             params={{ holder: rowId(row) }}
-            search={kept}
+            search={keepMoment}
             className="font-medium hover:text-accent hover:underline"
           >
-            {row.holderId === null ? shortened(rowId(row)) : `Holder ${row.holderId}`}
+            {rowLabel(rowId(row), row.holderId)}
           </Link>
           {row.holderId === null ? <Badge tone="warn">no holder</Badge> : null}
           {row.wallets.some(({ isFrozen }) => isFrozen) ? <Badge tone="bad">frozen</Badge> : null}
@@ -80,7 +77,6 @@ const columnsOf = ({ decimals, issued }: Register, kept: MomentSearch): readonly
       ),
     },
     {
-      id: "wallets",
       header: "Wallets",
       wideOnly: true,
       cell: ({ wallets }) => {
@@ -98,12 +94,11 @@ const columnsOf = ({ decimals, issued }: Register, kept: MomentSearch): readonly
       },
     },
     amount("balance", "Balance", false),
-    // What of a balance is in no grant: it follows from the others where there is no room.
+    // Follows from the other amounts where there is no room.
     amount("tokens", "Tokens", "very"),
     amount("unlocked", "Unlocked"),
     amount("locked", "Locked"),
     {
-      id: "share",
       header: "Share",
       align: "right",
       className: "max-[359px]:hidden",

@@ -1,34 +1,29 @@
-/** Who holds a token, now or at any time: its holders, how concentrated they are, and two dates compared. */
+/** The cap table, now or at any time: holders, concentration, and two dates compared. */
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { type ReactNode, useMemo, useState } from "react";
-import { Answered } from "../../blocks/answered.tsx";
+import { Answered, OfToken } from "../../blocks/answered.tsx";
 import { Badge, Card, Empty, Figure, Figures, PageHead } from "../../blocks/blocks.tsx";
-import { OfToken } from "../../blocks/of-token.tsx";
-import { WhenInAddress } from "../../blocks/when-in-address.tsx";
-import { Button } from "../../controls/button.tsx";
-import { TextField } from "../../controls/field.tsx";
-import { type TokenSearch, useTokenSearch, without } from "../../data/here.ts";
+import { Button, Chip, Download, TextField } from "../../controls/controls.tsx";
+import { When } from "../../controls/when.tsx";
+import { pathWith } from "../../data/ask.ts";
 import { useService } from "../../data/service.tsx";
-import { type Token, tokenLabel } from "../../data/tokens.ts";
+import {
+  keepTokenWith,
+  type Token,
+  tokenLabel,
+  tokenName,
+  useTokenTime,
+  without,
+} from "../../data/tokens.ts";
 import { largest } from "../../register/concentration.ts";
-import { matches, type Register } from "../../register/register.ts";
-import { useTokenTime } from "../../register/token-time.ts";
-import { useRegister } from "../../register/use-register.ts";
+import { matches, type Register, useRegister } from "../../register/register.ts";
 import { countText, shareText } from "../../shown/amount.ts";
 import { LongId } from "../../shown/copied.tsx";
 import { Amount } from "../../shown/fitted.tsx";
 import { Ago, Moment } from "../../shown/shown.tsx";
 import { Compare } from "./compare.tsx";
 import { Concentration } from "./concentration.tsx";
-import { Downloads } from "./downloads.tsx";
 import { Holders } from "./holders.tsx";
-
-type CapTableSearch = TokenSearch & {
-  readonly at?: string;
-  readonly with?: string;
-  readonly show?: string;
-  readonly only?: string;
-};
 
 const VIEWS = [
   { show: undefined, label: "Holders" },
@@ -52,10 +47,10 @@ const CapTable = ({ token }: { readonly token: Token }) => {
         title="Cap table"
         about={
           <>
-            {token.name ?? tokenLabel(token)}
-            {isPast && data ? " as it stood at " : ""}
+            {tokenName(token)}
+            {isPast && data ? " at " : ""}
             {isPast && data ? (
-              <Moment ms={Number(at) * 1_000} />
+              <Moment at={Number(at) * 1_000} />
             ) : isPast || lost ? (
               ""
             ) : data?.isLong ? (
@@ -63,31 +58,25 @@ const CapTable = ({ token }: { readonly token: Token }) => {
             ) : (
               ", now"
             )}
-            {!isPast && !lost && data?.isLong ? <Moment ms={data.timeMs} /> : null}
+            {!isPast && !lost && data?.isLong ? <Moment at={data.timeMs} /> : null}
           </>
         }
       >
         {data ? <Downloads register={data} label={tokenLabel(token)} /> : null}
       </PageHead>
       <div className="mb-4 flex flex-wrap items-center justify-between gap-3">
-        <WhenInAddress
-          name="at"
-          label="At"
-          at={isPast ? Number(at) : undefined}
-          from={from}
-          to={to}
-        />
-        <Views current={show} search={search} />
+        <When name="at" label="At" at={at} from={from} to={to} />
+        <Views />
       </div>
       <Answered
         of={register}
-        what={isPast ? "The register of that time" : "The register"}
+        what={isPast ? "The register at that time" : "The register"}
         lines={8}
         card
         waiting={
           loading !== null && loading.of > loading.rows ? (
             <p className="pt-4 text-center text-sm text-muted" role="status">
-              {countText(loading.rows)} of {countText(loading.of)} rows read
+              {countText(loading.rows)} of {countText(loading.of)} rows loaded
             </p>
           ) : null
         }
@@ -95,16 +84,15 @@ const CapTable = ({ token }: { readonly token: Token }) => {
         {(found) =>
           found === null || found.rows.length === 0 ? (
             <Card>
-              <Empty title={isPast ? "Nobody held this token then" : "Nobody holds this token"}>
+              <Empty title={isPast ? "No holders at this time" : "No holders"}>
                 {isPast
                   ? "Choose a later time, or now."
-                  : "It has been created, and nothing was issued."}
+                  : "The token was created, but nothing was issued yet."}
               </Empty>
             </Card>
           ) : (
             <Shown
               register={found}
-              token={token}
               show={show}
               refresh={register.isLong && !isPast ? () => void register.refetch() : undefined}
               busy={register.isFetching && loading !== null}
@@ -116,40 +104,71 @@ const CapTable = ({ token }: { readonly token: Token }) => {
   );
 };
 
-const Views = ({
-  current,
-  search,
+const FORMATS = [
+  { format: "csv", label: "CSV", title: "For a spreadsheet: amounts in tokens" },
+  {
+    format: "csv-zip",
+    label: "CSV + proof",
+    title: "The CSV with checkpoint, digest, total and root",
+  },
+  { format: "json", label: "JSON", title: "For programs: amounts in the smallest unit" },
+  { format: "ocf", label: "OCF", title: "Open Cap Format, for cap-table software" },
+] as const;
+
+/** Files of the register at the checkpoint in view. */
+const Downloads = ({
+  register: { coinType, checkpoint },
+  label,
 }: {
-  readonly current: string | undefined;
-  readonly search: CapTableSearch;
+  readonly register: Register;
+  /** Of the token. */
+  readonly label: string;
 }) => (
-  <nav
-    aria-label="Views of the cap table"
-    className="flex flex-wrap gap-1 rounded-lg bg-sunken p-0.5"
+  <fieldset
+    className="flex flex-wrap items-center gap-2"
+    aria-label={`Download the cap table of ${label}`}
   >
-    {VIEWS.map(({ show, label }) => (
-      <Link
-        key={label}
-        to="/cap-table"
-        search={show === undefined ? without(search, "show") : { ...search, show }}
-        aria-current={show === current ? "page" : undefined}
-        className={`rounded-md px-2.5 py-1 text-sm ${show === current ? "bg-surface font-medium shadow-sm" : "text-muted hover:text-ink"}`}
+    {FORMATS.map(({ format, label: name, title }) => (
+      <Download
+        key={format}
+        title={title}
+        path={pathWith("/exports/cap-table", { coinType, atCheckpoint: checkpoint, format })}
       >
-        {label}
-      </Link>
+        {name}
+      </Download>
     ))}
-  </nav>
+  </fieldset>
 );
+
+const Views = () => {
+  const search = useSearch({ from: "/cap-table" });
+  return (
+    <nav
+      aria-label="Views of the cap table"
+      className="flex flex-wrap gap-1 rounded-lg bg-sunken p-0.5"
+    >
+      {VIEWS.map(({ show, label }) => (
+        <Link
+          key={label}
+          to="/cap-table"
+          search={show === undefined ? without(search, "show") : { ...search, show }}
+          aria-current={show === search.show ? "page" : undefined}
+          className={`rounded-md px-2.5 py-1 text-sm ${show === search.show ? "bg-surface font-medium shadow-sm" : "text-muted hover:text-ink"}`}
+        >
+          {label}
+        </Link>
+      ))}
+    </nav>
+  );
+};
 
 const Shown = ({
   register,
-  token,
   show,
   refresh,
   busy,
 }: {
   readonly register: Register;
-  readonly token: Token;
   readonly show: string | undefined;
   readonly refresh: (() => void) | undefined;
   readonly busy: boolean;
@@ -159,7 +178,7 @@ const Shown = ({
     {show === "concentration" ? (
       <Concentration register={register} />
     ) : show === "compare" ? (
-      <Compare register={register} token={token} />
+      <Compare register={register} />
     ) : (
       <HoldersCard register={register} refresh={refresh} busy={busy} />
     )}
@@ -182,7 +201,7 @@ const Sums = ({ register }: { readonly register: Register }) => {
         value={<Amount units={issued} decimals={decimals} />}
         about={
           totalSupply === null
-            ? "the treasury was not seen"
+            ? "the treasury has not been seen"
             : adds
               ? "matches the on-chain supply"
               : "differs from the on-chain supply"
@@ -192,17 +211,17 @@ const Sums = ({ register }: { readonly register: Register }) => {
       <Figure
         label="Holders"
         value={countText(holderCount)}
-        about="wallets without a holder included"
+        about="including wallets without a holder"
       />
       <Figure
         label={`Largest ${ten?.count ?? 0} hold`}
         value={ten === undefined ? "–" : shareText(ten.held, issued)}
-        about="of what is issued"
+        about="of the issued tokens"
       />
       <Figure
         label="Locked in grants"
         value={<Amount units={locked} decimals={decimals} />}
-        about={`${shareText(locked, issued)} of what is issued`}
+        about={`${shareText(locked, issued)} of the issued tokens`}
       />
     </Figures>
   );
@@ -237,13 +256,9 @@ const HoldersCard = ({
     [register.rows, sought, only],
   );
   const chip = (value: typeof only, label: string) => (
-    <Button
-      look={only === value ? "strong" : "plain"}
-      aria-pressed={only === value}
-      onClick={() => setOnly(value)}
-    >
+    <Chip pressed={only === value} onClick={() => setOnly(value)}>
       {label}
-    </Button>
+    </Chip>
   );
   return (
     <Card
@@ -253,12 +268,12 @@ const HoldersCard = ({
           ? `${countText(rows.length)} rows`
           : `${countText(rows.length)} of ${countText(register.rows.length)} rows`
       }
-      about="A row is a holder with all its wallets, or a wallet that belongs to no holder"
+      about="Each row is a holder with all its wallets, or a wallet without a holder"
       actions={
         <div className="flex flex-wrap items-end gap-2">
           {refresh === undefined ? null : (
             <Button disabled={busy} onClick={refresh}>
-              {busy ? "Reading…" : "Read again"}
+              {busy ? "Loading…" : "Refresh"}
             </Button>
           )}
           {chip("all", "All")}
@@ -280,40 +295,37 @@ const HoldersCard = ({
   );
 };
 
-/** Where the numbers come from: whoever doubts them can ask the ledger. */
-const Evidence = ({ register }: { readonly register: Register }) => {
-  const kept = useTokenSearch();
-  return (
-    <Card title="Source of these figures">
-      <dl className="grid grid-cols-1 gap-x-8 gap-y-2 text-sm sm:grid-cols-2">
-        <Item name="Checkpoint">
-          <Link
-            to="/proof"
-            search={{ ...kept, checkpoint: register.checkpoint }}
-            className="text-accent underline"
-          >
-            {countText(register.checkpoint)}
-          </Link>{" "}
-          <Badge>
-            <Ago ms={register.timeMs} />
-          </Badge>
-        </Item>
-        <Item name="Its time">
-          <Moment ms={register.timeMs} />
-        </Item>
-        <Item name="Its digest">
-          <LongId text={register.checkpointDigest} what="digest" head={10} tail={6} />
-        </Item>
-        <Item name="Root of all rows">
-          <LongId text={register.root} what="root" head={10} tail={6} />
-        </Item>
-        <Item name="Coin type">
-          <LongId text={register.coinType} what="coin type" head={12} tail={18} />
-        </Item>
-      </dl>
-    </Card>
-  );
-};
+/** The checkpoint of the figures, for checking them against the ledger. */
+const Evidence = ({ register }: { readonly register: Register }) => (
+  <Card title="Source of these figures">
+    <dl className="grid grid-cols-1 gap-x-8 gap-y-2 text-sm sm:grid-cols-2">
+      <Item name="Checkpoint">
+        <Link
+          to="/proof"
+          search={keepTokenWith({ checkpoint: register.checkpoint })}
+          className="text-accent underline"
+        >
+          {countText(register.checkpoint)}
+        </Link>{" "}
+        <Badge>
+          <Ago at={register.timeMs} />
+        </Badge>
+      </Item>
+      <Item name="Checkpoint time">
+        <Moment at={register.timeMs} />
+      </Item>
+      <Item name="Checkpoint digest">
+        <LongId text={register.checkpointDigest} what="digest" head={10} tail={6} />
+      </Item>
+      <Item name="Root of all rows">
+        <LongId text={register.root} what="root" head={10} tail={6} />
+      </Item>
+      <Item name="Coin type">
+        <LongId text={register.coinType} what="coin type" head={12} tail={18} />
+      </Item>
+    </dl>
+  </Card>
+);
 
 const Item = ({ name, children }: { readonly name: string; readonly children: ReactNode }) => (
   <div className="flex min-w-0 items-center justify-between gap-3 border-b border-line pb-1.5">

@@ -1,122 +1,183 @@
-/** One delivery: where it goes, what became of each attempt, and sending it again. */
+/** One delivery: its endpoint, its attempts, and sending it again. */
+import { Dialog } from "@base-ui/react/dialog";
+import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { AsOf } from "../../blocks/answered.tsx";
-import { Failed, Loading, Notice } from "../../blocks/blocks.tsx";
-import { attemptText, durationText, succeeded } from "../../blocks/office.tsx";
+import { AsOf, Failed, Loading } from "../../blocks/answered.tsx";
+import { Fact, Facts, Notice } from "../../blocks/blocks.tsx";
+import { attemptText, DeliveryBadge, kindText } from "../../blocks/operator.tsx";
 import { Timeline, TimelineItem } from "../../blocks/timeline.tsx";
-import { Button } from "../../controls/button.tsx";
 import { Confirm } from "../../controls/confirm.tsx";
-import { useAct } from "../../data/acts.ts";
-import { type Delivery, readDelivery, readRedelivery } from "../../data/operator.ts";
-import { usePath } from "../../data/queries.ts";
+import { Button, buttonClass } from "../../controls/controls.tsx";
+import type { Attempt, Delivery, Redelivery } from "../../data/answers.ts";
+import { useAct, usePath } from "../../data/queries.ts";
+import { keepToken } from "../../data/tokens.ts";
 import { LongId } from "../../shown/copied.tsx";
+import { CloseIcon } from "../../shown/icons.tsx";
+import { durationText } from "../../shown/moment.ts";
 import { Ago, Moment } from "../../shown/shown.tsx";
 
-/** Asked again while it is on its way, and afterwards; milliseconds. */
+const pathOf = (id: string): string => `/operator/deliveries/${encodeURIComponent(id)}`;
+
+/** A delivery beside the list, at an address of its own. */
+export const DeliveryPanel = ({
+  id,
+  onClose,
+}: {
+  readonly id: string | undefined;
+  readonly onClose: () => void;
+}) => (
+  <Dialog.Root
+    open={id !== undefined}
+    onOpenChange={(open) => {
+      if (!open) onClose();
+    }}
+  >
+    <Dialog.Portal>
+      <Dialog.Backdrop className="fixed inset-0 z-40 bg-black/40" />
+      <Dialog.Popup className="fixed inset-y-0 right-0 z-50 w-[min(32rem,100vw)] overflow-y-auto border-l border-line bg-surface p-5 shadow-xl">
+        {id === undefined ? null : <PanelContent id={id} />}
+      </Dialog.Popup>
+    </Dialog.Portal>
+  </Dialog.Root>
+);
+
+const PanelContent = ({ id }: { readonly id: string }) => {
+  const { data } = usePath<Delivery>(pathOf(id));
+  const shown = data?.id === id ? data : undefined;
+  return (
+    <>
+      <div className="mb-4 flex items-start justify-between gap-3">
+        <div>
+          <Dialog.Title className="text-base font-semibold">
+            {shown === undefined ? "Callback" : `${kindText(shown.type)} callback`}
+          </Dialog.Title>
+          <div className="mt-1 flex flex-wrap items-center gap-2 text-sm">
+            {shown === undefined ? null : <DeliveryBadge of={shown.state} />}
+            {shown?.requestId == null ? null : (
+              <Link
+                to="/requests/$id"
+                params={{ id: shown.requestId }}
+                search={keepToken}
+                className="text-accent underline"
+              >
+                Its request
+              </Link>
+            )}
+          </div>
+        </div>
+        <Dialog.Close className={buttonClass("quiet")} aria-label="Close">
+          <CloseIcon />
+        </Dialog.Close>
+      </div>
+      <DeliveryAttempts id={id} />
+    </>
+  );
+};
+
+/** Intervals of refreshing a delivery in progress and an ended one, milliseconds. */
 const OPEN_MS = 2_000;
 const ENDED_MS = 20_000;
 
 const isEnded = ({ state }: Delivery): boolean => state !== "pending" && state !== "withdrawn";
 
+const isSuccess = ({ statusCode, error }: Attempt): boolean =>
+  error === null && statusCode !== null && statusCode < 300;
+
 export const DeliveryAttempts = ({ id }: { readonly id: string }) => {
-  const path = `/operator/deliveries/${encodeURIComponent(id)}`;
-  const first = usePath(path, readDelivery);
-  const asked = usePath(path, readDelivery, {
-    everyMs: first.data !== undefined && isEnded(first.data) ? ENDED_MS : OPEN_MS,
+  const first = usePath<Delivery>(pathOf(id)).data;
+  const query = usePath<Delivery>(pathOf(id), {
+    everyMs: first !== undefined && isEnded(first) ? ENDED_MS : OPEN_MS,
   });
-  const { data, error } = asked;
+  const { data, error } = query;
   if (data === undefined || data.id !== id) {
     return error === null ? (
       <Loading lines={4} />
     ) : (
-      <Failed error={error} what="The delivery" onRetry={() => void asked.refetch()} />
+      <Failed error={error} what="The delivery" onRetry={() => void query.refetch()} />
     );
   }
-  const left = data.attemptCount - data.attempts.length;
+  const earlier = data.attemptCount - data.attempts.length;
   return (
     <>
-      <AsOf of={asked} flush />
-      <dl className="mb-4 grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1.5 text-sm">
-        <dt className="text-muted">To</dt>
-        <dd className="break-all">{data.url}</dd>
-        <dt className="text-muted">Receiver</dt>
-        <dd>
+      <AsOf of={query} flush />
+      <Facts className="mb-4">
+        <Fact name="To">
+          <span className="break-all">{data.url}</span>
+        </Fact>
+        <Fact name="Receiver">
           <LongId text={data.receiver} what="receiver" head={16} tail={4} />
-        </dd>
-        <dt className="text-muted">Message id</dt>
-        <dd>
+        </Fact>
+        <Fact name="Message id">
           <LongId text={data.id} what="message id" head={11} tail={6} />
-        </dd>
-        <dt className="text-muted">Enqueued</dt>
-        <dd>
-          <Moment ms={data.createdAtMs} />
-        </dd>
-      </dl>
+        </Fact>
+        <Fact name="Enqueued">
+          <Moment at={data.createdAt} />
+        </Fact>
+      </Facts>
       <Timeline label="Attempts">
-        {left > 0 ? (
-          <TimelineItem state="done" title={`${left} earlier attempts are not listed`} />
+        {earlier > 0 ? (
+          <TimelineItem state="done" title={`${earlier} earlier attempts are not listed`} />
         ) : null}
         {data.attempts.map((attempt, index) => (
           <TimelineItem
-            // Attempts are only ever added at the end.
-            // biome-ignore lint/suspicious/noArrayIndexKey: see above
+            // biome-ignore lint/suspicious/noArrayIndexKey: attempts are only added at the end
             key={index}
-            state={succeeded(attempt) ? "done" : "failed"}
+            state={isSuccess(attempt) ? "done" : "failed"}
             title={attemptText(attempt)}
             aside={`took ${durationText(attempt.durationMs)}`}
           >
-            <Moment ms={attempt.atMs} />
+            <Moment at={attempt.at} />
             {attempt.url !== null && attempt.url !== data.url ? (
               <span className="break-all"> · to {attempt.url}</span>
             ) : null}
           </TimelineItem>
         ))}
-        <Next delivery={data} />
+        <NextAttempt delivery={data} />
       </Timeline>
-      <Again delivery={data} />
+      <SendAgain delivery={data} />
     </>
   );
 };
 
-/** What comes behind the attempts there were. */
-const Next = ({ delivery }: { readonly delivery: Delivery }) => {
-  const { state, nextAttemptAtMs, attemptCount } = delivery;
+const NextAttempt = ({ delivery }: { readonly delivery: Delivery }) => {
+  const { state, nextAttemptAt, attemptCount } = delivery;
   if (state === "withdrawn") {
     return (
       <TimelineItem state="later" title="On hold">
-        Its address is configured no more. It is sent once it is again.
+        The endpoint was removed from the settings. The callback is sent once it is back.
       </TimelineItem>
     );
   }
-  if (state === "failed")
+  if (state === "failed") {
     return <TimelineItem state="failed" title="Given up after the last attempt" />;
+  }
   if (state === "disabled") {
-    return <TimelineItem state="failed" title="Given up: the receiver wants nothing more" />;
+    return <TimelineItem state="failed" title="Given up: the endpoint is disabled" />;
   }
   if (state !== "pending") return null;
   return (
     <TimelineItem
       state="now"
-      title={attemptCount === 0 ? "The first attempt" : "The next attempt"}
-      aside={nextAttemptAtMs === null ? undefined : <Ago ms={nextAttemptAtMs} />}
+      title={attemptCount === 0 ? "First attempt" : "Next attempt"}
+      aside={nextAttemptAt === null ? undefined : <Ago at={nextAttemptAt} />}
     >
-      {attemptCount === 0 ? null : "The pause before it grows with every failed one."}
+      {attemptCount === 0 ? null : "The pause grows with every failed attempt."}
     </TimelineItem>
   );
 };
 
-/** Sends it again, after asking. */
-const Again = ({ delivery }: { readonly delivery: Delivery }) => {
+const SendAgain = ({ delivery }: { readonly delivery: Delivery }) => {
   const [asking, setAsking] = useState(false);
-  const act = useAct(
-    `/operator/deliveries/${encodeURIComponent(delivery.id)}/redeliver`,
-    readRedelivery,
-  );
+  const act = useAct<Redelivery>(`${pathOf(delivery.id)}/redeliver`);
   const pending = delivery.state === "pending";
+  const label = pending ? "Try now" : "Send again";
   return (
     <div className="mt-4 space-y-3">
       {act.data === undefined ? null : (
-        <Notice tone={act.data.outcome === "waiting" ? "warn" : "good"} title="Asked for">
+        <Notice
+          tone={act.data.outcome === "waiting" ? "warn" : "good"}
+          title={act.data.outcome === "waiting" ? "On hold" : "Sending"}
+        >
           {act.data.message}
         </Notice>
       )}
@@ -125,21 +186,21 @@ const Again = ({ delivery }: { readonly delivery: Delivery }) => {
           {act.error.message}
         </Notice>
       )}
-      <Button onClick={() => setAsking(true)}>{pending ? "Try now" : "Send again"}</Button>
+      <Button onClick={() => setAsking(true)}>{label}</Button>
       <Confirm
         open={asking}
         title={pending ? "Try this callback now?" : "Send this callback again?"}
-        action={pending ? "Try now" : "Send again"}
+        action={label}
         busy={act.isPending}
-        onConfirm={() => act.mutate({}, { onSettled: () => setAsking(false) })}
+        onConfirm={() => act.mutate(undefined, { onSettled: () => setAsking(false) })}
         onClose={() => setAsking(false)}
       >
         <p>
           The same message goes to <strong className="break-all text-ink">{delivery.url}</strong>{" "}
-          under the same message id, so that a receiver who has it already can tell.
+          with the same message id, so that the receiver can detect a duplicate.
         </p>
         {delivery.state === "disabled" ? (
-          <p className="mt-2">Its address is disabled; this enables it again.</p>
+          <p className="mt-2">The endpoint is disabled; this enables it again.</p>
         ) : null}
       </Confirm>
     </div>

@@ -1,9 +1,10 @@
-/** Callbacks of a time, to be sent again: what is asked for, and sending them page by page. */
+/** Sending a range of callbacks again: the range of a form, and sending it in parts. */
+import type { RangeRedelivery } from "../../data/answers.ts";
 
 export const RANGE_STATES = ["failed", "disabled", "delivered"] as const;
 export type RangeState = (typeof RANGE_STATES)[number];
 
-/** Both ends in ISO 8601, the first included, the last not. */
+/** From `since`, included, to `until`, excluded; ISO 8601. */
 export type Range = {
   readonly since: string;
   readonly until: string;
@@ -11,9 +12,8 @@ export type Range = {
   readonly states: readonly RangeState[];
 };
 
-/** What a form says. */
-export type RangeFields = {
-  /** Unix seconds; null while the field says nothing whole. */
+type RangeFields = {
+  /** Unix seconds; null while the field is incomplete. */
   readonly since: number | null;
   /** Null for now. */
   readonly until: number | null;
@@ -21,17 +21,14 @@ export type RangeFields = {
   readonly states: ReadonlySet<RangeState>;
 };
 
-/**
- * The range that a form means, or what is missing. Without an end it ends now, in so many words: those that are
- * counted are then those that are sent, whatever comes in between.
- */
+/** The range of a form, or what is missing. An open end is set to now, so that those counted are those sent. */
 export const rangeOf = (
   { since, until, receiver, states }: RangeFields,
   nowMs: number,
 ): Range | string => {
-  if (since === null) return "Say from when on.";
+  if (since === null) return "Enter a start.";
   const endMs = until === null ? nowMs : until * 1_000;
-  if (since * 1_000 >= endMs) return "The range ends before it begins.";
+  if (since * 1_000 >= endMs) return "The end is before the start.";
   if (states.size === 0) return "Choose at least one state.";
   return {
     since: new Date(since * 1_000).toISOString(),
@@ -41,20 +38,15 @@ export const rangeOf = (
   };
 };
 
-export type RangePage = {
-  readonly redelivered: number;
-  readonly waiting: number;
-  readonly next: string | null;
-};
+export type RangePage = Pick<RangeRedelivery, "redelivered" | "waiting" | "next">;
 
 /**
- * Sends all of a range, a bounded part with each request.
- * @returns how many, and how many of them wait
- * @throws the signal's reason once it aborts: what was sent until then stays sent
+ * Sends a range, a bounded part with each request.
+ * @throws the signal's reason once it aborts: messages sent before stay sent
  */
 export const sendRange = async (
   send: (after: string | undefined) => Promise<RangePage>,
-  told: (soFar: number) => void,
+  onProgress: (soFar: number) => void,
   signal?: AbortSignal,
 ): Promise<{ readonly redelivered: number; readonly waiting: number }> => {
   let [redelivered, waiting] = [0, 0];
@@ -65,7 +57,7 @@ export const sendRange = async (
     redelivered += page.redelivered;
     waiting += page.waiting;
     after = page.next ?? undefined;
-    told(redelivered);
+    onProgress(redelivered);
   } while (after !== undefined);
   return { redelivered, waiting };
 };

@@ -1,29 +1,26 @@
-/** Sends callbacks of a time again: a form, a count, a confirmation. */
+/** Sends a range of callbacks again: a form, a count, a confirmation. */
 import { useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useEffect, useRef, useState } from "react";
 import { Card, Notice } from "../../blocks/blocks.tsx";
-import { Button, buttonClass } from "../../controls/button.tsx";
+import { receiverChoices, useReceivers } from "../../blocks/operator.tsx";
 import { Confirm } from "../../controls/confirm.tsx";
-import { useDoing } from "../../controls/doing.tsx";
-import { TextField } from "../../controls/field.tsx";
-import { Choose } from "../../controls/select.tsx";
+import { Button, buttonClass, Choose, TextField, useAction } from "../../controls/controls.tsx";
+import type { RangeRedelivery } from "../../data/answers.ts";
 import { askPath } from "../../data/ask.ts";
-import { readRange } from "../../data/operator.ts";
 import { useSession } from "../../data/session.ts";
 import { countText } from "../../shown/amount.ts";
 import { fieldSeconds, fieldText, momentText } from "../../shown/moment.ts";
 import { type Range, type RangeState, rangeOf, sendRange } from "./range.ts";
-import { useReceivers } from "./receivers.tsx";
 
 const PATH = "/operator/deliveries/redeliver";
-/** Counting ends there. */
+/** The service counts no further. */
 const COUNTED = 10_000;
 const DAY_SECONDS = 86_400;
 
 const STATES: readonly { readonly state: RangeState; readonly label: string }[] = [
   { state: "failed", label: "Given up" },
-  { state: "disabled", label: "Address disabled" },
-  { state: "delivered", label: "Delivered before" },
+  { state: "disabled", label: "Endpoint disabled" },
+  { state: "delivered", label: "Delivered" },
 ];
 
 type Counted = { readonly range: Range; readonly matched: number };
@@ -32,18 +29,18 @@ type Ended = { readonly redelivered: number; readonly waiting: number };
 export const SendRange = ({ onClose }: { readonly onClose: () => void }) => {
   const { key } = useSession();
   const cache = useQueryClient();
-  const receivers = useReceivers().data?.items ?? [];
+  const receivers = useReceivers().data;
   const [since, setSince] = useState(() => fieldText(Math.floor(Date.now() / 1_000) - DAY_SECONDS));
   const [until, setUntil] = useState("");
   const [receiver, setReceiver] = useState("");
   const [states, setStates] = useState<ReadonlySet<RangeState>>(new Set(["failed", "disabled"]));
-  const { busy, fault, setFault, during } = useDoing();
+  const { busy, fault, setFault, run } = useAction();
   const [counted, setCounted] = useState<Counted | null>(null);
   const [soFar, setSoFar] = useState(0);
   const [ended, setEnded] = useState<Ended | null>(null);
   const [stopped, setStopped] = useState(false);
   const running = useRef<AbortController>(null);
-  // The service goes on for as long as somebody waits for its answer.
+  // The service sends for as long as its caller waits.
   useEffect(() => () => running.current?.abort(), []);
 
   const count = async (event: FormEvent) => {
@@ -63,23 +60,26 @@ export const SendRange = ({ onClose }: { readonly onClose: () => void }) => {
       setFault(range);
       return;
     }
-    await during(async () => {
-      const { matched } = await askPath(PATH, readRange, { key, body: { ...range, dryRun: true } });
+    await run(async () => {
+      const { matched } = await askPath<RangeRedelivery>(PATH, {
+        key,
+        body: { ...range, dryRun: true },
+      });
       setCounted({ range, matched });
     });
   };
 
   const send = (range: Range) =>
-    during(async () => {
+    run(async () => {
       setSoFar(0);
-      const run = new AbortController();
-      running.current = run;
-      const { signal } = run;
+      const controller = new AbortController();
+      running.current = controller;
+      const { signal } = controller;
       try {
         setEnded(
           await sendRange(
             (after) =>
-              askPath(PATH, readRange, {
+              askPath<RangeRedelivery>(PATH, {
                 key,
                 signal,
                 body: { ...range, ...(after === undefined ? {} : { after }) },
@@ -100,7 +100,7 @@ export const SendRange = ({ onClose }: { readonly onClose: () => void }) => {
   return (
     <Card
       title="Send a range again"
-      about="Every callback enqueued in a span of time, such as while a receiver was down. They are counted first."
+      about="All callbacks enqueued in a period, such as while a receiver was down. They are counted first."
       className="mb-4"
     >
       <form onSubmit={(event) => void count(event)}>
@@ -126,15 +126,12 @@ export const SendRange = ({ onClose }: { readonly onClose: () => void }) => {
               label="Receiver of the range"
               className="w-full"
               value={receiver}
-              choices={[
-                { value: "", label: "All receivers" },
-                ...receivers.map(({ id, name, url }) => ({ value: id, label: `${name} · ${url}` })),
-              ]}
+              choices={receiverChoices(receivers)}
               onChange={setReceiver}
             />
           </div>
           <fieldset>
-            <legend className="mb-1 text-xs font-medium text-muted">That are</legend>
+            <legend className="mb-1 text-xs font-medium text-muted">States</legend>
             <div className="flex flex-wrap gap-x-4 gap-y-1 pt-1">
               {STATES.map(({ state, label }) => (
                 <label key={state} className="inline-flex items-center gap-1.5 text-sm">
@@ -166,25 +163,25 @@ export const SendRange = ({ onClose }: { readonly onClose: () => void }) => {
       </form>
       <div className="mt-3 empty:hidden" aria-live="polite">
         {fault === null ? null : (
-          <Notice tone="bad" title={counted === null ? "Not done" : "Not all were sent"}>
+          <Notice tone="bad" title={counted === null ? "Not counted" : "Not all were sent"}>
             {fault}
           </Notice>
         )}
         {stopped ? (
           <Notice tone="warn" title="Stopped">
-            {`${countText(soFar)} are sent again, and perhaps some of the next part. The list below shows which.`}
+            {`${countText(soFar)} were sent again, and perhaps some more. The list below shows them.`}
           </Notice>
         ) : null}
         {ended === null ? null : (
-          <Notice tone="good" title={`${countText(ended.redelivered)} are sent again`}>
+          <Notice tone="good" title={`Sending ${countText(ended.redelivered)} again`}>
             {ended.waiting === 0
-              ? "The list below shows what becomes of them."
-              : `${countText(ended.waiting)} of them once their address is configured again.`}
+              ? "The list below shows their outcome."
+              : `${countText(ended.waiting)} of them wait until their endpoint is back in the settings.`}
           </Notice>
         )}
         {counted !== null && counted.matched === 0 ? (
-          <Notice tone="plain" title="Nothing matches">
-            No callback of that time is in one of these states.
+          <Notice tone="plain" title="No match">
+            No callback of this period is in these states.
           </Notice>
         ) : null}
       </div>
@@ -221,11 +218,11 @@ const WhatIsSent = ({ range }: { readonly range: Range }) => (
       <strong className="break-all text-ink">{range.receiver ?? "all receivers"}</strong>.
     </p>
     <p className="mt-2">
-      Each goes out under the message id that it has, so that receivers can tell what they have
-      already. Disabled addresses among them are enabled again.
+      Each keeps its message id, so that receivers can detect duplicates. Disabled endpoints are
+      enabled again.
     </p>
     {range.states.includes("delivered") ? (
-      <p className="mt-2 text-warn">Those that were delivered before are sent, too.</p>
+      <p className="mt-2 text-warn">Delivered callbacks are sent again, too.</p>
     ) : null}
   </>
 );

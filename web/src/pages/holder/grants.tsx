@@ -1,4 +1,4 @@
-/** A holder's vesting grants: what was unlocked, what is next, and until when. */
+/** A holder's vesting grants: unlocked, claimed and locked amounts, and the next unlock. */
 import { useCallback, useMemo } from "react";
 import { Answered, AsOf } from "../../blocks/answered.tsx";
 import { Badge, Card } from "../../blocks/blocks.tsx";
@@ -6,7 +6,6 @@ import { amountColumn } from "../../blocks/columns.tsx";
 import { DataTable } from "../../blocks/data-table.tsx";
 import { Chart, type Colours, overTime } from "../../charts/chart.tsx";
 import type { Token } from "../../data/tokens.ts";
-import { useGrants } from "../../register/grants.ts";
 import {
   claimableAt,
   type Grant,
@@ -14,7 +13,8 @@ import {
   reachable,
   releaseTimes,
   unlockedAt,
-} from "../../register/unlocking.ts";
+  useGrants,
+} from "../../register/grants.ts";
 import { amountText, leastOf, proportion } from "../../shown/amount.ts";
 import { LongId } from "../../shown/copied.tsx";
 import { Amount } from "../../shown/fitted.tsx";
@@ -33,8 +33,8 @@ export const Grants = ({
   readonly at: string | undefined;
   readonly timeMs: number;
 }) => {
-  const asked = useGrants(token.coinType, addresses, at);
-  const { data } = asked;
+  const query = useGrants(token.coinType, addresses, at);
+  const { data } = query;
   const now = BigInt(Math.floor(timeMs));
   const { decimals } = token;
   const grants = useMemo(() => data ?? [], [data]);
@@ -42,9 +42,9 @@ export const Grants = ({
     (colours: Colours) => unlockingChart(grants, now, decimals, colours),
     [grants, now, decimals],
   );
-  if (data === undefined && asked.error !== null) {
+  if (data === undefined && query.error !== null) {
     return (
-      <Answered of={asked} what="The grants" card>
+      <Answered of={query} what="The grants" card>
         {() => null}
       </Answered>
     );
@@ -60,16 +60,16 @@ export const Grants = ({
       title={grants.length === 1 ? "One vesting grant" : `${grants.length} vesting grants`}
       about={
         next === undefined ? (
-          "Nothing more is unlocked by time"
+          "No further unlocks"
         ) : (
           <>
             Next: <Amount units={next.amount} decimals={decimals} /> on{" "}
-            <Moment ms={Number(next.atMs)} />
+            <Moment at={Number(next.atMs)} />
           </>
         )
       }
     >
-      <AsOf of={asked} />
+      <AsOf of={query} />
       <div className="px-4 pb-2">
         <Chart
           label="Unlocked tokens of all grants over time, past and future"
@@ -83,36 +83,29 @@ export const Grants = ({
         keyOf={({ objectId }) => objectId}
         columns={[
           {
-            id: "grant",
             header: "Grant",
             cell: ({ objectId }) => <LongId text={objectId} what="object id" explorer="object" />,
           },
-          amountColumn(decimals, ({ totalAmount }: Grant) => totalAmount, {
-            id: "total",
-            header: "Granted",
+          amountColumn("Granted", decimals, ({ totalAmount }: Grant) => totalAmount, {
             className: "max-[359px]:hidden",
           }),
-          amountColumn(decimals, ({ tokensTransferred }: Grant) => tokensTransferred, {
-            id: "claimed",
-            header: "Claimed",
+          amountColumn("Claimed", decimals, ({ tokensTransferred }: Grant) => tokensTransferred, {
             wideOnly: true,
           }),
-          amountColumn(decimals, (grant: Grant) => claimableAt(grant, now), {
-            id: "claimable",
-            header: "Can be claimed",
+          amountColumn("Claimable", decimals, (grant: Grant) => claimableAt(grant, now), {
             wideOnly: true,
           }),
-          amountColumn(decimals, (grant: Grant) => grant.leftBalance - claimableAt(grant, now), {
-            id: "locked",
-            header: "Locked",
-          }),
+          amountColumn(
+            "Locked",
+            decimals,
+            (grant: Grant) => grant.leftBalance - claimableAt(grant, now),
+          ),
           {
-            id: "next",
             header: "Next unlock",
             wideOnly: true,
             cell: (grant) => {
               const release = nextRelease(grant, now);
-              return release === null ? <Badge>nothing more</Badge> : dayText(Number(release.atMs));
+              return release === null ? <Badge>none</Badge> : dayText(Number(release.atMs));
             },
           },
         ]}
@@ -121,7 +114,7 @@ export const Grants = ({
   );
 };
 
-/** A step for each release of any grant; a line at the time that is shown. */
+/** A step for each release of any grant, and a line at the time in view. */
 const unlockingChart = (
   grants: readonly Grant[],
   now: bigint,

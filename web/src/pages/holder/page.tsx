@@ -1,31 +1,27 @@
-/** One holder, or one wallet that belongs to none: what it holds, since when, and what comes next. */
-import { Link, useParams, useSearch } from "@tanstack/react-router";
+/** One holder, or one wallet without a holder: balance, wallets, movements, grants, events. */
+import { useParams, useSearch } from "@tanstack/react-router";
 import { type ReactNode, useMemo } from "react";
-import { Answered } from "../../blocks/answered.tsx";
+import { Answered, OfToken } from "../../blocks/answered.tsx";
 import { Badge, Card, Empty, Figure, Figures, PageHead } from "../../blocks/blocks.tsx";
-import { amountColumn } from "../../blocks/columns.tsx";
+import { amountColumn, WalletId } from "../../blocks/columns.tsx";
 import { DataTable } from "../../blocks/data-table.tsx";
-import { OfToken } from "../../blocks/of-token.tsx";
-import { WhenInAddress } from "../../blocks/when-in-address.tsx";
-import { Button } from "../../controls/button.tsx";
-import { useTokenSearch } from "../../data/here.ts";
+import { Button, Download } from "../../controls/controls.tsx";
+import { When } from "../../controls/when.tsx";
+import { pathWith } from "../../data/ask.ts";
 import { useService } from "../../data/service.tsx";
-import { type Token, tokenLabel } from "../../data/tokens.ts";
-import type { Register, Row, Wallet } from "../../register/register.ts";
-import { useTokenTime } from "../../register/token-time.ts";
-import { useRow } from "../../register/use-register.ts";
+import { type Token, tokenName, useTokenTime } from "../../data/tokens.ts";
+import { type Register, type Row, rowId, useRow, type Wallet } from "../../register/register.ts";
 import { countText, shareText } from "../../shown/amount.ts";
-import { LongId, shortened } from "../../shown/copied.tsx";
 import { Amount } from "../../shown/fitted.tsx";
+import { shortened } from "../../shown/shorten.ts";
 import { Ago, Moment } from "../../shown/shown.tsx";
 import { BalanceOverTime } from "./balance.tsx";
 import { Events } from "./events.tsx";
 import { Grants } from "./grants.tsx";
-import { StatementDownload } from "./statement.tsx";
 
 const HolderPage = () => <OfToken>{(token) => <Holder token={token} />}</OfToken>;
 
-/** An address as the register writes it, however it was typed: lower case, all 64 digits. */
+/** An address in the form of the register: lower case, all 64 digits. */
 const canonical = (holder: string): string =>
   /^0x[0-9a-f]{1,64}$/i.test(holder)
     ? `0x${holder.slice(2).toLowerCase().padStart(64, "0")}`
@@ -57,44 +53,38 @@ const Holder = ({ token }: { readonly token: Token }) => {
         title={title}
         about={
           <>
-            in {token.name ?? tokenLabel(token)}
+            in {tokenName(token)}
             {at === undefined ? (lost || register.data?.isLong ? "" : ", now") : ", at "}
-            {at === undefined ? null : <Moment ms={Number(at) * 1_000} />}
+            {at === undefined ? null : <Moment at={Number(at) * 1_000} />}
           </>
         }
       >
         {register.data?.isLong && at === undefined ? (
           <span className="inline-flex items-center gap-2 text-xs text-muted">
             <span>
-              Balance as of <Ago ms={register.data.timeMs} />
+              Balance as of <Ago at={register.data.timeMs} />
             </span>
             <Button disabled={register.isFetching} onClick={() => void register.refetch()}>
-              {register.isFetching ? "Reading…" : "Read again"}
+              {register.isFetching ? "Loading…" : "Refresh"}
             </Button>
           </span>
         ) : null}
         {row === undefined || register.data == null ? null : (
-          <StatementDownload register={register.data} row={row} />
+          <Download path={statementPath(register.data, row)}>Statement</Download>
         )}
       </PageHead>
       <div className="mb-4">
-        <WhenInAddress
-          name="at"
-          label="At"
-          at={at === undefined ? undefined : Number(at)}
-          from={from}
-          to={to}
-        />
+        <When name="at" label="At" at={at} from={from} to={to} />
       </div>
       <Answered of={register} what="The register" lines={8} card>
         {(found) => (
           <div className="space-y-4">
             {row === undefined || found === null ? (
               <Card>
-                <Empty title={`${title} held none of this token then`}>
+                <Empty title={`${title} held none of this token at that time`}>
                   {isWallet
-                    ? "What it ever held is below."
-                    : "A holder's number is of one token: choose another token, or another time."}
+                    ? "Its history is below."
+                    : "Holder numbers differ from token to token: choose another token or time."}
                 </Empty>
               </Card>
             ) : (
@@ -105,7 +95,7 @@ const Holder = ({ token }: { readonly token: Token }) => {
                 <BalanceOverTime token={token} addresses={addresses} untilMs={untilMs} />
                 <Grants token={token} addresses={addresses} at={at} timeMs={timeMs} />
                 <Events
-                  token={token}
+                  coinType={token.coinType}
                   holderId={row?.holderId ?? null}
                   addresses={addresses}
                   untilMs={untilMs}
@@ -119,6 +109,15 @@ const Holder = ({ token }: { readonly token: Token }) => {
   );
 };
 
+/** A file that proves the row against the register's root. */
+const statementPath = ({ coinType, checkpoint }: Register, row: Row): string =>
+  pathWith("/exports/statement", {
+    coinType,
+    atCheckpoint: checkpoint,
+    version: "2",
+    ...(row.holderId === null ? { owner: rowId(row) } : { holderId: row.holderId }),
+  });
+
 const Held = ({ register, row }: { readonly register: Register; readonly row: Row }) => {
   const { decimals, issued, holderCount } = register;
   const frozen = row.wallets.filter(({ isFrozen }) => isFrozen).length;
@@ -131,20 +130,20 @@ const Held = ({ register, row }: { readonly register: Register; readonly row: Ro
         {amount(
           "Balance",
           row.balance,
-          `${shareText(row.balance, issued)} of what is issued, one of ${countText(holderCount)} in the register`,
+          `${shareText(row.balance, issued)} of the issued tokens, one of ${countText(holderCount)} in the register`,
         )}
-        {amount("Tokens", row.tokens, "free to be transferred, unless frozen")}
-        {amount("Unlocked in grants", row.unlocked, "can be claimed")}
-        {amount("Locked in grants", row.locked, "cannot be claimed yet")}
+        {amount("Tokens", row.tokens, "transferable unless frozen")}
+        {amount("Unlocked in grants", row.unlocked, "claimable now")}
+        {amount("Locked in grants", row.locked, "not claimable yet")}
       </Figures>
       <Card
         flush
         title={row.wallets.length === 1 ? "One wallet" : `${row.wallets.length} wallets`}
         about={
           row.holderId === null
-            ? "This wallet belongs to no holder of the register"
+            ? "This wallet has no holder in the register"
             : frozen > 0
-              ? `${frozen} of them frozen`
+              ? `${frozen} frozen`
               : undefined
         }
       >
@@ -154,48 +153,26 @@ const Held = ({ register, row }: { readonly register: Register; readonly row: Ro
   );
 };
 
-const Wallets = ({ register, row }: { readonly register: Register; readonly row: Row }) => {
-  const kept = useTokenSearch();
-  return (
-    <DataTable
-      label="Wallets"
-      rows={row.wallets}
-      keyOf={({ address }) => address}
-      columns={[
-        {
-          id: "address",
-          header: "Wallet",
-          cell: ({ address }) => (
-            <LongId text={address} what="address" explorer="account">
-              <Link
-                to="/movements"
-                search={{ ...kept, wallet: address }}
-                className="hover:underline"
-              >
-                {shortened(address)}
-              </Link>
-            </LongId>
-          ),
-        },
-        {
-          id: "state",
-          header: "State",
-          cell: ({ isFrozen }) =>
-            isFrozen ? <Badge tone="bad">frozen</Badge> : <span className="text-muted">free</span>,
-        },
-        {
-          id: "group",
-          header: "Transfer group",
-          wideOnly: true,
-          cell: ({ groupId }) => groupId ?? <span className="text-muted">none</span>,
-        },
-        amountColumn(register.decimals, ({ balance }: Wallet) => balance, {
-          id: "balance",
-          header: "Balance",
-        }),
-      ]}
-    />
-  );
-};
+const Wallets = ({ register, row }: { readonly register: Register; readonly row: Row }) => (
+  <DataTable
+    label="Wallets"
+    rows={row.wallets}
+    keyOf={({ address }) => address}
+    columns={[
+      { header: "Wallet", cell: ({ address }) => <WalletId address={address} to="movements" /> },
+      {
+        header: "State",
+        cell: ({ isFrozen }) =>
+          isFrozen ? <Badge tone="bad">frozen</Badge> : <span className="text-muted">active</span>,
+      },
+      {
+        header: "Transfer group",
+        wideOnly: true,
+        cell: ({ groupId }) => groupId ?? <span className="text-muted">none</span>,
+      },
+      amountColumn("Balance", register.decimals, ({ balance }: Wallet) => balance),
+    ]}
+  />
+);
 
 export default HolderPage;

@@ -1,24 +1,23 @@
-/** What moved: every issue, burn and transfer of a token, or of one wallet, page by page. */
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+/** Movements: every issue, burn and transfer of a token, or every change of one wallet's balance. */
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { type FormEvent, useMemo, useState } from "react";
-import { Answered } from "../../blocks/answered.tsx";
-import { Badge, Card, Cut, Empty, PageHead, type Tone } from "../../blocks/blocks.tsx";
-import { amountColumn } from "../../blocks/columns.tsx";
-import { type Column, DataTable } from "../../blocks/data-table.tsx";
-import { OfToken } from "../../blocks/of-token.tsx";
-import { Button, buttonClass } from "../../controls/button.tsx";
-import { TextField } from "../../controls/field.tsx";
-import { Choose } from "../../controls/select.tsx";
-import { ask } from "../../data/ask.ts";
-import { graph, type ResultOf } from "../../data/graph.ts";
-import { type TokenSearch, useTokenSearch, without } from "../../data/here.ts";
-import { useGraph } from "../../data/queries.ts";
-import { type Token, tokenLabel } from "../../data/tokens.ts";
-import { LongId, shortened } from "../../shown/copied.tsx";
+import { OfToken } from "../../blocks/answered.tsx";
+import { Badge, Cut, PageHead, type Tone } from "../../blocks/blocks.tsx";
+import {
+  amountColumn,
+  changeColumns,
+  timeColumn,
+  transactionColumn,
+  WalletId,
+} from "../../blocks/columns.tsx";
+import type { Column } from "../../blocks/data-table.tsx";
+import { ListCard, NextPage } from "../../blocks/list.tsx";
+import { Button, buttonClass, Choose, TextField } from "../../controls/controls.tsx";
+import { ask, graph, type ResultOf } from "../../data/ask.ts";
+import { ROWS_PER_PAGE, useGraph, usePages } from "../../data/queries.ts";
+import { type Token, tokenName, without } from "../../data/tokens.ts";
+import { LongId } from "../../shown/copied.tsx";
 import { fromSeconds } from "../../shown/moment.ts";
-import { Moment } from "../../shown/shown.tsx";
-import { OfWallet } from "./of-wallet.tsx";
-import { NextPage, PAGE, usePages } from "./pages.tsx";
 
 const movementsPage = graph(`query MovementsPage(
   $coinType: String!, $after: String, $order: SortOrder!, $limit: Int!, $type: String
@@ -34,45 +33,44 @@ const movementsPage = graph(`query MovementsPage(
 type Movement = NonNullable<ResultOf<typeof movementsPage>["tokenActivity"]>[number];
 
 const KINDS = [
-  { value: "all", label: "All movements" },
-  { value: "mint", label: "Issued" },
-  { value: "burn", label: "Burned" },
-  { value: "transfer", label: "Transferred" },
-  { value: "force_transfer", label: "Moved by an administrator" },
+  { value: "all", label: "All movements", tone: "plain" },
+  { value: "mint", label: "Issued", tone: "good" },
+  { value: "burn", label: "Burned", tone: "bad" },
+  { value: "transfer", label: "Transferred", tone: "plain" },
+  { value: "force_transfer", label: "Moved by an administrator", tone: "warn" },
 ] as const;
 
 type Kind = (typeof KINDS)[number]["value"];
 
-const TONES: Readonly<Record<string, Tone>> = {
-  mint: "good",
-  burn: "bad",
-  transfer: "plain",
-  force_transfer: "warn",
-};
+const ORDERS = [
+  { value: "DESC", label: "Newest first" },
+  { value: "ASC", label: "Oldest first" },
+] as const;
 
-const kindLabel = (kind: string): string =>
-  KINDS.find(({ value }) => value === kind)?.label ?? kind;
+type Order = (typeof ORDERS)[number]["value"];
 
 const MovementsPage = () => <OfToken>{(token) => <Movements token={token} />}</OfToken>;
 
 const Movements = ({ token }: { readonly token: Token }) => {
   const search = useSearch({ from: "/movements" });
   const navigate = useNavigate({ from: "/movements" });
+  const { wallet } = search;
   const kind: Kind = KINDS.find(({ value }) => value === search.kind)?.value ?? "all";
-  const order = search.order === "oldest" ? "ASC" : "DESC";
+  const order: Order = search.order === "oldest" ? "ASC" : "DESC";
+  const { coinType } = token;
   return (
     <>
       <PageHead
         title="Movements"
         about={
-          search.wallet === undefined
-            ? `All movements of ${token.name ?? tokenLabel(token)}`
-            : `What changed the balance of one wallet in ${token.name ?? tokenLabel(token)}`
+          wallet === undefined
+            ? `All movements of ${tokenName(token)}`
+            : `All changes of one wallet's balance in ${tokenName(token)}`
         }
       />
       <div className="mb-4 flex flex-wrap items-end gap-3">
-        <WalletField key={search.wallet} wallet={search.wallet} />
-        {search.wallet === undefined ? (
+        <WalletField key={wallet} wallet={wallet} />
+        {wallet === undefined ? (
           <Choose
             label="Type of movement"
             value={kind}
@@ -87,10 +85,7 @@ const Movements = ({ token }: { readonly token: Token }) => {
         <Choose
           label="Order"
           value={order}
-          choices={[
-            { value: "DESC", label: "Newest first" },
-            { value: "ASC", label: "Oldest first" },
-          ]}
+          choices={ORDERS}
           onChange={(chosen) =>
             void navigate({
               search: chosen === "DESC" ? without(search, "order") : { ...search, order: "oldest" },
@@ -98,10 +93,10 @@ const Movements = ({ token }: { readonly token: Token }) => {
           }
         />
       </div>
-      {search.wallet === undefined ? (
-        <OfAll key={`${token.coinType} ${order} ${kind}`} token={token} kind={kind} order={order} />
+      {wallet === undefined ? (
+        <OfAll key={`${coinType} ${order} ${kind}`} token={token} kind={kind} order={order} />
       ) : (
-        <OfWallet token={token} wallet={search.wallet} order={order} />
+        <OfWallet token={token} wallet={wallet} order={order} />
       )}
     </>
   );
@@ -112,27 +107,28 @@ const WalletField = ({ wallet }: { readonly wallet: string | undefined }) => {
   const navigate = useNavigate({ from: "/movements" });
   const [text, setText] = useState(wallet ?? "");
   const wanted = text.trim();
-  const isAddress = /^0x[0-9a-fA-F]{1,64}$/.test(wanted);
+  const isInvalid = wanted !== "" && !/^0x[0-9a-fA-F]{1,64}$/.test(wanted);
+  const showAll = () => void navigate({ search: without(search, "wallet") });
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (wanted === "") void navigate({ search: without(search, "wallet") });
-    else if (isAddress) void navigate({ search: { ...without(search, "kind"), wallet: wanted } });
+    if (wanted === "") showAll();
+    else if (!isInvalid) void navigate({ search: { ...without(search, "kind"), wallet: wanted } });
   };
   return (
     <form className="flex min-w-0 flex-wrap items-end gap-2" onSubmit={submit}>
       <TextField
-        label="Of one wallet"
+        label="Wallet"
         placeholder="0x…"
         className="w-64 max-w-full min-w-0"
         value={text}
-        aria-invalid={wanted !== "" && !isAddress}
+        aria-invalid={isInvalid}
         onChange={(event) => setText(event.target.value)}
       />
-      <button type="submit" disabled={wanted !== "" && !isAddress} className={buttonClass()}>
+      <button type="submit" disabled={isInvalid} className={buttonClass()}>
         Show
       </button>
       {wallet === undefined ? null : (
-        <Button look="quiet" onClick={() => void navigate({ search: without(search, "wallet") })}>
+        <Button look="quiet" onClick={showAll}>
           All wallets
         </Button>
       )}
@@ -140,27 +136,31 @@ const WalletField = ({ wallet }: { readonly wallet: string | undefined }) => {
   );
 };
 
+const shownText = (rows: readonly unknown[], hasMore: boolean): string =>
+  hasMore ? `First ${rows.length} shown` : `All ${rows.length} shown`;
+
+/** New movements are counted up to this many. */
+const MAX_NEW = 100;
+
 const newerMovements =
-  graph(`query NewerMovements($coinType: String!, $after: String!, $type: String) {
-  tokenActivity(coinType: $coinType, after: $after, limit: 100, activityType: $type) { position }
+  graph(`query NewerMovements($coinType: String!, $after: String!, $type: String, $limit: Int!) {
+  tokenActivity(coinType: $coinType, after: $after, limit: $limit, activityType: $type) { position }
 }`);
 
 const OfAll = ({
-  token,
+  token: { coinType, decimals },
   kind,
   order,
 }: {
   readonly token: Token;
   readonly kind: Kind;
-  readonly order: "ASC" | "DESC";
+  readonly order: Order;
 }) => {
-  const kept = useTokenSearch();
-  const { coinType } = token;
   const type = kind === "all" ? null : kind;
-  const { pages, rows, about } = usePages(
+  const { pages, rows } = usePages(
     ["movements", coinType, order, type],
     async (after, asking) => {
-      const variables = { coinType, order, after, limit: PAGE, type };
+      const variables = { coinType, order, after, limit: ROWS_PER_PAGE, type };
       return (await ask(movementsPage, variables, asking)).tokenActivity;
     },
     ({ position }) => position,
@@ -168,98 +168,125 @@ const OfAll = ({
   const newest = order === "DESC" ? rows[0]?.position : undefined;
   const arrived = useGraph(
     newerMovements,
-    { coinType, after: newest ?? "0", type },
+    { coinType, after: newest ?? "0", type, limit: MAX_NEW },
     { enabled: newest !== undefined },
   );
   const fresh = (arrived.data?.tokenActivity ?? []).filter(
     ({ position }) => newest !== undefined && BigInt(position) > BigInt(newest),
   ).length;
-  const columns = useMemo(() => columnsOf(token, kept), [token, kept]);
+  const columns = useMemo(() => columnsOf(decimals), [decimals]);
   return (
-    <Answered of={pages} what="The movements" lines={8} card>
-      {() => (
-        <Card
-          flush
-          title={order === "DESC" ? "Newest first" : "Oldest first"}
-          about={about}
-          actions={
-            fresh > 0 ? (
-              <Button look="strong" onClick={() => void pages.refetch()}>
-                {fresh === 100 ? "100 or more" : fresh} new {fresh === 1 ? "movement" : "movements"}
-              </Button>
-            ) : undefined
-          }
-        >
-          <DataTable
-            label="Movements"
-            columns={columns}
-            rows={rows}
-            keyOf={({ eventId }) => eventId}
-            empty={
-              <Empty title={type === null ? "Nothing ever moved" : "No movement of this type"} />
-            }
-          />
-          <NextPage of={pages} />
-        </Card>
-      )}
-    </Answered>
+    <ListCard
+      title={order === "DESC" ? "Newest first" : "Oldest first"}
+      about={pages.data && shownText(rows, pages.hasNextPage)}
+      actions={
+        fresh > 0 ? (
+          <Button look="strong" onClick={() => void pages.refetch()}>
+            {fresh === MAX_NEW ? `${MAX_NEW} or more` : fresh} new{" "}
+            {fresh === 1 ? "movement" : "movements"}
+          </Button>
+        ) : undefined
+      }
+      of={pages}
+      what="The movements"
+      lines={8}
+      label="Movements"
+      columns={columns}
+      rows={() => rows}
+      keyOf={({ eventId }) => eventId}
+      empty={{ title: type === null ? "No movements yet" : "No movements of this type" }}
+      foot={() => <NextPage of={pages} />}
+    />
   );
 };
 
-const columnsOf = (token: Token, kept: TokenSearch): readonly Column<Movement>[] => {
+const columnsOf = (decimals: number | null): readonly Column<Movement>[] => {
   const wallet = (address: string | null, none: string) =>
     address === null ? (
       <span className="text-muted">{none}</span>
     ) : (
-      <LongId text={address} what="address" explorer="account">
-        <Link
-          to="/holder/$holder"
-          params={{ holder: address }}
-          search={kept}
-          className="hover:underline"
-        >
-          {shortened(address)}
-        </Link>
-      </LongId>
+      <WalletId address={address} to="holder" />
     );
   return [
+    timeColumn("Time", ({ checkpointTimestamp }) => fromSeconds(checkpointTimestamp)),
     {
-      id: "time",
-      header: "Time",
-      cell: ({ checkpointTimestamp }) => <Moment ms={fromSeconds(checkpointTimestamp)} brief />,
+      header: "Type",
+      cell: ({ activityType }) => {
+        const known = KINDS.find(({ value }) => value === activityType);
+        const tone: Tone = known?.tone ?? "plain";
+        const label = known?.label ?? activityType;
+        return (
+          <Cut text={label}>
+            <Badge tone={tone}>{label}</Badge>
+          </Cut>
+        );
+      },
     },
+    amountColumn("Amount", decimals, ({ amount }) => BigInt(amount)),
     {
-      id: "what",
-      header: "What",
-      cell: ({ activityType }) => (
-        <Cut text={kindLabel(activityType)}>
-          <Badge tone={TONES[activityType] ?? "plain"}>{kindLabel(activityType)}</Badge>
-        </Cut>
-      ),
-    },
-    amountColumn(token.decimals, ({ amount }) => BigInt(amount), {
-      id: "amount",
-      header: "Amount",
-    }),
-    {
-      id: "from",
       header: "From",
       wideOnly: true,
       cell: ({ fromAddress }) => wallet(fromAddress, "newly issued"),
     },
-    {
-      id: "to",
-      header: "To",
-      wideOnly: true,
-      cell: ({ toAddress }) => wallet(toAddress, "burned"),
-    },
-    {
-      id: "tx",
-      header: "Transaction",
-      wideOnly: true,
-      cell: ({ txDigest }) => <LongId text={txDigest} what="digest" explorer="transaction" />,
-    },
+    { header: "To", wideOnly: true, cell: ({ toAddress }) => wallet(toAddress, "burned") },
+    transactionColumn(({ txDigest }) => txDigest),
   ];
+};
+
+const changesPage = graph(`query WalletChanges(
+  $coinType: String!, $owner: String!, $after: String, $order: SortOrder!, $limit: Int!
+) {
+  balanceChanges(coinType: $coinType, owner: $owner, after: $after, order: $order, limit: $limit) {
+    part cause change balanceAfter checkpoint checkpointTimestamp txDigest cursor
+  }
+}`);
+
+/** Includes grants, which no movement of the token shows. */
+const OfWallet = ({
+  token: { coinType, decimals },
+  wallet,
+  order,
+}: {
+  readonly token: Token;
+  readonly wallet: string;
+  readonly order: Order;
+}) => {
+  const { pages, rows } = usePages(
+    ["wallet changes", coinType, wallet, order],
+    async (after, asking) => {
+      const variables = { coinType, owner: wallet, order, after, limit: ROWS_PER_PAGE };
+      return (await ask(changesPage, variables, asking)).balanceChanges;
+    },
+    ({ cursor }) => cursor,
+  );
+  const changes = useMemo(
+    () =>
+      rows.map((row) => ({
+        ...row,
+        change: BigInt(row.change),
+        balanceAfter: BigInt(row.balanceAfter),
+        timeMs: fromSeconds(row.checkpointTimestamp),
+      })),
+    [rows],
+  );
+  return (
+    <ListCard
+      title={<LongId text={wallet} what="address" explorer="account" head={12} tail={8} />}
+      about={pages.data && shownText(rows, pages.hasNextPage)}
+      of={pages}
+      what="The movements"
+      lines={8}
+      label="Movements of this wallet"
+      columns={changeColumns(decimals)}
+      rows={() => changes}
+      keyOf={({ cursor }) => cursor}
+      empty={{
+        title: "No movements",
+        text: "This wallet never held this token. Check that the right token is chosen.",
+      }}
+      foot={() => <NextPage of={pages} />}
+    />
+  );
 };
 
 export default MovementsPage;

@@ -1,17 +1,16 @@
-/** What proves a checkpoint and the register at its end, and a place to check files in the browser. */
+/** The proof of a checkpoint and of the register at it, and checking files in the browser. */
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { type FormEvent, useEffect, useState } from "react";
 import { Answered } from "../../blocks/answered.tsx";
-import { Badge, Card, Empty, Figure, PageHead } from "../../blocks/blocks.tsx";
-import { Button } from "../../controls/button.tsx";
-import { AskError } from "../../data/ask.ts";
-import { graph } from "../../data/graph.ts";
-import { type CheckpointProof, readProof } from "../../data/proof.ts";
+import { Badge, Card, Empty, Figure, Mark, PageHead } from "../../blocks/blocks.tsx";
+import { Button } from "../../controls/controls.tsx";
+import type { CheckpointProof } from "../../data/answers.ts";
+import { AskError, graph } from "../../data/ask.ts";
 import { useGraph, usePath } from "../../data/queries.ts";
 import { countText } from "../../shown/amount.ts";
 import { LongId } from "../../shown/copied.tsx";
-import { CheckIcon, CloseIcon, LeftIcon, RightIcon } from "../../shown/icons.tsx";
+import { LeftIcon, RightIcon } from "../../shown/icons.tsx";
 import { Ago, Moment } from "../../shown/shown.tsx";
 import { CheckFile } from "./check/check-file.tsx";
 import { PipelineDigests, Published } from "./published.tsx";
@@ -22,25 +21,25 @@ import { pointsOf, verdictOf } from "./verified.ts";
 const newestQuery = graph(`query NewestCheckpoint { _meta { checkpoint firstCheckpoint } }`);
 
 const Page = () => {
-  const { checkpoint: asked } = useSearch({ strict: false });
+  const search = useSearch({ strict: false });
   const meta = useGraph(newestQuery, {});
   const newest = meta.data?._meta?.checkpoint ?? null;
-  // It would move away under the reader: the newest is that of when the page was opened.
+  // The newest checkpoint when the page was opened: a proof that is being read must not change.
   const [opened, setOpened] = useState<string | null>(null);
   useEffect(() => setOpened((before) => before ?? newest), [newest]);
-  const checkpoint = asked ?? opened;
+  const checkpoint = search.checkpoint ?? opened;
   return (
     <>
       <PageHead
         title="Proof"
-        about="What shows that the register says what the validators signed, for anybody to check."
+        about="Evidence that the register matches what the validators signed, for anyone to check."
       />
       <CheckFile />
       {checkpoint === null ? (
         <Answered of={meta} what="The newest checkpoint" lines={6}>
           {() => (
-            <Empty title="Nothing is indexed yet">
-              A proof appears with the first checkpoint that all pipelines have committed.
+            <Empty title="Nothing indexed yet">
+              The first proof appears once all pipelines have committed a checkpoint.
             </Empty>
           )}
         </Answered>
@@ -54,7 +53,7 @@ const Page = () => {
   );
 };
 
-/** Which checkpoint: a number, its neighbours, the newest. */
+/** Choosing a checkpoint: a number, its neighbours, the newest. */
 const Chosen = ({
   checkpoint,
   newest,
@@ -83,7 +82,7 @@ const Chosen = ({
         Checkpoint {number === null ? checkpoint : countText(number)}
       </h2>
       <Button
-        aria-label="The checkpoint before"
+        aria-label="Previous checkpoint"
         className="px-2"
         disabled={number === null || number === 0n}
         onClick={() => number !== null && go(number - 1n)}
@@ -98,7 +97,7 @@ const Chosen = ({
         onChange={(event) => setTyped(event.target.value)}
       />
       <Button
-        aria-label="The checkpoint after"
+        aria-label="Next checkpoint"
         className="px-2"
         disabled={number === null || (newest !== null && number >= BigInt(newest))}
         onClick={() => number !== null && go(number + 1n)}
@@ -113,17 +112,17 @@ const Chosen = ({
 };
 
 const Proof = ({ checkpoint }: { readonly checkpoint: string }) => {
-  const asked = usePath(`/proofs/${encodeURIComponent(checkpoint)}`, readProof);
-  const { error } = asked;
+  const query = usePath<CheckpointProof>(`/proofs/${encodeURIComponent(checkpoint)}`);
+  const { error } = query;
   if (error instanceof AskError && (error.status === 404 || error.status === 400)) {
     return (
       <Card>
-        <Empty title="There is no proof of it here">{error.message}</Empty>
+        <Empty title="No proof of this checkpoint">{error.message}</Empty>
       </Card>
     );
   }
   return (
-    <Answered of={asked} what="The proof" lines={8} card>
+    <Answered of={query} what="The proof" lines={8} card>
       {(proof) => (
         <div className="space-y-4">
           <Verdict proof={proof} />
@@ -157,41 +156,32 @@ const Verdict = ({ proof }: { readonly proof: CheckpointProof }) => {
         />
         <Figure
           label="Time"
-          value={new Date(proof.timestampMs).toISOString().slice(0, 10)}
+          value={proof.timestamp.slice(0, 10)}
           about={
             <>
-              <Moment ms={proof.timestampMs} /> (<Ago ms={proof.timestampMs} />)
+              <Moment at={proof.timestamp} /> (<Ago at={proof.timestamp} />)
             </>
           }
         />
         <Figure
           label="Epoch"
-          value={proof.epoch === null ? "not known" : countText(proof.epoch)}
+          value={proof.epoch === null ? "unknown" : countText(proof.epoch)}
           about={
             proof.epoch === null
-              ? "a signature would tell"
-              : "the span of time with one committee of validators"
+              ? "only a signature shows it"
+              : "the period of one committee of validators"
           }
         />
       </div>
       <div className="grid grid-cols-1 gap-4 lg:grid-cols-2">
         <Card
-          title="What was verified"
-          about={
-            proof.verification === "signatures"
-              ? "Before anything of it entered the log"
-              : proof.how
-          }
+          title="Verified"
+          about={proof.verification === "signatures" ? "Before it entered the log" : proof.how}
         >
           <ul className="space-y-3">
             {pointsOf(proof).map(({ verified, title: point, how }) => (
               <li key={point} className="flex gap-3 text-sm">
-                <span
-                  className={`mt-px grid size-5 shrink-0 place-items-center rounded-full ${verified ? "bg-good-soft text-good" : "bg-warn-soft text-warn"}`}
-                  aria-hidden="true"
-                >
-                  {verified ? <CheckIcon /> : <CloseIcon />}
-                </span>
+                <Mark tone={verified ? "good" : "warn"} />
                 <div className="min-w-0">
                   <div className="font-medium">
                     {point}
@@ -208,18 +198,18 @@ const Verdict = ({ proof }: { readonly proof: CheckpointProof }) => {
             ))}
           </ul>
         </Card>
-        <Card title="Digests" about="Of the checkpoint on the ledger">
+        <Card title="Digests" about="As on the ledger">
           <dl className="space-y-2.5 text-sm">
             <Digest name="This checkpoint" text={proof.digest} />
             <Digest
-              name="The one before it"
+              name="Previous checkpoint"
               text={proof.previousDigest}
-              none="the log begins here"
+              none="none: the log begins here"
             />
             <Digest
-              name="Its contents"
+              name="Contents"
               text={proof.contentDigest}
-              none="only the signed checkpoint's is kept"
+              none="only kept for the signed checkpoint"
             />
             {proof.signedCheckpoint === null || proof.signedCheckpoint.links === 0 ? null : (
               <Digest
@@ -235,7 +225,7 @@ const Verdict = ({ proof }: { readonly proof: CheckpointProof }) => {
   );
 };
 
-/** Whether what was signed has the digest that is shown: computed by the reader's own browser. */
+/** Compares the digest shown with that of the signed summary, computed in this browser. */
 const ComputedHere = ({
   proof: { signedCheckpoint, summaryBcs },
 }: {
@@ -251,13 +241,11 @@ const ComputedHere = ({
   const same = computed === signedCheckpoint.digest;
   return (
     <p className="mt-3 text-sm">
-      <Badge tone={same ? "good" : "bad"}>
-        {same ? "Verified in your browser" : "not the same"}
-      </Badge>{" "}
+      <Badge tone={same ? "good" : "bad"}>{same ? "Verified in your browser" : "Mismatch"}</Badge>{" "}
       <span className="text-muted">
         {same
-          ? "This browser computed the digest of what was signed, and came to the one above."
-          : `This browser computed ${computed} from what was signed. Do not rely on this service.`}
+          ? "This browser computed the same digest from the signed summary."
+          : `This browser computed ${computed} from the signed summary. Do not rely on this service.`}
       </span>
     </p>
   );

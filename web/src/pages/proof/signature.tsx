@@ -1,14 +1,10 @@
-/** The validators' signature: how much stake stands behind it, and whose. */
+/** The validators' signature: its stake, and its signers. */
 import { Badge, Card } from "../../blocks/blocks.tsx";
 import { type Column, DataTable } from "../../blocks/data-table.tsx";
-import { Button } from "../../controls/button.tsx";
-import { Fault, useDoing } from "../../controls/doing.tsx";
-import { askFile, save } from "../../data/ask.ts";
-import type { Certificate, CheckpointProof, Validator } from "../../data/proof.ts";
-import { useSession } from "../../data/session.ts";
+import { Download } from "../../controls/controls.tsx";
+import type { Certificate, CheckpointProof, Validator } from "../../data/answers.ts";
 import { countText, proportion, shareText } from "../../shown/amount.ts";
 import { LongId } from "../../shown/copied.tsx";
-import { SaveIcon } from "../../shown/icons.tsx";
 
 export const Signature = ({
   proof,
@@ -24,11 +20,11 @@ export const Signature = ({
       about={
         signedCheckpoint === null || signedCheckpoint.links === 0
           ? "Of this checkpoint"
-          : `Of checkpoint ${countText(signedCheckpoint.checkpoint)}, ${countText(signedCheckpoint.links)} later: one signature proves all that lead to it`
+          : `Of checkpoint ${countText(signedCheckpoint.checkpoint)}, ${countText(signedCheckpoint.links)} later: one signature proves all checkpoints that lead to it`
       }
       actions={
         <span className="flex items-center gap-1 text-xs text-muted">
-          BLS, of {certificate.signers} validators
+          BLS, {certificate.signers.length} validators
           <LongId text={certificate.signature} what="signature" head={8} tail={4} />
         </span>
       }
@@ -38,10 +34,17 @@ export const Signature = ({
         <Quorum certificate={certificate} />
         <div className="flex flex-wrap items-center justify-between gap-x-4 gap-y-2 text-sm text-muted">
           <p>
-            The service verified the signature, this browser did not. The file has everything to
-            verify it elsewhere.
+            The service verified the signature, this browser did not. The file has all that is
+            needed to verify it elsewhere.
           </p>
-          <SaveProof checkpoint={proof.checkpoint} />
+          <span className="flex items-center gap-2">
+            <Download
+              path={`/proofs/${encodeURIComponent(proof.checkpoint)}`}
+              as={`checkpoint-${proof.checkpoint}-proof.json`}
+            >
+              Save the proof
+            </Download>
+          </span>
         </div>
       </div>
       {committee === null ? null : (
@@ -51,7 +54,7 @@ export const Signature = ({
           </h3>
           <DataTable
             label={`Committee of epoch ${committee.epoch}`}
-            columns={columnsOf(certificate.totalStake)}
+            columns={columnsOf(BigInt(certificate.totalStake))}
             rows={committee.members}
             keyOf={({ index }) => String(index)}
             height="26rem"
@@ -62,28 +65,13 @@ export const Signature = ({
   );
 };
 
-const SaveProof = ({ checkpoint }: { readonly checkpoint: string }) => {
-  const { key } = useSession();
-  const { fault, during } = useDoing();
-  const keep = () =>
-    during(async () => {
-      const { blob } = await askFile(`/proofs/${encodeURIComponent(checkpoint)}`, { key });
-      save({ blob, name: `checkpoint-${checkpoint}-proof.json` });
-    });
-  return (
-    <span className="flex items-center gap-2">
-      <Fault text={fault} />
-      <Button onClick={() => void keep()}>
-        <SaveIcon />
-        Save the proof
-      </Button>
-    </span>
-  );
-};
-
-/** Signed stake against what certifies: a bar for the eye, the numbers for the rest. */
+/** Signed stake and the quorum. */
 const Quorum = ({ certificate }: { readonly certificate: Certificate }) => {
-  const { signedStake, totalStake, threshold } = certificate;
+  const [signedStake, totalStake, threshold] = [
+    BigInt(certificate.signedStake),
+    BigInt(certificate.totalStake),
+    BigInt(certificate.threshold),
+  ];
   const enough = signedStake >= threshold;
   const percent = (part: bigint) => `${proportion(part, totalStake) * 100}%`;
   return (
@@ -98,7 +86,7 @@ const Quorum = ({ certificate }: { readonly certificate: Certificate }) => {
           </span>
         </span>
         <span className="text-muted">
-          {countText(threshold)} are needed{enough ? "" : ": these are too few"}
+          {countText(threshold)} required{enough ? "" : ": not enough"}
         </span>
       </div>
       <div className="relative mt-2 mb-5 h-3" aria-hidden="true">
@@ -120,7 +108,6 @@ const Quorum = ({ certificate }: { readonly certificate: Certificate }) => {
 
 const columnsOf = (total: bigint): readonly Column<Validator>[] => [
   {
-    id: "index",
     header: "No.",
     align: "right",
     className: "w-16",
@@ -128,28 +115,23 @@ const columnsOf = (total: bigint): readonly Column<Validator>[] => [
     cell: ({ index }) => index,
   },
   {
-    id: "signed",
     header: "Signed",
     order: ({ signed }) => (signed ? 1 : 0),
-    cell: ({ signed }) =>
-      signed ? <Badge tone="good">signed</Badge> : <Badge>did not sign</Badge>,
+    cell: ({ signed }) => (signed ? <Badge tone="good">signed</Badge> : <Badge>not signed</Badge>),
   },
   {
-    id: "votes",
     header: "Votes",
     align: "right",
-    order: ({ stake }) => stake,
+    order: ({ stake }) => BigInt(stake),
     cell: ({ stake }) => countText(stake),
   },
   {
-    id: "share",
     header: "Share",
     align: "right",
     wideOnly: true,
-    cell: ({ stake }) => shareText(stake, total),
+    cell: ({ stake }) => shareText(BigInt(stake), total),
   },
   {
-    id: "key",
     header: "Public key",
     cell: ({ publicKey }) => <LongId text={publicKey} what="public key" head={10} tail={6} />,
   },

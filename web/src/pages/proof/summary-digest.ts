@@ -1,4 +1,4 @@
-/** The digest of a checkpoint's summary, computed here: it need not be believed. */
+/** The digest of a checkpoint's summary, computed in this browser. */
 import { loadSignatures } from "./check/client.ts";
 
 const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
@@ -7,7 +7,7 @@ const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 export const summaryDigest = async (summary: string): Promise<string> => {
   const { blake2b } = await loadSignatures();
   const hashing = blake2b.create({ dkLen: 32 });
-  // The ledger hashes nothing without the name of its type before it.
+  // The ledger hashes every value after the name of its type.
   hashing.update(new TextEncoder().encode("CheckpointSummary::"));
   hashing.update(Uint8Array.from(atob(summary), (char) => char.charCodeAt(0)));
   return base58(hashing.digest());

@@ -1,15 +1,14 @@
-/** What was verified of a checkpoint, point by point, in words that need no cryptography. */
-import type { CheckpointProof } from "../../data/proof.ts";
+/** What was verified of a checkpoint, in words that need no cryptography. */
+import type { CheckpointProof } from "../../data/answers.ts";
 import { countText } from "../../shown/amount.ts";
 
-export type Point = {
-  /** `yes`: it was verified; `no`: it was not. */
+type Point = {
   readonly verified: boolean;
   readonly title: string;
   readonly how: string;
 };
 
-/** The answer in a few words, and how far it can be relied on. */
+/** The result in a few words. */
 export const verdictOf = ({
   verification,
   signedCheckpoint,
@@ -27,11 +26,11 @@ export const verdictOf = ({
     };
   }
   return verification === "links"
-    ? { tone: "warn", title: "Whole, but no signature was verified" }
+    ? { tone: "warn", title: "Complete, but no signature was verified" }
     : { tone: "bad", title: "Nothing was verified" };
 };
 
-/** What each level of verification comes to; a level this page does not know counts as none. */
+/** The points of a proof; an unknown level of verification counts as none. */
 export const pointsOf = (proof: CheckpointProof): readonly Point[] => {
   const { verification, certificate, committee, signedCheckpoint } = proof;
   const signed = verification === "signatures";
@@ -40,50 +39,39 @@ export const pointsOf = (proof: CheckpointProof): readonly Point[] => {
   return [
     {
       verified: linked,
-      title: "Nothing was damaged",
+      title: "Intact",
       how: linked
-        ? "The digests of what was read lead up to the checkpoint's own digest."
-        : "The digests of what was read were not computed.",
+        ? "The digests of its contents lead up to its own digest."
+        : "The digests of its contents were not computed.",
     },
     {
       verified: linked,
-      title: "Nothing was left out",
+      title: "Complete",
       how: linked
-        ? "It names the digest of the checkpoint before it, as every one in the log does."
-        : "Whether it follows the checkpoint before it was not looked at.",
+        ? "It names the digest of the previous checkpoint, like every checkpoint in the log."
+        : "Whether it follows the previous checkpoint was not checked.",
     },
     {
       verified: signed && certificate !== null,
-      title: "The validators made it",
+      title: "Signed by a quorum",
       how:
         !signed || certificate === null
-          ? "No signature of the validators was verified: whoever operated the source could have made it up."
+          ? "No signature of the validators was verified: the operator of the source could have forged it."
           : `Validators with ${countText(certificate.signedStake)} of ${countText(certificate.totalStake)} votes signed ${
               links === 0 || signedCheckpoint === null
                 ? "it"
                 : `checkpoint ${countText(signedCheckpoint.checkpoint)}, which follows from this one by ${links === 1 ? "one link" : `${countText(links)} links`}`
-            }; ${countText(certificate.threshold)} are needed.`,
+            }; ${countText(certificate.threshold)} are required.`,
     },
     {
       verified: signed && committee !== null,
-      title: "They were the validators",
+      title: "Signed by the right validators",
       how:
         !signed || committee === null
-          ? "Which validators an epoch had was not followed."
+          ? "The validators of the epoch were not verified."
           : committee.namedBy === null
-            ? `The committee of epoch ${committee.epoch} is the one that the operator of this service chose to trust at the beginning. Compare it with what you know from elsewhere.`
-            : `The committee of epoch ${committee.epoch} was named by checkpoint ${countText(committee.namedBy)}, signed by the committee before it, and so on back to the one that the operator chose to trust.`,
+            ? `The committee of epoch ${committee.epoch} is the one that the operator of this service trusted at the start. Compare it with another source.`
+            : `The committee of epoch ${committee.epoch} was named by checkpoint ${countText(committee.namedBy)}, signed by the committee before it, and so on back to the committee that the operator trusted at the start.`,
     },
   ];
 };
-
-/** Short names of the pipelines' digests, in the words of the register. */
-const CONTENTS: Readonly<Record<string, string>> = {
-  token_activity: "Mints, burns and transfers",
-  shared_token_objects: "Tokens, balances and supply",
-  timelock_objects: "Vesting grants",
-  holder_lifecycle: "Holders, wallets, groups, freezes",
-  role_changes: "Roles",
-};
-
-export const contentsOf = (pipeline: string): string => CONTENTS[pipeline] ?? pipeline;

@@ -1,198 +1,93 @@
-/** What callers asked the transfer agent to do, and how far each is. */
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { Answered, AsOf } from "../../blocks/answered.tsx";
-import { Card, Empty, Figure, Figures, PageHead } from "../../blocks/blocks.tsx";
-import { type Column, DataTable } from "../../blocks/data-table.tsx";
+/** The requests of the transfer agent's callers, and the progress of each. */
+import { Link, useNavigate } from "@tanstack/react-router";
+import { PageHead } from "../../blocks/blocks.tsx";
+import { transactionColumn } from "../../blocks/columns.tsx";
+import type { Column } from "../../blocks/data-table.tsx";
+import { type Filter, PagedList } from "../../blocks/list.tsx";
 import {
-  boundedText,
-  durationText,
+  Counts,
   kindText,
+  oldestText,
   REQUEST_CHOICES,
   RequestBadge,
-  Since,
-} from "../../blocks/office.tsx";
-import { Older } from "../../blocks/older.tsx";
-import { Choose } from "../../controls/select.tsx";
-import { keepToken } from "../../data/here.ts";
-import {
-  pathWith,
-  readReceivers,
-  readRequests,
-  readSummary,
-  type TaRequest,
-} from "../../data/operator.ts";
-import { usePath } from "../../data/queries.ts";
-import { OperatorsOnly } from "../../shell/operators-only.tsx";
-import { LongId } from "../../shown/copied.tsx";
+  useReceivers,
+} from "../../blocks/operator.tsx";
+import type { Receivers, Requests } from "../../data/answers.ts";
+import { keepToken } from "../../data/tokens.ts";
+import { OperatorsOnly } from "../../shell/sign-in.tsx";
+import { durationBetween } from "../../shown/moment.ts";
+import { Ago } from "../../shown/shown.tsx";
 
-const TITLE = "Requests";
-/** The newest are looked at while they change; older ones hardly do. Milliseconds. */
-const NEWEST_MS = 3_000;
-const OLDER_MS = 30_000;
-/** Counts end there. */
-const COUNTED = 10_000;
+type Request = Requests["items"][number];
 
 const Page = () => (
   <OperatorsOnly
-    title={TITLE}
-    shows="what callers asked the transfer agent to do, how far each request is, and what it waits for"
+    title="Requests"
+    shows="what callers asked the transfer agent to do, the progress of each request, and what it waits for"
   >
-    <Requests />
+    <RequestList />
   </OperatorsOnly>
 );
 
-const Requests = () => {
-  const { status = "", asset, after } = useSearch({ strict: false });
+const RequestList = () => {
   const navigate = useNavigate();
-  const search = (change: Readonly<Record<string, string | undefined>>) =>
-    void navigate({
-      to: "/requests",
-      search: (now: object) => ({ ...now, after: undefined, ...change }),
-    });
-  const chosen = REQUEST_CHOICES.find(({ value }) => value === status)?.value ?? "";
-  const list = usePath(
-    pathWith("/operator/requests", { status: chosen || undefined, asset, after }),
-    readRequests,
-    { everyMs: after === undefined ? NEWEST_MS : OLDER_MS },
-  );
+  const receivers = useReceivers().data;
   return (
     <>
       <PageHead
-        title={TITLE}
-        about="What callers asked the transfer agent to do. Neither investors nor their wallets are named here."
-      >
-        <Choose
-          label="Status"
-          value={chosen}
-          choices={REQUEST_CHOICES}
-          onChange={(value) => search({ status: value || undefined })}
-        />
-        <AssetChoice asset={asset} onChange={(value) => search({ asset: value })} />
-      </PageHead>
-      <Counts />
-      <Card flush>
-        <Answered of={list} what="The requests" lines={8}>
-          {({ items, next }) => (
-            <div className="overflow-hidden rounded-xl">
-              <DataTable
-                label="Requests, the newest first"
-                columns={COLUMNS}
-                rows={items}
-                keyOf={({ id }) => id}
-                empty={
-                  chosen === "" && asset === undefined ? (
-                    <Empty title="No requests yet">
-                      They appear here as soon as a caller has sent a signed one to /api/v1.
-                    </Empty>
-                  ) : (
-                    <Empty title="No match">No request has this status and asset.</Empty>
-                  )
-                }
-                onRow={({ id }) =>
-                  void navigate({ to: "/requests/$id", params: { id }, search: keepToken })
-                }
-              />
-              <Older
-                after={after}
-                next={next}
-                what="requests"
-                onPage={(to) => search({ after: to })}
-              />
-            </div>
-          )}
-        </Answered>
-      </Card>
+        title="Requests"
+        about="What callers asked the transfer agent to do. Investors and their wallets are never named here."
+      />
+      <Counts>
+        {(summary, figure) => (
+          <>
+            {figure("Open", summary.requests.open, "now")}
+            {figure("Failed", summary.requests.failed, "in the last 24 hours", "bad")}
+            {figure("Done", summary.requests.succeeded, "in the last 24 hours")}
+            {figure("Results being delivered", summary.deliveries.pending, oldestText(summary))}
+          </>
+        )}
+      </Counts>
+      <PagedList
+        title="Requests"
+        label="Requests, newest first"
+        path="/operator/requests"
+        filters={[STATUS, assetFilter(receivers)]}
+        what="requests"
+        none="They appear here once a caller has sent a signed request to /api/v1."
+        columns={COLUMNS}
+        onRow={({ id }) =>
+          void navigate({ to: "/requests/$id", params: { id }, search: keepToken })
+        }
+      />
     </>
   );
 };
 
-const Counts = () => {
-  const asked = usePath("/operator/summary", readSummary, { everyMs: NEWEST_MS });
-  const { data, error } = asked;
-  if (data === undefined) {
-    return error === null ? null : (
-      <p role="status" className="mb-4 text-xs text-warn">
-        The counts could not be read: {error.message}
-      </p>
-    );
-  }
-  const { requests, deliveries } = data;
-  return (
-    <div className="mb-4">
-      <AsOf of={asked} />
-      <Figures>
-        <Figure label="Not final yet" value={boundedText(requests.open, COUNTED)} about="now" />
-        <Figure
-          label="Failed"
-          value={boundedText(requests.failed, COUNTED)}
-          about="in the last 24 hours"
-          tone={requests.failed > 0 ? "bad" : "plain"}
-        />
-        <Figure
-          label="Done"
-          value={boundedText(requests.succeeded, COUNTED)}
-          about="in the last 24 hours"
-        />
-        <Figure
-          label="Results on their way"
-          value={boundedText(deliveries.pending, COUNTED)}
-          about={
-            deliveries.oldestPendingAtMs === null ? (
-              "all were delivered or given up"
-            ) : (
-              <>
-                the oldest from <Since ms={deliveries.oldestPendingAtMs} />
-              </>
-            )
-          }
-        />
-      </Figures>
-    </div>
-  );
+const STATUS: Filter = { name: "status", label: "Status", choices: REQUEST_CHOICES };
+
+/** The assets that have receivers of results. */
+const assetFilter = (receivers: Receivers | undefined): Filter => {
+  const assets = (receivers?.items ?? []).filter(({ kind }) => kind === "asset");
+  const names = [...new Set(assets.map(({ name }) => name))].sort();
+  return {
+    name: "asset",
+    label: "Asset",
+    open: true,
+    choices: [
+      { value: "", label: "All assets" },
+      ...names.map((name) => ({ value: name, label: name })),
+    ],
+  };
 };
 
-/** Assets as the addresses of results name them; a shared link may name another. */
-const AssetChoice = ({
-  asset,
-  onChange,
-}: {
-  readonly asset: string | undefined;
-  readonly onChange: (asset: string | undefined) => void;
-}) => {
-  const receivers = usePath("/operator/receivers?limit=200", readReceivers).data?.items ?? [];
-  const names = new Set(receivers.filter(({ kind }) => kind === "asset").map(({ name }) => name));
-  if (asset !== undefined) names.add(asset);
-  if (names.size < 2) return null;
-  return (
-    <Choose
-      label="Asset"
-      value={asset ?? ""}
-      choices={[
-        { value: "", label: "All assets" },
-        ...[...names].sort().map((name) => ({ value: name, label: name })),
-      ]}
-      onChange={(value) => onChange(value || undefined)}
-    />
-  );
-};
+const statusText = ({ waitsFor, message }: Request): string => waitsFor ?? message;
 
-/** What it says now: what it waits for, or what was done, or why not. */
-const saying = ({ waitsFor, message }: TaRequest): string => waitsFor ?? message;
-
-const COLUMNS: readonly Column<TaRequest>[] = [
+const COLUMNS: readonly Column<Request>[] = [
+  { header: "Received", cell: ({ createdAt }) => <Ago at={createdAt} /> },
+  { header: "Status", cell: ({ status }) => <RequestBadge of={status} /> },
   {
-    id: "received",
-    header: "Received",
-    cell: ({ createdAtMs }) => <Since ms={createdAtMs} />,
-  },
-  {
-    id: "status",
-    header: "Status",
-    cell: ({ status }) => <RequestBadge of={status} />,
-  },
-  {
-    id: "asked",
-    header: "Asked for",
+    header: "Request",
     cell: ({ id, kind, asset }) => (
       <Link
         to="/requests/$id"
@@ -206,39 +101,27 @@ const COLUMNS: readonly Column<TaRequest>[] = [
     ),
   },
   {
-    id: "said",
-    header: "What it says",
+    header: "Latest step",
     wideOnly: true,
     className: "w-full max-w-0",
-    cell: (one) => (
-      <span className="block truncate text-muted" title={saying(one)}>
-        {saying(one)}
+    cell: (request) => (
+      <span className="block truncate text-muted" title={statusText(request)}>
+        {statusText(request)}
       </span>
     ),
   },
   {
-    id: "took",
-    header: "Took",
+    header: "Duration",
     align: "right",
     wideOnly: true,
-    cell: ({ status, createdAtMs, updatedAtMs }) =>
+    cell: ({ status, createdAt, updatedAt }) =>
       status === "SUCCESS" || status === "FAILED" ? (
-        <span className="whitespace-nowrap">{durationText(updatedAtMs - createdAtMs)}</span>
+        durationBetween(createdAt, updatedAt)
       ) : (
         <span className="text-muted">–</span>
       ),
   },
-  {
-    id: "transaction",
-    header: "Transaction",
-    wideOnly: true,
-    cell: ({ txId }) =>
-      txId === null ? (
-        <span className="text-muted">none</span>
-      ) : (
-        <LongId text={txId} what="transaction" explorer="transaction" />
-      ),
-  },
+  transactionColumn(({ txId }) => txId),
 ];
 
 export default Page;

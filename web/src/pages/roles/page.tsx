@@ -1,23 +1,19 @@
-/** Who may administer a token, since when and by which transaction; and how that came to be. */
+/** Roles: who may administer a token, since when and by which transaction, and the history of role changes. */
 import { useQuery } from "@tanstack/react-query";
-import { Link, useSearch } from "@tanstack/react-router";
+import { useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
-import { Answered } from "../../blocks/answered.tsx";
-import { Badge, Card, Empty, PageHead } from "../../blocks/blocks.tsx";
-import { DataTable } from "../../blocks/data-table.tsx";
-import { OfToken } from "../../blocks/of-token.tsx";
-import { WhenInAddress } from "../../blocks/when-in-address.tsx";
-import { allPages } from "../../data/all-pages.ts";
-import { ask } from "../../data/ask.ts";
-import { graph, type ResultOf } from "../../data/graph.ts";
-import { useTokenSearch } from "../../data/here.ts";
-import { NOW, useGraph } from "../../data/queries.ts";
+import { OfToken } from "../../blocks/answered.tsx";
+import { Badge, PageHead } from "../../blocks/blocks.tsx";
+import { timeColumn, transactionColumn, WalletId } from "../../blocks/columns.tsx";
+import type { Column } from "../../blocks/data-table.tsx";
+import { ListCard } from "../../blocks/list.tsx";
+import { When } from "../../controls/when.tsx";
+import { ask, graph, type ResultOf } from "../../data/ask.ts";
+import { NOW, readAll, useGraph } from "../../data/queries.ts";
 import { useSession } from "../../data/session.ts";
-import { type Token, tokenLabel } from "../../data/tokens.ts";
-import { roleAllows, roleName } from "../../register/role-names.ts";
-import { useTokenTime } from "../../register/token-time.ts";
+import { type Token, tokenName, useTokenTime } from "../../data/tokens.ts";
+import { roleAllows, roleName } from "../../register/words.ts";
 import { countText } from "../../shown/amount.ts";
-import { LongId, shortened } from "../../shown/copied.tsx";
 import { fromSeconds } from "../../shown/moment.ts";
 import { Moment } from "../../shown/shown.tsx";
 
@@ -31,6 +27,7 @@ const eventsQuery = graph(`query RoleHistory($coinType: String!, $after: String)
   }
 }`);
 
+type WalletRoles = NonNullable<ResultOf<typeof rolesQuery>["walletRoles"]>[number];
 type Event = NonNullable<ResultOf<typeof eventsQuery>["roleEvents"]>[number];
 
 const RolesPage = () => <OfToken>{(token) => <Roles token={token} />}</OfToken>;
@@ -44,218 +41,152 @@ const Roles = ({ token }: { readonly token: Token }) => {
     { coinType, atTimestamp: at ?? null },
     { past: at !== undefined },
   );
-  const events = useRoleEvents(coinType);
-  const told = useMemo(() => events.data ?? [], [events.data]);
-  const newestFirst = useMemo(() => told.toReversed(), [told]);
+  const history = useHistory(coinType);
+  const wallets = roles.data?.walletRoles;
+  const events = history.data?.rows;
+  const held = useMemo(() => heldRoles(wallets ?? [], events ?? [], at), [wallets, events, at]);
+  const newestFirst = useMemo(() => events?.toReversed() ?? [], [events]);
   return (
     <>
-      <PageHead
-        title="Roles"
-        about={`Who may administer ${token.name ?? tokenLabel(token)}, and how that came to be`}
-      />
+      <PageHead title="Roles" about={`Who may administer ${tokenName(token)}, and since when`} />
       <div className="mb-4">
-        <WhenInAddress
-          name="at"
-          label="At"
-          at={at === undefined ? undefined : Number(at)}
-          from={from}
-          to={to}
-        />
+        <When name="at" label="At" at={at} from={from} to={to} />
       </div>
       <div className="space-y-4">
-        <Card
-          flush
-          title={
-            roles.data === undefined
-              ? "Administrators"
-              : `${countText(administrators(roles.data.walletRoles ?? []))} administrators`
-          }
+        <ListCard
+          title={wallets == null ? "Administrators" : administratorsText(wallets)}
           about="Addresses that may administer the token at this time"
-        >
-          <Answered of={roles} what="The roles">
-            {({ walletRoles }) => (
-              <Administrators
-                rows={walletRoles ?? []}
-                events={told}
-                until={at === undefined ? undefined : Number(at)}
-              />
-            )}
-          </Answered>
-        </Card>
-        <Card
-          flush
+          of={roles}
+          what="The roles"
+          lines={4}
+          label="Administrators"
+          columns={HELD}
+          rows={() => held}
+          keyOf={({ owner, role }) => `${owner} ${role}`}
+          empty={{
+            title: "No administrators",
+            text: "Every role was revoked, or none was granted by then.",
+          }}
+        />
+        <ListCard
           title="History"
           about={
-            told.length === 1_000
-              ? "The first 1,000 changes, newest first"
-              : "Every change, newest first"
+            history.data?.whole === false
+              ? `The first ${countText(newestFirst.length)} changes, newest first`
+              : "All role changes, newest first"
           }
-        >
-          <Answered of={events} what="The history">
-            {() => (
-              <DataTable
-                label="Changes of roles"
-                rows={newestFirst}
-                keyOf={({ eventId }) => eventId}
-                empty={<Empty title="No role was ever granted" />}
-                columns={[
-                  {
-                    id: "time",
-                    header: "Time",
-                    cell: (event) => <Moment ms={fromSeconds(event.checkpointTimestamp)} brief />,
-                  },
-                  {
-                    id: "what",
-                    header: "What",
-                    cell: ({ granted, role, roleBit }) => (
-                      <span className="inline-flex items-center gap-2">
-                        <Badge tone={granted ? "good" : "bad"}>
-                          {granted ? "granted" : "revoked"}
-                        </Badge>
-                        {roleName(role, roleBit)}
-                      </span>
-                    ),
-                  },
-                  {
-                    id: "owner",
-                    header: "Wallet",
-                    cell: ({ owner }) => <LongId text={owner} what="address" explorer="account" />,
-                  },
-                  {
-                    id: "signer",
-                    header: "Signed by",
-                    wideOnly: true,
-                    cell: ({ signer }) => (
-                      <LongId text={signer} what="address" explorer="account" />
-                    ),
-                  },
-                  { id: "tx", header: "Transaction", wideOnly: true, cell: transactionOf },
-                ]}
-              />
-            )}
-          </Answered>
-        </Card>
+          of={history}
+          what="The history"
+          lines={4}
+          label="Role changes"
+          columns={HISTORY}
+          rows={() => newestFirst}
+          keyOf={({ eventId }) => eventId}
+          empty={{ title: "No role was ever granted" }}
+        />
       </div>
     </>
   );
 };
 
-/** All of them: who may administer, and since when, is not known from a part. */
-const useRoleEvents = (coinType: string) => {
+const MAX_PAGES = 20;
+
+/** The whole history: since when a role is held needs all of it. */
+const useHistory = (coinType: string) => {
   const { key } = useSession();
   return useQuery({
     queryKey: [NOW, "role events", coinType],
-    queryFn: async ({ signal }) => {
-      const { rows } = await allPages<Event>(
-        MOST_PAGES,
+    queryFn: ({ signal }) =>
+      readAll(
+        MAX_PAGES,
         async (after) => (await ask(eventsQuery, { coinType, after }, { key, signal })).roleEvents,
         ({ position }) => position,
-      );
-      return rows;
-    },
+      ),
   });
 };
 
-const MOST_PAGES = 20;
-
 /** An event's id begins with its transaction's digest. */
-const transactionOf = ({ eventId }: Event) => {
-  const digest = eventId.slice(0, eventId.lastIndexOf("-"));
-  return <LongId text={digest} what="digest" explorer="transaction" />;
+const digestOf = ({ eventId }: Event): string => eventId.slice(0, eventId.lastIndexOf("-"));
+
+/** Counts wallets with a right: roles of other packages have no bit, and give none. */
+const administratorsText = (wallets: readonly WalletRoles[]): string => {
+  const count = wallets.filter(({ roleBits }) => roleBits !== 0).length;
+  return `${countText(count)} ${count === 1 ? "administrator" : "administrators"}`;
 };
 
-/** Wallets with a right: roles of other packages have no bit, and give none. */
-const administrators = (rows: readonly { readonly roleBits: number }[]): number =>
-  rows.filter(({ roleBits }) => roleBits !== 0).length;
+type HeldRole = {
+  readonly owner: string;
+  readonly role: string;
+  readonly bit: number;
+  /** Whether it is the first row of its wallet. */
+  readonly first: boolean;
+  /** The newest grant by the time in view. */
+  readonly since: Event | undefined;
+};
 
-const Administrators = ({
-  rows,
-  events,
-  until,
-}: {
-  readonly rows: NonNullable<ResultOf<typeof rolesQuery>["walletRoles"]>;
-  readonly events: readonly Event[];
-  /** Unix seconds; now without it. */
-  readonly until: number | undefined;
-}) => {
-  const kept = useTokenSearch();
-  /** The newest grant of a role to a wallet by then: since when it has it. */
-  const sinceOf = (owner: string, role: string): Event | undefined =>
-    events.findLast(
-      (event) =>
-        event.owner === owner &&
-        event.role === role &&
-        event.granted &&
-        (until === undefined || Number(event.checkpointTimestamp) <= until),
-    );
-  const held = rows.flatMap(({ owner, roles }) =>
+/** @param until unix seconds; undefined: now */
+const heldRoles = (
+  wallets: readonly WalletRoles[],
+  events: readonly Event[],
+  until: string | undefined,
+): readonly HeldRole[] =>
+  wallets.flatMap(({ owner, roles }) =>
     roles.map((role, index) => ({
       owner,
       role,
-      // Every role that anybody has was given by an event, which knows its bit.
       bit: events.find((event) => event.role === role)?.roleBit ?? 0,
       first: index === 0,
-      since: sinceOf(owner, role),
+      since: events.findLast(
+        (event) =>
+          event.owner === owner &&
+          event.role === role &&
+          event.granted &&
+          (until === undefined || Number(event.checkpointTimestamp) <= Number(until)),
+      ),
     })),
   );
-  return (
-    <DataTable
-      label="Administrators"
-      rows={held}
-      keyOf={({ owner, role }) => `${owner} ${role}`}
-      empty={
-        <Empty title="Nobody may administer this token">
-          Every role was revoked, or none was granted by then.
-        </Empty>
-      }
-      columns={[
-        {
-          id: "owner",
-          header: "Wallet",
-          cell: ({ owner, first }) =>
-            first ? (
-              <LongId text={owner} what="address" explorer="account">
-                <Link
-                  to="/movements"
-                  search={{ ...kept, wallet: owner }}
-                  className="hover:underline"
-                >
-                  {shortened(owner, 8, 6)}
-                </Link>
-              </LongId>
-            ) : (
-              <span className="text-muted">the same wallet</span>
-            ),
-        },
-        {
-          id: "role",
-          header: "Role",
-          cell: ({ role, bit }) => (
-            <span title={role}>
-              {roleName(role, bit)}
-              <span className="text-muted max-md:hidden">, {roleAllows(role, bit)}</span>
-            </span>
-          ),
-        },
-        {
-          id: "since",
-          header: "Since",
-          cell: ({ since }) =>
-            since === undefined ? (
-              "–"
-            ) : (
-              <Moment ms={fromSeconds(since.checkpointTimestamp)} brief />
-            ),
-        },
-        {
-          id: "tx",
-          header: "Transaction",
-          wideOnly: true,
-          cell: ({ since }) => (since === undefined ? "–" : transactionOf(since)),
-        },
-      ]}
-    />
-  );
-};
+
+const HELD: readonly Column<HeldRole>[] = [
+  {
+    header: "Wallet",
+    cell: ({ owner, first }) =>
+      first ? (
+        <WalletId address={owner} to="movements" />
+      ) : (
+        <span className="text-muted">same wallet</span>
+      ),
+  },
+  {
+    header: "Role",
+    cell: ({ role, bit }) => (
+      <span title={role}>
+        {roleName(role, bit)}
+        <span className="text-muted max-md:hidden">, {roleAllows(role, bit)}</span>
+      </span>
+    ),
+  },
+  {
+    header: "Since",
+    cell: ({ since }) =>
+      since === undefined ? "–" : <Moment at={fromSeconds(since.checkpointTimestamp)} brief />,
+  },
+  transactionColumn(({ since }) => (since === undefined ? null : digestOf(since))),
+];
+
+const HISTORY: readonly Column<Event>[] = [
+  timeColumn("Time", ({ checkpointTimestamp }) => fromSeconds(checkpointTimestamp)),
+  {
+    header: "Change",
+    cell: ({ granted, role, roleBit }) => (
+      <span className="inline-flex items-center gap-2">
+        <Badge tone={granted ? "good" : "bad"}>{granted ? "granted" : "revoked"}</Badge>
+        {roleName(role, roleBit)}
+      </span>
+    ),
+  },
+  { header: "Wallet", cell: ({ owner }) => <WalletId address={owner} /> },
+  { header: "Signed by", wideOnly: true, cell: ({ signer }) => <WalletId address={signer} /> },
+  transactionColumn(digestOf),
+];
 
 export default RolesPage;

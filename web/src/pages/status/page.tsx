@@ -1,11 +1,10 @@
-/** Whether everything keeps up, live; and when not, what it is and what to do. */
+/** Whether everything keeps up, live; if not, what is wrong and what to do. */
 import { Answered } from "../../blocks/answered.tsx";
 import { Figure, Figures, Notice, PageHead } from "../../blocks/blocks.tsx";
-import { type HealthSeen, stalledParts, useHealth } from "../../data/health.ts";
+import { type Health, noteText, stalledParts, useHealth, withNewer } from "../../data/health.ts";
 import { useLive } from "../../data/live.ts";
 import { useService } from "../../data/service.tsx";
-import { countText } from "../../shown/amount.ts";
-import { broughtUp } from "./newest.ts";
+import { countText, mostOf } from "../../shown/amount.ts";
 import { Evm, IntegrityCard, Queues, SourceCard } from "./parts.tsx";
 import { Pipelines } from "./pipelines.tsx";
 import { useSamples } from "./rates.ts";
@@ -16,17 +15,17 @@ const StatusPage = () => {
   const live = useLive();
   const { lost } = useService();
   const samples = useSamples(live);
-  const data = health.data && broughtUp(health.data, live.pipelines);
+  const data = health.data && withNewer(health.data, live.pipelines);
   return (
     <>
       <PageHead
         title="Status"
         about={
           lost
-            ? "As the service said last"
+            ? "As last reported"
             : live.state === "live"
               ? "Live: figures move as the service does"
-              : "Asked every two seconds; the live connection is being made"
+              : "Refreshed every two seconds; connecting to the live updates"
         }
       />
       <Answered of={{ ...health, data }} what="The status" lines={8} card>
@@ -37,7 +36,7 @@ const StatusPage = () => {
             <Pipelines health={now} samples={samples} />
             <div className="grid grid-cols-1 gap-4 lg:grid-cols-2">
               <SourceCard health={now} />
-              {now.integrity === null ? null : <IntegrityCard integrity={now.integrity} />}
+              <IntegrityCard health={now} />
               <Queues health={now} />
               <Evm health={now} />
             </div>
@@ -48,28 +47,28 @@ const StatusPage = () => {
   );
 };
 
-/** Everything that is not well, first what stopped; each with what to do. */
-const Verdict = ({ health }: { readonly health: HealthSeen }) => {
-  const { reader, notes } = health;
+/** Every problem with what to do. */
+const Verdict = ({ health }: { readonly health: Health }) => {
+  const { reader, notes = [] } = health;
   const parts = stalledParts(health);
   const doubts = reader.state === "unknown" ? [reader.reason] : [];
   if (parts.length + doubts.length + notes.length === 0) return null;
   return (
     <div className="space-y-2">
       {doubts.map((reason) => (
-        <Notice key="reader" tone="warn" title="Whether the chain has more is not known">
-          {reason ?? "No process said how far it has read."} Check that the process that indexes
-          runs.
+        <Notice key="reader" tone="warn" title="The chain's newest checkpoint is unknown">
+          {reason ?? "No process reports how far it has read."} Check that the indexing process is
+          running.
         </Notice>
       ))}
-      {notes.map((note) => (
-        <Notice key={note} tone="warn" title="Worth a look">
+      {notes.map(noteText).map((note) => (
+        <Notice key={note} tone="warn" title="Worth checking">
           {note}
         </Notice>
       ))}
       {parts.map(({ name, reason }) => (
         <Notice key={name} tone="bad" title={`${name} is stalled`}>
-          <p className="break-words">{reason ?? "It has work and does not do it."}</p>
+          <p className="break-words">{reason ?? "It has work but makes no progress."}</p>
           <p className="mt-1">
             <strong>What to do:</strong> {remedyOf(name, reason ?? "")}
           </p>
@@ -79,10 +78,11 @@ const Verdict = ({ health }: { readonly health: HealthSeen }) => {
   );
 };
 
-const Summary = ({ health }: { readonly health: HealthSeen }) => {
-  const { reader, pipelines } = health;
+const Summary = ({ health }: { readonly health: Health }) => {
+  const { reader, pipelines, details } = health;
   const { state } = useService();
-  const behind = pipelines.reduce((most, { lag }) => ((lag ?? 0n) > most ? (lag ?? 0n) : most), 0n);
+  const behind = mostOf(pipelines.map(({ lagCheckpoints }) => BigInt(lagCheckpoints ?? 0)));
+  const proven = details?.integrity?.log.provenThrough;
   return (
     <Figures>
       <Figure
@@ -96,22 +96,20 @@ const Summary = ({ health }: { readonly health: HealthSeen }) => {
         value={reader.checkpoint === null ? "nothing yet" : countText(reader.checkpoint)}
         about={
           reader.tip === null
-            ? "the chain's end is not known here"
-            : `the chain is at ${countText(reader.tip)}`
+            ? "the chain's newest checkpoint is unknown"
+            : `newest on the chain: ${countText(reader.tip)}`
         }
       />
       <Figure
-        label="Slowest pipeline behind the log"
+        label="Lag of the slowest pipeline"
         value={countText(behind)}
-        about="checkpoints"
+        about="checkpoints behind the log"
         tone={behind > 100n ? "warn" : "plain"}
       />
       <Figure
-        label="Proven by signatures through"
-        value={
-          health.integrity?.provenThrough == null ? "–" : countText(health.integrity.provenThrough)
-        }
-        about="of the validators"
+        label="Signatures verified through"
+        value={proven == null ? "–" : countText(proven)}
+        about="checkpoint, signed by the validators"
       />
     </Figures>
   );

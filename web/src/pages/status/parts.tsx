@@ -1,143 +1,165 @@
 /** What is beside the pipelines: reader and source, verification, queues, EVM chains. */
 import type { ReactNode } from "react";
-import { Card } from "../../blocks/blocks.tsx";
-import type { HealthSeen, Integrity } from "../../data/health.ts";
+import { Badge, Card, type Tone } from "../../blocks/blocks.tsx";
+import type { Health } from "../../data/health.ts";
 import { useService } from "../../data/service.tsx";
 import { countText } from "../../shown/amount.ts";
 import { spanText } from "../../shown/moment.ts";
 import { rateOver, secondsLeft, useMoved } from "./rates.ts";
-import { StateBadge } from "./state-badge.tsx";
 
-const Lines = ({ children }: { readonly children: ReactNode }) => (
-  <dl className="divide-y divide-line text-sm">{children}</dl>
-);
+type StateWord = { readonly word: string; readonly tone: Tone };
 
-const Line = ({ name, children }: { readonly name: string; readonly children: ReactNode }) => (
-  <div className="flex items-baseline justify-between gap-4 py-1.5">
-    <dt className="text-muted">{name}</dt>
-    <dd className="figures text-right">{children}</dd>
-  </div>
-);
+const STATES: Readonly<Record<string, StateWord>> = {
+  ok: { word: "caught up", tone: "good" },
+  catching_up: { word: "catching up", tone: "warn" },
+  stalled: { word: "stalled", tone: "bad" },
+};
 
-export const SourceCard = ({ health: { reader } }: { readonly health: HealthSeen }) => {
+/** State of a part; without colour when the report is old. A state of a newer service counts as unknown. */
+export const StateBadge = ({ state }: { readonly state: string }) => {
   const { old } = useService();
-  const read = useMoved(reader.checkpoint);
-  const chain = useMoved(reader.tip);
-  const left = secondsLeft(reader.lag, rateOver(read, 60_000), rateOver(chain, 60_000));
-  return (
-    <Card title="Reader and source" actions={<StateBadge state={reader.state} />}>
-      <Lines>
-        <Line name="Source">
-          <span className="wrap-anywhere">
-            {reader.source?.source ?? "not told by any reader yet"}
-          </span>
-        </Line>
-        <Line name="Appended to the log through">
-          {reader.checkpoint === null ? "–" : countText(reader.checkpoint)}
-        </Line>
-        <Line name="Backlog">{reader.lag === null ? "not known here" : countText(reader.lag)}</Line>
-        <Line name="Caught up in">
-          {old
-            ? "–"
-            : reader.state === "ok"
-              ? "caught up"
-              : left === null
-                ? "not known yet"
-                : spanText(left)}
-        </Line>
-        <Line name="Current request waiting">
-          {reader.source?.silentSeconds == null ? "–" : spanText(reader.source.silentSeconds)}
-        </Line>
-        {reader.source?.error == null ? null : (
-          <Line name="Last trouble">
-            <span className="wrap-anywhere">{reader.source.error}</span>
-          </Line>
-        )}
-      </Lines>
-    </Card>
-  );
+  const { word, tone } = STATES[state] ?? { word: "unknown", tone: "warn" };
+  return old ? <Badge>last: {word}</Badge> : <Badge tone={tone}>{word}</Badge>;
 };
 
-export const IntegrityCard = ({ integrity }: { readonly integrity: Integrity }) => {
-  const ago = (seconds: number | null) =>
-    seconds === null ? "not finished a round" : `${spanText(seconds)} ago`;
-  return (
-    <Card title="Verification" actions={<StateBadge state={integrity.state} />}>
-      <Lines>
-        <Line name="Signatures verified through">
-          {integrity.provenThrough === null ? "not verified" : countText(integrity.provenThrough)}
-        </Line>
-        <Line name="Log chained through">
-          {integrity.chainedThrough === null ? "–" : countText(integrity.chainedThrough)}
-        </Line>
-        <Line name="Log head signed through">
-          {integrity.signedThrough === null ? "–" : countText(integrity.signedThrough)}
-        </Line>
-        <Line name="Log last checked">{ago(integrity.logCheckedSecondsAgo)}</Line>
-        <Line name="Register last reconciled">{ago(integrity.sumsCheckedSecondsAgo)}</Line>
-      </Lines>
-    </Card>
-  );
-};
-
-export const Queues = ({
-  health: { callbacks, transferAgent, signers },
+/** A card of names and values. */
+const Part = ({
+  title,
+  state,
+  lines,
+  children,
 }: {
-  readonly health: HealthSeen;
+  readonly title: string;
+  readonly state?: string | undefined;
+  readonly lines: readonly (readonly [name: string, value: ReactNode])[];
+  /** Instead of lines. */
+  readonly children?: ReactNode;
 }) => (
-  <Card title="Queues">
-    <Lines>
-      {transferAgent.map(({ asset, queued, pending, oldestSeconds, waitingLane }) => (
-        <Line key={asset} name={`Requests for ${asset}`}>
-          {queued + pending === 0
-            ? "none open"
-            : `${countText(queued)} queued, ${countText(pending)} under way, the oldest for ${spanText(oldestSeconds ?? 0)}${waitingLane === null ? "" : `; one waits: ${waitingLane}`}`}
-        </Line>
-      ))}
-      {signers.map(({ asset, transactionsLeft }) => (
-        <Line key={asset} name={`Gas of the signer of ${asset}`}>
-          {`for ${countText(transactionsLeft)} transactions`}
-        </Line>
-      ))}
-      {callbacks === null ? null : (
-        <>
-          <Line name="Callbacks to be delivered">
-            {callbacks.pending === 0
-              ? "none"
-              : `${countText(callbacks.pending)}, the oldest for ${spanText(callbacks.oldestPendingSeconds)}`}
-          </Line>
-          <Line name="Addresses that fail, or were disabled">
-            {callbacks.failing + callbacks.disabled === 0
-              ? "none"
-              : `${callbacks.failing} failing, ${callbacks.disabled} disabled`}
-          </Line>
-        </>
-      )}
-    </Lines>
-  </Card>
-);
-
-export const Evm = ({ health: { evm } }: { readonly health: HealthSeen }) => (
-  <Card title="EVM chains">
-    {evm === null || evm.chains.length === 0 ? (
-      <p className="text-sm text-muted">
-        None is followed. Tokens of EVM chains are named in the assets file.
-      </p>
-    ) : (
-      <Lines>
-        {evm.chains.map((chain) => (
-          <Line key={chain.chainId} name={`${chain.network} (${chain.chainId})`}>
-            block {chain.nextBlock === null ? "–" : countText(chain.nextBlock)} of{" "}
-            {chain.headBlock === null ? "–" : countText(chain.headBlock)}{" "}
-            <StateBadge state={chain.state} />
-            {chain.warnings.map((warning) => (
-              <span key={warning} className="block text-xs text-warn">
-                {warning}
-              </span>
-            ))}
-          </Line>
+  <Card title={title} actions={state === undefined ? undefined : <StateBadge state={state} />}>
+    {children ?? (
+      <dl className="divide-y divide-line text-sm">
+        {lines.map(([name, value]) => (
+          <div key={name} className="flex items-baseline justify-between gap-4 py-1.5">
+            <dt className="text-muted">{name}</dt>
+            <dd className="figures text-right">{value}</dd>
+          </div>
         ))}
-      </Lines>
+      </dl>
     )}
   </Card>
 );
+
+const numberText = (checkpoint: string | null, none = "–"): string =>
+  checkpoint === null ? none : countText(checkpoint);
+
+export const SourceCard = ({ health: { reader } }: { readonly health: Health }) => {
+  const { old } = useService();
+  const { checkpoint, tip, lagCheckpoints: lag, state, source } = reader;
+  const read = useMoved(checkpoint);
+  const chain = useMoved(tip);
+  const left = secondsLeft(lag, rateOver(read, 60_000), rateOver(chain, 60_000));
+  return (
+    <Part
+      title="Reader and source"
+      state={state}
+      lines={[
+        [
+          "Source",
+          <span key="source" className="wrap-anywhere">
+            {source?.source ?? "not reported yet"}
+          </span>,
+        ],
+        ["In the log through", numberText(checkpoint)],
+        ["Backlog", numberText(lag, "unknown")],
+        ["Caught up in", old ? "–" : leftText(state, left, "unknown")],
+        [
+          "Current request waiting",
+          source?.silentSeconds == null ? "–" : spanText(source.silentSeconds),
+        ],
+      ]}
+    />
+  );
+};
+
+/** When a backlog is worked off. */
+export const leftText = (state: string, secondsLeft: number | null, none: string): string =>
+  state === "ok" ? "caught up" : secondsLeft === null ? none : spanText(secondsLeft);
+
+export const IntegrityCard = ({ health: { details } }: { readonly health: Health }) => {
+  const integrity = details?.integrity;
+  if (integrity === undefined) return null;
+  const { log, sums, state } = integrity;
+  const ago = (seconds: number | null) =>
+    seconds === null ? "first round not finished" : `${spanText(seconds)} ago`;
+  return (
+    <Part
+      title="Verification"
+      state={state}
+      lines={[
+        ["Signatures verified through", numberText(log.provenThrough, "not verified")],
+        ["Log chained through", numberText(log.chainedThrough)],
+        ["Log head signed through", numberText(log.signedThrough)],
+        ["Log last checked", ago(log.checkedSecondsAgo)],
+        ["Register last reconciled", ago(sums.checkedSecondsAgo)],
+      ]}
+    />
+  );
+};
+
+export const Queues = ({ health: { details = {} } }: { readonly health: Health }) => {
+  const { transferAgent = [], signers = [], callbacks } = details;
+  const requests = transferAgent.map(({ asset, queued, pending, oldestSeconds, waitingLane }) => {
+    const waiting = waitingLane === null ? "" : `; lane ${waitingLane} is waiting`;
+    const text = `${countText(queued)} queued, ${countText(pending)} in progress, oldest ${spanText(oldestSeconds ?? 0)}${waiting}`;
+    return [`Requests for ${asset}`, queued + pending === 0 ? "none open" : text] as const;
+  });
+  const gas = signers.map(
+    ({ asset, transactionsLeft }) =>
+      [
+        `Gas of the signer of ${asset}`,
+        `enough for ${countText(transactionsLeft)} transactions`,
+      ] as const,
+  );
+  const ofCallbacks =
+    callbacks === undefined
+      ? []
+      : ([
+          [
+            "Callbacks to deliver",
+            callbacks.pending === 0
+              ? "none"
+              : `${countText(callbacks.pending)}, oldest ${spanText(callbacks.oldestPendingSeconds)}`,
+          ],
+          [
+            "Endpoints failing or disabled",
+            callbacks.failing.length + callbacks.disabled.length === 0
+              ? "none"
+              : `${callbacks.failing.length} failing, ${callbacks.disabled.length} disabled`,
+          ],
+        ] as const);
+  return <Part title="Queues" lines={[...requests, ...gas, ...ofCallbacks]} />;
+};
+
+export const Evm = ({ health: { details } }: { readonly health: Health }) => {
+  const chains = details?.evm?.chains ?? [];
+  return (
+    <Part
+      title="EVM chains"
+      lines={chains.map(({ chainId, network, nextBlock, headBlock, state, warnings }) => [
+        `${network} (${chainId})`,
+        <>
+          block {numberText(nextBlock)} of {numberText(headBlock)} <StateBadge state={state} />
+          {warnings.map((warning) => (
+            <span key={warning} className="block text-xs text-warn">
+              {warning}
+            </span>
+          ))}
+        </>,
+      ])}
+    >
+      {chains.length === 0 ? (
+        <p className="text-sm text-muted">None. Tokens on EVM chains are set in the assets file.</p>
+      ) : undefined}
+    </Part>
+  );
+};

@@ -1,21 +1,21 @@
-/** The pipelines: how far each is, how fast, and the digest of its rows. */
+/** The pipelines: position, rate, and digest of rows. */
 import { useMemo } from "react";
 import { Badge, Card } from "../../blocks/blocks.tsx";
 import { DataTable } from "../../blocks/data-table.tsx";
-import type { HealthSeen } from "../../data/health.ts";
+import type { Health } from "../../data/health.ts";
 import { useLive } from "../../data/live.ts";
 import { useService } from "../../data/service.tsx";
 import { countText } from "../../shown/amount.ts";
 import { LongId } from "../../shown/copied.tsx";
 import { spanText } from "../../shown/moment.ts";
+import { leftText, StateBadge } from "./parts.tsx";
 import { rateOver, type Sample, secondsLeft } from "./rates.ts";
-import { StateBadge } from "./state-badge.tsx";
 
 export const Pipelines = ({
   health,
   samples,
 }: {
-  readonly health: HealthSeen;
+  readonly health: Health;
   readonly samples: ReadonlyMap<string, readonly Sample[]>;
 }) => {
   const live = useLive();
@@ -23,12 +23,12 @@ export const Pipelines = ({
   const rows = useMemo(
     () =>
       health.pipelines.map((part) => {
-        const told = live.pipelines?.find(({ pipeline }) => pipeline === part.name);
-        const own = samples.get(part.name) ?? [];
+        const status = live.pipelines?.find(({ pipeline }) => pipeline === part.pipeline);
+        const own = samples.get(part.pipeline) ?? [];
         return {
           ...part,
-          digest: told?.digest ?? null,
-          ageSeconds: told?.ageSeconds ?? null,
+          digest: status?.digest ?? null,
+          ageSeconds: status?.ageSeconds ?? null,
           samples: own,
           rate: rateOver(own, 30_000),
         };
@@ -39,37 +39,33 @@ export const Pipelines = ({
     <Card
       flush
       title="Pipelines"
-      about="Each follows the log at its own pace; rates since this page was opened"
+      about="Each follows the log at its own pace. Rates are measured while this page is open."
     >
       <DataTable
         label="Pipelines"
         rows={rows}
-        keyOf={({ name }) => name}
+        keyOf={({ pipeline }) => pipeline}
         columns={[
           {
-            id: "name",
             header: "Pipeline",
-            cell: ({ name, state }) => (
+            cell: ({ pipeline, state }) => (
               <span className="inline-flex items-center gap-2">
-                <span className="font-mono text-[0.92em]">{name}</span>
+                <span className="font-mono text-[0.92em]">{pipeline}</span>
                 <StateBadge state={state} />
               </span>
             ),
           },
           {
-            id: "checkpoint",
             header: "Checkpoint",
             align: "right",
             cell: ({ checkpoint }) => (checkpoint === null ? "–" : countText(checkpoint)),
           },
           {
-            id: "lag",
             header: "Behind",
             align: "right",
-            cell: ({ lag }) => (lag === null ? "–" : countText(lag)),
+            cell: ({ lagCheckpoints: lag }) => (lag === null ? "–" : countText(lag)),
           },
           {
-            id: "age",
             header: "Age",
             align: "right",
             wideOnly: true,
@@ -77,7 +73,6 @@ export const Pipelines = ({
               old || ageSeconds === null || ageSeconds > 2_000_000_000 ? "–" : spanText(ageSeconds),
           },
           {
-            id: "rate",
             header: "Per second",
             align: "right",
             cell: ({ rate, samples: own }) => (
@@ -88,24 +83,18 @@ export const Pipelines = ({
             ),
           },
           {
-            id: "left",
             header: "Caught up in",
             align: "right",
             wideOnly: true,
-            cell: ({ lag, rate, state }) => {
-              if (old) return "–";
-              if (state === "ok") return <span className="text-muted">caught up</span>;
-              const left = secondsLeft(lag, rate, null);
-              return left === null ? "–" : spanText(left);
-            },
+            cell: ({ lagCheckpoints: lag, rate, state }) =>
+              old ? "–" : leftText(state, secondsLeft(lag, rate, null), "–"),
           },
           {
-            id: "digest",
-            header: "Digest of its rows",
+            header: "Digest of rows",
             wideOnly: true,
-            cell: ({ digest, filledThrough }) =>
-              filledThrough !== null ? (
-                <Badge tone="warn">history filled to {countText(filledThrough)}</Badge>
+            cell: ({ digest, historyFilledThrough: filled }) =>
+              filled !== undefined ? (
+                <Badge tone="warn">history filled to {countText(filled)}</Badge>
               ) : digest === null ? (
                 "–"
               ) : (
@@ -118,7 +107,7 @@ export const Pipelines = ({
   );
 };
 
-/** Rate over the last two minutes, in steps of two seconds. */
+/** The rate of the last two minutes, in steps of two seconds. */
 const Sparkline = ({ samples }: { readonly samples: readonly Sample[] }) => {
   const rates: number[] = [];
   const recent = samples.slice(-60);

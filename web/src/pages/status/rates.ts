@@ -1,4 +1,4 @@
-/** How fast pipelines move, from what was told while the page is open. */
+/** Rates of pipelines, measured while the page is open. */
 import { useEffect, useState } from "react";
 import type { Live } from "../../data/live.ts";
 
@@ -8,9 +8,9 @@ export type Sample = { readonly atMs: number; readonly checkpoint: number };
 /** Samples kept of each pipeline, at most one a second: ten minutes. */
 const KEPT = 600;
 
-export type Samples = ReadonlyMap<string, readonly Sample[]>;
+type Samples = ReadonlyMap<string, readonly Sample[]>;
 
-/** The same samples where the last is younger than a second. */
+/** Adds a sample, unless the last one is younger than a second. */
 const withSample = (before: readonly Sample[], sample: Sample): readonly Sample[] => {
   const last = before.at(-1);
   return last !== undefined && sample.atMs - last.atMs < 1_000
@@ -18,19 +18,19 @@ const withSample = (before: readonly Sample[], sample: Sample): readonly Sample[
     : [...before.slice(1 - KEPT), sample];
 };
 
-/** Adds what was told; the same map when it says nothing new. */
-export const withTold = (samples: Samples, { pipelines, toldAtMs }: Live): Samples => {
+/** Adds a message of the subscription. */
+const withStatus = (samples: Samples, { pipelines, receivedAtMs }: Live): Samples => {
   if (pipelines === null) return samples;
   const next = new Map(samples);
   for (const { pipeline, checkpoint } of pipelines) {
     if (checkpoint === null) continue;
-    const sample = { atMs: toldAtMs, checkpoint: Number(checkpoint) };
+    const sample = { atMs: receivedAtMs, checkpoint: Number(checkpoint) };
     next.set(pipeline, withSample(samples.get(pipeline) ?? [], sample));
   }
   return next;
 };
 
-/** Checkpoints a second over the last so many milliseconds; null until two samples are that far apart. */
+/** Checkpoints a second over the last `overMs`; null until two samples are at least a second apart. */
 export const rateOver = (samples: readonly Sample[], overMs: number): number | null => {
   const last = samples.at(-1);
   const first = samples.find(({ atMs }) => last !== undefined && last.atMs - atMs <= overMs);
@@ -38,25 +38,25 @@ export const rateOver = (samples: readonly Sample[], overMs: number): number | n
   return ((last.checkpoint - first.checkpoint) * 1_000) / (last.atMs - first.atMs);
 };
 
-/** Seconds until a backfill is done, when the chain goes on at its own rate; null when it is not nearing. */
+/** Seconds until a backlog is worked off while the chain grows; null when it does not shrink. */
 export const secondsLeft = (
-  lag: bigint | null,
+  lag: string | null,
   rate: number | null,
   chainRate: number | null,
 ): number | null => {
   if (lag === null || rate === null) return null;
-  const nearing = rate - (chainRate ?? 0);
-  return nearing <= 0 ? null : Number(lag) / nearing;
+  const gain = rate - (chainRate ?? 0);
+  return gain <= 0 ? null : Number(lag) / gain;
 };
 
-/** Collects while the page is open. */
+/** Samples of the pipelines while mounted. */
 export const useSamples = (live: Live): Samples => {
   const [samples, setSamples] = useState<Samples>(new Map());
-  useEffect(() => setSamples((before) => withTold(before, live)), [live]);
+  useEffect(() => setSamples((before) => withStatus(before, live)), [live]);
   return samples;
 };
 
-/** A number's way while the page is open, a sample a second at most. */
+/** Samples of a checkpoint while mounted. */
 export const useMoved = (checkpoint: string | null): readonly Sample[] => {
   const [samples, setSamples] = useState<readonly Sample[]>([]);
   useEffect(() => {

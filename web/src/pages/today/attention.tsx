@@ -1,57 +1,30 @@
-/** What needs somebody, each with where to go; a line says so when nothing does. */
+/** What needs attention, each with a link to where it is dealt with. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { AsOf } from "../../blocks/answered.tsx";
-import { Failed, type Tone } from "../../blocks/blocks.tsx";
-import { askPath } from "../../data/ask.ts";
-import { useTokenSearch } from "../../data/here.ts";
-import { readSummary } from "../../data/operator.ts";
-import { NOW } from "../../data/queries.ts";
+import { AsOf, Failed } from "../../blocks/answered.tsx";
+import type { Tone } from "../../blocks/blocks.tsx";
+import type { Summary } from "../../data/answers.ts";
+import { askPath, pathWith } from "../../data/ask.ts";
+import { NOW, ROWS_PER_REQUEST } from "../../data/queries.ts";
 import { useService } from "../../data/service.tsx";
 import { useSession } from "../../data/session.ts";
-import type { Token } from "../../data/tokens.ts";
-import { PAGE_ROWS } from "../../register/load.ts";
-import { useExceptions } from "../../register/use-register.ts";
+import { keepToken, keepTokenWith, type Token } from "../../data/tokens.ts";
+import { useExceptions } from "../../register/register.ts";
 import { countText } from "../../shown/amount.ts";
 import { Amount } from "../../shown/fitted.tsx";
 import { Ago } from "../../shown/shown.tsx";
 
-/** Failed requests and deliveries since a time; null where the key does not show them. */
-const useOffice = (since: number) => {
-  const { key, kind } = useSession();
-  return useQuery({
-    queryKey: [NOW, "summary", since],
-    queryFn: ({ signal }) => {
-      const asked = new URLSearchParams({ since: new Date(since * 1_000).toISOString() });
-      return askPath(`/operator/summary?${asked}`, readSummary, { key, signal });
-    },
-    enabled: kind === "operator",
-  });
-};
-
 export const Attention = ({ token, since }: { readonly token: Token; readonly since: number }) => {
   const { state, lost } = useService();
-  const office = useOffice(since);
-  const failures = office.data && {
-    requests: office.data.requests.failed,
-    deliveries: office.data.deliveries.failed,
-    receivers: office.data.receivers.disabled,
-  };
-  const exceptions = useExceptions(token.coinType);
-  const kept = useTokenSearch();
   const { kind } = useSession();
-  const { loose = [], frozen: frozenRows = [], isLong, timeMs } = exceptions.data ?? {};
+  const exceptions = useExceptions(token.coinType);
+  const { data, error } = exceptions;
+  const { loose = [], frozen: frozenRows = [] } = data ?? {};
   const frozen = frozenRows.flatMap(({ wallets }) =>
     wallets.filter(({ isFrozen, balance }) => isFrozen && balance > 0n),
   );
-  const asOf = (
-    <>
-      {isLong && timeMs !== undefined ? <Ago ms={timeMs} /> : null}
-      <AsOf of={exceptions} flush />
-    </>
-  );
-  /** Wallets that somebody should look at; of the rows that were read there may be more. */
+  /** @param rows the rows that were read: at the limit there may be more */
   const wallets = (
     label: string,
     only: "loose" | "frozen",
@@ -59,38 +32,35 @@ export const Attention = ({ token, since }: { readonly token: Token; readonly si
     rows: readonly unknown[],
   ) => (
     <Item
-      tone={exceptions.data === undefined || lost ? "plain" : found.length === 0 ? "good" : "warn"}
+      tone={data === undefined || lost ? "plain" : found.length === 0 ? "good" : "warn"}
       label={label}
       value={
-        exceptions.data === undefined
-          ? exceptions.error === null
-            ? "…"
-            : "not answered"
-          : `${countText(found.length)}${rows.length === PAGE_ROWS ? " or more" : ""}`
+        data === undefined
+          ? pendingText(error)
+          : `${countText(found.length)}${rows.length === ROWS_PER_REQUEST ? " or more" : ""}`
       }
       about={
-        found.length === 0 ? (
-          asOf
-        ) : (
-          <>
+        <>
+          {found.length === 0 ? null : (
             <Amount
               units={found.reduce((sum, { balance }) => sum + balance, 0n)}
               decimals={token.decimals}
-            />{" "}
-            {asOf}
-          </>
-        )
+            />
+          )}{" "}
+          {data?.isLong ? <Ago at={data.timeMs} /> : null}
+          <AsOf of={exceptions} flush />
+        </>
       }
       link={
-        <Link to="/cap-table" search={{ ...kept, only }}>
-          Show them
+        <Link to="/cap-table" search={keepTokenWith({ only })}>
+          Show
         </Link>
       }
     />
   );
   return (
     <section
-      aria-label="What needs attention"
+      aria-label="Needs attention"
       className="grid grid-cols-1 gap-3 sm:grid-cols-2 lg:grid-cols-4"
     >
       <Item
@@ -99,7 +69,7 @@ export const Attention = ({ token, since }: { readonly token: Token; readonly si
         value={state.word}
         about={state.detail}
         link={
-          <Link to="/status" search={kept}>
+          <Link to="/status" search={keepToken}>
             Status
           </Link>
         }
@@ -107,59 +77,71 @@ export const Attention = ({ token, since }: { readonly token: Token; readonly si
       {wallets("Unassigned wallets with a balance", "loose", loose, loose)}
       {wallets("Frozen wallets with a balance", "frozen", frozen, frozenRows)}
       {kind === "operator" ? (
-        <Item
-          tone={
-            failures === undefined || lost
-              ? "plain"
-              : failures.requests + failures.deliveries + failures.receivers === 0
-                ? "good"
-                : "bad"
-          }
-          label="Failed requests and deliveries"
-          value={
-            failures === undefined
-              ? office.error === null
-                ? "…"
-                : "not answered"
-              : countText(failures.requests + failures.deliveries)
-          }
-          about={
-            failures === undefined ? undefined : (
-              <>
-                {`${countText(failures.requests)} requests, ${countText(failures.deliveries)} deliveries, ${countText(failures.receivers)} addresses disabled`}
-                <AsOf of={office} flush />
-              </>
-            )
-          }
-          link={
-            <Link to="/requests" search={{ ...kept, status: "FAILED" }}>
-              Show them
-            </Link>
-          }
-        />
+        <Failures since={since} />
       ) : (
         <Item
           tone="plain"
-          label="Failed requests and deliveries"
+          label={FAILURES}
           value="not shown"
-          about="an operator key shows them"
+          about="needs an operator key"
           link={
-            <Link to="/requests" search={kept}>
-              Sign in with one
+            <Link to="/requests" search={keepToken}>
+              Sign in
             </Link>
           }
         />
       )}
-      {exceptions.error !== null && exceptions.data === undefined ? (
+      {error !== null && data === undefined ? (
         <div className="sm:col-span-2 lg:col-span-4">
-          <Failed
-            error={exceptions.error}
-            what="The register"
-            onRetry={() => void exceptions.refetch()}
-          />
+          <Failed error={error} what="The register" onRetry={() => void exceptions.refetch()} />
         </div>
       ) : null}
     </section>
+  );
+};
+
+const FAILURES = "Failed requests and deliveries";
+
+const pendingText = (error: Error | null): string => (error === null ? "…" : "not answered");
+
+/** @param since unix seconds */
+const Failures = ({ since }: { readonly since: number }) => {
+  const { key } = useSession();
+  const { lost } = useService();
+  const summary = useQuery({
+    queryKey: [NOW, "summary", since],
+    queryFn: ({ signal }) =>
+      askPath<Summary>(
+        pathWith("/operator/summary", { since: new Date(since * 1_000).toISOString() }),
+        { key, signal },
+      ),
+  });
+  const { data, error } = summary;
+  const [requests, deliveries, receivers] = [
+    data?.requests.failed ?? 0,
+    data?.deliveries.failed ?? 0,
+    data?.receivers.disabled ?? 0,
+  ];
+  const isWell = requests + deliveries + receivers === 0;
+  return (
+    <Item
+      tone={data === undefined || lost ? "plain" : isWell ? "good" : "bad"}
+      label={FAILURES}
+      value={data === undefined ? pendingText(error) : countText(requests + deliveries)}
+      about={
+        data === undefined ? undefined : (
+          <>
+            {`${countText(requests)} requests, ${countText(deliveries)} deliveries, ${countText(receivers)} endpoints disabled`}
+            <AsOf of={summary} flush />
+          </>
+        )
+      }
+      link={
+        <Link to="/requests" search={keepTokenWith({ status: "FAILED" })}>
+          Show
+        </Link>
+      }
+    />
   );
 };
 

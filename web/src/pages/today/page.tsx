@@ -1,23 +1,25 @@
-/** The first page of the morning: what happened since yesterday's close, and what needs somebody. */
+/** The first page of the morning: changes since yesterday's close, and what needs attention. */
 import { Link, useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { Answered, type Asked } from "../../blocks/answered.tsx";
+import { type Answer, Answered, OfToken } from "../../blocks/answered.tsx";
 import { Card, Empty, FIGURE_LINK, Figure, Figures, PageHead } from "../../blocks/blocks.tsx";
-import { OfToken } from "../../blocks/of-token.tsx";
-import { WhenInAddress } from "../../blocks/when-in-address.tsx";
-import { useTokenSearch } from "../../data/here.ts";
-import { type Token, tokenLabel } from "../../data/tokens.ts";
-import { saidOf } from "../../register/events.ts";
-import { roleName } from "../../register/role-names.ts";
-import { useTokenTime } from "../../register/token-time.ts";
+import { WalletId } from "../../blocks/columns.tsx";
+import { When } from "../../controls/when.tsx";
+import {
+  keepToken,
+  keepTokenWith,
+  type Token,
+  tokenName,
+  useTokenTime,
+} from "../../data/tokens.ts";
+import { eventText, roleName } from "../../register/words.ts";
 import { countText } from "../../shown/amount.ts";
-import { LongId } from "../../shown/copied.tsx";
 import { Amount } from "../../shown/fitted.tsx";
 import { fromSeconds, yesterdaysClose } from "../../shown/moment.ts";
 import { Ago, Moment } from "../../shown/shown.tsx";
 import { Attention } from "./attention.tsx";
 import { NextUnlocks } from "./next-unlocks.tsx";
-import { type Sum, type Told, useSince } from "./since.ts";
+import { type Events, type Sum, type Sums, useSince } from "./since.ts";
 
 const TodayPage = () => <OfToken>{(token) => <Today token={token} />}</OfToken>;
 
@@ -26,23 +28,23 @@ const Today = ({ token }: { readonly token: Token }) => {
   const { from, to } = useTokenTime(token.coinType);
   const usual = yesterdaysClose(to * 1_000);
   const since = search.since === undefined ? usual : Number(search.since);
-  const { moved, told } = useSince(token.coinType, since);
+  const { moved, events } = useSince(token.coinType, since);
   return (
     <>
       <PageHead
         title="Today"
         about={
           <>
-            {token.name ?? tokenLabel(token)} since <Moment ms={since * 1_000} />
+            {tokenName(token)} since <Moment at={since * 1_000} />
           </>
         }
       />
       <div className="space-y-4">
         <Attention token={token} since={since} />
-        <WhenInAddress
+        <When
           name="since"
           label="Changes since"
-          at={search.since === undefined ? undefined : since}
+          at={search.since}
           shown={since}
           from={from}
           to={to}
@@ -50,13 +52,13 @@ const Today = ({ token }: { readonly token: Token }) => {
         />
         <div>
           <Answered of={moved} what="The movements" lines={3} card>
-            {(sums) => <Moved token={token} sums={sums} whole={sums.whole} />}
+            {(sums) => <Moved token={token} sums={sums} />}
           </Answered>
         </div>
         <div className="grid grid-cols-1 items-start gap-4 lg:grid-cols-2">
-          <HolderNews asked={told} />
+          <HolderNews of={events} />
           <div className="space-y-4">
-            <RoleNews asked={told} />
+            <RoleNews of={events} />
             <NextUnlocks token={token} />
           </div>
         </div>
@@ -65,25 +67,16 @@ const Today = ({ token }: { readonly token: Token }) => {
   );
 };
 
-const Moved = ({
-  token,
-  sums,
-  whole,
-}: {
-  readonly token: Token;
-  readonly sums: Readonly<Record<"minted" | "burned" | "transferred" | "forced", Sum>>;
-  readonly whole: boolean;
-}) => {
-  const kept = useTokenSearch();
+const Moved = ({ token, sums }: { readonly token: Token; readonly sums: Sums }) => {
   const figure = (label: string, kind: string, { count, amount }: Sum, signed = false) => (
     <Figure
       label={
-        <Link to="/movements" search={{ ...kept, kind }} className={FIGURE_LINK}>
+        <Link to="/movements" search={keepTokenWith({ kind })} className={FIGURE_LINK}>
           {label}
         </Link>
       }
       value={<Amount units={amount} decimals={token.decimals} signed={signed} />}
-      about={`${whole ? "" : "at least "}${countText(count)} ${count === 1 ? "movement" : "movements"}`}
+      about={`${sums.whole ? "" : "at least "}${countText(count)} ${count === 1 ? "movement" : "movements"}`}
     />
   );
   return (
@@ -96,44 +89,42 @@ const Moved = ({
   );
 };
 
-/** Rows of a list on this page: the rest is a link away. */
+/** Rows of a list on this page. */
 const SHOWN = 8;
 
 const List = <Item,>({
   title,
-  about,
-  asked,
+  of,
   items,
   none,
   more,
   children,
 }: {
   readonly title: string;
-  readonly about: string;
-  readonly asked: Asked<Told>;
-  /** Which of what was told, oldest first. */
-  readonly items: (told: Told) => readonly Item[];
+  readonly of: Answer<Events>;
+  /** Oldest first. */
+  readonly items: (events: Events) => readonly Item[];
   readonly none: string;
   readonly more: ReactNode;
   readonly children: (item: Item) => ReactNode;
 }) => {
-  const count = asked.data === undefined ? null : items(asked.data).length;
+  const count = of.data === undefined ? null : items(of.data).length;
   return (
     <Card
       flush
       title={
         count === null ? title : `${title}: ${countText(count)}${count >= 5_000 ? " or more" : ""}`
       }
-      about={about}
+      about="Newest first"
       actions={more}
     >
-      <Answered of={asked} what="The events">
-        {(told) =>
-          items(told).length === 0 ? (
+      <Answered of={of} what="The events">
+        {(events) =>
+          items(events).length === 0 ? (
             <Empty title={none} />
           ) : (
             <ul className="divide-y divide-line border-t border-line text-sm">
-              {items(told).slice(-SHOWN).reverse().map(children)}
+              {items(events).slice(-SHOWN).reverse().map(children)}
             </ul>
           )
         }
@@ -157,67 +148,59 @@ const News = ({
       <span className="block truncate">{children}</span>
       {wallet === null ? null : (
         <span className="text-muted">
-          <LongId text={wallet} what="address" explorer="account" />
+          <WalletId address={wallet} />
         </span>
       )}
     </span>
     <span className="shrink-0 text-xs text-muted">
-      <Ago ms={fromSeconds(at)} />
+      <Ago at={fromSeconds(at)} />
     </span>
   </li>
 );
 
-const HolderNews = ({ asked }: { readonly asked: Asked<Told> }) => {
-  const kept = useTokenSearch();
-  return (
-    <List
-      title="Changes of the holder register"
-      about="Newest first"
-      asked={asked}
-      items={({ holderEvents }) => holderEvents}
-      none="No holder was added, removed, frozen or regrouped"
-      more={
-        <Link
-          to="/cap-table"
-          search={{ ...kept, show: "compare" }}
-          className="text-xs text-accent hover:underline"
-        >
-          New and exited holders
-        </Link>
-      }
-    >
-      {(event) => (
-        <News key={event.eventId} wallet={event.address} at={event.checkpointTimestamp}>
-          {saidOf(event)}
-        </News>
-      )}
-    </List>
-  );
-};
+const HolderNews = ({ of }: { readonly of: Answer<Events> }) => (
+  <List
+    title="Changes of the holder register"
+    of={of}
+    items={({ holderEvents }) => holderEvents}
+    none="No holder was added, removed, frozen or regrouped"
+    more={
+      <Link
+        to="/cap-table"
+        search={keepTokenWith({ show: "compare" })}
+        className="text-xs text-accent hover:underline"
+      >
+        New and exited holders
+      </Link>
+    }
+  >
+    {(event) => (
+      <News key={event.eventId} wallet={event.address} at={event.checkpointTimestamp}>
+        {eventText(event)}
+      </News>
+    )}
+  </List>
+);
 
-const RoleNews = ({ asked }: { readonly asked: Asked<Told> }) => {
-  const kept = useTokenSearch();
-  return (
-    <List
-      title="Role changes"
-      about="Newest first"
-      asked={asked}
-      items={({ roleEvents }) => roleEvents}
-      none="No role changed"
-      more={
-        <Link to="/roles" search={kept} className="text-xs text-accent hover:underline">
-          All roles
-        </Link>
-      }
-    >
-      {(event) => (
-        <News key={event.eventId} wallet={event.owner} at={event.checkpointTimestamp}>
-          {event.granted ? "Granted: " : "Revoked: "}
-          {roleName(event.role, event.roleBit)}
-        </News>
-      )}
-    </List>
-  );
-};
+const RoleNews = ({ of }: { readonly of: Answer<Events> }) => (
+  <List
+    title="Role changes"
+    of={of}
+    items={({ roleEvents }) => roleEvents}
+    none="No role changed"
+    more={
+      <Link to="/roles" search={keepToken} className="text-xs text-accent hover:underline">
+        All roles
+      </Link>
+    }
+  >
+    {(event) => (
+      <News key={event.eventId} wallet={event.owner} at={event.checkpointTimestamp}>
+        {event.granted ? "Granted: " : "Revoked: "}
+        {roleName(event.role, event.roleBit)}
+      </News>
+    )}
+  </List>
+);
 
 export default TodayPage;

@@ -1,9 +1,7 @@
-/** What happened to a token since a time, read from its events: newest first, so many at most. */
+/** Movements and events of a token since a time. */
 import { useQuery } from "@tanstack/react-query";
-import { allPages } from "../../data/all-pages.ts";
-import { ask } from "../../data/ask.ts";
-import { graph, type ResultOf } from "../../data/graph.ts";
-import { NOW } from "../../data/queries.ts";
+import { ask, graph, type ResultOf } from "../../data/ask.ts";
+import { NOW, readAll } from "../../data/queries.ts";
 import { useSession } from "../../data/session.ts";
 
 const movedPage = graph(`query Moved($coinType: String!, $after: String) {
@@ -29,13 +27,13 @@ type HolderEvent = NonNullable<ResultOf<typeof holderPage>["holderEvents"]>[numb
 type RoleEvent = NonNullable<ResultOf<typeof rolePage>["roleEvents"]>[number];
 
 /** Events of the register and of roles, oldest first. */
-export type Told = {
+export type Events = {
   readonly holderEvents: readonly HolderEvent[];
   readonly roleEvents: readonly RoleEvent[];
 };
 
-/** Pages of 1,000 that are read at most, of each kind. */
-const MOST_PAGES = 5;
+/** Pages of 1,000 that are read of each kind. */
+const MAX_PAGES = 5;
 
 export type Sum = { readonly count: number; readonly amount: bigint };
 
@@ -48,7 +46,7 @@ export type Sums = {
   readonly whole: boolean;
 };
 
-/** Adds up movements of that second and later. */
+/** Adds up movements after that second. */
 export const sumUp = (
   movements: readonly Pick<Moved, "activityType" | "amount" | "checkpointTimestamp">[],
   since: number,
@@ -71,14 +69,14 @@ export const sumUp = (
   };
 };
 
-/** @param since unix seconds: what was later counts */
+/** @param since unix seconds, excluded */
 export const useSince = (coinType: string, since: number) => {
   const { key } = useSession();
   const moved = useQuery({
     queryKey: [NOW, "moved", coinType, since],
     queryFn: async ({ signal }): Promise<Sums> => {
-      const { rows, whole } = await allPages<Moved>(
-        MOST_PAGES,
+      const { rows, whole } = await readAll(
+        MAX_PAGES,
         async (after) => (await ask(movedPage, { coinType, after }, { key, signal })).tokenActivity,
         ({ position }) => position,
         ({ checkpointTimestamp }) => Number(checkpointTimestamp) <= since,
@@ -86,19 +84,19 @@ export const useSince = (coinType: string, since: number) => {
       return { ...sumUp(rows, since), whole };
     },
   });
-  const told = useQuery({
-    queryKey: [NOW, "told", coinType, since],
-    queryFn: async ({ signal }): Promise<Told> => {
+  const events = useQuery({
+    queryKey: [NOW, "events since", coinType, since],
+    queryFn: async ({ signal }): Promise<Events> => {
       const variables = { coinType, since: String(since + 1) };
       const asking = { key, signal };
       const [holders, roles] = await Promise.all([
-        allPages<HolderEvent>(
-          MOST_PAGES,
+        readAll(
+          MAX_PAGES,
           async (after) => (await ask(holderPage, { ...variables, after }, asking)).holderEvents,
           ({ position }) => position,
         ),
-        allPages<RoleEvent>(
-          MOST_PAGES,
+        readAll(
+          MAX_PAGES,
           async (after) => (await ask(rolePage, { ...variables, after }, asking)).roleEvents,
           ({ position }) => position,
         ),
@@ -106,5 +104,5 @@ export const useSince = (coinType: string, since: number) => {
       return { holderEvents: holders.rows, roleEvents: roles.rows };
     },
   });
-  return { moved, told };
+  return { moved, events };
 };

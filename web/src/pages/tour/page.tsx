@@ -1,36 +1,24 @@
-/** A walk of the whole circle on the demo ledger: a request, its transaction, the register, the callback. */
+/** A guided tour on the demo ledger: a request, its transaction, the register, the callback. */
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
-import { AsOf } from "../../blocks/answered.tsx";
-import { Card, Empty, Failed, Loading, Notice, PageHead } from "../../blocks/blocks.tsx";
-import { durationText } from "../../blocks/office.tsx";
+import { AsOf, Failed, Loading } from "../../blocks/answered.tsx";
+import { Card, Empty, Notice, PageHead } from "../../blocks/blocks.tsx";
 import { Timeline, TimelineItem } from "../../blocks/timeline.tsx";
-import { buttonClass } from "../../controls/button.tsx";
-import { useDoing } from "../../controls/doing.tsx";
+import { Button, useAction } from "../../controls/controls.tsx";
+import type { Tour, TourBegun } from "../../data/answers.ts";
 import { AskError, askPath } from "../../data/ask.ts";
 import { again } from "../../data/queries.ts";
-import { useSession } from "../../data/session.ts";
-import { useSettings } from "../../data/settings.ts";
+import { useSession, useSettings } from "../../data/session.ts";
+import { durationBetween } from "../../shown/moment.ts";
 import { Place, STORY } from "./story.tsx";
-import {
-  isOver,
-  type Passed,
-  passedOf,
-  READ,
-  readStarted,
-  readTour,
-  STATIONS,
-  settledOf,
-  type Tour,
-  upTo,
-} from "./tour.ts";
+import { isOver, type Passed, passedOf, READ, STATIONS, settledOf, upTo } from "./tour.ts";
 
-/** While it goes on, milliseconds. */
+/** While it runs, milliseconds. */
 const POLL_MS = 500;
-/** Stations are shown no faster than one can read where one is. */
-const STRIDE_MS = 1_100;
-/** Then something is wrong with the machine, not with the reader's patience. */
+/** Stations are shown no faster than one can read. */
+const STEP_MS = 1_100;
+/** After this time a notice is shown, milliseconds. */
 const SLOW_MS = 60_000;
 
 const Page = () => {
@@ -40,8 +28,8 @@ const Page = () => {
       <>
         <PageHead title="Guided tour" />
         <Empty title="The tour is part of the demo">
-          It whitelists a wallet of nobody on a simulated ledger, which exists only where{" "}
-          <code>npm start</code> runs without settings.
+          It whitelists a wallet of a fictional investor on a simulated ledger, which only{" "}
+          <code>npm start</code> without settings has.
         </Empty>
       </>
     );
@@ -53,12 +41,12 @@ const Guided = () => {
   const { tour: id } = useSearch({ strict: false });
   const { key } = useSession();
   const navigate = useNavigate();
-  const { busy: starting, fault, during } = useDoing();
-  // Only one that began here is walked; one from a link is shown as it ended.
+  const { busy: starting, fault, run } = useAction();
+  // Only a tour that began here is animated; one from a link is shown as it is.
   const [begun, setBegun] = useState<string | null>(null);
   const start = () =>
-    during(async () => {
-      const next = await askPath("/demo/tour", readStarted, { body: {}, key });
+    run(async () => {
+      const { tourId: next } = await askPath<TourBegun>("/demo/tour", { body: {}, key });
       setBegun(next);
       await navigate({ to: "/tour", search: (now: object) => ({ ...now, tour: next }) });
     });
@@ -66,23 +54,20 @@ const Guided = () => {
     <>
       <PageHead
         title="Whitelist a wallet"
-        about="A guided tour of the whole circle: from a caller's signed request to the register, and back to the caller."
+        about="A guided tour: from a caller's signed request to the register, and back to the caller."
       >
-        <button
-          type="button"
+        <Button
+          look={id === undefined ? "strong" : "plain"}
           disabled={starting}
-          className={buttonClass(id === undefined ? "strong" : "plain")}
           onClick={() => void start()}
         >
           {starting ? "Signing…" : id === undefined ? "Start the tour" : "Run again"}
-        </button>
+        </Button>
       </PageHead>
       {fault === null ? null : (
-        <div className="mb-4">
-          <Notice tone="bad" title="The tour could not start">
-            {fault}
-          </Notice>
-        </div>
+        <Notice tone="bad" title="The tour could not start" className="mb-4">
+          {fault}
+        </Notice>
       )}
       {id === undefined ? (
         <Walk tour={null} passed={AHEAD} />
@@ -96,59 +81,54 @@ const Guided = () => {
 const AHEAD: readonly Passed[] = STATIONS.map((station) => ({
   station,
   state: "later",
-  atMs: null,
+  at: null,
 }));
 
 const Followed = ({ id, walked }: { readonly id: string; readonly walked: boolean }) => {
   const { key } = useSession();
-  const asked = useQuery({
+  const query = useQuery({
     queryKey: ["tour", id],
-    queryFn: ({ signal }) =>
-      askPath(`/demo/tour/${encodeURIComponent(id)}`, readTour, { key, signal }),
-    refetchInterval: (query) =>
-      query.state.data !== undefined && isOver(query.state.data) ? false : again(POLL_MS)(query),
+    queryFn: ({ signal }) => askPath<Tour>(`/demo/tour/${encodeURIComponent(id)}`, { key, signal }),
+    refetchInterval: ({ state }) =>
+      state.data !== undefined && isOver(state.data) ? false : again(POLL_MS)({ state }),
   });
-  const passed = asked.data === undefined ? AHEAD : passedOf(asked.data);
-  const shown = useStride(settledOf(passed), walked);
-  const slow = useSlow(asked.data !== undefined && !isOver(asked.data));
-  if (asked.data === undefined) {
-    const gone = asked.error instanceof AskError && asked.error.status === 404;
+  const passed = query.data === undefined ? AHEAD : passedOf(query.data);
+  const shown = useStepwise(settledOf(passed), walked);
+  const slow = useSlow(query.data !== undefined && !isOver(query.data));
+  if (query.data === undefined) {
+    const gone = query.error instanceof AskError && query.error.status === 404;
     return gone ? (
-      <Empty title="This tour is over">
-        The service does not know it: it was of another demo. Start a new one.
-      </Empty>
-    ) : asked.error === null ? (
+      <Empty title="Unknown tour">It belongs to another demo. Start a new one.</Empty>
+    ) : query.error === null ? (
       <Loading lines={8} />
     ) : (
-      <Failed error={asked.error} what="The tour" onRetry={() => void asked.refetch()} />
+      <Failed error={query.error} what="The tour" onRetry={() => void query.refetch()} />
     );
   }
   return (
     <>
-      <AsOf of={asked} flush />
+      <AsOf of={query} flush />
       {slow ? (
-        <div className="mb-4">
-          <Notice tone="warn" title="This takes longer than it should">
-            The machine is busy, or the service is behind. Status says which part waits; the tour
-            goes on by itself.
-          </Notice>
-        </div>
+        <Notice tone="warn" title="This takes longer than usual" className="mb-4">
+          The machine is busy, or the service is behind. Status shows which part; the tour continues
+          automatically.
+        </Notice>
       ) : null}
-      <Walk id={id} tour={asked.data} passed={upTo(passed, shown)} />
+      <Walk id={id} tour={query.data} passed={upTo(passed, shown)} />
     </>
   );
 };
 
-/** Follows a count one by one, calmly; at once for who wants no motion, and for what is over. */
-const useStride = (count: number, walked: boolean): number => {
-  const calm = walked && !matchMedia("(prefers-reduced-motion: reduce)").matches;
+/** Follows a count step by step; without steps for reduced motion, and for a tour that did not begin here. */
+const useStepwise = (count: number, walked: boolean): number => {
+  const isAnimated = walked && !matchMedia("(prefers-reduced-motion: reduce)").matches;
   const [shown, setShown] = useState(0);
   useEffect(() => {
-    if (!calm || shown >= count) return;
-    const timer = setTimeout(() => setShown(shown + 1), shown === 0 ? 300 : STRIDE_MS);
+    if (!isAnimated || shown >= count) return;
+    const timer = setTimeout(() => setShown(shown + 1), shown === 0 ? 300 : STEP_MS);
     return () => clearTimeout(timer);
-  }, [calm, shown, count]);
-  return calm ? Math.min(shown, count) : count;
+  }, [isAnimated, shown, count]);
+  return isAnimated ? Math.min(shown, count) : count;
 };
 
 const useSlow = (waiting: boolean): boolean => {
@@ -176,12 +156,12 @@ const Walk = ({
     <>
       <Place
         station={current?.station ?? (done ? "callback" : null)}
-        under={tour === null ? "not begun" : done ? "all the way round" : "under way"}
+        under={tour === null ? "not started" : done ? "done" : "in progress"}
       />
       {tour !== null && done ? <Ended tour={tour} /> : null}
       <Card className="mt-4">
         <Timeline label="Stations of the tour">
-          {passed.map(({ station, state, atMs }) => {
+          {passed.map(({ station, state, at }) => {
             const { title, what, real, Ids } = STORY[station];
             return (
               <TimelineItem
@@ -189,9 +169,9 @@ const Walk = ({
                 state={state}
                 title={title}
                 aside={
-                  atMs === null ? undefined : (
-                    <time className="figures" dateTime={new Date(atMs).toISOString()}>
-                      {new Date(atMs).toISOString().slice(11, 23)} UTC
+                  at === null ? undefined : (
+                    <time className="figures" dateTime={at}>
+                      {at.slice(11, 23)} UTC
                     </time>
                   )
                 }
@@ -203,7 +183,7 @@ const Walk = ({
                   </div>
                 ) : null}
                 {state === "failed" ? (
-                  <p className="mt-1 text-bad">{tour?.history.at(-1)?.message}</p>
+                  <p className="mt-1 text-bad">{tour?.request.history.at(-1)?.message}</p>
                 ) : null}
                 <p className="mt-1.5 border-l-2 border-line pl-3 text-xs">
                   <strong className="font-medium text-ink">In your integration:</strong> {real} Read{" "}
@@ -219,15 +199,14 @@ const Walk = ({
 };
 
 const Ended = ({ tour }: { readonly tour: Tour }) => {
-  const [first, last] = [tour.history[0]?.atMs, tour.history.at(-1)?.atMs];
+  const { history } = tour.request;
+  const [first, last] = [history[0]?.at, history.at(-1)?.at];
   return (
-    <div className="mt-4">
-      <Notice tone="good" title="Done: the caller has the result">
-        {first === undefined || last === undefined
-          ? "The caller and the register agree."
-          : `From the signed request to a final result in ${durationText(last - first)}; its signed callback followed at once.`}
-      </Notice>
-    </div>
+    <Notice tone="good" title="Done: the caller has the result" className="mt-4">
+      {first === undefined || last === undefined
+        ? "The caller and the register agree."
+        : `From the signed request to the final result in ${durationBetween(first, last)}; the signed callback followed.`}
+    </Notice>
   );
 };
 

@@ -1,18 +1,19 @@
-/** What each station of the tour is, what a real integration does there, and where it can be looked at. */
+/** The text of each station: what happens, what a real integration does, and links to the result. */
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { Badge } from "../../blocks/blocks.tsx";
+import type { Tour } from "../../data/answers.ts";
 import { countText } from "../../shown/amount.ts";
 import { LongId } from "../../shown/copied.tsx";
 import { RightIcon } from "../../shown/icons.tsx";
-import type { Station, Tour } from "./tour.ts";
+import type { Station } from "./tour.ts";
 
-type Told = {
+type Text = {
   readonly title: string;
   readonly what: string;
   /** What a real integration does there. */
   readonly real: string;
-  /** What there is to see of this very tour; its id is that of its request. */
+  /** Ids of this tour; its id is that of its request. */
   readonly Ids: (props: { readonly tour: Tour; readonly id: string }) => ReactNode;
 };
 
@@ -25,11 +26,11 @@ const Named = ({ name, children }: { readonly name: string; readonly children: R
 
 const LINK = "text-accent underline";
 
-export const STORY: Readonly<Record<Station, Told>> = {
+export const STORY: Readonly<Record<Station, Text>> = {
   accepted: {
     title: "A signed request is accepted",
-    what: "A caller asks the transfer agent to whitelist the wallet of an investor. The request is signed with the caller's key; whoever cannot sign is refused before anything is read.",
-    real: "your server signs path, time and body with its Ed25519 key, posts it, and keeps the request id of the answer.",
+    what: "A caller asks the transfer agent to whitelist an investor's wallet. The request is signed with the caller's key; an unsigned one is refused before its body is read.",
+    real: "your server signs path, time and body with its Ed25519 key, posts the request, and keeps the request id of the answer.",
     Ids: ({ tour, id }) => (
       <>
         <Named name="Wallet">
@@ -51,18 +52,18 @@ export const STORY: Readonly<Record<Station, Told>> = {
     ),
   },
   queued: {
-    title: "It is queued, then taken up",
-    what: "The investor's data are sealed before they are stored, and are never shown on these pages. Requests of one investor are worked on one after another.",
-    real: "nothing to do; ask for the request by its id if you do not want to wait for the callback.",
+    title: "It is queued, then started",
+    what: "The investor's data are encrypted before they are stored, and never shown on these pages. Requests of one investor are processed one after another.",
+    real: "nothing to do; to poll instead of waiting for the callback, read the request by its id.",
     Ids: ({ tour }) => {
-      const said = tour.history.find(({ message }) => message.includes("belongs to"));
-      return said === undefined ? null : <Named name="Found">{said.message}</Named>;
+      const step = tour.request.history.find(({ message }) => message.includes("belongs to"));
+      return step === undefined ? null : <Named name="Found">{step.message}</Named>;
     },
   },
   transaction: {
     title: "A transaction is signed and submitted",
-    what: "The transfer agent's own key signs one transaction that puts the wallet into the group of those who may hold the token. It is written down before it is sent, so that it is never made twice.",
-    real: "the issuer gives that key the whitelisting role on the token; everything else stays with the service.",
+    what: "The transfer agent's key signs one transaction that puts the wallet into the group that may hold the token. It is stored before it is sent, so that it is never made twice.",
+    real: "the issuer grants that key the whitelisting role on the token; the service does the rest.",
     Ids: ({ tour }) =>
       tour.txId === null ? null : (
         <Named name="Transaction">
@@ -71,9 +72,9 @@ export const STORY: Readonly<Record<Station, Told>> = {
       ),
   },
   checkpoint: {
-    title: "The ledger puts it into a checkpoint",
-    what: "The validators sign the checkpoint together. Holderbook reads it and verifies their signature before anything of it enters the log.",
-    real: "nothing to do; whoever doubts the register checks the same signature.",
+    title: "The ledger includes it in a checkpoint",
+    what: "The validators sign the checkpoint. Holderbook reads it and verifies the signature before it enters the log.",
+    real: "nothing to do; anyone can check the same signature.",
     Ids: ({ tour }) =>
       tour.checkpoint === null ? null : (
         <Named name="Checkpoint">
@@ -82,15 +83,15 @@ export const STORY: Readonly<Record<Station, Told>> = {
             search={{ checkpoint: tour.checkpoint, token: tour.coinType }}
             className={LINK}
           >
-            {countText(tour.checkpoint)}, and what proves it
+            {countText(tour.checkpoint)} and its proof
           </Link>
         </Named>
       ),
   },
   register: {
     title: "The register shows it",
-    what: "The wallet belongs to a holder now and may hold the token. Only when its own register says so does the transfer agent call the request a success.",
-    real: "your systems read the register by GraphQL, or follow its events as they happen.",
+    what: "The wallet now belongs to a holder and may hold the token. The transfer agent reports success only once the register shows it.",
+    real: "your systems read the register over GraphQL, or subscribe to its events.",
     Ids: ({ tour }) =>
       tour.holderEvent === null ? null : (
         <>
@@ -113,8 +114,8 @@ export const STORY: Readonly<Record<Station, Told>> = {
   },
   callback: {
     title: "A signed callback tells the caller",
-    what: "The result goes to the address that the caller registered, signed by the service. Had nobody answered, it would be sent again and again, with growing pauses.",
-    real: "your server checks the signature over the bytes as they came, answers with 2xx, and ignores an id it has seen.",
+    what: "The signed result goes to the URL that the caller registered. Without an answer it is retried with growing pauses.",
+    real: "your server checks the signature over the raw bytes, answers with 2xx, and ignores an id it has seen before.",
     Ids: ({ tour }) =>
       tour.delivery === null ? null : (
         <Named name="Delivered">
@@ -134,7 +135,7 @@ export const STORY: Readonly<Record<Station, Told>> = {
   },
 };
 
-/** Where each station happens; the caller is both ends of the circle. */
+/** Where each station happens; the caller is at both ends. */
 const PLACES: readonly { readonly name: string; readonly stations: readonly Station[] }[] = [
   { name: "Your server", stations: ["accepted"] },
   { name: "Transfer agent", stations: ["queued", "transaction"] },
@@ -143,7 +144,7 @@ const PLACES: readonly { readonly name: string; readonly stations: readonly Stat
   { name: "Your server", stations: ["callback"] },
 ];
 
-/** The circle, and where on it the request is. */
+/** The places in order, and where the request is now. */
 export const Place = ({
   station,
   under,
@@ -152,7 +153,7 @@ export const Place = ({
   readonly under: string;
 }) => (
   <ol
-    aria-label={`The circle, ${under}`}
+    aria-label={`Progress: ${under}`}
     className="flex flex-wrap items-center gap-x-1.5 gap-y-2 text-sm"
   >
     {PLACES.map(({ name, stations }, index) => {

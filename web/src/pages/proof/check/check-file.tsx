@@ -1,7 +1,7 @@
-/** A place to drop a statement or an audit pack, and what checking it in this browser came to. */
+/** Drops a statement or an audit pack, and shows the result of checking it in this browser. */
 import { useCallback, useEffect, useRef, useState } from "react";
 import { Notice } from "../../../blocks/blocks.tsx";
-import { Button } from "../../../controls/button.tsx";
+import { Button } from "../../../controls/controls.tsx";
 import { PartError } from "../../../data/part.ts";
 import { checkFiles } from "./check.ts";
 import { type Files, filesOfDrop, filesOfList } from "./dropped.ts";
@@ -19,20 +19,20 @@ const IDLE: Checking = { state: "idle" };
 export const CheckFile = () => {
   const [checking, setChecking] = useState<Checking>(IDLE);
   const newest = useRef(0);
-  const start = useCallback(async (gathering: Promise<Files> | Files) => {
+  const start = useCallback(async (dropped: Promise<Files> | Files) => {
     newest.current += 1;
     const turn = newest.current;
-    const tell = (now: Checking) => {
+    const show = (now: Checking) => {
       if (turn === newest.current) setChecking(now);
     };
-    tell({ state: "busy", done: 0, of: 0 });
+    show({ state: "busy", done: 0, of: 0 });
     try {
-      const report = await checkFiles(await gathering, (done, of) => {
-        if (done % 50 === 0) tell({ state: "busy", done, of });
+      const report = await checkFiles(await dropped, (done, of) => {
+        if (done % 50 === 0) show({ state: "busy", done, of });
       });
-      tell({ state: "done", report });
+      show({ state: "done", report });
     } catch (error) {
-      tell({ state: "unchecked", why: whyNot(error) });
+      show({ state: "unchecked", why: whyNot(error) });
     }
   }, []);
   const over = useDrop(start);
@@ -47,11 +47,10 @@ export const CheckFile = () => {
       >
         <div className="min-w-0 text-sm">
           <h2 className="font-semibold">
-            {over ? "Let go to check it" : "Check a statement or an audit pack"}
+            {over ? "Drop to check" : "Check a statement or an audit pack"}
           </h2>
           <p className="text-muted">
-            Drop it anywhere on this page. It is checked in this browser; nothing of it is sent
-            anywhere.
+            Drop it anywhere on this page. It is checked in this browser and not sent anywhere.
           </p>
         </div>
         <div className="flex flex-wrap gap-2">
@@ -65,11 +64,9 @@ export const CheckFile = () => {
             Checking…{checking.of > 0 ? ` ${checking.done} of ${checking.of} files` : ""}
           </p>
         ) : checking.state === "unchecked" ? (
-          <div className="mt-3">
-            <Notice tone="warn" title="Not checked">
-              {checking.why}
-            </Notice>
-          </div>
+          <Notice tone="warn" title="Not checked" className="mt-3">
+            {checking.why}
+          </Notice>
         ) : checking.state === "done" ? (
           <Result report={checking.report} onClose={close} />
         ) : null}
@@ -83,7 +80,7 @@ const whyNot = (error: unknown): string =>
     ? error.message
     : `The file could not be read: ${error instanceof Error ? error.message : String(error)}`;
 
-/** Takes what is dropped anywhere on the page; whether something is being dragged over it. */
+/** Takes files dropped anywhere on the page. Returns whether files are dragged over it. */
 const useDrop = (start: (files: Promise<Files>) => unknown): boolean => {
   const [over, setOver] = useState(false);
   useEffect(() => {
@@ -125,7 +122,7 @@ const Chooser = ({
 }) => {
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => {
-    // React knows no such attribute.
+    // React does not support this attribute.
     if (folder) input.current?.setAttribute("webkitdirectory", "");
   }, [folder]);
   return (
@@ -140,7 +137,7 @@ const Chooser = ({
           : { accept: ".json,.zip,application/json,application/zip" })}
         onChange={({ target }) => {
           if (target.files !== null && target.files.length > 0) onFiles(filesOfList(target.files));
-          // The same file may be chosen again, once it was changed.
+          // Allows choosing the same file again after a change.
           target.value = "";
         }}
       />

@@ -1,10 +1,9 @@
-/** A file beside what this service publishes: its keys, its roots. */
+/** Comparing a file with the keys and roots that this service publishes. */
 import { type ReactNode, useState } from "react";
 import { Badge } from "../../../blocks/blocks.tsx";
-import { Button } from "../../../controls/button.tsx";
-import { AskError, askPath } from "../../../data/ask.ts";
-import { pathWith } from "../../../data/operator.ts";
-import { readDeploymentKeys, readRoots } from "../../../data/proof.ts";
+import { Button } from "../../../controls/controls.tsx";
+import type { DeploymentKeys, Roots } from "../../../data/answers.ts";
+import { AskError, askPath, pathWith } from "../../../data/ask.ts";
 import { usePath } from "../../../data/queries.ts";
 import { LongId } from "../../../shown/copied.tsx";
 import { Moment } from "../../../shown/shown.tsx";
@@ -17,13 +16,12 @@ export const Heading = ({
   readonly children: ReactNode;
 }) => <h4 className={`mb-2 text-xs font-medium text-muted ${className}`}>{children}</h4>;
 
-/** The key in the file beside those that this service publishes. */
 export const KeyCompared = ({ publicKey }: { readonly publicKey: string | null }) => {
-  const keys = usePath("/deployment-keys", readDeploymentKeys);
+  const keys = usePath<DeploymentKeys>("/deployment-keys");
   if (publicKey === null) {
-    return <p className="text-sm text-muted">Not known: the file was not read so far.</p>;
+    return <p className="text-sm text-muted">Unknown: the check stopped before the key.</p>;
   }
-  const known = keys.data?.find((key) => key.publicKey === publicKey);
+  const known = keys.data?.keys.find((key) => key.publicKey === publicKey);
   return (
     <div className="space-y-1 text-sm">
       <LongId text={publicKey} what="key" head={16} tail={8} />
@@ -33,20 +31,18 @@ export const KeyCompared = ({ publicKey }: { readonly publicKey: string | null }
         </p>
       ) : known === undefined ? (
         <p>
-          <Badge tone="warn">no key of this service</Badge>{" "}
-          <span className="text-muted">
-            Another deployment signed it, or somebody who made a key for it.
-          </span>
+          <Badge tone="warn">not a key of this service</Badge>{" "}
+          <span className="text-muted">Signed by another deployment, or with a forged key.</span>
         </p>
       ) : (
         <p>
-          {known.revokedFrom === null ? (
+          {known.revoked === null ? (
             <Badge tone="good">a key of this service</Badge>
           ) : (
-            <Badge tone="warn">revoked from entry {known.revokedFrom} on</Badge>
+            <Badge tone="warn">revoked from entry {known.revoked.from} on</Badge>
           )}{" "}
           <span className="text-muted">
-            {known.keyId}, made <Moment ms={known.madeAtMs} />
+            {known.keyId}, created <Moment at={known.madeAt} />
           </span>
         </p>
       )}
@@ -54,7 +50,7 @@ export const KeyCompared = ({ publicKey }: { readonly publicKey: string | null }
   );
 };
 
-/** Whether the service published the same root. Asked for on request alone: it tells the service what file there is. */
+/** Whether the service published the same root. Only on request: it tells the service about the file. */
 export const RootCompared = ({
   coinType,
   checkpoint,
@@ -72,10 +68,10 @@ export const RootCompared = ({
   const compare = async () => {
     setFound("asking");
     try {
-      const [published] = await askPath(
+      const { roots } = await askPath<Roots>(
         pathWith("/roots", { coinType, checkpoint, version: String(version) }),
-        readRoots,
       );
+      const [published] = roots;
       setFound(published === undefined ? "none" : published.root === root ? "same" : "other");
     } catch (error) {
       setFound(error instanceof AskError && error.status === 404 ? "none" : "no answer");
@@ -83,25 +79,25 @@ export const RootCompared = ({
   };
   return (
     <div className="mt-5">
-      <Heading>Whether others see the same table</Heading>
+      <Heading>Published root</Heading>
       <div className="text-sm" aria-live="polite">
         {found === "same" ? (
           <p>
-            <Badge tone="good">the published root</Badge>{" "}
+            <Badge tone="good">same root</Badge>{" "}
             <span className="text-muted">
-              This service publishes the same root for checkpoint {checkpoint}.
+              This service published the same root for checkpoint {checkpoint}.
             </span>
           </p>
         ) : found === "other" ? (
           <p>
-            <Badge tone="bad">another root is published</Badge>{" "}
+            <Badge tone="bad">different root</Badge>{" "}
             <span className="text-muted">
-              There is one root for a checkpoint, for ever: one of the two is not the register's.
+              A checkpoint has exactly one root: one of the two is not from the register.
             </span>
           </p>
         ) : found === "none" ? (
           <p className="text-muted">
-            This service publishes no root of this token at checkpoint {checkpoint}.
+            This service published no root of this token at checkpoint {checkpoint}.
           </p>
         ) : (
           <>
@@ -110,7 +106,7 @@ export const RootCompared = ({
             </Button>
             <p className="mt-1 text-xs text-muted">
               {found === "no answer" ? "The service did not answer. " : ""}
-              Tells this service the token and the checkpoint, and nothing else.
+              This only tells the service the token and the checkpoint.
             </p>
           </>
         )}

@@ -1,13 +1,14 @@
-/** Files that were dropped or chosen, a folder's with their paths below it. Nothing here leaves the browser. */
+/** Dropped or chosen files, those of a folder or a zip with their paths in it. They never leave the browser. */
+import { part } from "../../../data/part.ts";
 import { UncheckableError } from "./report.ts";
 
 /** By path, such as `first/cap-table.json`. */
 export type Files = ReadonlyMap<string, Blob>;
 
-/** A pack has two files for a checkpoint at most; more than this is no pack, and would fill the memory. */
-const MOST_FILES = 200_000;
+/** More files are not a pack, and would fill the memory. */
+const MAX_FILES = 200_000;
 
-/** Of a drop. To be called before anything is awaited: the browser forgets what was dropped. */
+/** The files of a drop. Must be called before any await: the browser then forgets the drop. */
 export const filesOfDrop = (dropped: DataTransfer): Promise<Files> => {
   const entries = [...dropped.items].flatMap((item) => {
     const entry = item.webkitGetAsEntry();
@@ -17,7 +18,7 @@ export const filesOfDrop = (dropped: DataTransfer): Promise<Files> => {
   return entries.length === 0 ? Promise.resolve(filesOfList(plain)) : filesBelow(entries);
 };
 
-/** Of a file chooser, for files or for a folder. */
+/** The files of a file chooser. */
 export const filesOfList = (list: Iterable<File>): Files =>
   withoutFolder(
     new Map([...list].map((file) => [file.webkitRelativePath || file.name, file] as const)),
@@ -32,7 +33,7 @@ const filesBelow = async (entries: readonly FileSystemEntry[]): Promise<Files> =
     } else if (entry instanceof FileSystemDirectoryEntry) {
       left.push(...(await childrenOf(entry)));
     }
-    if (files.size > MOST_FILES) throw new UncheckableError("These are too many files for a pack.");
+    if (files.size > MAX_FILES) throw new UncheckableError("Too many files for an audit pack.");
   }
   return withoutFolder(files);
 };
@@ -55,7 +56,7 @@ const childrenOf = async (
   }
 };
 
-/** The folder itself is no part of the paths in it; what systems add to folders is no file of it. */
+/** Makes paths relative to the folder of the manifest, and drops files that operating systems add. */
 export const withoutFolder = (files: Files): Files => {
   const shown = [...files].filter(
     ([path]) => !/(?:^|\/)(?:\.DS_Store|Thumbs\.db|desktop\.ini)$/.test(path),
@@ -63,10 +64,50 @@ export const withoutFolder = (files: Files): Files => {
   const manifest = shown.find(([path]) => /(?:^|\/)manifest\.json$/.test(path))?.[0];
   const prefix = manifest?.slice(0, -"manifest.json".length) ?? "";
   return new Map(
-    // What is beside the folder must not take the place of a file in it.
+    // A file beside the folder must not replace one in it.
     shown.map(([path, file]) => [
       path.startsWith(prefix) ? path.slice(prefix.length) : `../${path}`,
       file,
     ]),
   );
+};
+
+/** Unpacked bytes that a browser holds easily; a larger pack is dropped as its folder. */
+const MAX_UNPACKED_BYTES = 1024 * 1024 * 1024;
+
+const fflate = part(() => import("fflate"));
+
+/** The files of a zip. In this thread: the content security policy has no workers. @throws UncheckableError */
+export const unzipped = async (zip: Blob): Promise<Files> => {
+  const { unzipSync } = await fflate.load();
+  let total = 0;
+  let count = 0;
+  try {
+    const files = unzipSync(new Uint8Array(await zip.arrayBuffer()), {
+      filter: ({ name, originalSize }) => {
+        total += originalSize;
+        if (total > MAX_UNPACKED_BYTES) {
+          throw new UncheckableError(
+            "The zip is too large for a browser. Drop the unpacked folder.",
+          );
+        }
+        const isTaken = !name.endsWith("/") && !name.startsWith("__MACOSX/");
+        if (isTaken) count += 1;
+        return isTaken;
+      },
+    });
+    if (Object.keys(files).length !== count) {
+      throw new UncheckableError(
+        "The zip contains a file twice: another program may unpack the other one.",
+      );
+    }
+    return withoutFolder(
+      new Map(
+        Object.entries(files).map(([name, bytes]) => [name, new Blob([new Uint8Array(bytes)])]),
+      ),
+    );
+  } catch (error) {
+    if (error instanceof UncheckableError) throw error;
+    throw new UncheckableError("The zip is damaged and cannot be unpacked.");
+  }
 };

@@ -1,4 +1,4 @@
-/** Checks an audit pack with the client's own code, and shows what that says and what it does not. */
+/** Checks an audit pack with the verifier of `holderbook/client`. */
 
 import type {
   AuditPackError,
@@ -7,36 +7,36 @@ import type {
 } from "../../../../../client/verify-audit-pack.ts";
 import { loadPacks } from "./client.ts";
 import type { Files } from "./dropped.ts";
-import { type Report, type Said, type Step, UncheckableError } from "./report.ts";
+import { type Entry, type Report, type Step, UncheckableError } from "./report.ts";
 
-/** Told while files are hashed: how many of how many. */
+/** Called while files are hashed: how many of how many. */
 export type Progress = (done: number, of: number) => void;
 
-/** What the beginning of a manifest is searched for. */
-const LOOKED_AT = 2 ** 24;
+/** How much of a manifest is searched for its type. */
+const SEARCHED_BYTES = 2 ** 24;
 
 /** @throws UncheckableError when there is no manifest of an audit pack */
-export const checkPack = async (files: Files, told: Progress): Promise<Report> => {
-  const manifest = await files.get("manifest.json")?.slice(0, LOOKED_AT).text();
+export const checkPack = async (files: Files, onProgress: Progress): Promise<Report> => {
+  const manifest = await files.get("manifest.json")?.slice(0, SEARCHED_BYTES).text();
   if (!manifest?.includes('"holderbook-audit-pack"')) {
-    throw new UncheckableError("There is no manifest.json of an audit pack in it.");
+    throw new UncheckableError("It has no manifest.json of an audit pack.");
   }
   if (globalThis.crypto?.subtle === undefined) {
     throw new UncheckableError(
-      "This browser computes no hashes for pages that came over plain http. Open the page over https, or at localhost.",
+      "Browsers compute no hashes on plain http. Open the page over https, or at localhost.",
     );
   }
   const { verifyAuditPack, failedVerdict, TIERS } = await loadPacks();
-  const report = { kind: "audit pack", verdict: "Nothing that was checked here is false" } as const;
+  const report = { kind: "audit pack", verdict: "No check failed" } as const;
   try {
-    const pack = await verifyAuditPack(files, { told });
+    const pack = await verifyAuditPack(files, { told: onProgress });
     const { coinType, first, last, publicKey } = pack;
     const token = coinType.split("::").at(-1) ?? coinType;
     return {
       ...report,
       title: `${token} from checkpoint ${first.checkpoint} to ${last.checkpoint}`,
       steps: stepsOf(pack.verdict, TIERS),
-      says: saysOf(pack),
+      contents: contentsOf(pack),
       publicKey,
       root: { coinType, checkpoint: `${last.checkpoint}`, root: last.root },
       open: pack.unchecked,
@@ -47,12 +47,12 @@ export const checkPack = async (files: Files, told: Progress): Promise<Report> =
       if (step.result !== "fails") return { ...step, result: "skipped" };
       return { ...step, details: error.failures.map(({ file, what }) => `${file}: ${what}`) };
     });
-    // Nothing of a pack that was refused is shown.
-    return { ...report, title: "", steps, says: [], publicKey: null, root: null, open: [] };
+    // A refused pack shows no contents.
+    return { ...report, title: "", steps, contents: [], publicKey: null, root: null, open: [] };
   }
 };
 
-/** The class is that of a part of the page that came later. */
+/** By name: the class is in a chunk that is loaded later. */
 const isRefusal = (error: unknown): error is AuditPackError =>
   error instanceof Error && error.name === "AuditPackError";
 
@@ -69,14 +69,14 @@ const stepsOf = (verdict: Verdict, means: Readonly<Record<keyof Verdict, string>
     details: verdict[name].by,
   }));
 
-const saysOf = ({
+const contentsOf = ({
   coinType,
   chainId,
   first,
   last,
   opening,
   trust,
-}: VerifiedPack): readonly Said[] => [
+}: VerifiedPack): readonly Entry[] => [
   { name: "Token", id: coinType },
   { name: "Network, as signed", id: chainId },
   { name: "From", text: `checkpoint ${first.checkpoint}` },
@@ -89,7 +89,7 @@ const saysOf = ({
 ];
 
 const OPENINGS: Readonly<Record<VerifiedPack["opening"], string>> = {
-  whole: "with all that the token ever did",
-  proven: "with the checkpoints it came from",
-  signed: "as it was signed",
+  whole: "with the whole history of the token",
+  proven: "with the checkpoints it was made from",
+  signed: "as signed",
 };

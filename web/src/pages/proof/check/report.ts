@@ -1,55 +1,56 @@
-/** What a check of a file came to, step by step. */
+/** The result of checking a file, step by step. */
 
 export type Step = {
   readonly title: string;
-  /** `skipped`: one before it failed, so that it says nothing; `open`: neither shown nor refuted here. */
+  /** `skipped`: an earlier step failed; `open`: neither proven nor disproven here. */
   readonly result: "holds" | "fails" | "skipped" | "open";
-  /** What was found, or everything that does not hold. */
+  /** Findings, or everything that fails. */
   readonly details: readonly string[];
 };
 
-/** A step behind one that failed. */
+/** A step after a failed one. */
 export const skipped = (title: string): Step => ({ title, result: "skipped", details: [] });
 
 export type Report = {
   readonly kind: "statement" | "audit pack";
-  /** What it comes to when no step fails, and no more than that. */
+  /** The verdict when no step fails. */
   readonly verdict: string;
-  /** What the file is about, in a line. */
+  /** The file in one line. */
   readonly title: string;
   readonly steps: readonly Step[];
-  /** What it says; to be relied on as far as the steps hold. */
-  readonly says: readonly Said[];
-  /** The key it is signed with, base64, as it names it itself; null when it was not read so far. */
+  /** Contents of the file, reliable as far as the steps hold. */
+  readonly contents: readonly Entry[];
+  /** The signing key that the file names, base64; null when the check stopped before it. */
   readonly publicKey: string | null;
-  /** The root of a table it is part of, with where that is published. */
+  /** The root of its cap table. */
   readonly root: {
     readonly coinType: string;
     readonly checkpoint: string;
     readonly root: string;
-    /** Of the tree, 1 unless given: roots of each version are published apart. */
+    /** Of the tree; 1 by default. Roots of each version are published separately. */
     readonly version?: 1 | 2;
   } | null;
-  /** What this check cannot show. */
+  /** What this check cannot prove. */
   readonly open: readonly string[];
 };
 
-export type Said =
+/** An entry of a file's contents. */
+export type Entry =
   | { readonly name: string; readonly text: string }
   | { readonly name: string; readonly id: string }
   | { readonly name: string; readonly units: bigint; readonly decimals: number | null };
 
-/** Whether nothing that was checked is false. */
+/** Whether no step fails. */
 export const holds = ({ steps }: Pick<Report, "steps">): boolean =>
   steps.every(({ result }) => result === "holds" || result === "open");
 
-/** How it looks: green only where every step holds, not where nothing was shown but nothing is false. */
+/** Good only when every step holds; with open steps it is a warning. */
 export const toneOf = ({ steps }: Pick<Report, "steps">): "good" | "warn" | "bad" => {
   if (!holds({ steps })) return "bad";
   return steps.every(({ result }) => result === "holds") ? "good" : "warn";
 };
 
-/** The file is none that this page checks, or cannot be read; the message says so. */
+/** The page cannot check this file: drop a statement or an audit pack instead, as the message says. */
 export class UncheckableError extends Error {
   override readonly name = "UncheckableError";
 }

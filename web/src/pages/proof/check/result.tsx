@@ -1,10 +1,11 @@
-/** What checking a file came to. */
-import { Button } from "../../../controls/button.tsx";
+/** The result of checking a file. */
+import { Fact, Facts, Mark, type Tone } from "../../../blocks/blocks.tsx";
+import { Button } from "../../../controls/controls.tsx";
 import { LongId } from "../../../shown/copied.tsx";
 import { Amount } from "../../../shown/fitted.tsx";
-import { CheckIcon, CloseIcon } from "../../../shown/icons.tsx";
+import { CloseIcon } from "../../../shown/icons.tsx";
 import { Heading, KeyCompared, RootCompared } from "./compared.tsx";
-import { type Report, type Said, type Step, toneOf } from "./report.ts";
+import { type Entry, type Report, type Step, toneOf } from "./report.ts";
 
 export const Result = ({
   report,
@@ -25,7 +26,7 @@ export const Result = ({
           <h3 className={`font-semibold ${heading}`}>
             {tone !== "bad"
               ? report.verdict
-              : `This ${report.kind} does not hold: do not rely on it`}
+              : `This ${report.kind} is not valid: do not rely on it`}
           </h3>
           <p className="text-sm break-words">{report.title}</p>
         </div>
@@ -35,30 +36,29 @@ export const Result = ({
       </header>
       <div className="grid grid-cols-1 gap-x-8 gap-y-5 p-4 lg:grid-cols-2">
         <div className="min-w-0">
-          <Heading>Checked here</Heading>
+          <Heading>Checks</Heading>
           <ol className="space-y-2.5">
             {report.steps.map((step) => (
               <StepLine key={step.title} step={step} />
             ))}
           </ol>
-          <Heading className="mt-5">Whose key it is</Heading>
+          <Heading className="mt-5">Signing key</Heading>
           <KeyCompared publicKey={report.publicKey} />
           {report.root === null ? null : <RootCompared key={report.root.root} {...report.root} />}
         </div>
         <div className="min-w-0">
-          {report.says.length === 0 ? null : (
+          {report.contents.length === 0 ? null : (
             <>
-              <Heading>{tone === "bad" ? "What it claims" : "What it says"}</Heading>
-              <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1 text-sm">
-                {report.says.map((said, index) => (
-                  // Nothing is added to it, and wallets share a name.
-                  // biome-ignore lint/suspicious/noArrayIndexKey: see above
-                  <SaidLine key={index} said={said} />
+              <Heading>{tone === "bad" ? "Claimed contents" : "Contents"}</Heading>
+              <Facts>
+                {report.contents.map((entry, index) => (
+                  // biome-ignore lint/suspicious/noArrayIndexKey: the list does not change, and wallets share a name
+                  <EntryLine key={index} entry={entry} />
                 ))}
-              </dl>
+              </Facts>
             </>
           )}
-          <Heading className={report.says.length === 0 ? "" : "mt-5"}>Not checked</Heading>
+          <Heading className={report.contents.length === 0 ? "" : "mt-5"}>Not checked</Heading>
           <ul className="list-disc space-y-1 pl-5 text-sm text-muted">
             {report.open.map((one) => (
               <li key={one}>{one}</li>
@@ -76,29 +76,25 @@ const TONES = {
   bad: { header: "bg-bad-soft", heading: "text-bad" },
 } as const;
 
-const LOOKS = {
-  holds: { className: "bg-good-soft text-good", icon: <CheckIcon />, word: "Holds:" },
-  fails: { className: "bg-bad-soft text-bad", icon: <CloseIcon />, word: "Does not hold:" },
-  open: { className: "bg-sunken text-muted", icon: null, word: "Not shown here:" },
-  skipped: { className: "bg-sunken text-muted", icon: null, word: "Not looked at:" },
-} as const;
+const RESULTS: Readonly<
+  Record<Step["result"], { readonly tone: Tone; readonly word: string; readonly note: string }>
+> = {
+  holds: { tone: "good", word: "Valid:", note: "" },
+  fails: { tone: "bad", word: "Not valid:", note: "" },
+  open: { tone: "plain", word: "Not proven here:", note: " (not proven here)" },
+  skipped: { tone: "plain", word: "Not checked:", note: " (not checked)" },
+};
 
 const StepLine = ({ step: { title, result, details } }: { readonly step: Step }) => {
-  const { className, icon, word } = LOOKS[result];
+  const { tone, word, note } = RESULTS[result];
   return (
     <li className="flex gap-3 text-sm">
-      <span
-        aria-hidden="true"
-        className={`mt-px grid size-5 shrink-0 place-items-center rounded-full ${className}`}
-      >
-        {icon}
-      </span>
+      <Mark tone={tone} />
       <div className="min-w-0">
         <div className={result === "skipped" ? "text-muted" : "font-medium"}>
           <span className="sr-only">{word} </span>
           {title}
-          {result === "skipped" ? " (not looked at)" : ""}
-          {result === "open" ? " (not shown here)" : ""}
+          {note}
         </div>
         {details.map((detail) => (
           <div
@@ -113,17 +109,14 @@ const StepLine = ({ step: { title, result, details } }: { readonly step: Step })
   );
 };
 
-const SaidLine = ({ said }: { readonly said: Said }) => (
-  <>
-    <dt className="text-muted">{said.name}</dt>
-    <dd className="min-w-0">
-      {"units" in said ? (
-        <Amount units={said.units} decimals={said.decimals} />
-      ) : "id" in said ? (
-        <LongId text={said.id} what={said.name.toLowerCase()} head={12} tail={8} />
-      ) : (
-        said.text
-      )}
-    </dd>
-  </>
+const EntryLine = ({ entry }: { readonly entry: Entry }) => (
+  <Fact name={entry.name}>
+    {"units" in entry ? (
+      <Amount units={entry.units} decimals={entry.decimals} />
+    ) : "id" in entry ? (
+      <LongId text={entry.id} what={entry.name.toLowerCase()} head={12} tail={8} />
+    ) : (
+      entry.text
+    )}
+  </Fact>
 );
