@@ -162,7 +162,7 @@ test(
 
 test("what nothing in a pack can prove is said not to be shown, where the lie is consistent", async () => {
   for (const pack of [proven, whole]) {
-    for (const { name, contents, forge } of UNPROVEN) {
+    for (const { name, says, forge } of UNPROVEN) {
       const dir = await written(await forge(pack, key));
       const ran = await runCommand(["audit-pack", "verify", dir, "--key", key.publicKey], {});
       expect(ran, name).toMatchObject({ code: 0, stdout: expect.stringMatching(says) });

@@ -225,7 +225,7 @@ test("a pack may come in its folder, or as a zip of it", async () => {
     twice.write("r", at);
   }
   await expect(check(new Map([["acme.zip", new Blob([twice])]]))).rejects.toThrow(
-    "The zip has a file twice",
+    "The zip contains a file twice",
   );
 });
 

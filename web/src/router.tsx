@@ -43,77 +43,59 @@ const root = createRootRoute({
   ),
 });
 
-const getParentRoute = () => root;
+/** A page, with the parameters of its search. */
+const page = <const Path extends string, const Name extends string = never>({
+  path,
+  search: names = [],
+  load,
+}: {
+  readonly path: Path;
+  readonly search?: readonly Name[];
+  readonly load: Parameters<typeof view>[0];
+}) =>
+  createRoute({
+    getParentRoute: () => root,
+    path,
+    validateSearch: (search: Record<string, unknown>) => given(search, names),
+    component: view(load),
+  });
 
 const routeTree = root.addChildren([
-  createRoute({
-    getParentRoute,
-    path: "/",
-    validateSearch: (search) => given(search, ["since"]),
-    component: view(() => import("./pages/today/page.tsx")),
-  }),
-  createRoute({
-    getParentRoute,
-    path: "/status",
-    component: view(() => import("./pages/status/page.tsx")),
-  }),
-  createRoute({
-    getParentRoute,
+  page({ path: "/", search: ["since"], load: () => import("./pages/today/page.tsx") }),
+  page({ path: "/status", load: () => import("./pages/status/page.tsx") }),
+  page({
     path: "/cap-table",
     // `at`, `with`: two dates to compare, unix seconds; `show`: the view; `only`: a filter of rows.
-    validateSearch: (search) => given(search, ["at", "with", "show", "only"]),
-    component: view(() => import("./pages/cap-table/page.tsx")),
+    search: ["at", "with", "show", "only"],
+    load: () => import("./pages/cap-table/page.tsx"),
   }),
-  createRoute({
-    getParentRoute,
-    // A holder's number, or a wallet's address.
+  // A holder's number, or a wallet's address.
+  page({
     path: "/holder/$holder",
-    validateSearch: (search) => given(search, ["at"]),
-    component: view(() => import("./pages/holder/page.tsx")),
+    search: ["at"],
+    load: () => import("./pages/holder/page.tsx"),
   }),
-  createRoute({
-    getParentRoute,
+  page({
     path: "/movements",
-    validateSearch: (search) => given(search, ["kind", "wallet", "order"]),
-    component: view(() => import("./pages/movements/page.tsx")),
+    search: ["kind", "wallet", "order"],
+    load: () => import("./pages/movements/page.tsx"),
   }),
-  createRoute({
-    getParentRoute,
-    path: "/roles",
-    validateSearch: (search) => given(search, ["at"]),
-    component: view(() => import("./pages/roles/page.tsx")),
-  }),
-  createRoute({
-    getParentRoute,
-    path: "/proof",
-    validateSearch: (search) => given(search, ["checkpoint"]),
-    component: view(() => import("./pages/proof/page.tsx")),
-  }),
-  createRoute({
-    getParentRoute,
+  page({ path: "/roles", search: ["at"], load: () => import("./pages/roles/page.tsx") }),
+  page({ path: "/proof", search: ["checkpoint"], load: () => import("./pages/proof/page.tsx") }),
+  page({
     path: "/requests",
     // `after`: the cursor of the page.
-    validateSearch: (search) => given(search, ["status", "asset", "after"]),
-    component: view(() => import("./pages/requests/page.tsx")),
+    search: ["status", "asset", "after"],
+    load: () => import("./pages/requests/page.tsx"),
   }),
-  createRoute({
-    getParentRoute,
-    path: "/requests/$id",
-    component: view(() => import("./pages/request/page.tsx")),
-  }),
-  createRoute({
-    getParentRoute,
+  page({ path: "/requests/$id", load: () => import("./pages/request/page.tsx") }),
+  page({
     path: "/deliveries",
     // `delivery`: opens its attempts.
-    validateSearch: (search) => given(search, ["state", "receiver", "after", "delivery"]),
-    component: view(() => import("./pages/deliveries/page.tsx")),
+    search: ["state", "receiver", "after", "delivery"],
+    load: () => import("./pages/deliveries/page.tsx"),
   }),
-  createRoute({
-    getParentRoute,
-    path: "/tour",
-    validateSearch: (search) => given(search, ["tour"]),
-    component: view(() => import("./pages/tour/page.tsx")),
-  }),
+  page({ path: "/tour", search: ["tour"], load: () => import("./pages/tour/page.tsx") }),
 ]);
 
 export const router = createRouter({

@@ -28,6 +28,7 @@ export const Answered = <Data,>({
   lines = 4,
   card = false,
   waiting,
+  missing,
   children,
 }: {
   readonly of: Answer<Data>;
@@ -39,10 +40,14 @@ export const Answered = <Data,>({
   readonly card?: boolean;
   /** Above the placeholder. */
   readonly waiting?: ReactNode;
+  /** Instead of an error, when the service has no such thing. */
+  readonly missing?: ReactNode;
   readonly children: (data: Data) => ReactNode;
 }) => {
   const { data, error } = answer;
   const inPlace = (shown: ReactNode) => (card ? <Card>{shown}</Card> : shown);
+  const isMissing = error instanceof AskError && (error.status === 404 || error.status === 400);
+  if (isMissing && missing !== undefined) return inPlace(missing);
   if (error !== null && (data === undefined || isRefused(error))) {
     return inPlace(<Failed error={error} what={what} onRetry={() => void answer.refetch()} />);
   }

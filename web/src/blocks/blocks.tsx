@@ -184,6 +184,30 @@ export const Fact = ({
   </>
 );
 
+/** Lines of a card, from edge to edge. */
+export const Lines = ({ children }: { readonly children: ReactNode }) => (
+  <ul className="divide-y divide-line border-t border-line text-sm">{children}</ul>
+);
+
+/** A name on the left, with more about it below, and a value on the right. */
+export const Line = ({
+  name,
+  about,
+  children,
+}: {
+  readonly name: ReactNode;
+  readonly about?: ReactNode;
+  readonly children: ReactNode;
+}) => (
+  <li className="flex flex-wrap items-center justify-between gap-x-4 gap-y-0.5 px-4 py-2">
+    <div className="min-w-0">
+      <div>{name}</div>
+      {about === undefined ? null : <div className="text-xs text-muted">{about}</div>}
+    </div>
+    <div className="flex min-w-0 max-w-full flex-wrap items-center gap-x-2">{children}</div>
+  </li>
+);
+
 /** A sentence that must be read: what is wrong, and what to do. */
 export const Notice = ({
   tone,

@@ -1,6 +1,8 @@
 /** A dialog that asks before an action that others will notice. */
 import { AlertDialog } from "@base-ui/react/alert-dialog";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
+import { Notice } from "../blocks/blocks.tsx";
+import { useAct } from "../data/queries.ts";
 import { Button, buttonClass } from "./controls.tsx";
 
 export const Confirm = ({
@@ -47,3 +49,69 @@ export const Confirm = ({
     </AlertDialog.Portal>
   </AlertDialog.Root>
 );
+
+/** A button that posts to a path of operators, once confirmed. */
+export const ActButton = <Answer extends object>({
+  path,
+  label,
+  ariaLabel,
+  disabledWhy,
+  title,
+  action,
+  onDone,
+  children,
+}: {
+  readonly path: string;
+  readonly label: string;
+  readonly ariaLabel?: string;
+  /** Why the button is disabled; undefined: it is not. */
+  readonly disabledWhy?: string | undefined;
+  /** The question. */
+  readonly title: string;
+  /** The label of the confirming button. */
+  readonly action: string;
+  readonly onDone: (answer: Answer) => void;
+  /** What will happen, to whom. */
+  readonly children: ReactNode;
+}) => {
+  const [asking, setAsking] = useState(false);
+  const act = useAct<Answer>(path);
+  const close = () => {
+    setAsking(false);
+    act.reset();
+  };
+  const confirm = () =>
+    act.mutate(undefined, {
+      onSuccess: (answer) => {
+        close();
+        onDone(answer);
+      },
+    });
+  return (
+    <>
+      <Button
+        disabled={disabledWhy !== undefined}
+        title={disabledWhy}
+        aria-label={ariaLabel}
+        onClick={() => setAsking(true)}
+      >
+        {label}
+      </Button>
+      <Confirm
+        open={asking}
+        title={title}
+        action={action}
+        busy={act.isPending}
+        onConfirm={confirm}
+        onClose={close}
+      >
+        {children}
+        {act.error === null ? null : (
+          <Notice tone="bad" title="Not sent" className="mt-3">
+            {act.error.message}
+          </Notice>
+        )}
+      </Confirm>
+    </>
+  );
+};

@@ -65,17 +65,26 @@ const FAILED_AGAIN_MS = 5_000;
 export const untilAnswered = ({ state: { error } }: Settled): number | false =>
   error === null || isRefused(error) ? false : FAILED_AGAIN_MS;
 
-/** A JSON path behind the key, refreshed every `everyMs` while the page is visible. */
+/** A JSON path behind the key, refreshed while the page is visible: every so many milliseconds, depending on its data. */
 export const usePath = <Answer extends object>(
   path: string,
-  { everyMs, enabled = true }: { readonly everyMs?: number; readonly enabled?: boolean } = {},
+  {
+    everyMs = false,
+    enabled = true,
+  }: {
+    readonly everyMs?: number | ((data: Answer | undefined) => number | false) | false;
+    readonly enabled?: boolean;
+  } = {},
 ): UseQueryResult<Answer, Error> => {
   const { key } = useSession();
-  return useQuery({
+  return useQuery<Answer>({
     queryKey: ["path", path],
     queryFn: ({ signal }) => askPath<Answer>(path, { key, signal }),
     enabled,
-    ...(everyMs === undefined ? {} : { refetchInterval: again(everyMs) }),
+    refetchInterval: ({ state }) => {
+      const ms = typeof everyMs === "function" ? everyMs(state.data) : everyMs;
+      return ms === false ? untilAnswered({ state }) : again(ms)({ state });
+    },
   });
 };
 

@@ -1,8 +1,17 @@
 /** The cap table, now or at any time: holders, concentration, and two dates compared. */
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { type ReactNode, useMemo, useState } from "react";
+import { useMemo, useState } from "react";
 import { Answered, OfToken } from "../../blocks/answered.tsx";
-import { Badge, Card, Empty, Figure, Figures, PageHead } from "../../blocks/blocks.tsx";
+import {
+  Badge,
+  Card,
+  Empty,
+  Fact,
+  Facts,
+  Figure,
+  Figures,
+  PageHead,
+} from "../../blocks/blocks.tsx";
 import { Button, Chip, Download, TextField } from "../../controls/controls.tsx";
 import { When } from "../../controls/when.tsx";
 import { pathWith } from "../../data/ask.ts";
@@ -298,8 +307,8 @@ const HoldersCard = ({
 /** The checkpoint of the figures, for checking them against the ledger. */
 const Evidence = ({ register }: { readonly register: Register }) => (
   <Card title="Source of these figures">
-    <dl className="grid grid-cols-1 gap-x-8 gap-y-2 text-sm sm:grid-cols-2">
-      <Item name="Checkpoint">
+    <Facts>
+      <Fact name="Checkpoint">
         <Link
           to="/proof"
           search={keepTokenWith({ checkpoint: register.checkpoint })}
@@ -310,28 +319,21 @@ const Evidence = ({ register }: { readonly register: Register }) => (
         <Badge>
           <Ago at={register.timeMs} />
         </Badge>
-      </Item>
-      <Item name="Checkpoint time">
+      </Fact>
+      <Fact name="Checkpoint time">
         <Moment at={register.timeMs} />
-      </Item>
-      <Item name="Checkpoint digest">
+      </Fact>
+      <Fact name="Checkpoint digest">
         <LongId text={register.checkpointDigest} what="digest" head={10} tail={6} />
-      </Item>
-      <Item name="Root of all rows">
+      </Fact>
+      <Fact name="Root of all rows">
         <LongId text={register.root} what="root" head={10} tail={6} />
-      </Item>
-      <Item name="Coin type">
+      </Fact>
+      <Fact name="Coin type">
         <LongId text={register.coinType} what="coin type" head={12} tail={18} />
-      </Item>
-    </dl>
+      </Fact>
+    </Facts>
   </Card>
-);
-
-const Item = ({ name, children }: { readonly name: string; readonly children: ReactNode }) => (
-  <div className="flex min-w-0 items-center justify-between gap-3 border-b border-line pb-1.5">
-    <dt className="text-muted">{name}</dt>
-    <dd className="min-w-0 text-right">{children}</dd>
-  </div>
 );
 
 export default CapTablePage;

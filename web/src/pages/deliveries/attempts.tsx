@@ -2,14 +2,14 @@
 import { Dialog } from "@base-ui/react/dialog";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { AsOf, Failed, Loading } from "../../blocks/answered.tsx";
+import { Answered } from "../../blocks/answered.tsx";
 import { Fact, Facts, Notice } from "../../blocks/blocks.tsx";
 import { attemptText, DeliveryBadge, kindText } from "../../blocks/operator.tsx";
 import { Timeline, TimelineItem } from "../../blocks/timeline.tsx";
-import { Confirm } from "../../controls/confirm.tsx";
-import { Button, buttonClass } from "../../controls/controls.tsx";
+import { ActButton } from "../../controls/confirm.tsx";
+import { buttonClass } from "../../controls/controls.tsx";
 import type { Attempt, Delivery, Redelivery } from "../../data/answers.ts";
-import { useAct, usePath } from "../../data/queries.ts";
+import { usePath } from "../../data/queries.ts";
 import { keepToken } from "../../data/tokens.ts";
 import { LongId } from "../../shown/copied.tsx";
 import { CloseIcon } from "../../shown/icons.tsx";
@@ -42,8 +42,7 @@ export const DeliveryPanel = ({
 );
 
 const PanelContent = ({ id }: { readonly id: string }) => {
-  const { data } = usePath<Delivery>(pathOf(id));
-  const shown = data?.id === id ? data : undefined;
+  const shown = usePath<Delivery>(pathOf(id)).data;
   return (
     <>
       <div className="mb-4 flex items-start justify-between gap-3">
@@ -84,41 +83,40 @@ const isSuccess = ({ statusCode, error }: Attempt): boolean =>
   error === null && statusCode !== null && statusCode < 300;
 
 export const DeliveryAttempts = ({ id }: { readonly id: string }) => {
-  const first = usePath<Delivery>(pathOf(id)).data;
   const query = usePath<Delivery>(pathOf(id), {
-    everyMs: first !== undefined && isEnded(first) ? ENDED_MS : OPEN_MS,
+    everyMs: (delivery) => (delivery !== undefined && isEnded(delivery) ? ENDED_MS : OPEN_MS),
   });
-  const { data, error } = query;
-  if (data === undefined || data.id !== id) {
-    return error === null ? (
-      <Loading lines={4} />
-    ) : (
-      <Failed error={error} what="The delivery" onRetry={() => void query.refetch()} />
-    );
-  }
-  const earlier = data.attemptCount - data.attempts.length;
+  return (
+    <Answered of={query} what="The delivery">
+      {(delivery) => <Attempts delivery={delivery} />}
+    </Answered>
+  );
+};
+
+const Attempts = ({ delivery }: { readonly delivery: Delivery }) => {
+  const { attempts } = delivery;
+  const earlier = delivery.attemptCount - attempts.length;
   return (
     <>
-      <AsOf of={query} flush />
       <Facts className="mb-4">
         <Fact name="To">
-          <span className="break-all">{data.url}</span>
+          <span className="break-all">{delivery.url}</span>
         </Fact>
         <Fact name="Receiver">
-          <LongId text={data.receiver} what="receiver" head={16} tail={4} />
+          <LongId text={delivery.receiver} what="receiver" head={16} tail={4} />
         </Fact>
         <Fact name="Message id">
-          <LongId text={data.id} what="message id" head={11} tail={6} />
+          <LongId text={delivery.id} what="message id" head={11} tail={6} />
         </Fact>
         <Fact name="Enqueued">
-          <Moment at={data.createdAt} />
+          <Moment at={delivery.createdAt} />
         </Fact>
       </Facts>
       <Timeline label="Attempts">
         {earlier > 0 ? (
           <TimelineItem state="done" title={`${earlier} earlier attempts are not listed`} />
         ) : null}
-        {data.attempts.map((attempt, index) => (
+        {attempts.map((attempt, index) => (
           <TimelineItem
             // biome-ignore lint/suspicious/noArrayIndexKey: attempts are only added at the end
             key={index}
@@ -127,14 +125,14 @@ export const DeliveryAttempts = ({ id }: { readonly id: string }) => {
             aside={`took ${durationText(attempt.durationMs)}`}
           >
             <Moment at={attempt.at} />
-            {attempt.url !== null && attempt.url !== data.url ? (
+            {attempt.url !== null && attempt.url !== delivery.url ? (
               <span className="break-all"> · to {attempt.url}</span>
             ) : null}
           </TimelineItem>
         ))}
-        <NextAttempt delivery={data} />
+        <NextAttempt delivery={delivery} />
       </Timeline>
-      <SendAgain delivery={data} />
+      <SendAgain delivery={delivery} />
     </>
   );
 };
@@ -167,33 +165,25 @@ const NextAttempt = ({ delivery }: { readonly delivery: Delivery }) => {
 };
 
 const SendAgain = ({ delivery }: { readonly delivery: Delivery }) => {
-  const [asking, setAsking] = useState(false);
-  const act = useAct<Redelivery>(`${pathOf(delivery.id)}/redeliver`);
+  const [sent, setSent] = useState<Redelivery | null>(null);
   const pending = delivery.state === "pending";
   const label = pending ? "Try now" : "Send again";
   return (
     <div className="mt-4 space-y-3">
-      {act.data === undefined ? null : (
+      {sent === null ? null : (
         <Notice
-          tone={act.data.outcome === "waiting" ? "warn" : "good"}
-          title={act.data.outcome === "waiting" ? "On hold" : "Sending"}
+          tone={sent.outcome === "waiting" ? "warn" : "good"}
+          title={sent.outcome === "waiting" ? "On hold" : "Sending"}
         >
-          {act.data.message}
+          {sent.message}
         </Notice>
       )}
-      {act.error === null ? null : (
-        <Notice tone="bad" title="Not sent again">
-          {act.error.message}
-        </Notice>
-      )}
-      <Button onClick={() => setAsking(true)}>{label}</Button>
-      <Confirm
-        open={asking}
+      <ActButton<Redelivery>
+        path={`${pathOf(delivery.id)}/redeliver`}
+        label={label}
         title={pending ? "Try this callback now?" : "Send this callback again?"}
         action={label}
-        busy={act.isPending}
-        onConfirm={() => act.mutate(undefined, { onSettled: () => setAsking(false) })}
-        onClose={() => setAsking(false)}
+        onDone={setSent}
       >
         <p>
           The same message goes to <strong className="break-all text-ink">{delivery.url}</strong>{" "}
@@ -202,7 +192,7 @@ const SendAgain = ({ delivery }: { readonly delivery: Delivery }) => {
         {delivery.state === "disabled" ? (
           <p className="mt-2">The endpoint is disabled; this enables it again.</p>
         ) : null}
-      </Confirm>
+      </ActButton>
     </div>
   );
 };

@@ -39,8 +39,10 @@ const DeliveryList = () => {
   const navigate = useNavigate();
   const [ranging, setRanging] = useState(false);
   const receivers = useReceivers().data;
-  const open = (id: string | undefined) =>
-    void navigate({ to: "/deliveries", search: (now: object) => ({ ...now, delivery: id }) });
+  const open = (id: string | undefined) => {
+    const change: Readonly<Record<string, string | undefined>> = { delivery: id };
+    void navigate({ to: "/deliveries", search: (now: object) => ({ ...now, ...change }) });
+  };
   // biome-ignore lint/correctness/useExhaustiveDependencies: rows keep their columns while the list is refreshed
   const columns = useMemo(() => columnsOf(open), [navigate]);
   return (

@@ -2,13 +2,13 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { Answered } from "../../blocks/answered.tsx";
-import { Card, Empty, Notice } from "../../blocks/blocks.tsx";
+import { Card, Empty } from "../../blocks/blocks.tsx";
 import { boundedText, ReceiverBadge, useReceivers } from "../../blocks/operator.tsx";
-import { Confirm } from "../../controls/confirm.tsx";
+import { ActButton } from "../../controls/confirm.tsx";
 import { Button } from "../../controls/controls.tsx";
 import type { Receiver, Receivers, TestEvent } from "../../data/answers.ts";
 import { pathWith } from "../../data/ask.ts";
-import { useAct, usePath } from "../../data/queries.ts";
+import { usePath } from "../../data/queries.ts";
 import { Ago } from "../../shown/shown.tsx";
 
 /** The service counts no further. */
@@ -67,6 +67,8 @@ const Row = ({ receiver }: { readonly receiver: Receiver }) => {
   const { id, kind, name, url, state, reason, since, failures, pending } = receiver;
   // An endpoint of a key has a digest behind the asset's name.
   const ofKey = id.split(":").length > 2;
+  const isClosed = state === "disabled" || state === "withdrawn";
+  const navigate = useNavigate();
   return (
     <li className="grid grid-cols-1 gap-x-4 gap-y-1 px-4 py-2.5 text-sm sm:grid-cols-[minmax(0,1fr)_auto]">
       <div className="min-w-0">
@@ -99,55 +101,23 @@ const Row = ({ receiver }: { readonly receiver: Receiver }) => {
         )}
       </div>
       <div className="flex items-start gap-2 sm:justify-end">
-        <SendTest receiver={receiver} />
+        <ActButton<TestEvent>
+          path={`/operator/receivers/${encodeURIComponent(id)}/test-event`}
+          label="Test event"
+          ariaLabel={`Send a test event to ${name} at ${url}`}
+          disabledWhy={isClosed ? "Nothing is sent to it in this state" : undefined}
+          title={`Send a test event to ${name}?`}
+          action="Send it"
+          onDone={({ deliveryId: delivery }) =>
+            void navigate({ to: "/deliveries", search: (now: object) => ({ ...now, delivery }) })
+          }
+        >
+          <p>
+            One signed message of type <code>test</code> goes to{" "}
+            <strong className="break-all text-ink">{url}</strong>. You then see whether it arrives.
+          </p>
+        </ActButton>
       </div>
     </li>
-  );
-};
-
-const SendTest = ({ receiver: { id, name, url, state } }: { readonly receiver: Receiver }) => {
-  const [asking, setAsking] = useState(false);
-  const navigate = useNavigate();
-  const act = useAct<TestEvent>(`/operator/receivers/${encodeURIComponent(id)}/test-event`);
-  const closed = state === "disabled" || state === "withdrawn";
-  const send = () =>
-    act.mutate(undefined, {
-      onSuccess: ({ deliveryId: delivery }) => {
-        setAsking(false);
-        void navigate({ to: "/deliveries", search: (now: object) => ({ ...now, delivery }) });
-      },
-    });
-  return (
-    <>
-      <Button
-        disabled={closed}
-        title={closed ? "Nothing is sent to it in this state" : undefined}
-        aria-label={`Send a test event to ${name} at ${url}`}
-        onClick={() => setAsking(true)}
-      >
-        Test event
-      </Button>
-      <Confirm
-        open={asking}
-        title={`Send a test event to ${name}?`}
-        action="Send it"
-        busy={act.isPending}
-        onConfirm={send}
-        onClose={() => {
-          setAsking(false);
-          act.reset();
-        }}
-      >
-        <p>
-          One signed message of type <code>test</code> goes to{" "}
-          <strong className="break-all text-ink">{url}</strong>. You then see whether it arrives.
-        </p>
-        {act.error === null ? null : (
-          <Notice tone="bad" title="Not sent" className="mt-3">
-            {act.error.message}
-          </Notice>
-        )}
-      </Confirm>
-    </>
   );
 };

@@ -6,7 +6,7 @@ import { Answered } from "../../blocks/answered.tsx";
 import { Badge, Card, Empty, Figure, Mark, PageHead } from "../../blocks/blocks.tsx";
 import { Button } from "../../controls/controls.tsx";
 import type { CheckpointProof } from "../../data/answers.ts";
-import { AskError, graph } from "../../data/ask.ts";
+import { graph } from "../../data/ask.ts";
 import { useGraph, usePath } from "../../data/queries.ts";
 import { countText } from "../../shown/amount.ts";
 import { LongId } from "../../shown/copied.tsx";
@@ -113,16 +113,9 @@ const Chosen = ({
 
 const Proof = ({ checkpoint }: { readonly checkpoint: string }) => {
   const query = usePath<CheckpointProof>(`/proofs/${encodeURIComponent(checkpoint)}`);
-  const { error } = query;
-  if (error instanceof AskError && (error.status === 404 || error.status === 400)) {
-    return (
-      <Card>
-        <Empty title="No proof of this checkpoint">{error.message}</Empty>
-      </Card>
-    );
-  }
+  const missing = <Empty title="No proof of this checkpoint">{query.error?.message}</Empty>;
   return (
-    <Answered of={query} what="The proof" lines={8} card>
+    <Answered of={query} what="The proof" lines={8} card missing={missing}>
       {(proof) => (
         <div className="space-y-4">
           <Verdict proof={proof} />

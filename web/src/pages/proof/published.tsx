@@ -1,7 +1,7 @@
 /** What the service publishes and signs about its contents, for others to keep and compare. */
 import type { ReactNode } from "react";
 import { type Answer, Answered } from "../../blocks/answered.tsx";
-import { Badge, Card, Empty } from "../../blocks/blocks.tsx";
+import { Badge, Card, Empty, Line, Lines } from "../../blocks/blocks.tsx";
 import type { CheckpointProof, DeploymentKeys, LogHeads, Roots } from "../../data/answers.ts";
 import { pathWith } from "../../data/ask.ts";
 import { usePath } from "../../data/queries.ts";
@@ -183,26 +183,4 @@ const PublishedList = <Data, Row>({
       }
     </Answered>
   </Card>
-);
-
-const Lines = ({ children }: { readonly children: ReactNode }) => (
-  <ul className="divide-y divide-line border-t border-line">{children}</ul>
-);
-
-const Line = ({
-  name,
-  about,
-  children,
-}: {
-  readonly name: ReactNode;
-  readonly about?: ReactNode;
-  readonly children: ReactNode;
-}) => (
-  <li className="flex flex-wrap items-center justify-between gap-x-4 gap-y-0.5 px-4 py-2 text-sm">
-    <div className="min-w-0">
-      <div>{name}</div>
-      {about === undefined ? null : <div className="text-xs text-muted">{about}</div>}
-    </div>
-    <div className="flex min-w-0 max-w-full flex-wrap items-center gap-x-2">{children}</div>
-  </li>
 );

@@ -1,11 +1,11 @@
 /** One request: its status, its steps, its transaction, and the callback to its caller. */
 import { Link, useParams } from "@tanstack/react-router";
-import { AsOf, Failed, Loading } from "../../blocks/answered.tsx";
+import { Answered, Failed } from "../../blocks/answered.tsx";
 import { Card, Empty, Fact, Facts, Notice, PageHead } from "../../blocks/blocks.tsx";
 import { DeliveryBadge, kindText, RequestBadge } from "../../blocks/operator.tsx";
 import { Timeline, TimelineItem } from "../../blocks/timeline.tsx";
 import type { Deliveries, TaRequest } from "../../data/answers.ts";
-import { AskError, pathWith } from "../../data/ask.ts";
+import { pathWith } from "../../data/ask.ts";
 import { usePath } from "../../data/queries.ts";
 import { keepToken } from "../../data/tokens.ts";
 import { OperatorsOnly } from "../../shell/sign-in.tsx";
@@ -31,66 +31,61 @@ const Page = () => (
 
 const Request = () => {
   const { id } = useParams({ from: "/requests/$id" });
-  const path = `/operator/requests/${encodeURIComponent(id)}`;
-  const first = usePath<TaRequest>(path).data;
-  const final = first !== undefined && isFinal(first);
-  const query = usePath<TaRequest>(path, { everyMs: final ? FINAL_MS : OPEN_MS });
-  const { data, error } = query;
-  if (data === undefined || data.id !== id) {
-    if (error instanceof AskError && error.status === 404) {
-      return (
-        <>
-          <PageHead title="Request" />
-          <Empty title="No request with this id">
-            <span className="font-mono text-xs break-all">{id}</span>
-            <br />
-            <Link to="/requests" search={keepToken} className="text-accent underline">
-              Go to all requests
-            </Link>
-          </Empty>
-        </>
-      );
-    }
-    return error === null ? (
-      <Loading lines={8} />
-    ) : (
-      <Failed error={error} what="The request" onRetry={() => void query.refetch()} />
-    );
-  }
+  const query = usePath<TaRequest>(`/operator/requests/${encodeURIComponent(id)}`, {
+    everyMs: (request) => (request !== undefined && isFinal(request) ? FINAL_MS : OPEN_MS),
+  });
+  return (
+    <Answered of={query} what="The request" lines={8} card missing={<Missing id={id} />}>
+      {(request) => <Shown request={request} />}
+    </Answered>
+  );
+};
+
+const Missing = ({ id }: { readonly id: string }) => (
+  <Empty title="No request with this id">
+    <span className="font-mono text-xs break-all">{id}</span>
+    <br />
+    <Link to="/requests" search={keepToken} className="text-accent underline">
+      Go to all requests
+    </Link>
+  </Empty>
+);
+
+const Shown = ({ request }: { readonly request: TaRequest }) => {
+  const { id, kind, asset, status, reason, message, waitsFor } = request;
   return (
     <>
       <PageHead
-        title={`${kindText(data.kind)} for ${data.asset}`}
+        title={`${kindText(kind)} for ${asset}`}
         about={
           <span className="inline-flex flex-wrap items-center gap-x-1">
             <Link to="/requests" search={keepToken} className="text-accent hover:underline">
               Requests
             </Link>
             <span aria-hidden="true">/</span>
-            <span className="font-mono text-xs break-all">{data.id}</span>
-            <CopyButton text={data.id} what="request id" />
+            <span className="font-mono text-xs break-all">{id}</span>
+            <CopyButton text={id} what="request id" />
           </span>
         }
       >
-        <RequestBadge of={data.status} />
+        <RequestBadge of={status} />
       </PageHead>
-      <AsOf of={query} flush />
-      {data.status === "FAILED" ? (
-        <Notice tone="bad" title={data.reason ?? "Failed"}>
-          {data.message}
+      {status === "FAILED" ? (
+        <Notice tone="bad" title={reason ?? "Failed"}>
+          {message}
         </Notice>
-      ) : data.waitsFor === null ? null : (
+      ) : waitsFor === null ? null : (
         <Notice tone="accent" title="Waiting">
-          {data.waitsFor}
+          {waitsFor}
         </Notice>
       )}
       <div className="mt-4 grid grid-cols-1 items-start gap-4 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
         <Card title="Steps" about="Times in UTC">
-          <Steps request={data} />
+          <Steps request={request} />
         </Card>
         <div className="min-w-0 space-y-4">
-          <Summary request={data} />
-          <Result id={data.id} final={isFinal(data)} />
+          <Summary request={request} />
+          <Result id={id} final={isFinal(request)} />
         </div>
       </div>
     </>

@@ -1,7 +1,7 @@
 /** The next unlocks of vesting grants. */
 import { useMemo } from "react";
 import { Answered } from "../../blocks/answered.tsx";
-import { Card, Empty } from "../../blocks/blocks.tsx";
+import { Card, Empty, Line, Lines } from "../../blocks/blocks.tsx";
 import { WalletId } from "../../blocks/columns.tsx";
 import { ROWS_PER_REQUEST, useGraph } from "../../data/queries.ts";
 import type { Token } from "../../data/tokens.ts";
@@ -43,27 +43,22 @@ export const NextUnlocks = ({ token }: { readonly token: Token }) => {
           next.length === 0 ? (
             <Empty title="No further unlocks" />
           ) : (
-            <ul className="divide-y divide-line border-t border-line text-sm">
+            <Lines>
               {next.map(({ grant, release }) => (
-                <li
+                <Line
                   key={grant.objectId}
-                  className="flex items-center justify-between gap-3 px-4 py-2"
+                  name={<Moment at={Number(release.atMs)} />}
+                  about={<WalletId address={grant.owner} to="holder" />}
                 >
-                  <span className="min-w-0">
-                    <Moment at={Number(release.atMs)} />
-                    <span className="block text-muted">
-                      <WalletId address={grant.owner} to="holder" />
-                    </span>
-                  </span>
                   <span className="min-w-0 text-right">
                     <Amount units={release.amount} decimals={decimals} />
                     <span className="block text-xs text-muted">
                       <Ago at={Number(release.atMs)} />
                     </span>
                   </span>
-                </li>
+                </Line>
               ))}
-            </ul>
+            </Lines>
           )
         }
       </Answered>

@@ -2,7 +2,16 @@
 import { Link, useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { type Answer, Answered, OfToken } from "../../blocks/answered.tsx";
-import { Card, Empty, FIGURE_LINK, Figure, Figures, PageHead } from "../../blocks/blocks.tsx";
+import {
+  Card,
+  Empty,
+  FIGURE_LINK,
+  Figure,
+  Figures,
+  Line,
+  Lines,
+  PageHead,
+} from "../../blocks/blocks.tsx";
 import { WalletId } from "../../blocks/columns.tsx";
 import { When } from "../../controls/when.tsx";
 import {
@@ -123,40 +132,13 @@ const List = <Item,>({
           items(events).length === 0 ? (
             <Empty title={none} />
           ) : (
-            <ul className="divide-y divide-line border-t border-line text-sm">
-              {items(events).slice(-SHOWN).reverse().map(children)}
-            </ul>
+            <Lines>{items(events).slice(-SHOWN).reverse().map(children)}</Lines>
           )
         }
       </Answered>
     </Card>
   );
 };
-
-const News = ({
-  wallet,
-  at,
-  children,
-}: {
-  readonly wallet: string | null;
-  /** Unix seconds. */
-  readonly at: string;
-  readonly children: ReactNode;
-}) => (
-  <li className="flex items-center justify-between gap-3 px-4 py-2">
-    <span className="min-w-0">
-      <span className="block truncate">{children}</span>
-      {wallet === null ? null : (
-        <span className="text-muted">
-          <WalletId address={wallet} />
-        </span>
-      )}
-    </span>
-    <span className="shrink-0 text-xs text-muted">
-      <Ago at={fromSeconds(at)} />
-    </span>
-  </li>
-);
 
 const HolderNews = ({ of }: { readonly of: Answer<Events> }) => (
   <List
@@ -175,9 +157,15 @@ const HolderNews = ({ of }: { readonly of: Answer<Events> }) => (
     }
   >
     {(event) => (
-      <News key={event.eventId} wallet={event.address} at={event.checkpointTimestamp}>
-        {eventText(event)}
-      </News>
+      <Line
+        key={event.eventId}
+        name={eventText(event)}
+        about={event.address === null ? undefined : <WalletId address={event.address} />}
+      >
+        <span className="text-xs text-muted">
+          <Ago at={fromSeconds(event.checkpointTimestamp)} />
+        </span>
+      </Line>
     )}
   </List>
 );
@@ -195,10 +183,15 @@ const RoleNews = ({ of }: { readonly of: Answer<Events> }) => (
     }
   >
     {(event) => (
-      <News key={event.eventId} wallet={event.owner} at={event.checkpointTimestamp}>
-        {event.granted ? "Granted: " : "Revoked: "}
-        {roleName(event.role, event.roleBit)}
-      </News>
+      <Line
+        key={event.eventId}
+        name={`${event.granted ? "Granted" : "Revoked"}: ${roleName(event.role, event.roleBit)}`}
+        about={<WalletId address={event.owner} />}
+      >
+        <span className="text-xs text-muted">
+          <Ago at={fromSeconds(event.checkpointTimestamp)} />
+        </span>
+      </Line>
     )}
   </List>
 );

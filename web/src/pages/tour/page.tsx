@@ -1,14 +1,13 @@
 /** A guided tour on the demo ledger: a request, its transaction, the register, the callback. */
-import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
-import { AsOf, Failed, Loading } from "../../blocks/answered.tsx";
+import { Answered } from "../../blocks/answered.tsx";
 import { Card, Empty, Notice, PageHead } from "../../blocks/blocks.tsx";
 import { Timeline, TimelineItem } from "../../blocks/timeline.tsx";
 import { Button, useAction } from "../../controls/controls.tsx";
 import type { Tour, TourBegun } from "../../data/answers.ts";
-import { AskError, askPath } from "../../data/ask.ts";
-import { again } from "../../data/queries.ts";
+import { askPath } from "../../data/ask.ts";
+import { usePath } from "../../data/queries.ts";
 import { useSession, useSettings } from "../../data/session.ts";
 import { durationBetween } from "../../shown/moment.ts";
 import { Place, STORY } from "./story.tsx";
@@ -85,37 +84,28 @@ const AHEAD: readonly Passed[] = STATIONS.map((station) => ({
 }));
 
 const Followed = ({ id, walked }: { readonly id: string; readonly walked: boolean }) => {
-  const { key } = useSession();
-  const query = useQuery({
-    queryKey: ["tour", id],
-    queryFn: ({ signal }) => askPath<Tour>(`/demo/tour/${encodeURIComponent(id)}`, { key, signal }),
-    refetchInterval: ({ state }) =>
-      state.data !== undefined && isOver(state.data) ? false : again(POLL_MS)({ state }),
+  const query = usePath<Tour>(`/demo/tour/${encodeURIComponent(id)}`, {
+    everyMs: (tour) => (tour !== undefined && isOver(tour) ? false : POLL_MS),
   });
-  const passed = query.data === undefined ? AHEAD : passedOf(query.data);
+  const { data } = query;
+  const passed = data === undefined ? AHEAD : passedOf(data);
   const shown = useStepwise(settledOf(passed), walked);
-  const slow = useSlow(query.data !== undefined && !isOver(query.data));
-  if (query.data === undefined) {
-    const gone = query.error instanceof AskError && query.error.status === 404;
-    return gone ? (
-      <Empty title="Unknown tour">It belongs to another demo. Start a new one.</Empty>
-    ) : query.error === null ? (
-      <Loading lines={8} />
-    ) : (
-      <Failed error={query.error} what="The tour" onRetry={() => void query.refetch()} />
-    );
-  }
+  const slow = useSlow(data !== undefined && !isOver(data));
+  const missing = <Empty title="Unknown tour">It belongs to another demo. Start a new one.</Empty>;
   return (
-    <>
-      <AsOf of={query} flush />
-      {slow ? (
-        <Notice tone="warn" title="This takes longer than usual" className="mb-4">
-          The machine is busy, or the service is behind. Status shows which part; the tour continues
-          automatically.
-        </Notice>
-      ) : null}
-      <Walk id={id} tour={query.data} passed={upTo(passed, shown)} />
-    </>
+    <Answered of={query} what="The tour" lines={8} card missing={missing}>
+      {(tour) => (
+        <>
+          {slow ? (
+            <Notice tone="warn" title="This takes longer than usual" className="mb-4">
+              The machine is busy, or the service is behind. Status shows which part; the tour
+              continues automatically.
+            </Notice>
+          ) : null}
+          <Walk id={id} tour={tour} passed={upTo(passed, shown)} />
+        </>
+      )}
+    </Answered>
   );
 };
 
