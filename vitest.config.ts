@@ -7,6 +7,8 @@ export default defineConfig({
   ssr: { resolve: { conditions: ["module-sync", "node"] } },
   test: {
     include: ["test/**/*.test.ts"],
+    // Files of recipes, which their test puts into a copy of the tree.
+    exclude: ["test/recipes/*/test/**"],
     // For .ci/run, which counts from the file; in node_modules, where nothing of it is committed.
     reporters: ["default", "json"],
     outputFile: { json: "node_modules/.holderbook/test-results.json" },

@@ -17,7 +17,7 @@ import type { AppendBatch, CheckpointMark, CoinDecimals, ReadFact } from "../src
 import { createFeed } from "../src/log/feed.ts";
 import { openLog } from "../src/log/log.ts";
 import { ledgerPipelines } from "../src/pipelines/ledger-pipelines.ts";
-import type { RunnablePipeline } from "../src/pipelines/pipeline.ts";
+import { type Pipeline, tablesOf } from "../src/pipelines/pipeline.ts";
 import { runPipelines } from "../src/pipelines/runner.ts";
 import type { Figure } from "./figure.ts";
 import { scratchPostgres } from "./scratch-postgres.ts";
@@ -31,7 +31,7 @@ const TABLES = [
   "log_checkpoints",
   "log_blocks",
   "balances",
-  ...ledgerPipelines.flatMap(({ tables }) => tables.map(getTableName)),
+  ...ledgerPipelines.flatMap(tablesOf).map(getTableName),
 ];
 
 type Prepared = { readonly batch: AppendBatch; readonly coins: readonly CoinDecimals[] };
@@ -121,12 +121,12 @@ const prepare = () => {
   return { ledger, batches, facts: total };
 };
 
-const counting = (pipeline: RunnablePipeline, made: (rows: number) => void): RunnablePipeline => ({
+const counting = (pipeline: Pipeline, made: (rows: number) => void): Pipeline => ({
   ...pipeline,
-  prepare: async (facts, on) => {
-    const rows = await pipeline.prepare(facts, on);
-    made(rows.count);
-    return rows;
+  write: (rows) => {
+    const writes = pipeline.write(rows);
+    for (const write of writes) made(write.rows);
+    return writes;
   },
 });
 

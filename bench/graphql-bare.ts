@@ -30,7 +30,7 @@ for (const row of await sql`select coin_type, decimals from log_coins`) {
 
 const [log] = await sql`select packages[1] as package from log_high_water`;
 
-/** Whether grants may be told: see src/projections/grant-lag.ts. */
+/** Whether grants may be told: see src/projections/balance-progress.ts. */
 const GRANTS_INCLUDED = `(select
   coalesce((select max(w.next_checkpoint) from timelock_objects_watermark w), 0) + 1000
   >= coalesce((select max(w.next_checkpoint) from shared_token_objects_watermark w), 0))`;

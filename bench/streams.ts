@@ -11,8 +11,9 @@ import { createKey } from "../src/http/keys.ts";
 import { LOG_CHANNEL } from "../src/log/append.ts";
 import { openLog } from "../src/log/log.ts";
 import { ledgerPipelines } from "../src/pipelines/ledger-pipelines.ts";
+import { append } from "../src/projections/batch-write.ts";
 import { positionOf } from "../src/projections/position.ts";
-import { appendTokenActivity } from "../src/projections/token-activity.ts";
+import { tokenActivityTable } from "../src/projections/token-activity.ts";
 import { type Figure, quantile } from "./figure.ts";
 import { startService } from "./graphql-servers.ts";
 import { processorMs } from "./processor-time.ts";
@@ -92,7 +93,7 @@ const committing = ({ database }: Scratch) => {
     next += 1n;
     await database.transaction(async (tx) => {
       if (isMovement) {
-        await appendTokenActivity(tx, [
+        const movement = append(tokenActivityTable, [
           {
             coinType: COIN,
             position: positionOf({ checkpoint, transaction: 0, index: 0 }),
@@ -106,6 +107,7 @@ const committing = ({ database }: Scratch) => {
             tokenObjectId: WALLET,
           },
         ]);
+        await movement.copy(tx);
       }
       for (const { watermark, name } of ledgerPipelines) {
         const isIts = isMovement && name === "token_activity";

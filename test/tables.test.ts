@@ -27,7 +27,7 @@ const owners = new Map(
     ...[...text.matchAll(/const (\w+) = pgTable\(\s*"(\w+)"/g)].flatMap(
       ([, constant = "", table = ""]) => [[constant, room] as const, [table, room] as const],
     ),
-    ...[...text.matchAll(/= watermarkTable\("(\w+)"/g)].map(
+    ...[...text.matchAll(/= progressTables\("(\w+)"/g)].map(
       ([, pipeline]) => [`${pipeline}_watermark`, room] as const,
     ),
   ]),

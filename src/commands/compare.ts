@@ -8,7 +8,7 @@ import { answerHere } from "../graphql/answer-here.ts";
 import { watchPackages } from "../log/packages.ts";
 import { shownForeign } from "../logging/foreign-text.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
-import { LAYOUT } from "../pipelines/pipeline.ts";
+import { LAYOUT } from "../projections/progress-tables.ts";
 import { VERSION } from "../telemetry/version.ts";
 import { checkpointArgument } from "./arguments.ts";
 import { asJson, exitCodeOf, inWords } from "./compare-report.ts";

@@ -6,7 +6,7 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
 import type { Remedy } from "../waiting/remedy.ts";
 import type { Sql } from "./session.ts";
-import { WORK_SCHEMAS } from "./work-schemas.ts";
+import { workSchemas } from "./work-schemas.ts";
 
 /**
  * The role may not do this. Set DATABASE_OWNER_URL to the tables' owner and run `holderbook
@@ -31,14 +31,6 @@ const IS_APPEND_ONLY = `
 /** Privileges on append-only and other tables. */
 const APPENDING = "'{SELECT,INSERT}'::text[]";
 const WRITING = "'{SELECT,INSERT,UPDATE,DELETE}'::text[]";
-
-const SCHEMAS = `{${WORK_SCHEMAS.join(",")}}`;
-
-/** Schemas, and whether the service creates tables in them. */
-const NEEDED_SCHEMAS = [
-  `{public,drizzle,${WORK_SCHEMAS.join(",")}}`,
-  `{false,false,${WORK_SCHEMAS.map(() => true).join(",")}}`,
-];
 
 const IS_TABLE = `c.relkind in ('r', 'p')`;
 
@@ -99,7 +91,10 @@ const GRANTS = `
  * as the owner. @param sql transaction of the tables' owner
  */
 export const grantService = async (sql: Sql, role: string): Promise<void> => {
-  const grants = await sql.unsafe<{ statement: string }[]>(GRANTS, [role, SCHEMAS]);
+  const grants = await sql.unsafe<{ statement: string }[]>(GRANTS, [
+    role,
+    `{${await workSchemas(sql)}}`,
+  ]);
   for (const { statement } of grants) await sql.unsafe(statement);
 };
 
@@ -127,6 +122,7 @@ export const requireOwner = async (sql: Sql): Promise<void> => {
  * Ignores tables of other owners than the log's.
  */
 export const lacksOf = async (sql: Sql): Promise<readonly string[]> => {
+  const schemas = await workSchemas(sql);
   const rows = await sql.unsafe<{ what: string }[]>(
     `
     with log as (
@@ -145,7 +141,8 @@ export const lacksOf = async (sql: Sql): Promise<readonly string[]> => {
                and (not creates or coalesce(has_schema_privilege(schema::oid, 'CREATE'), true)))
     union all
     select 'temporary tables' from log where not has_database_privilege(current_database(), 'TEMPORARY')`,
-    NEEDED_SCHEMAS,
+    // By name, and whether the service makes tables there.
+    [`{public,drizzle,${schemas}}`, `{false,false,${schemas.map(() => true)}}`],
   );
   return rows.map(({ what }) => what);
 };

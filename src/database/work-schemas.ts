@@ -5,15 +5,23 @@
  */
 import type { Sql } from "./session.ts";
 
-export const WORK_SCHEMAS = [
-  "filling_token_activity",
-  "filling_shared_token_objects",
-  "filling_timelock_objects",
-  "filling_holder_lifecycle",
-  "filling_role_changes",
-  "holderbook_folded",
-  "holderbook_queue",
-] as const;
+/** Where an upgrade fills a pipeline's new tables from the log. */
+export const fillingSchema = (pipeline: string): string => `filling_${pipeline}`;
+
+const WATERMARK = "_watermark";
+
+/** Every such schema; each pipeline has a table of its watermark. */
+export const workSchemas = async (sql: Sql): Promise<readonly string[]> => {
+  const watermarks = await sql<{ name: string }[]>`
+    select relname as name from pg_class
+    where relnamespace = to_regnamespace('public') and relkind = 'r' and right(relname, 10) = ${WATERMARK}
+    order by 1`;
+  return [
+    ...watermarks.map(({ name }) => fillingSchema(name.slice(0, -WATERMARK.length))),
+    "holderbook_folded",
+    "holderbook_queue",
+  ];
+};
 
 /**
  * Creates a missing schema; `if not exists` would need the privilege even when it exists. @param
@@ -39,7 +47,7 @@ export const emptySchema = async (sql: Sql, schema: string): Promise<void> => {
  * owner
  */
 export const makeWorkSchemas = async (sql: Sql, role: string): Promise<void> => {
-  for (const schema of WORK_SCHEMAS) {
+  for (const schema of await workSchemas(sql)) {
     const [foreign] = await sql`
       select from pg_class
       where relnamespace = to_regnamespace(${schema}) and not pg_has_role(${role}, relowner, 'USAGE')

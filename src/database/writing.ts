@@ -5,7 +5,7 @@
 import { getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import type { Sql } from "./session.ts";
-import { type Cell, columnNames, givenRows, type Row, type RowSource } from "./table-rows.ts";
+import { columnNames, givenRows, type Row, type RowSource } from "./table-rows.ts";
 
 export type Writing = {
   /**
@@ -21,31 +21,26 @@ export type Writing = {
   readonly parameters: readonly string[];
 };
 
-/** Creates a writing with parameters numbered from `first`; undefined when it is too large. */
-export type AtOnce = (first: number) => Writing | undefined;
+/** Creates a writing with parameters numbered from `first`. */
+export type Numbered = (first: number) => Writing;
 
 export const NOTHING: Writing = { parts: [], parameters: [] };
 
-/** Combines writings in order; at most one has a check. Undefined when one is too large. */
+/** Combines writings in order; at most one has a check. */
 export const together =
-  (all: readonly AtOnce[]): AtOnce =>
+  (all: readonly Numbered[]): Numbered =>
   (first) => {
     const parts: string[] = [];
     const parameters: string[] = [];
     let rest: Pick<Writing, "check" | "explain"> = {};
     for (const one of all) {
-      const writing = one(first + parameters.length);
-      if (writing === undefined) return undefined;
-      const { check, explain } = writing;
+      const { check, explain, ...writing } = one(first + parameters.length);
       parts.push(...writing.parts);
       parameters.push(...writing.parameters);
       if (check !== undefined) rest = { check, ...(explain && { explain }) };
     }
     return { parts, parameters, ...rest };
   };
-
-/** Up to this many rows parameters are faster than COPY, which takes two more round trips. */
-export const AT_ONCE_UP_TO_ROWS = 200;
 
 /**
  * Runs a writing after `mark`, a statement that yields one row if the rest shall happen. Returns
@@ -70,23 +65,9 @@ export const writeNow = async (sql: Sql, writing: Writing): Promise<void> => {
 };
 
 /**
- * Appends few rows. `instead` replaces columns of `given` by expressions. Duplicate keys are
- * errors.
+ * Appends any number of rows; parameters numbered from `first`. `instead` replaces columns of `given` by
+ * expressions. Duplicate keys are errors.
  */
-export const appendAtOnce =
-  <Complete extends Readonly<Record<string, Cell>>>(
-    table: PgTable & { readonly $inferSelect: Complete },
-    rows: readonly Complete[],
-    instead: Readonly<Record<string, string>> = {},
-  ): AtOnce =>
-  (first) => {
-    if (rows.length === 0) return NOTHING;
-    if (rows.length > AT_ONCE_UP_TO_ROWS) return undefined;
-    const { part, parameters } = appendingPart(table, rows, first, instead);
-    return { parts: [part], parameters };
-  };
-
-/** Appends any number of rows; parameters numbered from `first`. */
 export const appendingPart = (
   table: PgTable,
   rows: readonly Row[],

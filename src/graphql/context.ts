@@ -2,8 +2,8 @@
 import type { Readers, Reads, Snapshot } from "../database/readers.ts";
 import type { MaybePromise } from "../database/remembered.ts";
 import { type CapTables, createCapTables } from "../projections/cap-tables.ts";
-import { type GuardedReads, guardedReads, type Needed } from "../projections/guarded-reads.ts";
-import type { WatchedPipeline } from "../projections/read-watermarks.ts";
+import { type GuardedReads, guardedReads } from "../projections/guarded-reads.ts";
+import type { ProgressTables } from "../projections/progress-tables.ts";
 import { createCoins, type RequestCoins } from "./coins.ts";
 import type { UnlimitedList } from "./field-reads.ts";
 import type { ReadPlan } from "./read-plan.ts";
@@ -22,7 +22,7 @@ export type GraphSources = {
   /** Addresses of the security-token package as the log knows them: roles of these types have bits. */
   readonly packages: () => MaybePromise<readonly string[]>;
   /** In the order `indexerStatus` lists them. */
-  readonly pipelines: readonly WatchedPipeline[];
+  readonly pipelines: readonly ProgressTables[];
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number;
   /** Cached registers, shared by their readers in this process; created unless given. */
@@ -52,7 +52,7 @@ export type Subscriber = {
 export type GraphContext = Pick<GraphSources, "packages" | "pipelines" | "now"> &
   RequestCoins & {
     /** The context of a field that reads these pipelines, see `ReadingContext`. */
-    readsOf(pipelines: readonly Needed[]): GraphContext;
+    readsOf(pipelines: readonly ProgressTables[]): GraphContext;
     /** Set for subscriptions only. */
     readonly subscriber?: Subscriber | undefined;
     /** Cached for all requests of a process. */

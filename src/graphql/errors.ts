@@ -2,7 +2,7 @@
 import { GraphQLError, type GraphQLFormattedError } from "graphql";
 import { internalDetails } from "../http/error-body.ts";
 import { HttpError } from "../http/http-error.ts";
-import { GrantIndexBehindError } from "../projections/grant-lag.ts";
+import { GrantIndexBehindError } from "../projections/balance-progress.ts";
 import { BeforeLogError, NotYetIndexedError, RebuildingError } from "../projections/past.ts";
 import type { RequestScope } from "./request.ts";
 

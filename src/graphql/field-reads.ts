@@ -16,11 +16,11 @@ import SchemaBuilder, {
   type TypeParam,
 } from "@pothos/core";
 import type { GraphQLField, GraphQLFieldResolver } from "graphql";
-import type { Needed } from "../projections/guarded-reads.ts";
+import type { ProgressTables } from "../projections/progress-tables.ts";
 
 export type FieldReads<Args = object> = {
   /** Pipelines whose tables it reads, a list of `projections/needed.ts`; empty: nothing but watermarks. */
-  pipelines(args: Args): readonly Needed[];
+  pipelines(args: Args): readonly ProgressTables[];
   /** Whether it takes several statements, which must see one snapshot; one unless given. */
   several?(args: Args): boolean;
   /** Whether a statement may take long although the answer is small; not unless given. */
@@ -35,7 +35,7 @@ export type UnlimitedList = { readonly coinType: string; readonly isPast: boolea
 /** What the plugin needs of a request's context. */
 type ReadingContext = {
   /** The context of a field that reads these pipelines. */
-  readsOf(pipelines: readonly Needed[]): object;
+  readsOf(pipelines: readonly ProgressTables[]): object;
 };
 
 /** A field does not say what it reads. Declare `reads` at the field. */

@@ -1,5 +1,6 @@
 /** How far each pipeline is, and the digest of its rows: `indexerStatus`, `pipelineDigest`. */
 import { ageSeconds, unixSeconds } from "../http/health/health.ts";
+import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { pipelineDigest } from "../projections/digests.ts";
 import { readWatermarks, type Watermark } from "../projections/read-watermarks.ts";
 import { builder } from "./builder.ts";
@@ -17,8 +18,7 @@ const NEVER_SECONDS = 2_147_483_647;
 const IndexerStatus = builder.objectRef<Watermark>("IndexerStatus").implement({
   description:
     "Watermark of one pipeline. Each pipeline has its own. What each serves: " +
-    "token_activity: tokenActivity; shared_token_objects: tokenBalance, tokenObjects, tokenHolders; " +
-    "timelock_objects: tokenTimelocks; holder_lifecycle: holderEvents; role_changes: walletRoles, roleEvents.",
+    `${ledgerPipelines.map(({ name, queries }) => `${name}: ${queries.join(", ")}`).join("; ")}.`,
   fields: (t) => ({
     pipeline: t.exposeString("pipeline", { description: "Name of the pipeline." }),
     checkpoint: t.string({
@@ -69,9 +69,8 @@ builder.queryField("indexerStatus", (t) =>
   t.field({
     type: [IndexerStatus],
     nullable: true,
-    description:
-      "Watermarks: token_activity, shared_token_objects, timelock_objects, holder_lifecycle, role_changes, in this order.",
-    complexity: { field: 1, multiplier: 5 },
+    description: `Watermarks: ${ledgerPipelines.map(({ name }) => name).join(", ")}, in this order.`,
+    complexity: { field: 1, multiplier: ledgerPipelines.length },
     reads: { pipelines: () => [] },
     resolve: async (_root, _args, { watermarkReads, pipelines }) =>
       (await readWatermarks(watermarkReads, pipelines)).pipelines,
@@ -83,7 +82,7 @@ builder.subscriptionField("indexerStatus", (t) =>
     type: [IndexerStatus],
     description:
       "All watermarks: immediately, and then whenever one has moved, at most four times a second.",
-    complexity: { field: 1, multiplier: 5 },
+    complexity: { field: 1, multiplier: ledgerPipelines.length },
     subscribe: (_root, _args, context) => {
       const { watcher, signal } = subscriberOf(context);
       return watcher.status(signal);
@@ -112,14 +111,13 @@ builder.queryField("pipelineDigest", (t) =>
     reads: { pipelines: () => [] },
     resolve: async (_root, { pipeline: name, atCheckpoint }, { watermarkReads, pipelines }) => {
       const found = pipelines.find((pipeline) => pipeline.name === name);
-      if (found?.digests === undefined) {
+      if (found === undefined) {
         const known = pipelines.map((pipeline) => pipeline.name).join(", ");
         throw badInput(`pipeline must be one of ${known}; it is ${show(name)}`);
       }
       const asOf = asOfIn({ atCheckpoint });
       const at = asOf?.kind === "checkpoint" ? asOf.checkpoint : 0n;
-      const { watermark, digests } = found;
-      return pipelineDigest(watermarkReads, { watermark, digests }, at);
+      return pipelineDigest(watermarkReads, found, at);
     },
   }),
 );

@@ -3,9 +3,9 @@ import type { PgTable } from "drizzle-orm/pg-core";
 import type { Sql, Transactor } from "../database/connect.ts";
 import { appendRows, copyRows, type Row } from "../database/table-rows.ts";
 import {
-  type AtOnce,
   appendingPart,
   NOTHING,
+  type Numbered,
   together,
   type Writing,
   writeAfter,
@@ -160,7 +160,7 @@ const moveHighWater = async (
     factsTotal: count - row.facts,
     bytesTotal: bytes - row.bytes,
   }));
-  const all: AtOnce[] = [
+  const all: Numbered[] = [
     parts(logCheckpoints, marks, {
       facts_total: "mark.facts_total - given.facts_total",
       bytes_total: "mark.bytes_total - given.bytes_total",
@@ -171,7 +171,7 @@ const moveHighWater = async (
     (next) => (links === undefined ? NOTHING : linkParts(links, next)),
     (next) => provenPart(proofs, committees, next),
   ];
-  const writing = together(all)(given.length + 1) ?? NOTHING;
+  const writing = together(all)(given.length + 1);
   // Sent immediately, before statements that are only awaited later.
   const moved = await writeAfter(
     sql,
@@ -183,7 +183,7 @@ const moveHighWater = async (
 
 /** Parts that append rows, however many. */
 const parts =
-  (table: PgTable, rows: readonly Row[], instead?: Readonly<Record<string, string>>): AtOnce =>
+  (table: PgTable, rows: readonly Row[], instead?: Readonly<Record<string, string>>): Numbered =>
   (first) => {
     if (rows.length === 0) return NOTHING;
     const { part, parameters } = appendingPart(table, rows, first, instead);
@@ -196,7 +196,7 @@ const linkParts = ({ chain, coins, blocks, inputChain }: Links, first: number): 
     parts(logCoinChain, coins),
     parts(logBlockChain, blocks),
     parts(logInputChain, inputChain),
-  ])(first) ?? NOTHING;
+  ])(first);
 
 /** Rows of facts while they are hashed; their links go to `done`. */
 function* rowsOf(

@@ -14,7 +14,7 @@ import { CommitteeError } from "../ledger/proof/proof-errors.ts";
 import { blocksFilledTo, checkpointMark } from "../log/blocks.ts";
 import type { LogCommittee, StretchProof } from "../log/fact.ts";
 import { committeeInLog, proofOf } from "../log/proofs.ts";
-import type { RunnablePipeline } from "../pipelines/pipeline.ts";
+import type { Pipeline } from "../pipelines/pipeline.ts";
 import { pipelineDigest } from "../projections/digests.ts";
 import { BeforeLogError, NotYetIndexedError } from "../projections/past.ts";
 import type { VerifyLevel } from "../settings/values.ts";
@@ -23,7 +23,7 @@ import { proofAnswer } from "./answers.ts";
 export type ProofSettings = {
   /** Read-only, with a statement timeout. */
   readonly db: Db;
-  readonly pipelines: readonly RunnablePipeline[];
+  readonly pipelines: readonly Pipeline[];
   /** What the settings have verified; the log keeps that of signatures alone. */
   readonly verify: VerifyLevel;
 };
@@ -173,23 +173,17 @@ const textOf = (bytes: Uint8Array): string =>
 
 const digestsAt = (
   db: Db,
-  pipelines: readonly RunnablePipeline[],
+  pipelines: readonly Pipeline[],
   at: bigint,
 ): Promise<Answer["pipelineDigests"]> =>
   Promise.all(
-    pipelines.flatMap(({ name, watermark, digests }) =>
-      digests === undefined
-        ? []
-        : [
-            pipelineDigest(db, { watermark, digests }, at)
-              .catch((error: unknown) => {
-                if (error instanceof NotYetIndexedError || error instanceof BeforeLogError) {
-                  return null;
-                }
-                throw error;
-              })
-              .then((digest) => ({ pipeline: name, digest })),
-          ],
+    pipelines.map((pipeline) =>
+      pipelineDigest(db, pipeline, at)
+        .catch((error: unknown) => {
+          if (error instanceof NotYetIndexedError || error instanceof BeforeLogError) return null;
+          throw error;
+        })
+        .then((digest) => ({ pipeline: pipeline.name, digest })),
     ),
   );
 

@@ -1,23 +1,23 @@
 import { getTableName } from "drizzle-orm";
 import type { Sql, Transactor } from "../database/connect.ts";
-import { appendRows } from "../database/table-rows.ts";
-import { appendAtOnce, NOTHING, together, type Writing, writeAfter } from "../database/writing.ts";
+import { NOTHING, type Writing, writeAfter } from "../database/writing.ts";
 import type { FactBatch } from "../log/fact.ts";
+import { append, asParts, writeAll } from "../projections/batch-write.ts";
 import { type CheckpointDigest, digestsOf, NO_ROWS } from "../projections/digest-lines.ts";
 import { shownDigest } from "../projections/digests.ts";
-import { WatermarkMovedError } from "../projections/watermark.ts";
-import type { RunnablePipeline } from "./pipeline.ts";
+import { type ProgressTables, WatermarkMovedError } from "../projections/progress-tables.ts";
+import { makeRows, type Pipeline } from "./pipeline.ts";
 
-/** The digest that a pipeline's next batch goes on from, so that it need not be read for every batch. */
+/** Caches the digest that a pipeline's next batch extends. */
 export type DigestChain = {
-  /** As it stands after the last batch; null: the pipeline's digests are not filled in yet. */
-  before(on: Transactor, pipeline: RunnablePipeline): Promise<Uint8Array | null>;
+  /** The digest after the last batch; null while the pipeline's digests are being filled in. */
+  before(on: Transactor, pipeline: ProgressTables): Promise<Uint8Array | null>;
   moved(digest: Uint8Array): void;
-  /** It is to be read anew: something else may have moved it. */
+  /** Invalidates the cache: another writer may have moved the digest. */
   forget(): void;
 };
 
-/** Reads the digest once, and remembers what batches make of it. */
+/** Reads the digest once, and then follows the batches. */
 export const digestChain = (): DigestChain => {
   let known: Uint8Array | null | undefined;
   return {
@@ -36,7 +36,7 @@ export const digestChain = (): DigestChain => {
 
 const readDigest = async (
   sql: Sql,
-  { name, watermark, layout }: RunnablePipeline,
+  { name, watermark, layout }: ProgressTables,
 ): Promise<Uint8Array | null> => {
   const [row] = await sql<{ digest: Buffer | null; layout: number }[]>`
     select digest, layout from ${sql(getTableName(watermark))} where pipeline = ${name}`;
@@ -45,49 +45,50 @@ const readDigest = async (
 
 /**
  * Applies one batch: rows and watermark together, compare-and-set on the next checkpoint. A batch of few
- * rows is one statement, one of many a transaction. Returns how many rows it made.
+ * rows is one statement, one of many a transaction. Returns the number of rows.
  *
  * @param on the session that holds the pipeline's lock, or (in tests and tools) any database
- * @param chain where one after the other is applied: what the last one left
+ * @param chain one for all batches of a run
  * @throws WatermarkMovedError (stop) when the watermark does not expect `batch.first`: it was applied
  *   already, or another process runs this pipeline
  * @throws UndecodableFactError (stop) before anything is written
  */
 export const applyBatch = async (
   on: Transactor,
-  pipeline: RunnablePipeline,
+  pipeline: Pipeline,
   batch: FactBatch,
   chain: DigestChain = digestChain(),
 ): Promise<number> => {
-  const rows = await pipeline.prepare(batch.facts, on);
-  const digested = pipeline.digests;
-  const before = digested && rows.count > 0 ? await chain.before(on, pipeline) : null;
+  const rows = await makeRows(pipeline, batch.facts, on);
+  const before = rows.count > 0 ? await chain.before(on, pipeline) : null;
   const span = { first: batch.first, last: batch.last.sequence };
   const digests = before === null ? [] : digestsOf(before, pipeline.layout, rows.lines(span));
   const newest = digests.at(-1);
   const moving = moveWatermark(pipeline, batch, newest);
-  const all = [rows.atOnce, ...(digested ? [appendAtOnce(digested, digests)] : [])];
-  const atOnce = together(all)(moving.given.length + 1);
+  const writes = [...rows.writes, append(pipeline.digests, digests)];
+  const parts = asParts(writes, moving.given.length + 1);
   const move = async (sql: Sql, writing: Writing) => {
     const moved = await writeAfter(sql, moving, writing);
     if (!moved) throw new WatermarkMovedError(pipeline.name, batch.first);
   };
   const write = () => {
-    if (atOnce !== undefined) return on.statement((sql) => move(sql, atOnce));
+    if (parts !== undefined) return on.statement((sql) => move(sql, parts));
     return on.transaction(async (tx) => {
       // The watermark first: a second writer queues on its row. The rows follow without waiting for the
       // answer, one round trip less; when the watermark had moved, both are rolled back. Neither may
       // still be running by then, hence allSettled.
-      const [moved, written] = await Promise.allSettled([move(tx.sql, NOTHING), rows.write(tx)]);
+      const [moved, written] = await Promise.allSettled([
+        move(tx.sql, NOTHING),
+        writeAll(tx, writes),
+      ]);
       if (moved.status === "rejected") throw moved.reason;
       if (written.status === "rejected") throw written.reason;
-      if (digested) await appendRows(tx.sql, digested, digests);
     });
   };
   try {
     await write();
   } catch (error) {
-    // Whether it was committed may not be known.
+    // The commit's outcome may be unknown.
     chain.forget();
     throw error;
   }
@@ -96,7 +97,7 @@ export const applyBatch = async (
 };
 
 const moveWatermark = (
-  { name, watermark }: RunnablePipeline,
+  { name, watermark }: ProgressTables,
   { first, last }: FactBatch,
   newest: CheckpointDigest | undefined,
 ) => {

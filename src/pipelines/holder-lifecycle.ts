@@ -5,7 +5,6 @@
  * Rows out:  holder_events, keyed by (coin type, position); membership_ranges, keyed by (coin type,
  *            address, aspect, checkpoint)
  */
-import type { Sql } from "../database/connect.ts";
 import {
   decodeAddressFrozen,
   decodeAddressJoinedGroup,
@@ -24,15 +23,13 @@ import {
   HOLDER_ADDRESS_REMOVED,
   HOLDER_REMOVED,
 } from "../ledger/contract/names.ts";
-import type { Fact } from "../log/fact.ts";
 import { LINES, placedLines, stateLines } from "../projections/digest-lines.ts";
-import { holderLifecycleDigests } from "../projections/digests.ts";
 import {
   type HolderEventRow,
   type HolderEventType,
   holderEventsTable,
+  holderProgress,
   keepRegister,
-  keepRegisterAtOnce,
   type RegisterRows,
 } from "../projections/holder-events.ts";
 import {
@@ -43,12 +40,12 @@ import {
   standingMemberships,
 } from "../projections/memberships.ts";
 import { placeOf } from "../projections/position.ts";
-import { holderLifecycleWatermark } from "../projections/watermarks.ts";
 import { type EventReader, eventRows } from "./event-rows.ts";
-import { LAYOUT, type StatefulPipeline } from "./pipeline.ts";
+import type { Pipeline } from "./pipeline.ts";
 import { rangesOf, type StateChange } from "./state-ranges.ts";
+import { events, ranges } from "./stored-tables.ts";
 
-const NAME = "holder_lifecycle";
+const { name } = holderProgress;
 
 /** What an event says beyond where and when it was emitted. */
 type Happening = Pick<
@@ -121,44 +118,33 @@ const changesOf = (events: readonly HolderEventRow[]): readonly Change[] =>
     return [{ ...key, key: membershipKey(key), checkpoint: placeOf(position).checkpoint, state }];
   });
 
-/** What the wallets that a batch names were before, by `membershipKey`. */
-type Standing = ReadonlyMap<string, MembershipRange>;
-
-const readStanding = async (sql: Sql, facts: readonly Fact[]): Promise<Standing> => {
-  const changes = changesOf(eventRows(NAME, facts, READERS));
-  const named = new Map(changes.map((change) => [change.key, change]));
-  const standing = await standingMemberships(sql, [...named.values()]);
-  return new Map(standing.map((range) => [membershipKey(range), range]));
-};
+/** What the wallets that a batch names were before it, by `membershipKey`. */
+type Before = ReadonlyMap<string, MembershipRange>;
 
 const isSame = (one: Membership, other: Membership) => one.value === other.value;
 
-const rowsOf = (facts: readonly Fact[], standing: Standing): RegisterRows => {
-  const events = eventRows(NAME, facts, READERS);
-  return { events, memberships: rangesOf(changesOf(events), standing, isSame) };
-};
-
-/** Tables that came with the past. */
-const ADDED = [membershipRangesTable];
-
 /** Keeps what happens to the register of each coin, and what its wallets are, now and then. */
-export const holderLifecyclePipeline: StatefulPipeline<RegisterRows, Standing> = {
-  name: NAME,
+export const holderLifecyclePipeline: Pipeline<RegisterRows, Before> = {
+  ...holderProgress,
+  queries: ["holderEvents"],
   facts: Object.keys(READERS),
-  watermark: holderLifecycleWatermark,
-  layout: LAYOUT,
-  tables: [holderEventsTable, ...ADDED],
-  added: ADDED,
-  digested: {
-    table: holderLifecycleDigests,
-    lines: ({ events, memberships }, { first, last }) => [
-      ...placedLines(LINES.holderEvent, events),
-      ...stateLines(LINES.membership, first, last, memberships),
-    ],
+  tables: [
+    events(LINES.holderEvent, holderEventsTable),
+    ranges(LINES.membership, membershipRangesTable, { since: 2 }),
+  ],
+  readBefore: async (sql, facts) => {
+    const changes = changesOf(eventRows(name, facts, READERS));
+    const named = new Map(changes.map((change) => [change.key, change]));
+    const open = await standingMemberships(sql, [...named.values()]);
+    return new Map(open.map((range) => [membershipKey(range), range]));
   },
-  standing: readStanding,
-  rows: rowsOf,
-  count: ({ events, memberships }) => events.length + memberships.length,
+  rows: (facts, before) => {
+    const happened = eventRows(name, facts, READERS);
+    return { events: happened, memberships: rangesOf(changesOf(happened), before, isSame) };
+  },
   write: keepRegister,
-  writeAtOnce: keepRegisterAtOnce,
+  lines: (rows, { first, last }) => [
+    ...placedLines(LINES.holderEvent, rows.events),
+    ...stateLines(LINES.membership, first, last, rows.memberships),
+  ],
 };

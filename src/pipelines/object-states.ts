@@ -1,9 +1,18 @@
 /** How objects stood, fact by fact: what a batch leaves behind of each, and what it replaces. */
+import { getTableName } from "drizzle-orm";
+import type { PgTable } from "drizzle-orm/pg-core";
 import type { Sql } from "../database/connect.ts";
 import type { Fact, ObjectFact } from "../log/fact.ts";
-import { type BalancePart, type OwnerOfCoin, standingBalances } from "../projections/balances.ts";
+import { grantChangesTable, tokenChangesTable } from "../projections/balance-changes.ts";
+import {
+  type BalancePart,
+  balancesTable,
+  type OwnerOfCoin,
+  standingBalances,
+} from "../projections/balances.ts";
 import type { ObjectChange } from "../projections/live-objects.ts";
 import { balanceKey } from "./movements.ts";
+import { BEFORE, derived } from "./stored-tables.ts";
 
 /** A state knows the checkpoint that wrote it. */
 type Written = { readonly checkpoint: bigint };
@@ -88,3 +97,17 @@ export const statesOf = <State extends Written>(
   ...ended,
   ...live.flatMap(({ objectId, state }) => (state === null ? [] : [{ ...state, objectId }])),
 ];
+
+const lastBefore = (changes: PgTable) => `
+  coalesce((select balance_after from public.${getTableName(changes)} c
+            where c.coin_type = o.coin_type and c.owner = o.owner and c.position < ${BEFORE} * 1000000000
+            order by c.position desc limit 1), 0)`;
+
+/** The balances, of which both pipelines of objects write a part. */
+export const sharedBalances = derived(balancesTable, {
+  before: `
+    select coin_type, owner, ${lastBefore(tokenChangesTable)} as token_balance,
+           ${lastBefore(grantChangesTable)} as grant_balance
+    from (select coin_type, owner from public.${getTableName(tokenChangesTable)}
+          union select coin_type, owner from public.${getTableName(grantChangesTable)}) o`,
+});

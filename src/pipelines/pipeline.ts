@@ -1,171 +1,80 @@
 import type { PgTable } from "drizzle-orm/pg-core";
 import type { Sql, Transactor, Tx } from "../database/connect.ts";
-import { type AtOnce, NOTHING } from "../database/writing.ts";
 import { type Fact, isIndexable } from "../log/fact.ts";
+import type { BatchWrite } from "../projections/batch-write.ts";
 import type { DigestLine } from "../projections/digest-lines.ts";
-import { type DigestTable, LAYOUT_WITH_DIGESTS } from "../projections/digests.ts";
-import type { WatermarkTable } from "../projections/watermark.ts";
-
-/**
- * Layout of the pipelines' tables as this version has them: 1 had the present alone, 2 has the past
- * (`LAYOUT_WITH_PAST`), 3 has digests, of each of which it is a part.
- */
-export const LAYOUT = LAYOUT_WITH_DIGESTS;
-
-/** How a pipeline's rows are digested: the same rows give the same digests, in every deployment. */
-export type Digested<Rows> = {
-  readonly table: DigestTable;
-  /** Lines of the rows that these checkpoints gave, in any order. Pure. */
-  lines(rows: Rows, span: Span): readonly DigestLine[];
-};
+import type { ProgressTables } from "../projections/progress-tables.ts";
+import type { StoredTable } from "./stored-tables.ts";
 
 /** Checkpoints, both included. */
 export type Span = { readonly first: bigint; readonly last: bigint };
 
 /**
- * A pipeline turns facts into rows of one projection, at its own pace.
+ * A pipeline turns facts into the rows of its tables, at its own pace. This is all that the rest of the program
+ * knows of one: the runner, rebuilds, digests, `reconcile`, `indexerStatus` and the page take it from the list
+ * in ledger-pipelines.ts.
  *
- * `rows` is pure; `write` runs inside the transaction that moves the watermark and touches only the
- * tables of the pipeline's own projection.
+ * Its functions are methods, so that TypeScript lets pipelines with different rows into one list.
  */
-export type Pipeline<Row> = {
-  /** As `indexerStatus` shows it. */
-  readonly name: string;
+export type Pipeline<Rows = unknown, Before = unknown> = ProgressTables & {
   /** `module::Name` of the facts it wants. */
   readonly facts: readonly string[];
-  readonly watermark: WatermarkTable;
-  /** The tables that it alone writes, and their digests; absent in tests of the runner alone. */
-  readonly tables?: readonly PgTable[];
-  readonly digested?: Digested<readonly Row[]>;
+  /** Those of them that always give a line of the digest; all, unless given. */
+  readonly factsWithLines?: readonly string[];
+  /** The tables that it alone writes. */
+  readonly tables: readonly StoredTable[];
+  /** Tables that it writes together with other pipelines; `reset` takes its part out of them. */
+  readonly sharedTables?: readonly StoredTable[];
+  /** Queries of the GraphQL API that need it. */
+  readonly queries: readonly string[];
   /**
-   * Facts of one batch, in chain order, to rows.
+   * Reads what `rows` needs of its own tables, before the batch and outside its transaction: nobody else writes
+   * them, and where another process has taken the pipeline over, the watermark has moved.
+   */
+  readBefore?(sql: Sql, facts: readonly Fact[]): Promise<Before>;
+  /**
+   * Facts of one batch, in chain order, to rows. Pure.
    * @throws UndecodableFactError (stop) naming the fact, when its bytes do not fit the layout
    */
-  rows(facts: readonly Fact[]): readonly Row[];
-  /** Writes a batch with a constant number of statements. Never called with no rows. */
-  write(tx: Tx, rows: readonly Row[]): Promise<void>;
-  /** The same for few rows, as parts of the statement that moves the watermark; absent: always `write`. */
-  readonly writeAtOnce?: (rows: readonly Row[]) => AtOnce;
-  /** What is to be undone before a rebuild beside emptying its own tables. */
+  rows(facts: readonly Fact[], before: Before): Rows;
+  /** What writes the rows; all of it happens in the transaction that moves the watermark. */
+  write(rows: Rows): readonly BatchWrite[];
+  /** Lines of the digest for the rows that these checkpoints gave, in any order. Pure. */
+  lines(rows: Rows, span: Span): readonly DigestLine[];
+  /** What a rebuild has to undo besides emptying the pipeline's tables. */
   reset?(tx: Tx): Promise<void>;
 };
 
-/**
- * A pipeline whose rows depend on how its own tables stood before the batch. `standing` reads that,
- * outside the transaction: only this pipeline writes the tables, and where another process has taken
- * it over, the watermark has moved.
- */
-export type StatefulPipeline<Rows, Standing> = Pick<
-  Pipeline<never>,
-  "name" | "facts" | "watermark" | "reset"
-> & {
-  /** Of its tables: raised where a version adds tables that are to be filled from the log. */
-  readonly layout: number;
-  /** The tables that it alone writes. */
-  readonly tables: readonly PgTable[];
-  /** Those of them that came since layout 1, whatever the layout: moving them over exchanges all rows. */
-  readonly added: readonly PgTable[];
-  readonly digested: Digested<Rows>;
-  standing(sql: Sql, facts: readonly Fact[]): Promise<Standing>;
-  /** Pure. @throws UndecodableFactError (stop) */
-  rows(facts: readonly Fact[], standing: Standing): Rows;
-  /** How many rows that is; none are not written. */
-  count(rows: Rows): number;
-  write(tx: Tx, rows: Rows): Promise<void>;
-  writeAtOnce(rows: Rows): AtOnce;
-};
+/** Every table that a pipeline alone writes, but its watermark. */
+export const tablesOf = ({ tables, digests }: Pick<Pipeline, "tables" | "digests">): PgTable[] => [
+  ...tables.map(({ table }) => table),
+  digests,
+];
 
-/** A pipeline with its row type hidden: what lists, the runner and `applyBatch` take. */
-export type RunnablePipeline = Pick<Pipeline<never>, "name" | "facts" | "watermark" | "reset"> & {
-  /** Of its tables; 1 unless a version has added some. */
-  readonly layout: number;
-  /** The tables that it alone writes, and those of them that came since layout 1: see refill.ts. */
-  readonly tables: readonly PgTable[];
-  readonly added: readonly PgTable[];
-  /** Where its digests are kept; undefined: it has none. */
-  readonly digests: DigestTable | undefined;
-  /**
-   * Makes the rows of a batch, outside any transaction, and returns what writes them inside one.
-   * @throws UndecodableFactError (stop)
-   */
-  prepare(facts: readonly Fact[], on: Transactor): Promise<PreparedRows>;
-};
-
-/** Rows of one batch, waiting for their transaction. */
-export type PreparedRows = {
+/** Rows of one batch, before their transaction. */
+export type BatchRows = {
   readonly count: number;
-  /** What their digest is made of. */
-  lines(span: Span): readonly DigestLine[];
-  /** What writes the rows in the statement that moves the watermark; undefined: they are too many. */
-  readonly atOnce: AtOnce;
-  /** Writes the rows; does nothing when there are none. */
-  write(tx: Tx): Promise<void>;
+  readonly writes: readonly BatchWrite[];
+  readonly lines: (span: Span) => readonly DigestLine[];
 };
 
-/** Facts about no coin go on: whether there may be such is for the pipeline to say. */
+/** Facts about no coin pass: whether they are valid is for the pipeline to say. */
 const isServed = ({ coinType }: Fact): boolean => coinType === null || isIndexable(coinType);
 
-const served = (facts: readonly Fact[]): readonly Fact[] =>
-  facts.every(isServed) ? facts : facts.filter(isServed);
-
-/** Closes over the row type, so that pipelines with different rows fit in one list. */
-export const runnable = <Row>(pipeline: Pipeline<Row>): RunnablePipeline => ({
-  name: pipeline.name,
-  facts: pipeline.facts,
-  watermark: pipeline.watermark,
-  layout: pipeline.digested === undefined ? 1 : LAYOUT,
-  tables: [...(pipeline.tables ?? []), ...digestTables(pipeline)],
-  added: digestTables(pipeline),
-  digests: pipeline.digested?.table,
-  reset: async (tx) => pipeline.reset?.(tx),
-  prepare: async (facts) => {
-    const rows = pipeline.rows(served(facts));
-    return {
-      count: rows.length,
-      lines: (span) => pipeline.digested?.lines(rows, span) ?? [],
-      atOnce: (first) => (rows.length === 0 ? NOTHING : pipeline.writeAtOnce?.(rows)(first)),
-      write: async (tx) => {
-        if (rows.length > 0) await pipeline.write(tx, rows);
-      },
-    };
-  },
-});
-
-const digestTables = ({
-  digested,
-}: {
-  readonly digested?: { readonly table: DigestTable } | undefined;
-}): readonly DigestTable[] => (digested === undefined ? [] : [digested.table]);
-
-const NO_ROWS: PreparedRows = {
-  count: 0,
-  lines: () => [],
-  atOnce: () => NOTHING,
-  write: async () => {},
+/**
+ * Makes the rows of a batch, outside any transaction.
+ * @throws UndecodableFactError (stop)
+ */
+export const makeRows = async (
+  pipeline: Pipeline,
+  all: readonly Fact[],
+  on: Transactor,
+): Promise<BatchRows> => {
+  const facts = all.filter(isServed);
+  if (facts.length === 0) return { count: 0, writes: [], lines: () => [] };
+  const before = await on.statement(async (sql) => pipeline.readBefore?.(sql, facts));
+  const rows = pipeline.rows(facts, before);
+  const writes = pipeline.write(rows);
+  const count = writes.reduce((sum, write) => sum + write.rows, 0);
+  return { count, writes, lines: (span) => pipeline.lines(rows, span) };
 };
-
-/** The same for one that looks at its own tables first. */
-export const runnableStateful = <Rows, Standing>(
-  pipeline: StatefulPipeline<Rows, Standing>,
-): RunnablePipeline => ({
-  name: pipeline.name,
-  facts: pipeline.facts,
-  watermark: pipeline.watermark,
-  layout: pipeline.layout,
-  tables: [...pipeline.tables, ...digestTables(pipeline)],
-  added: [...pipeline.added, ...digestTables(pipeline)],
-  digests: pipeline.digested.table,
-  reset: async (tx) => pipeline.reset?.(tx),
-  prepare: async (all, on) => {
-    const facts = served(all);
-    if (facts.length === 0) return NO_ROWS;
-    const standing = await on.statement((sql) => pipeline.standing(sql, facts));
-    const rows = pipeline.rows(facts, standing);
-    return {
-      count: pipeline.count(rows),
-      lines: (span) => pipeline.digested.lines(rows, span),
-      atOnce: pipeline.writeAtOnce(rows),
-      write: (tx) => pipeline.write(tx, rows),
-    };
-  },
-});

@@ -11,17 +11,16 @@ import type { PgTable } from "drizzle-orm/pg-core";
 import { texts } from "../database/column-arrays.ts";
 import type { Database, Session, Sql, Transactor, Tx } from "../database/connect.ts";
 import { columnNames } from "../database/table-rows.ts";
-import { schemaMade } from "../database/work-schemas.ts";
+import { fillingSchema, schemaMade } from "../database/work-schemas.ts";
 import type { FactSource } from "../log/log.ts";
-import { balancesTable } from "../projections/balances.ts";
 import { PLANS_BY_KEY } from "../projections/plans.ts";
 import { applyBatch, digestChain } from "./apply.ts";
-import type { RunnablePipeline } from "./pipeline.ts";
-import { dropFilling, fillingSchema, registerPipeline } from "./register.ts";
+import { type Pipeline, tablesOf } from "./pipeline.ts";
+import { dropFilling, registerPipeline } from "./register.ts";
 
 /** What filling one pipeline's tables needs. */
 export type Refill = {
-  readonly pipeline: RunnablePipeline;
+  readonly pipeline: Pipeline;
   readonly database: Database;
   /**
    * The session that holds the pipeline's lock: what was filled moves over on it, so that nothing does once
@@ -41,20 +40,26 @@ export type Refill = {
   readonly onProgress: (next: bigint) => void;
 };
 
-/** Facts of one batch at most: the pipeline itself goes first. */
-const AT_ONCE = 5_000;
+/** Facts of one batch at most: small, because the pipeline itself has priority. */
+const MAX_FACTS_PER_BATCH = 5_000;
 
 /** What the pipeline commits during a pass of this length, milliseconds, is filled in while it waits. */
 const SHORT_PASS_MS = 1_000;
 
-/** How often the watermark is told at most, milliseconds. */
-const TELL_AFTER_MS = 1_000;
+/** Interval of progress reports in the watermark, milliseconds. */
+const REPORT_AFTER_MS = 1_000;
 
-/** All that the second run writes: the pipeline's own tables, and the one it shares. */
-const tablesOf = (pipeline: RunnablePipeline): readonly PgTable[] => [
-  ...pipeline.tables,
-  balancesTable,
+/** All that the second run writes: the pipeline's own tables, and those it shares. */
+const allTablesOf = (pipeline: Pipeline): readonly PgTable[] => [
+  ...tablesOf(pipeline),
+  ...(pipeline.sharedTables ?? []).map(({ table }) => table),
   pipeline.watermark,
+];
+
+/** Tables that were added since the first layout, digests included. */
+export const addedTables = ({ tables, digests }: Pipeline): readonly PgTable[] => [
+  ...tables.filter(({ since }) => since > 1).map(({ table }) => table),
+  digests,
 ];
 
 /**
@@ -65,16 +70,16 @@ export const refill = async (filling: Refill): Promise<void> => {
   const { pipeline, database, held, log, signal, betweenBatches } = filling;
   await using session = await database.session({
     synchronousCommit: "off",
-    runtime: { ...PLANS_BY_KEY, search_path: `${fillingSchema(pipeline)}, public` },
+    runtime: { ...PLANS_BY_KEY, search_path: `${fillingSchema(pipeline.name)}, public` },
   });
   await makeTables(session, pipeline);
   let { nextCheckpoint } = await registerPipeline(session.sql, pipeline, await log.highWater());
-  const tell = telling(session, pipeline);
-  await tell(nextCheckpoint);
+  const reportFilled = reporting(session, pipeline);
+  await reportFilled(nextCheckpoint);
   for (let passMs = Number.POSITIVE_INFINITY; passMs > SHORT_PASS_MS; ) {
     const beganMs = performance.now();
     const reached = await nextOf(session.sql, pipeline);
-    nextCheckpoint = await applyUpTo(filling, session, nextCheckpoint, reached, tell);
+    nextCheckpoint = await applyUpTo(filling, session, nextCheckpoint, reached, reportFilled);
     if (signal.aborted) return;
     passMs = performance.now() - beganMs;
   }
@@ -83,7 +88,7 @@ export const refill = async (filling: Refill): Promise<void> => {
       const { sql } = tx;
       // A process that has taken the pipeline over waits for this, too.
       await sql`lock table ${sql(getTableName(pipeline.watermark))} in share row exclusive mode`;
-      // Nothing is told now: the watermark is locked.
+      // No progress reports here: the watermark row is locked.
       await applyUpTo(
         filling,
         session,
@@ -99,19 +104,19 @@ export const refill = async (filling: Refill): Promise<void> => {
 };
 
 /** Where the pipeline itself is. */
-const nextOf = async (sql: Sql, { name, watermark }: RunnablePipeline): Promise<bigint> => {
+const nextOf = async (sql: Sql, { name, watermark }: Pipeline): Promise<bigint> => {
   const [row] = await sql<{ next_checkpoint: bigint }[]>`
     select next_checkpoint from public.${sql(getTableName(watermark))} where pipeline = ${name}`;
   if (row === undefined) throw new Error(`${name}: the watermark lost its row`);
   return row.next_checkpoint;
 };
 
-/** Tells the pipeline's watermark how far filling is: the first time, and then once in a while. */
-const telling = ({ sql }: Session, { name, watermark }: RunnablePipeline) => {
-  let toldMs = Number.NEGATIVE_INFINITY;
+/** Reports in the pipeline's watermark how far filling is: the first time, and then once in a while. */
+const reporting = ({ sql }: Session, { name, watermark }: Pipeline) => {
+  let reportedMs = Number.NEGATIVE_INFINITY;
   return async (next: bigint): Promise<void> => {
-    if (performance.now() - toldMs < TELL_AFTER_MS) return;
-    toldMs = performance.now();
+    if (performance.now() - reportedMs < REPORT_AFTER_MS) return;
+    reportedMs = performance.now();
     await sql`
       update public.${sql(getTableName(watermark))} set filled_checkpoint = ${next - 1n}
       where pipeline = ${name}`;
@@ -124,7 +129,7 @@ const applyUpTo = async (
   session: Session,
   from: bigint,
   end: bigint,
-  tell: (next: bigint) => Promise<void>,
+  reportFilled: (next: bigint) => Promise<void>,
 ): Promise<bigint> => {
   const digests = digestChain();
   let next = from;
@@ -133,7 +138,7 @@ const applyUpTo = async (
       from: next,
       upTo: end - 1n,
       names: pipeline.facts,
-      maxFacts: Math.min(maxFacts, AT_ONCE),
+      maxFacts: Math.min(maxFacts, MAX_FACTS_PER_BATCH),
       maxBytes,
     });
     // Checkpoints without facts up to the end have no mark in the log, and nothing to apply.
@@ -141,7 +146,7 @@ const applyUpTo = async (
     await applyBatch(session, pipeline, batch, digests);
     next = batch.last.sequence + 1n;
     onProgress(next);
-    await tell(next);
+    await reportFilled(next);
   }
   return next;
 };
@@ -150,12 +155,12 @@ const applyUpTo = async (
  * Makes the tables, or takes up those that an earlier run left, when they are of the same layout and no
  * migration has changed the pipeline's since.
  */
-const makeTables = async (session: Session, pipeline: RunnablePipeline): Promise<void> => {
-  const schema = fillingSchema(pipeline);
+const makeTables = async (session: Session, pipeline: Pipeline): Promise<void> => {
+  const schema = fillingSchema(pipeline.name);
   const watermark = `${schema}.${getTableName(pipeline.watermark)}`;
-  const [found] = await session.sql<{ there: boolean }[]>`
-    select to_regclass(${watermark}) is not null as there`;
-  if (found?.there) {
+  const [found] = await session.sql<{ exists: boolean }[]>`
+    select to_regclass(${watermark}) is not null as exists`;
+  if (found?.exists) {
     const [row] = await session.sql<{ layout: number }[]>`
       select layout from ${session.sql(watermark)}`;
     const isOfLayout = row === undefined || row.layout === pipeline.layout;
@@ -164,37 +169,37 @@ const makeTables = async (session: Session, pipeline: RunnablePipeline): Promise
   }
   await session.transaction(async ({ sql }) => {
     await sql.unsafe(schemaMade(schema));
-    for (const table of tablesOf(pipeline)) {
+    for (const table of allTablesOf(pipeline)) {
       const name = getTableName(table);
       await sql.unsafe(`create table ${schema}.${name} (like public.${name} including all)`);
     }
   });
 };
 
-const hasSameColumns = async ({ sql }: Session, pipeline: RunnablePipeline): Promise<boolean> => {
-  const names = tablesOf(pipeline).map(getTableName);
+const hasSameColumns = async ({ sql }: Session, pipeline: Pipeline): Promise<boolean> => {
+  const names = allTablesOf(pipeline).map(getTableName);
   const [row] = await sql<{ same: boolean }[]>`
     select count(*) filter (where table_schema = 'public')
            = count(*) filter (where table_schema <> 'public') as same
     from information_schema.columns
-    where table_schema in ('public', ${fillingSchema(pipeline)})
+    where table_schema in ('public', ${fillingSchema(pipeline.name)})
       and table_name = any(${texts(names)}::text[])`;
   return row?.same ?? false;
 };
 
 /** Exchanges the rows of the new tables, which are incomplete, for those of the second run. */
-const moveOver = async ({ sql }: Tx, pipeline: RunnablePipeline): Promise<void> => {
-  for (const table of pipeline.added) {
+const moveOver = async ({ sql }: Tx, pipeline: Pipeline): Promise<void> => {
+  for (const table of addedTables(pipeline)) {
     const name = getTableName(table);
     const columns = columnNames(table).join(", ");
     await sql.unsafe(`delete from public.${name}`);
     await sql.unsafe(
-      `insert into public.${name} (${columns}) select ${columns} from ${fillingSchema(pipeline)}.${name}`,
+      `insert into public.${name} (${columns}) select ${columns} from ${fillingSchema(pipeline.name)}.${name}`,
     );
   }
   await sql`
     update public.${sql(getTableName(pipeline.watermark))}
     set layout = ${pipeline.layout}, filled_checkpoint = null,
-        digest = (select digest from ${sql(fillingSchema(pipeline))}.${sql(getTableName(pipeline.watermark))})
+        digest = (select digest from ${sql(fillingSchema(pipeline.name))}.${sql(getTableName(pipeline.watermark))})
     where pipeline = ${pipeline.name}`;
 };

@@ -1,13 +1,14 @@
 import { getTableName } from "drizzle-orm";
 import type { Sql, Transactor, Tx } from "../database/connect.ts";
 import { emptyTables } from "../database/table-rows.ts";
-import { emptySchema } from "../database/work-schemas.ts";
+import { emptySchema, fillingSchema } from "../database/work-schemas.ts";
 import type { CheckpointMark } from "../log/fact.ts";
 import { type HighWater, markOf } from "../log/high-water.ts";
 import { ChainMismatchError } from "../log/log-errors.ts";
 import { logHighWater } from "../log/tables.ts";
+import type { ProgressTables } from "../projections/progress-tables.ts";
 import type { Remedy } from "../waiting/remedy.ts";
-import type { RunnablePipeline } from "./pipeline.ts";
+import { type Pipeline, tablesOf } from "./pipeline.ts";
 
 /** Where a pipeline stands. */
 export type WatermarkState = {
@@ -41,7 +42,7 @@ export class WatermarkAheadError extends Error {
  */
 export const registerPipeline = async (
   sql: Sql,
-  pipeline: RunnablePipeline,
+  pipeline: ProgressTables,
   log: HighWater,
 ): Promise<WatermarkState> => {
   const table = sql(getTableName(pipeline.watermark));
@@ -84,20 +85,20 @@ type Row = {
  * that need it are refused. Rows are deleted rather than truncated: a snapshot that was taken before would
  * see truncated tables empty, beside a watermark of which it knows nothing.
  */
-export const resetPipeline = (on: Transactor, pipeline: RunnablePipeline): Promise<void> =>
+export const resetPipeline = (on: Transactor, pipeline: Pipeline): Promise<void> =>
   on.transaction((tx) => resetPipelineIn(tx, pipeline));
 
 /** The same inside a transaction that does more. */
-export const resetPipelineIn = async (tx: Tx, pipeline: RunnablePipeline): Promise<void> => {
+export const resetPipelineIn = async (tx: Tx, pipeline: Pipeline): Promise<void> => {
   // The table first, as every writer does: a batch under way is waited for, and none begins.
   await tx.sql`lock table ${tx.sql(getTableName(pipeline.watermark))} in share row exclusive mode`;
   await beginAgain(tx, pipeline);
-  await emptyTables(tx.sql, pipeline.tables);
+  await emptyTables(tx.sql, tablesOf(pipeline));
   await pipeline.reset?.(tx);
   await dropFilling(tx.sql, pipeline);
 };
 
-const beginAgain = async ({ sql }: Tx, { watermark, layout }: RunnablePipeline): Promise<void> => {
+const beginAgain = async ({ sql }: Tx, { watermark, layout }: ProgressTables): Promise<void> => {
   const table = sql(getTableName(watermark));
   const moved = await sql`
     update ${table} as mark set
@@ -120,14 +121,12 @@ const beginAgain = async ({ sql }: Tx, { watermark, layout }: RunnablePipeline):
  */
 export const vacuumPipeline = async (
   on: Transactor,
-  { tables }: Pick<RunnablePipeline, "tables">,
+  pipeline: Pick<Pipeline, "tables" | "digests">,
 ): Promise<void> => {
-  await on.statement((sql) => sql.unsafe(`vacuum ${tables.map(getTableName).join(", ")}`));
+  const tables = tablesOf(pipeline).map(getTableName);
+  await on.statement((sql) => sql.unsafe(`vacuum ${tables.join(", ")}`));
 };
 
-/** Where tables that an upgrade added are filled: see refill.ts. */
-export const fillingSchema = ({ name }: RunnablePipeline): string => `filling_${name}`;
-
 /** Forgets what was filled so far: a pipeline that begins anew fills all its tables by itself. */
-export const dropFilling = (sql: Sql, pipeline: RunnablePipeline): Promise<void> =>
-  emptySchema(sql, fillingSchema(pipeline));
+export const dropFilling = (sql: Sql, pipeline: ProgressTables): Promise<void> =>
+  emptySchema(sql, fillingSchema(pipeline.name));

@@ -15,14 +15,14 @@ import { errorOf, type Remedy } from "../waiting/remedy.ts";
 import { retrying } from "../waiting/retrying.ts";
 import { applyBatch, digestChain } from "./apply.ts";
 import type { LogTip } from "./log-tip.ts";
-import type { RunnablePipeline } from "./pipeline.ts";
+import type { Pipeline } from "./pipeline.ts";
 import { type Refill, refill } from "./refill.ts";
 import { registerPipeline, type WatermarkState } from "./register.ts";
 import type { PipelineStatus } from "./status.ts";
 
 /** What one pipeline needs to run. */
 export type PipelineRun = {
-  readonly pipeline: RunnablePipeline;
+  readonly pipeline: Pipeline;
   readonly database: Database;
   readonly log: FactSource;
   /** Opens a place in the feed; absent where no reader runs in this process. */

@@ -11,7 +11,7 @@ import type { Logger } from "../logging/logger.ts";
 import { createRareLines, type RareLines } from "../logging/rare-lines.ts";
 import { noTelemetry, type Telemetry } from "../telemetry/telemetry.ts";
 import { createLogTip, type LogTip } from "./log-tip.ts";
-import type { RunnablePipeline } from "./pipeline.ts";
+import type { Pipeline } from "./pipeline.ts";
 import { runPipeline } from "./run-pipeline.ts";
 import { initialStatus, type PipelineStatus } from "./status.ts";
 
@@ -21,7 +21,7 @@ export type RunnerOptions = {
   readonly log: FactSource;
   /** The reader's batches, when it runs in this process. */
   readonly feed?: Feed | undefined;
-  readonly pipelines: readonly RunnablePipeline[];
+  readonly pipelines: readonly Pipeline[];
   /** Bounds of one transaction: facts, and bytes as `factBytes` counts them. */
   readonly bounds: { readonly maxFacts: number; readonly maxBytes: number };
   /** Each pipeline ends once it has committed this checkpoint; without it, only with `signal`. */

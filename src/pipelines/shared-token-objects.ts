@@ -5,6 +5,9 @@
  * Rows out:  shared_token_objects, keyed by object, and shared_token_ranges; folded into balances;
  *            token_changes, keyed by (coin type, owner, transaction); tokens and token_supplies
  */
+
+import type { Sql } from "../database/connect.ts";
+import { columnNames } from "../database/table-rows.ts";
 import {
   decodeBurn,
   decodeForceTransfer,
@@ -35,18 +38,18 @@ import {
   type Cause,
   tokenChangesTable,
 } from "../projections/balance-changes.ts";
+import { tokenProgress } from "../projections/balance-progress.ts";
 import { clearBalances } from "../projections/balances.ts";
 import { checkpointLines, LINES, placedLines, stateLines } from "../projections/digest-lines.ts";
-import { sharedTokenObjectsDigests } from "../projections/digests.ts";
 import {
   foldSharedTokens,
-  foldSharedTokensAtOnce,
   type SharedTokenState,
   sharedTokenObjectsTable,
   sharedTokenRangesTable,
   standingTokens,
   type TokenRows,
 } from "../projections/shared-token-objects.ts";
+import { timelockObjectsTable, timelockRangesTable } from "../projections/timelock-objects.ts";
 import {
   standingGrants,
   type TokenNews,
@@ -54,15 +57,21 @@ import {
   tokenSuppliesTable,
   tokensTable,
 } from "../projections/tokens.ts";
-import { sharedTokenObjectsWatermark } from "../projections/watermarks.ts";
 import { type GrantAmounts, grantMovement, Movements, transactionsOf } from "./movements.ts";
-import { ObjectStates, type SaidAndHeld, saidAndHeld, statesOf } from "./object-states.ts";
-import { LAYOUT, type StatefulPipeline } from "./pipeline.ts";
+import {
+  ObjectStates,
+  type SaidAndHeld,
+  saidAndHeld,
+  sharedBalances,
+  statesOf,
+} from "./object-states.ts";
+import type { Pipeline } from "./pipeline.ts";
+import { derived, events, perCheckpoint, states, statesBefore } from "./stored-tables.ts";
 import { coinTypeOf, contentsOf } from "./undecodable-fact.ts";
 
-const NAME = "shared_token_objects";
+const { name: NAME } = tokenProgress;
 
-type Standing = SaidAndHeld<SharedTokenState> & {
+type Before = SaidAndHeld<SharedTokenState> & {
   readonly tokens: Map<string, SharedTokenState>;
   readonly grants: Map<string, GrantAmounts>;
 };
@@ -86,7 +95,7 @@ const EVENTS: Readonly<Record<string, { cause: Cause; decode: (contents: Uint8Ar
 const METADATA = { [COIN_METADATA]: decodeMetadataNames, [CURRENCY]: decodeCurrencyNames } as const;
 const isMetadata = (name: string): name is keyof typeof METADATA => name in METADATA;
 
-const readStanding: StatefulPipeline<TokenRows, Standing>["standing"] = async (sql, facts) => {
+const readBefore = async (sql: Sql, facts: readonly Fact[]): Promise<Before> => {
   const idsOf = (name: string) => [
     ...new Set(
       facts.flatMap((fact) => (fact.kind !== "event" && fact.name === name ? [fact.objectId] : [])),
@@ -100,10 +109,7 @@ const readStanding: StatefulPipeline<TokenRows, Standing>["standing"] = async (s
   return { tokens, grants, ...(await saidAndHeld(sql, "token", tokens, named, stateOf)) };
 };
 
-const rowsOf = (
-  facts: readonly Fact[],
-  { tokens, said, grants, balances }: Standing,
-): TokenRows => {
+const rowsOf = (facts: readonly Fact[], { tokens, said, grants, balances }: Before): TokenRows => {
   const objects = new ObjectStates(tokens, (fact) => said.get(fact) ?? stateOf(fact));
   const seenGrants = new Map<string, GrantAmounts | undefined>();
   const changes: BalanceChangeRow[] = [];
@@ -193,42 +199,34 @@ const newsOf = (facts: readonly Fact[]): TokenNews => {
   };
 };
 
-/** Tables that came with the past. */
-const ADDED = [
-  sharedTokenRangesTable,
-  tokenChangesTable,
-  tokenGrantsTable,
-  tokensTable,
-  tokenSuppliesTable,
-];
-
 /** Keeps the tokens of every coin, as they stand and as they stood. */
-export const sharedTokenObjectsPipeline: StatefulPipeline<TokenRows, Standing> = {
-  name: NAME,
+export const sharedTokenObjectsPipeline: Pipeline<TokenRows, Before> = {
+  ...tokenProgress,
+  queries: ["tokenBalance", "tokenObjects", "tokenHolders"],
   facts: [SHARED_TOKEN, TIMELOCK, TREASURY, COIN_METADATA, CURRENCY, ...Object.keys(EVENTS)],
-  watermark: sharedTokenObjectsWatermark,
-  layout: LAYOUT,
-  tables: [sharedTokenObjectsTable, ...ADDED],
-  added: ADDED,
-  digested: {
-    table: sharedTokenObjectsDigests,
-    lines: ({ objects, ended, changes, tokens }, { first, last }) => [
-      ...stateLines(LINES.token, first, last, statesOf(objects, ended)),
-      ...placedLines(LINES.change, changes),
-      ...checkpointLines(LINES.supply, tokens.supplies),
-    ],
-  },
-  standing: readStanding,
+  factsWithLines: [SHARED_TOKEN, TREASURY],
+  tables: [
+    ...states(LINES.token, sharedTokenObjectsTable, sharedTokenRangesTable, { endedSince: 2 }),
+    events(LINES.change, tokenChangesTable, { since: 2 }),
+    derived(tokenGrantsTable, {
+      since: 2,
+      before: statesBefore(
+        columnNames(tokenGrantsTable),
+        timelockObjectsTable,
+        timelockRangesTable,
+      ),
+    }),
+    derived(tokensTable, { since: 2 }),
+    perCheckpoint(LINES.supply, tokenSuppliesTable, { since: 2 }),
+  ],
+  sharedTables: [sharedBalances],
+  readBefore,
   rows: rowsOf,
-  count: ({ objects, ended, changes, grants, tokens }) =>
-    objects.length +
-    ended.length +
-    changes.length +
-    grants.length +
-    tokens.seen.length +
-    tokens.named.length +
-    tokens.supplies.length,
   write: foldSharedTokens,
-  writeAtOnce: foldSharedTokensAtOnce,
+  lines: ({ objects, ended, changes, tokens }, { first, last }) => [
+    ...stateLines(LINES.token, first, last, statesOf(objects, ended)),
+    ...placedLines(LINES.change, changes),
+    ...checkpointLines(LINES.supply, tokens.supplies),
+  ],
   reset: (tx) => clearBalances(tx, "token"),
 };

@@ -10,47 +10,41 @@ import { TIMELOCK } from "../ledger/contract/names.ts";
 import { decodeTimelock } from "../ledger/contract/objects.ts";
 import type { Fact, ObjectFact } from "../log/fact.ts";
 import { type BalanceChangeRow, grantChangesTable } from "../projections/balance-changes.ts";
+import { grantProgress } from "../projections/balance-progress.ts";
 import { clearBalances } from "../projections/balances.ts";
 import { LINES, placedLines, stateLines } from "../projections/digest-lines.ts";
-import { timelockObjectsDigests } from "../projections/digests.ts";
 import {
   foldTimelocks,
-  foldTimelocksAtOnce,
   type GrantRows,
   standingTimelocks,
   type TimelockState,
   timelockObjectsTable,
   timelockRangesTable,
 } from "../projections/timelock-objects.ts";
-import { timelockObjectsWatermark } from "../projections/watermarks.ts";
 import { grantMovement, Movements, transactionsOf } from "./movements.ts";
 import {
   ObjectStates,
   type SaidAndHeld,
   type Step,
   saidAndHeld,
+  sharedBalances,
   statesOf,
 } from "./object-states.ts";
-import { LAYOUT, type StatefulPipeline } from "./pipeline.ts";
+import type { Pipeline } from "./pipeline.ts";
+import { events, states } from "./stored-tables.ts";
 import { coinTypeOf, contentsOf } from "./undecodable-fact.ts";
 
-const NAME = "timelock_objects";
+const { name } = grantProgress;
 
-type Standing = SaidAndHeld<TimelockState> & { readonly grants: Map<string, TimelockState> };
+type Before = SaidAndHeld<TimelockState> & { readonly grants: Map<string, TimelockState> };
 
 const stateOf = (fact: ObjectFact): TimelockState => {
-  const { id: _, ...grant } = contentsOf(NAME, fact, decodeTimelock);
+  const { id: _, ...grant } = contentsOf(name, fact, decodeTimelock);
   const { version, checkpoint } = fact;
-  return { coinType: coinTypeOf(NAME, fact), ...grant, version, checkpoint };
+  return { coinType: coinTypeOf(name, fact), ...grant, version, checkpoint };
 };
 
-const readStanding: StatefulPipeline<GrantRows, Standing>["standing"] = async (sql, facts) => {
-  const ids = new Set(facts.flatMap((fact) => (fact.kind === "event" ? [] : [fact.objectId])));
-  const grants = await standingTimelocks(sql, [...ids]);
-  return { grants, ...(await saidAndHeld(sql, "grant", grants, facts, stateOf)) };
-};
-
-const rowsOf = (facts: readonly Fact[], { grants, said, balances }: Standing): GrantRows => {
+const rowsOf = (facts: readonly Fact[], { grants, said, balances }: Before): GrantRows => {
   const objects = new ObjectStates(grants, (fact) => said.get(fact) ?? stateOf(fact));
   const changes: BalanceChangeRow[] = [];
   for (const transaction of transactionsOf(facts)) {
@@ -73,28 +67,26 @@ const move = (movements: Movements, { before, after }: Step<TimelockState>): voi
   if (cancelled > 0n) movements.because(coinType, owner, "GRANT_CANCELLED", -cancelled);
 };
 
-/** Tables that came with the past. */
-const ADDED = [timelockRangesTable, grantChangesTable];
-
 /** Keeps the grants of every coin, as they stand and as they stood. */
-export const timelockObjectsPipeline: StatefulPipeline<GrantRows, Standing> = {
-  name: NAME,
+export const timelockObjectsPipeline: Pipeline<GrantRows, Before> = {
+  ...grantProgress,
+  queries: ["tokenTimelocks"],
   facts: [TIMELOCK],
-  watermark: timelockObjectsWatermark,
-  layout: LAYOUT,
-  tables: [timelockObjectsTable, ...ADDED],
-  added: ADDED,
-  digested: {
-    table: timelockObjectsDigests,
-    lines: ({ objects, ended, changes }, { first, last }) => [
-      ...stateLines(LINES.grant, first, last, statesOf(objects, ended)),
-      ...placedLines(LINES.change, changes),
-    ],
+  tables: [
+    ...states(LINES.grant, timelockObjectsTable, timelockRangesTable, { endedSince: 2 }),
+    events(LINES.change, grantChangesTable, { since: 2 }),
+  ],
+  sharedTables: [sharedBalances],
+  readBefore: async (sql, facts) => {
+    const ids = new Set(facts.flatMap((fact) => (fact.kind === "event" ? [] : [fact.objectId])));
+    const grants = await standingTimelocks(sql, [...ids]);
+    return { grants, ...(await saidAndHeld(sql, "grant", grants, facts, stateOf)) };
   },
-  standing: readStanding,
   rows: rowsOf,
-  count: ({ objects, ended, changes }) => objects.length + ended.length + changes.length,
   write: foldTimelocks,
-  writeAtOnce: foldTimelocksAtOnce,
+  lines: ({ objects, ended, changes }, { first, last }) => [
+    ...stateLines(LINES.grant, first, last, statesOf(objects, ended)),
+    ...placedLines(LINES.change, changes),
+  ],
   reset: (tx) => clearBalances(tx, "grant"),
 };

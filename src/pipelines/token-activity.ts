@@ -13,19 +13,16 @@ import {
 import { BURN, FORCE_TRANSFER, MINT, TRANSFER } from "../ledger/contract/names.ts";
 import type { EventFact } from "../log/fact.ts";
 import { LINES, placedLines } from "../projections/digest-lines.ts";
-import { tokenActivityDigests } from "../projections/digests.ts";
 import {
   type ActivityType,
+  activityProgress,
   appendTokenActivity,
-  appendTokenActivityAtOnce,
   type TokenActivityRow,
   tokenActivityTable,
 } from "../projections/token-activity.ts";
-import { tokenActivityWatermark } from "../projections/watermarks.ts";
 import { type EventPlace, type EventReader, eventRows } from "./event-rows.ts";
 import type { Pipeline } from "./pipeline.ts";
-
-const NAME = "token_activity";
+import { events } from "./stored-tables.ts";
 
 /** What a row says beyond where and when its event was emitted. */
 type Movement = Omit<TokenActivityRow, keyof EventPlace>;
@@ -53,16 +50,12 @@ const movement = (
 });
 
 /** Keeps the movements a token's package announces. */
-export const tokenActivityPipeline: Pipeline<TokenActivityRow> = {
-  name: NAME,
+export const tokenActivityPipeline: Pipeline<readonly TokenActivityRow[]> = {
+  ...activityProgress,
+  queries: ["tokenActivity"],
   facts: Object.keys(READERS),
-  watermark: tokenActivityWatermark,
-  tables: [tokenActivityTable],
-  digested: {
-    table: tokenActivityDigests,
-    lines: (rows) => placedLines(LINES.activity, rows),
-  },
-  rows: (facts) => eventRows(NAME, facts, READERS),
+  tables: [events(LINES.activity, tokenActivityTable)],
+  rows: (facts) => eventRows(activityProgress.name, facts, READERS),
   write: appendTokenActivity,
-  writeAtOnce: appendTokenActivityAtOnce,
+  lines: (rows) => placedLines(LINES.activity, rows),
 };

@@ -8,7 +8,8 @@
 import { index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { identifier, int8, sumOfU64 } from "../database/column-types.ts";
 import { type Reads, read } from "../database/readers.ts";
-import { LAYOUT_WITH_PAST, NotYetIndexedError, STILL_FILLING } from "./past.ts";
+import { CHANGES_COMMITTED } from "./balance-progress.ts";
+import { NotYetIndexedError, STILL_FILLING } from "./past.ts";
 import { BEFORE_ALL, BEHIND_ALL, followPosition, placeOf } from "./position.ts";
 
 /**
@@ -96,17 +97,6 @@ export const COLUMNS = `
 /** Added to an owner, it sorts behind that one and before all others. */
 export const BEHIND_OWNER = "!";
 
-/** What both balance pipelines have committed, and whether both have a past at all. */
-export const TOLD = `
-  select least(
-           coalesce((select next_checkpoint from shared_token_objects_watermark), 0),
-           coalesce((select next_checkpoint from timelock_objects_watermark), 0)
-         ) * 1000000000 as ending,
-         coalesce((select min(layout) from (
-           select layout from shared_token_objects_watermark
-           union all select layout from timelock_objects_watermark
-         ) of_both), ${LAYOUT_WITH_PAST}) >= ${LAYOUT_WITH_PAST} as filled`;
-
 /**
  * A page in one direction, from position $3 on and there from an owner on: $4 in the tokens' table, $5 in
  * the grants'.
@@ -119,8 +109,8 @@ const changesPage = (from: ">=" | "<", direction: "asc" | "desc", condition: str
      order by ${table}.position ${direction}, ${table}.owner ${direction}
      limit (select $2::int8))`;
   return `
-    select told.filled, changes.* from (${TOLD}) as told
-    -- One row comes always: whether the tables are filled is to be known of an empty page, too.
+    select told.filled, changes.* from (${CHANGES_COMMITTED}) as told
+    -- Always one row, so that an empty page says whether the tables are filled.
     left join lateral (
       ${of("token_changes", "TOKENS", "$4")}
       union all

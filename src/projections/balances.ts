@@ -17,7 +17,7 @@ import type { Sql, Tx } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
 import type { Writing } from "../database/writing.ts";
 import type { Remedy } from "../waiting/remedy.ts";
-import { GRANTS_INCLUDED } from "./grant-lag.ts";
+import { GRANTS_INCLUDED } from "./balance-progress.ts";
 import { positionsEnd } from "./position.ts";
 
 export const balancesTable = pgTable(

@@ -10,11 +10,10 @@ import { getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import { texts } from "../database/column-arrays.ts";
 import { asInt8 } from "../database/column-types.ts";
-import type { Sql } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
 import { appendRows, type Cell } from "../database/table-rows.ts";
-import { type AtOnce, appendAtOnce, NOTHING } from "../database/writing.ts";
-import { planAfresh } from "./plans.ts";
+import { appendingPart } from "../database/writing.ts";
+import type { BatchWrite } from "./batch-write.ts";
 import { BEFORE_ALL } from "./position.ts";
 
 /** An event with its time, milliseconds since the Unix epoch. */
@@ -44,53 +43,41 @@ const reachedAfter = <Event extends Timed>(
 };
 
 /**
- * Appends events, in chain order and after everything in the log, inside a transaction. The log's
- * primary key must be (coin_type, position).
+ * Appends events, in chain order and after everything in the log. The log's primary key must be
+ * (coin_type, position).
  */
-export const appendEvents = async <Event extends Timed>(
-  sql: Sql,
+export const appendEvents = <Event extends Timed>(
   log: EventLog<Event>,
   events: readonly Event[],
-): Promise<void> => {
+): BatchWrite => {
   const name = getTableName(log);
-  const [, before] = await Promise.all([
-    planAfresh(sql),
-    sql<{ coinType: string; reachedMs: bigint }[]>`
-      select given.coin_type as "coinType", ${sql.unsafe(reachedBefore(name))} as "reachedMs"
-      from unnest(${texts(coinTypesOf(events))}::text[]) as given (coin_type)`,
-  ]);
-  const reached = new Map(before.map(({ coinType, reachedMs }) => [coinType, reachedMs]));
-  await appendRows(sql, log, reachedAfter(events, reached));
-};
-
-/** The same for few events, as parts of the statement that moves the watermark. */
-export const appendEventsAtOnce =
-  <Event extends Timed>(log: EventLog<Event>, events: readonly Event[]): AtOnce =>
-  (first) => {
-    if (events.length === 0) return NOTHING;
-    const name = getTableName(log);
-    // Between themselves here; what was before is known where the statement runs, once for each coin.
-    const appending = appendAtOnce(log, reachedAfter(events, new Map()), {
-      reached_ms: `greatest(given.reached_ms, (
-        select b.reached_ms from before_${name} b where b.coin_type = given.coin_type))`,
-    })(first + 1);
-    return (
-      appending && {
-        parts: [
-          `before_${name} as materialized (
-            select given.coin_type, ${reachedBefore(name)} as reached_ms
-            from mark, unnest($${first}::text[]) as given (coin_type)
-          )`,
-          ...appending.parts,
-        ],
-        parameters: [texts(coinTypesOf(events)), ...appending.parameters],
-      }
-    );
+  const coinTypes = texts([...new Set(events.map(({ coinType }) => coinType))]);
+  return {
+    rows: events.length,
+    parts: (first) => {
+      // Between themselves here; what was before is known where the statement runs, once for each coin.
+      const appending = appendingPart(log, reachedAfter(events, new Map()), first + 1, {
+        reached_ms: `greatest(given.reached_ms, (
+          select b.reached_ms from before_${name} b where b.coin_type = given.coin_type))`,
+      });
+      const before = `before_${name} as materialized (
+        select given.coin_type, ${reachedBefore(name)} as reached_ms
+        from mark, unnest($${first}::text[]) as given (coin_type)
+      )`;
+      return {
+        parts: [before, appending.part],
+        parameters: [coinTypes, ...appending.parameters],
+      };
+    },
+    copy: async ({ sql }) => {
+      const before = await sql<{ coinType: string; reachedMs: bigint }[]>`
+        select given.coin_type as "coinType", ${sql.unsafe(reachedBefore(name))} as "reachedMs"
+        from unnest(${coinTypes}::text[]) as given (coin_type)`;
+      const reached = new Map(before.map(({ coinType, reachedMs }) => [coinType, reachedMs]));
+      await appendRows(sql, log, reachedAfter(events, reached));
+    },
   };
-
-const coinTypesOf = (events: readonly Timed[]): readonly string[] => [
-  ...new Set(events.map(({ coinType }) => coinType)),
-];
+};
 
 /** Where the log of the coin of a row `given` stood. */
 const reachedBefore = (log: string) => `coalesce((

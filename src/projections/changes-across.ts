@@ -10,8 +10,8 @@ import {
   changesIn,
   followPlace,
   type ListedChange,
-  TOLD,
 } from "./balance-changes.ts";
+import { CHANGES_COMMITTED } from "./balance-progress.ts";
 import { NotYetIndexedError, STILL_FILLING } from "./past.ts";
 import { BEFORE_ALL, placeOf } from "./position.ts";
 
@@ -34,7 +34,7 @@ const page = (condition: string) => {
 };
 
 const told = (pages: string) => `
-  select told.filled, changes.* from (${TOLD}) as told
+  select told.filled, changes.* from (${CHANGES_COMMITTED}) as told
   left join lateral (
     select * from (${pages}) as each_change
     order by position, owner, rank, "coinType" limit (select $2::int8)
@@ -88,7 +88,7 @@ const placesBehind = (after: ChangePlace | undefined): readonly string[] => {
 
 /** The end of what both pipelines have committed; undefined before the first checkpoint. */
 export const changesEnd = async (on: Reads): Promise<ChangePlace | undefined> => {
-  const [row] = await read<{ ending: bigint }>(on, TOLD, []);
+  const [row] = await read<{ ending: bigint }>(on, CHANGES_COMMITTED, []);
   return row === undefined || row.ending <= 0n
     ? undefined
     : followPlace(placeOf(row.ending).checkpoint - 1n);

@@ -19,7 +19,12 @@ export type LineKind = {
   readonly names: readonly string[];
 };
 
-const kind = (order: number, key: readonly string[], names: readonly string[]): LineKind => ({
+/** Declares a kind of line; `names` in any order. */
+export const lineKind = (
+  order: number,
+  key: readonly string[],
+  names: readonly string[],
+): LineKind => ({
   order,
   key,
   names: names.toSorted(),
@@ -30,7 +35,7 @@ const EVENT = [...EVENT_KEY, "txDigest", "timestampMs"] as const;
 
 /** Every kind of line, by what it is of. */
 export const LINES = {
-  activity: kind(0, EVENT_KEY, [
+  activity: lineKind(0, EVENT_KEY, [
     ...EVENT,
     "activityType",
     "amount",
@@ -39,7 +44,7 @@ export const LINES = {
     "signer",
     "tokenObjectId",
   ]),
-  holderEvent: kind(0, EVENT_KEY, [
+  holderEvent: lineKind(0, EVENT_KEY, [
     ...EVENT,
     "eventType",
     "holderId",
@@ -47,9 +52,9 @@ export const LINES = {
     "groupId",
     "isFrozen",
   ]),
-  roleEvent: kind(0, EVENT_KEY, [...EVENT, "owner", "role", "granted", "signer"]),
-  token: kind(1, ["objectId"], ["objectId", "coinType", "owner", "balance", "version"]),
-  grant: kind(
+  roleEvent: lineKind(0, EVENT_KEY, [...EVENT, "owner", "role", "granted", "signer"]),
+  token: lineKind(1, ["objectId"], ["objectId", "coinType", "owner", "balance", "version"]),
+  grant: lineKind(
     1,
     ["objectId"],
     [
@@ -69,18 +74,18 @@ export const LINES = {
       "version",
     ],
   ),
-  change: kind(
+  change: lineKind(
     2,
     ["coinType", "owner", "position"],
     [...EVENT, "owner", "cause", "change", "balanceAfter"],
   ),
-  supply: kind(3, ["coinType"], ["coinType", "supply"]),
-  membership: kind(
+  supply: lineKind(3, ["coinType"], ["coinType", "supply"]),
+  membership: lineKind(
     4,
     ["coinType", "address", "aspect"],
     ["coinType", "address", "aspect", "value"],
   ),
-  role: kind(5, ["coinType", "owner", "role"], ["coinType", "owner", "role"]),
+  role: lineKind(5, ["coinType", "owner", "role"], ["coinType", "owner", "role"]),
 } as const satisfies Readonly<Record<string, LineKind>>;
 
 /** A line, the checkpoint it belongs to, and its place there. */

@@ -6,19 +6,8 @@
 import { getTableName } from "drizzle-orm";
 import { type Parameter, type Reads, read } from "../database/readers.ts";
 import { logHighWater } from "../log/tables.ts";
-import { assertCommitted, type Committed, LAYOUT_WITH_PAST, RebuildingError } from "./past.ts";
-import type { WatermarkTable } from "./watermark.ts";
-
-/** A pipeline that an answer needs. */
-export type Needed = {
-  readonly name: string;
-  readonly watermark: WatermarkTable;
-  /** Whether its answers about the past stand in tables of layout 2. */
-  readonly hasLayout: boolean;
-};
-
-/** What a guard looks at. */
-type Guarded = Omit<Needed, "name">;
+import { assertCommitted, type Committed, RebuildingError } from "./past.ts";
+import type { ProgressTables } from "./progress-tables.ts";
 
 /** Its own statements are about the present. All of them throw RebuildingError (wait) during a rebuild. */
 export type GuardedReads = Reads & {
@@ -29,7 +18,7 @@ export type GuardedReads = Reads & {
 };
 
 /** The first pipeline that is being rebuilt: its name, target and last checkpoint; null when none is. */
-const rebuildingOf = (needed: readonly Guarded[]): string => {
+const rebuildingOf = (needed: readonly ProgressTables[]): string => {
   const each = needed.map(
     ({ watermark }) =>
       `(select concat(pipeline, ' ', rebuilding_to, ' ', last_checkpoint)
@@ -38,16 +27,16 @@ const rebuildingOf = (needed: readonly Guarded[]): string => {
   return `coalesce(${each.join(", ")}) as "_rebuilding"`;
 };
 
-const committedOf = (needed: readonly Guarded[]): string => {
+const committedOf = (needed: readonly ProgressTables[]): string => {
   const each = needed.map(
-    ({ watermark, hasLayout }) =>
+    ({ watermark, pastSince }) =>
       `select coalesce(max(next_checkpoint), 0) as next, coalesce(max(rebuilds), 0) as rebuilds,
-              ${hasLayout ? `coalesce(max(layout), ${LAYOUT_WITH_PAST})` : LAYOUT_WITH_PAST} as layout
+              coalesce(max(layout) >= ${pastSince}, true) as filled
        from ${getTableName(watermark)}`,
   );
   return `
     select (select first_checkpoint from ${getTableName(logHighWater)}) as "_first",
-           min(next) as "_next", min(layout) >= ${LAYOUT_WITH_PAST} as "_filled",
+           min(next) as "_next", bool_and(filled) as "_filled",
            sum(rebuilds)::int as "_rebuilds", ${rebuildingOf(needed)}
     from (${each.join(" union all ")}) as needed`;
 };
@@ -84,10 +73,11 @@ type Guards = {
   readonly past: (text: string) => string;
 };
 
-const known = new WeakMap<readonly Guarded[], Guards>();
+const known = new Map<string, Guards>();
 
-const guardsOf = (needed: readonly Guarded[]): Guards => {
-  const found = known.get(needed);
+const guardsOf = (needed: readonly ProgressTables[]): Guards => {
+  const names = needed.map(({ name }) => name).join(" ");
+  const found = known.get(names);
   if (found !== undefined) return found;
   const committed = committedOf(needed);
   const made = {
@@ -95,7 +85,7 @@ const guardsOf = (needed: readonly Guarded[]): Guards => {
     present: guardedBy(`select ${rebuildingOf(needed)}`),
     past: guardedBy(committed),
   };
-  known.set(needed, made);
+  known.set(names, made);
   return made;
 };
 
@@ -113,8 +103,8 @@ const guardedBy = (guard: string) => {
   };
 };
 
-/** @param needed a constant: its statements are made once */
-export const guardedReads = (on: Reads, needed: readonly Guarded[]): GuardedReads => {
+/** Reads for an answer that needs these pipelines. */
+export const guardedReads = (on: Reads, needed: readonly ProgressTables[]): GuardedReads => {
   const guards = guardsOf(needed);
   const reads = <See extends Seen>(
     guarded: (text: string) => string,

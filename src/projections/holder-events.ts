@@ -2,23 +2,18 @@
  * What happened to the holder register: one row per event, never updated. An event alone does not say
  * who is a holder now; what each wallet is, memberships.ts keeps.
  */
-import { sql } from "drizzle-orm";
+import { getTableName, sql } from "drizzle-orm";
 import { boolean, index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { identifier, int8, u64 } from "../database/column-types.ts";
-import type { Db, Tx } from "../database/connect.ts";
+import type { Db } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
-import { type AtOnce, together } from "../database/writing.ts";
 import { type AcrossRange, acrossStatements, readAcross } from "./across-coins.ts";
-import {
-  appendEvents,
-  appendEventsAtOnce,
-  type EventRange,
-  rangeStatements,
-  readRange,
-} from "./chain-time.ts";
+import type { BatchWrite } from "./batch-write.ts";
+import { appendEvents, type EventRange, rangeStatements, readRange } from "./chain-time.ts";
 import { type MembershipRange, membershipRanges } from "./memberships.ts";
 import { placeOf } from "./position.ts";
-import { keepingRanges, keepRanges } from "./ranges.ts";
+import { progressTables } from "./progress-tables.ts";
+import { keepRanges } from "./ranges.ts";
 
 /** The kinds of event, as they are served. */
 export type HolderEventType =
@@ -80,18 +75,15 @@ export type RegisterRows = {
   readonly memberships: readonly MembershipRange[];
 };
 
-/** Appends events and keeps what wallets are. An event that is already there is an error. */
-export const keepRegister = async (tx: Tx, rows: RegisterRows): Promise<void> => {
-  await appendEvents(tx.sql, holderEventsTable, rows.events);
-  await keepRanges(tx, membershipRanges, rows.memberships);
-};
+/** Appends events and keeps what wallets are. An event that exists already is an error. */
+export const keepRegister = ({ events, memberships }: RegisterRows): readonly BatchWrite[] => [
+  appendEvents(holderEventsTable, events),
+  keepRanges(membershipRanges, memberships),
+];
 
-/** The same for few events, as parts of the statement that moves the watermark. */
-export const keepRegisterAtOnce = ({ events, memberships }: RegisterRows): AtOnce =>
-  together([
-    appendEventsAtOnce(holderEventsTable, events),
-    (first) => keepingRanges(membershipRanges, memberships, first),
-  ]);
+export const holderProgress = progressTables("holder_lifecycle");
+export const { watermark: holderLifecycleWatermark, digests: holderLifecycleDigests } =
+  holderProgress;
 
 /** One event of the register. */
 export type HolderEvent = HolderEventRow & {
@@ -224,6 +216,7 @@ export const holderEventsEnd = async ({
   sql: statements,
 }: Pick<Db, "sql">): Promise<bigint | null> => {
   const [row] = await statements<{ next_checkpoint: bigint }[]>`
-    select next_checkpoint from holder_lifecycle_watermark where rebuilding_to is null`;
+    select next_checkpoint from ${statements(getTableName(holderLifecycleWatermark))}
+    where rebuilding_to is null`;
   return row?.next_checkpoint ?? null;
 };

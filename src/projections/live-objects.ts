@@ -21,16 +21,9 @@ import {
   type Row,
   type RowSource,
 } from "../database/table-rows.ts";
-import {
-  AT_ONCE_UP_TO_ROWS,
-  type AtOnce,
-  NOTHING,
-  rowsAfterMark,
-  type Writing,
-  writeNow,
-} from "../database/writing.ts";
+import { rowsAfterMark, type Writing, writeNow } from "../database/writing.ts";
 import { type BalancePart, foldBalances } from "./balances.ts";
-import { planAfresh } from "./plans.ts";
+import type { BatchWrite } from "./batch-write.ts";
 
 /** What became of an object in a batch: how it stands at the end, or null when it no longer does. */
 export type ObjectChange<State> = { readonly objectId: string; readonly state: State | null };
@@ -45,37 +38,25 @@ export type LiveSet = {
 };
 
 /**
- * Folds changes into a live set and its owners' balances, inside a transaction: each object at most
- * once, with its final state of the batch.
- * @throws ImpossibleBalanceError (stop)
+ * Folds changes into a live set and its owners' balances: each object at most once, with its final state of
+ * the batch. Throws ImpossibleBalanceError (stop).
  */
-export const foldChanges = async <State extends Cells>(
-  tx: Tx,
+export const foldChanges = <State extends Cells>(
   set: LiveSet,
   changes: readonly ObjectChange<State>[],
-): Promise<void> => {
-  if (changes.length === 0) return;
-  // In this order: nothing may be sent while rows are copied.
-  const [, source] = await Promise.all([
-    planAfresh(tx.sql),
-    copyAside(tx, set.table, rowsOf(changes)),
-  ]);
-  await writeNow(tx.sql, folding(set, { text: `select * from ${source}`, parameters: [] }));
+): BatchWrite => {
+  const rows = changes.map(({ objectId, state }) => ({ objectId, ...state }));
+  return {
+    rows: rows.length,
+    parts: (first) => folding(set, rowsAfterMark(set.table, rows, first)),
+    copy: async (tx) => {
+      const source = await copyAside(tx, set.table, rows);
+      await writeNow(tx.sql, folding(set, { text: `select * from ${source}`, parameters: [] }));
+    },
+  };
 };
 
-/** The same for few changes, as parts of the statement that moves the watermark. */
-export const foldAtOnce =
-  <State extends Cells>(set: LiveSet, changes: readonly ObjectChange<State>[]): AtOnce =>
-  (first) => {
-    if (changes.length === 0) return NOTHING;
-    if (changes.length > AT_ONCE_UP_TO_ROWS) return undefined;
-    return folding(set, rowsAfterMark(set.table, rowsOf(changes), first));
-  };
-
 type Cells = Readonly<Record<string, string | bigint>>;
-
-const rowsOf = <State extends Cells>(changes: readonly ObjectChange<State>[]) =>
-  changes.map(({ objectId, state }) => ({ objectId, ...state }));
 
 /** What folds the changes that a query yields, as rows of the set's table; gone objects have no owner. */
 const folding = ({ table, held, part }: LiveSet, changed: RowSource): Writing => {

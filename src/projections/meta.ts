@@ -5,7 +5,6 @@ import type { CheckpointMark } from "../log/fact.ts";
 import { markOf } from "../log/high-water.ts";
 import { logHighWater } from "../log/tables.ts";
 import { ALL } from "./needed.ts";
-import { LAYOUT_WITH_PAST } from "./past.ts";
 
 export type Meta = {
   /** The last checkpoint that all pipelines have committed; null before the first. */
@@ -45,11 +44,11 @@ const META = `
 export const readMeta = async (on: Reads): Promise<Meta> => {
   const rows = await read<Row>(on, META, []);
   const [row] = rows;
-  const marks = ALL.map(({ name, hasLayout }) => {
+  const marks = ALL.map(({ name, pastSince }) => {
     const own = rows.find(({ pipeline }) => pipeline === name);
     return {
       mark: own === undefined ? null : markOf(own.checkpoint, own.digest, own.timestampMs),
-      isFilled: !hasLayout || (own?.layout ?? LAYOUT_WITH_PAST) >= LAYOUT_WITH_PAST,
+      isFilled: (own?.layout ?? pastSince) >= pastSince,
     };
   });
   const last = marks

@@ -1,26 +1,21 @@
 /** Which pipelines an answer needs: each field of the API names one of these. */
-import type { Needed } from "./guarded-reads.ts";
-import type { WatermarkTable } from "./watermark.ts";
-import * as watermarks from "./watermarks.ts";
+import { grantProgress, tokenProgress } from "./balance-progress.ts";
+import { holderProgress } from "./holder-events.ts";
+import type { ProgressTables } from "./progress-tables.ts";
+import { roleProgress } from "./roles.ts";
+import { activityProgress } from "./token-activity.ts";
 
-const needed = (name: string, watermark: WatermarkTable, hasLayout = true): Needed => ({
-  name,
-  watermark,
-  hasLayout,
-});
-
-const TOKENS = needed("shared_token_objects", watermarks.sharedTokenObjectsWatermark);
-const GRANTS = needed("timelock_objects", watermarks.timelockObjectsWatermark);
-const HOLDERS = needed("holder_lifecycle", watermarks.holderLifecycleWatermark);
-const ROLES = needed("role_changes", watermarks.roleChangesWatermark);
-const ACTIVITY = needed("token_activity", watermarks.tokenActivityWatermark, false);
-
-export const FOR_BALANCES: readonly Needed[] = [TOKENS, GRANTS];
-export const FOR_TOKEN_OBJECTS: readonly Needed[] = [TOKENS];
-export const FOR_GRANTS: readonly Needed[] = [GRANTS];
-export const FOR_HOLDERS: readonly Needed[] = [HOLDERS];
-export const FOR_ACTIVITY: readonly Needed[] = [ACTIVITY];
-export const FOR_ROLES: readonly Needed[] = [ROLES];
-export const FOR_CAP_TABLES: readonly Needed[] = [TOKENS, GRANTS, HOLDERS];
-export const FOR_HISTORIES: readonly Needed[] = [ACTIVITY, TOKENS, GRANTS, HOLDERS];
-export const ALL: readonly Needed[] = [ACTIVITY, TOKENS, GRANTS, HOLDERS, ROLES];
+export const FOR_BALANCES: readonly ProgressTables[] = [tokenProgress, grantProgress];
+export const FOR_TOKEN_OBJECTS: readonly ProgressTables[] = [tokenProgress];
+export const FOR_GRANTS: readonly ProgressTables[] = [grantProgress];
+export const FOR_HOLDERS: readonly ProgressTables[] = [holderProgress];
+export const FOR_ACTIVITY: readonly ProgressTables[] = [activityProgress];
+export const FOR_ROLES: readonly ProgressTables[] = [roleProgress];
+export const FOR_CAP_TABLES: readonly ProgressTables[] = [
+  tokenProgress,
+  grantProgress,
+  holderProgress,
+];
+export const FOR_HISTORIES: readonly ProgressTables[] = [activityProgress, ...FOR_CAP_TABLES];
+/** The five that `_meta` speaks of. */
+export const ALL: readonly ProgressTables[] = [...FOR_HISTORIES, roleProgress];

@@ -4,9 +4,6 @@
  */
 import type { Remedy } from "../waiting/remedy.ts";
 
-/** Layouts in which a pipeline's tables have a past: see `watermarkTable`. */
-export const LAYOUT_WITH_PAST = 2;
-
 /** How far some pipelines are, all of them together. */
 export type Committed = {
   /** Where the log begins; null before a reader ever opened it. */

@@ -5,9 +5,10 @@
 import { getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import { texts } from "../database/column-arrays.ts";
-import type { Sql, Tx } from "../database/connect.ts";
+import type { Sql } from "../database/connect.ts";
 import { columnNames, columnsByKey, type Row } from "../database/table-rows.ts";
-import { NOTHING, rowsAfterMark, type Writing, writeNow } from "../database/writing.ts";
+import { rowsAfterMark } from "../database/writing.ts";
+import { type BatchWrite, inOneStatement } from "./batch-write.ts";
 
 /** `until` of what stands now: later than any checkpoint. */
 export const STILL_OPEN = 2n ** 63n - 1n;
@@ -58,29 +59,14 @@ export const rangesAt = async <Stood extends object>(
     [coinType, `${at}`],
   );
 
-/**
- * What appends ranges and ends those that are there, with parameters that are numbered from `first` on.
- * No range may be given twice.
- */
-export const keepingRanges = (
-  { table, key }: RangeTable,
-  ranges: readonly Row[],
-  first: number,
-): Writing => {
-  if (ranges.length === 0) return NOTHING;
-  const name = getTableName(table);
-  const { text, parameters } = rowsAfterMark(table, ranges, first);
-  return {
-    parts: [
-      `kept_${name} as (
-        insert into ${name} (${columnNames(table).join(", ")}) ${text}
-        on conflict (${key.join(", ")}, checkpoint) do update set until = excluded.until
-      )`,
-    ],
-    parameters,
-  };
-};
-
-/** The same inside a transaction, as one statement. */
-export const keepRanges = (tx: Tx, of: RangeTable, ranges: readonly Row[]): Promise<void> =>
-  writeNow(tx.sql, keepingRanges(of, ranges, 1));
+/** Appends ranges, and ends those that exist. No range may be given twice. */
+export const keepRanges = ({ table, key }: RangeTable, ranges: readonly Row[]): BatchWrite =>
+  inOneStatement(ranges.length, (first) => {
+    const name = getTableName(table);
+    const { text, parameters } = rowsAfterMark(table, ranges, first);
+    const part = `kept_${name} as (
+      insert into ${name} (${columnNames(table).join(", ")}) ${text}
+      on conflict (${key.join(", ")}, checkpoint) do update set until = excluded.until
+    )`;
+    return { parts: [part], parameters };
+  });

@@ -3,19 +3,11 @@ import { getTableName } from "drizzle-orm";
 import { type Reads, read } from "../database/readers.ts";
 import { logHighWater } from "../log/tables.ts";
 import { NO_ROWS } from "./digest-lines.ts";
-import { type DigestTable, LAYOUT_WITH_DIGESTS, shownDigest } from "./digests.ts";
-import type { WatermarkTable } from "./watermark.ts";
+import { shownDigest } from "./digests.ts";
+import { LAYOUT_WITH_DIGESTS, type ProgressTables } from "./progress-tables.ts";
 
 /** The last checkpoint that was dealt with. */
 export type Mark = { readonly checkpoint: bigint; readonly timestampMs: bigint };
-
-/** A pipeline whose watermark is to be reported. */
-export type WatchedPipeline = {
-  readonly name: string;
-  readonly watermark: WatermarkTable;
-  /** Where its digests are; absent: it has none. */
-  readonly digests?: DigestTable | undefined;
-};
 
 /** One row of a watermark's table, or the log's high-water mark; both last ones are null together. */
 type Row = {
@@ -46,7 +38,7 @@ export type Watermark = {
  * The statement that reads these watermarks and, under an empty name, the log's high-water mark. Each
  * table has one row: finding it by its name, in an index, would take a third longer.
  */
-const statementFor = (pipelines: readonly WatchedPipeline[]): string =>
+const statementFor = (pipelines: readonly ProgressTables[]): string =>
   [
     `select '' as name, ${MARK}, null::int8 as filled, null::int8 as "rebuildingTo", null as digest, 0 as layout from ${getTableName(logHighWater)}`,
   ]
@@ -61,12 +53,12 @@ const statementFor = (pipelines: readonly WatchedPipeline[]): string =>
 const MARK =
   'next_checkpoint as next, last_checkpoint as checkpoint, last_timestamp_ms as "timestampMs"';
 
-const statements = new WeakMap<readonly WatchedPipeline[], string>();
+const statements = new WeakMap<readonly ProgressTables[], string>();
 
 /** Watermarks of these pipelines, in their order, and the log's high-water mark: one statement. */
 export const readWatermarks = async (
   on: Reads,
-  pipelines: readonly WatchedPipeline[],
+  pipelines: readonly ProgressTables[],
 ): Promise<{ readonly log: Watermark; readonly pipelines: readonly Watermark[] }> => {
   const text = statements.get(pipelines) ?? statementFor(pipelines);
   statements.set(pipelines, text);

@@ -9,20 +9,16 @@
 import { boolean, index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { bigints, booleans, texts } from "../database/column-arrays.ts";
 import { identifier, int8 } from "../database/column-types.ts";
-import type { Sql, Tx } from "../database/connect.ts";
+import type { Sql } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
-import { type AtOnce, NOTHING, together, type Writing, writeNow } from "../database/writing.ts";
+import type { Writing } from "../database/writing.ts";
 import { roleBitOf } from "../ledger/contract/roles.ts";
 import { type AcrossRange, acrossStatements, readAcross } from "./across-coins.ts";
-import {
-  appendEvents,
-  appendEventsAtOnce,
-  type EventRange,
-  rangeStatements,
-  readRange,
-} from "./chain-time.ts";
+import { type BatchWrite, inOneStatement } from "./batch-write.ts";
+import { appendEvents, type EventRange, rangeStatements, readRange } from "./chain-time.ts";
 import { placeOf } from "./position.ts";
-import { keepingRanges, keepRanges, openRanges, type RangeTable, rangesAt } from "./ranges.ts";
+import { progressTables } from "./progress-tables.ts";
+import { keepRanges, openRanges, type RangeTable, rangesAt } from "./ranges.ts";
 
 export const roleEventsTable = pgTable(
   "role_events",
@@ -108,20 +104,15 @@ export const standingRoles = (sql: Sql, keys: readonly RoleKey[]): Promise<reado
 export const rolesAt = (sql: Sql, coinType: string, at: bigint): Promise<readonly RoleRange[]> =>
   rangesAt<RoleRange>(sql, roleRanges, coinType, at);
 
-/** Appends events and folds them into the roles held, now and then, inside a transaction. */
-export const foldRoles = async (tx: Tx, { events, ranges }: RoleRows): Promise<void> => {
-  await appendEvents(tx.sql, roleEventsTable, events);
-  await writeNow(tx.sql, holding(events, 1));
-  await keepRanges(tx, roleRanges, ranges);
-};
+/** Appends events and folds them into the roles held, now and then. */
+export const foldRoles = ({ events, ranges }: RoleRows): readonly BatchWrite[] => [
+  appendEvents(roleEventsTable, events),
+  inOneStatement(events.length, (first) => holding(events, first)),
+  keepRanges(roleRanges, ranges),
+];
 
-/** The same for few events, as parts of the statement that moves the watermark. */
-export const foldRolesAtOnce = ({ events, ranges }: RoleRows): AtOnce =>
-  together([
-    appendEventsAtOnce(roleEventsTable, events),
-    (first) => (events.length === 0 ? NOTHING : holding(events, first)),
-    (first) => keepingRanges(roleRanges, ranges, first),
-  ]);
+export const roleProgress = progressTables("role_changes");
+export const { watermark: roleChangesWatermark, digests: roleChangesDigests } = roleProgress;
 
 /** What folds events into the roles held: of each owner and role the newest one decides. */
 const holding = (rows: readonly RoleEventRow[], first: number): Writing => {

@@ -3,25 +3,17 @@
  */
 import { index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { identifier, int8, u64 } from "../database/column-types.ts";
-import type { Sql, Tx } from "../database/connect.ts";
+import type { Sql } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
-import { appendRows } from "../database/table-rows.ts";
-import { type AtOnce, appendAtOnce, together, writeNow } from "../database/writing.ts";
 import { type BalanceChangeRow, tokenChangesTable } from "./balance-changes.ts";
+import { append, type BatchWrite } from "./batch-write.ts";
+import { foldChanges, type LiveSet, type ObjectChange, standing } from "./live-objects.ts";
 import {
-  foldAtOnce,
-  foldChanges,
-  type LiveSet,
-  type ObjectChange,
-  standing,
-} from "./live-objects.ts";
-import {
-  keepGrantsAtOnce,
-  keepingGrants,
+  keepGrants,
   keepTokens,
-  keepTokensAtOnce,
   type SeenGrant,
   type TokenNews,
+  tokenSuppliesTable,
 } from "./tokens.ts";
 
 export const sharedTokenObjectsTable = pgTable(
@@ -100,25 +92,16 @@ type StoredToken = Omit<typeof sharedTokenObjectsTable.$inferSelect, "balance" |
 
 /**
  * Folds a batch into the live objects, the token part of their owners' balances and the history of both.
- * @throws ImpossibleBalanceError (stop)
+ * Throws ImpossibleBalanceError (stop).
  */
-export const foldSharedTokens = async (tx: Tx, rows: TokenRows): Promise<void> => {
-  await foldChanges(tx, liveSet, rows.objects);
-  await appendRows(tx.sql, sharedTokenRangesTable, rows.ended);
-  await appendRows(tx.sql, tokenChangesTable, rows.changes);
-  await writeNow(tx.sql, keepingGrants(rows.grants, 1));
-  await keepTokens(tx, rows.tokens);
-};
-
-/** The same for few rows, as parts of the statement that moves the watermark. */
-export const foldSharedTokensAtOnce = (rows: TokenRows): AtOnce =>
-  together([
-    foldAtOnce(liveSet, rows.objects),
-    appendAtOnce(sharedTokenRangesTable, rows.ended),
-    appendAtOnce(tokenChangesTable, rows.changes),
-    keepGrantsAtOnce(rows.grants),
-    keepTokensAtOnce(rows.tokens),
-  ]);
+export const foldSharedTokens = (rows: TokenRows): readonly BatchWrite[] => [
+  foldChanges(liveSet, rows.objects),
+  append(sharedTokenRangesTable, rows.ended),
+  append(tokenChangesTable, rows.changes),
+  keepGrants(rows.grants),
+  keepTokens(rows.tokens),
+  append(tokenSuppliesTable, rows.tokens.supplies),
+];
 
 /** A live object of one owner. */
 export type TokenObject = {

@@ -3,19 +3,12 @@
  */
 import { index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { identifier, int8, u64 } from "../database/column-types.ts";
-import type { Sql, Tx } from "../database/connect.ts";
+import type { Sql } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
-import { appendRows } from "../database/table-rows.ts";
-import { type AtOnce, appendAtOnce, together } from "../database/writing.ts";
 import { type BalanceChangeRow, grantChangesTable } from "./balance-changes.ts";
-import { GRANTS_INCLUDED, GrantIndexBehindError } from "./grant-lag.ts";
-import {
-  foldAtOnce,
-  foldChanges,
-  type LiveSet,
-  type ObjectChange,
-  standing,
-} from "./live-objects.ts";
+import { GRANTS_INCLUDED, GrantIndexBehindError } from "./balance-progress.ts";
+import { append, type BatchWrite } from "./batch-write.ts";
+import { foldChanges, type LiveSet, type ObjectChange, standing } from "./live-objects.ts";
 
 /** Amounts in the coin's smallest unit; times and periods in milliseconds, as the contract has them. */
 const columns = () => ({
@@ -114,21 +107,13 @@ type StoredGrant = GrantRow & {
 
 /**
  * Folds a batch into the live grants, the grant part of their owners' balances and the history of both.
- * @throws ImpossibleBalanceError (stop)
+ * Throws ImpossibleBalanceError (stop).
  */
-export const foldTimelocks = async (tx: Tx, rows: GrantRows): Promise<void> => {
-  await foldChanges(tx, liveSet, rows.objects);
-  await appendRows(tx.sql, timelockRangesTable, rows.ended);
-  await appendRows(tx.sql, grantChangesTable, rows.changes);
-};
-
-/** The same for few rows, as parts of the statement that moves the watermark. */
-export const foldTimelocksAtOnce = (rows: GrantRows): AtOnce =>
-  together([
-    foldAtOnce(liveSet, rows.objects),
-    appendAtOnce(timelockRangesTable, rows.ended),
-    appendAtOnce(grantChangesTable, rows.changes),
-  ]);
+export const foldTimelocks = (rows: GrantRows): readonly BatchWrite[] => [
+  foldChanges(liveSet, rows.objects),
+  append(timelockRangesTable, rows.ended),
+  append(grantChangesTable, rows.changes),
+];
 
 /** A live grant; amounts in the coin's smallest unit. */
 export type TokenTimelock = Omit<
@@ -156,7 +141,7 @@ const page = (table: string, condition: string): string => `
 
 const present = (condition: string) => `
   select included, grants.* from (select ${GRANTS_INCLUDED} as included) as told
-  -- One row comes always, so that an empty list can be told from one that must not be shown.
+  -- Always one row: an empty list differs from one that must not be shown.
   left join lateral (${page("timelock_objects", `and told.included ${condition}`)}) as grants on true`;
 
 /** Of what stands now, and of what has ended since; $5 is the checkpoint. */

@@ -3,12 +3,11 @@
  */
 import { index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { asInt8, identifier, int8, u64 } from "../database/column-types.ts";
-import type { Tx } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
-import { appendRows } from "../database/table-rows.ts";
-import { type AtOnce, appendAtOnce } from "../database/writing.ts";
 import { type AcrossRange, acrossStatements, readAcross } from "./across-coins.ts";
+import { append, type BatchWrite } from "./batch-write.ts";
 import { BEFORE_ALL, BEHIND_ALL, placeOf } from "./position.ts";
+import { progressTables } from "./progress-tables.ts";
 
 /** The event kinds that are logged. */
 export const ACTIVITY_TYPES = ["mint", "burn", "transfer", "force_transfer"] as const;
@@ -45,13 +44,15 @@ export const tokenActivityTable = pgTable(
 /** A row as it is stored; every column is given, null where the kind has none. */
 export type TokenActivityRow = typeof tokenActivityTable.$inferSelect;
 
-/** Appends activity. A row that is already there is an error: replays start from an empty table. */
-export const appendTokenActivity = (tx: Tx, rows: readonly TokenActivityRow[]): Promise<void> =>
-  appendRows(tx.sql, tokenActivityTable, rows);
+/** Its rows were never filled in after an upgrade: the first layout had them all. */
+export const activityProgress = progressTables("token_activity", { pastSince: 1 });
+export const { watermark: tokenActivityWatermark, digests: tokenActivityDigests } =
+  activityProgress;
 
-/** The same for few rows, as parts of the statement that moves the watermark. */
-export const appendTokenActivityAtOnce = (rows: readonly TokenActivityRow[]): AtOnce =>
-  appendAtOnce(tokenActivityTable, rows);
+/** Appends activity. A row that exists already is an error: replays start from an empty table. */
+export const appendTokenActivity = (rows: readonly TokenActivityRow[]): readonly BatchWrite[] => [
+  append(tokenActivityTable, rows),
+];
 
 /** One logged movement. Amounts in the coin's smallest unit, times in milliseconds. */
 export type TokenActivity = TokenActivityRow & {

@@ -6,20 +6,13 @@ import { sql } from "drizzle-orm";
 import { index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { texts } from "../database/column-arrays.ts";
 import { identifier, int8, u64 } from "../database/column-types.ts";
-import type { Sql, Tx } from "../database/connect.ts";
+import type { Sql } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
-import { appendRows, columnsByKey } from "../database/table-rows.ts";
-import {
-  AT_ONCE_UP_TO_ROWS,
-  type AtOnce,
-  appendAtOnce,
-  NOTHING,
-  rowsAfterMark,
-  together,
-  type Writing,
-  writeNow,
-} from "../database/writing.ts";
-import { LAYOUT_WITH_PAST, NotYetIndexedError, STILL_FILLING } from "./past.ts";
+import { columnsByKey } from "../database/table-rows.ts";
+import { rowsAfterMark } from "../database/writing.ts";
+import { TOKENS_FILLED } from "./balance-progress.ts";
+import { type BatchWrite, inOneStatement } from "./batch-write.ts";
+import { NotYetIndexedError, STILL_FILLING } from "./past.ts";
 import { BEHIND_ALL } from "./position.ts";
 
 /** Coin types: of the contract, and any that metadata was seen of. */
@@ -111,72 +104,50 @@ export const standingGrants = async (
   );
 };
 
-/** What keeps grants as a batch leaves them, with parameters that are numbered from `first` on. */
-export const keepingGrants = (grants: readonly SeenGrant[], first: number): Writing => {
-  if (grants.length === 0) return NOTHING;
-  const { text, parameters } = rowsAfterMark(tokenGrantsTable, grants, first);
-  return {
-    parts: [
-      `seen_grants as materialized (${text})`,
-      `kept_grants as (
-        insert into token_grants (object_id, tokens_transferred, left_balance)
-        select object_id, tokens_transferred, left_balance from seen_grants
-        where left_balance is not null
-        on conflict (object_id) do update set
-          tokens_transferred = excluded.tokens_transferred, left_balance = excluded.left_balance
-      )`,
-      `gone_grants as (
-        delete from token_grants g
-        where g.object_id = any(array(select object_id from seen_grants where left_balance is null))
-      )`,
-    ],
-    parameters,
-  };
-};
+/** Keeps grants as a batch leaves them. */
+export const keepGrants = (grants: readonly SeenGrant[]): BatchWrite =>
+  inOneStatement(grants.length, (first) => {
+    const { text, parameters } = rowsAfterMark(tokenGrantsTable, grants, first);
+    return {
+      parts: [
+        `seen_grants as materialized (${text})`,
+        `kept_grants as (
+          insert into token_grants (object_id, tokens_transferred, left_balance)
+          select object_id, tokens_transferred, left_balance from seen_grants
+          where left_balance is not null
+          on conflict (object_id) do update set
+            tokens_transferred = excluded.tokens_transferred, left_balance = excluded.left_balance
+        )`,
+        `gone_grants as (
+          delete from token_grants g
+          where g.object_id = any(array(select object_id from seen_grants where left_balance is null))
+        )`,
+      ],
+      parameters,
+    };
+  });
 
-export const keepGrantsAtOnce =
-  (grants: readonly SeenGrant[]): AtOnce =>
-  (first) =>
-    grants.length > AT_ONCE_UP_TO_ROWS ? undefined : keepingGrants(grants, first);
-
-/** What keeps the news of tokens; the first checkpoint of a token stays the first. */
-const keepingTokens = ({ seen, named }: TokenNews, first: number): Writing => {
+/** Keeps the news of tokens; the first checkpoint of a token stays the first. */
+export const keepTokens = ({ seen, named }: TokenNews): BatchWrite => {
   const news = new Map<string, typeof tokensTable.$inferSelect>();
   for (const token of seen) news.set(token.coinType, { symbol: null, name: null, ...token });
   for (const metadata of named) {
     const firstCheckpoint = news.get(metadata.coinType)?.firstCheckpoint ?? null;
     news.set(metadata.coinType, { firstCheckpoint, ...metadata });
   }
-  if (news.size === 0) return NOTHING;
-  const { text, parameters } = rowsAfterMark(tokensTable, [...news.values()], first);
-  return {
-    parts: [
-      `kept_tokens as (
-        insert into tokens as known (coin_type, first_checkpoint, symbol, name) ${text}
-        on conflict (coin_type) do update set
-          first_checkpoint = coalesce(known.first_checkpoint, excluded.first_checkpoint),
-          symbol = coalesce(excluded.symbol, known.symbol),
-          name = coalesce(excluded.name, known.name)
-        where known.first_checkpoint is null and excluded.first_checkpoint is not null
-          or excluded.symbol is not null
-      )`,
-    ],
-    parameters,
-  };
-};
-
-export const keepTokensAtOnce = (news: TokenNews): AtOnce =>
-  together([
-    (first) =>
-      news.seen.length + news.named.length > AT_ONCE_UP_TO_ROWS
-        ? undefined
-        : keepingTokens(news, first),
-    appendAtOnce(tokenSuppliesTable, news.supplies),
-  ]);
-
-export const keepTokens = async (tx: Tx, news: TokenNews): Promise<void> => {
-  await writeNow(tx.sql, keepingTokens(news, 1));
-  await appendRows(tx.sql, tokenSuppliesTable, news.supplies);
+  return inOneStatement(news.size, (first) => {
+    const { text, parameters } = rowsAfterMark(tokensTable, [...news.values()], first);
+    const part = `kept_tokens as (
+      insert into tokens as known (coin_type, first_checkpoint, symbol, name) ${text}
+      on conflict (coin_type) do update set
+        first_checkpoint = coalesce(known.first_checkpoint, excluded.first_checkpoint),
+        symbol = coalesce(excluded.symbol, known.symbol),
+        name = coalesce(excluded.name, known.name)
+      where known.first_checkpoint is null and excluded.first_checkpoint is not null
+        or excluded.symbol is not null
+    )`;
+    return { parts: [part], parameters };
+  });
 };
 
 /** A token that was seen. */
@@ -189,12 +160,9 @@ export type Token = {
   readonly totalSupply: bigint | null;
 };
 
-/** One row comes always: whether the tables are filled is to be known of an empty page, too. */
+/** Always one row, so that an empty page says whether the tables are filled. */
 const tokensWith = (condition: string) => `
-  select told.filled, seen.* from (
-    select coalesce((select layout from shared_token_objects_watermark), ${LAYOUT_WITH_PAST})
-           >= ${LAYOUT_WITH_PAST} as filled
-  ) as told
+  select told.filled, seen.* from (select ${TOKENS_FILLED} as filled) as told
   left join lateral (
     select coin_type as "coinType", first_checkpoint as "firstCheckpoint", symbol, name,
       (select supply from token_supplies s where s.coin_type = tokens.coin_type and s.checkpoint <= $3

@@ -8,6 +8,7 @@ import drizzleConfig from "../../drizzle.config.ts";
 import { foldedTables } from "../../src/audit/reconcile/folded-log.ts";
 import { comparedTables } from "../../src/audit/reconcile/rows.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
+import { tablesOf } from "../../src/pipelines/pipeline.ts";
 import { OUTSIDE, TAMPERINGS } from "./tamperings.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -42,7 +43,10 @@ test("reconcile holds every table that a pipeline writes against the facts", () 
   const reconciled = new Set(
     TAMPERINGS.flatMap(({ table, by }) => (by === "reconcile" ? [table] : [])),
   );
-  const written = ledgerPipelines.flatMap(({ tables, watermark }) => [...tables, watermark]);
+  const written = ledgerPipelines.flatMap((pipeline) => [
+    ...tablesOf(pipeline),
+    pipeline.watermark,
+  ]);
   const names = [...written.map(getTableName), "balances"];
   expect(names.filter((name) => !reconciled.has(name))).toEqual([]);
 });

@@ -4,7 +4,6 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { writeDemoLedger } from "../../demo/write.ts";
-import { digestedOf } from "../../src/audit/reconcile/own-digests.ts";
 import { linesOf, storedCheckpoints } from "../../src/audit/reconcile/stored-rows.ts";
 import { publishActs } from "../../src/audit/sequence/act-entries.ts";
 import { recordAct } from "../../src/audit/sequence/acts.ts";
@@ -94,7 +93,7 @@ const digestsAnew = (database: Database) =>
   database.transaction(async ({ sql }) => {
     await sql`set local session_replication_role = replica`;
     for (const pipeline of ledgerPipelines) {
-      const { digests } = digestedOf(pipeline);
+      const { digests } = pipeline;
       const lines = [];
       for await (const { checkpoint, rows } of storedCheckpoints(sql, pipeline, 10n ** 9n)) {
         lines.push(...linesOf(checkpoint, rows));

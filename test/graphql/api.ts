@@ -14,19 +14,13 @@ import { createMetrics } from "../../src/http/metrics.ts";
 import type { Part } from "../../src/http/part.ts";
 import { createServer, type Server } from "../../src/http/server.ts";
 import { LOG_CHANNEL } from "../../src/log/append.ts";
-import * as watermarks from "../../src/projections/watermarks.ts";
+import { ALL } from "../../src/projections/needed.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 
 /** Package of the security token in these tests. */
 export const PACKAGE = `0x${"7".padStart(64, "0")}`;
 
-export const PIPELINES: GraphSources["pipelines"] = [
-  { name: "token_activity", watermark: watermarks.tokenActivityWatermark },
-  { name: "shared_token_objects", watermark: watermarks.sharedTokenObjectsWatermark },
-  { name: "timelock_objects", watermark: watermarks.timelockObjectsWatermark },
-  { name: "holder_lifecycle", watermark: watermarks.holderLifecycleWatermark },
-  { name: "role_changes", watermark: watermarks.roleChangesWatermark },
-];
+export const PIPELINES: GraphSources["pipelines"] = ALL;
 
 /** What came back from `POST /graphql`. */
 export type Reply = {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { timelockObjectsWatermark } from "../../src/projections/watermarks.ts";
+import { timelockObjectsWatermark } from "../../src/projections/balance-progress.ts";
 import { loseWatermark, setFilled } from "../projections/set-watermark.ts";
 import { type Api, startApi } from "./api.ts";
 import { addHistory, LAST } from "./history-rows.ts";

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   sharedTokenObjectsWatermark,
   timelockObjectsWatermark,
-} from "../../src/projections/watermarks.ts";
+} from "../../src/projections/balance-progress.ts";
 import { type Api, startApi } from "./api.ts";
 import {
   ACME,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { holderLifecycleWatermark } from "../../src/projections/holder-events.ts";
 import { STILL_OPEN } from "../../src/projections/ranges.ts";
-import { holderLifecycleWatermark } from "../../src/projections/watermarks.ts";
 import { forgetBlocks } from "../log/damage.ts";
 import { type Api, startApi } from "./api.ts";
 import { addHistory, LAST } from "./history-rows.ts";

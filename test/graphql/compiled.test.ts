@@ -7,7 +7,7 @@ import { schema } from "../../src/graphql/schema.ts";
 import {
   sharedTokenObjectsWatermark,
   timelockObjectsWatermark,
-} from "../../src/projections/watermarks.ts";
+} from "../../src/projections/balance-progress.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { withoutRoles } from "../projections/damage.ts";
 import { PACKAGE, PIPELINES } from "./api.ts";

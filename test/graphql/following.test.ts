@@ -6,6 +6,7 @@ import { createEngine } from "../../src/graphql/engine.ts";
 import { schema } from "../../src/graphql/schema.ts";
 import { Live } from "../../src/graphql/streams/watcher.ts";
 import { LOG_CHANNEL } from "../../src/log/append.ts";
+import { writeAll } from "../../src/projections/batch-write.ts";
 import { foldSharedTokens } from "../../src/projections/shared-token-objects.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { emptyActivity, emptyChanges } from "../projections/damage.ts";
@@ -181,7 +182,9 @@ test("what a rebuild brings back of an owner is followed, though others had it b
       change: 1n,
       balanceAfter: checkpoint,
     }));
-    await database.transaction((tx) => foldSharedTokens(tx, { ...tokenRows([]), changes }));
+    await database.transaction((tx) =>
+      writeAll(tx, foldSharedTokens({ ...tokenRows([]), changes })),
+    );
   };
   const committed = async (checkpoint: bigint) => {
     await setWatermarks(database, checkpoint);

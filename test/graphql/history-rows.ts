@@ -1,5 +1,7 @@
 /** A short history of a coin, as the pipelines write it: what ended, what moved, and what stands. */
+
 import type { BalanceChangeRow } from "../../src/projections/balance-changes.ts";
+import { writeAll } from "../../src/projections/batch-write.ts";
 import { positionOf } from "../../src/projections/position.ts";
 import { STILL_OPEN } from "../../src/projections/ranges.ts";
 import {
@@ -83,32 +85,35 @@ export const addMovements = async (database: TestDatabase, coinType: string): Pr
   const { token, changed } = saidOf(coinType);
   await knowCoin(database, coinType, 6);
   await database.transaction((tx) =>
-    foldSharedTokens(tx, {
-      ...tokenRows([
-        { objectId: TOKEN, state: token(ALICE, 12n, 20n) },
-        { objectId: OTHER_TOKEN, state: token(BOB, 118n, 25n) },
-      ]),
-      ended: [
-        { objectId: TOKEN, ...token(ALICE, 630n, 10n), until: 15n },
-        { objectId: TOKEN, ...token(ALICE, 30n, 15n), until: 20n },
-        { objectId: OTHER_TOKEN, ...token(BOB, 18n, 20n), until: 25n },
-      ],
-      changes: [
-        changed(10n, ALICE, "MINT", 630n, 630n),
-        changed(15n, ALICE, "GRANT_FUNDED", -600n, 30n),
-        changed(20n, ALICE, "TRANSFER", -18n, 12n),
-        changed(20n, BOB, "TRANSFER", 18n, 18n),
-        changed(25n, BOB, "GRANT_CLAIMED", 100n, 118n),
-      ],
-      tokens: {
-        seen: [{ coinType, firstCheckpoint: 10n }],
-        named: [{ coinType, symbol: "ACME", name: "Acme Inc." }],
-        supplies: [
-          { coinType, checkpoint: 10n, supply: 630n },
-          { coinType, checkpoint: 40n, supply: 730n },
+    writeAll(
+      tx,
+      foldSharedTokens({
+        ...tokenRows([
+          { objectId: TOKEN, state: token(ALICE, 12n, 20n) },
+          { objectId: OTHER_TOKEN, state: token(BOB, 118n, 25n) },
+        ]),
+        ended: [
+          { objectId: TOKEN, ...token(ALICE, 630n, 10n), until: 15n },
+          { objectId: TOKEN, ...token(ALICE, 30n, 15n), until: 20n },
+          { objectId: OTHER_TOKEN, ...token(BOB, 18n, 20n), until: 25n },
         ],
-      },
-    }),
+        changes: [
+          changed(10n, ALICE, "MINT", 630n, 630n),
+          changed(15n, ALICE, "GRANT_FUNDED", -600n, 30n),
+          changed(20n, ALICE, "TRANSFER", -18n, 12n),
+          changed(20n, BOB, "TRANSFER", 18n, 18n),
+          changed(25n, BOB, "GRANT_CLAIMED", 100n, 118n),
+        ],
+        tokens: {
+          seen: [{ coinType, firstCheckpoint: 10n }],
+          named: [{ coinType, symbol: "ACME", name: "Acme Inc." }],
+          supplies: [
+            { coinType, checkpoint: 10n, supply: 630n },
+            { coinType, checkpoint: 40n, supply: 730n },
+          ],
+        },
+      }),
+    ),
   );
   const claimed = grant(BOB, {
     coinType,
@@ -119,14 +124,17 @@ export const addMovements = async (database: TestDatabase, coinType: string): Pr
   });
   const whole = { ...claimed, tokensTransferred: 0n, leftBalance: 600n, checkpoint: 15n };
   await database.transaction((tx) =>
-    foldTimelocks(tx, {
-      ...grantRows([{ objectId: GRANT, state: claimed }]),
-      ended: [{ objectId: GRANT, ...whole, until: 25n }],
-      changes: [
-        changed(15n, BOB, "GRANT_FUNDED", 600n, 600n),
-        changed(25n, BOB, "GRANT_CLAIMED", -100n, 500n),
-      ],
-    }),
+    writeAll(
+      tx,
+      foldTimelocks({
+        ...grantRows([{ objectId: GRANT, state: claimed }]),
+        ended: [{ objectId: GRANT, ...whole, until: 25n }],
+        changes: [
+          changed(15n, BOB, "GRANT_FUNDED", 600n, 600n),
+          changed(25n, BOB, "GRANT_CLAIMED", -100n, 500n),
+        ],
+      }),
+    ),
   );
   const holderId = 7n;
   const since10 = { checkpoint: 10n, until: STILL_OPEN };
@@ -146,4 +154,4 @@ export const addMovements = async (database: TestDatabase, coinType: string): Pr
 
 /** What else is said of tokens. */
 export const addTokens = (database: TestDatabase, tokens: TokenNews): Promise<void> =>
-  database.transaction((tx) => foldSharedTokens(tx, { ...tokenRows([]), tokens }));
+  database.transaction((tx) => writeAll(tx, foldSharedTokens({ ...tokenRows([]), tokens })));

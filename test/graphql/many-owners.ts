@@ -1,5 +1,7 @@
 /** A coin with very many owners: one object, one mint each. */
+
 import type { BalanceChangeRow } from "../../src/projections/balance-changes.ts";
+import { writeAll } from "../../src/projections/batch-write.ts";
 import { positionOf } from "../../src/projections/position.ts";
 import { foldSharedTokens } from "../../src/projections/shared-token-objects.ts";
 import type { TestDatabase } from "../postgres.ts";
@@ -32,37 +34,40 @@ export const addOwners = async (database: TestDatabase, owners: number): Promise
       (_, index) => from + index,
     );
     await database.transaction((tx) =>
-      foldSharedTokens(tx, {
-        ...tokenRows(
-          numbers.map((number) => ({
-            objectId: address((0x200_0000 + number).toString(16)),
-            state: {
+      writeAll(
+        tx,
+        foldSharedTokens({
+          ...tokenRows(
+            numbers.map((number) => ({
+              objectId: address((0x200_0000 + number).toString(16)),
+              state: {
+                coinType: ACME,
+                owner: ownerOf(number),
+                balance: heldBy(number, owners),
+                version: 10n,
+                checkpoint: 10n,
+              },
+            })),
+          ),
+          changes: numbers.map(
+            (number): BalanceChangeRow => ({
               coinType: ACME,
               owner: ownerOf(number),
-              balance: heldBy(number, owners),
-              version: 10n,
-              checkpoint: 10n,
-            },
-          })),
-        ),
-        changes: numbers.map(
-          (number): BalanceChangeRow => ({
-            coinType: ACME,
-            owner: ownerOf(number),
-            position: positionOf({ checkpoint: 10n, transaction: number, index: 0 }),
-            cause: "MINT",
-            change: heldBy(number, owners),
-            balanceAfter: heldBy(number, owners),
-            txDigest: `mint${number}`,
-            timestampMs: timestampMs(10n),
-          }),
-        ),
-        tokens: {
-          seen: [{ coinType: ACME, firstCheckpoint: 10n }],
-          named: [{ coinType: ACME, symbol: "ACME", name: "Acme Inc." }],
-          supplies: from === 1 ? [{ coinType: ACME, checkpoint: 10n, supply }] : [],
-        },
-      }),
+              position: positionOf({ checkpoint: 10n, transaction: number, index: 0 }),
+              cause: "MINT",
+              change: heldBy(number, owners),
+              balanceAfter: heldBy(number, owners),
+              txDigest: `mint${number}`,
+              timestampMs: timestampMs(10n),
+            }),
+          ),
+          tokens: {
+            seen: [{ coinType: ACME, firstCheckpoint: 10n }],
+            named: [{ coinType: ACME, symbol: "ACME", name: "Acme Inc." }],
+            supplies: from === 1 ? [{ coinType: ACME, checkpoint: 10n, supply }] : [],
+          },
+        }),
+      ),
     );
   }
 };

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { WatermarkTable } from "../../src/projections/watermark.ts";
 import {
-  roleChangesWatermark,
   sharedTokenObjectsWatermark,
   timelockObjectsWatermark,
-} from "../../src/projections/watermarks.ts";
+} from "../../src/projections/balance-progress.ts";
+import type { WatermarkTable } from "../../src/projections/progress-tables.ts";
+import { roleChangesWatermark } from "../../src/projections/roles.ts";
 import { setFilled } from "../projections/set-watermark.ts";
 import { type Api, startApi } from "./api.ts";
 import { addHistory, GRANT, LAST, OTHER_TOKEN, TOKEN } from "./history-rows.ts";

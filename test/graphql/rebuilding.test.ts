@@ -15,7 +15,7 @@ import { schema } from "../../src/graphql/schema.ts";
 import { openLog } from "../../src/log/log.ts";
 import { applyBatch } from "../../src/pipelines/apply.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
-import type { RunnablePipeline } from "../../src/pipelines/pipeline.ts";
+import { type Pipeline, tablesOf } from "../../src/pipelines/pipeline.ts";
 import { resetPipeline } from "../../src/pipelines/register.ts";
 import { guardedReads } from "../../src/projections/guarded-reads.ts";
 import { FOR_BALANCES } from "../../src/projections/needed.ts";
@@ -58,7 +58,7 @@ afterAll(async () => {
 
 /** Runs the pipeline from where it is to the log's end, in batches of few facts. */
 const catchUp = async (
-  pipeline: RunnablePipeline,
+  pipeline: Pipeline,
   between: () => Promise<void> = async () => undefined,
 ) => {
   const log = await openLog(database, { chainId: null, packages, firstCheckpoint: 0n });
@@ -140,13 +140,13 @@ const asked = async (query: string) => {
 };
 
 /** Tables that a pipeline writes; `balances` is of two. */
-const tablesOf = ({ name, tables }: RunnablePipeline): readonly string[] => [
-  ...tables.map(getTableName),
-  ...(name === "shared_token_objects" || name === "timelock_objects" ? ["balances"] : []),
-];
+const writtenBy = (pipeline: Pipeline): readonly string[] =>
+  [...tablesOf(pipeline), ...(pipeline.sharedTables ?? []).map(({ table }) => table)].map(
+    getTableName,
+  );
 
-const readsOf = (statements: readonly string[], pipeline: RunnablePipeline): boolean =>
-  tablesOf(pipeline).some((table) =>
+const readsOf = (statements: readonly string[], pipeline: Pipeline): boolean =>
+  writtenBy(pipeline).some((table) =>
     statements.some((text) => new RegExp(`\\b(?:from|join)\\s+${table}\\b`).test(text)),
   );
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { tokenActivityWatermark } from "../../src/projections/watermarks.ts";
+import { tokenActivityWatermark } from "../../src/projections/token-activity.ts";
 import { setFilledThrough } from "../projections/set-watermark.ts";
 import { type Api, PACKAGE, startApi } from "./api.ts";
 import {

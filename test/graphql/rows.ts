@@ -3,9 +3,11 @@
 import { upsertCoins } from "../../src/log/coins.ts";
 import type { CheckpointMark } from "../../src/log/fact.ts";
 import { openLog } from "../../src/log/log.ts";
+import { writeAll } from "../../src/projections/batch-write.ts";
 import { type HolderEventRow, keepRegister } from "../../src/projections/holder-events.ts";
 import type { MembershipRange } from "../../src/projections/memberships.ts";
 import { positionOf } from "../../src/projections/position.ts";
+import type { WatermarkTable } from "../../src/projections/progress-tables.ts";
 import { foldRoles, type RoleEventRow, type RoleRange } from "../../src/projections/roles.ts";
 import { foldSharedTokens } from "../../src/projections/shared-token-objects.ts";
 import { foldTimelocks, type TimelockState } from "../../src/projections/timelock-objects.ts";
@@ -13,7 +15,6 @@ import {
   appendTokenActivity,
   type TokenActivityRow,
 } from "../../src/projections/token-activity.ts";
-import type { WatermarkTable } from "../../src/projections/watermark.ts";
 import { blockOf, mark, marksOf } from "../log/facts.ts";
 import type { TestDatabase } from "../postgres.ts";
 import { grantRows, tokenRows } from "../projections/object-rows.ts";
@@ -59,7 +60,7 @@ export const activity = (
 };
 
 export const addActivity = (database: TestDatabase, rows: readonly TokenActivityRow[]) =>
-  database.transaction((tx) => appendTokenActivity(tx, rows));
+  database.transaction((tx) => writeAll(tx, appendTokenActivity(rows)));
 
 export const holderEvent = (
   checkpoint: bigint,
@@ -80,7 +81,7 @@ export const addHolderEvents = (
   database: TestDatabase,
   events: readonly HolderEventRow[],
   memberships: readonly MembershipRange[] = [],
-) => database.transaction((tx) => keepRegister(tx, { events, memberships }));
+) => database.transaction((tx) => writeAll(tx, keepRegister({ events, memberships })));
 
 export const roleEvent = (
   checkpoint: bigint,
@@ -103,7 +104,7 @@ export const addRoleEvents = (
   database: TestDatabase,
   events: readonly RoleEventRow[],
   ranges: readonly RoleRange[] = [],
-) => database.transaction((tx) => foldRoles(tx, { events, ranges }));
+) => database.transaction((tx) => writeAll(tx, foldRoles({ events, ranges })));
 
 /** Objects as they stand; null: gone. */
 export const setTokens = (
@@ -116,14 +117,16 @@ export const setTokens = (
   coinType = ACME,
 ) =>
   database.transaction((tx) =>
-    foldSharedTokens(
+    writeAll(
       tx,
-      tokenRows(
-        objects.map(({ id, owner, balance }) => ({
-          objectId: address(id),
-          state:
-            balance === null ? null : { coinType, owner, balance, version: 7n, checkpoint: 42n },
-        })),
+      foldSharedTokens(
+        tokenRows(
+          objects.map(({ id, owner, balance }) => ({
+            objectId: address(id),
+            state:
+              balance === null ? null : { coinType, owner, balance, version: 7n, checkpoint: 42n },
+          })),
+        ),
       ),
     ),
   );
@@ -152,7 +155,10 @@ export const setGrants = (
   grants: readonly { readonly id: string; readonly state: TimelockState | null }[],
 ) =>
   database.transaction((tx) =>
-    foldTimelocks(tx, grantRows(grants.map(({ id, state }) => ({ objectId: address(id), state })))),
+    writeAll(
+      tx,
+      foldTimelocks(grantRows(grants.map(({ id, state }) => ({ objectId: address(id), state })))),
+    ),
   );
 
 /** A coin seen as a security; its decimals, when its metadata was seen. */

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import * as watermarks from "../../src/projections/watermarks.ts";
+import { holderLifecycleWatermark } from "../../src/projections/holder-events.ts";
+import { roleChangesWatermark } from "../../src/projections/roles.ts";
+import { tokenActivityWatermark } from "../../src/projections/token-activity.ts";
 import { type Api, startApi } from "./api.ts";
 import { addHistory, LAST } from "./history-rows.ts";
 import {
@@ -145,8 +147,8 @@ test("changes of the register, of roles and of what owners hold are followed ali
     holderEvent(next, { eventType: "address_frozen", address: ALICE, isFrozen: true }),
   ]);
   await addRoleEvents(database, [roleEvent(next, BOB, "ContractAdmin")]);
-  await setWatermark(database, watermarks.holderLifecycleWatermark, next);
-  await setWatermark(database, watermarks.roleChangesWatermark, next);
+  await setWatermark(database, holderLifecycleWatermark, next);
+  await setWatermark(database, roleChangesWatermark, next);
   await setHighWater(database, next);
   await until(
     "the newest of both",
@@ -166,7 +168,7 @@ test("the status comes at once, and again when a watermark has moved", async () 
   await setHighWater(own.database, 10n);
   using status = subscribe(own, STATUS);
   await status.atLeast(1);
-  await setWatermark(own.database, watermarks.tokenActivityWatermark, 11n);
+  await setWatermark(own.database, tokenActivityWatermark, 11n);
   await setHighWater(own.database, 11n);
   await until("the new checkpoint", () =>
     JSON.stringify(status.results.at(-1)).includes('"pipeline":"token_activity","checkpoint":"11"'),

@@ -1,6 +1,6 @@
 /** Subscriptions as their clients have them, by the npm package graphql-sse. */
 import { createClient, type ExecutionResult } from "graphql-sse";
-import * as watermarks from "../../src/projections/watermarks.ts";
+import { tokenActivityWatermark } from "../../src/projections/token-activity.ts";
 import type { TestDatabase } from "../postgres.ts";
 import type { Api } from "./api.ts";
 import { activity, addActivity, setHighWater, setWatermark } from "./rows.ts";
@@ -100,6 +100,6 @@ export const commit = async (
       activity(checkpoint, { index, ...(coinType !== undefined && { coinType }) }),
     ),
   );
-  await setWatermark(database, watermarks.tokenActivityWatermark, checkpoint);
+  await setWatermark(database, tokenActivityWatermark, checkpoint);
   await setHighWater(database, checkpoint);
 };

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
-  holderLifecycleWatermark,
-  roleChangesWatermark,
   sharedTokenObjectsWatermark,
   timelockObjectsWatermark,
-} from "../../src/projections/watermarks.ts";
+} from "../../src/projections/balance-progress.ts";
+import { holderLifecycleWatermark } from "../../src/projections/holder-events.ts";
+import { roleChangesWatermark } from "../../src/projections/roles.ts";
 import { loseWatermark, setFilled } from "../projections/set-watermark.ts";
 import { type Api, startApi } from "./api.ts";
 import { addHistory, addMovements, addTokens, LAST } from "./history-rows.ts";

@@ -6,7 +6,8 @@ import { databaseProgress, type LocalProgress } from "../../src/http/health/prog
 import type { HealthReport } from "../../src/http/health/report.ts";
 import { createStallWatch } from "../../src/http/health/stall-watch.ts";
 import { createContact } from "../../src/ledger/sources/source-contact.ts";
-import * as watermarks from "../../src/projections/watermarks.ts";
+import { roleChangesWatermark } from "../../src/projections/roles.ts";
+import { tokenActivityWatermark } from "../../src/projections/token-activity.ts";
 import { createAwakeClock } from "../../src/waiting/awake.ts";
 import { PIPELINES, startApi } from "../graphql/api.ts";
 import { setHighWater, setWatermark, setWatermarks, timestampMs } from "../graphql/rows.ts";
@@ -90,10 +91,10 @@ test("at the end of the chain all is ok, with checkpoints and ages", async () =>
     tip: "100",
     state: "ok",
   });
-  await setFilledThrough(database, watermarks.tokenActivityWatermark, 60n);
+  await setFilledThrough(database, tokenActivityWatermark, 60n);
   const [filling, other] = (await look(104)).pipelines;
   expect([filling?.historyFilledThrough, other?.historyFilledThrough]).toEqual(["60", undefined]);
-  await setFilledThrough(database, watermarks.tokenActivityWatermark, null);
+  await setFilledThrough(database, tokenActivityWatermark, null);
   // A chain that makes no checkpoint for an hour is quiet, not stalled.
   expect(states(await look(3700))).toEqual({ status: "ok", reader: "ok", pipelines: ["ok"] });
 });
@@ -125,14 +126,14 @@ test("a pipeline that has work and does not move for 60 s makes the whole stalle
   expect(report.status).toBe("stalled");
   expect(report.pipelines.map(({ state }) => state)).toEqual(["stalled", "ok", "ok", "ok", "ok"]);
   expect(report.pipelines[0]?.reason).toBe("1 checkpoint behind; no progress for 60 s");
-  await setWatermark(database, watermarks.tokenActivityWatermark, 5001n);
+  await setWatermark(database, tokenActivityWatermark, 5001n);
   expect((await look(5072)).status).toBe("ok");
 });
 
 test("what gave up is stalled at once, with its reason", async () => {
   await setHighWater(database, 6000n);
   await setWatermarks(database, 6000n);
-  await setWatermark(database, watermarks.roleChangesWatermark, 5990n);
+  await setWatermark(database, roleChangesWatermark, 5990n);
   const trouble = { gaveUp: true, reason: "role_changes: fact 5991/0/0 does not fit its layout" };
   const look = healthAt(() => ({ tip: 6000n, pipelines: new Map([["role_changes", trouble]]) }));
   const report = await look(6000);

@@ -10,7 +10,7 @@ import {
   noteProcess,
   readProcesses,
 } from "../../src/log/process-notes.ts";
-import { roleChangesWatermark } from "../../src/projections/watermarks.ts";
+import { roleChangesWatermark } from "../../src/projections/roles.ts";
 import { PIPELINES } from "../graphql/api.ts";
 import { setHighWater, setWatermark, setWatermarks, timestampMs } from "../graphql/rows.ts";
 import { freshDatabase } from "../postgres.ts";

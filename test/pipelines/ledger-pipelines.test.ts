@@ -5,7 +5,7 @@ import type { Transactor, Tx } from "../../src/database/connect.ts";
 import { applyBatch } from "../../src/pipelines/apply.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
 import { registerPipeline, resetPipeline } from "../../src/pipelines/register.ts";
-import { WatermarkMovedError } from "../../src/projections/watermark.ts";
+import { WatermarkMovedError } from "../../src/projections/progress-tables.ts";
 import { remedyOf } from "../../src/waiting/remedy.ts";
 import { until } from "../lanes/until.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import * as names from "../../src/ledger/contract/names.ts";
 import { holderLifecyclePipeline } from "../../src/pipelines/holder-lifecycle.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
+import { makeRows } from "../../src/pipelines/pipeline.ts";
 import { roleChangesPipeline } from "../../src/pipelines/role-changes.ts";
 import { sharedTokenObjectsPipeline } from "../../src/pipelines/shared-token-objects.ts";
 import { timelockObjectsPipeline } from "../../src/pipelines/timelock-objects.ts";
@@ -36,6 +37,7 @@ test("each movement becomes a row; a mint has no sender and a burn no recipient"
         say.burned({ tokenId: TOKEN, from: ALICE, amount: 0n }),
       ],
     ),
+    undefined,
   );
   const same = { signer: SIGNER, tokenObjectId: TOKEN };
   expect(rows).toEqual([
@@ -206,9 +208,9 @@ test("contents that do not fit the layout stop the pipeline and say where they a
         : { ...common, kind: "event" };
       const place = /checkpoint 42, transaction 1 \(Tx42x1\), index 0/;
 
-      const failed = await pipeline
-        .prepare(facts([], [damaged]), database)
-        .catch((error: unknown) => error);
+      const failed = await makeRows(pipeline, facts([], [damaged]), database).catch(
+        (error: unknown) => error,
+      );
       expect(failed, name).toBeInstanceOf(UndecodableFactError);
       expect(String(failed), name).toContain(pipeline.name);
       expect(String(failed), name).toContain(`${say.PACKAGE}::${name}<${BETA}>`);

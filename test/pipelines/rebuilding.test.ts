@@ -6,14 +6,14 @@ import { readStanding } from "../../src/audit/reconcile/own-digests.ts";
 import { openLog } from "../../src/log/log.ts";
 import { applyBatch } from "../../src/pipelines/apply.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
-import type { RunnablePipeline } from "../../src/pipelines/pipeline.ts";
+import type { Pipeline } from "../../src/pipelines/pipeline.ts";
 import { resetPipeline, vacuumPipeline } from "../../src/pipelines/register.ts";
 import { RebuildingError } from "../../src/projections/past.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { setRebuilding, setWatermark } from "../projections/set-watermark.ts";
 import { follow } from "../service/following.ts";
 
-const standing = async (database: TestDatabase, { watermark }: RunnablePipeline) => {
+const standing = async (database: TestDatabase, { watermark }: Pipeline) => {
   const [row] = await database.sql<{ next: bigint; target: bigint | null; rebuilds: number }[]>`
     select next_checkpoint as next, rebuilding_to as target, rebuilds
     from ${database.sql(getTableName(watermark))}`;

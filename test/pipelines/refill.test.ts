@@ -6,13 +6,14 @@ import { createDemoLedger } from "../../demo/demo-ledger.ts";
 import { SessionLostError } from "../../src/database/database-error.ts";
 import { type FactSource, factSource } from "../../src/log/log.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
-import { LAYOUT, type RunnablePipeline } from "../../src/pipelines/pipeline.ts";
-import { refill } from "../../src/pipelines/refill.ts";
+import { type Pipeline, tablesOf } from "../../src/pipelines/pipeline.ts";
+import { addedTables, refill } from "../../src/pipelines/refill.ts";
 import { resetPipeline } from "../../src/pipelines/register.ts";
 import type { PipelineStatus } from "../../src/pipelines/status.ts";
 import { guardedReads } from "../../src/projections/guarded-reads.ts";
 import { ALL, FOR_BALANCES, FOR_CAP_TABLES } from "../../src/projections/needed.ts";
 import { assertCommitted } from "../../src/projections/past.ts";
+import { LAYOUT } from "../../src/projections/progress-tables.ts";
 import { readWatermarks } from "../../src/projections/read-watermarks.ts";
 import { until } from "../lanes/until.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
@@ -20,12 +21,13 @@ import { BALANCES, projectedRows } from "../projections/projected-rows.ts";
 import { follow } from "../service/following.ts";
 import { running } from "./running.ts";
 
-const withPast = ledgerPipelines.filter(({ layout }) => layout > 1);
+const withPast = ledgerPipelines;
 
 /** Brings a database to where an upgrade finds it: what the new tables would hold is not there. */
 const asBefore = async ({ sql }: TestDatabase, pipelines = withPast) => {
-  for (const { added, watermark } of pipelines) {
-    for (const table of added) await sql`truncate ${sql(getTableName(table))}`;
+  for (const pipeline of pipelines) {
+    const { watermark } = pipeline;
+    for (const table of addedTables(pipeline)) await sql`truncate ${sql(getTableName(table))}`;
     await sql`update ${sql(getTableName(watermark))} set layout = 1, digest = null`;
   }
 };
@@ -146,8 +148,8 @@ const sameRows = async (
   isCompared: (table: string) => boolean = () => true,
 ) => {
   const [is, should] = [await projectedRows(database), await projectedRows(reference)];
-  for (const { tables } of withPast) {
-    for (const table of tables) {
+  for (const pipeline of withPast) {
+    for (const table of tablesOf(pipeline)) {
       const name = getTableName(table);
       if (!isCompared(name)) continue;
       expect(is[name], name).toEqual(should[name]);
@@ -225,18 +227,18 @@ test("a database that has its past answers for it while what a newer layout adds
 });
 
 /** A pipeline whose own first batch with facts is held back while `until` waits; filling is not. */
-const holding = (pipeline: RunnablePipeline, until: () => Promise<unknown>): RunnablePipeline => {
+const holding = (pipeline: Pipeline, until: () => Promise<unknown>): Pipeline => {
   let held: Promise<unknown> | undefined;
   return {
     ...pipeline,
-    prepare: async (facts, on) => {
-      const rows = await pipeline.prepare(facts, on);
-      const [path] = await on.statement((sql) => sql`select current_schemas(false)::text as path`);
+    readBefore: async (sql, facts) => {
+      const before = await pipeline.readBefore?.(sql, facts);
+      const [path] = await sql`select current_schemas(false)::text as path`;
       if (facts.length > 0 && !String(path?.path).includes("filling")) {
         held ??= until();
         await held;
       }
-      return rows;
+      return before;
     },
   };
 };
@@ -343,7 +345,7 @@ test("filling that a migration of the tables cut off begins again, with the tabl
   await asBefore(database, [pipeline]);
   const { sql } = database;
   const schema = `filling_${pipeline.name}`;
-  const own = [...pipeline.tables, pipeline.watermark].map(getTableName);
+  const own = [...tablesOf(pipeline), pipeline.watermark].map(getTableName);
   for (const name of [...own, BALANCES]) {
     await sql.unsafe(`create table ${schema}.${name} (like public.${name} including all)`);
   }

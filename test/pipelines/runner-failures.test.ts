@@ -3,7 +3,7 @@ import { connect } from "../../src/database/connect.ts";
 import { factSource } from "../../src/log/log.ts";
 import { applyBatch } from "../../src/pipelines/apply.ts";
 import { registerPipeline } from "../../src/pipelines/register.ts";
-import { WatermarkMovedError } from "../../src/projections/watermark.ts";
+import { WatermarkMovedError } from "../../src/projections/progress-tables.ts";
 import { breakableWay } from "../database/outage.ts";
 import { until } from "../lanes/until.ts";
 import { batch, filled } from "../log/facts.ts";

@@ -1,6 +1,6 @@
 /** Running test pipelines over a real log. */
 import { factSource, openLog } from "../../src/log/log.ts";
-import type { RunnablePipeline } from "../../src/pipelines/pipeline.ts";
+import type { Pipeline } from "../../src/pipelines/pipeline.ts";
 import { type RunnerOptions, runPipelines } from "../../src/pipelines/runner.ts";
 import type { PipelineStatus } from "../../src/pipelines/status.ts";
 import { until } from "../lanes/until.ts";
@@ -22,7 +22,7 @@ export const withLog = async (...names: readonly string[]) => {
 /** Runs pipelines until the end of the scope. */
 export const running = (
   database: TestDatabase,
-  pipelines: readonly RunnablePipeline[],
+  pipelines: readonly Pipeline[],
   options: Partial<RunnerOptions> = {},
 ) => {
   const ending = new AbortController();

@@ -1,8 +1,9 @@
 /** Small pipelines with tables of their own: the runner's tests are about the runner. */
 import { setTimeout as delay } from "node:timers/promises";
+import { NOTHING } from "../../src/database/writing.ts";
 import { createLogger } from "../../src/logging/logger.ts";
-import { type RunnablePipeline, runnable } from "../../src/pipelines/pipeline.ts";
-import { watermarkTable } from "../../src/projections/watermark.ts";
+import type { Pipeline } from "../../src/pipelines/pipeline.ts";
+import { progressTables } from "../../src/projections/progress-tables.ts";
 import { remedyOf } from "../../src/waiting/remedy.ts";
 import type { TestDatabase } from "../postgres.ts";
 
@@ -22,27 +23,38 @@ export type Behaviour = {
 };
 
 /** A pipeline that copies the positions of its facts into `<name>_rows`. */
-export const testPipeline = (name: string, behaviour: Behaviour = {}): RunnablePipeline =>
-  runnable<Row>({
-    name,
-    facts: behaviour.facts ?? ["shared_token::Transfer"],
-    watermark: watermarkTable(name),
-    rows: (facts) => {
-      behaviour.onRows?.();
-      return facts.map(({ checkpoint, txDigest }) => ({ checkpoint, txDigest }));
+export const testPipeline = (
+  name: string,
+  behaviour: Behaviour = {},
+): Pipeline<readonly Row[], undefined> => ({
+  ...progressTables(name),
+  queries: [],
+  facts: behaviour.facts ?? ["shared_token::Transfer"],
+  tables: [],
+  rows: (facts) => {
+    behaviour.onRows?.();
+    return facts.map(({ checkpoint, txDigest }) => ({ checkpoint, txDigest }));
+  },
+  lines: () => [],
+  write: (rows) => [
+    {
+      // So many that they are always written in a transaction.
+      rows: rows.length * 1_000,
+      parts: () => NOTHING,
+      copy: async (tx) => {
+        await behaviour.beforeWrite?.(rows);
+        await tx.sql`
+          insert into ${tx.sql(`${name}_rows`)} ${tx.sql(
+            rows.map((row) => ({ checkpoint: row.checkpoint.toString(), tx_digest: row.txDigest })),
+          )}`;
+        await behaviour.afterWrite?.(rows);
+      },
     },
-    write: async (tx, rows) => {
-      await behaviour.beforeWrite?.(rows);
-      await tx.sql`
-        insert into ${tx.sql(`${name}_rows`)} ${tx.sql(
-          rows.map((row) => ({ checkpoint: row.checkpoint.toString(), tx_digest: row.txDigest })),
-        )}`;
-      await behaviour.afterWrite?.(rows);
-    },
-    reset: async (tx) => {
-      await tx.sql`truncate ${tx.sql(`${name}_rows`)}`;
-    },
-  });
+  ],
+  reset: async (tx) => {
+    await tx.sql`truncate ${tx.sql(`${name}_rows`)}`;
+  },
+});
 
 /** Makes the tables of test pipelines. */
 export const createTables = async (database: TestDatabase, ...names: readonly string[]) => {
@@ -50,6 +62,8 @@ export const createTables = async (database: TestDatabase, ...names: readonly st
     await database.sql`
       create table ${database.sql(`${name}_rows`)} (
         checkpoint int8, tx_digest text, primary key (checkpoint, tx_digest))`;
+    await database.sql`
+      create table ${database.sql(`${name}_digests`)} (checkpoint int8 primary key, digest bytea)`;
     await database.sql`
       create table ${database.sql(`${name}_watermark`)} (
         pipeline text primary key, chain_id text, next_checkpoint int8 not null,

@@ -1,10 +1,8 @@
 import { expect, test } from "vitest";
 import { writeNow } from "../../src/database/writing.ts";
 import { clearBalances, ImpossibleBalanceError } from "../../src/projections/balances.ts";
-import {
-  foldSharedTokens,
-  foldSharedTokensAtOnce,
-} from "../../src/projections/shared-token-objects.ts";
+import { asParts, writeAll } from "../../src/projections/batch-write.ts";
+import { foldSharedTokens } from "../../src/projections/shared-token-objects.ts";
 import { foldTimelocks } from "../../src/projections/timelock-objects.ts";
 import { remedyOf } from "../../src/waiting/remedy.ts";
 import { ACME, address, BETA } from "../pipelines/token-facts.ts";
@@ -39,29 +37,31 @@ const tokenChanges = (round: number) =>
   }));
 
 const foldTokens = (database: TestDatabase, round: number) =>
-  database.transaction((tx) => foldSharedTokens(tx, tokenRows(tokenChanges(round))));
+  database.transaction((tx) => writeAll(tx, foldSharedTokens(tokenRows(tokenChanges(round)))));
 
 const foldGrants = (database: TestDatabase, round: number) =>
   database.transaction((tx) =>
-    foldTimelocks(
+    writeAll(
       tx,
-      grantRows(
-        changes(round, 17).map(({ objectId, state }) => ({
-          objectId,
-          state: state && {
-            ...state,
-            funder: owner(0),
-            releaseScheduleId: 0n,
-            releaseCount: 1n,
-            delayUntilFirstReleaseMs: 0n,
-            periodBetweenReleasesMs: 0n,
-            initialReleasePortionBps: 0n,
-            commencementTimestampMs: 0n,
-            totalAmount: 1_000n,
-            tokensTransferred: 0n,
-            leftBalance: BigInt(round * 2),
-          },
-        })),
+      foldTimelocks(
+        grantRows(
+          changes(round, 17).map(({ objectId, state }) => ({
+            objectId,
+            state: state && {
+              ...state,
+              funder: owner(0),
+              releaseScheduleId: 0n,
+              releaseCount: 1n,
+              delayUntilFirstReleaseMs: 0n,
+              periodBetweenReleasesMs: 0n,
+              initialReleasePortionBps: 0n,
+              commencementTimestampMs: 0n,
+              totalAmount: 1_000n,
+              tokensTransferred: 0n,
+              leftBalance: BigInt(round * 2),
+            },
+          })),
+        ),
       ),
     ),
   );
@@ -127,7 +127,7 @@ test("a balance that its objects cannot have stops the pipeline and is not writt
   expect(String(failed)).toMatch(
     /token balance of 0x0{62}\w\w in 0x\S+ would become -\d+ in -?\d+ objects/,
   );
-  const atOnce = foldSharedTokensAtOnce(tokenRows(tokenChanges(1)))(1);
+  const atOnce = asParts(foldSharedTokens(tokenRows(tokenChanges(1))), 1);
   if (atOnce === undefined) throw new Error("the changes are too many for one statement");
   await expect(writeNow(database.sql, atOnce)).rejects.toEqual(failed);
   const [row] = await database.sql<{ changed: bigint }[]>`

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { applyBatch } from "../../src/pipelines/apply.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
-import type { RunnablePipeline } from "../../src/pipelines/pipeline.ts";
+import type { Pipeline } from "../../src/pipelines/pipeline.ts";
 import { registerPipeline, resetPipeline } from "../../src/pipelines/register.ts";
 import { exampleHistory } from "../pipelines/example-history.ts";
 import { ACME, address, wantedBy } from "../pipelines/token-facts.ts";
@@ -40,13 +40,13 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-const fill = async (pipeline: RunnablePipeline) => {
+const fill = async (pipeline: Pipeline) => {
   await registerPipeline(database.sql, pipeline, log);
   for (const batch of exampleHistory)
     await applyBatch(database, pipeline, wantedBy(pipeline, batch));
 };
 
-const rebuild = async (pipeline: RunnablePipeline) => {
+const rebuild = async (pipeline: Pipeline) => {
   await resetPipeline(database, pipeline);
   await fill(pipeline);
 };

@@ -1,7 +1,7 @@
 import { getTableName } from "drizzle-orm";
 import type { CheckpointMark } from "../../src/log/fact.ts";
-import { LAYOUT_WITH_PAST } from "../../src/projections/past.ts";
-import type { WatermarkTable } from "../../src/projections/watermark.ts";
+import type { WatermarkTable } from "../../src/projections/progress-tables.ts";
+import { LAYOUT_WITH_PAST } from "../../src/projections/progress-tables.ts";
 import type { TestDatabase } from "../postgres.ts";
 
 /** Puts a pipeline's watermark after a checkpoint, from wherever it stands. */

@@ -1,15 +1,13 @@
 import { expect, test } from "vitest";
 import type { Sql, Tx } from "../../src/database/connect.ts";
 import { writeNow } from "../../src/database/writing.ts";
-import { keepRegister, keepRegisterAtOnce } from "../../src/projections/holder-events.ts";
+import { asParts, writeAll } from "../../src/projections/batch-write.ts";
+import { keepRegister } from "../../src/projections/holder-events.ts";
 import { standingMemberships } from "../../src/projections/memberships.ts";
 import { PLANS_BY_KEY } from "../../src/projections/plans.ts";
 import { STILL_OPEN } from "../../src/projections/ranges.ts";
-import { foldRoles, foldRolesAtOnce, standingRoles } from "../../src/projections/roles.ts";
-import {
-  foldSharedTokens,
-  foldSharedTokensAtOnce,
-} from "../../src/projections/shared-token-objects.ts";
+import { foldRoles, standingRoles } from "../../src/projections/roles.ts";
+import { foldSharedTokens } from "../../src/projections/shared-token-objects.ts";
 import { ACME, address } from "../pipelines/token-facts.ts";
 import { freshDatabase } from "../postgres.ts";
 import { tokenRows } from "./object-rows.ts";
@@ -80,11 +78,11 @@ const smallBatches = async (sql: Sql, numbers: readonly number[]) => {
   await standingMemberships(sql, numbers.map(frozen));
   await standingRoles(sql, roles(numbers, true).ranges);
   for (const batch of [
-    foldRolesAtOnce(roles(numbers, false)),
-    foldSharedTokensAtOnce(tokenRows(objects(numbers, false))),
-    keepRegisterAtOnce(register(newNumbers, numbers, false)),
+    foldRoles(roles(numbers, false)),
+    foldSharedTokens(tokenRows(objects(numbers, false))),
+    keepRegister(register(newNumbers, numbers, false)),
   ]) {
-    const writing = batch(1);
+    const writing = asParts(batch, 1);
     if (writing === undefined) throw new Error("the batch is too large for one statement");
     await writeNow(sql, writing);
   }
@@ -108,9 +106,9 @@ test.each(KNOWN)(
     await using database = await freshDatabase();
     const few = Array.from({ length: known }, (_, n) => n);
     await database.transaction(async (tx) => {
-      await foldRoles(tx, roles(few, true));
-      await foldSharedTokens(tx, tokenRows(objects(few, true)));
-      await keepRegister(tx, register(few, few, true));
+      await writeAll(tx, foldRoles(roles(few, true)));
+      await writeAll(tx, foldSharedTokens(tokenRows(objects(few, true))));
+      await writeAll(tx, keepRegister(register(few, few, true)));
     });
     // All that Postgres knows of the tables is that they are a page each, or empty.
     await database.sql`vacuum analyze`;
@@ -166,7 +164,7 @@ test("what a coin's log has reached is found at its end, whatever Postgres takes
   await session.transaction(async (tx) => {
     const before = await entriesRead(tx);
     const tenMore = Array.from({ length: 10 }, (_, n) => 10_000 + n);
-    const writing = keepRegisterAtOnce(register(tenMore, [], true))(1);
+    const writing = asParts(keepRegister(register(tenMore, [], true)), 1);
     if (writing === undefined) throw new Error("the batch is too large for one statement");
     await writeNow(tx.sql, writing);
     const after = await entriesRead(tx);
@@ -185,7 +183,7 @@ test("a batch of thousands is planned for the tables as they are, and the next s
   };
   // One row after the other by its key would take the square of their number.
   const during = await session.transaction(async (tx) => {
-    await foldRoles(tx, roles(numbers, true));
+    await writeAll(tx, foldRoles(roles(numbers, true)));
     return planning(tx.sql);
   });
   expect(during).toEqual({ mode: "force_custom_plan", seqscan: "on" });

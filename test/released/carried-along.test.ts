@@ -14,7 +14,7 @@ import { readFindings } from "../../src/audit/watch/findings.ts";
 import { connect, type Database, type Sql } from "../../src/database/connect.ts";
 import { migrate, migrationsPending } from "../../src/database/migrate.ts";
 import { endFault } from "../../src/log/check-chain.ts";
-import { LAYOUT } from "../../src/pipelines/pipeline.ts";
+import { LAYOUT } from "../../src/projections/progress-tables.ts";
 import { startReceiver } from "../callbacks/receiver.ts";
 import { inServer, withDatabase } from "../postgres-setup.ts";
 import { eventually, startProgram, temporaryFolder } from "../service/process.ts";

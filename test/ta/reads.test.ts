@@ -2,9 +2,13 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { registerEndpoint } from "../../src/callbacks/endpoints.ts";
 import { enqueueCallback } from "../../src/callbacks/enqueue.ts";
 import { CACHE_MS, createKey, findKey, listKeys, revokeKey } from "../../src/http/keys.ts";
-import { type HolderEventType, keepRegister } from "../../src/projections/holder-events.ts";
+import { writeAll } from "../../src/projections/batch-write.ts";
+import {
+  type HolderEventType,
+  holderLifecycleWatermark,
+  keepRegister,
+} from "../../src/projections/holder-events.ts";
 import { RebuildingError } from "../../src/projections/past.ts";
-import { holderLifecycleWatermark } from "../../src/projections/watermarks.ts";
 import { errorAnswerSchema } from "../../src/ta/api/answer-schema.ts";
 import { NOT_FINAL, suiRegister } from "../../src/ta/processing/register.ts";
 import { handOver } from "../../src/ta/requests/caller-keys.ts";
@@ -26,22 +30,25 @@ let position = 1n;
 const groupEvent = (eventType: HolderEventType, address: string, groupId: bigint) => {
   position += 1_000_000_000n;
   return api.database.transaction((tx) =>
-    keepRegister(tx, {
-      memberships: [],
-      events: [
-        {
-          coinType: COIN,
-          position,
-          eventType,
-          txDigest: "digest",
-          holderId: null,
-          address,
-          groupId,
-          isFrozen: null,
-          timestampMs: position,
-        },
-      ],
-    }),
+    writeAll(
+      tx,
+      keepRegister({
+        memberships: [],
+        events: [
+          {
+            coinType: COIN,
+            position,
+            eventType,
+            txDigest: "digest",
+            holderId: null,
+            address,
+            groupId,
+            isFrozen: null,
+            timestampMs: position,
+          },
+        ],
+      }),
+    ),
   );
 };
 

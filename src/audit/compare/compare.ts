@@ -7,7 +7,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Reads } from "../../database/readers.ts";
 import { shownForeign } from "../../logging/foreign-text.ts";
-import type { RunnablePipeline } from "../../pipelines/pipeline.ts";
+import type { Pipeline } from "../../pipelines/pipeline.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
 import { ownDigests, readStanding } from "../reconcile/own-digests.ts";
 import {
@@ -67,7 +67,7 @@ export class ComparisonEndedError extends Error {
 }
 
 export type Comparing = {
-  readonly pipelines: readonly RunnablePipeline[];
+  readonly pipelines: readonly Pipeline[];
   /** Only one pipeline was requested: checks that span all of them are skipped. */
   readonly isPart: boolean;
   /** Compare up to this checkpoint alone. */

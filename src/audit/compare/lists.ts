@@ -1,7 +1,12 @@
 /**
  * The lists that are compared: the query, the order of rows, and where a page can begin.
  */
+import { grantProgress, tokenProgress } from "../../projections/balance-progress.ts";
+import { holderProgress } from "../../projections/holder-events.ts";
+import { FOR_BALANCES } from "../../projections/needed.ts";
 import { followPosition } from "../../projections/position.ts";
+import { roleProgress } from "../../projections/roles.ts";
+import { activityProgress } from "../../projections/token-activity.ts";
 import { numberIn, type Place, type Row, rowShape, textIn } from "./served-rows.ts";
 
 /** Bounds of a random start. */
@@ -71,7 +76,7 @@ const behindChanges = (position: bigint) => (position < 0n ? undefined : `${posi
 
 const changes: List = {
   name: "balanceChanges",
-  pipelines: ["shared_token_objects", "timelock_objects"],
+  pipelines: FOR_BALANCES.map(({ name }) => name),
   inChainOrder: "token_changes",
   field: "balanceChanges",
   query: `query ($coinType: String!, $after: String, $limit: Int) {
@@ -141,27 +146,27 @@ export type PresentList = Pick<List, "name" | "pipelines" | "field" | "place" | 
 export const LISTS: readonly List[] = [
   events({
     name: "tokenActivity",
-    pipelines: ["token_activity"],
+    pipelines: [activityProgress.name],
     inChainOrder: "token_activity",
     fields: `${EVENT} checkpoint eventSeq decimals activityType amount fromAddress toAddress signer tokenObjectId txDigest`,
   }),
   changes,
   events({
     name: "holderEvents",
-    pipelines: ["holder_lifecycle"],
+    pipelines: [holderProgress.name],
     inChainOrder: "holder_events",
     fields: `${EVENT} eventType holderId address groupId isFrozen`,
   }),
   events({
     name: "roleEvents",
-    pipelines: ["role_changes"],
+    pipelines: [roleProgress.name],
     inChainOrder: "role_events",
     fields: `${EVENT} owner role roleBit granted signer`,
   }),
   states(
     "TOKEN",
     "token objects, past and present",
-    "shared_token_objects",
+    tokenProgress.name,
     (from) => `${anyAddress(from)}||0`,
     ["objectId"],
     (line) => [textIn(line, "owner"), textIn(line, "objectId")],
@@ -169,7 +174,7 @@ export const LISTS: readonly List[] = [
   states(
     "GRANT",
     "grants, past and present",
-    "timelock_objects",
+    grantProgress.name,
     undefined,
     ["objectId"],
     (line) => [numberIn(line, "commencementTimestampMs"), textIn(line, "objectId")],
@@ -177,7 +182,7 @@ export const LISTS: readonly List[] = [
   states(
     "MEMBERSHIP",
     "holders, groups and freezes of wallets, past and present",
-    "holder_lifecycle",
+    holderProgress.name,
     (from) => `${anyAddress(from)}||0`,
     ["address", "aspect"],
     (line) => [textIn(line, "address"), textIn(line, "aspect")],
@@ -185,7 +190,7 @@ export const LISTS: readonly List[] = [
   states(
     "ROLE",
     "roles, past and present",
-    "role_changes",
+    roleProgress.name,
     (from) => `${anyAddress(from)}||0`,
     ["owner", "role"],
     (line) => [textIn(line, "owner"), textIn(line, "role")],
@@ -193,7 +198,7 @@ export const LISTS: readonly List[] = [
   states(
     "SUPPLY",
     "supplies",
-    "shared_token_objects",
+    tokenProgress.name,
     (from) => `${someCheckpoint(from)}`,
     [],
     () => [],
@@ -203,7 +208,7 @@ export const LISTS: readonly List[] = [
 /** Names, symbols and decimals of tokens. */
 export const TOKENS: List = {
   name: "tokens",
-  pipelines: ["shared_token_objects"],
+  pipelines: [tokenProgress.name],
   field: "tokens",
   query: `query ($after: String, $limit: Int) {
     tokens(after: $after, limit: $limit) { coinType symbol name decimals firstCheckpoint } }`,
@@ -217,7 +222,7 @@ export const TOKENS: List = {
 export const PRESENT: readonly PresentList[] = [
   {
     name: "tokenHolders",
-    pipelines: ["shared_token_objects", "timelock_objects"],
+    pipelines: FOR_BALANCES.map(({ name }) => name),
     field: "tokenHolders",
     selection: "owner balance timelockBalance timelocksIncluded",
     place: (of) => [-numberIn(of, "balance"), textIn(of, "owner")],
@@ -226,7 +231,7 @@ export const PRESENT: readonly PresentList[] = [
   },
   {
     name: "tokenTimelocks",
-    pipelines: ["timelock_objects"],
+    pipelines: [grantProgress.name],
     field: "tokenTimelocks",
     selection: `objectId owner funder releaseScheduleId releaseCount delayUntilFirstReleaseMs
       periodBetweenReleasesMs initialReleasePortionBps commencementTimestampMs totalAmount tokensTransferred leftBalance decimals`,
@@ -236,7 +241,7 @@ export const PRESENT: readonly PresentList[] = [
   },
   {
     name: "walletRoles",
-    pipelines: ["role_changes"],
+    pipelines: [roleProgress.name],
     field: "walletRoles",
     isWhole: true,
     selection: "owner roleBits roles",

@@ -1,8 +1,7 @@
 /** Compares what is not a list: checkpoints, heads of the log, stored digests. */
 import { type Reads, read } from "../../database/readers.ts";
-import type { RunnablePipeline } from "../../pipelines/pipeline.ts";
+import type { Pipeline } from "../../pipelines/pipeline.ts";
 import { pipelineDigest } from "../../projections/digests.ts";
-import { digestedOf } from "../reconcile/own-digests.ts";
 import {
   type Answered,
   NotAnsweredError,
@@ -28,12 +27,12 @@ type Compared = {
  */
 export const compareDigests = async (
   { on, there, progress, first }: Compared,
-  pipeline: RunnablePipeline,
+  pipeline: Pipeline,
 ): Promise<void> => {
   const { name } = pipeline;
   const at = async (checkpoint: bigint) => {
     const [own, other] = await Promise.all([
-      pipelineDigest(on, digestedOf(pipeline), checkpoint),
+      pipelineDigest(on, pipeline, checkpoint),
       there.digest(name, checkpoint),
     ]);
     return own === other ? null : { checkpoint, own, other };

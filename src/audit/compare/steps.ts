@@ -1,6 +1,6 @@
 /** The steps of a comparison, their order, and the sample sizes used without `--full`. */
 import { type Parameter, type Reads, read } from "../../database/readers.ts";
-import type { RunnablePipeline } from "../../pipelines/pipeline.ts";
+import type { Pipeline } from "../../pipelines/pipeline.ts";
 import { followPosition } from "../../projections/position.ts";
 import { compareCapTable, ownRoot } from "./cap-table.ts";
 import { LISTS, type List, PRESENT, pastOf, TOKENS } from "./lists.ts";
@@ -73,7 +73,7 @@ const COINS = `
 /** The steps of one comparison; the same progress always gives the same steps. */
 export const stepsOf = async (
   compared: Compared,
-  pipelines: readonly RunnablePipeline[],
+  pipelines: readonly Pipeline[],
 ): Promise<readonly Step[]> => {
   const { on, progress, isFull } = compared;
   const bounds = isFull ? FULL : SAMPLE;

@@ -5,12 +5,10 @@
 import { getTableName } from "drizzle-orm";
 import { texts } from "../../database/column-arrays.ts";
 import type { Db } from "../../database/connect.ts";
-import { SHARED_TOKEN, TREASURY } from "../../ledger/contract/names.ts";
-import type { RunnablePipeline } from "../../pipelines/pipeline.ts";
+import type { Pipeline } from "../../pipelines/pipeline.ts";
 import { type DigestLine, digestsOf, NO_ROWS } from "../../projections/digest-lines.ts";
 import { expectedLines } from "./expected-lines.ts";
 import type { Found } from "./found.ts";
-import { digestedOf } from "./own-digests.ts";
 import {
   kindOf,
   linesOf,
@@ -25,7 +23,7 @@ const MOST_CHECKPOINTS = 100;
 /** Those up to a checkpoint whose rows do not give the digest that is kept of them. */
 export const wrongCheckpoints = async (
   { sql }: Db,
-  pipeline: RunnablePipeline,
+  pipeline: Pipeline,
   upTo: bigint,
   signal: AbortSignal,
 ): Promise<readonly StoredCheckpoint[]> => {
@@ -49,25 +47,20 @@ export const wrongCheckpoints = async (
   return wrong;
 };
 
-/** Facts of these names alone give lines to the pipeline; of the others, all do. */
-const GIVING_LINES: Readonly<Record<string, readonly string[]>> = {
-  shared_token_objects: [SHARED_TOKEN, TREASURY],
-};
-
 /** Facts of a checkpoint may give no row: an object that came and went within it. */
 const MOST_WITHOUT = 10_000;
 
 /** Checkpoints with facts for a pipeline of which it kept no digest. */
 export const withoutDigest = async (
   { sql }: Db,
-  pipeline: RunnablePipeline,
+  pipeline: Pipeline,
   upTo: bigint,
 ): Promise<readonly bigint[]> => {
-  const names = GIVING_LINES[pipeline.name] ?? pipeline.facts;
+  const names = pipeline.factsWithLines ?? pipeline.facts;
   const rows = await sql.unsafe<{ checkpoint: bigint }[]>(
     `select distinct checkpoint from log_facts f
      where f.checkpoint <= $1 and f.name = any($2::text[])
-       and not exists (select from public.${getTableName(digestedOf(pipeline).digests)} d
+       and not exists (select from public.${getTableName(pipeline.digests)} d
                        where d.checkpoint = f.checkpoint)
      order by 1 limit ${MOST_WITHOUT}`,
     [`${upTo}`, texts(names)],
@@ -78,7 +71,7 @@ export const withoutDigest = async (
 /** Tells what is wrong with one checkpoint's rows, or with its digest. The views of the past are there. */
 export const reportMismatch = async (
   tx: Db,
-  pipeline: RunnablePipeline,
+  pipeline: Pipeline,
   { checkpoint, rows, digest }: StoredCheckpoint,
   found: Found,
 ): Promise<void> => {
@@ -103,13 +96,13 @@ export const reportMismatch = async (
     found.add(`${where}: ${difference(is, should)}`);
   }
   if (wrong > 0) return;
-  const table = `${getTableName(digestedOf(pipeline).digests)}, checkpoint ${checkpoint}`;
+  const table = `${getTableName(pipeline.digests)}, checkpoint ${checkpoint}`;
   if (digest !== null)
     found.add(`${table}: digest is ${digest.toString("hex")}, which the rows do not give`);
   else if (expected.size > 0) found.add(`${table}: the row is missing`);
 };
 
-const keyOf = (pipeline: RunnablePipeline, place: string): string => {
+const keyOf = (pipeline: Pipeline, place: string): string => {
   const kind = kindOf(pipeline, place);
   const values = place.slice(place.indexOf(" ") + 1).split("\0");
   return (kind?.key ?? [])

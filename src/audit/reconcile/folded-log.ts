@@ -14,9 +14,9 @@ import { readFacts } from "../../log/read-facts.ts";
 import { logCoins } from "../../log/tables.ts";
 import { applyBatch, digestChain } from "../../pipelines/apply.ts";
 import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
-import type { RunnablePipeline } from "../../pipelines/pipeline.ts";
+import { type Pipeline, tablesOf } from "../../pipelines/pipeline.ts";
 import { registerPipeline } from "../../pipelines/register.ts";
-import { balancesTable } from "../../projections/balances.ts";
+import { sharedTokenObjectsPipeline } from "../../pipelines/shared-token-objects.ts";
 import { PLANS_BY_KEY } from "../../projections/plans.ts";
 
 /** Where the tables are: in a schema that outlives the process, or in the session alone. */
@@ -25,10 +25,15 @@ export type Place = "holderbook_folded" | "pg_temp";
 /** Facts of one batch at most, and their bytes: what a stretch holds in memory. */
 const AT_ONCE = { maxFacts: 5_000, maxBytes: 8 * 1024 * 1024 };
 
-/** Every table that is made anew: those of the pipelines, the one that two of them share, and the coins. */
+/** Tables that several pipelines write. */
+export const sharedTables: readonly PgTable[] = [
+  ...new Set(ledgerPipelines.flatMap((pipeline) => pipeline.sharedTables ?? [])),
+].map(({ table }) => table);
+
+/** Every table that is made again: those of the pipelines, those that they share, and the coins. */
 export const foldedTables: readonly PgTable[] = [
-  ...ledgerPipelines.flatMap(({ tables }) => tables),
-  balancesTable,
+  ...ledgerPipelines.flatMap(tablesOf),
+  ...sharedTables,
   logCoins,
 ];
 
@@ -91,7 +96,7 @@ export type Served = {
   readonly isRebuilding: boolean;
 };
 
-export const servedBy = async (sql: Sql, { watermark }: RunnablePipeline): Promise<Served> => {
+export const servedBy = async (sql: Sql, { watermark }: Pipeline): Promise<Served> => {
   const [row] = await sql.unsafe<Served[]>(`
     select next_checkpoint as next, layout, rebuilding_to is not null as "isRebuilding"
     from public.${getTableName(watermark)}`);
@@ -108,7 +113,7 @@ export type Folded = "ended" | "more" | "stale";
  */
 export const foldOn = async (
   on: Transactor,
-  pipeline: RunnablePipeline,
+  pipeline: Pipeline,
   { next: end }: Served,
 ): Promise<Folded> => {
   if (end === null) return "ended";
@@ -123,7 +128,7 @@ export const foldOn = async (
   const request = { from, upTo: end - 1n, names: pipeline.facts, ...AT_ONCE };
   const batch = await on.statement((sql) => readFacts(sql, request));
   if (batch === null) return "ended";
-  if (pipeline.name !== COINS_OF) await applyBatch(on, pipeline, batch, digestChain());
+  if (pipeline !== coinsPipeline) await applyBatch(on, pipeline, batch, digestChain());
   else {
     await on.transaction(async (tx) => {
       await applyBatch(within(tx), pipeline, batch, digestChain());
@@ -134,7 +139,7 @@ export const foldOn = async (
 };
 
 /** The pipeline that wants the metadata of coins. */
-const COINS_OF = "shared_token_objects";
+export const coinsPipeline: Pipeline = sharedTokenObjectsPipeline;
 
 /** As an append keeps them: the log has facts of the contract, and metadata of the framework. */
 const foldCoins = async (sql: Sql, facts: readonly Fact[], first: bigint, last: bigint) => {
@@ -147,11 +152,15 @@ const foldCoins = async (sql: Sql, facts: readonly Fact[], first: bigint, last: 
 
 /** Coins of the facts from a checkpoint on, which the pipeline has not come to: an append keeps them at once. */
 export const foldCoinsFrom = async ({ sql }: Db, first: bigint): Promise<void> => {
-  const names = ledgerPipelines.find(({ name }) => name === COINS_OF)?.facts ?? [];
   const log = await readHighWater(sql);
   if (log === undefined) return;
   for (let from = first; from < log.nextCheckpoint; ) {
-    const batch = await readFacts(sql, { from, upTo: log.nextCheckpoint - 1n, names, ...AT_ONCE });
+    const batch = await readFacts(sql, {
+      from,
+      upTo: log.nextCheckpoint - 1n,
+      names: coinsPipeline.facts,
+      ...AT_ONCE,
+    });
     if (batch === null) return;
     await foldCoins(sql, batch.facts, from, batch.last.sequence);
     from = batch.last.sequence + 1n;

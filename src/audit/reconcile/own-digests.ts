@@ -1,7 +1,7 @@
 /** This deployment's pipeline digests, for `holderbook digest` and `compare`. */
 import type { Reads } from "../../database/readers.ts";
-import type { RunnablePipeline } from "../../pipelines/pipeline.ts";
-import { type DigestedPipeline, pipelineDigest } from "../../projections/digests.ts";
+import type { Pipeline } from "../../pipelines/pipeline.ts";
+import { pipelineDigest } from "../../projections/digests.ts";
 import { guardedReads } from "../../projections/guarded-reads.ts";
 import { type Meta, readMeta } from "../../projections/meta.ts";
 import { ALL } from "../../projections/needed.ts";
@@ -9,12 +9,6 @@ import { NotYetIndexedError } from "../../projections/past.ts";
 
 /** The digest of a pipeline, hex without 0x, at the end of a checkpoint. */
 export type NamedDigest = { readonly pipeline: string; readonly digest: string };
-
-/** A pipeline with the table of its digests. */
-export const digestedOf = ({ name, watermark, digests }: RunnablePipeline): DigestedPipeline => {
-  if (digests === undefined) throw new Error(`${name} has no digests`);
-  return { watermark, digests };
-};
 
 /** Identity of the database, and the last checkpoint that all pipelines have committed. */
 export type Standing = Omit<Meta, "last"> & { readonly last: bigint };
@@ -35,12 +29,12 @@ export const readStanding = async (on: Reads): Promise<Standing> => {
  */
 export const ownDigests = async (
   on: Reads,
-  pipelines: readonly RunnablePipeline[],
+  pipelines: readonly Pipeline[],
   at: bigint,
 ): Promise<readonly NamedDigest[]> => {
   const named: NamedDigest[] = [];
   for (const pipeline of pipelines) {
-    const digest = await pipelineDigest(on, digestedOf(pipeline), at);
+    const digest = await pipelineDigest(on, pipeline, at);
     named.push({ pipeline: pipeline.name, digest });
   }
   return named;

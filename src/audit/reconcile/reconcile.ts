@@ -5,11 +5,15 @@
 import type { Database, Db, Session } from "../../database/connect.ts";
 import { checkpointMark } from "../../log/blocks.ts";
 import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
-import type { RunnablePipeline } from "../../pipelines/pipeline.ts";
+import type { Pipeline } from "../../pipelines/pipeline.ts";
 import { UndecodableFactError } from "../../pipelines/undecodable-fact.ts";
 import { ImpossibleBalanceError } from "../../projections/balances.ts";
-import { LAYOUT_WITH_DIGESTS } from "../../projections/digests.ts";
-import { LAYOUT_WITH_PAST } from "../../projections/past.ts";
+import { FOR_BALANCES, FOR_HOLDERS, FOR_ROLES } from "../../projections/needed.ts";
+import {
+  LAYOUT_WITH_DIGESTS,
+  LAYOUT_WITH_PAST,
+  type ProgressTables,
+} from "../../projections/progress-tables.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
 import { catalogFaults } from "./catalog-check.ts";
 import { reportMismatch, withoutDigest, wrongCheckpoints } from "./digests.ts";
@@ -147,12 +151,14 @@ const reconcileIn = async (
   const standing = await readStanding(tx);
   const checkpoint = at === undefined ? standing.last : await at(tx);
   const layouts = new Map<string, number>();
+  const trailing = new Set<string>();
   // With one token alone, watermarks say no more than how far the tables are filled.
   const ofWatermarks = coinType === undefined ? found : createFound();
   for (const pipeline of ledgerPipelines) {
     const stands = await reconcileWatermark(tx, pipeline, ofWatermarks);
     if (stands === null) continue;
     layouts.set(pipeline.name, stands.layout);
+    if (stands.next <= checkpoint) trailing.add(pipeline.name);
     notShown.push(...stands.notShown);
   }
   const coins = coinType === undefined ? await tokenTypes(tx.sql) : [coinType];
@@ -179,7 +185,10 @@ const reconcileIn = async (
     );
     for (const pipeline of ready) await reconcileBeyond(tx, pipeline, found);
     if (at !== undefined) {
-      await reconcileDigests(tx, ready, checkpoint, signal, found);
+      const reached = ready.filter(({ name }) => !trailing.has(name));
+      await reconcileDigests(tx, reached, checkpoint, signal, found);
+      for (const name of trailing)
+        notShown.push(`${name} has not committed checkpoint ${checkpoint} yet`);
       notes.push(
         "taken on faith: the digests, where the rows fit them, and what they do not cover; without --at every row is held against the facts",
       );
@@ -222,11 +231,11 @@ const reconcileCoin = async (
   found: Found,
 ): Promise<boolean> => {
   const { sql } = tx;
-  const hasPast = (...names: readonly string[]) =>
-    names.every((name) => (layouts.get(name) ?? 0) >= LAYOUT_WITH_PAST);
+  const hasPast = (...pipelines: readonly ProgressTables[]) =>
+    pipelines.every(({ name }) => (layouts.get(name) ?? 0) >= LAYOUT_WITH_PAST);
   let isSupply = true;
-  const bothPast = hasPast("shared_token_objects", "timelock_objects");
-  if (bothPast && hasPast("holder_lifecycle")) {
+  const bothPast = hasPast(...FOR_BALANCES);
+  if (bothPast && hasPast(...FOR_HOLDERS)) {
     const mark = await checkpointMark(tx, checkpoint);
     // Sums do not depend on the time, where it is still being filled in.
     const at = { checkpoint, timestampMs: mark?.timestampMs ?? 0n };
@@ -239,14 +248,14 @@ const reconcileCoin = async (
     }
     if (bothPast) await reconcileChanges(sql, coinType, part, checkpoint, found);
   }
-  if (hasPast("role_changes")) await reconcileRoles(sql, coinType, checkpoint, found);
+  if (hasPast(...FOR_ROLES)) await reconcileRoles(sql, coinType, checkpoint, found);
   if (isPresent) await reconcileHeldRoles(sql, coinType, found);
   return isSupply;
 };
 
 const reconcileDigests = async (
   tx: Db,
-  pipelines: readonly RunnablePipeline[],
+  pipelines: readonly Pipeline[],
   checkpoint: bigint,
   signal: AbortSignal,
   found: Found,

@@ -7,29 +7,40 @@ import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
 import type { Db, Session, Sql } from "../../database/connect.ts";
 import { logCoins } from "../../log/tables.ts";
 import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
-import type { RunnablePipeline } from "../../pipelines/pipeline.ts";
+import { type Pipeline, tablesOf } from "../../pipelines/pipeline.ts";
 import { balancesTable } from "../../projections/balances.ts";
-import { LAYOUT_WITH_DIGESTS } from "../../projections/digests.ts";
 import { planAfresh } from "../../projections/plans.ts";
-import { type Folded, foldCoinsFrom, foldOn, type Place, servedBy, within } from "./folded-log.ts";
+import { LAYOUT_WITH_DIGESTS } from "../../projections/progress-tables.ts";
+import {
+  coinsPipeline,
+  type Folded,
+  foldCoinsFrom,
+  foldOn,
+  type Place,
+  servedBy,
+  sharedTables,
+  within,
+} from "./folded-log.ts";
 import { FOUND_ROWS, type Found } from "./found.ts";
 
 /** Rows of a page. */
 const PAGE = 20_000;
 
 /** A table, and the pipelines on which its rows depend. */
-type Compared = { readonly table: PgTable; readonly of: readonly RunnablePipeline[] };
-
-const named = (...names: readonly string[]) =>
-  ledgerPipelines.filter(({ name }) => names.includes(name));
+type Compared = { readonly table: PgTable; readonly of: readonly Pipeline[] };
 
 /** In the order in which they are looked at. */
 export const comparedTables: readonly Compared[] = [
   ...ledgerPipelines.flatMap((pipeline) =>
-    pipeline.tables.map((table) => ({ table, of: [pipeline] })),
+    tablesOf(pipeline).map((table) => ({ table, of: [pipeline] })),
   ),
-  { table: balancesTable, of: named("shared_token_objects", "timelock_objects") },
-  { table: logCoins, of: named("shared_token_objects") },
+  ...sharedTables.map((table) => ({
+    table,
+    of: ledgerPipelines.filter(
+      (pipeline) => pipeline.sharedTables?.some((shared) => shared.table === table) ?? false,
+    ),
+  })),
+  { table: logCoins, of: [coinsPipeline] },
 ];
 
 /** Where a round is: a table's index, and the key of the last row of the page before. */

@@ -2,81 +2,30 @@
 import { getTableColumns, getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import type { Sql } from "../../database/connect.ts";
-import type { RunnablePipeline } from "../../pipelines/pipeline.ts";
-import { grantChangesTable, tokenChangesTable } from "../../projections/balance-changes.ts";
+import type { Pipeline } from "../../pipelines/pipeline.ts";
+import type { StoredTable } from "../../pipelines/stored-tables.ts";
 import {
   checkpointLines,
   type DigestLine,
-  LINES,
   type LineKind,
   stateLines,
 } from "../../projections/digest-lines.ts";
-import { holderEventsTable } from "../../projections/holder-events.ts";
-import { membershipRangesTable } from "../../projections/memberships.ts";
-import { roleEventsTable, roleRangesTable } from "../../projections/roles.ts";
-import {
-  sharedTokenObjectsTable,
-  sharedTokenRangesTable,
-} from "../../projections/shared-token-objects.ts";
-import { timelockObjectsTable, timelockRangesTable } from "../../projections/timelock-objects.ts";
-import { tokenActivityTable } from "../../projections/token-activity.ts";
-import { tokenSuppliesTable } from "../../projections/tokens.ts";
-import { digestedOf } from "./own-digests.ts";
 
 /** A table, or one side of its ranges: what its rows say of which checkpoint. */
 export type StoredPart = {
   readonly of: LineKind;
   readonly table: PgTable;
   /** The checkpoint of a row, in SQL. */
-  readonly at: "position / 1000000000" | "checkpoint" | "until";
+  readonly at: StoredTable["at"][number];
   /** Whether the rows are states, which end. */
   readonly isState: boolean;
 };
 
-const events = (of: LineKind, table: PgTable): StoredPart => ({
-  of,
-  table,
-  at: "position / 1000000000",
-  isState: false,
-});
-const begun = (of: LineKind, table: PgTable): StoredPart => ({
-  of,
-  table,
-  at: "checkpoint",
-  isState: true,
-});
-const ranges = (of: LineKind, table: PgTable): readonly StoredPart[] => [
-  begun(of, table),
-  { of, table, at: "until", isState: true },
-];
-
-/** What each pipeline's digests are made of. */
-const PARTS: Readonly<Record<string, readonly StoredPart[]>> = {
-  token_activity: [events(LINES.activity, tokenActivityTable)],
-  shared_token_objects: [
-    begun(LINES.token, sharedTokenObjectsTable),
-    ...ranges(LINES.token, sharedTokenRangesTable),
-    events(LINES.change, tokenChangesTable),
-    { ...begun(LINES.supply, tokenSuppliesTable), isState: false },
-  ],
-  timelock_objects: [
-    begun(LINES.grant, timelockObjectsTable),
-    ...ranges(LINES.grant, timelockRangesTable),
-    events(LINES.change, grantChangesTable),
-  ],
-  holder_lifecycle: [
-    events(LINES.holderEvent, holderEventsTable),
-    ...ranges(LINES.membership, membershipRangesTable),
-  ],
-  role_changes: [events(LINES.roleEvent, roleEventsTable), ...ranges(LINES.role, roleRangesTable)],
-};
-
-/** @throws for a pipeline that has no digests */
-export const partsOf = ({ name }: Pick<RunnablePipeline, "name">): readonly StoredPart[] => {
-  const parts = PARTS[name];
-  if (parts === undefined) throw new Error(`the rows of ${name} are not known here`);
-  return parts;
-};
+/** What a pipeline's digests are made of. */
+export const partsOf = ({ tables }: Pipeline): readonly StoredPart[] =>
+  tables.flatMap(({ lines, table, isState, at }) =>
+    lines === null ? [] : at.map((each) => ({ of: lines, table, isState, at: each })),
+  );
 
 /** A row as its JSON: every value a text, but booleans and null. */
 type Values = Readonly<Record<string, string | boolean | null>>;
@@ -118,11 +67,11 @@ const DIGEST = -1;
  */
 export async function* storedCheckpoints(
   sql: Sql,
-  pipeline: RunnablePipeline,
+  pipeline: Pipeline,
   upTo: bigint,
 ): AsyncGenerator<StoredCheckpoint> {
   const parts = partsOf(pipeline);
-  const { digests } = digestedOf(pipeline);
+  const { digests } = pipeline;
   const selects = [
     `select checkpoint as at, ${DIGEST} as part, encode(digest, 'hex') as values
      from ${nameOf(digests)} where checkpoint <= $1`,
@@ -170,7 +119,7 @@ export const linesOf = (checkpoint: bigint, rows: readonly StoredRow[]): readonl
 
 /** The table in which a line's row stands; of one that is missing, those where it could. */
 export const tableOf = (
-  pipeline: RunnablePipeline,
+  pipeline: Pipeline,
   { checkpoint, place }: DigestLine,
   rows: readonly StoredRow[],
 ): string => {
@@ -184,5 +133,5 @@ export const tableOf = (
 };
 
 /** The kind of line that stands at a place. */
-export const kindOf = (pipeline: RunnablePipeline, place: string): LineKind | undefined =>
+export const kindOf = (pipeline: Pipeline, place: string): LineKind | undefined =>
   partsOf(pipeline).find(({ of }) => place.startsWith(`${of.order} `))?.of;

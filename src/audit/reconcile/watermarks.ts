@@ -3,12 +3,12 @@ import { getTableName } from "drizzle-orm";
 import type { Db } from "../../database/connect.ts";
 import { checkpointMark } from "../../log/blocks.ts";
 import { markOf } from "../../log/high-water.ts";
-import type { RunnablePipeline } from "../../pipelines/pipeline.ts";
+import type { Pipeline } from "../../pipelines/pipeline.ts";
 import { NO_ROWS } from "../../projections/digest-lines.ts";
-import { LAYOUT_WITH_DIGESTS, shownDigest } from "../../projections/digests.ts";
+import { shownDigest } from "../../projections/digests.ts";
+import { LAYOUT_WITH_DIGESTS } from "../../projections/progress-tables.ts";
 import { STILL_OPEN } from "../../projections/ranges.ts";
 import type { Found } from "./found.ts";
-import { digestedOf } from "./own-digests.ts";
 import { partsOf } from "./stored-rows.ts";
 
 type Row = {
@@ -28,6 +28,8 @@ type Row = {
 /** How a pipeline stands in this snapshot. */
 export type PipelineStanding = {
   readonly layout: number;
+  /** Every checkpoint below is in its rows. */
+  readonly next: bigint;
   /** Why some of it cannot be held against the log; empty when all of it can. */
   readonly notShown: readonly string[];
 };
@@ -35,8 +37,8 @@ export type PipelineStanding = {
 /** Checkpoints that a pipeline may be behind the log without that being named. */
 const MOST_BEHIND = 100n;
 
-const read = async ({ sql }: Db, pipeline: RunnablePipeline): Promise<Row | undefined> => {
-  const { digests, watermark } = digestedOf(pipeline);
+const read = async ({ sql }: Db, pipeline: Pipeline): Promise<Row | undefined> => {
+  const { digests, watermark } = pipeline;
   const [row] = await sql.unsafe<Row[]>(`
     select w.chain_id as "chainId", log.chain_id as "logChainId", w.next_checkpoint as next, w.last_checkpoint as last, w.last_digest as "digestOfLast",
            w.last_timestamp_ms as "timestampMs", w.layout, w.digest,
@@ -50,7 +52,7 @@ const read = async ({ sql }: Db, pipeline: RunnablePipeline): Promise<Row | unde
 /** What a watermark says beside the log, whatever the rows are: few look-ups. Null: never run. */
 export const reconcileWatermark = async (
   db: Db,
-  pipeline: RunnablePipeline,
+  pipeline: Pipeline,
   found: Found,
 ): Promise<PipelineStanding | null> => {
   const row = await read(db, pipeline);
@@ -104,20 +106,20 @@ export const reconcileWatermark = async (
     const [is, rows] = [row.digest ?? NO_ROWS, row.newestDigest ?? NO_ROWS];
     if (!Buffer.from(is).equals(rows)) {
       found.add(
-        `${table}: digest is ${shownDigest(is)}, but the last of ${getTableName(digestedOf(pipeline).digests)} is ${shownDigest(rows)}`,
+        `${table}: digest is ${shownDigest(is)}, but the last of ${getTableName(pipeline.digests)} is ${shownDigest(rows)}`,
       );
     }
   }
-  return { layout, notShown };
+  return { layout, next, notShown };
 };
 
 /** Rows of checkpoints that the watermark does not cover: reads all of the tables. */
 export const reconcileBeyond = async (
   { sql }: Db,
-  pipeline: RunnablePipeline,
+  pipeline: Pipeline,
   found: Found,
 ): Promise<void> => {
-  const { digests, watermark } = digestedOf(pipeline);
+  const { digests, watermark } = pipeline;
   const beyond = [
     { table: getTableName(digests), at: "checkpoint" },
     ...partsOf(pipeline).map(({ table, at }) => ({ table: getTableName(table), at })),

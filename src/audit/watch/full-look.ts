@@ -4,7 +4,7 @@
  */
 import type { Database, Session, Sql } from "../../database/connect.ts";
 import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
-import { LAYOUT_WITH_DIGESTS } from "../../projections/digests.ts";
+import { LAYOUT_WITH_DIGESTS } from "../../projections/progress-tables.ts";
 import {
   dropFolded,
   foldedSettings,

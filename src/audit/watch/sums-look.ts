@@ -8,7 +8,7 @@
 import type { Database, Db, Sql } from "../../database/connect.ts";
 import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
 import { readMeta } from "../../projections/meta.ts";
-import { LAYOUT_WITH_PAST } from "../../projections/past.ts";
+import { LAYOUT_WITH_PAST } from "../../projections/progress-tables.ts";
 import { catalogFaults } from "../reconcile/catalog-check.ts";
 import { createFound, type Found, keepFound } from "../reconcile/found.ts";
 import { PARTS, reconcileBalances, tokenTypes } from "../reconcile/sums.ts";

@@ -20,7 +20,6 @@ import {
   coinTransactionsIn,
   objectsOfCoin,
 } from "../../log/coin-facts.ts";
-import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
 import { balanceChanges } from "../../projections/balance-changes.ts";
 import { capTableJson, readCapTable, type TableOf } from "../../projections/cap-table-json.ts";
 import { createCapTables } from "../../projections/cap-tables.ts";
@@ -29,7 +28,13 @@ import { guardedReads } from "../../projections/guarded-reads.ts";
 import { holderEvents } from "../../projections/holder-events.ts";
 import { membershipsAt } from "../../projections/memberships.ts";
 import { readMeta } from "../../projections/meta.ts";
-import { FOR_BALANCES, FOR_CAP_TABLES, FOR_HOLDERS, FOR_ROLES } from "../../projections/needed.ts";
+import {
+  ALL,
+  FOR_BALANCES,
+  FOR_CAP_TABLES,
+  FOR_HOLDERS,
+  FOR_ROLES,
+} from "../../projections/needed.ts";
 import { positionsEnd } from "../../projections/position.ts";
 import { roleEvents, rolesAt } from "../../projections/roles.ts";
 import { writeNewFolder } from "../new-folder.ts";
@@ -302,9 +307,8 @@ const publishTable = async (
 
 const digestsAt = async ({ db }: Database, { mark }: TableOf): Promise<Record<string, string>> => {
   const digests: Record<string, string> = {};
-  for (const { name, watermark, digests: table } of ledgerPipelines) {
-    if (table === undefined) continue;
-    digests[name] = await pipelineDigest(db, { watermark, digests: table }, mark.sequence);
+  for (const pipeline of ALL) {
+    digests[pipeline.name] = await pipelineDigest(db, pipeline, mark.sequence);
   }
   return digests;
 };

@@ -9,8 +9,9 @@ import {
   newestAcross,
 } from "../../projections/across-coins.ts";
 import { endStatements, grownBeyond, newestPosition } from "../../projections/beyond.ts";
-import { guardedReads, type Needed } from "../../projections/guarded-reads.ts";
+import { guardedReads } from "../../projections/guarded-reads.ts";
 import { NotYetIndexedError } from "../../projections/past.ts";
+import type { ProgressTables } from "../../projections/progress-tables.ts";
 import { createStates } from "../../waiting/states.ts";
 import { Live, type LogReads, type Watcher } from "./watcher.ts";
 
@@ -20,7 +21,7 @@ import { Live, type LogReads, type Watcher } from "./watcher.ts";
  */
 export type EventLog<Row, Place> = {
   /** Pipelines that write it: it changes only when one of them commits. */
-  readonly pipelines: readonly Needed[];
+  readonly pipelines: readonly ProgressTables[];
   /** Events behind a place, in order; without one from the beginning. */
   page(
     from: LogReads,
@@ -69,7 +70,7 @@ export const isBefore = <Place>(
 
 /** The log of a table with one event at a position. */
 export const logByPosition = <Row extends { readonly position: bigint }>(
-  pipelines: readonly Needed[],
+  pipelines: readonly ProgressTables[],
   table: PgTable,
   page: EventLog<Row, bigint>["page"],
 ): EventLog<Row, bigint> => {
@@ -90,7 +91,7 @@ export const logByPosition = <Row extends { readonly position: bigint }>(
 
 /** The log of a table with one event at a position, across coin types. */
 export const acrossByPosition = <Row extends { readonly position: bigint }>(
-  pipelines: readonly Needed[],
+  pipelines: readonly ProgressTables[],
   statements: AcrossStatements,
   page: (from: LogReads, range: AcrossRange) => Promise<readonly Row[]>,
 ): AcrossLog<Row, bigint> => ({

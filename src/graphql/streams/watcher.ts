@@ -7,13 +7,11 @@
  * come as far as the log. A pipeline's digest changes with every row that it writes: an empty checkpoint costs
  * nothing but the statement that reads the watermarks.
  */
+
 import type { Reads } from "../../database/readers.ts";
 import type { MaybePromise } from "../../database/remembered.ts";
-import {
-  readWatermarks,
-  type WatchedPipeline,
-  type Watermark,
-} from "../../projections/read-watermarks.ts";
+import type { ProgressTables } from "../../projections/progress-tables.ts";
+import { readWatermarks, type Watermark } from "../../projections/read-watermarks.ts";
 import { highest } from "../../values/bigints.ts";
 import { pause } from "../../waiting/backoff.ts";
 import { errorOf } from "../../waiting/remedy.ts";
@@ -43,7 +41,7 @@ export class Live<Row> {
 
 export type WatcherSettings = LogReads & {
   /** In the order `indexerStatus` lists them. */
-  readonly pipelines: readonly WatchedPipeline[];
+  readonly pipelines: readonly ProgressTables[];
   /** Calls `onNotify` after every append to the log, until `signal` aborts; some may be missed. */
   readonly onAppend: (onNotify: () => void, signal: AbortSignal) => void;
   /** Called with each failure, which is retried. */

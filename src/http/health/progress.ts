@@ -4,11 +4,8 @@
  */
 import type { Db } from "../../database/connect.ts";
 import { readSource, type SourceSaid } from "../../log/log-source.ts";
-import {
-  type Mark,
-  readWatermarks,
-  type WatchedPipeline,
-} from "../../projections/read-watermarks.ts";
+import type { ProgressTables } from "../../projections/progress-tables.ts";
+import { type Mark, readWatermarks } from "../../projections/read-watermarks.ts";
 
 /** Something went wrong. */
 export type Trouble = {
@@ -69,7 +66,7 @@ export type LocalProgress = {
  * @param local what this process knows beyond the database, when it reads the ledger itself
  */
 export const databaseProgress =
-  (db: Db, pipelines: readonly WatchedPipeline[], local?: () => LocalProgress) =>
+  (db: Db, pipelines: readonly ProgressTables[], local?: () => LocalProgress) =>
   async (): Promise<Progress> => {
     const [{ log, pipelines: watermarks }, source] = await Promise.all([
       readWatermarks(db, pipelines),
