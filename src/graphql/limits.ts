@@ -12,7 +12,7 @@ import {
 import { badRequest } from "./errors.ts";
 
 export const LIMITS = {
-  /** Of the JSON body; GraphiQL's introspection takes 2 KiB. */
+  /** Size of the JSON body; GraphiQL's introspection takes 2 KiB. */
   bodyBytes: 64 * 1024,
   /** Lexical tokens; GraphiQL's introspection takes some 350. */
   tokens: 1000,

@@ -44,7 +44,7 @@ test("a revoked key is 401, a project's key 403", async () => {
   expect(refusal(foreign)).toMatchObject({ status: 403, codes: ["FORBIDDEN"] });
 });
 
-test("an operator's key opens what a graphql key does", async () => {
+test("an operator's key opens the same as a graphql key", async () => {
   await using api = await startApi();
   const { secret } = await createKey(api.database, { kind: "operator" });
   const reply = await api.query(STATUS, {}, { "x-api-key": secret });
@@ -59,7 +59,7 @@ test("introspection needs a key too", async () => {
   expect((await api.query(query)).data).toEqual({ __schema: { queryType: { name: "Query" } } });
 });
 
-test("every answer tells what is left of the quota; beyond it is 429 with Retry-After", async () => {
+test("every answer states the rest of the quota; beyond the quota it is 429 with Retry-After", async () => {
   await using api = await startApi({ quota: 2 });
   const first = await api.query(STATUS);
   expect(first.headers.get("ratelimit-policy")).toBe('"default";q=2;w=60');

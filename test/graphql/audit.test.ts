@@ -11,7 +11,7 @@ const NOT_SERVED: Readonly<Record<string, string>> = {
   BCF8: "whatever reached the engine is 200 for application/json, as the older clients expect",
 };
 
-test("the endpoint passes the GraphQL-over-HTTP audit, but for what is left out on purpose", async () => {
+test("the endpoint passes the GraphQL-over-HTTP audit except for features left out on purpose", async () => {
   await using api = await startApi();
   const audits = serverAudits({
     url: `${api.url}/graphql`,

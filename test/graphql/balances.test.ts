@@ -62,7 +62,7 @@ const holders = async (variables: Record<string, unknown> = {}): Promise<string[
   return rows.map(({ owner, balance }) => `${balance}:${owner}`);
 };
 
-test("a balance is tokens and what grants hold; decimals are null until they are known", async () => {
+test("a balance is tokens plus the rest of grants; decimals are null until they are known", async () => {
   const ask = async () => (await api.query(BALANCE, { coin: ACME, owner: ALICE })).data;
   const balance = {
     owner: ALICE,
@@ -92,7 +92,7 @@ test("an unknown owner or coin type holds zero", async () => {
   expect(coin.data?.tokenBalance).toMatchObject({ ...nothing, decimals: null });
 });
 
-test("holders come by balance, equal ones by owner; who holds zero is none", async () => {
+test("holders are sorted by balance, equal ones by owner; owners with zero are left out", async () => {
   // ALICE 42 + 600, BOB 642 + 1, CAROL 0 + 0.
   expect(await holders()).toEqual([`643:${BOB}`, `642:${ALICE}`]);
   const { data } = await api.query(HOLDERS, { coin: ACME, limit: 1 });

@@ -55,7 +55,7 @@ const row = (owner: string, holderId: string | null, tokens: bigint, granted: bi
   cursor: `${tokens + granted}:${holderId ?? owner}`,
 });
 
-test("a cap table at a checkpoint has each holder with its wallets, what is locked and its share", async () => {
+test("a cap table at a checkpoint has each holder with its wallets, locked tokens and share", async () => {
   const expected = {
     coinType: ACME,
     decimals: 6,

@@ -146,7 +146,7 @@ const inOrder = (events: readonly Event[]) =>
     ({ position }, n) => BigInt(position) >= BigInt(events[n - 1]?.position ?? position),
   );
 
-test("a copy at any checkpoint and what is followed behind its place are the register at the end, for all coins at once", async () => {
+test("a copy at any checkpoint plus the events behind its place give the final register, for all coins together", async () => {
   const end = await copies(LAST);
   await search(
     fc.asyncProperty(fc.integer({ min: 0, max: LAST - 1 }), async (at) => {
@@ -198,7 +198,7 @@ test("a copy at any checkpoint and what is followed behind its place are the reg
   );
 }, 120_000);
 
-test("a cursor among several coin types goes on behind exactly that event, of all coins, of a few and of an owner", async () => {
+test("a cursor among several coin types continues behind exactly that event, for all coins, a few and an owner", async () => {
   const few = coinTypes.slice(0, 2);
   const count = async (which: readonly string[]) =>
     (await Promise.all(which.map((coinType) => listed("balanceChanges", coinType, null)))).flat()
@@ -242,7 +242,7 @@ test("an open subscription to all coins brings those that are yet to come, one t
   expect(coins(some)).toEqual([ACME, ACME, other, ACME]);
 });
 
-test("which coins to follow is said in one way, within bounds", async () => {
+test("the coins to follow are named in one way, within bounds", async () => {
   const refusal = async (args: string) => {
     using stream = subscribe(api, `subscription { balanceChanges(${args}) { cursor } }`);
     await until("an answer", async () => stream.results.length > 0);
@@ -274,7 +274,7 @@ test("which coins to follow is said in one way, within bounds", async () => {
   ]);
 });
 
-test("the program of the documentation copies all registers, and prints what comes after", async () => {
+test("the program of the documentation copies all registers and prints later events", async () => {
   const example = fileURLToPath(new URL("../../docs/examples/follow.mjs", import.meta.url));
   const copy = await copies(LAST);
   const child = spawn(process.execPath, [example, api.url, api.key], {

@@ -92,7 +92,7 @@ const counted = async (
   };
 };
 
-test("a change is read once, however many follow it, and one of others is not read at all", async () => {
+test("a change is read once for any number of followers, and a change of another coin not at all", async () => {
   await using service = await counted();
   const { database } = service;
   await commit(database, 1n, 2);
@@ -110,7 +110,7 @@ test("a change is read once, however many follow it, and one of others is not re
   expect(new Set(all.map(String)).size).toBe(1);
 });
 
-test("of many coin types those that have grown are found with one statement", async () => {
+test("one statement finds the coin types that have grown among many", async () => {
   await using service = await counted();
   const { database } = service;
   const coins = Array.from({ length: 50 }, (_, n) => `${address("c0")}::c${n}::C`);
@@ -129,14 +129,14 @@ test("of many coin types those that have grown are found with one statement", as
   expect(service.readings()).toBeLessThanOrEqual(4);
 });
 
-test("nothing is asked while nobody follows", async () => {
+test("without followers there are no statements", async () => {
   await using service = await counted();
   await commit(service.database, 1n, 1);
   await setHighWater(service.database, 2n);
   expect(service.statements).toEqual([]);
 });
 
-test("while its log is rebuilt a coin type keeps nobody busy, and everybody has everything once in the end", async () => {
+test("a coin type whose log is rebuilt causes few reads, and in the end every follower has each event once", async () => {
   await using service = await counted();
   const { database } = service;
   await commit(database, 1n, 20);
@@ -170,7 +170,7 @@ test("while its log is rebuilt a coin type keeps nobody busy, and everybody has 
   expect(all.map((got) => [got.length, new Set(got).size])).toEqual(all.map(() => [41, 41]));
 });
 
-test("what a rebuild brings back of an owner is followed, though others had it before", async () => {
+test("a follower of an owner gets the events that a rebuild brings back, though others had them before", async () => {
   await using service = await counted();
   const { database } = service;
   await knowCoin(database, ACME);
@@ -207,7 +207,7 @@ test("what a rebuild brings back of an owner is followed, though others had it b
   expect(bobs).toEqual(all);
 });
 
-test("an event over which the database fails is sent all the same, whole and in its place", async () => {
+test("an event during which the database fails is still sent, whole and in its place", async () => {
   let lookUps = 0;
   await using service = await counted(async (text, { db }) => {
     // Decimals that are not known are looked up for every event.

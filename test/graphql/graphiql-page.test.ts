@@ -34,7 +34,7 @@ const choose = (title: string) => `(() => {
 const RUN = "document.querySelector('#run').click()";
 
 test.skipIf(chromium === undefined)(
-  "where no key is offered it sends nothing by itself, and says what is missing when it is run",
+  "without a key it sends nothing by itself, and running a query says that the key is missing",
   async () => {
     await using page = await open(undefined);
     await page.until("document.querySelector('#query').value.includes('tokens')");
@@ -73,7 +73,7 @@ test.skipIf(chromium === undefined)(
 );
 
 test.skipIf(chromium === undefined)(
-  "a subscription is shown as it comes, until it is stopped",
+  "the events of a subscription are shown as they come, until it is stopped",
   async () => {
     await using page = await open(api.key);
     await page.until("document.querySelector('#key').value !== ''");

@@ -87,7 +87,7 @@ test.for(EXAMPLES.map(({ title, query }) => [title, query] as const))(
   },
 );
 
-test("words of a text are the text, whatever it is", () => {
+test("the words of any text add up to the text", () => {
   for (const text of ["", "{", '"""a\n"', "…{}\u0000$ @", "a#b\nc", '"\\"', "-1.5e3,,,"]) {
     expect(
       tokensOf(text)
@@ -97,7 +97,7 @@ test("words of a text are the text, whatever it is", () => {
   }
 });
 
-test("laying out changes nothing but blanks, and is done after the first time", () => {
+test("formatting changes only blanks, and a second time nothing", () => {
   const text = `# c
 query A($coinType:String!,$a:[Int!]=[1 2], $o: X = {a:1 b:{c:2}}) @x(if:$a){a:tokens(limit:10 after:"x{}"){coinType #hm
  ...F ... on T{x} symbol @skip(if:true) z } b } fragment F on Token { name } {x}`;
@@ -113,14 +113,14 @@ query A($coinType:String!,$a:[Int!]=[1 2], $o: X = {a:1 b:{c:2}}) @x(if:$a){a:to
   );
 });
 
-test("of several operations the one at the cursor is meant", () => {
+test("of several operations the one at the cursor runs", () => {
   const text = "query A { a } subscription B { b } fragment F on T { x } { c }";
   expect([0, 20, 60].map((place) => operationAt(text, place)?.name)).toEqual(["A", "B", undefined]);
   expect(operationAt(text, 20)).toMatchObject({ kind: "subscription", isOnly: false });
   expect(operationAt("# nothing", 0)).toBeUndefined();
 });
 
-test("words are completed with the fields and arguments that may stand there", async () => {
+test("words are completed with the fields and arguments that are valid there", async () => {
   const { data } = await api.query(INTROSPECTION);
   const schema = schemaOf(data);
   const at = (text: string) => {

@@ -95,7 +95,7 @@ const changes = z.object({
   ),
 });
 
-test("movements add up to what the issuer knew at every one of those checkpoints, and none is unknown", async () => {
+test("movements add up to the issuer's balances at each of these checkpoints, and no cause is unknown", async () => {
   const all: z.infer<typeof changes>["balanceChanges"] = [];
   for (;;) {
     const after = all.at(-1)?.cursor ?? null;

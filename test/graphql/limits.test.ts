@@ -63,7 +63,7 @@ test("30 aliases are allowed, 31 are not", async () => {
   await expectRefused(aliases(31), "31 aliases; at most 30");
 });
 
-test("what an answer could hold is bounded, whatever form the limit comes in", async () => {
+test("the possible size of an answer is bounded, however the limit is given", async () => {
   const field = (limit: string, alias: string) =>
     `${alias}: tokenActivity(coinType: "0x1::a::A", limit: ${limit}) {
       activityType txDigest eventSeq eventId position checkpoint checkpointTimestamp amount coinType
@@ -183,7 +183,7 @@ test("a member that is null says nothing, and lets nothing past the limits", asy
   expect(plain).toEqual({ __typename: "Query" });
 });
 
-test("a new document counts for what reading it takes, and long ones without tokens fill no memory", async () => {
+test("a new document counts by its tokens, and long ones without tokens do not fill the memory", async () => {
   await using small = await startApi({ quota: 1_000 });
   const left = async (query: string) => {
     const { headers } = await small.query(query);

@@ -90,7 +90,7 @@ test("the last checkpoint that is committed can be asked for, its second only wh
   ]);
 });
 
-test.for(Object.keys(PAST))("%s of what is not indexed yet or no longer known", async (name) => {
+test.for(Object.keys(PAST))("%s of checkpoints not indexed yet or before the log", async (name) => {
   const ask = async (at: string) => {
     const { data, errors } = await api.query(`{ ${PAST[name]?.(at)} }`);
     expect(data).toEqual({ [name]: null });

@@ -306,7 +306,7 @@ test("a snapshot that was taken before a rebuild sees the rows of before to its 
   }
 });
 
-test("an open subscription ends with REBUILDING when a rebuild begins, and misses nothing when it goes on behind its last event", async () => {
+test("an open subscription ends with REBUILDING when a rebuild begins, and misses nothing when it continues behind its last event", async () => {
   await using api = await startApi({ database });
   const [pipeline] = ledgerPipelines.filter(({ name }) => name === "token_activity");
   if (pipeline === undefined) throw new Error("no such pipeline");

@@ -77,7 +77,7 @@ const EVENTS = `query ($coin: String!, $since: String, $after: String, $limit: I
   }
 }`;
 
-test("each kind of holder event carries what it has and null elsewhere; holder 0 is a holder", async () => {
+test("each kind of holder event has its own values and null elsewhere; holder 0 is a holder", async () => {
   await addHolderEvents(api.database, [
     holderEvent(1n, { eventType: "holder_address_added", holderId: 0n, address: ALICE }),
     holderEvent(1n, { eventType: "holder_added", holderId: 0n, index: 1 }),

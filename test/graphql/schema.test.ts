@@ -6,7 +6,7 @@ import { narrowed } from "../../src/graphql/schema-guard.ts";
 
 const read = (path: string) => readFile(new URL(path, import.meta.url), "utf8");
 
-test("schema.graphql is what the code prints; when it is not, run npm run schema", async () => {
+test("schema.graphql is the code's schema; otherwise run npm run schema", async () => {
   expect(await read("../../schema.graphql")).toBe(printedSchema());
 });
 

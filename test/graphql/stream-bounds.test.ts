@@ -12,7 +12,7 @@ const gauge = async (api: Api, name: string): Promise<number> => {
   return Number(new RegExp(`^holderbook_graphql_streams_${name} (\\d+)$`, "m").exec(text)?.[1]);
 };
 
-test("a client goes on by itself after a restart of the service, and has everything once", async () => {
+test("a client continues by itself after a restart of the service, and has each event once", async () => {
   await using database = await freshDatabase();
   const first = await startApi({ database });
   const { key } = first;
@@ -44,7 +44,7 @@ test("a client goes on by itself after a restart of the service, and has everyth
   ]);
 });
 
-test("one that named no place and has had no event is told where to go on", async () => {
+test("a subscription without a place and without an event learns where to continue", async () => {
   const api = await startApi();
   await commit(api.database, 1n, 2);
   using events = subscribe(api, ACTIVITY, { coin: ACME });
@@ -126,7 +126,7 @@ const unread = async (api: Api, fields: string, after: string) => {
 /** Events of some two kilobytes each. */
 const WIDE = `position ${Array.from({ length: 25 }, (_, n) => `a${n}: coinType`).join(" ")}`;
 
-test("who does not read is cut with the place to go on from, and what was read until then is whole", async () => {
+test("a caller that does not read is cut with the place to continue from, and has whole events until then", async () => {
   await using api = await startApi({ streams: { slowMs: 300 } });
   const count = 8_000;
   for (let at = 0; at < count / 1_000; at += 1) {
@@ -157,7 +157,7 @@ test("who does not read is cut with the place to go on from, and what was read u
   expect(all).toHaveLength(count);
 });
 
-test("who reads slowly at the end of the log has everything once, although more came than may wait for it", async () => {
+test("a slow caller at the end of the log has each event once, although more came than may wait for it", async () => {
   await using api = await startApi();
   await commit(api.database, 1n, 1);
   const socket = await unread(api, WIDE, "0");
@@ -177,7 +177,7 @@ test("who reads slowly at the end of the log has everything once, although more 
   expect(seen).toHaveLength(8_001);
 });
 
-test("who hangs up frees all: its place, and the connection that listens for others", async () => {
+test("a caller that hangs up frees its place, and the last one the listening connection", async () => {
   await using api = await startApi();
   const listening = async () => {
     const [row] = await api.database.sql<{ count: bigint }[]>`
@@ -200,7 +200,7 @@ test("who hangs up frees all: its place, and the connection that listens for oth
   expect(api.log.filter(({ msg }) => msg === "stream").length).toBe(8);
 });
 
-test("a stream shows that it is alive while nothing happens", async () => {
+test("an idle stream gets keep-alive comments", async () => {
   await using api = await startApi({ streams: { keepAliveMs: 50 } });
   const socket = await unread(api, "position", "0");
   let text = "";
@@ -213,7 +213,7 @@ test("a stream shows that it is alive while nothing happens", async () => {
   expect(text).not.toContain("event:");
 });
 
-test("who reads at once catches up at once, however much there is", async () => {
+test("a fast caller catches up fast with any number of events", async () => {
   await using api = await startApi();
   await knowCoin(api.database, ACME, 6);
   for (let at = 1n; at <= 3n; at += 1n) await commit(api.database, at, 1_000);

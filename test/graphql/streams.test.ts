@@ -51,7 +51,7 @@ test("movements arrive as they are committed, in order and once, with decimals o
   expect(members(events, "tokenActivity", "decimals")).toEqual([null, 6, 6]);
 });
 
-test("without a place it begins with what comes from now on", async () => {
+test("without a place it begins with the next event", async () => {
   const coin = coinOf("now");
   await commit(api.database, 1101n, 5, coin);
   using events = subscribe(api, ACTIVITY, { coin });
@@ -64,7 +64,7 @@ test("without a place it begins with what comes from now on", async () => {
   expect(members(events, "tokenActivity", "checkpoint")).toEqual(["1102"]);
 });
 
-test("it goes on behind any place and misses nothing and doubles nothing, wherever it was cut", async () => {
+test("it continues behind any place without gaps and repetitions, wherever it was cut", async () => {
   const coin = coinOf("resumed");
   const count = 1_300;
   const got: unknown[] = [];
@@ -92,7 +92,7 @@ test("it goes on behind any place and misses nothing and doubles nothing, wherev
   expect(got).toEqual(all);
 });
 
-test("what reconnects with Last-Event-ID goes on behind it", async () => {
+test("a reconnection with Last-Event-ID continues behind it", async () => {
   const coin = coinOf("header");
   await commit(api.database, 2_101n, 3, coin);
   const response = await fetch(`${api.url}/graphql`, {
@@ -120,7 +120,7 @@ test("what reconnects with Last-Event-ID goes on behind it", async () => {
   expect(text).not.toContain("2101000020001");
 });
 
-test("changes of the register, of roles and of what owners hold are followed alike", async () => {
+test("changes of the register, of roles and of balances are followed alike", async () => {
   await using own = await startApi();
   const { database } = own;
   await addHistory(database);
@@ -162,7 +162,7 @@ test("changes of the register, of roles and of what owners hold are followed ali
 
 const STATUS = "subscription { indexerStatus { pipeline checkpoint } }";
 
-test("the status comes at once, and again when a watermark has moved", async () => {
+test("the status comes immediately, and again when a watermark has moved", async () => {
   await using own = await startApi();
   await setWatermarks(own.database, 10n);
   await setHighWater(own.database, 10n);
@@ -176,7 +176,7 @@ test("the status comes at once, and again when a watermark has moved", async () 
   expect(JSON.stringify(status.results[0])).toContain('"checkpoint":"10"');
 });
 
-test("who follows the status after all others have left is told what it is then, not what it was", async () => {
+test("a new follower of the status gets the current one after all others have left", async () => {
   await using own = await startApi();
   const { database } = own;
   await commit(database, 1n, 1);

@@ -31,7 +31,7 @@ const TOKEN = {
   firstCheckpoint: "10",
 };
 
-test("a token tells what it is called, its supply and how many hold it, now and at a checkpoint", async () => {
+test("a token has its name, supply and number of holders, now and at a checkpoint", async () => {
   const ask = async (at: string) => {
     const { data, text } = await api.query(
       `{ token(coinType: "0xACCE::acme::acme"${at}) { ${FIELDS} } }`,
@@ -56,7 +56,7 @@ test("a coin type that was never seen is null, and one that is none is refused",
   expect(errors).toMatchObject([{ path: ["b"], extensions: { code: "BAD_USER_INPUT" } }]);
 });
 
-test("counts are as of what the three pipelines have committed, and fail alone", async () => {
+test("counts are as of the checkpoint that three pipelines have committed, and fail alone", async () => {
   await setWatermark(api.database, holderLifecycleWatermark, 12n);
   try {
     const { data } = await api.query(`{ token(coinType: "${ACME}") { ownerCount totalSupply } }`);
@@ -119,7 +119,7 @@ test("tokens are paged by coin type", async () => {
   expect(errors).toMatchObject([{ extensions: { code: "BAD_USER_INPUT" } }]);
 });
 
-test("the checkpoint that all five pipelines have committed is told with its time and digest", async () => {
+test("_meta has the checkpoint that all five pipelines have committed, with its time and digest", async () => {
   const ask = async () => {
     const { data } = await api.query(
       "{ _meta { checkpoint checkpointTimestamp checkpointDigest chainId firstCheckpoint historyCheckpoint } }",
@@ -150,7 +150,7 @@ test("the checkpoint that all five pipelines have committed is told with its tim
   await setWatermarks(api.database, LAST);
 });
 
-test("before anything was read, nothing is told", async () => {
+test("_meta is null before anything was read", async () => {
   await using empty = await startApi();
   const { data } = await empty.query(
     "{ _meta { checkpoint chainId firstCheckpoint historyCheckpoint } tokens { name } }",

@@ -55,7 +55,7 @@ export type Pace = <Events extends { readonly length: number }>(
 /** Events that may wait for a subscriber at the end of the log. */
 const MAX_WAITING = 1_000;
 
-/** Of pages while the database does not answer. */
+/** Pauses before a page is read again while the database does not answer. */
 const PAGE_RETRIES: Backoff = { firstMs: 500, maxMs: 5_000 };
 
 /** Filling in tables may take hours: the subscriber decides whether to wait. */
@@ -195,7 +195,7 @@ export type PacedBy<Key> = {
   readonly signal: AbortSignal;
 };
 
-/** Of a page while its key, or the process, has no room for it. */
+/** Pauses before a page is tried again while its key, or the process, has no room for it. */
 const TURN_RETRIES: Backoff = { firstMs: 250, maxMs: 5_000 };
 
 /** Pages count as the queries for them would, and wait instead of failing. */

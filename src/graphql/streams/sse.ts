@@ -258,10 +258,10 @@ export const sendStream = async (stream: SendStream): Promise<"ended" | "cut"> =
 };
 
 const SLOW =
-  "the events were not read in time; subscribe again with this after, which goes on behind the last one sent";
+  "the events were not read in time; subscribe again with this after to continue behind the last event sent";
 const REVOKED = "the key was revoked";
 const ENDING =
-  "the service is ending; connect again, with this after, which goes on behind the last one sent";
+  "the service is ending; connect again with this after to continue behind the last event sent";
 
 /** Writes of one turn of the event loop leave in one packet. */
 const writeTogether = (response: ServerResponse, bytes: Buffer): void => {

@@ -214,7 +214,7 @@ async function* framesOf(
   }
 }
 
-/** Of an event while the database does not answer. */
+/** Pauses before an event is made again while the database does not answer. */
 const FRAME_RETRIES: Backoff = { firstMs: 250, maxMs: 5_000 };
 
 const NEVER = new AbortController().signal;
