@@ -125,15 +125,18 @@ export const createContexts = (sources: GraphSources) => {
       readsOf: (needed) => {
         if (needed.length === 0) return shared;
         const own = guardedReads(reads, needed);
-        const ownLong = guardedReads(longReads, needed);
+        // Few fields need them, so they are made on demand.
+        const ownLong = () => guardedReads(longReads, needed);
         return {
           ...shared,
           reads: own,
-          longReads: ownLong,
+          get longReads() {
+            return ownLong();
+          },
           unlimited: async (list, rowsOn) => {
             const rows = turns.lengths.isShort(list)
               ? await rowsOn(own)
-              : await alone(() => rowsOn(ownLong));
+              : await alone(() => rowsOn(ownLong()));
             turns.lengths.set(list, rows.length);
             return rows;
           },
