@@ -4,31 +4,6 @@ import { canonicalType } from "../values/move-type.ts";
 import type { UnlimitedList } from "./field-reads.ts";
 import type { ReadPlan } from "./read-plan.ts";
 
-export type Turns = {
-  /**
-   * Waits for the turn of a request that reads from a snapshot, before the snapshot is taken.
-   * @param key id of the caller's key; without one its long requests are not counted
-   * @throws HttpError (503) when it cannot wait, or waited in vain
-   */
-  enter(plan: ReadPlan, key: string | undefined, signal: AbortSignal | undefined): Promise<Turn>;
-  /** Does work alone, one of all requests at a time. @throws HttpError (503) as above */
-  alone<Made>(work: () => Promise<Made>, signal: AbortSignal | undefined): Promise<Made>;
-  /** How many rows unlimited lists had last time. */
-  readonly lengths: ListLengths;
-};
-
-export type Turn = {
-  /** Whether statements may take long. */
-  readonly isLong: boolean;
-  leave(): void;
-};
-
-export type ListLengths = {
-  /** Whether the list had few rows last time, so that it reads as quickly as a page; false if unknown. */
-  isShort(list: UnlimitedList): boolean;
-  set(list: UnlimitedList, rows: number): void;
-};
-
 /**
  * Long requests of one key at a time, fewer than the connections for them by default: long requests of other
  * keys do not wait behind them.
@@ -40,7 +15,7 @@ const SHORT_LIST = 300;
 
 const MAX_KNOWN_LISTS = 1_000;
 
-export const createTurns = (): Turns => {
+export const createTurns = () => {
   const loners = createAdmission({ ...ADMISSION, perKey: 1, perProcess: 1 });
   const longs = createAdmission({
     ...ADMISSION,
@@ -49,7 +24,16 @@ export const createTurns = (): Turns => {
   });
   const lengths = createListLengths();
   return {
-    enter: async ({ long, unlimited }, key, signal) => {
+    /**
+     * Waits for the turn of a request that reads from a snapshot, before the snapshot is taken.
+     * @param key id of the caller's key; without one its long requests are not counted
+     * @throws HttpError (503) when it cannot wait, or waited in vain
+     */
+    enter: async (
+      { long, unlimited }: ReadPlan,
+      key: string | undefined,
+      signal: AbortSignal | undefined,
+    ) => {
       const isAlone = unlimited.some((list) => mayBeLong(lengths, list));
       const places: Place[] = [];
       const leave = () => {
@@ -64,7 +48,8 @@ export const createTurns = (): Turns => {
       }
       return { isLong: long || isAlone, leave };
     },
-    alone: async (work, signal) => {
+    /** Does work alone, one of all requests at a time. @throws HttpError (503) as above */
+    alone: async <Made>(work: () => Promise<Made>, signal: AbortSignal | undefined) => {
       const place = await loners.enter("", 1, signal);
       return work().finally(place.left);
     },
@@ -72,12 +57,15 @@ export const createTurns = (): Turns => {
   };
 };
 
-const createListLengths = (): ListLengths => {
+/** How many rows lists without a limit had last time. */
+const createListLengths = () => {
   const rowsByList = new Map<string, number>();
   const nameOf = ({ coinType, isPast }: UnlimitedList) => (isPast ? `past ${coinType}` : coinType);
   return {
-    isShort: (list) => (rowsByList.get(nameOf(list)) ?? Number.POSITIVE_INFINITY) <= SHORT_LIST,
-    set: (list, rows) => {
+    /** Whether the list had few rows last time, so that it reads as quickly as a page; false if unknown. */
+    isShort: (list: UnlimitedList) =>
+      (rowsByList.get(nameOf(list)) ?? Number.POSITIVE_INFINITY) <= SHORT_LIST,
+    set: (list: UnlimitedList, rows: number) => {
       if (rowsByList.size >= MAX_KNOWN_LISTS) rowsByList.clear();
       rowsByList.set(nameOf(list), rows);
     },
@@ -85,7 +73,10 @@ const createListLengths = (): ListLengths => {
 };
 
 /** Lengths are known by canonical coin types; a text that is no coin type is refused where it is used. */
-const mayBeLong = (lengths: ListLengths, { coinType, isPast }: UnlimitedList): boolean => {
+const mayBeLong = (
+  lengths: ReturnType<typeof createListLengths>,
+  { coinType, isPast }: UnlimitedList,
+): boolean => {
   try {
     return !lengths.isShort({ coinType: canonicalType(coinType), isPast });
   } catch {
