@@ -77,7 +77,7 @@ export type GraphContext = Pick<GraphSources, "packages" | "pipelines" | "now"> 
   };
 
 /** The context of a request whose resolvers are about to run. */
-export type OpenContext = {
+type OpenContext = {
   readonly context: GraphContext;
   /** Call it when the execution has ended, however it ended. */
   end(): void;

@@ -53,7 +53,7 @@ export type KnownDocument = {
   operation(name: string | null | undefined): Operation | undefined;
 };
 
-export type Documents = {
+type Documents = {
   /**
    * @param text as the caller sent it
    * @returns `newTokens`: lexical tokens that were parsed for it; 0 when it was cached

@@ -60,7 +60,7 @@ type PublicError = {
 };
 
 /** Called with an error that is masked, and where in the answer it happened. */
-export type Unforeseen = (cause: unknown, path: GraphQLError["path"]) => void;
+type Unforeseen = (cause: unknown, path: GraphQLError["path"]) => void;
 
 /** Logs the error, unless the caller hung up: statements are then cancelled on purpose. */
 export const reportTo =

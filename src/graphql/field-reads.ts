@@ -84,7 +84,7 @@ declare global {
   }
 }
 
-export class FieldReadsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
+class FieldReadsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>) {
     const { reads, complexity } = config.pothosOptions;
     const costsMore = config.kind === "Object" && ownCost(complexity) > 1;

@@ -27,7 +27,7 @@ const MAX_CHECKPOINT = 9_000_000_000n;
 const MAX_SECONDS = 9_000_000_000_000_000n;
 
 /** The arguments that ask about the past. */
-export type PastArguments = {
+type PastArguments = {
   readonly atCheckpoint?: string | null | undefined;
   readonly atTimestamp?: string | null | undefined;
 };

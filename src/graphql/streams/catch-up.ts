@@ -186,7 +186,7 @@ export type PageCost = {
   readonly pageWeight: number;
 };
 
-export type PacedBy<Key> = {
+type PacedBy<Key> = {
   readonly key: Key;
   readonly gate: Pick<Gate<Key>, "count">;
   readonly admission: Admission;

@@ -159,7 +159,7 @@ export type OpenedSubscription =
     }
   | { readonly kind: "refused"; readonly body: string };
 
-export type SubscriptionRun = {
+type SubscriptionRun = {
   readonly schema: GraphQLSchema;
   readonly document: DocumentNode;
   readonly operationName: string | null | undefined;

@@ -128,7 +128,7 @@ export const placed = <Row, Place>(
   });
 
 /** A subscriber at the end of the log. */
-export type Member<Row, Place> = {
+type Member<Row, Place> = {
   /** Up to where it has all that it wants; undefined: nothing yet. */
   readonly place: Place | undefined;
   /** Takes events in order; it skips those up to its place. */

@@ -39,7 +39,7 @@ export class Live<Row> {
   }
 }
 
-export type WatcherSettings = LogReads & {
+type WatcherSettings = LogReads & {
   /** In the order `indexerStatus` lists them. */
   readonly pipelines: readonly ProgressTables[];
   /** Calls `onNotify` after every append to the log, until `signal` aborts; some may be missed. */
@@ -49,7 +49,7 @@ export type WatcherSettings = LogReads & {
 };
 
 /** A log as the watcher knows it. */
-export type WatchedLog = {
+type WatchedLog = {
   /** Names of the pipelines that write it. */
   readonly pipelines: readonly string[];
   readonly isFollowed: boolean;
