@@ -99,8 +99,8 @@ export type DemoLedger = DemoIdentity & {
   snapshot(): DemoModel;
   /**
    * Submits a transaction for the next checkpoint after the opening (`OPENING_ENDS`) and resolves
-   * when it is made, also after an abort. @throws RejectedTransactionError when the network would
-   * refuse it
+   * when it is made, also after an abort.
+   * @throws RejectedTransactionError when the network would refuse it
    */
   submit(transaction: Submission): Promise<TransactionReceipt>;
   /** Staff of a security token. */

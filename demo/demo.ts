@@ -12,13 +12,20 @@ import type { DemoSource, DemoSourceOptions } from "./source.ts";
 /** The demo ledger of a data folder, not opened yet. */
 export type Demo = {
   /**
-   * Checks that the data folder can hold this ledger; creates only the folder. @throws ConfigError
-   * naming DATA_DIR, FormerDemoLedgerError, OtherDemoLedgerError, JournalDamagedError
+   * Checks that the data folder can hold this ledger; creates only the folder.
+   * @throws ConfigError naming DATA_DIR, FormerDemoLedgerError, OtherDemoLedgerError,
+   * JournalDamagedError
    */
   check(): void;
-  /** Whether the data folder holds it. @throws as `check`, except for DATA_DIR */
+  /**
+   * Whether the data folder holds it.
+   * @throws as `check`, except for DATA_DIR
+   */
   isThere(): boolean;
-  /** Opens or creates the ledger. @throws as `check` */
+  /**
+   * Opens or creates the ledger.
+   * @throws as `check`
+   */
   open(): Promise<OpenDemo>;
   readonly startReceiver: typeof startDemoReceiver;
   /** Port in the URL of such a receiver; undefined for other URLs. */

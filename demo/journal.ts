@@ -119,16 +119,17 @@ export const openJournal = (dataDir: string, options: LedgerOptions): Journal =>
 };
 
 /**
- * Checks that the data folder can hold this ledger, before it is made. @throws ConfigError naming
- * DATA_DIR, FormerDemoLedgerError, OtherDemoLedgerError, JournalDamagedError
+ * Checks that the data folder can hold this ledger, before it is made.
+ * @throws ConfigError naming DATA_DIR, FormerDemoLedgerError, OtherDemoLedgerError,
+ * JournalDamagedError
  */
 export const checkDemoFolder = (dataDir: string, settings: LedgerSettings): void => {
   if (!holdsDemoLedger(dataDir, settings)) makeDataDir(dataDir);
 };
 
 /**
- * Whether the data folder holds this ledger. @throws FormerDemoLedgerError, OtherDemoLedgerError,
- * JournalDamagedError
+ * Whether the data folder holds this ledger.
+ * @throws FormerDemoLedgerError, OtherDemoLedgerError, JournalDamagedError
  */
 export const holdsDemoLedger = (dataDir: string, settings: LedgerSettings): boolean =>
   openJournal(dataDir, ledgerOptions(settings)).readTimeline() !== undefined;

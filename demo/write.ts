@@ -59,8 +59,8 @@ const REPORT_EVERY = 100;
 
 /**
  * Writes checkpoints as `N.chk` or `N.binpb.zst`, then `ledger.json`. Files are renamed when
- * complete. The same seed and options give the same bytes. @throws FolderTakenError,
- * DemoOptionError
+ * complete. The same seed and options give the same bytes.
+ * @throws FolderTakenError, DemoOptionError
  */
 export const writeDemoLedger = async (options: WriteDemoOptions): Promise<LedgerFile> => {
   const { dir, checkpoints, format } = options;

@@ -2,8 +2,7 @@
 
 import type { StoredObject } from "../wire/checkpoint.ts";
 import type { GasCost, ObjectChange } from "../wire/effects.ts";
-import type { ObjectOwner } from "../wire/object.ts";
-import { storageFee } from "../wire/object.ts";
+import { type ObjectOwner, storageFee } from "../wire/object.ts";
 import type { Execution } from "./execution.ts";
 import { type LiveObject, spendGas, stored } from "./state.ts";
 

@@ -53,9 +53,9 @@ const COMPUTATION_UNITS = 1_000n;
 const REBATE_PERCENT = 99n;
 
 /**
- * Executes a programmable transaction and appends it to the open checkpoint. @param run its code; a
- * `MoveAbort` or `OutOfGas` fails the transaction as on the network: gas is paid and every mutable
- * input gets a new version, no more
+ * Executes a programmable transaction and appends it to the open checkpoint.
+ * @param run its code; a `MoveAbort` or `OutOfGas` fails the transaction as on the network: gas is
+ * paid and every mutable input gets a new version, no more
  */
 export const execute = (
   chain: Chain,

@@ -8,8 +8,7 @@ import type { MoveObject, PackageObject } from "../wire/object.ts";
 import { GAS_COIN_TYPE } from "../wire/type-tag.ts";
 import { executeSystem } from "./execute.ts";
 import { CLOCK, COIN_REGISTRY, createdId, FRAMEWORK, STDLIB, SYSTEM, SYSTEM_STATE } from "./ids.ts";
-import type { Chain, OpenCheckpoint } from "./state.ts";
-import { coinContents } from "./state.ts";
+import { type Chain, coinContents, type OpenCheckpoint } from "./state.ts";
 
 /** Version of everything that genesis creates. */
 const FIRST_VERSION = 1n;
@@ -26,7 +25,10 @@ export const clockContents = (timestampMs: bigint): Uint8Array =>
 export const systemStateContents = (): Uint8Array =>
   new ByteWriter().address(SYSTEM_STATE).u64(SYSTEM_STATE_VERSION).done();
 
-/** Executes genesis. @param faucet owner of the coin */
+/**
+ * Executes genesis.
+ * @param faucet owner of the coin
+ */
 export const executeGenesis = (chain: Chain, open: OpenCheckpoint, faucet: string): void => {
   const coin = createdId(hash(Buffer.from("genesis purse")), 0);
   const objects: readonly MoveObject[] = [

@@ -33,7 +33,10 @@ export type RegisterCall = {
   readonly coinType: string;
 };
 
-/** Emits a register event. @param name `module::Name` of its type */
+/**
+ * Emits a register event.
+ * @param name `module::Name` of its type
+ */
 export const announceHolderEvent = (
   { execution, state, by, coinType }: RegisterCall,
   name: string,

@@ -97,7 +97,10 @@ const known = <Value>(value: Value | undefined, coinType: string): Value => {
   return value;
 };
 
-/** Aborts like `assert!`. @throws MoveAbort */
+/**
+ * Aborts like `assert!`.
+ * @throws MoveAbort
+ */
 export function ensure(
   holds: boolean,
   error: { readonly name: string; readonly code: bigint; readonly reason: string },

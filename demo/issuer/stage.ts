@@ -4,8 +4,7 @@ import { Draft } from "../chain/draft.ts";
 import { execute, type Outcome, type Signed } from "../chain/execute.ts";
 import type { Execution } from "../chain/execution.ts";
 import type { Keyring } from "../chain/keyring.ts";
-import type { Chain, OpenCheckpoint } from "../chain/state.ts";
-import { coinBalance, coinContents } from "../chain/state.ts";
+import { type Chain, coinBalance, coinContents, type OpenCheckpoint } from "../chain/state.ts";
 import { type Call, draftOf, runCalls } from "../contract/calls.ts";
 import { address, u64 } from "../contract/layouts.ts";
 import type { Securities } from "../contract/securities.ts";
@@ -63,7 +62,10 @@ export const transact = (stage: Stage, sender: string, ...calls: readonly Call[]
   );
 };
 
-/** Any transaction. @param signed set when it comes from outside, with its own gas */
+/**
+ * Any transaction.
+ * @param signed set when it comes from outside, with its own gas
+ */
 export const perform = (
   stage: Stage,
   sender: string,

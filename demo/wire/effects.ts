@@ -1,6 +1,5 @@
 import { ByteWriter } from "./byte-writer.ts";
-import type { ObjectOwner } from "./object.ts";
-import { writeOwner } from "./object.ts";
+import { type ObjectOwner, writeOwner } from "./object.ts";
 import { structTag } from "./type-tag.ts";
 
 /** Cost of a transaction, in SUI's smallest unit. */

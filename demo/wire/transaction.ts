@@ -1,8 +1,8 @@
 import { ByteWriter } from "./byte-writer.ts";
 import type { GasCost } from "./effects.ts";
-import type { ObjectOwner } from "./object.ts";
 import {
   type MoveObject,
+  type ObjectOwner,
   type PackageObject,
   writeMoveData,
   writeOwner,

@@ -1,6 +1,5 @@
 import postgres from "postgres";
-import type { Remedy } from "../waiting/remedy.ts";
-import { remedyOf } from "../waiting/remedy.ts";
+import { type Remedy, remedyOf } from "../waiting/remedy.ts";
 
 /** The connection of a transaction or lock is gone, uncommitted work with it. Retry. */
 export class SessionLostError extends Error {

@@ -6,8 +6,9 @@ const HEADER_BYTES = 5;
 /**
  * Walks a stream of messages in any pieces; keeps none.
  *
- * @param first a client's first message has no type; reported as type 0 @param each called with the
- * type, the piece that completed the header, and the body's offset in it
+ * @param first a client's first message has no type; reported as type 0
+ * @param each called with the type, the piece that completed the header, and the body's offset in
+ * it
  */
 export const walkMessages = (
   first: "typed" | "untyped",

@@ -91,10 +91,10 @@ export class MigrationsMissingError extends Error {
 }
 
 /**
- * Applies missing migrations in one transaction; concurrent calls take turns. @param database of
- * the tables' owner; of any role when nothing is missing @param service role to grant privileges
- * to; the same role by default @throws DatabaseRightsError (stop) when something is missing and the
- * role does not own the tables
+ * Applies missing migrations in one transaction; concurrent calls take turns.
+ * @param database of the tables' owner; of any role when nothing is missing
+ * @param service role to grant privileges to; the same role by default
+ * @throws DatabaseRightsError (stop) when something is missing and the role does not own the tables
  */
 export const migrate = async (
   database: Database,
@@ -137,15 +137,16 @@ export const migrate = async (
 };
 
 /**
- * Number of migrations to apply. @throws UnknownMigrationError (stop) when the database is ahead
+ * Number of migrations to apply.
+ * @throws UnknownMigrationError (stop) when the database is ahead
  * @throws EditedMigrationError (stop) when an unreleased version made it
  */
 export const migrationsPending = async (database: Pick<Database, "sql">): Promise<number> =>
   (await pendingMigrations(database)).length;
 
 /**
- * Refuses a database of another version; changes nothing. @throws MigrationsMissingError (stop)
- * when it is older, and the errors of `migrationsPending`
+ * Refuses a database of another version; changes nothing.
+ * @throws MigrationsMissingError (stop) when it is older, and the errors of `migrationsPending`
  */
 export const requireMigrated = async (database: Pick<Database, "sql">): Promise<void> => {
   const pending = await pendingMigrations(database);

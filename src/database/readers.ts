@@ -61,8 +61,9 @@ export type Snapshot = Reads &
 
 export type Readers = AsyncDisposable & {
   /**
-   * Readers for one request. @param signal aborts when the caller is gone; statements reject with
-   * its reason @param weight the request's, see `Admission`; a heavy one by default
+   * Readers for one request.
+   * @param signal aborts when the caller is gone; statements reject with its reason
+   * @param weight the request's, see `Admission`; a heavy one by default
    */
   for(signal: AbortSignal | undefined, weight?: number): Reads & RawReads;
   /** The same for statements that must see one state. */

@@ -8,8 +8,8 @@ export type Seat<Client> = { client: Client; taken: number };
 
 export type Seats<Client> = {
   /**
-   * Takes a seat, now or in order of arrival. @param signal removes the caller from the queue,
-   * rejecting with its reason
+   * Takes a seat, now or in order of arrival.
+   * @param signal removes the caller from the queue, rejecting with its reason
    */
   take(signal: AbortSignal | undefined): Seat<Client> | Promise<Seat<Client>>;
   giveBack(seat: Seat<Client>): void;

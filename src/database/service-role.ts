@@ -88,7 +88,8 @@ const GRANTS = `
 
 /**
  * Grants the service's role what it needs, and revokes the rest. Leaves a role alone that may act
- * as the owner. @param sql transaction of the tables' owner
+ * as the owner.
+ * @param sql transaction of the tables' owner
  */
 export const grantService = async (sql: Sql, role: string): Promise<void> => {
   const grants = await sql.unsafe<{ statement: string }[]>(GRANTS, [
@@ -107,7 +108,10 @@ export const foreignOwner = async (sql: Sql): Promise<string | undefined> => {
   return row?.owner;
 };
 
-/** Refuses a role that does not own our tables. @throws DatabaseRightsError (stop) */
+/**
+ * Refuses a role that does not own our tables.
+ * @throws DatabaseRightsError (stop)
+ */
 export const requireOwner = async (sql: Sql): Promise<void> => {
   const owner = await foreignOwner(sql);
   if (owner === undefined) return;

@@ -7,8 +7,7 @@
  * transaction reaches the database, and a lock guards what is written through its session.
  */
 import type { Socket } from "node:net";
-import type { PostgresJsDatabase } from "drizzle-orm/postgres-js";
-import { drizzle } from "drizzle-orm/postgres-js";
+import { drizzle, type PostgresJsDatabase } from "drizzle-orm/postgres-js";
 import postgres from "postgres";
 import { oneAtATime } from "../waiting/one-at-a-time.ts";
 import { type ConnectionSettings, connectionOptions, type Types } from "./connection.ts";
@@ -37,13 +36,14 @@ export type Transactor = {
   /**
    * Commits when `work` returns, rolls back when it throws. Statements sent without awaiting each
    * other share a round trip, in order; all must have ended when `work` does (`Promise.allSettled`
-   * where one may fail). @throws SessionLostError (retry) when the connection died before the
-   * commit was confirmed; the commit may have happened
+   * where one may fail).
+   * @throws SessionLostError (retry) when the connection died before the commit was confirmed; the
+   * commit may have happened
    */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /**
-   * Runs one statement as its own transaction, in one round trip. @throws SessionLostError (retry)
-   * as `transaction` does
+   * Runs one statement as its own transaction, in one round trip.
+   * @throws SessionLostError (retry) as `transaction` does
    */
   statement<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
 };
@@ -64,8 +64,8 @@ export const dbOver = (client: postgres.Sql<Types>): Db =>
   Object.assign(drizzle(client, { casing: "snake_case" }), { sql: client });
 
 /**
- * Opens a session. `onNotify` gets notifications of channels it listens to. @throws the driver's
- * error when it cannot connect; see `databaseRemedy`
+ * Opens a session. `onNotify` gets notifications of channels it listens to.
+ * @throws the driver's error when it cannot connect; see `databaseRemedy`
  */
 export const openSession = async (
   settings: ConnectionSettings,

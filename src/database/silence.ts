@@ -139,7 +139,9 @@ type Activity = { readonly own: number; readonly working: boolean | null };
  *
  * Unknown when the server admits no connection, or a pooler renumbers processes.
  *
- * @param url user and database @param at host of the process @throws when there is no answer
+ * @param url user and database
+ * @param at host of the process
+ * @throws when there is no answer
  */
 export const isStillWorking = async (
   url: string,

@@ -34,8 +34,8 @@ export type SnapshotSeats = {
   /** Server process of a connection; undefined once lost. */
   processOf(client: Client): number | undefined;
   /**
-   * Cancels a connection's statement once the caller is gone and it has lasted. @returns stops
-   * watching; its promise settles when the connection can be reused
+   * Cancels a connection's statement once the caller is gone and it has lasted.
+   * @returns stops watching; its promise settles when the connection can be reused
    */
   watch(signal: AbortSignal | undefined, client: Client): () => Promise<unknown> | undefined;
 };

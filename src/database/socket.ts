@@ -21,8 +21,8 @@ export type Target = {
 };
 
 /**
- * Connects to the first host that answers, starting at `from`. @throws the last host's error, with
- * a code such as ECONNREFUSED
+ * Connects to the first host that answers, starting at `from`.
+ * @throws the last host's error, with a code such as ECONNREFUSED
  */
 export const openSocket = async (
   target: Target,

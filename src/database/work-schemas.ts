@@ -43,8 +43,8 @@ export const emptySchema = async (sql: Sql, schema: string): Promise<void> => {
 
 /**
  * Creates missing schemas and recreates those with tables that `role` cannot drop (after the
- * service got its own role); their content is temporary. @param sql transaction of the tables'
- * owner
+ * service got its own role); their content is temporary.
+ * @param sql transaction of the tables' owner
  */
 export const makeWorkSchemas = async (sql: Sql, role: string): Promise<void> => {
   for (const schema of await workSchemas(sql)) {

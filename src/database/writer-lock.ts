@@ -20,8 +20,9 @@ export type WriterLock = AsyncDisposable & {
 /**
  * Waits for the lock.
  *
- * @param name such as a pipeline's name or `log` @throws the signal's reason when it aborts @throws
- * SessionLostError or the driver's error (retry) when the database is gone
+ * @param name such as a pipeline's name or `log`
+ * @throws the signal's reason when it aborts
+ * @throws SessionLostError or the driver's error (retry) when the database is gone
  */
 export const acquireWriterLock = async (
   database: Database,

@@ -296,8 +296,8 @@ type CheckpointRow = CheckpointMark & {
 };
 
 /**
- * One row per checkpoint with facts, ascending. @throws InvalidBatchError when the batch is
- * inconsistent
+ * One row per checkpoint with facts, ascending.
+ * @throws InvalidBatchError when the batch is inconsistent
  */
 const totalsByCheckpoint = ({ first, last, marks, block, facts }: AppendBatch): CheckpointRow[] => {
   const invalid = (what: string) => new InvalidBatchError(first, last.sequence, what);

@@ -92,7 +92,8 @@ const CONTAINING = `
 
 /**
  * Chain hashes (hex) at these checkpoints, computed from times and digests alone; checkpoints with
- * missing blocks are left out. @param from first checkpoint of the stretch
+ * missing blocks are left out.
+ * @param from first checkpoint of the stretch
  */
 export const blockHashesAt = async (
   sql: Sql,
@@ -180,7 +181,8 @@ export const blockChainGap = async (sql: Sql): Promise<bigint | null> => {
 
 /**
  * Completes the chain of an older version by a bounded number of blocks; returns whether any were
- * missing. @param sql of a transaction that excludes appends and other completions
+ * missing.
+ * @param sql of a transaction that excludes appends and other completions
  */
 export const extendBlockChain = async (sql: Sql): Promise<boolean> => {
   const open = await openStretch(sql);

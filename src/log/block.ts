@@ -17,7 +17,10 @@ export const BLOCK_CHECKPOINTS = 4_096;
 export type BlockBuilder = {
   /** Number of checkpoints. */
   readonly count: number;
-  /** Adds the next checkpoint. @throws Base58Error (stop) on an invalid digest */
+  /**
+   * Adds the next checkpoint.
+   * @throws Base58Error (stop) on an invalid digest
+   */
   add(mark: CheckpointMark): void;
   packed(): Block;
 };
@@ -80,7 +83,10 @@ export const firstReaching = (times: Uint8Array, leastMs: bigint): number => {
 const timeAt = (times: Uint8Array, index: number): bigint =>
   Buffer.from(times.buffer, times.byteOffset, times.byteLength).readBigUInt64BE(index * TIME_BYTES);
 
-/** Rows of a block that begins with `first`. @param reachedMs latest known time before it */
+/**
+ * Rows of a block that begins with `first`.
+ * @param reachedMs latest known time before it
+ */
 export const blockRows = (
   first: bigint,
   block: Block,

@@ -45,7 +45,8 @@ export type CheckpointBefore =
 
 /**
  * The checkpoint before the first whose time, in whole seconds, is later. Once found it never
- * changes. @param unixSeconds since the Unix epoch
+ * changes.
+ * @param unixSeconds since the Unix epoch
  */
 export const checkpointBefore = async (
   reads: Reads,

@@ -13,8 +13,7 @@
  * rows the same way, to check them and to complete older logs.
  */
 import { createHash } from "node:crypto";
-import type { CheckpointMark, Fact } from "./fact.ts";
-import { isIndexable } from "./fact.ts";
+import { type CheckpointMark, type Fact, isIndexable } from "./fact.ts";
 
 /** Hash before the first link. */
 export const START: Uint8Array = Buffer.alloc(32);

@@ -1,8 +1,7 @@
 /** Reads the log and its chains side by side, a bounded number of facts at a time. */
 import type { Sql } from "../database/connect.ts";
 import { linkOf, SQL_CHAINED_COIN, SQL_FACTS_HASH } from "./chain-hash.ts";
-import type { CheckpointMark } from "./fact.ts";
-import { SQL_FACT_BYTES } from "./fact.ts";
+import { type CheckpointMark, SQL_FACT_BYTES } from "./fact.ts";
 import type { logCoinChain } from "./tables.ts";
 
 /** A checkpoint in the log and in the chains. */

@@ -120,8 +120,9 @@ export const chainGap = async (sql: Sql): Promise<ChainGap | null> => {
 };
 
 /**
- * Completes one stretch; returns whether any was missing. @param sql of a transaction @throws
- * LogChangedError (stop) when the log is inconsistent there
+ * Completes one stretch; returns whether any was missing.
+ * @param sql of a transaction
+ * @throws LogChangedError (stop) when the log is inconsistent there
  */
 export const extendChain = async (sql: Sql): Promise<boolean> => {
   // Locks the chain first: an exchange of logs waits, see second-log.ts.
@@ -180,8 +181,9 @@ const chainCoins = async (sql: Sql, rows: readonly Row[], after: bigint): Promis
 const TELL_EVERY_MS = 10_000;
 
 /**
- * Completes the chains of an older log, one bounded stretch per transaction. @param onNotice
- * progress messages @throws LogChangedError (stop) when the log is inconsistent
+ * Completes the chains of an older log, one bounded stretch per transaction.
+ * @param onNotice progress messages
+ * @throws LogChangedError (stop) when the log is inconsistent
  */
 export const completeChains = async (
   on: Transactor,

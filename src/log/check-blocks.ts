@@ -65,7 +65,8 @@ export const stretchBegin = async (
 };
 
 /**
- * Checks a bounded number of blocks after `place`. @param before blocks from here on are left out
+ * Checks a bounded number of blocks after `place`.
+ * @param before blocks from here on are left out
  */
 export const checkBlocks = async (
   sql: Sql,

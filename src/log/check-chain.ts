@@ -30,8 +30,8 @@ export type Checked = {
 };
 
 /**
- * Checks the next stretch after a checkpoint. @param sql of one snapshot, where logs may be
- * exchanged meanwhile (second-log.ts)
+ * Checks the next stretch after a checkpoint.
+ * @param sql of one snapshot, where logs may be exchanged meanwhile (second-log.ts)
  */
 export const checkStretch = async (sql: Sql, after: bigint): Promise<Checked> => {
   const checked = await checkFacts(sql, after);

@@ -23,8 +23,8 @@ export type KnownCoin = {
 
 /**
  * Resolves a caller's coin type: short addresses, any case; module and type names exact, or in any
- * case if just one known security matches. Unknown types are returned canonical. @param canonical
- * result of `canonicalType`
+ * case if just one known security matches. Unknown types are returned canonical.
+ * @param canonical result of `canonicalType`
  */
 export const resolveCoin = async (on: Reads, canonical: string): Promise<KnownCoin> => {
   // The exact match comes first; two others are already ambiguous.

@@ -4,8 +4,7 @@
  * One bounded store for all pipelines. When full it drops the oldest batches, wanted or not; a slow
  * pipeline then reads the log until it has caught up.
  */
-import type { Fact, FactBatch } from "./fact.ts";
-import { factBytes } from "./fact.ts";
+import { type Fact, type FactBatch, factBytes } from "./fact.ts";
 
 export type FeedBounds = { readonly maxFacts: number; readonly maxBytes: number };
 

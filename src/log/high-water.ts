@@ -69,7 +69,8 @@ export const markOf = (
 
 /**
  * Begins an empty log, or checks the identity of a begun one. Keeps a chain id given for the first
- * time. @throws ChainMismatchError, PackagesChangedError, UnmetPackagesError (all stop)
+ * time.
+ * @throws ChainMismatchError, PackagesChangedError, UnmetPackagesError (all stop)
  */
 export const claimHighWater = async (sql: Sql, identity: LogIdentity): Promise<HighWater> => {
   const { chainId, firstCheckpoint = 0n } = identity;
@@ -89,8 +90,8 @@ export const claimHighWater = async (sql: Sql, identity: LogIdentity): Promise<H
 };
 
 /**
- * Checks an identity against a begun log. @throws ChainMismatchError, PackagesChangedError,
- * UnmetPackagesError (all stop)
+ * Checks an identity against a begun log.
+ * @throws ChainMismatchError, PackagesChangedError, UnmetPackagesError (all stop)
  */
 export const checkIdentity = (
   stored: Pick<HighWater, "chainId" | "packages">,

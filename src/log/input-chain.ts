@@ -34,7 +34,10 @@ export const inputsOf = (facts: readonly ReadFact[]): readonly Input[] => {
   return inputs;
 };
 
-/** A checkpoint's link after `before`. @param inputs all of the checkpoint, in order */
+/**
+ * A checkpoint's link after `before`.
+ * @param inputs all of the checkpoint, in order
+ */
 export const inputLink = (
   before: Uint8Array,
   checkpoint: bigint,

@@ -34,14 +34,15 @@ export type Log = FactSource & {
    * Appends checkpoints with facts and decimals from metadata objects, and moves the high-water
    * mark.
    *
-   * @param on runs the transaction: the session of the writer lock @throws HighWaterMovedError
-   * (stop) when the log does not expect `batch.first` @throws InvalidBatchError (stop) when facts
-   * are outside the batch or unmarked
+   * @param on runs the transaction: the session of the writer lock
+   * @throws HighWaterMovedError (stop) when the log does not expect `batch.first`
+   * @throws InvalidBatchError (stop) when facts are outside the batch or unmarked
    */
   append(batch: AppendBatch, coins: readonly CoinDecimals[], on?: Transactor): Promise<void>;
   /**
    * Completes the hash chains of an older version's log; the first append does too. Needs the
-   * writer lock. @throws LogChangedError (stop) when the log is inconsistent
+   * writer lock.
+   * @throws LogChangedError (stop) when the log is inconsistent
    */
   completeChains(on: Transactor, signal: AbortSignal): Promise<void>;
 };
@@ -58,8 +59,8 @@ export const factSource = (database: Database): FactSource => ({
 
 /**
  * Opens the log for appending: begins it, or checks its chain and packages. A begun log keeps its
- * first checkpoint, with a message to `onNotice`. @throws ChainMismatchError, PackagesChangedError,
- * UnmetPackagesError (all stop)
+ * first checkpoint, with a message to `onNotice`.
+ * @throws ChainMismatchError, PackagesChangedError, UnmetPackagesError (all stop)
  */
 export const openLog = async (
   database: Database,

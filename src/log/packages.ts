@@ -32,7 +32,10 @@ export const packagesInLog = (
 /** Maximum delay in ms until a joined package is seen. */
 const FRESH_MS = 900;
 
-/** The log's packages, at most a second old. @param configured used while no log exists */
+/**
+ * The log's packages, at most a second old.
+ * @param configured used while no log exists
+ */
 export const watchPackages = (
   on: Reads,
   configured: readonly string[],

@@ -94,15 +94,12 @@ const STRETCH = `
   ) as appended on true`;
 
 /**
- * Fills in checkpoints from `stretch.next` on and returns the rest. @param on session of the log's
- * writer lock @throws OtherCheckpointError (stop) when the log has one under another digest or
- * time; nothing is written
+ * Fills in checkpoints from `stretch.next` on.
+ * @param on session of the log's writer lock
+ * @throws OtherCheckpointError (stop) when the log has one under another digest or time; nothing is
+ * written
  */
-export const fillIn = async (
-  on: Transactor,
-  stretch: PastStretch,
-  block: Block,
-): Promise<PastStretch> => {
+export const fillIn = async (on: Transactor, stretch: PastStretch, block: Block): Promise<void> => {
   const { next: first, reachedMs } = stretch;
   const count = countOf(block) ?? 0;
   const next = first + BigInt(count);
@@ -122,10 +119,4 @@ export const fillIn = async (
     // An incomplete chain is completed elsewhere.
     if (end.next === first) await appendRows(sql, logBlockChain, blockLinks(end.hash, rows));
   });
-  return {
-    ...stretch,
-    next,
-    previousDigest: count === 0 ? stretch.previousDigest : markAt(first, block, count - 1).digest,
-    reachedMs: rows.at(-1)?.reachedMs ?? reachedMs,
-  };
 };

@@ -22,6 +22,8 @@ import { logInputChain, logInputs } from "./tables.ts";
 export type PastInputs = {
   /** The next checkpoints with object changes, ascending. */
   readonly marks: readonly CheckpointMark[];
+  /** The first of them. */
+  readonly next: bigint;
   /** The last checkpoint that may have some. */
   readonly last: bigint;
 };
@@ -39,16 +41,18 @@ export const pastInputs = async (sql: Sql, most: number): Promise<PastInputs | n
   const { checkpoint } = await inputEnd(sql, past);
   const parameters = [`${checkpoint}`, `${past.to}`, `${most}`];
   const marks = await sql.unsafe<CheckpointMark[]>(MARKS, parameters, { prepare: true });
-  return marks.length === 0 ? null : { marks, last: past.to - 1n };
+  const [next] = marks;
+  return next === undefined ? null : { marks, next: next.sequence, last: past.to - 1n };
 };
 
 /** A checkpoint read again. */
 export type ReadAgain = { readonly mark: CheckpointMark; readonly facts: readonly ReadFact[] };
 
 /**
- * Fills in inputs of the next checkpoints that `pastInputs` gave, without gaps. @param on session
- * of the log's writer lock @throws OtherCheckpointError (stop) on another digest, LogChangedError
- * (stop) when the log has an object change that the checkpoint lacks; nothing is written
+ * Fills in inputs of the next checkpoints that `pastInputs` gave, without gaps.
+ * @param on session of the log's writer lock
+ * @throws OtherCheckpointError (stop) on another digest, LogChangedError (stop) when the log has an
+ * object change that the checkpoint lacks; nothing is written
  */
 export const fillInInputs = async (on: Transactor, read: readonly ReadAgain[]): Promise<void> =>
   on.transaction(async ({ sql }) => {

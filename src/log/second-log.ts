@@ -96,7 +96,8 @@ export const secondLogSettings = async (sql: Sql) => ({
 
 /**
  * Replaces the log by the second log. Needs the writer locks of the log and all pipelines, and
- * their reset in the same transaction. @throws SecondLogDiffersError (stop)
+ * their reset in the same transaction.
+ * @throws SecondLogDiffersError (stop)
  */
 export const exchangeLogs = async ({ sql }: Tx): Promise<void> => {
   const home = await schemaOfLog(sql);

@@ -54,10 +54,12 @@ export const openTerminal = async (
  * Creates the process's logger. Secrets are replaced by `[redacted]`. A line is written
  * immediately, except those of `requestLines`.
  *
- * @param level lowest level written, by pino's names @param remedyOf remedy of an error; only
- * unforeseen errors with `stop` are logged with their stack @param terminal readable output, from
- * `openTerminal` @param write receives JSON lines; standard error by default @param traceId trace
- * id for each line
+ * @param level lowest level written, by pino's names
+ * @param remedyOf remedy of an error; only unforeseen errors with `stop` are logged with their
+ * stack
+ * @param terminal readable output, from `openTerminal`
+ * @param write receives JSON lines; standard error by default
+ * @param traceId trace id for each line
  */
 export const createLogger = ({
   level,

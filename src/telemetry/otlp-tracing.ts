@@ -16,8 +16,7 @@ import {
   RandomIdGenerator,
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
-import type { TraceIds } from "./tracing.ts";
-import { type Tracing, tracingOver } from "./tracing.ts";
+import { type TraceIds, type Tracing, tracingOver } from "./tracing.ts";
 import { VERSION } from "./version.ts";
 
 /** Spans queued for the collector; more are dropped. */

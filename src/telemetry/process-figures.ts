@@ -10,8 +10,8 @@ export type ProcessName = "indexing" | "serving";
 const LAG_EVERY_MS = 500;
 
 /**
- * Measures event loop use and lag until disposed. @param dataDir folder of the embedded database,
- * to measure free disk space
+ * Measures event loop use and lag until disposed.
+ * @param dataDir folder of the embedded database, to measure free disk space
  */
 export const watchProcess = (
   figures: Figures,

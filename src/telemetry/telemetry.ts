@@ -17,7 +17,10 @@ export type TracingSettings = {
   readonly otlpServiceName: string;
 };
 
-/** Opens tracing; loads nothing without a collector. @param onTrouble see `OtlpSettings` */
+/**
+ * Opens tracing; loads nothing without a collector.
+ * @param onTrouble see `OtlpSettings`
+ */
 export const openTracing = async (
   { otlpEndpoint, otlpServiceName }: TracingSettings,
   process: ProcessName,

@@ -96,8 +96,8 @@ codes.forEach((code, value) => {
 const triples = new Float64Array(TRIPLES);
 
 /**
- * Decodes base58 `text` into the 32 bytes at `offset`. @throws Base58Error (stop) unless the text
- * is canonical; `into` may be changed then
+ * Decodes base58 `text` into the 32 bytes at `offset`.
+ * @throws Base58Error (stop) unless the text is canonical; `into` may be changed then
  */
 export const readBase58 = (text: string, into: Uint8Array, offset = 0): void => {
   triples.fill(0);

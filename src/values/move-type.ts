@@ -45,8 +45,8 @@ export const canonicalAddress = (text: string): string => {
 };
 
 /**
- * Makes a type canonical: pads and lower-cases addresses, removes spaces. @throws MoveTypeError
- * (stop) when malformed, too long or nested too deeply
+ * Makes a type canonical: pads and lower-cases addresses, removes spaces.
+ * @throws MoveTypeError (stop) when malformed, too long or nested too deeply
  */
 export const canonicalType = (text: string): string => new Parser(text, "0x").whole();
 
@@ -56,7 +56,10 @@ export const canonicalType = (text: string): string => new Parser(text, "0x").wh
  */
 export const canonicalTypeName = (text: string): string => new Parser(text, "bare").whole();
 
-/** Splits a canonical struct type. @throws MoveTypeError (stop) for other types */
+/**
+ * Splits a canonical struct type.
+ * @throws MoveTypeError (stop) for other types
+ */
 export const splitType = (canonical: string): MoveType => {
   const open = canonical.indexOf("<");
   const head = open < 0 ? canonical : canonical.slice(0, open);

@@ -4,15 +4,16 @@ import { createWaker } from "./waker.ts";
 export type Backoff = { readonly firstMs: number; readonly maxMs: number };
 
 /**
- * Delay in ms before attempt `failures + 1`, without jitter. @param failures consecutive failures,
- * from 1
+ * Delay in ms before attempt `failures + 1`, without jitter.
+ * @param failures consecutive failures, from 1
  */
 export const fullBackoffMs = (failures: number, { firstMs, maxMs }: Backoff): number =>
   Math.min(maxMs, firstMs * 2 ** Math.min(failures - 1, 30));
 
 /**
  * Delay in ms before attempt `failures + 1`; half of it is random, so that clients do not retry in
- * step. @param failures consecutive failures, from 1
+ * step.
+ * @param failures consecutive failures, from 1
  */
 export const backoffMs = (failures: number, backoff: Backoff): number =>
   fullBackoffMs(failures, backoff) * (0.5 + Math.random() / 2);

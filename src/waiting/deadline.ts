@@ -10,8 +10,8 @@ export class DeadlineError extends Error {
 }
 
 /**
- * Rejects when the answer takes too long; does not cancel it. @param late makes the error;
- * `DeadlineError` by default
+ * Rejects when the answer takes too long; does not cancel it.
+ * @param late makes the error; `DeadlineError` by default
  */
 export const withinDeadline = async <T>(
   answer: PromiseLike<T>,

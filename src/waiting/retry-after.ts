@@ -5,8 +5,9 @@ const IMF_FIXDATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2}
  * Parses HTTP `Retry-After` (RFC 9110, 10.2.3), seconds or a date; also fractions, which RPC
  * providers send.
  *
- * @param nowMs Unix milliseconds, for a date @returns milliseconds to wait, 0 for a past date;
- * undefined when absent or malformed. Unbounded: callers must apply a limit
+ * @param nowMs Unix milliseconds, for a date
+ * @returns milliseconds to wait, 0 for a past date; undefined when absent or malformed. Unbounded:
+ * callers must apply a limit
  */
 export const retryAfterMs = (
   field: string | null | undefined,

@@ -18,7 +18,10 @@ export type Retrying = {
    * no retry.
    */
   readonly forMs?: number | undefined;
-  /** Called before each delay. @param failures consecutive, from 1; `wait` errors do not count */
+  /**
+   * Called before each delay.
+   * @param failures consecutive, from 1; `wait` errors do not count
+   */
   readonly onTrouble?: ((error: Error, pauseMs: number, failures: number) => void) | undefined;
 };
 
@@ -28,11 +31,12 @@ const LOOK_MS = 1_000;
 /**
  * Returns the result of the first successful attempt; undefined when `signal` aborts.
  *
- * - `retry`: tries again, with a delay that doubles per consecutive failure. - `wait`: tries again
- * about once a second, without limit. - `stop`: throws.
+ * - `retry`: tries again, with a delay that doubles per consecutive failure.
+ * - `wait`: tries again about once a second, without limit.
+ * - `stop`: throws.
  *
- * @param attempt calls `progressed` to reset the count of failures @throws the error with remedy
- * `stop`, or the last one after `attempts` or `forMs`
+ * @param attempt calls `progressed` to reset the count of failures
+ * @throws the error with remedy `stop`, or the last one after `attempts` or `forMs`
  */
 export const retrying = async <T>(
   attempt: (progressed: () => void) => Promise<T>,

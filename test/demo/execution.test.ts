@@ -5,8 +5,11 @@ import { expect, test } from "vitest";
 import { startDemoNode } from "../../demo/execution.ts";
 import { type DemoSource, demoSource } from "../../demo/source.ts";
 import { createCheckpointReader } from "../../src/ledger/reading/read.ts";
-import type { Relay, WhitelistOrder } from "../../src/ta/ledgers/relay.ts";
-import { SubmissionRefusedError } from "../../src/ta/ledgers/relay.ts";
+import {
+  type Relay,
+  SubmissionRefusedError,
+  type WhitelistOrder,
+} from "../../src/ta/ledgers/relay.ts";
 import { suiKeySigner } from "../../src/ta/ledgers/signer.ts";
 import { openSuiNode, suiRelay } from "../../src/ta/ledgers/sui-relay.ts";
 import { until } from "../lanes/until.ts";

@@ -2,8 +2,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { Reads } from "../../src/database/readers.ts";
 import { resolveCoin } from "../../src/log/coins.ts";
-import type { Fact } from "../../src/log/fact.ts";
-import { factBytes } from "../../src/log/fact.ts";
+import { type Fact, factBytes } from "../../src/log/fact.ts";
 import { factSource, type Log, openLog } from "../../src/log/log.ts";
 import {
   ChainMismatchError,

@@ -90,7 +90,8 @@ const FOUND_READY_MS = 2_000;
 
 /**
  * Connection string of the server running on `<dataDir>/postgres`; undefined when none runs. Starts
- * nothing. @throws EmbeddedPostgresError when it is not ready soon, or its password is unreadable
+ * nothing.
+ * @throws EmbeddedPostgresError when it is not ready soon, or its password is unreadable
  */
 export const foundEmbeddedPostgres = async (dataDir: string): Promise<string | undefined> => {
   if (!(await hasCluster(dataDir))) return undefined;

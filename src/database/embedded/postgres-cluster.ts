@@ -24,8 +24,8 @@ export const clusterIn = (dataDir: string): string => join(resolve(dataDir), "po
 
 /**
  * Creates the cluster in a temporary folder and renames it: a crash leaves no half-made one, and
- * the loser of a race uses the winner's. Returns the password. @throws EmbeddedPostgresError when
- * `initdb` fails
+ * the loser of a race uses the winner's. Returns the password.
+ * @throws EmbeddedPostgresError when `initdb` fails
  */
 export const createClusterOnce = async (postgres: Postgres, dataDir: string): Promise<string> => {
   const cluster = clusterIn(dataDir);

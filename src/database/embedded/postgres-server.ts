@@ -53,7 +53,8 @@ export type Launch = {
 
 /**
  * Starts a server on the cluster. If another process started one first, returns that one as
- * `joined`. @throws EmbeddedPostgresError when it is not ready in time; it is stopped
+ * `joined`.
+ * @throws EmbeddedPostgresError when it is not ready in time; it is stopped
  */
 export const launchServer = async (
   postgres: Postgres,
@@ -123,9 +124,9 @@ const readLock = async (dataDir: string) => {
 };
 
 /**
- * Waits until the data folder's server, also another process's, accepts connections. @throws
- * EmbeddedPostgresError when none runs, or it is not ready within `withinMs` @throws the signal's
- * reason when it aborts
+ * Waits until the data folder's server, also another process's, accepts connections.
+ * @throws EmbeddedPostgresError when none runs, or it is not ready within `withinMs`
+ * @throws the signal's reason when it aborts
  */
 export const readyServer = async (
   dataDir: string,

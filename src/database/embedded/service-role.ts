@@ -17,8 +17,8 @@ const FILE = "holderbook-service-password";
 const ROLE_LOCK = 6_204_117_233_561n;
 
 /**
- * Connection string of the service's role; undefined when there is none. @param ownerUrl same
- * server
+ * Connection string of the service's role; undefined when there is none.
+ * @param ownerUrl same server
  */
 export const embeddedServiceUrl = async (
   dataDir: string,

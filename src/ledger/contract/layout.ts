@@ -73,8 +73,9 @@ class CountingReader extends BcsReader {
 export type Decode<T> = (contents: Uint8Array) => T;
 
 /**
- * Creates a type's decoder. @param type `module::Name`, for errors @param rest whether trailing
- * bytes are an error or unread fields
+ * Creates a type's decoder.
+ * @param type `module::Name`, for errors
+ * @param rest whether trailing bytes are an error or unread fields
  */
 export const decoder =
   <T>(type: string, layout: Readable<T>, rest: "nothing" | "unread" = "nothing"): Decode<T> =>

@@ -13,8 +13,9 @@ export const ROLE_BITS = {
 const BITS: ReadonlyMap<string, number> = new Map(Object.entries(ROLE_BITS));
 
 /**
- * Bit of a role; 0 for roles of other packages. @param role canonical type @param packages
- * canonical addresses of the security-token package
+ * Bit of a role; 0 for roles of other packages.
+ * @param role canonical type
+ * @param packages canonical addresses of the security-token package
  */
 export const roleBitOf = (role: string, packages: readonly string[]): number => {
   // A type name can be a primitive's, without package.

@@ -16,7 +16,8 @@ export type { TypeHead } from "./type-tag.ts";
  * no digest; the validators' signature is not verified.)
  *
  * @param wanted filters events and objects by the head of their type; skipped objects are not
- * checked. All by default @param verifier handles digests; refuses contradictions by default
+ * checked. All by default
+ * @param verifier handles digests; refuses contradictions by default
  * @throws CheckpointDecodeError (retry)
  */
 export const decodeCheckpoint = (
@@ -65,7 +66,10 @@ export const skimCheckpoint = (
   return header;
 };
 
-/** The number in a checkpoint's summary. @throws CheckpointDecodeError (retry) */
+/**
+ * The number in a checkpoint's summary.
+ * @throws CheckpointDecodeError (retry)
+ */
 export const readSequenceOf = (encoding: Encoding, bytes: Uint8Array): bigint => {
   const cursor = new Cursor(bytes, null);
   return encoding === "bcs" ? readDataSequence(cursor) : readMessageSequence(cursor);

@@ -32,7 +32,10 @@ export const readObject = (cursor: Cursor): ObjectSpan => {
   return { start, end, kind, idAt, versionAt, typeAt, contentsStart, contentsEnd, originsAt };
 };
 
-/** The Move object after the transaction. @param before the transaction's input of this object */
+/**
+ * The Move object after the transaction.
+ * @param before the transaction's input of this object
+ */
 export const toOutputObject = (
   cursor: Cursor,
   span: ObjectSpan,

@@ -237,7 +237,10 @@ const readObjectSet = (cursor: Cursor, set: Span | null): readonly ObjectSpan[] 
   return spans;
 };
 
-/** The bytes of `<path>.bcs.value`. @throws CheckpointDecodeError naming a missing part */
+/**
+ * The bytes of `<path>.bcs.value`.
+ * @throws CheckpointDecodeError naming a missing part
+ */
 const bcsOf = (cursor: Cursor, part: Span | null, path: () => string): Span => {
   const bcs = part === null ? null : findPart(cursor, part, BCS, () => `${path()}.bcs`);
   const value = bcs === null ? null : findPart(cursor, bcs, BCS_VALUE, () => `${path()}.bcs.value`);

@@ -34,8 +34,8 @@ export type CommitteeEntry = {
 };
 
 /**
- * Reads `CheckpointSummary` and computes its digest. @throws CheckpointDecodeError when its number
- * is not the one requested
+ * Reads `CheckpointSummary` and computes its digest.
+ * @throws CheckpointDecodeError when its number is not the one requested
  */
 export const readSummary = (cursor: Cursor): Summary => {
   const start = cursor.at;

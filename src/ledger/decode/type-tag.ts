@@ -83,7 +83,10 @@ export const readTypeHead = (cursor: Cursor): TypeHead => ({
   name: readIdentifier(cursor),
 });
 
-/** Reads a Move identifier. @throws CheckpointDecodeError */
+/**
+ * Reads a Move identifier.
+ * @throws CheckpointDecodeError
+ */
 export const readIdentifier = (cursor: Cursor): string => {
   const length = cursor.length();
   const start = cursor.skip(length);

@@ -34,8 +34,8 @@ export class Fields {
   }
 
   /**
-   * Reads the next field; false at the end. Call until then. @throws CheckpointDecodeError on
-   * malformed tags, excessive lengths, groups
+   * Reads the next field; false at the end. Call until then.
+   * @throws CheckpointDecodeError on malformed tags, excessive lengths, groups
    */
   next(): boolean {
     const cursor = this.#cursor;
@@ -69,8 +69,10 @@ export class Fields {
   }
 
   /**
-   * The current field, as the only one of its number. @param before an earlier one @param path name
-   * for errors @throws CheckpointDecodeError when repeated or without length
+   * The current field, as the only one of its number.
+   * @param before an earlier one
+   * @param path name for errors
+   * @throws CheckpointDecodeError when repeated or without length
    */
   only(before: Span | null, path: () => string): Span {
     if (!this.delimited) this.#cursor.fail(`${path()} is of the wrong wire type`, this.start);
@@ -79,7 +81,10 @@ export class Fields {
   }
 }
 
-/** The only part with this field number; null without one. @param path name for errors */
+/**
+ * The only part with this field number; null without one.
+ * @param path name for errors
+ */
 export const findPart = (
   cursor: Cursor,
   message: Span,

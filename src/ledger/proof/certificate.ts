@@ -99,8 +99,8 @@ const MOST_IN_ARRAY = 4096;
 
 /**
  * Numbers of a roaring bitmap, ascending, in the only form validators write (portable format, one
- * array container); null for other bytes, so each set has one encoding. @param below exclusive
- * limit of the numbers, at most 4096
+ * array container); null for other bytes, so each set has one encoding.
+ * @param below exclusive limit of the numbers, at most 4096
  */
 export const readBitmap = (bytes: Uint8Array, below: number): readonly number[] | null => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -32,8 +32,9 @@ const committeeFile = z.union([
 ]);
 
 /**
- * Parses a committee file: `{ "epoch": 0, "members": [{ "publicKey": …, "stake": … }] }`. @param
- * name for errors @throws CommitteeError (stop) naming the place in the file
+ * Parses a committee file: `{ "epoch": 0, "members": [{ "publicKey": …, "stake": … }] }`.
+ * @param name for errors
+ * @throws CommitteeError (stop) naming the place in the file
  */
 export const readCommitteeFile = (name: string, text: string): Committee => {
   const { content, faults } = readJsonFile(text, committeeFile);

@@ -23,8 +23,8 @@ const KEY_BYTES = 96;
 const MOST_MEMBERS = 4096;
 
 /**
- * Creates a committee of members in any order. @throws CommitteeError (stop) when stakes do not sum
- * to 10,000, or a key repeats
+ * Creates a committee of members in any order.
+ * @throws CommitteeError (stop) when stakes do not sum to 10,000, or a key repeats
  */
 export const committeeOf = (epoch: bigint, members: readonly CommitteeMember[]): Committee => {
   const refuse = (what: string) => new CommitteeError(`the committee of epoch ${epoch} ${what}`);
@@ -58,7 +58,10 @@ export const packMembers = (members: readonly CommitteeMember[]): Uint8Array =>
     }),
   );
 
-/** Inverse of `packMembers`. @throws CommitteeError (stop) */
+/**
+ * Inverse of `packMembers`.
+ * @throws CommitteeError (stop)
+ */
 export const unpackCommittee = (epoch: bigint, packed: Uint8Array): Committee => {
   const bytes = Buffer.from(packed);
   const size = KEY_BYTES + STAKE_BYTES;

@@ -6,8 +6,7 @@
  * empty.
  */
 import type { Checkpoint, RawCheckpoint } from "../decode/checkpoint.ts";
-import type { Cursor } from "../decode/cursor.ts";
-import { CheckpointDecodeError } from "../decode/cursor.ts";
+import { CheckpointDecodeError, type Cursor } from "../decode/cursor.ts";
 import { decodeExcerpt, decodeWith, type Wanted } from "../decode/decode.ts";
 import { readEffects } from "../decode/effects.ts";
 import { type Claim, refusing } from "../decode/verify.ts";
@@ -77,7 +76,10 @@ const collectParts = () => {
   };
 };
 
-/** Creates an excerpt without transactions. @throws CertificateError (retry) without signature */
+/**
+ * Creates an excerpt without transactions.
+ * @throws CertificateError (retry) without signature
+ */
 export const summaryExcerpt = (certified: CertifiedSummary): Promise<Uint8Array> =>
   encode(certified, {});
 
@@ -139,8 +141,8 @@ export const readSummaryExcerpt = async (
 };
 
 /**
- * Reads an excerpt and checks its digests, not the signature. @throws CheckpointDecodeError (retry)
- * also for unread bytes, CertificateError (retry)
+ * Reads an excerpt and checks its digests, not the signature.
+ * @throws CheckpointDecodeError (retry) also for unread bytes, CertificateError (retry)
  */
 export const readExcerpt = async (
   sequence: bigint,

@@ -11,7 +11,8 @@ export type Prover = {
   readonly committee: Committee;
   /**
    * Parses the committee's keys in small steps (a quarter second in all); otherwise the first
-   * `prove` of an epoch does it and blocks. @throws CommitteeError (stop)
+   * `prove` of an epoch does it and blocks.
+   * @throws CommitteeError (stop)
    */
   prepare(): Promise<void>;
   /**
@@ -46,8 +47,8 @@ export const createProver = (bls: Bls, first: Committee): Prover => {
 };
 
 /**
- * The committee that a checkpoint names; null unless it ends its epoch. @throws CommitteeError
- * (stop)
+ * The committee that a checkpoint names; null unless it ends its epoch.
+ * @throws CommitteeError (stop)
  */
 export const committeeAfter = ({ header, nextCommittee }: CertifiedSummary): Committee | null =>
   nextCommittee === null ? null : committeeOf(header.epoch + 1n, nextCommittee);
@@ -62,7 +63,8 @@ type Signed = {
 export type CertificateVerifier = {
   readonly committee: Committee;
   /**
-   * Verifies a quorum's signature on a summary, in milliseconds. @throws CertificateError (retry)
+   * Verifies a quorum's signature on a summary, in milliseconds.
+   * @throws CertificateError (retry)
    */
   verify(certified: CertifiedSummary): Signed;
 };
@@ -97,8 +99,8 @@ const keyOf = (bls: Bls, { epoch, members }: Committee, place: number): PublicKe
 };
 
 /**
- * @param keys from `parseKeys`; parsed here, blocking, by default @throws CommitteeError (stop) on
- * an invalid key
+ * @param keys from `parseKeys`; parsed here, blocking, by default
+ * @throws CommitteeError (stop) on an invalid key
  */
 export const createVerifier = (
   bls: Bls,

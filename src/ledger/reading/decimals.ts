@@ -21,7 +21,8 @@ const MOST_DECIMALS = 255;
  * Asks the network for decimals of securities whose metadata is older than the log, in the
  * background. Decimals from the ledger take precedence.
  *
- * Ends when `signal` aborts, or immediately without a network. @param news wakes on a new coin type
+ * Ends when `signal` aborts, or immediately without a network.
+ * @param news wakes on a new coin type
  */
 export const searchDecimals = async (
   { database, source, everyMs, onTrouble }: DecimalsSearch,

@@ -27,8 +27,8 @@ const METADATA: ReadonlySet<string> = new Set([COIN_METADATA, CURRENCY]);
 
 /**
  * Selects types with facts: those defined by one of the packages (not by the package whose code
- * ran), and the framework's two kinds of coin metadata. @param packages addresses in any form
- * `canonicalAddress` accepts
+ * ran), and the framework's two kinds of coin metadata.
+ * @param packages addresses in any form `canonicalAddress` accepts
  */
 export const createWanted = (packages: readonly string[]): Wanted => {
   const own: ReadonlySet<string> = new Set(packages.map(canonicalAddress));
@@ -39,7 +39,8 @@ export const createWanted = (packages: readonly string[]): Wanted => {
 /**
  * Facts of a checkpoint decoded with `createWanted`, in chain order: by transaction; events, then
  * written objects, then removed ones, in the order of the effects. Events keep their index; object
- * changes are numbered from 0 in their transaction. @throws PositionOverflowError (stop)
+ * changes are numbered from 0 in their transaction.
+ * @throws PositionOverflowError (stop)
  */
 export const factsOf = (checkpoint: Checkpoint): readonly ReadFact[] => {
   if (checkpoint.transactions.length > MAX_TRANSACTIONS) {

@@ -1,6 +1,6 @@
 /** Fills in, in the background, what an older version did not store. */
 import { setImmediate as turn } from "node:timers/promises";
-import { databaseRemedy, type Session } from "../../database/connect.ts";
+import { databaseRemedy, type Session, type Sql } from "../../database/connect.ts";
 import { type Backoff, pause } from "../../waiting/backoff.ts";
 import { followingAbort } from "../../waiting/following-abort.ts";
 import { retrying } from "../../waiting/retrying.ts";
@@ -35,17 +35,45 @@ export const LONGEST_UNWRITTEN_MS = 30_000;
 /** A source silent for this long is asked again, ms. */
 const LONGEST_SILENCE_MS = 120_000;
 
+/** One kind of data that an older version did not store. */
+export type PastData<Left extends { readonly next: bigint; readonly last: bigint }> = {
+  /** For messages, such as `the times`. */
+  readonly noun: string;
+  /** The checkpoints left to fill in; null when none are. */
+  readonly left: (sql: Sql) => Promise<Left | null>;
+  /** Prepares an attempt. The result fills in some of what is left, also before an error. */
+  readonly begin: (left: Left) => Promise<(left: Left) => Promise<void>>;
+};
+
 /**
- * Repeats attempts until one succeeds or `signal` aborts. Never rejects: reports failures to
- * `onNotice` and retries. @param what is learned, for messages
+ * Fills in past data until nothing is left or `signal` aborts. Never rejects: reports failures to
+ * `onNotice` and retries.
  */
-export const keepFilling = (
-  { backoff, onNotice }: Pick<Filling, "backoff" | "onNotice">,
-  what: string,
-  attempt: (progressed: () => void) => Promise<void>,
+export const keepFilling = async <Left extends { readonly next: bigint; readonly last: bigint }>(
+  { on, backoff, onNotice }: Filling,
+  { noun, left: find, begin }: PastData<Left>,
   signal: AbortSignal,
-): Promise<void> =>
-  retrying(
+): Promise<void> => {
+  let last: bigint | undefined;
+  const attempt = async (progressed: () => void): Promise<void> => {
+    let left = await on.statement(find);
+    if (left !== null) {
+      if (last === undefined) {
+        onNotice(`learning ${noun} of checkpoints ${left.next} to ${left.last} in the background`);
+      }
+      last = left.last;
+      const fill = await begin(left);
+      while (left !== null && !signal.aborted) {
+        await fill(left);
+        progressed();
+        left = await on.statement(find);
+      }
+    }
+    if (last !== undefined && !signal.aborted) {
+      onNotice(`${noun} of checkpoints up to ${last} are known now`);
+    }
+  };
+  await retrying(
     attempt,
     {
       backoff,
@@ -53,10 +81,11 @@ export const keepFilling = (
       remedy: () => "retry",
       leastMs: (error) => (databaseRemedy(error) === "stop" ? backoff.maxMs : 0),
       onTrouble: (error, pauseMs) =>
-        onNotice(`could not learn ${what}; again in ${pauseMs} ms`, error),
+        onNotice(`could not learn ${noun} of earlier checkpoints; again in ${pauseMs} ms`, error),
     },
     signal,
   );
+};
 
 /** Yields to other work after work since `beganMs`. */
 export const restAfter = async (

@@ -1,12 +1,12 @@
 import { type BlockBuilder, createBlockBuilder } from "../../log/block.ts";
-import type {
-  AppendBatch,
-  CheckpointMark,
-  CoinDecimals,
-  JoinedPackage,
-  ReadFact,
+import {
+  type AppendBatch,
+  type CheckpointMark,
+  type CoinDecimals,
+  factBytes,
+  type JoinedPackage,
+  type ReadFact,
 } from "../../log/fact.ts";
-import { factBytes } from "../../log/fact.ts";
 import { createWaker } from "../../waiting/waker.ts";
 import type { CertifiedSummary } from "../proof/certificate.ts";
 import type { ReadCheckpoint } from "./read.ts";
@@ -38,16 +38,21 @@ export type GatheredBatch = {
 };
 
 /**
- * A one-batch buffer between decoding (`add`) and appending (`take`).
+ * A buffer of one batch between decoding (`add`) and appending (`take`).
  *
- * States: `empty` (no batch), `filling`, `full` (a limit is reached), and `ended` (no more input;
- * the last batch may remain). Transitions: `add`: empty or full's rest → filling → full; `take`:
- * filling (when due) or full → empty; `end`: any → ended; ended has no `add`.
+ * State    Next state
+ * empty    `add`: filling, or full; `end`: ended
+ * filling  `add`: filling, or full; `take` when due: empty; `end`: ended
+ * full     `take`: empty; `end`: ended. `add` must wait for `room`.
+ * ended    `take`: the last batch, then null. `add` is an error.
  */
 export type Gathering = {
   /** Waits for room, or until `signal` aborts. */
   room(signal: AbortSignal): Promise<void>;
-  /** Adds the next checkpoint. @param beganMs start of decoding; now by default */
+  /**
+   * Adds the next checkpoint.
+   * @param beganMs start of decoding; now by default
+   */
   add(read: ReadCheckpoint, rawBytes: number, beganMs?: number): void;
   /** The source has nothing ready: the batch may go early. */
   idle(): void;
@@ -107,6 +112,7 @@ export const createGathering = (bounds: BatchBounds): Gathering => {
       rawBytes,
       beganMs = performance.now(),
     ) => {
+      if (ended) throw new Error("a checkpoint was added after the end of its batches");
       sourceIdle = false;
       building ??= {
         startedAt: performance.now(),

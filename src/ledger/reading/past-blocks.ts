@@ -21,38 +21,31 @@ export type PastBlocks = Filling & {
   readonly readPlace: (raw: RawCheckpoint) => CheckpointPlace;
 };
 
-/**
- * Returns when nothing is left or `signal` aborts. Never rejects: reports failures to `onNotice`
- * and retries.
- */
-export const fillPastBlocks = async (past: PastBlocks, signal: AbortSignal): Promise<void> => {
-  const { onNotice } = past;
-  let told = false;
-  const attempt = async (progressed: () => void): Promise<void> => {
-    let left = await past.on.statement(pastStretch);
-    if (left === null) return;
-    const { next, last } = left;
-    if (!told) onNotice(`learning the times of checkpoints ${next} to ${last} in the background`);
-    told = true;
-    const lastDigest = await digestOfLast(past, left, signal);
-    while (left.next <= last && !signal.aborted) {
-      const builder = createBlockBuilder();
-      try {
-        await gather(past, { ...left, lastDigest }, builder, signal);
-      } finally {
-        // Keep what came before an error or abort.
-        if (builder.count > 0) left = await fillIn(past.on, left, builder.packed());
-      }
-      progressed();
-    }
-    if (left.next > last) onNotice(`the times of checkpoints up to ${last} are known now`);
-  };
-  await keepFilling(past, "the times of earlier checkpoints", attempt, signal);
-};
+/** Returns when nothing is left or `signal` aborts. Never rejects. */
+export const fillPastBlocks = (past: PastBlocks, signal: AbortSignal): Promise<void> =>
+  keepFilling(
+    past,
+    {
+      noun: "the times",
+      left: pastStretch,
+      begin: async (stretch) => {
+        const lastDigest = await digestOfLast(past, stretch, signal);
+        return async (left) => {
+          const builder = createBlockBuilder();
+          try {
+            await gather(past, { ...left, lastDigest }, builder, signal);
+          } finally {
+            if (builder.count > 0) await fillIn(past.on, left, builder.packed());
+          }
+        };
+      },
+    },
+    signal,
+  );
 
 /**
- * The digest of the last checkpoint to fill in. @throws OtherCheckpointError (stop) when the source
- * is of another chain
+ * The digest of the last checkpoint to fill in.
+ * @throws OtherCheckpointError (stop) when the source is of another chain
  */
 const digestOfLast = async (
   past: PastBlocks,

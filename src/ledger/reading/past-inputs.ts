@@ -27,39 +27,30 @@ const CHECKPOINTS_PER_WRITE = 200;
 const FACTS_PER_WRITE = 5_000;
 
 /** Returns when nothing is left or `signal` aborts. Never rejects. */
-export const fillPastInputs = async (
+export const fillPastInputs = (
   past: Filling & { readonly readerOf: ReaderOf },
   signal: AbortSignal,
-): Promise<void> => {
-  const { on, onNotice, readerOf } = past;
-  let last: bigint | null = null;
-  const attempt = async (progressed: () => void): Promise<void> => {
-    const read = readerOf((await on.statement(readHighWater))?.packages ?? []);
-    for (;;) {
-      const left = await on.statement((sql) => pastInputs(sql, CHECKPOINTS_PER_WRITE));
-      if (left === null || signal.aborted) break;
-      if (last === null) {
-        const from = left.marks[0]?.sequence;
-        onNotice(
-          `learning input versions of checkpoints ${from} to ${left.last} in the background`,
-        );
-      }
-      ({ last } = left);
-      const again: ReadAgain[] = [];
-      try {
-        await readAgain(past, left, read, again, signal);
-      } finally {
-        // Keep what came before an error or abort.
-        if (again.length > 0) await fillInInputs(on, again);
-      }
-      progressed();
-    }
-    if (last !== null && !signal.aborted) {
-      onNotice(`input versions of checkpoints up to ${last} are known now`);
-    }
-  };
-  await keepFilling(past, "input versions of earlier checkpoints", attempt, signal);
-};
+): Promise<void> =>
+  keepFilling(
+    past,
+    {
+      noun: "input versions",
+      left: (sql) => pastInputs(sql, CHECKPOINTS_PER_WRITE),
+      begin: async () => {
+        const known = await past.on.statement(readHighWater);
+        const read = past.readerOf(known?.packages ?? []);
+        return async (left) => {
+          const again: ReadAgain[] = [];
+          try {
+            await readAgain(past, left, read, again, signal);
+          } finally {
+            if (again.length > 0) await fillInInputs(past.on, again);
+          }
+        };
+      },
+    },
+    signal,
+  );
 
 /** Reads concurrently, as the checkpoints are often far apart. */
 const readAgain = async (

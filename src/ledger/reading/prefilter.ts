@@ -6,9 +6,9 @@
  * each after its length. This holds for both encodings, as protobuf is decoded from its BCS parts,
  * which are contiguous byte strings. So
  *
- * - an event or object of our packages contains the package's 32 address bytes; - a coin's metadata
- * object contains `coin`, `CoinMetadata`, or `coin_registry`, `Currency`, adjacent with their
- * lengths.
+ * - an event or object of our packages contains the package's 32 address bytes;
+ * - a coin's metadata object contains `coin`, `CoinMetadata`, or `coin_registry`, `Currency`,
+ *   adjacent with their lengths.
  *
  * Exception: abbreviated types (`GasCoin`, `StakedSui`, …) have no address. They belong to 0x2 and
  * 0x3; if one of these is wanted, nothing is ruled out.
@@ -27,7 +27,10 @@ import { createNeedleSearch } from "./needle-search.ts";
 /** Whether a checkpoint may hold facts; false is certain. */
 export type Prefilter = (raw: RawCheckpoint) => boolean;
 
-/** @param packages addresses in any form `canonicalAddress` accepts @throws MoveTypeError (stop) */
+/**
+ * @param packages addresses in any form `canonicalAddress` accepts
+ * @throws MoveTypeError (stop)
+ */
 export const createPrefilter = (packages: readonly string[]): Prefilter => {
   const addresses = [...new Set(packages.map(canonicalAddress))];
   if (addresses.some((address) => SHORTENED_TYPE_ADDRESSES.includes(address))) return () => true;

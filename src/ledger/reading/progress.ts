@@ -57,8 +57,9 @@ export type ProgressKeeper = {
 };
 
 /**
- * @param first expected start @param lastWanted the last checkpoint requested @param clock
- * monotonic milliseconds; replaced by tests
+ * @param first expected start
+ * @param lastWanted the last checkpoint requested
+ * @param clock monotonic milliseconds; replaced by tests
  */
 export const keepProgress = (
   first: bigint,

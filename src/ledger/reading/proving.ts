@@ -32,8 +32,8 @@ export type Verification = {
 };
 
 /**
- * Verifies a batch's proofs, fetching invalid certificates again. @throws CertificateError (retry),
- * CommitteeError (stop)
+ * Verifies a batch's proofs, fetching invalid certificates again.
+ * @throws CertificateError (retry), CommitteeError (stop)
  */
 export type ProveBatch = (
   gathered: GatheredBatch,
@@ -52,7 +52,8 @@ export type ProvingFrom = {
 
 /**
  * Prepares proving after the high-water mark: with the log's committee if its last checkpoint is
- * proven, else from trust. @throws CommitteeError (stop) when nothing is trusted
+ * proven, else from trust.
+ * @throws CommitteeError (stop) when nothing is trusted
  */
 export const openProving = async (from: ProvingFrom): Promise<ProveBatch> => {
   const { sql, source, mark, onRefused } = from;

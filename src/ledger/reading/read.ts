@@ -46,7 +46,8 @@ export type ReaderOf = (packages: readonly string[]) => CheckpointReader;
 export type CheckpointPlace = Pick<ReadCheckpoint, "mark" | "previousDigest">;
 
 /**
- * Reads a summary and checks that the checkpoint is complete. @throws CheckpointDecodeError (retry)
+ * Reads a summary and checks that the checkpoint is complete.
+ * @throws CheckpointDecodeError (retry)
  */
 export const readPlace = (raw: RawCheckpoint): CheckpointPlace => placeOf(skimCheckpoint(raw));
 
@@ -67,8 +68,9 @@ export const readerAt =
     readerOf(level, packages);
 
 /**
- * Creates a reader that checks digests. @param packages addresses in any form `canonicalAddress`
- * accepts @throws MoveTypeError (stop)
+ * Creates a reader that checks digests.
+ * @param packages addresses in any form `canonicalAddress` accepts
+ * @throws MoveTypeError (stop)
  */
 export const createCheckpointReader: ReaderOf = (packages) => readerOf("links", packages);
 

@@ -30,9 +30,9 @@ export const readTrusted = (text: string): TrustedCheckpoint | null => {
 };
 
 /**
- * Reads a trusted committee: a committee file (`.json`), or a checkpoint that ends an epoch. @param
- * digest the checkpoint's, when pinned @throws CommitteeError (stop), CheckpointFileError (stop),
- * CheckpointDecodeError (retry)
+ * Reads a trusted committee: a committee file (`.json`), or a checkpoint that ends an epoch.
+ * @param digest the checkpoint's, when pinned
+ * @throws CommitteeError (stop), CheckpointFileError (stop), CheckpointDecodeError (retry)
  */
 export const committeeFrom = async (path: string, digest?: string): Promise<Committee> => {
   if (path.endsWith(".json")) {
@@ -70,8 +70,10 @@ export type NamedCommittee = { readonly committee: Committee; readonly namedBy: 
 
 /**
  * The committee of a checkpoint's epoch, derived from trust: finds and verifies the end of each
- * epoch between. @param first the checkpoint to verify first @throws TrustNotReachedError (retry),
- * CertificateError (retry), CommitteeError (stop) when the trusted checkpoint names no committee
+ * epoch between.
+ * @param first the checkpoint to verify first
+ * @throws TrustNotReachedError (retry), CertificateError (retry), CommitteeError (stop) when the
+ * trusted checkpoint names no committee
  */
 export const committeeAt = async (
   { source, bls }: { readonly source: CheckpointSource; readonly bls: Bls },
@@ -124,8 +126,9 @@ const startOf = async (
 
 /**
  * Finds the last checkpoint of an epoch before another checkpoint: exponential, then binary search
- * downwards. Pruned checkpoints count as older. @param after a known earlier checkpoint @throws
- * TrustNotReachedError (retry) when not found, CertificateError (retry)
+ * downwards. Pruned checkpoints count as older.
+ * @param after a known earlier checkpoint
+ * @throws TrustNotReachedError (retry) when not found, CertificateError (retry)
  */
 export const endOfEpoch = async (
   source: CheckpointSource,
@@ -158,8 +161,8 @@ export const isGone = (error: unknown): boolean =>
   error instanceof CheckpointPrunedError || error instanceof CheckpointMissingError;
 
 /**
- * Fetches a checkpoint's summary and certificate. @throws CertificateError (retry) when the source
- * has none
+ * Fetches a checkpoint's summary and certificate.
+ * @throws CertificateError (retry) when the source has none
  */
 export const fetchCertified = async (
   source: CheckpointSource,

@@ -96,7 +96,8 @@ export const verifyCheckpoints = async (
 const firstOf = ({ first }: { readonly first: bigint }): bigint => first;
 
 /**
- * All checkpoints of a range. @throws VerificationError (stop) when one is missing or out of order
+ * All checkpoints of a range.
+ * @throws VerificationError (stop) when one is missing or out of order
  */
 export async function* wholeRange(
   source: CheckpointSource,

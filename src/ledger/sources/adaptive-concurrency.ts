@@ -44,7 +44,8 @@ const REST_EPOCHS = 12;
 const REQUEST_WORTH_BYTES = 4096;
 
 /**
- * @param now monotonic milliseconds; replaced by tests @throws RangeError on inconsistent bounds
+ * @param now monotonic milliseconds; replaced by tests
+ * @throws RangeError on inconsistent bounds
  */
 export const createAdaptiveConcurrency = (
   { min, max, start }: ConcurrencyBounds,

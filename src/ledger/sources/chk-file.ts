@@ -35,7 +35,8 @@ export const sequenceInName = (path: string): bigint | null => {
 };
 
 /**
- * Reads a checkpoint file. @throws CheckpointFileError (stop) also when unreadable or too large
+ * Reads a checkpoint file.
+ * @throws CheckpointFileError (stop) also when unreadable or too large
  * @throws CheckpointDecodeError (retry) when neither name nor bytes have a number
  */
 export const readCheckpointFile = async (
@@ -45,9 +46,10 @@ export const readCheckpointFile = async (
 
 /**
  * Opens a file's bytes by its name's ending. The number comes from the name, or else from the
- * bytes. @throws CheckpointFileError (stop) on an unknown ending or encoding, damaged compression,
- * or too large a result @throws CheckpointDecodeError (retry) when neither name nor bytes have a
- * number
+ * bytes.
+ * @throws CheckpointFileError (stop) on an unknown ending or encoding, damaged compression, or too
+ * large a result
+ * @throws CheckpointDecodeError (retry) when neither name nor bytes have a number
  */
 export const openCheckpointFile = async (
   path: string,
@@ -64,8 +66,8 @@ export const openCheckpointFile = async (
 
 /**
  * Decompresses off the main thread. Stops at `maxBytes`, as a small file can expand to gigabytes.
- * @param name for errors @throws CheckpointFileError (stop), with cause ERR_BUFFER_TOO_LARGE when
- * too large
+ * @param name for errors
+ * @throws CheckpointFileError (stop), with cause ERR_BUFFER_TOO_LARGE when too large
  */
 export const decompressCheckpoint = async (
   name: string,

@@ -5,7 +5,7 @@ import { pause } from "../../waiting/backoff.ts";
 import { createWaker, type Waker } from "../../waiting/waker.ts";
 import type { RawCheckpoint } from "../decode/checkpoint.ts";
 import { CheckpointFileError, openCheckpointFile } from "./chk-file.ts";
-import { fetchAhead, type WindowBounds } from "./fetch-ahead.ts";
+import { fetchAndPoll, type WindowBounds } from "./fetch-ahead.ts";
 import type { CheckpointSource } from "./source.ts";
 import {
   CheckpointDamagedError,
@@ -129,25 +129,19 @@ export const directorySource = ({
         (most, one) => (most === null || one > most ? one : most),
         null,
       ),
-    checkpoints: async function* ({ first, last, maxConcurrent }, signal) {
+    checkpoints: async function* (range, signal) {
       using changes = watchFolder(path);
-      const ahead = { fetch: read, concurrency: { limit: concurrency }, bounds: window };
-      try {
-        for (let next = first; last === undefined || next <= last; ) {
-          const reached = yield* fetchAhead(
-            { ...ahead, range: { first: next, last, maxConcurrent }, startWith: concurrency },
-            signal,
-          );
-          next = reached.next;
-          if (signal.aborted || (last !== undefined && next > last)) return;
-          const raw = await waitFor(next, changes, signal);
-          if (raw === null) return;
-          yield raw;
-          next += 1n;
-        }
-      } catch (error) {
-        if (!signal.aborted) throw error;
-      }
+      yield* fetchAndPoll(
+        {
+          range,
+          fetch: read,
+          concurrency: { limit: concurrency },
+          bounds: window,
+          startWith: concurrency,
+        },
+        (sequence) => waitFor(sequence, changes, signal),
+        signal,
+      );
     },
     close: async () => {},
   };

@@ -134,3 +134,29 @@ export async function* fetchAhead(
 
 const highestReady = (slots: readonly Slot[]): bigint | null =>
   slots.findLast(({ outcome }) => outcome === "ready")?.sequence ?? null;
+
+/**
+ * Fetches ahead, and polls for the next checkpoint wherever it is not there yet. Ends after
+ * `range.last`, or without an error when `signal` aborts.
+ * @param waitFor polls for a checkpoint, given a later one that was seen; null on abort
+ */
+export async function* fetchAndPoll(
+  ahead: FetchAhead,
+  waitFor: (sequence: bigint, laterSeen: bigint | null) => Promise<RawCheckpoint | null>,
+  signal: AbortSignal,
+): AsyncGenerator<RawCheckpoint, void, undefined> {
+  const { first, last } = ahead.range;
+  try {
+    for (let next = first; last === undefined || next <= last; next += 1n) {
+      const range = { ...ahead.range, first: next };
+      const reached = yield* fetchAhead({ ...ahead, range }, signal);
+      next = reached.next;
+      if (signal.aborted || (last !== undefined && next > last)) return;
+      const raw = await waitFor(next, reached.laterSeen);
+      if (raw === null) return;
+      yield raw;
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}

@@ -84,8 +84,9 @@ export type PatientQuestion<T> = {
 /**
  * Retries until there is an answer, with backoff or the pause requested.
  *
- * @throws SourceUnavailableError (retry) after `policy.attempts` or `policy.forMs` @throws any
- * other error of the attempt @throws the reason of `signal`
+ * @throws SourceUnavailableError (retry) after `policy.attempts` or `policy.forMs`
+ * @throws any other error of the attempt
+ * @throws the reason of `signal`
  */
 export const askPatiently = async <T extends object | boolean | null>(
   { source, wanted, attempt, policy: { attempts, backoff, forMs }, onSetback }: PatientQuestion<T>,
@@ -127,7 +128,8 @@ export type PatientFetch<T> = Omit<PatientQuestion<T>, "wanted" | "policy"> & {
 /**
  * Fetches a checkpoint with retries, and reports attempts to the concurrency. Null: not there.
  *
- * @throws CheckpointDamagedError (retry) after `policy.damagedAttempts` @throws as `askPatiently`
+ * @throws CheckpointDamagedError (retry) after `policy.damagedAttempts`
+ * @throws as `askPatiently`
  */
 export const fetchPatiently = async <T extends object | null>(
   { sequence, attempt, size, concurrency, ...question }: PatientFetch<T>,

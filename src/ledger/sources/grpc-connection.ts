@@ -59,8 +59,9 @@ export type GrpcConnection = {
 const FLOW_CONTROL_WINDOW = 16 * 1024 * 1024;
 
 /**
- * @param description for messages @param host name or address with port @param headers sent with
- * every call, such as a provider's key
+ * @param description for messages
+ * @param host name or address with port
+ * @param headers sent with every call, such as a provider's key
  */
 export const connectGrpc = (
   {

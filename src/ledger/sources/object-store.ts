@@ -2,7 +2,7 @@ import { shownUrl } from "../../settings/shown-url.ts";
 import { pause } from "../../waiting/backoff.ts";
 import type { RawCheckpoint } from "../decode/checkpoint.ts";
 import { type ConcurrencyBounds, createAdaptiveConcurrency } from "./adaptive-concurrency.ts";
-import { fetchAhead, type WindowBounds } from "./fetch-ahead.ts";
+import { fetchAndPoll, type WindowBounds } from "./fetch-ahead.ts";
 import {
   askPatiently,
   defaultRetryPolicy,
@@ -170,26 +170,13 @@ export const objectStoreSource = ({
     description,
     chainId: async () => chainId,
     latest,
-    checkpoints: async function* ({ first, last, maxConcurrent }, signal) {
-      try {
-        // At the tip most are missing: start with one and double.
-        const ahead = { fetch: fetchOne, concurrency, bounds: window, startWith: 1 };
-        for (let next = first; last === undefined || next <= last; ) {
-          const reached = yield* fetchAhead(
-            { ...ahead, range: { first: next, last, maxConcurrent } },
-            signal,
-          );
-          next = reached.next;
-          if (signal.aborted || (last !== undefined && next > last)) return;
-          const raw = await waitFor(next, reached.laterSeen, signal);
-          if (raw === null) return;
-          yield raw;
-          next += 1n;
-        }
-      } catch (error) {
-        if (!signal.aborted) throw error;
-      }
-    },
+    // At the tip most are missing: start with one and double.
+    checkpoints: (range, signal) =>
+      fetchAndPoll(
+        { range, fetch: fetchOne, concurrency, bounds: window, startWith: 1 },
+        (sequence, laterSeen) => waitFor(sequence, laterSeen, signal),
+        signal,
+      ),
     close: async () => client.close(),
   };
 };

@@ -20,7 +20,8 @@ export type CheckpointSource = {
 
   /**
    * Base58 digest of the genesis checkpoint, or as configured; null when unknown (a folder without
-   * `ledger.json`, an object store). @throws SourceChainsDifferError (stop)
+   * `ledger.json`, an object store).
+   * @throws SourceChainsDifferError (stop)
    */
   chainId(signal: AbortSignal): Promise<string | null>;
 
