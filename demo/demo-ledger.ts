@@ -69,7 +69,7 @@ export type DemoCheckpoint = {
 };
 
 /** A coin type in `ledger.json` and assets files. */
-export type DemoCoin = Pick<
+type DemoCoin = Pick<
   CoinModel,
   "coinType" | "symbol" | "name" | "decimals" | "metadata" | "treasuryId"
 >;

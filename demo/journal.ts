@@ -18,7 +18,7 @@ import type { Submission, TransactionReceipt } from "./issuer/submissions.ts";
 import type { Timeline } from "./timeline.ts";
 
 /** A submission and its checkpoint. */
-export type SubmittedAt = { readonly checkpoint: bigint; readonly submission: Submission };
+type SubmittedAt = { readonly checkpoint: bigint; readonly submission: Submission };
 
 /** The data folder holds another demo ledger. Stop. */
 export class OtherDemoLedgerError extends Error {
@@ -61,7 +61,7 @@ export class JournalDamagedError extends Error {
 const LINE_END = 0x0a;
 
 /** The journal of a data folder. */
-export type Journal = {
+type Journal = {
   /** Undefined in a new folder. */
   readTimeline(): Timeline | undefined;
   writeTimeline(timeline: Timeline): void;

@@ -119,7 +119,7 @@ export type DemoModel = {
 };
 
 /** An owner's holdings of a coin type. */
-export type OwnerBalance = {
+type OwnerBalance = {
   readonly tokens: bigint;
   readonly tokenCount: number;
   readonly grants: bigint;

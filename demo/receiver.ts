@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { verifyCallback } from "../client/index.ts";
 
 /** A verified callback. */
-export type DemoCallback = {
+type DemoCallback = {
   readonly id: string;
   readonly receivedAt: string;
   readonly body: unknown;

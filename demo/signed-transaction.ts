@@ -17,7 +17,7 @@ export type SignedTransaction = {
   readonly signature: string;
 };
 
-export type ReadTransaction = {
+type ReadTransaction = {
   readonly sender: string;
   readonly calls: readonly Call[];
   readonly signed: SignedTransaction;

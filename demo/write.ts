@@ -14,9 +14,9 @@ export { FIRST_INVESTORS } from "./issuer/people.ts";
 const compress = promisify(zstdCompress);
 
 /** `chk`: an encoding byte and BCS. `binpb`: compressed protobuf. */
-export type DemoFormat = "chk" | "binpb";
+type DemoFormat = "chk" | "binpb";
 
-export type WriteDemoOptions = {
+type WriteDemoOptions = {
   /** Created if missing. */
   readonly dir: string;
   /** Number of checkpoints, from 0; 1 or more. */

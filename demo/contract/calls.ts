@@ -45,9 +45,9 @@ const functions = {
 export const MOVE_FUNCTIONS: readonly string[] = Object.values(functions).map(({ name }) => name);
 
 type Functions = typeof functions;
-export type FunctionName = keyof Functions;
+type FunctionName = keyof Functions;
 /** Arguments by function name. */
-export type Arguments = {
+type Arguments = {
   [Name in FunctionName]: { readonly coinType: string } & ArgumentsOf<Functions[Name]>;
 };
 type ArgumentsOf<Function> = Function extends ContractFunction<infer Args> ? Args : never;

@@ -25,7 +25,7 @@ type RegisterEvent = Pick<HolderEventModel, "eventType"> &
   Partial<Pick<HolderEventModel, "holderId" | "address" | "groupId" | "isFrozen">>;
 
 /** A call of a register function. */
-export type RegisterCall = {
+type RegisterCall = {
   readonly execution: Execution;
   readonly state: Securities;
   /** Name of the called function. */

@@ -12,7 +12,7 @@ import { publish, type Sources } from "./packages.ts";
 import { account, perform, type Stage } from "./stage.ts";
 
 /** A coin type to publish. */
-export type CoinPlan = {
+type CoinPlan = {
   readonly symbol: string;
   readonly name: string;
   readonly decimals: number;

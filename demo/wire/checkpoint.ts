@@ -48,7 +48,7 @@ export type Summary = {
   readonly endOfEpoch: EndOfEpoch | null;
 };
 
-export type EndOfEpoch = {
+type EndOfEpoch = {
   /** Null unless the checkpoint ends its epoch. */
   readonly nextCommittee: readonly Validator[];
   readonly nextProtocolVersion: bigint;

@@ -51,7 +51,7 @@ export type ObjectChange = {
 };
 
 /** A shared object that was only read. */
-export type ReadObject = {
+type ReadObject = {
   readonly id: string;
   readonly version: bigint;
   readonly digest: Uint8Array;

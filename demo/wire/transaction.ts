@@ -10,7 +10,7 @@ import {
 } from "./object.ts";
 import { typeTag } from "./type-tag.ts";
 
-export type ObjectRef = {
+type ObjectRef = {
   readonly id: string;
   readonly version: bigint;
   readonly digest: Uint8Array;

@@ -10,7 +10,7 @@ const HEADER_BYTES = 5;
  * @param each called with the type, the piece that completed the header, and the body's offset in
  * it
  */
-export const walkMessages = (
+const walkMessages = (
   first: "typed" | "untyped",
   each: (type: number, piece: Uint8Array, body: number) => void,
 ): ((piece: Uint8Array) => void) => {
@@ -42,7 +42,7 @@ export const walkMessages = (
 };
 
 /** Whether the server owes an answer, and its process id. */
-export type Owed = {
+type Owed = {
   readonly isOwed: boolean;
   /** As sent by the server; undefined before. Some poolers invent it. */
   readonly pid: number | undefined;

@@ -19,7 +19,7 @@ export type Remembered<Value> = {
 /** Concurrent loads: those of callers who left stay until a silent database answers. */
 const MOST_LOADING = 1_000;
 
-export type RememberedSettings<Value> = {
+type RememberedSettings<Value> = {
   /** Lifetime in ms. */
   readonly freshMs: number;
   /** Maximum entries; the oldest is evicted. */

@@ -20,7 +20,7 @@ export type Answered<Row> = Row[] & {
 export type Ask<Row> = (client: Client) => PromiseLike<Answered<Row>>;
 
 /** Statements that see one state of the database. */
-export type SnapshotRun = {
+type SnapshotRun = {
   run<Row>(ask: Ask<Row>): Promise<Row[]>;
   /** Ends it after running statements; later ones are refused. */
   end(): void;

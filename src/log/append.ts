@@ -51,7 +51,7 @@ export const LOG_CHANNEL = "holderbook_log";
 const INSERT_UP_TO_FACTS = 32;
 
 /** An append, with what the log remembers between appends. */
-export type Append = {
+type Append = {
   readonly batch: AppendBatch;
   readonly coins: readonly CoinDecimals[];
   /**

@@ -61,7 +61,7 @@ const BLOCKS = `
   where first_checkpoint >= $1 and first_checkpoint < $2 order by first_checkpoint limit $3`;
 
 /** End of a stretch's chain. */
-export type BlockEnd = { readonly next: bigint; readonly hash: Uint8Array };
+type BlockEnd = { readonly next: bigint; readonly hash: Uint8Array };
 
 /** @param from,to the stretch, `to` excluded */
 export const blockChainEnd = async (sql: Sql, from: bigint, to: bigint): Promise<BlockEnd> => {

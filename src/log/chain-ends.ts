@@ -25,7 +25,7 @@ type Ends = {
   readonly coins: ReadonlyMap<string, CoinEnd>;
 };
 
-export type Linking = {
+type Linking = {
   /** Hash of the fact chain before the first link. */
   readonly before: Uint8Array;
   /** Yields each checkpoint's facts once hashed; returns all links. */

@@ -64,7 +64,7 @@ export const linkOf = (
   return createHash("sha256").update(before).update(numbers).update(digest).update(facts).digest();
 };
 
-export type Hashed = { readonly facts: number; readonly hash: Buffer };
+type Hashed = { readonly facts: number; readonly hash: Buffer };
 
 /** Hash over a checkpoint's facts, and per coin type. */
 export type HashedCheckpoint = {

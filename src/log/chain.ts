@@ -83,7 +83,7 @@ export const coinEnds = async (
 };
 
 /** Missing part of a chain. */
-export type ChainGap = {
+type ChainGap = {
   readonly of: "facts" | "coins" | "blocks";
   /** Last checkpoint of the chain (-1 when empty); the log ends before `next`. */
   readonly after: bigint;

@@ -23,7 +23,7 @@ export type BlocksPlace = {
 
 export const BLOCKS_BEGIN: BlocksPlace = { next: null, filled: true, hash: START, reachedMs: 0n };
 
-export type BlocksChecked = {
+type BlocksChecked = {
   readonly place: BlocksPlace;
   readonly checkpoints: number;
   readonly faults: readonly LogFault[];

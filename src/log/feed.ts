@@ -6,7 +6,7 @@
  */
 import { type Fact, type FactBatch, factBytes } from "./fact.ts";
 
-export type FeedBounds = { readonly maxFacts: number; readonly maxBytes: number };
+type FeedBounds = { readonly maxFacts: number; readonly maxBytes: number };
 
 export type Feed = {
   /** Next checkpoint after the newest batch; null before the first. */

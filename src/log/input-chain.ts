@@ -76,7 +76,7 @@ export const inputStretches = async (sql: Sql): Promise<readonly [InputStretch, 
 };
 
 /** End of a stretch's chain; the checkpoint before its first when empty. */
-export type InputEnd = Pick<InputLink, "checkpoint" | "hash">;
+type InputEnd = Pick<InputLink, "checkpoint" | "hash">;
 
 export const inputEnd = async (sql: Sql, { from, to }: InputStretch): Promise<InputEnd> => {
   const [row] = await sql<InputEnd[]>`

@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { Db, Sql } from "../database/connect.ts";
 import { logSource } from "./tables.ts";
 
-export type SourceNote = {
+type SourceNote = {
   /** Scheme and host, or the kind of source. */
   readonly source: string;
   /** Id of the reader's run. */

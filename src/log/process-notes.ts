@@ -26,7 +26,7 @@ const said = z.object({
 
 export type ProcessSaid = Readonly<z.infer<typeof said>>;
 
-export type ProcessId = {
+type ProcessId = {
   /** A UUID, made at start. */
   readonly id: string;
   readonly pid: number;

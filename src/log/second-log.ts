@@ -65,7 +65,7 @@ export class SecondLogDiffersError extends Error {
 }
 
 /** Purpose of a second log. */
-export type SecondLog = {
+type SecondLog = {
   /** Canonical; kept from the log's beginning on. */
   readonly address: string;
   /**

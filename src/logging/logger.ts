@@ -35,7 +35,7 @@ export const requestLines = (logger: Logger): Logger => {
   return lines;
 };
 
-export type LogFormat = "pretty" | "json";
+type LogFormat = "pretty" | "json";
 
 /** The configured format, or by whether standard error is a terminal. */
 export const logFormat = (configured: LogFormat | undefined): LogFormat =>

@@ -42,7 +42,7 @@ const clockOrigin = (): number => {
     : performance.timeOrigin;
 };
 
-export type OtlpSettings = {
+type OtlpSettings = {
   /** Base URL of the collector, such as `http://localhost:4318`; `/v1/traces` is appended. */
   readonly endpoint: string;
   readonly serviceName: string;

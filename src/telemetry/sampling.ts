@@ -10,7 +10,7 @@ const BEHIND_EVERY_MS = 10_000;
 const HEAD_PER_SECOND = 20;
 
 /** Whether to trace a batch, by the Unix time of its last checkpoint. */
-export type SampleBatch = (timestampMs: bigint) => boolean;
+type SampleBatch = (timestampMs: bigint) => boolean;
 
 /** @param now Unix milliseconds; replaced by tests */
 export const batchSampler = (now: () => number = Date.now): SampleBatch => {

@@ -11,7 +11,7 @@ export type Telemetry = {
 /** Metrics that are not read, and no traces. */
 export const noTelemetry = (): Telemetry => ({ figures: createFigures(), tracing: NO_TRACING });
 
-export type TracingSettings = {
+type TracingSettings = {
   /** Base URL of the collector; undefined: no tracing. */
   readonly otlpEndpoint?: string | undefined;
   readonly otlpServiceName: string;

@@ -28,7 +28,7 @@ const idsOf = (subject: string): TraceIds => {
 };
 
 /** Numbers and words; amounts and ids as text. No personal data, no secrets. */
-export type Attributes = Readonly<Record<string, string | number | boolean>>;
+type Attributes = Readonly<Record<string, string | number | boolean>>;
 
 export type Span = {
   readonly trace: TraceIds;

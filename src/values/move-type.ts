@@ -24,7 +24,7 @@ export class MoveTypeError extends Error {
 }
 
 /** A struct type in parts. */
-export type MoveType = {
+type MoveType = {
   /** Canonical address of the package that first defined it. */
   readonly address: string;
   readonly module: string;

@@ -70,13 +70,11 @@ export const decodeHolderRemoved = decoder(HOLDER_REMOVED, holderRemoved);
 
 /** `group_holder_config::HolderAddressAdded<T>` and `HolderAddressRemoved<T>`. */
 export const holderAddress = bcs.struct("HolderAddress", { holderId: u64, addr: address });
-export type HolderAddress = typeof holderAddress.$inferType;
 export const decodeHolderAddressAdded = decoder(HOLDER_ADDRESS_ADDED, holderAddress);
 export const decodeHolderAddressRemoved = decoder(HOLDER_ADDRESS_REMOVED, holderAddress);
 
 /** `group_holder_config::AddressJoinedGroup<T>` and `AddressLeftGroup<T>`. */
 export const addressGroup = bcs.struct("AddressGroup", { addr: address, groupId: u64 });
-export type AddressGroup = typeof addressGroup.$inferType;
 export const decodeAddressJoinedGroup = decoder(ADDRESS_JOINED_GROUP, addressGroup);
 export const decodeAddressLeftGroup = decoder(ADDRESS_LEFT_GROUP, addressGroup);
 

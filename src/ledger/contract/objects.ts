@@ -59,15 +59,12 @@ export const decodeCoinMetadata = decoder(COIN_METADATA, coinMetadata, "unread")
 export const decodeCurrency = decoder(CURRENCY, coinMetadata, "unread");
 
 /** The same, with names. */
-export const coinNames = bcs.struct("CoinNames", {
+const coinNames = bcs.struct("CoinNames", {
   id: address,
   decimals: bcs.u8(),
   name: bcs.string(),
   symbol: bcs.string(),
 });
-
-/** Any account can give its coin any names. */
-export type CoinNames = typeof coinNames.$inferType;
 
 export const decodeMetadataNames = decoder(COIN_METADATA, coinNames, "unread");
 

@@ -27,7 +27,7 @@ export type Summary = {
 };
 
 /** A committee member in a summary. */
-export type CommitteeEntry = {
+type CommitteeEntry = {
   /** Offset of the 96-byte public key. */
   readonly keyAt: number;
   readonly stake: bigint;

@@ -17,7 +17,7 @@ export type Claim = {
 };
 
 /** A digest that does not match. */
-export type Contradiction = {
+type Contradiction = {
   /** The part and its location. */
   readonly where: string;
   /** Base58 digests: named by the checkpoint, computed from its bytes. */

@@ -106,7 +106,7 @@ const encode = async (
 };
 
 /** What an excerpt proves if its signature is valid. */
-export type ReadExcerpt = {
+type ReadExcerpt = {
   readonly certified: CertifiedSummary;
   /** Omitted transactions are empty. */
   readonly checkpoint: Checkpoint;

@@ -3,7 +3,7 @@ import { recordDecimals, securitiesWithoutDecimals } from "../../log/coins.ts";
 import type { Waker } from "../../waiting/waker.ts";
 import type { CheckpointSource } from "../sources/source.ts";
 
-export type DecimalsSearch = {
+type DecimalsSearch = {
   readonly database: Pick<Database, "sql">;
   readonly source: CheckpointSource;
   /** How often to ask for unknown decimals, ms. */

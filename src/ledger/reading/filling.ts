@@ -36,7 +36,7 @@ export const LONGEST_UNWRITTEN_MS = 30_000;
 const LONGEST_SILENCE_MS = 120_000;
 
 /** One kind of data that an older version did not store. */
-export type PastData<Left extends { readonly next: bigint; readonly last: bigint }> = {
+type PastData<Left extends { readonly next: bigint; readonly last: bigint }> = {
   /** For messages, such as `the times`. */
   readonly noun: string;
   /** The checkpoints left to fill in; null when none are. */

@@ -85,7 +85,7 @@ const ownerJson = (owner: Owner) => {
   }
 };
 
-export type DigestCount = { readonly checked: number; readonly wrong: number };
+type DigestCount = { readonly checked: number; readonly wrong: number };
 
 /** A digest that its bytes do not match. */
 export type WrongDigest = {

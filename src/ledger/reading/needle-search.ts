@@ -8,7 +8,7 @@
  */
 
 /** Whether the bytes contain any of the needles. */
-export type NeedleSearch = (haystack: Uint8Array) => boolean;
+type NeedleSearch = (haystack: Uint8Array) => boolean;
 
 const BLOCK = 2;
 const PAIRS = 2 ** 16;

@@ -67,7 +67,7 @@ export class CheckpointChainError extends SourceError {
 }
 
 /** One run over the source, from the high-water mark to the end, an error or abort. */
-export type Pass = {
+type Pass = {
   readonly source: CheckpointSource;
   /** Notified of requests to the source. */
   readonly contact: SourceContact;

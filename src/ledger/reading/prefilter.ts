@@ -25,7 +25,7 @@ import { SHORTENED_TYPE_ADDRESSES } from "../decode/type-tag.ts";
 import { createNeedleSearch } from "./needle-search.ts";
 
 /** Whether a checkpoint may hold facts; false is certain. */
-export type Prefilter = (raw: RawCheckpoint) => boolean;
+type Prefilter = (raw: RawCheckpoint) => boolean;
 
 /**
  * @param packages addresses in any form `canonicalAddress` accepts

@@ -41,7 +41,7 @@ export type ProveBatch = (
   signal: AbortSignal,
 ) => Promise<Pick<AppendBatch, "proofs" | "committees">>;
 
-export type ProvingFrom = {
+type ProvingFrom = {
   readonly sql: Sql;
   readonly source: CheckpointSource;
   readonly verification: Verification;

@@ -64,7 +64,7 @@ const confirmed = (doubt: Doubt, seconds: number, sources: number): Error => {
 };
 
 /** Remembers evidence that could stop a reader. */
-export type Doubts = {
+type Doubts = {
   /** @throws OtherChainError, CommitteeError (both stop) when `error` confirms earlier evidence */
   consider(error: unknown): void;
   /** Forgets earlier evidence, after progress. */

@@ -66,7 +66,7 @@ const handingOver = (certified: CertifiedSummary): Committee => {
 };
 
 /** A committee and the checkpoint that named it; null when trusted itself. */
-export type NamedCommittee = { readonly committee: Committee; readonly namedBy: bigint | null };
+type NamedCommittee = { readonly committee: Committee; readonly namedBy: bigint | null };
 
 /**
  * The committee of a checkpoint's epoch, derived from trust: finds and verifies the end of each

@@ -19,7 +19,7 @@ export class VerificationError extends Error {
 }
 
 /** Consecutive checkpoints covered by the last one's signature or trusted digest. */
-export type ProvenStretch = {
+type ProvenStretch = {
   readonly first: bigint;
   readonly last: bigint;
   readonly epoch: bigint;
@@ -39,7 +39,7 @@ export type Verified = {
   readonly stretches: readonly ProvenStretch[];
 };
 
-export type VerifyAgainst = {
+type VerifyAgainst = {
   /** Null until a trusted checkpoint supplies the committee. */
   prover: Prover | null;
   /** Digest of a trusted checkpoint, which creates a prover; null for none. */

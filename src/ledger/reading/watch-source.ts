@@ -12,7 +12,7 @@ import { heard, type SourceContact, wordsOf } from "../sources/source-contact.ts
 import type { ProgressKeeper } from "./progress.ts";
 import { isOfSource } from "./source-trouble.ts";
 
-export type WatchedSource = {
+type WatchedSource = {
   readonly source: CheckpointSource;
   readonly contact: SourceContact;
 };
@@ -68,7 +68,7 @@ const ask = async <Answer>(
 };
 
 /** A reader's notes on its source. */
-export type SourceNotes = {
+type SourceNotes = {
   /** Writes a note every few seconds until `signal` aborts. */
   keep(signal: AbortSignal): Promise<void>;
   /** Writes a note now. Never rejects. */

@@ -3,10 +3,7 @@ import type { RawCheckpoint } from "../decode/checkpoint.ts";
 import type { CheckpointRange } from "./source.ts";
 
 /** Fetches a checkpoint, decompressed, with its own retries; null when not there (yet). */
-export type FetchCheckpoint = (
-  sequence: bigint,
-  signal: AbortSignal,
-) => Promise<RawCheckpoint | null>;
+type FetchCheckpoint = (sequence: bigint, signal: AbortSignal) => Promise<RawCheckpoint | null>;
 
 /** Limits of what is fetched ahead; one checkpoint is always allowed. */
 export type WindowBounds = {
@@ -16,7 +13,7 @@ export type WindowBounds = {
   readonly bytes: number;
 };
 
-export type FetchAhead = {
+type FetchAhead = {
   readonly range: CheckpointRange;
   readonly fetch: FetchCheckpoint;
   /** Read before every start, as it changes. */
@@ -27,7 +24,7 @@ export type FetchAhead = {
 };
 
 /** Everything up to `next - 1` was delivered. */
-export type FetchedUpTo = {
+type FetchedUpTo = {
   readonly next: bigint;
   /** Highest later checkpoint that was there; null without one. */
   readonly laterSeen: bigint | null;

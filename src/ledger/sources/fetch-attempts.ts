@@ -70,7 +70,7 @@ export type OnSetback = (setback: {
 }) => void;
 
 /** A request to a source with its retry policy. */
-export type PatientQuestion<T> = {
+type PatientQuestion<T> = {
   /** The source's description, for messages. */
   readonly source: string;
   /** For messages. */

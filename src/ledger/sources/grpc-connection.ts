@@ -31,7 +31,7 @@ export type GrpcBounds = {
 };
 
 /** Events of a subscription, until `ended` or abort. */
-export type StreamListener = {
+type StreamListener = {
   frame(frame: StreamedCheckpoint): void;
   /** `error` is absent after a regular end. */
   ended(error?: unknown): void;

@@ -12,7 +12,7 @@ import { CERTIFICATE_READ_MASK, CHECKPOINT_READ_MASK } from "../decode/protobuf.
  */
 
 /** `sui.rpc.v2.GetCheckpointResponse`. */
-export type CheckpointAnswer = { checkpoint?: Uint8Array };
+type CheckpointAnswer = { checkpoint?: Uint8Array };
 
 /** `sui.rpc.v2.SubscribeCheckpointsResponse`. */
 export type StreamedCheckpoint = {

@@ -9,7 +9,7 @@ export type HttpAnswer = {
   readonly body: Uint8Array;
 };
 
-export type HttpGetOptions = {
+type HttpGetOptions = {
   readonly method: "GET" | "HEAD";
   /** A larger body fails with BodyTooLargeError. */
   readonly maxBytes: number;

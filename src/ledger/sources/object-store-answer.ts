@@ -8,7 +8,7 @@ import { CheckpointTooLargeError, isTooLarge, SourceRefusedError } from "./sourc
 const LONGEST_WAIT_MS = 15 * 60_000;
 
 /** One object of the store. */
-export type ObjectQuestion = {
+type ObjectQuestion = {
   readonly client: HttpClient;
   /** The source's description, for messages. */
   readonly source: string;

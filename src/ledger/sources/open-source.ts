@@ -8,7 +8,7 @@ import { objectStoreSource } from "./object-store.ts";
 import type { CheckpointSource } from "./source.ts";
 import type { Hearing } from "./source-contact.ts";
 
-export type OpenSourceOptions = {
+type OpenSourceOptions = {
   /** Sent with every request; never logged. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Maximum concurrent requests, 1 or more. */
