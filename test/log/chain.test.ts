@@ -202,7 +202,7 @@ test("a log's end that is not where its high-water mark says is found", async ()
     await alterLog(database, statement);
     return (await endFault(database.sql))?.what;
   };
-  expect(await found(move(25))).toMatch(/was moved back: the log goes on to 29/);
+  expect(await found(move(25))).toMatch(/was moved back: the log continues to 29/);
   expect(await found(move(40))).toMatch(/was moved, or .*ends with 29/);
   expect(await found(move(30))).toBeUndefined();
   const tail = (table: string) => `delete from ${table} where checkpoint >= 24`;

@@ -142,7 +142,7 @@ test("a service whose Postgres is gone for good ends with code 1 and says why", 
   expect(await program.ended).toBe(1);
   const said = program.printed.stderr.trim().split("\n");
   expect(said.find((line) => line.includes('"fatal"'))).toContain(
-    `the files of Postgres are gone from ${cluster}; it is not started any more`,
+    `the files of Postgres are gone from ${cluster}; gave up`,
   );
   expect(program.printed.stderr).not.toContain("did not end within");
 });
