@@ -22,7 +22,7 @@ import { canonicalAddress } from "../src/values/move-type.ts";
 import { GAS_PRICE } from "./chain/execute.ts";
 import { coinBalance, type LiveObject } from "./chain/state.ts";
 import { RejectedTransactionError, type TransactionReceipt } from "./issuer/submissions.ts";
-import { readSigned, standingGas } from "./signed-transaction.ts";
+import { currentGasCoin, readSigned } from "./signed-transaction.ts";
 import type { DemoSource } from "./source.ts";
 
 export type DemoNode = AsyncDisposable & {
@@ -66,7 +66,7 @@ export const startDemoNode = async (source: DemoSource): Promise<DemoNode> => {
       treasuryOf: (coinType) => treasuries.get(coinType),
     });
     if ("wrong" in read) throw new Refused(status.INVALID_ARGUMENT, read.wrong);
-    const gas = standingGas(read.signed, read.sender, source.object);
+    const gas = currentGasCoin(read.signed, read.sender, source.object);
     if ("wrong" in gas) throw new Refused(status.FAILED_PRECONDITION, gas.wrong);
     const submitted = source.submit(read);
     underWay.set(digest, submitted);

@@ -87,7 +87,7 @@ export const readSigned = (
 };
 
 /** The coin that pays, if the transaction names its current version. */
-export const standingGas = (
+export const currentGasCoin = (
   { data }: SignedTransaction,
   sender: string,
   object: (id: string) => LiveObject | undefined,
@@ -96,12 +96,12 @@ export const standingGas = (
   const [coin, ...others] = payment;
   if (coin === undefined || others.length > 0) return { wrong: "one coin pays the gas here" };
   const id = canonicalAddress(coin.objectId);
-  const standing = object(id);
-  if (standing?.owner.kind !== "address" || standing.owner.address !== sender) {
+  const current = object(id);
+  if (current?.owner.kind !== "address" || current.owner.address !== sender) {
     return { wrong: `the sender has no coin ${id}` };
   }
-  if (standing.version !== BigInt(coin.version) || base58(standing.digest) !== coin.digest) {
-    return { wrong: `coin ${id} is at version ${standing.version}, not ${coin.version}` };
+  if (current.version !== BigInt(coin.version) || base58(current.digest) !== coin.digest) {
+    return { wrong: `coin ${id} is at version ${current.version}, not ${coin.version}` };
   }
   return { id };
 };

@@ -76,7 +76,7 @@ export const execute = (
   const read = new Map<string, LiveObject>();
   const inputs = draft.inputs.map((input) => {
     if (input.kind === "pure") return input;
-    const object = standing(chain, input.id);
+    const object = existing(chain, input.id);
     if (input.kind === "shared") {
       (input.mutable ? written : read).set(object.id, object);
       return {
@@ -118,14 +118,14 @@ export const executeSystem = (
     sender: SYSTEM_SENDER,
     data: encodeTransactionData(kind, SYSTEM_SENDER, SYSTEM_GAS),
     signature: new Uint8Array(97),
-    written: new Map(written.map((id) => [id, standing(chain, id)])),
+    written: new Map(written.map((id) => [id, existing(chain, id)])),
     read: new Map(),
     gasCoin: null,
     packages: [],
     run,
   });
 
-const standing = (chain: Chain, id: string): LiveObject => {
+const existing = (chain: Chain, id: string): LiveObject => {
   const object = chain.objects.get(id);
   if (object === undefined) throw new SimulationError(`${id} is an input but does not exist`);
   return object;

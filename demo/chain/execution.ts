@@ -120,7 +120,7 @@ export class Execution {
 
   /** Deletes an object; one just created leaves no trace. */
   remove(id: string): void {
-    if (!this.stands(id)) throw new SimulationError(`${id} is deleted but does not exist`);
+    if (!this.exists(id)) throw new SimulationError(`${id} is deleted but does not exist`);
     const now = this.written.get(id);
     this.written.delete(id);
     if (now?.came !== "created") this.gone.add(id);
@@ -145,7 +145,7 @@ export class Execution {
   }
 
   /** Whether an object exists now. */
-  stands(id: string): boolean {
+  exists(id: string): boolean {
     return this.written.has(id) || (this.#chain.objects.has(id) && !this.gone.has(id));
   }
 

@@ -19,7 +19,7 @@ export const setField = (
 ): boolean => {
   const id = fieldId(field.parent, field.nameType, field.name);
   const contents = new ByteWriter().address(id).raw(field.name).raw(value.bytes).done();
-  if (execution.stands(id)) {
+  if (execution.exists(id)) {
     execution.write(id, contents);
     return false;
   }

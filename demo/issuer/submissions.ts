@@ -4,7 +4,7 @@ import { base58 } from "../../src/values/base58.ts";
 import type { Remedy } from "../../src/waiting/remedy.ts";
 import { SimulationError } from "../chain/execution.ts";
 import { type Call, draftOf, runCalls } from "../contract/calls.ts";
-import { type SignedTransaction, standingGas } from "../signed-transaction.ts";
+import { currentGasCoin, type SignedTransaction } from "../signed-transaction.ts";
 import { account, FAUCET, GAS_COIN_BALANCE, paySui, perform, type Stage } from "./stage.ts";
 
 /** A transaction to execute: one command per call. */
@@ -105,7 +105,7 @@ const executeOne = (stage: Stage, submission: Submission): TransactionReceipt =>
 
 /** The coin that pays; must be at its current version. */
 const gasOf = (stage: Stage, sender: string, signed: SignedTransaction): string => {
-  const coin = standingGas(signed, sender, (id) => stage.world.chain.objects.get(id));
+  const coin = currentGasCoin(signed, sender, (id) => stage.world.chain.objects.get(id));
   if ("wrong" in coin) throw new RejectedTransactionError(coin.wrong);
   return coin.id;
 };

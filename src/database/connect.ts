@@ -45,7 +45,7 @@ export type Database = Transactor &
      * when some may have been missed, until `signal` aborts. Uses its own connection. Notifications
      * are hints: poll as well.
      */
-    listen(channel: string, heard: (payload: string | null) => void, signal: AbortSignal): void;
+    listen(channel: string, onNotify: (payload: string | null) => void, signal: AbortSignal): void;
     /** Load of the transaction pool. */
     readonly load: PoolLoad;
     /** Waits up to 5 s for running statements, then ends all connections. */
@@ -71,8 +71,8 @@ export const connect = (settings: ConnectionSettings & { readonly max: number })
     transaction: (work) => sessions.use((session) => session.transaction(work)),
     statement: (work) => sessions.use((session) => session.statement(work)),
     session: (overrides) => openSession({ ...settings, ...overrides }),
-    listen: (channel, heard, signal) => {
-      void listenUntil(signal, settings, channel, heard);
+    listen: (channel, onNotify, signal) => {
+      void listenUntil(signal, settings, channel, onNotify);
     },
     get load() {
       return sessions.load;
@@ -92,13 +92,13 @@ const listenUntil = async (
   signal: AbortSignal,
   settings: ConnectionSettings,
   channel: string,
-  heard: (payload: string | null) => void,
+  onNotify: (payload: string | null) => void,
 ): Promise<void> => {
   const name = `"${channel.replaceAll('"', '""')}"`;
   const attempt = async (): Promise<void> => {
-    await using session = await openSession(settings, (_, payload) => heard(payload));
+    await using session = await openSession(settings, (_, payload) => onNotify(payload));
     await session.sql.unsafe(`listen ${name}`);
-    heard(null);
+    onNotify(null);
     const ended = AbortSignal.any([session.lost, signal]);
     while (!ended.aborted) {
       await delay(USE_EVERY_MS, undefined, { signal: ended, ref: false }).catch(() => undefined);

@@ -29,8 +29,8 @@ export type KnownCoin = {
 export const resolveCoin = async (on: Reads, canonical: string): Promise<KnownCoin> => {
   // The exact match comes first; two others are already ambiguous.
   const [first, second] = await read<KnownCoin>(on, RESOLVE, [canonical, canonical.toLowerCase()]);
-  const meant = first?.coinType === canonical || second === undefined ? first : undefined;
-  return meant ?? { coinType: canonical, decimals: null };
+  const match = first?.coinType === canonical || second === undefined ? first : undefined;
+  return match ?? { coinType: canonical, decimals: null };
 };
 
 const RESOLVE = `

@@ -17,7 +17,7 @@ export type Feed = {
    */
   push(batch: FactBatch): void;
   /** Calls `onBatch` after every push, until `signal` aborts. */
-  onPush(heard: () => void, signal: AbortSignal): void;
+  onPush(onBatch: () => void, signal: AbortSignal): void;
   /** Opens a cursor; batches that every cursor has passed are dropped. */
   open(): FeedPlace;
 };
@@ -91,11 +91,11 @@ export const createFeed = ({ maxFacts, maxBytes }: FeedBounds): Feed => {
       next = batch.last.sequence + 1n;
       while (held.length > 0 && (facts > maxFacts || bytes > maxBytes)) dropOldest();
       dropPassed();
-      for (const heard of listeners) heard();
+      for (const onBatch of listeners) onBatch();
     },
-    onPush: (heard, signal) => {
-      listeners.add(heard);
-      signal.addEventListener("abort", () => listeners.delete(heard), { once: true });
+    onPush: (onBatch, signal) => {
+      listeners.add(onBatch);
+      signal.addEventListener("abort", () => listeners.delete(onBatch), { once: true });
     },
     open,
   };

@@ -29,29 +29,29 @@ const FORGOTTEN_AFTER_MS = 3 * 60_000;
 /** Entries kept; the oldest is dropped for a new one. */
 const MOST = 100;
 
-type Said = { lastMs: number; nextMs: number; distanceMs: number; times: number };
+type Entry = { lastMs: number; nextMs: number; distanceMs: number; times: number };
 
 /** @param nowMs monotonic milliseconds */
 export const createRareLines = (nowMs: () => number = () => performance.now()): RareLines => {
-  const known = new Map<string, Said>();
+  const known = new Map<string, Entry>();
   return (what, say) => {
     const key = what.replace(/\d+/g, "#");
     const now = nowMs();
-    const said = known.get(key);
-    if (said === undefined || now - said.lastMs > FORGOTTEN_AFTER_MS) {
+    const entry = known.get(key);
+    if (entry === undefined || now - entry.lastMs > FORGOTTEN_AFTER_MS) {
       const [oldest] = known.keys();
-      if (said === undefined && known.size >= MOST && oldest !== undefined) known.delete(oldest);
+      if (entry === undefined && known.size >= MOST && oldest !== undefined) known.delete(oldest);
       const { first } = DISTANCE_MS;
       known.set(key, { lastMs: now, nextMs: now + first, distanceMs: first, times: 0 });
       return say({});
     }
-    said.lastMs = now;
-    said.times += 1;
-    if (now < said.nextMs) return;
-    const { times } = said;
-    said.times = 0;
-    said.distanceMs = Math.min(2 * said.distanceMs, DISTANCE_MS.most);
-    said.nextMs = now + said.distanceMs;
+    entry.lastMs = now;
+    entry.times += 1;
+    if (now < entry.nextMs) return;
+    const { times } = entry;
+    entry.times = 0;
+    entry.distanceMs = Math.min(2 * entry.distanceMs, DISTANCE_MS.most);
+    entry.nextMs = now + entry.distanceMs;
     say({ times });
   };
 };

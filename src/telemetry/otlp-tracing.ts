@@ -60,10 +60,11 @@ export const otlpTracing = ({
   onTrouble,
 }: OtlpSettings): Tracing => {
   // Pass on the error code only: the text may quote a URL or a header with a key.
-  const told = (...words: readonly unknown[]) => onTrouble(/\bE[A-Z]{4,}\b/.exec(`${words}`)?.[0]);
+  const report = (...words: readonly unknown[]) =>
+    onTrouble(/\bE[A-Z]{4,}\b/.exec(`${words}`)?.[0]);
   const nothing = () => {};
   diag.setLogger(
-    { error: told, warn: told, info: nothing, debug: nothing, verbose: nothing },
+    { error: report, warn: report, info: nothing, debug: nothing, verbose: nothing },
     DiagLogLevel.WARN,
   );
   // Ids for the next root span, during the call that creates it.

@@ -49,7 +49,7 @@ export const keepRunning = (settings: {
   const restarts = { ...RESTARTS, ...settings.restarts };
   const stopping = new AbortController();
   const { signal } = stopping;
-  const told = aborted(signal);
+  const stopped = aborted(signal);
   let server = settings.server;
   let running = true;
   /** Consecutive. */
@@ -83,7 +83,7 @@ export const keepRunning = (settings: {
   const watch = async () => {
     for (;;) {
       const since = performance.now();
-      await Promise.race([server.ended.then(() => (running = false)), told]);
+      await Promise.race([server.ended.then(() => (running = false)), stopped]);
       if (signal.aborted) return;
       if (performance.now() - since >= restarts.healthyMs) starts = 0;
       const next = await again();

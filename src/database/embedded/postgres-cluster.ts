@@ -69,15 +69,16 @@ const initdb = async (postgres: Postgres, args: readonly string[]) => {
     ],
     output: "pipe",
   });
-  let said = "";
+  let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on("data", (chunk: Buffer) => {
-      said = (said + chunk.toString()).slice(-4_000);
+      output = (output + chunk.toString()).slice(-4_000);
     });
   }
   const code = await new Promise<number | null>((done, fail) => {
     child.once("error", fail);
     child.once("close", done);
   });
-  if (code !== 0) throw new EmbeddedPostgresError(`initdb ended with code ${code}: ${said.trim()}`);
+  if (code !== 0)
+    throw new EmbeddedPostgresError(`initdb ended with code ${code}: ${output.trim()}`);
 };

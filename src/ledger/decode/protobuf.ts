@@ -170,9 +170,9 @@ const readMessageSummary = (cursor: Cursor, parts: Parts): Summary => {
   }
   const digest = parts.digest;
   if (digest !== null) {
-    const told = cursor.bytes.toString("latin1", digest.start, digest.end);
-    if (told !== summary.header.digest) {
-      cursor.fail(`the summary has digest ${summary.header.digest}, not ${told}`, digest.start);
+    const claimed = cursor.bytes.toString("latin1", digest.start, digest.end);
+    if (claimed !== summary.header.digest) {
+      cursor.fail(`the summary has digest ${summary.header.digest}, not ${claimed}`, digest.start);
     }
   }
   return summary;

@@ -12,7 +12,7 @@ import { pause } from "../../waiting/backoff.ts";
 import { followingAbort } from "../../waiting/following-abort.ts";
 import type { RawCheckpoint } from "../decode/checkpoint.ts";
 import type { CheckpointSource } from "../sources/source.ts";
-import { heard, type SourceContact } from "../sources/source-contact.ts";
+import { reporting, type SourceContact } from "../sources/source-contact.ts";
 import { SourceError } from "../sources/source-errors.ts";
 import {
   type BatchBounds,
@@ -205,7 +205,7 @@ const gather = async (pass: Pass, gathering: Gathering, signal: AbortSignal): Pr
         gathering.idle();
         // Only a request that waits tells about the source.
         using _question = contact.asking();
-        await heard(contact, next, signal).catch(() => undefined);
+        await reporting(contact, next, signal).catch(() => undefined);
         stretchFrom = performance.now();
       }
       const { done, value: raw } = await next;

@@ -76,21 +76,21 @@ export const createDoubts = (
   source: Pick<CheckpointSource, "listed">,
   confirmMs: number,
 ): Doubts => {
-  let said: { readonly what: string; readonly atMs: number; readonly by: Set<number> } | null =
+  let evidence: { readonly what: string; readonly atMs: number; readonly by: Set<number> } | null =
     null;
   return {
     consider: (error) => {
       if (!isDoubt(error)) return;
       const what = claimOf(error);
-      if (said?.what !== what) said = { what, atMs: performance.now(), by: new Set() };
-      said.by.add(source.listed?.inUse ?? 0);
-      const sinceMs = performance.now() - said.atMs;
+      if (evidence?.what !== what) evidence = { what, atMs: performance.now(), by: new Set() };
+      evidence.by.add(source.listed?.inUse ?? 0);
+      const sinceMs = performance.now() - evidence.atMs;
       const enough = Math.min(2, source.listed?.count ?? 1);
-      if (sinceMs < confirmMs || said.by.size < enough) return;
-      throw confirmed(error, Math.round(sinceMs / 1_000), said.by.size);
+      if (sinceMs < confirmMs || evidence.by.size < enough) return;
+      throw confirmed(error, Math.round(sinceMs / 1_000), evidence.by.size);
     },
     clear: () => {
-      said = null;
+      evidence = null;
     },
   };
 };

@@ -8,7 +8,7 @@ import { placeOf } from "../../values/place.ts";
 import { pause } from "../../waiting/backoff.ts";
 import { type Deadline, withinDeadline } from "../../waiting/deadline.ts";
 import type { CheckpointSource } from "../sources/source.ts";
-import { heard, type SourceContact, wordsOf } from "../sources/source-contact.ts";
+import { reporting, type SourceContact, wordsOf } from "../sources/source-contact.ts";
 import type { ProgressKeeper } from "./progress.ts";
 import { isOfSource } from "./source-trouble.ts";
 
@@ -30,7 +30,7 @@ export const watchTip = async (
     // A failed request stays due until the next one.
     using question = contact.asking();
     try {
-      onTip(await heard(contact, source.latest(signal), signal));
+      onTip(await reporting(contact, source.latest(signal), signal));
       question[Symbol.dispose]();
     } catch {
       // Reading fails for the same reason and reports it.

@@ -13,7 +13,7 @@ import {
 } from "./fetch-attempts.ts";
 import { connectGrpc, type GrpcBounds, isNotOffered, type NodeInfo } from "./grpc-connection.ts";
 import type { CheckpointRange, CheckpointSource } from "./source.ts";
-import { type Hearing, heard, NO_HEARING } from "./source-contact.ts";
+import { type Hearing, NO_HEARING, reporting } from "./source-contact.ts";
 import {
   CheckpointPrunedError,
   SourceChainChangedError,
@@ -95,7 +95,7 @@ export const grpcSource = ({
         wanted: "its service info",
         policy: retry,
         onSetback,
-        attempt: () => heard(hearing, connection.info(signal), signal),
+        attempt: () => reporting(hearing, connection.info(signal), signal),
       },
       signal,
     );
@@ -113,7 +113,7 @@ export const grpcSource = ({
         policy: retry,
         onSetback,
         size: (answer) => answer?.byteLength ?? 0,
-        attempt: () => heard(hearing, connection.checkpoint(sequence, signal), signal),
+        attempt: () => reporting(hearing, connection.checkpoint(sequence, signal), signal),
       },
       signal,
     );
@@ -249,7 +249,7 @@ export const grpcSource = ({
           wanted: `the publication of ${address}`,
           policy: retry,
           onSetback,
-          attempt: () => heard(hearing, connection.publishedAt(address, signal), signal),
+          attempt: () => reporting(hearing, connection.publishedAt(address, signal), signal),
         },
         signal,
       );

@@ -13,7 +13,7 @@ import {
 import { createHttpClient, type HttpBounds } from "./http-get.ts";
 import { askObject, type ObjectAnswer, readObject } from "./object-store-answer.ts";
 import type { CheckpointSource } from "./source.ts";
-import { type Hearing, heard, NO_HEARING } from "./source-contact.ts";
+import { type Hearing, NO_HEARING, reporting } from "./source-contact.ts";
 import { CheckpointMissingError } from "./source-errors.ts";
 
 export type ObjectStoreOptions = {
@@ -110,7 +110,7 @@ export const objectStoreSource = ({
           const url = urlOf(sequence);
           const bounds = { maxObjectBytes, maxCheckpointBytes };
           const wanted = { client, source: description, url, sequence, ...bounds };
-          return heard(hearing, readObject(wanted, signal), signal);
+          return reporting(hearing, readObject(wanted, signal), signal);
         },
       },
       signal,
@@ -124,7 +124,7 @@ export const objectStoreSource = ({
     const attempt = async (): Promise<boolean> => {
       await concurrency.cleared(signal);
       const wanted = { client, source: description, url: urlOf(sequence), sequence };
-      return heard(hearing, askObject(wanted, signal), signal);
+      return reporting(hearing, askObject(wanted, signal), signal);
     };
     const wanted = `asking for ${sequence}`;
     return await askPatiently({ source: description, wanted, attempt, policy: LOOK }, signal);

@@ -87,7 +87,7 @@ export const createContact = (clock: () => number = awakeMs): SourceContact => {
 };
 
 /** Reports the outcome of a request, except failures after `signal` aborted. */
-export const heard = async <Answer>(
+export const reporting = async <Answer>(
   hearing: Hearing,
   question: Promise<Answer>,
   signal: AbortSignal,

@@ -107,11 +107,11 @@ export const listSources = (
       const asked = inUse;
       const others = sources.filter((source) => source !== asked && !chains.has(source));
       const own = chainOf(asked, signal);
-      const heard = await Promise.allSettled([
+      const answers = await Promise.allSettled([
         own,
         ...others.map((each) => withinDeadline(chainOf(each, signal), { ms: CHAIN_MS })),
       ]);
-      for (const each of heard) {
+      for (const each of answers) {
         if (each.status === "rejected" && each.reason instanceof SourceChainsDifferError) {
           throw each.reason;
         }
