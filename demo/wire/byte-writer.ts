@@ -8,8 +8,8 @@ const NOTHING = Buffer.alloc(0);
 /**
  * Writes BCS: little-endian integers, ULEB128 lengths.
  *
- * Hand-written because `@mysten/bcs` writes byte by byte, and every checkpoint is encoded to be
- * hashed; tests decode everything with `@mysten/sui/bcs`.
+ * Hand-written because every checkpoint is encoded to be hashed, and `@mysten/bcs` takes some 15
+ * times as long (measured on a token's contents); tests decode everything with `@mysten/sui/bcs`.
  */
 export class ByteWriter {
   #buffer = spare.pop() ?? Buffer.allocUnsafeSlow(USUAL_SIZE);
