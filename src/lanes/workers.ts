@@ -52,7 +52,9 @@ export type LaneTurn = {
   readonly stop: AbortSignal;
   /** Another worker has the lane, or may have it: cut off what is under way. */
   readonly lost: AbortSignal;
-  /** Other lanes may be due that were not: one was given something. */
+  /** When the turn is over, by `performance.now()`; a call in progress is not cut off. */
+  readonly endsAt: number;
+  /** Looks for due lanes soon: another one may have become due. */
   readonly poke: () => void;
 };
 
@@ -128,7 +130,8 @@ export const startLanes = async <Taken extends { readonly claim: LaneClaim }>(se
     if (taken === undefined) return "idle";
     using kept = keepLane(sql, lanes, taken.claim, claimedAt);
     try {
-      return await work(taken, { stop, lost: kept.lost, poke: loop.poke });
+      const endsAt = performance.now() + pace.turnMs;
+      return await work(taken, { stop, lost: kept.lost, endsAt, poke: loop.poke });
     } catch (error) {
       if (error instanceof LaneLostError || kept.lost.aborted) return "idle";
       // The first error says more than one of leaving; a lane not left is free when its lease ends.

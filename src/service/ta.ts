@@ -6,8 +6,11 @@ import type { Config } from "../settings/config.ts";
 import { suiKeySigner } from "../ta/ledgers/signer.ts";
 import { openSuiNode } from "../ta/ledgers/sui-relay.ts";
 import { heldIn } from "../ta/pii/vault.ts";
-import { warnOfLeftRequests } from "../ta/processing/left-requests.ts";
-import { type LedgerAccess, processedAssets } from "../ta/processing/processed-assets.ts";
+import {
+  type LedgerAccess,
+  processedAssets,
+  warnOfLeftRequests,
+} from "../ta/processing/processed-assets.ts";
 import { startProcessing } from "../ta/processing/processing.ts";
 import { type TaAsset, taAssets } from "../ta/requests/asset.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";

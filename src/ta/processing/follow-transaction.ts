@@ -1,74 +1,106 @@
 /**
  * From a stored transaction to the request's end. Looks the transaction up, and submits the same bytes again
- * only when the ledger does not know it and has not refused it.
+ * only if the ledger does not know it and has not refused it.
  */
 import { requestTrace } from "../../telemetry/tracing.ts";
 import { type Executed, SubmissionRefusedError } from "../ledgers/relay.ts";
 import { investorLanes } from "../requests/lanes.ts";
-import { isUpToDate } from "./freshness.ts";
-import { warnWhenNotShown, warnWhenOverdue } from "./overdue.ts";
-import { waitFor } from "./patience.ts";
-import { type Ending, recordRefusal, recordStep } from "./record.ts";
+import { recordRefusal, recordStep } from "./record.ts";
 import { type Confirmation, NOT_FINAL } from "./register.ts";
-import { failed, LATER, type Processing, type SignedRequest, succeeded } from "./request-work.ts";
+import {
+  type Ending,
+  failed,
+  isUpToDate,
+  LATER,
+  type SignedRequest,
+  type StepContext,
+  succeeded,
+} from "./request.ts";
 import { keepOut, releaseReservation } from "./reservations.ts";
+import { NO_PATIENCE, waitFor, warnWhenNotShown, warnWhenOverdue } from "./waiting.ts";
 
 /**
- * Gets the stored transaction onto the ledger, and waits until the projections show what it did.
- * `again`: it was found stored, so it may have been submitted before.
- * @throws LaneLostError (stop), RelayUnavailableError (retry), and what the database throws
+ * Gets the stored transaction onto the ledger, and waits until the register shows its effect.
+ * @param visit `resumed` when it was found stored: it may have been submitted before, and what the turn
+ *   that signed it did not wait for may take long, so that nothing is waited for on the spot
+ * @throws LaneLostError (stop), RelayUnavailableError (retry), and database errors
  */
 export const followTransaction = async (
-  work: Processing,
+  context: StepContext,
   request: SignedRequest,
-  { again }: { readonly again: boolean },
+  visit: "first" | "resumed",
+): Promise<Ending | typeof LATER> =>
+  visit === "resumed"
+    ? await follow({ ...context, patience: NO_PATIENCE }, request, true)
+    : await follow(context, request, false);
+
+const follow = async (
+  work: StepContext,
+  request: SignedRequest,
+  again: boolean,
 ): Promise<Ending | typeof LATER> => {
   const { database, claim, asset, signal } = work;
   const { relay, register } = asset;
   const { txId } = request;
   let beganMs = performance.now();
-  // Asked before looking: what is found in a final block then is for good.
+  // Read before the look-up: what is found at this block or below is final.
   let final = await register.finalPlace();
   let executed = await relay.lookUp(txId, signal);
   if (executed === null) {
-    if (again) await warnWhenOverdue(database, work.logger, request);
-    if (request.refusal !== null) return await refused(work, request, request.refusal);
+    if (again) await warnWhenOverdue(work, request);
+    if (request.refusal !== null) return await afterRefusal(work, request, request.refusal);
     await investorLanes.renew(database.sql, claim);
-    const submitMs = performance.now();
-    const refusal = await submitted(() => relay.submit(request.signed, signal, again));
-    work.tracing.tell({
-      trace: requestTrace(request.id),
-      name: "submit transaction",
-      beganMs: submitMs,
-      attributes: { asset: asset.name, txId },
-      ...(refusal !== undefined && { error: refusal }),
-    });
+    const refusal = await submit(work, request, again);
     if (refusal === undefined) await recordStep(database, claim, request, "submitted");
     beganMs = performance.now();
-    const known = await waitFor(work, async () => {
+    const isKnown = await waitFor(work, async () => {
       final = await register.finalPlace();
       executed = await relay.lookUp(txId, signal);
       return executed !== null || refusal !== undefined;
     });
-    if (!known) return LATER;
+    if (!isKnown) return LATER;
     if (refusal !== undefined && executed === null) {
       await recordRefusal(database, claim, request, refusal);
-      return await refused(work, request, refusal);
+      return await afterRefusal(work, request, refusal);
     }
   }
   if (executed === null) return LATER;
   const ending = await settled(work, request, { ...executed, beganMs }, final);
-  if (ending === LATER) await warnWhenNotShown(database, work.logger, request);
+  if (ending === LATER) await warnWhenNotShown(work, request);
   return ending;
 };
 
+/** Submits the transaction; returns why the node refused it, undefined when it took it. */
+const submit = async (
+  { asset, signal, tracing }: StepContext,
+  { id, txId, signed }: SignedRequest,
+  again: boolean,
+): Promise<string | undefined> => {
+  const beganMs = performance.now();
+  let refusal: string | undefined;
+  try {
+    await asset.relay.submit(signed, signal, again);
+  } catch (error) {
+    if (!(error instanceof SubmissionRefusedError)) throw error;
+    refusal = error.message;
+  }
+  tracing.tell({
+    trace: requestTrace(id),
+    name: "submit transaction",
+    beganMs,
+    attributes: { asset: asset.name, txId },
+    ...(refusal !== undefined && { error: refusal }),
+  });
+  return refusal;
+};
+
 /**
- * Refused, and the ledger's node does not know it from an earlier submission either. The node may have
- * forgotten it, the register has not. It is never submitted again, so if the register does not show it
- * once it has reached the node's present end, it was never executed.
+ * The end of a refused transaction that the node does not know. The node may have forgotten an earlier
+ * submission, the register has not. As it is never submitted again, it was never executed if the register
+ * does not show it once it has reached the node's present tip.
  */
-const refused = async (
-  work: Processing,
+const afterRefusal = async (
+  work: StepContext,
   request: SignedRequest,
   refusal: string,
 ): Promise<Ending | typeof LATER> => {
@@ -79,19 +111,19 @@ const refused = async (
   const resource = await keepOut(work.database.sql, request);
   if (resource !== undefined) {
     work.logger.warn(
-      { requestId: request.id, asset: asset.name, txId: request.txId, purse: resource, refusal },
-      `transfer agent: the ledger refused what ${resource} was to pay for; it pays for nothing until it ` +
-        "has another version, or for half an hour",
+      { requestId: request.id, asset: asset.name, txId: request.txId, resource, refusal },
+      `transfer agent: the ledger refused a transaction that ${resource} was to pay for; it is not used ` +
+        "until it has another version, or for half an hour",
     );
   }
   return failed("BROADCAST_SUBMIT_ERROR", `the ledger refused the transaction: ${refusal}`);
 };
 
-/** `final`: last place that was final before it was looked up; null where everything is. */
+/** `final`: last final place before the look-up; null where everything is final. */
 const settled = async (
-  work: Processing,
+  work: StepContext,
   request: SignedRequest,
-  executed: Executed & Looked,
+  executed: Executed & Pick<Times, "beganMs">,
   final: bigint | null,
 ): Promise<Ending | typeof LATER> => {
   const { database, claim, asset } = work;
@@ -100,34 +132,33 @@ const settled = async (
   const foundMs = performance.now();
   const isFinal = (last: bigint | null) => last === null || (place !== null && place <= last);
   if (error !== null && isFinal(final)) {
-    tellPlace(work, request, { ...executed, foundMs });
+    traceExecution(work, request, { ...executed, foundMs });
     return failed("BROADCAST_FAILED", `transaction ${txId} failed: ${error}`);
   }
   const where = place === null ? "" : ` at ${place}`;
-  const words =
+  const step =
     error === null
       ? `executed${where}; waiting until the register shows it`
       : `failed${where}: ${error}; waiting until that is final`;
-  await recordStep(database, claim, request, words);
+  await recordStep(database, claim, request, step);
   await releaseReservation(database, request);
   work.poke();
   if (isFinal(final)) {
     return (await shown(work, request, { ...executed, foundMs })) ?? LATER;
   }
-  // A reorganisation may put it elsewhere or nowhere: it is looked up again before anything is said.
+  // A reorganisation may have moved or removed it: look it up again before the result is given.
   const passed = await waitFor(work, async () => isFinal(await asset.register.finalPlace()));
-  return passed ? await followTransaction(work, request, { again: true }) : LATER;
+  return passed ? await follow(work, request, true) : LATER;
 };
 
-/** When a transaction began to be looked for, and when it was found: `performance.now()`. */
-type Looked = { readonly beganMs: number };
-type Found = { readonly foundMs: number };
+/** When the search for a transaction began, and when it was found: `performance.now()`. */
+type Times = { readonly beganMs: number; readonly foundMs: number };
 
-/** Tells in which checkpoint, or block, a transaction was executed: once, when the request ends by it. */
-const tellPlace = (
-  { tracing, asset }: Processing,
+/** Traces the execution: once, when the request ends by it. */
+const traceExecution = (
+  { tracing, asset }: StepContext,
   { id, txId }: SignedRequest,
-  { place, error, beganMs, foundMs }: Pick<Executed, "place" | "error"> & Looked & Found,
+  { place, error, beganMs, foundMs }: Pick<Executed, "place" | "error"> & Times,
 ): void =>
   tracing.tell({
     trace: requestTrace(id),
@@ -138,11 +169,11 @@ const tellPlace = (
     ...(error !== null && { error }),
   });
 
-/** Waits until the register shows what the transaction did; with `now`, only for that to be final. */
+/** Waits until the register shows the effect of the transaction; with `now`, only until that is final. */
 const shown = async (
-  work: Processing,
+  work: StepContext,
   request: SignedRequest,
-  executed: Pick<Executed, "place" | "index"> & Partial<Looked & Found>,
+  executed: Pick<Executed, "place" | "index"> & Partial<Times>,
   now = false,
 ): Promise<Ending | typeof LATER | null> => {
   const { database, claim, asset } = work;
@@ -157,7 +188,7 @@ const shown = async (
   if (found === null || found === NOT_FINAL) return found === null ? null : LATER;
   await recordStep(database, claim, request, "confirmed by the register");
   if (beganMs !== undefined && foundMs !== undefined) {
-    tellPlace(work, request, { place, error: null, beganMs, foundMs });
+    traceExecution(work, request, { place, error: null, beganMs, foundMs });
     work.tracing.tell({
       trace: requestTrace(request.id),
       name: "register shows checkpoint",
@@ -165,28 +196,14 @@ const shown = async (
       attributes: { asset: asset.name, ...(place !== null && { checkpoint: `${place}` }) },
     });
   }
-  return succeeded(confirmedWords(found, request));
+  return succeeded(confirmedText(found, request));
 };
 
-/**
- * What the transaction did, and nothing about where the wallet is now: it may have been moved on in the
- * same checkpoint.
- */
-const confirmedWords = (
+/** The effect of the transaction; where the wallet is now is left out, because it may have moved on. */
+const confirmedText = (
   found: Confirmation,
   { txId, groupId }: Pick<SignedRequest, "txId" | "groupId">,
 ): string =>
   found === "put by it"
     ? `the wallet was put into group ${groupId} by transaction ${txId}`
     : `transaction ${txId} found the wallet in group ${groupId}: another one had put it there`;
-
-/** Why the node refused the transaction; undefined when it took it. */
-const submitted = async (submit: () => Promise<void>): Promise<string | undefined> => {
-  try {
-    await submit();
-    return undefined;
-  } catch (error) {
-    if (error instanceof SubmissionRefusedError) return error.message;
-    throw error;
-  }
-};

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Sql } from "../../database/connect.ts";
-import type { OpenRequest } from "./open-request.ts";
 import type { Register } from "./register.ts";
+import type { OpenRequest } from "./request.ts";
 
 /** Draws before giving up; of 2^52 ids, one that is taken is next to impossible. */
 const DRAWS = 8;

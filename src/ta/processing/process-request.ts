@@ -1,41 +1,41 @@
 /**
- * What is done for a request, from taking it up to its final state: every step is recorded before the
- * next one, and each can be taken up again by another worker after a crash.
- *
- * The rule that matters: a transaction is stored before it is submitted, and a request that has one
- * never gets another. Before that `sign-request.ts` is at work, and from then on `follow-transaction.ts`.
+ * Steps of one request, in order. Each is recorded before the next one, and any worker can resume it after
+ * a crash. A transaction is stored before it is submitted, and a request that has one never gets another.
  */
 import { followTransaction } from "./follow-transaction.ts";
-import type { OpenRequest } from "./open-request.ts";
-import { NO_PATIENCE } from "./patience.ts";
-import { type Ending, recordStep } from "./record.ts";
+import { adoptHolder, holderIdOf } from "./holder-ids.ts";
+import { recordStep } from "./record.ts";
+import type { WalletPlace } from "./register.ts";
 import {
+  type Ending,
   failed,
-  type Processing,
-  type SignedRequest,
+  isUpToDate,
+  LATER,
+  type OpenRequest,
+  type StepContext,
   succeeded,
+  type Unfinished,
   WALLET_TAKEN,
-  type Waiting,
-} from "./request-work.ts";
-import { signRequest } from "./sign-request.ts";
+} from "./request.ts";
+import { giveUpReservation } from "./reservations.ts";
+import { signTransaction } from "./sign-transaction.ts";
+import { waitFor } from "./waiting.ts";
 import { claimWallet } from "./wallet-claims.ts";
 
 /**
- * Processes a request up to its end, or until `turnOver` aborts.
- * @throws LaneLostError (stop), RelayUnavailableError (retry), and what the database throws
+ * Processes a request until it ends or has to wait.
+ * @throws LaneLostError (stop), RelayUnavailableError (retry), and database errors
  */
 export const processRequest = async (
-  work: Processing,
+  work: StepContext,
   request: OpenRequest,
-): Promise<Ending | Waiting> => {
+): Promise<Ending | Unfinished> => {
   const { database, claim } = work;
   if (request.status === "QUEUED") await recordStep(database, claim, request, "taken up");
-  // What became of a transaction is told also when the investor's data were deleted meanwhile.
+  // A stored transaction is followed to its end even if the investor's data were deleted meanwhile.
   const { txId, signed: bytes, groupId } = request;
   if (txId !== null && bytes !== null && groupId !== null) {
-    const signed = { ...request, txId, signed: bytes, groupId };
-    // Waited for on the spot when it was signed; what has not come by then may take long.
-    return await followTransaction({ ...work, patience: NO_PATIENCE }, signed, { again: true });
+    return await followTransaction(work, { ...request, txId, signed: bytes, groupId }, "resumed");
   }
   if (!(await work.vault.holds(request.id))) {
     return failed(
@@ -48,9 +48,52 @@ export const processRequest = async (
     return failed("INVALID_MESSAGE", "verifiedStatus is false: the wallet is not whitelisted");
   }
   if (!(await claimWallet(database.sql, claim, request))) return WALLET_TAKEN;
-  const signed = await signRequest(work, request);
-  if (typeof signed === "string" || !isSigned(signed)) return signed;
-  return await followTransaction(work, signed, { again: false });
+  const holder = await decide(work, request);
+  if (holder === LATER || "status" in holder) return holder;
+  const signed = await signTransaction(work, request, holder.joins);
+  if (typeof signed === "string" || !("signed" in signed)) return signed;
+  return await followTransaction(work, signed, "first");
 };
 
-const isSigned = (value: SignedRequest | Ending): value is SignedRequest => "signed" in value;
+/**
+ * Whether the wallet needs a transaction, and the holder to register it under first; null when it is
+ * registered. The request has claimed the wallet.
+ */
+const decide = async (
+  work: StepContext,
+  request: OpenRequest,
+): Promise<Ending | typeof LATER | { readonly joins: bigint | null }> => {
+  const { database, claim, asset } = work;
+  const { register, whitelistGroupId: groupId } = asset;
+  if (!(await isUpToDate(work, request))) return LATER;
+  let place = await register.place(request.wallet);
+  const isInGroup = () => place.group === BigInt(groupId);
+  const isSettled = await waitFor(work, async () => {
+    if (isInGroup() && !place.final) place = await register.place(request.wallet);
+    return !isInGroup() || place.final;
+  });
+  if (!isSettled) {
+    await giveUpReservation(database, claim, request);
+    return LATER;
+  }
+  const { holderId } = place;
+  const isOwn =
+    holderId === undefined || (await adoptHolder(database.sql, register, request, holderId));
+  if (isInGroup()) {
+    return failed("ALREADY_WHITELISTED", `the wallet is in group ${groupId} already`);
+  }
+  const joins =
+    place.registered === false ? await holderIdOf(database.sql, register, request) : null;
+  const isNew = joins !== null && !(await register.knowsHolder(joins));
+  await recordStep(database, claim, request, described(place, isNew, isOwn));
+  return { joins };
+};
+
+/** The wallet's place for the request's history, without naming the holder. */
+const described = ({ registered, group }: WalletPlace, isNew: boolean, isOwn: boolean): string => {
+  const where = `the wallet is in ${group === null ? "no group" : `group ${group}`}`;
+  if (registered === null) return where;
+  if (!isOwn) return `${where} and belongs to another holder than the investor's`;
+  if (registered) return `${where} and belongs to a holder`;
+  return `${where} and belongs to no holder; it joins ${isNew ? "a new one" : "the investor's"}`;
+};

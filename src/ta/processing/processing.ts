@@ -1,20 +1,52 @@
 /**
- * Processing of accepted requests: in order per investor and asset, in any number of processes.
+ * Processing of accepted requests: in order per investor and asset, in any number of processes. The order is
+ * in Postgres lanes; BullMQ only tells a worker which lane to look at.
  *
- * The order is in Postgres lanes; BullMQ only tells a worker which lane to look at.
+ * The way of a whitelist request:
+ *
+ * 1. Claim: a worker claims the lane of the investor and reads its first open request (here, `request.ts`).
+ * 2. Decide: are the data stored, is the wallet free, is the register up to date, which group and holder
+ *    does it show? (`process-request.ts`)
+ * 3. Sign: reserve a gas coin or nonce, ask the signer, store the signed transaction (`sign-transaction.ts`).
+ * 4. Submit the stored bytes, unless the ledger knows or has refused them (`follow-transaction.ts`).
+ * 5. Follow: wait until it is executed, final, and shown by the register (`follow-transaction.ts`).
+ * 6. Record: every step is a row of the request's history before the next one begins (`record.ts`).
+ * 7. Answer: the final state and its callback, in one transaction (`record.ts`).
+ *
+ * Waiting is possible in 2, 3 and 5: the lane is left, and later any worker begins at 1 and resumes from what
+ * is stored.
  */
 import type { Database } from "../../database/connect.ts";
+import type { Fragment, LaneClaim } from "../../lanes/lanes.ts";
 import type { Queues } from "../../lanes/queues.ts";
-import { type LanePace, paceOf, startLanes } from "../../lanes/workers.ts";
+import {
+  type LaneLeft,
+  type LanePace,
+  type LaneTurn,
+  paceOf,
+  startLanes,
+} from "../../lanes/workers.ts";
 import type { Logger } from "../../logging/logger.ts";
 import { noTelemetry, type Telemetry } from "../../telemetry/telemetry.ts";
+import { requestTrace } from "../../telemetry/tracing.ts";
+import { RelayUnavailableError } from "../ledgers/relay.ts";
 import type { PiiPresence } from "../pii/vault.ts";
 import { investorLanes } from "../requests/lanes.ts";
-import type { LookAgainMs } from "./open-request.ts";
-import { registersBehind } from "./overdue.ts";
-import { patience } from "./patience.ts";
-import type { ProcessedAsset } from "./request-work.ts";
-import { type LaneWork, processLane } from "./work-lane.ts";
+import { processRequest } from "./process-request.ts";
+import { recordEnding } from "./record.ts";
+import {
+  LATER,
+  type LookAgainMs,
+  lookAgain,
+  type OpenRequest,
+  type ProcessedAsset,
+  readOpen,
+  type StepContext,
+  type Unfinished,
+  WALLET_TAKEN,
+} from "./request.ts";
+import { giveUpIdleReservation, giveUpReservation, untilGiven } from "./reservations.ts";
+import { patience, registerLag } from "./waiting.ts";
 
 const HOLD_MS = 2_000;
 const LOOK_MS = 100;
@@ -22,26 +54,25 @@ const LOOK_AGAIN_MS: LookAgainMs = { least: 500, most: 10_000 };
 const OVERDUE_MS = 600_000;
 
 export type ProcessingSettings = Partial<LanePace> & {
-  /** Room for `concurrency` transactions at a time is best. */
+  /** Best with `concurrency` transactions at a time. */
   readonly database: Database;
   readonly queues: Queues;
   readonly assets: readonly ProcessedAsset[];
   /** Where the investors' data are. */
   readonly vault: PiiPresence;
   readonly logger: Logger;
-  /** Told of turns and steps; nobody is unless given. */
   readonly telemetry?: Telemetry | undefined;
-  /** The longest that something is waited for on the spot, and how often it is looked at then. */
+  /** The longest wait on the spot, and how often the condition is polled during it. */
   readonly holdMs?: number;
   readonly lookMs?: number;
-  /** When what was not waited for on the spot, or in vain, is looked at again. */
+  /** When a request that still waits after that is looked at again. */
   readonly lookAgainMs?: LookAgainMs;
-  /** How long a register may stay behind its ledger before it is spoken of. */
+  /** How long a register may lag behind its ledger before it is logged. */
   readonly overdueMs?: number;
 };
 
 export type RequestProcessing = AsyncDisposable & {
-  /** Stops taking requests and comes to a safe stop with those under way. Safe to call twice. */
+  /** Takes no more requests and brings those in progress to a safe stop. Safe to call twice. */
   stop(): Promise<void>;
 };
 
@@ -49,18 +80,17 @@ export type RequestProcessing = AsyncDisposable & {
 export const startProcessing = (settings: ProcessingSettings): Promise<RequestProcessing> => {
   const { database, queues, logger, telemetry = noTelemetry() } = settings;
   const pace = paceOf(settings);
-  const work: LaneWork = {
+  const shared: WorkerContext = {
     database,
     assets: new Map(settings.assets.map((asset) => [asset.name, asset])),
     vault: settings.vault,
     logger,
     tracing: telemetry.tracing,
-    turnMs: pace.turnMs,
     troubleMs: pace.troubleMs,
     lookAgainMs: settings.lookAgainMs ?? LOOK_AGAIN_MS,
-    behind: registersBehind({ logger, overdueMs: settings.overdueMs ?? OVERDUE_MS }),
+    registerLag: registerLag({ logger, overdueMs: settings.overdueMs ?? OVERDUE_MS }),
     patience: patience({
-      // The other half is for lanes that have something to do.
+      // The other half is for lanes that can proceed.
       places: Math.ceil(pace.concurrency / 2),
       holdMs: settings.holdMs ?? HOLD_MS,
       lookMs: settings.lookMs ?? LOOK_MS,
@@ -75,14 +105,106 @@ export const startProcessing = (settings: ProcessingSettings): Promise<RequestPr
       const claim = await investorLanes.claim(database.sql, id, leaseMs);
       return claim && { claim };
     },
-    work: ({ claim }, turn) => processLane(work, claim, turn),
+    work: ({ claim }, turn) => processLane(shared, claim, turn),
     figures: telemetry.figures,
     onTrouble: {
       waking: (err, retryMs, repeats) =>
-        logger.warn({ err, retryMs, ...repeats }, "transfer agent: lanes cannot be woken"),
-      // The lane's number is all there is to say about whose it is.
+        logger.warn({ err, retryMs, ...repeats }, "transfer agent: cannot wake lanes; retrying"),
+      // Only the lane's number: its name identifies the investor.
       working: (err, lane, repeats) =>
         logger.warn({ err, lane: `${lane}`, ...repeats }, "transfer agent: a lane has to wait"),
     },
   });
+};
+
+/** What the workers of this process share. */
+type WorkerContext = Omit<StepContext, "claim" | "asset" | "poke" | "signal" | "turnOver"> & {
+  /** By name. */
+  readonly assets: ReadonlyMap<string, ProcessedAsset>;
+  /** A lane whose wallet or reservation another request has rests this long at least. */
+  readonly troubleMs: number;
+  readonly lookAgainMs: LookAgainMs;
+};
+
+/** The asset of a request is not configured in this process; its lane waits. */
+class AssetMissingError extends Error {
+  override readonly name = "AssetMissingError";
+  readonly remedy = "wait";
+
+  constructor(asset: string) {
+    super(
+      `there are requests for ${asset}, which is not among the assets of this process; put it back into ASSETS_FILE until they are done`,
+    );
+  }
+}
+
+/**
+ * One turn on a lane: processes its open requests in order until none is open, the first one has to wait,
+ * or the turn ends.
+ * @throws LaneLostError, and the errors of the steps
+ */
+const processLane = async (
+  shared: WorkerContext,
+  claim: LaneClaim,
+  { stop, lost, endsAt, poke }: LaneTurn,
+): Promise<LaneLeft> => {
+  const { database, assets, tracing } = shared;
+  const { sql } = database;
+  const signal = AbortSignal.any([stop, lost]);
+  const leftMs = Math.max(0, endsAt - performance.now());
+  const turnOver = AbortSignal.any([signal, AbortSignal.timeout(leftMs)]);
+  for (;;) {
+    const { request, arrivals } = await readOpen(sql, claim);
+    if (request === undefined) {
+      if (await investorLanes.leaveEmpty(sql, claim, arrivals)) return "idle";
+      continue;
+    }
+    const asset = assets.get(request.asset);
+    if (asset === undefined) {
+      await giveUpReservation(database, claim, request);
+      throw new AssetMissingError(request.asset);
+    }
+    const work: StepContext = { ...shared, claim, asset, signal, turnOver, poke };
+    // Other assets of the same payer may have a register that does not lag, or a node that answers.
+    const giveUpIdle = async () => {
+      if (request.txId === null) await giveUpIdleReservation(database, claim, request);
+    };
+    const steps = tracing.within(requestTrace(request.id), () => processRequest(work, request));
+    const ending = await steps.catch(async (error: unknown) => {
+      if (error instanceof RelayUnavailableError && !signal.aborted) await giveUpIdle();
+      throw error;
+    });
+    if (typeof ending === "string") {
+      if (ending === LATER && !signal.aborted) await giveUpIdle();
+      const after = signal.aborted ? 0 : nextLook(shared, request, ending);
+      await investorLanes.leave(sql, claim, after);
+      return "more";
+    }
+    // Read again: the transaction may have been signed in this turn.
+    const ended =
+      request.kind === "kyc" ? request : ((await readOpen(sql, claim)).request ?? request);
+    const hasCallback = await recordEnding(database, claim, ended, ending);
+    if (!hasCallback) {
+      shared.logger.info(
+        { requestId: request.id, asset: request.asset },
+        "transfer agent: a request ended, and there is no address to call back",
+      );
+    }
+    if (request.kind === "whitelist") poke();
+    if (turnOver.aborted) {
+      await investorLanes.leave(sql, claim, 0);
+      return "more";
+    }
+  }
+};
+
+/** How long the lane of a waiting request rests; milliseconds, or an interval. */
+const nextLook = (
+  { database: { sql }, troubleMs, lookAgainMs }: WorkerContext,
+  request: OpenRequest,
+  why: Unfinished,
+): number | Fragment => {
+  if (why === LATER) return lookAgain(sql, request, lookAgainMs);
+  // The request that has the wallet or the reservation makes the lane due when it ends.
+  return why === WALLET_TAKEN ? troubleMs : untilGiven(sql, troubleMs);
 };

@@ -10,14 +10,9 @@ import { taEndpoint } from "../requests/asset.ts";
 import { resultAddress, resultMessageId } from "../requests/callback-address.ts";
 import type { FailureReason } from "../requests/failure-reasons.ts";
 import { investorLanes } from "../requests/lanes.ts";
-import type { OpenRequest } from "./open-request.ts";
+import type { Ending, OpenRequest } from "./request.ts";
 import { releaseReservation, stopWaiting } from "./reservations.ts";
 import { releaseWallet } from "./wallet-claims.ts";
-
-/** How a request ended. Messages say nothing personal. */
-export type Ending =
-  | { readonly status: "SUCCESS"; readonly message: string }
-  | { readonly status: "FAILED"; readonly reason: FailureReason; readonly message: string };
 
 /** What stands before the request's own id in that of its callback. */
 const BEFORE_ID = resultMessageId("");

@@ -2,12 +2,17 @@
  * Reservations: each gas coin and each sender's nonce belongs to one request at a time. A request that
  * finds none free leaves its lane. A released one goes to the lane that has waited longest for one of its
  * payer, and then belongs to that lane's request, also when the releasing process dies.
+ *
+ * Some requests with a reservation make no progress: their asset has left the assets file, or their process
+ * hangs. A worker without a free reservation looks up transactions that held one for over a minute and
+ * releases the settled ones, through its own node and signer. So a stuck request delays others for a
+ * minute, or until its transaction is settled; the request itself ends when its asset is back.
  */
 import type { Database, Sql, Tx } from "../../database/connect.ts";
 import type { Fragment, LaneClaim } from "../../lanes/lanes.ts";
-import type { Resource } from "../ledgers/relay.ts";
+import { type Relay, type Resource, SubmissionRefusedError } from "../ledgers/relay.ts";
 import { investorLanes } from "../requests/lanes.ts";
-import type { OpenRequest } from "./open-request.ts";
+import type { OpenRequest } from "./request.ts";
 
 /**
  * How long a resource stays out after the ledger refused its transaction, unless its version changes
@@ -23,13 +28,18 @@ const OUT_MINUTES = 30;
 const LOOKING = 16;
 
 /** A reservation without a signed transaction is given up after this. A register often lags a moment. */
-const IDLE_MS = 5_000;
+const UNSIGNED_IDLE_MS = 5_000;
+
+/** Reservations held for longer than this are checked by others; most end in a few seconds. */
+const IDLE_SECONDS = 60;
+
+/** Idle reservations checked each time, the oldest first. */
+const IDLE_CHECKS = 8;
 
 /**
  * Reserves a resource for a request whose transaction is not signed yet. Takes the one used longest ago, or
  * keeps the current one while it is still among them; undefined marks the lane as waiting, and the caller
- * leaves it (`untilGiven`). The reservation stands until the transaction is settled, through every crash;
- * for requests that cannot go on see idle-reservations.ts.
+ * leaves it (`untilGiven`). The reservation lasts until the transaction is settled, through every crash.
  */
 export const reserve = async (
   sql: Sql,
@@ -194,7 +204,7 @@ export const giveUpIdleReservation = (
         and not exists (select 1 from ta_transactions t where t.request_id = r.id)
         -- With neither, the node did not even say how far it is.
         and coalesce(p.claimed_at, r.awaited_since, '-infinity')
-          < now() - ${IDLE_MS} * interval '1 ms'`;
+          < now() - ${UNSIGNED_IDLE_MS} * interval '1 ms'`;
     if (stuck === undefined) return;
     await releaseReservation(tx, { id });
     await stopWaiting(tx, claim);
@@ -215,3 +225,86 @@ export const untilGiven = (sql: Sql, troubleMs: number): Fragment => sql`
   case when ta_lanes.waits_for is null then interval '0' else
     ${troubleMs} * interval '1 ms' * (1 + (
       select count(*) from ta_lanes o where o.waits_for = ta_lanes.waits_for) / ${LOOKING}::float8) end`;
+
+/** A request with a reservation, and its transaction if one is signed. */
+type Holder = {
+  readonly requestId: string;
+  readonly txId: string | null;
+  readonly signed: Uint8Array | null;
+  readonly refusal: string | null;
+};
+
+/**
+ * Releases those of `resources` whose request's transaction is settled, or has none and no worker.
+ * @throws RelayUnavailableError (retry), and what the database throws
+ */
+export const releaseIdleReservations = async (
+  database: Pick<Database, "sql" | "transaction">,
+  relay: Pick<Relay, "lookUp" | "submit">,
+  resources: readonly Resource[],
+  signal: AbortSignal,
+): Promise<void> => {
+  if (resources.length === 0) return;
+  const { sql } = database;
+  const holders = await sql<Holder[]>`
+    select p.request_id as "requestId", t.tx_id as "txId", t.signed, t.refusal
+    from ta_reservations p left join ta_transactions t on t.request_id = p.request_id
+    where p.resource in ${sql(resources.map(({ name }) => name))} and p.claimed_at < now() - ${IDLE_SECONDS} * interval '1 second'
+    order by p.claimed_at limit ${IDLE_CHECKS}`;
+  let failed: unknown;
+  for (const holder of holders) {
+    const { requestId, txId, signed } = holder;
+    try {
+      if (txId === null || signed === null) await releaseUnsigned(database, requestId);
+      else if (await isSettled(sql, relay, { ...holder, txId, signed }, signal)) {
+        await releaseReservation(database, { id: requestId });
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      // The next one may be settled all the same.
+      failed ??= error;
+    }
+  }
+  if (failed !== undefined) throw failed;
+};
+
+/** Whether the outcome of a transaction is known; submits it again if not. */
+const isSettled = async (
+  sql: Sql,
+  relay: Pick<Relay, "lookUp" | "submit">,
+  {
+    requestId,
+    txId,
+    signed,
+    refusal,
+  }: Holder & { readonly txId: string; readonly signed: Uint8Array },
+  signal: AbortSignal,
+): Promise<boolean> => {
+  if ((await relay.lookUp(txId, signal)) !== null) return true;
+  try {
+    // A refused one is never submitted again: its request relies on that.
+    if (refusal === null) {
+      await relay.submit(signed, signal, true);
+      return false;
+    }
+  } catch (error) {
+    if (!(error instanceof SubmissionRefusedError)) throw error;
+  }
+  // Refused, and no node has it: it will never be executed.
+  await keepOut(sql, { id: requestId });
+  return true;
+};
+
+/** Releases the reservation of a request that signed nothing, unless a worker has its lane. */
+const releaseUnsigned = (
+  database: Pick<Database, "transaction">,
+  requestId: string,
+): Promise<void> =>
+  database.transaction(async ({ sql }) => {
+    // The lane's former worker can write nothing after this, so nothing is signed.
+    const lane = sql`select lane_id from ta_requests where id = ${requestId}`;
+    if (!(await investorLanes.fence(sql, lane))) return;
+    // A statement of its own: it sees what was signed up to the lock on the lane's row.
+    const signed = await sql`select 1 from ta_transactions where request_id = ${requestId}`;
+    if (signed.length === 0) await releaseReservation({ sql }, { id: requestId });
+  });

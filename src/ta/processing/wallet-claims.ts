@@ -9,7 +9,7 @@
 import type { Sql, Tx } from "../../database/connect.ts";
 import type { LaneClaim } from "../../lanes/lanes.ts";
 import { investorLanes } from "../requests/lanes.ts";
-import type { OpenRequest } from "./open-request.ts";
+import type { OpenRequest } from "./request.ts";
 
 /** Claims the request's wallet for it, or finds it claimed already; false while another request has it. */
 export const claimWallet = async (

@@ -6,12 +6,10 @@ import {
   SubmissionRefusedError,
 } from "../../../src/ta/ledgers/relay.ts";
 import { heldIn } from "../../../src/ta/pii/vault.ts";
-import { releaseIdleReservations } from "../../../src/ta/processing/idle-reservations.ts";
-import { readOpen } from "../../../src/ta/processing/open-request.ts";
-import { registersBehind } from "../../../src/ta/processing/overdue.ts";
-import { NO_PATIENCE } from "../../../src/ta/processing/patience.ts";
 import { processRequest } from "../../../src/ta/processing/process-request.ts";
-import { LATER } from "../../../src/ta/processing/request-work.ts";
+import { LATER, readOpen } from "../../../src/ta/processing/request.ts";
+import { releaseIdleReservations } from "../../../src/ta/processing/reservations.ts";
+import { NO_PATIENCE, registerLag } from "../../../src/ta/processing/waiting.ts";
 import { investorLanes } from "../../../src/ta/requests/lanes.ts";
 import { NO_TRACING } from "../../../src/telemetry/tracing.ts";
 import { acceptRequest, type Circle, startCircle } from "./circle.ts";
@@ -68,7 +66,7 @@ const look = async (investorId: string, { register, tip, relay }: Seen) => {
         vault: heldIn(database),
         tracing: NO_TRACING,
         logger,
-        behind: registersBehind({ logger, overdueMs: 600_000 }),
+        registerLag: registerLag({ logger, overdueMs: 600_000 }),
         patience: NO_PATIENCE,
         poke: () => undefined,
         signal,

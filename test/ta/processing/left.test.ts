@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import pino from "pino";
 import { expect, test } from "vitest";
 import { evmKeySigner } from "../../../src/ta/ledgers/evm-key-signer.ts";
-import { warnOfLeftRequests } from "../../../src/ta/processing/left-requests.ts";
+import { warnOfLeftRequests } from "../../../src/ta/processing/processed-assets.ts";
 import { until } from "../../lanes/until.ts";
 import type { TestDatabase } from "../../postgres.ts";
 import { acceptRequest, ended, renameAsset } from "./circle.ts";
@@ -93,7 +93,7 @@ test("at the start the open requests of an asset that is not configured are name
       level: 40,
       asset: "taken out",
       requests: 1,
-      holding: [{ requestId: id, purse: "evm:1:0x5", txId: null }],
+      holding: [{ requestId: id, resource: "evm:1:0x5", txId: null }],
       msg: expect.stringContaining("put it back"),
     },
   ]);

@@ -1,6 +1,6 @@
 import pino from "pino";
 import { expect, test } from "vitest";
-import { registersBehind } from "../../../src/ta/processing/overdue.ts";
+import { registerLag } from "../../../src/ta/processing/waiting.ts";
 
 const MINUTE = 60_000;
 
@@ -9,24 +9,24 @@ const loggedOf = (looks: readonly (readonly [minute: number, place: bigint | nul
   let minute = 0;
   const minutes: unknown[] = [];
   const write = (line: string) => void minutes.push(JSON.parse(line).minutes);
-  const behind = registersBehind({
+  const lag = registerLag({
     logger: pino({}, { write }),
     overdueMs: 10 * MINUTE,
     now: () => minute * MINUTE,
   });
   for (const [at, place] of looks) {
     minute = at;
-    behind.looked({ id: `request-${at}`, asset: "acme" }, place);
+    lag.note({ id: `request-${at}`, asset: "acme" }, place);
   }
   return minutes;
 };
 
-test("a register that stays behind is warned of every ten minutes, as long as requests wait for it", () => {
+test("a register that lags is logged every ten minutes, as long as requests wait for it", () => {
   const looks = Array.from({ length: 45 }, (_, n) => [n / 2, 100n] as const);
   expect(loggedOf(looks)).toEqual([10, 20]);
 });
 
-test("a register that one request found behind, and another one an hour later, is not said to be behind for an hour", () => {
+test("a register that one request found behind, and another one an hour later, is not reported as lagging for an hour", () => {
   expect(
     loggedOf([
       [0, 100n],
@@ -35,7 +35,7 @@ test("a register that one request found behind, and another one an hour later, i
   ).toEqual([]);
 });
 
-test("a register that was found up to date in between is behind anew", () => {
+test("a register that was up to date in between starts a new lag", () => {
   const behind = (from: number) => Array.from({ length: 8 }, (_, n) => [from + n, 100n] as const);
   expect(loggedOf([...behind(0), [8, null], ...behind(9)])).toEqual([]);
 });

@@ -6,7 +6,7 @@ import { openSuiNode } from "../../../src/ta/ledgers/sui-relay.ts";
 import { heldIn } from "../../../src/ta/pii/vault.ts";
 import { processedAssets } from "../../../src/ta/processing/processed-assets.ts";
 import { type ProcessingSettings, startProcessing } from "../../../src/ta/processing/processing.ts";
-import type { ProcessedAsset } from "../../../src/ta/processing/request-work.ts";
+import type { ProcessedAsset } from "../../../src/ta/processing/request.ts";
 import { ASSET, type Circle, GROUP } from "./circle.ts";
 
 /** The most a transaction may cost, MIST. */

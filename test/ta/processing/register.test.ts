@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { AssetsFileError, readAssets } from "../../../src/settings/assets.ts";
-import { evmRegister } from "../../../src/ta/processing/evm-register.ts";
+import { evmRegister } from "../../../src/ta/processing/register.ts";
 import { walletGroup } from "../../../src/ta/requests/status.ts";
 import { appendGroups } from "../../../src/transfers/groups.ts";
 import { freshDatabase } from "../../postgres.ts";

@@ -16,7 +16,7 @@ import { heldIn } from "../../../src/ta/pii/vault.ts";
 import { processedAssets } from "../../../src/ta/processing/processed-assets.ts";
 import { startProcessing } from "../../../src/ta/processing/processing.ts";
 import { failUndelivered } from "../../../src/ta/processing/record.ts";
-import type { ProcessedAsset } from "../../../src/ta/processing/request-work.ts";
+import type { ProcessedAsset } from "../../../src/ta/processing/request.ts";
 import { listenForDeath } from "../../mortality.ts";
 import type { EvmAsset } from "../../rest/service.ts";
 
