@@ -7,7 +7,7 @@ import type { Address } from "../evm/contract/fact.ts";
 import { type EvmNetwork, networksOf } from "../evm/contract/network.ts";
 import type { AskedEndpoint } from "../evm/rpc/endpoint.ts";
 import { endpointHealth, endpointWarnings } from "../evm/rpc/endpoint-health.ts";
-import type { openRpc, Rpc } from "../evm/rpc/rpc.ts";
+import type { Fleet, openFleet } from "../evm/rpc/fleet.ts";
 import { type ChainStanding, type EvmStanding, recordsKey } from "../http/health/evm-standing.ts";
 import type { Trouble } from "../http/health/progress.ts";
 import type { Logger } from "../logging/logger.ts";
@@ -27,7 +27,7 @@ export type EvmService = AsyncDisposable & {
   readonly networks: readonly EvmNetwork[];
   /** Trouble by chain id; chains without are absent. */
   readonly troubles: ReadonlyMap<number, Trouble>;
-  readonly rpcs: ReadonlyMap<number, Rpc>;
+  readonly rpcs: ReadonlyMap<number, Fleet>;
   /** What is doubtful of tokens, by chain id, then address; tokens without are absent. */
   readonly doubts: ReadonlyMap<number, ReadonlyMap<Address, readonly string[]>>;
   /** Records of each project on each chain, as this process makes them. */
@@ -43,7 +43,7 @@ export type EvmSettings = {
   readonly assets: Assets;
   readonly signal: AbortSignal;
   /** Fewer attempts and shorter pauses, for tests. */
-  readonly rpc?: Parameters<typeof openRpc>[2];
+  readonly rpc?: Parameters<typeof openFleet>[2];
   readonly check?: FollowSettings["check"];
 };
 
@@ -65,16 +65,16 @@ export const startEvm = async (settings: EvmSettings): Promise<EvmService> => {
   const troubles = new Map<number, Trouble>();
   const statuses = new Map<string, TransferEventsStatus>();
   const doubts = new Map<number, Map<Address, readonly string[]>>();
-  const rpcs = new Map<number, Rpc>();
+  const rpcs = new Map<number, Fleet>();
   const known = { networks, troubles, rpcs, doubts, statuses };
   if (tokens.length === 0) return { ...known, [Symbol.asyncDispose]: async () => undefined };
   // What speaks to chains is large: loaded where there is one to read.
   const { followChain } = await import("../evm/chain/follow.ts");
-  const { openRpc } = await import("../evm/rpc/rpc.ts");
+  const { openFleet } = await import("../evm/rpc/fleet.ts");
   const { runTransferEvents } = await import("../transfers/run.ts");
   const readers = networks.map((network) => {
     const { chainId, name, rpc: urls } = network;
-    const rpc = openRpc(chainId, urls, {
+    const rpc = openFleet(chainId, urls, {
       ...settings.rpc,
       onAsked: figures && countAsked(figures, chainId),
       onSetAside: endpointWarnings(logger, { chainId, network: name }),
@@ -140,7 +140,7 @@ export const evmStanding = (evm: EvmService, nowMs: number): EvmStanding => ({
 });
 
 const chainStanding = (
-  { rpc, ...known }: Omit<ChainStanding, "endpoints"> & { readonly rpc: Rpc },
+  { rpc, ...known }: Omit<ChainStanding, "endpoints"> & { readonly rpc: Fleet },
   nowMs: number,
 ): ChainStanding => ({
   ...known,
@@ -149,7 +149,7 @@ const chainStanding = (
 
 type Reading = Pick<EvmSettings, "database" | "logger" | "check"> & {
   readonly network: EvmNetwork;
-  readonly rpc: Rpc;
+  readonly rpc: Fleet;
   readonly troubles: Map<number, Trouble>;
   readonly doubts: Map<Address, readonly string[]>;
   readonly pollMs: number;

@@ -1,6 +1,6 @@
 /** Providers with a budget of calls, or a smallest taste for batches, are read at the pace they allow. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openRpc } from "../../src/evm/rpc/rpc.ts";
+import { openFleet } from "../../src/evm/rpc/fleet.ts";
 import { type Anvil, type Deployed, startAnvil } from "./anvil.ts";
 import { type Call, type ProxySettings, Refusal, startProxy } from "./proxy.ts";
 import { batchesUpTo, DEADLINE_MS, networkOf, quickRpc } from "./reading.ts";
@@ -64,7 +64,7 @@ test.for([50, 1])(
         return result;
       },
     });
-    const rpc = openRpc(chain.chainId, [proxy.url], { pauseMs: 20 });
+    const rpc = openFleet(chain.chainId, [proxy.url], { pauseMs: 20 });
     const count = budget === 1 ? 3 : 65;
     const signal = AbortSignal.timeout(DEADLINE_MS);
     const blocks = await rpc.use((endpoint) => endpoint.batch(headers(count), signal), signal);
@@ -85,7 +85,7 @@ test("a chain is read through a budget of 50 calls a period, over one endpoint o
     const network = networkOf(urls, chain.chainId, [
       { address: token.address, type: "comakery_security_token_v4" },
     ]);
-    const rpc = openRpc(chain.chainId, urls, { pauseMs: 20 });
+    const rpc = openFleet(chain.chainId, urls, { pauseMs: 20 });
     const batches = await batchesUpTo(network, head, { rpc });
     expect(batches.flatMap(({ facts }) => facts).length).toBeGreaterThan(9);
   }
@@ -111,7 +111,7 @@ test("while an endpoint asked to be left alone it is not asked, and then one at 
       return result;
     },
   });
-  const rpc = openRpc(chain.chainId, [proxy.url], { batchCalls: 4 });
+  const rpc = openFleet(chain.chainId, [proxy.url], { batchCalls: 4 });
   const signal = AbortSignal.timeout(DEADLINE_MS);
   const works = [0, 1, 2].map(() =>
     rpc.use((endpoint) => endpoint.batch(headers(90), signal), signal),
@@ -139,7 +139,7 @@ test("calls refused one by one inside a batch are asked again, the answered ones
       return result;
     },
   });
-  const rpc = openRpc(chain.chainId, [proxy.url], { pauseMs: 10 });
+  const rpc = openFleet(chain.chainId, [proxy.url], { pauseMs: 10 });
   const signal = AbortSignal.timeout(DEADLINE_MS);
   const blocks = await rpc.use((endpoint) => endpoint.batch(headers(30), signal), signal);
   expect(numbersIn(blocks)).toEqual(upTo(30));
@@ -151,7 +151,7 @@ test("beside an endpoint that is ready no work waits for one that wants fewer re
     http: (calls) =>
       calls.length > 1 ? { status: 429, headers: { "retry-after": "60" } } : undefined,
   });
-  const rpc = openRpc(chain.chainId, [proxy.url, chain.url]);
+  const rpc = openFleet(chain.chainId, [proxy.url, chain.url]);
   const signal = AbortSignal.timeout(DEADLINE_MS);
   const blocks = await rpc.use((endpoint) => endpoint.batch(headers(9), signal), signal);
   expect(numbersIn(blocks)).toEqual(upTo(9));
@@ -168,7 +168,7 @@ test("an endpoint that failed a while ago is gone to before another is waited fo
   });
   await using second = await startProxy(chain.url, { http: failing });
   const settings = { pauseMs: 1, attempts: 2, doubtMs: 0 };
-  const rpc = openRpc(chain.chainId, [first.url, second.url], settings);
+  const rpc = openFleet(chain.chainId, [first.url, second.url], settings);
   const signal = AbortSignal.timeout(DEADLINE_MS);
   const read = () => rpc.use((endpoint) => endpoint.batch(headers(9), signal), signal);
   await expect(read()).rejects.toMatchObject({ reason: "status" });
@@ -191,7 +191,7 @@ test("beside an endpoint that is gone one with a budget keeps what it answered",
     },
   });
   await using gone = await startProxy(chain.url, { http: () => "cut" });
-  const rpc = openRpc(chain.chainId, [limited.url, gone.url], { pauseMs: 75, maxPauseMs: 100 });
+  const rpc = openFleet(chain.chainId, [limited.url, gone.url], { pauseMs: 75, maxPauseMs: 100 });
   const signal = AbortSignal.timeout(DEADLINE_MS);
   const read = () => rpc.use((endpoint) => endpoint.batch(headers(60), signal), signal);
   // The first refusal leads to the other one, which turns out to be gone.
@@ -258,7 +258,7 @@ test("who may not ask is not asked in halves", async () => {
   await using proxy = await startProxy(chain.url, {
     http: (calls) => (calls.length > 1 ? { status: 403 } : undefined),
   });
-  const rpc = openRpc(chain.chainId, [proxy.url], { attempts: 1 });
+  const rpc = openFleet(chain.chainId, [proxy.url], { attempts: 1 });
   const signal = AbortSignal.timeout(DEADLINE_MS);
   const asked = rpc.use((endpoint) => endpoint.batch(headers(64), signal), signal);
   await expect(asked).rejects.toMatchObject({ name: "RpcUnavailableError", reason: "failure" });
@@ -277,7 +277,7 @@ test("answers that are too large together are asked for again, apart", async () 
       return room < 0 ? new Refusal(-32003, "response too large") : result;
     },
   });
-  const rpc = openRpc(chain.chainId, [proxy.url], { attempts: 1, parallel: 1 });
+  const rpc = openFleet(chain.chainId, [proxy.url], { attempts: 1, parallel: 1 });
   const signal = AbortSignal.timeout(DEADLINE_MS);
   const blocks = await rpc.use((endpoint) => endpoint.batch(headers(30), signal), signal);
   expect(numbersIn(blocks)).toEqual(upTo(30));

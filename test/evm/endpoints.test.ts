@@ -1,8 +1,8 @@
 /** Several endpoints of one chain: who changes, breaks the chain's word or stands still is named and left alone. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Finality } from "../../src/evm/contract/network.ts";
-import type { EndpointStatus } from "../../src/evm/rpc/member.ts";
-import { openRpc } from "../../src/evm/rpc/rpc.ts";
+import type { EndpointStatus } from "../../src/evm/rpc/fleet.ts";
+import { openFleet } from "../../src/evm/rpc/fleet.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { type Anvil, type Deployed, startAnvil } from "./anvil.ts";
 import { atHead, following, foundOn, loggedOf, reorganise, until } from "./following.ts";
@@ -231,7 +231,7 @@ test("an endpoint that stands still is named and left for one that goes on, unti
       state: "paused",
       lastError: {
         reason: "behind",
-        message: expect.stringContaining(`block ${at} as its newest`),
+        message: expect.stringContaining(`newest block is still ${at}`),
       },
     },
     { state: "good" },
@@ -266,7 +266,7 @@ test("what was under way together and fails together is one failure", async () =
   await using proxy = await startProxy(chain.url, {
     http: () => (broken ? { status: 503 } : undefined),
   });
-  const rpc = openRpc(chain.chainId, [proxy.url], { attempts: 1, pauseMs: 1 });
+  const rpc = openFleet(chain.chainId, [proxy.url], { attempts: 1, pauseMs: 1 });
   const ask = () =>
     rpc.use(async (endpoint) => {
       await new Promise<void>((resolve) => waiting.push(resolve));
@@ -312,7 +312,7 @@ test("an endpoint that names a block it does not have leaves no endpoint behind"
   await using liar = await startProxy(chain.url, {
     answer: ({ method }, result) => (method === "eth_blockNumber" ? "0xfffff" : result),
   });
-  const rpc = openRpc(chain.chainId, [chain.url, liar.url], { attempts: 1 });
+  const rpc = openFleet(chain.chainId, [chain.url, liar.url], { attempts: 1 });
   const never = new AbortController().signal;
   await rpc.leaveBehind(await chain.client.getBlockNumber(), never);
   expect(rpc.status()).toMatchObject([

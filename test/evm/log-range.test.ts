@@ -1,6 +1,6 @@
 /** Ranges find what a provider allows, whatever it limits and however it says so. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { adaptiveRange } from "../../src/evm/rpc/log-range.ts";
+import { adaptiveRange } from "../../src/evm/rpc/logs.ts";
 import { type Anvil, type Deployed, startAnvil } from "./anvil.ts";
 import { type Call, type ProxySettings, Refusal, startProxy } from "./proxy.ts";
 import { batchesUpTo, networkOf, quickRpc } from "./reading.ts";

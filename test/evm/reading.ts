@@ -5,7 +5,7 @@ import type { Address } from "../../src/evm/contract/fact.ts";
 import { type EvmNetwork, networksOf } from "../../src/evm/contract/network.ts";
 import type { ChainState, EvmBatch } from "../../src/evm/log/chain-state.ts";
 import { type Reading, readTransfers } from "../../src/evm/movements/transfers.ts";
-import { openRpc, type Rpc, type RpcSettings } from "../../src/evm/rpc/rpc.ts";
+import { type Fleet, type FleetSettings, openFleet } from "../../src/evm/rpc/fleet.ts";
 import type { EvmToken } from "../../src/settings/assets.ts";
 import { evmAsset } from "./asset.ts";
 
@@ -38,9 +38,9 @@ export const networkOf = (
 export const quickRpc = (
   network: EvmNetwork,
   urls: readonly string[] = network.rpc,
-  settings: Partial<RpcSettings> = {},
-): Rpc =>
-  openRpc(network.chainId, urls, {
+  settings: Partial<FleetSettings> = {},
+): Fleet =>
+  openFleet(network.chainId, urls, {
     attempts: 3,
     pauseMs: 5,
     maxPauseMs: 20,
@@ -59,7 +59,7 @@ export const batchesUpTo = async (
     rpc = quickRpc(network),
     start = emptyChain,
     ...settings
-  }: Partial<ReaderSettings> & { readonly rpc?: Rpc; readonly start?: ChainState } = {},
+  }: Partial<ReaderSettings> & { readonly rpc?: Fleet; readonly start?: ChainState } = {},
 ): Promise<readonly EvmBatch[]> => {
   const batches: EvmBatch[] = [];
   const signal = AbortSignal.timeout(DEADLINE_MS);

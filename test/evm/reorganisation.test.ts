@@ -6,7 +6,7 @@ import type { ReaderSettings } from "../../src/evm/chain/reader.ts";
 import type { EvmNetwork, Finality } from "../../src/evm/contract/network.ts";
 import { chainMark, rolledBackTo, schedulesOf } from "../../src/evm/log/reads.ts";
 import { openEvmLog } from "../../src/evm/log/store.ts";
-import { rpcDefaults } from "../../src/evm/rpc/rpc.ts";
+import { fleetDefaults } from "../../src/evm/rpc/fleet.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { search } from "../random.ts";
 import type { Anvil, Deployed } from "./anvil.ts";
@@ -95,7 +95,7 @@ test("the log equals the chain after any history of blocks, reorganisations and 
   // As many attempts as a service makes: a look during which the chain changes is a look again.
   await using follower = startFollowing(database, network, {
     reader: { followBlocks: 4 },
-    rpc: quickRpc(network, network.rpc, { attempts: rpcDefaults.attempts, maxPauseMs: 250 }),
+    rpc: quickRpc(network, network.rpc, { attempts: fleetDefaults.attempts, maxPauseMs: 250 }),
   });
   const steps = fc.array(
     fc.oneof(

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { followChain } from "../../src/evm/chain/follow.ts";
 import { tokenDescription } from "../../src/evm/log/descriptions.ts";
 import { describeToken, readSchedules } from "../../src/evm/rpc/contract-calls.ts";
-import { openRpc } from "../../src/evm/rpc/rpc.ts";
+import { openFleet } from "../../src/evm/rpc/fleet.ts";
 import { freshDatabase } from "../postgres.ts";
 import { type Anvil, type Deployed, startAnvil } from "./anvil.ts";
 import { type Call, Refusal, startProxy } from "./proxy.ts";
@@ -27,7 +27,7 @@ test("an endpoint that asks for fewer requests is left alone as long as it said"
   await using proxy = await startProxy(chain.url, {
     http: () => (limited ? { status: 429, headers: { "retry-after": "1" } } : undefined),
   });
-  const rpc = openRpc(chain.chainId, [proxy.url, chain.url], { pauseMs: 10 });
+  const rpc = openFleet(chain.chainId, [proxy.url, chain.url], { pauseMs: 10 });
   const used = () => rpc.use(async (endpoint) => endpoint.label, never);
   expect(await used()).toBe(chain.url);
   expect(rpc.status()).toMatchObject([{ state: "paused", failures: 1 }, { state: "good" }]);
@@ -46,7 +46,7 @@ test("the only endpoint is waited for, no shorter than it asked", async () => {
       return requests === 1 ? { status: 429, headers: { "retry-after": "1" } } : undefined;
     },
   });
-  const rpc = openRpc(chain.chainId, [proxy.url], { pauseMs: 10 });
+  const rpc = openFleet(chain.chainId, [proxy.url], { pauseMs: 10 });
   const asked = performance.now();
   await rpc.use((endpoint) => endpoint.batch([blockNumber], never), never);
   expect(performance.now() - asked).toBeGreaterThanOrEqual(1_000);
@@ -57,7 +57,7 @@ test("an RPC that does not wait fails at once while its only endpoint is to be l
   await using proxy = await startProxy(chain.url, {
     http: () => (limited ? { status: 429, headers: { "retry-after": "5" } } : undefined),
   });
-  const rpc = openRpc(chain.chainId, [proxy.url], { attempts: 1, waits: false, pauseMs: 60_000 });
+  const rpc = openFleet(chain.chainId, [proxy.url], { attempts: 1, waits: false, pauseMs: 60_000 });
   const head = () => rpc.use((endpoint) => endpoint.batch([blockNumber], never), never);
   const limit = { name: "RpcUnavailableError", reason: "rate limit" };
   await expect(head()).rejects.toMatchObject(limit);
@@ -85,7 +85,7 @@ test("each endpoint is asked by itself, also one that is set aside, and a refusa
     answer: () => new Refusal(-32000, "not here"),
   });
   const urls = [first.url, second.url, chain.url];
-  const rpc = openRpc(chain.chainId, urls, { pauseMs: 60_000 });
+  const rpc = openFleet(chain.chainId, urls, { pauseMs: 60_000 });
   const askAll = () =>
     Promise.all(
       rpc.each.map((ask) =>
@@ -111,7 +111,7 @@ test.for<[string, { status: number; body?: string } | "never"]>([
   await using proxy = await startProxy(chain.url, {
     http: () => (broken ? instead : undefined),
   });
-  const rpc = openRpc(chain.chainId, [proxy.url, chain.url], { timeoutMs: 100, pauseMs: 20 });
+  const rpc = openFleet(chain.chainId, [proxy.url, chain.url], { timeoutMs: 100, pauseMs: 20 });
   const label = () =>
     rpc.use(async (endpoint) => {
       await endpoint.batch([blockNumber], never);
@@ -128,7 +128,7 @@ test.for<[string, { status: number; body?: string } | "never"]>([
 test("when every endpoint fails, the last error is thrown to be retried, without URL paths", async () => {
   await using proxy = await startProxy(chain.url, { http: () => ({ status: 502 }) });
   const secret = `${proxy.url}/v2/SECRET-KEY?token=SECRET`;
-  const rpc = openRpc(chain.chainId, [secret], { attempts: 2, pauseMs: 1 });
+  const rpc = openFleet(chain.chainId, [secret], { attempts: 2, pauseMs: 1 });
   const failure = await rpc
     .use((endpoint) => endpoint.batch([blockNumber], never), never)
     .catch((error: unknown) => error);
@@ -146,7 +146,7 @@ test("a key that a provider quotes in its error is not shown", async () => {
         : result,
   });
   const secret = `${proxy.url}/v2/SECRET-KEY?token=SECRET-TOKEN`;
-  const rpc = openRpc(chain.chainId, [secret, `${proxy.url}/v2/other`], { attempts: 1 });
+  const rpc = openFleet(chain.chainId, [secret, `${proxy.url}/v2/other`], { attempts: 1 });
   const failure = rpc.use((endpoint) => endpoint.batch([blockNumber], never), never);
   await expect(failure).rejects.toThrow(
     `${proxy.url}: eth_blockNumber was refused with code -32000: project … has no plan, see …`,
@@ -172,7 +172,7 @@ test("replies of a batch in any order are given to the calls they answer", async
           }
         : undefined,
   });
-  const rpc = openRpc(chain.chainId, [proxy.url], { batchCalls: 3 });
+  const rpc = openFleet(chain.chainId, [proxy.url], { batchCalls: 3 });
   const calls = Array.from({ length: 10 }, (_, i) => ({ method: "echo", params: [i] }));
   const results = await rpc.use((endpoint) => endpoint.batch(calls.slice(0, 9), never), never);
   expect(results).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
@@ -239,7 +239,7 @@ test("what a contract does not say is null; what says nothing at all is not beli
   const plain = await chain.deploy("SecurityTokenV4", ["Beta", "B", 0, 1]);
   const { chainId } = chain;
   const block = await chain.client.getBlockNumber();
-  const rpc = openRpc(chainId, [chain.url], { attempts: 1 });
+  const rpc = openFleet(chainId, [chain.url], { attempts: 1 });
   const describe = (address: typeof plain.address, at = block) =>
     rpc.use((endpoint) => {
       const asked = { chainId, token: address, block: at };
@@ -271,7 +271,7 @@ test("a schedule is read at its block, at the newest where that is pruned, and n
     periodBetweenReleasesInSeconds: 9n,
   };
   const read = (url: string) =>
-    openRpc(chain.chainId, [url], { attempts: 1 }).use(
+    openFleet(chain.chainId, [url], { attempts: 1 }).use(
       (endpoint) => readSchedules(endpoint, asked, head, never),
       never,
     );

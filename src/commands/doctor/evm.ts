@@ -18,10 +18,10 @@ export const lookAtEvm = async (
     project.tokens.filter((token) => token.ledger === "evm"),
   );
   if (tokens.length === 0) return [ok("no tokens of EVM chains (ASSETS_FILE)")];
-  const { openRpc } = await import("../../evm/rpc/rpc.ts");
+  const { openFleet } = await import("../../evm/rpc/fleet.ts");
   const { readHead } = await import("../../evm/rpc/chain-id.ts");
   const chains = networksOf(tokens).map(async ({ chainId, name, rpc: urls }) => {
-    const rpc = openRpc(chainId, urls, { waits: false, timeoutMs: ANSWER_MS });
+    const rpc = openFleet(chainId, urls, { waits: false, timeoutMs: ANSWER_MS });
     const answers = await Promise.all(
       rpc.each.map(async (atEndpoint, i) => {
         const label = rpc.status()[i]?.label ?? "";

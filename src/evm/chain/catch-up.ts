@@ -2,10 +2,10 @@
 import type { EvmFact, LinkedBlock } from "../contract/fact.ts";
 import type { ScheduleFact } from "../log/chain-state.ts";
 import { newSchedules } from "../movements/schedules.ts";
-import type { LogRange } from "../rpc/log-range.ts";
+import type { Fleet } from "../rpc/fleet.ts";
+import type { LogRange } from "../rpc/logs.ts";
 import { LogRangeRefusedError } from "../rpc/logs.ts";
-import { readRange } from "../rpc/range.ts";
-import type { Rpc } from "../rpc/rpc.ts";
+import { readRange } from "../rpc/ranges.ts";
 import type { TokenGroup } from "./token-group.ts";
 
 /** A range that was read. */
@@ -36,7 +36,7 @@ export type CatchUpSettings = {
  * is reached.
  */
 export async function* catchUp(
-  rpc: Rpc,
+  rpc: Fleet,
   group: TokenGroup,
   settings: CatchUpSettings,
   signal: AbortSignal,
@@ -72,7 +72,7 @@ export async function* catchUp(
 
 /** One range, in as many parts as the provider makes of it. */
 const readSettled = async (
-  rpc: Rpc,
+  rpc: Fleet,
   { tokens, first, last }: TokenGroup,
   { chainId, range, known, head }: CatchUpSettings,
   signal: AbortSignal,

@@ -14,12 +14,12 @@ import { contractsOf } from "../contract/token.ts";
 import { chainMark, firstBlockOf, logEnd, rolledBackTo } from "../log/reads.ts";
 import { netMinted } from "../log/supply.ts";
 import { contractsAt, readTotalSupply } from "../rpc/contract-calls.ts";
-import type { Rpc } from "../rpc/rpc.ts";
+import type { Fleet } from "../rpc/fleet.ts";
 
 export type CheckSettings = {
   readonly database: Database;
   readonly network: EvmNetwork;
-  readonly rpc: Rpc;
+  readonly rpc: Fleet;
   /** Between two checks of a token. */
   readonly everyMs?: number | undefined;
   /** Until a difference is looked at again, before it is told. */

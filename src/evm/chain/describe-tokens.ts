@@ -6,12 +6,12 @@ import type { Address } from "../contract/fact.ts";
 import type { EvmNetwork } from "../contract/network.ts";
 import { openDescriptions, recordDescription } from "../log/descriptions.ts";
 import { describeToken } from "../rpc/contract-calls.ts";
-import type { Rpc } from "../rpc/rpc.ts";
+import type { Fleet } from "../rpc/fleet.ts";
 
 export type DescribeSettings = {
   readonly database: Database;
   readonly network: EvmNetwork;
-  readonly rpc: Rpc;
+  readonly rpc: Fleet;
   /** Until a token that left something out is asked again; doubles, up to an hour. */
   readonly againMs?: number | undefined;
   /** Before every pause that an error causes. */

@@ -9,7 +9,7 @@ import { retrying } from "../../waiting/retrying.ts";
 import type { EvmNetwork } from "../contract/network.ts";
 import type { EvmBatch } from "../log/chain-state.ts";
 import { openEvmLog } from "../log/store.ts";
-import type { Rpc } from "../rpc/rpc.ts";
+import type { Fleet } from "../rpc/fleet.ts";
 import { type CheckSettings, checkTokens } from "./check-tokens.ts";
 import { describeTokens } from "./describe-tokens.ts";
 import { type ReaderSettings, readChain } from "./reader.ts";
@@ -17,7 +17,7 @@ import { type ReaderSettings, readChain } from "./reader.ts";
 export type FollowSettings = {
   readonly database: Database;
   readonly network: EvmNetwork;
-  readonly rpc: Rpc;
+  readonly rpc: Fleet;
   readonly reader?: Partial<ReaderSettings>;
   /** After every batch that was kept. */
   readonly onBatch?: (batch: EvmBatch) => void;

@@ -15,14 +15,14 @@ import type { ChainState, EvmBatch } from "../log/chain-state.ts";
 import { newSchedules } from "../movements/schedules.ts";
 import type { Endpoint } from "../rpc/endpoint.ts";
 import { FinalityViolatedError, LyingRpcError } from "../rpc/errors.ts";
+import type { Fleet } from "../rpc/fleet.ts";
 import {
   adaptiveRange,
   type LogRange,
   type LogRangeSettings,
   logRangeDefaults,
-} from "../rpc/log-range.ts";
-import { type RangeRead, readRange } from "../rpc/range.ts";
-import type { Rpc } from "../rpc/rpc.ts";
+} from "../rpc/logs.ts";
+import { type RangeRead, readRange } from "../rpc/ranges.ts";
 import { catchUp } from "./catch-up.ts";
 import { rollbackOf } from "./rollback.ts";
 import { type ReadingState, readingState } from "./state.ts";
@@ -70,7 +70,7 @@ const CATCH_UP_ALONE_MS = 15_000;
  */
 export async function* readChain(
   network: EvmNetwork,
-  rpc: Rpc,
+  rpc: Fleet,
   start: ChainState,
   signal: AbortSignal,
   settings: Partial<ReaderSettings> = {},
@@ -159,7 +159,7 @@ const finalOf = (
 
 type Reading = {
   readonly network: EvmNetwork;
-  readonly rpc: Rpc;
+  readonly rpc: Fleet;
   readonly state: ReadingState;
   readonly range: LogRange;
   readonly options: ReaderSettings;

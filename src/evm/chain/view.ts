@@ -6,7 +6,7 @@ import { chainIdCall, checkChainId } from "../rpc/chain-id.ts";
 import { type Endpoint, type Outcome, resultOf } from "../rpc/endpoint.ts";
 import { LyingRpcError, RpcUnavailableError } from "../rpc/errors.ts";
 import { hex } from "../rpc/logs.ts";
-import { readBlocks } from "../rpc/range.ts";
+import { readBlocks } from "../rpc/ranges.ts";
 import { readBlock } from "../rpc/replies.ts";
 import type { KnownBlocks } from "./known-blocks.ts";
 

@@ -1,7 +1,6 @@
-/** Answers of a node held against one another; what contradicts is a `LyingRpcError`. */
-import type { Hex } from "viem";
+/** Checks answers of a node against one another; a contradiction is a `LyingRpcError`. */
+import { type Hex, keccak256 } from "viem";
 import type { Address } from "../contract/fact.ts";
-import { isEmptyBloom, mayLog } from "./bloom.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { LyingRpcError } from "./errors.ts";
 import { array, type RawBlock, type RawLog, readReceiptLogs } from "./replies.ts";
@@ -26,8 +25,8 @@ export const checkLinks = (
 };
 
 /**
- * Times never fall from block to block; equal ones are usual where blocks come faster than seconds. One
- * that is wrong would give the records of its block ids that no later record can follow.
+ * Times never decrease; equal ones are usual where blocks come faster than seconds. Record ids contain the
+ * time: a wrong one would give ids that no later record can follow.
  * @param blocks ascending, with or without gaps
  */
 export const checkTimes = (
@@ -47,7 +46,7 @@ export const checkTimes = (
   }
 };
 
-/** A log must be of the block and the transaction that stand at its place. */
+/** A log must name the hash of its block and of the transaction at its index. */
 export const checkLogs = (
   endpoint: string,
   logs: readonly RawLog[],
@@ -92,14 +91,14 @@ export const checkBlooms = (
     throw new LyingRpcError(
       endpoint,
       "bloom of a block",
-      `log ${logIndex} of ${address} in block ${blockNumber}, whose bloom says that it logged nothing`,
+      `log ${logIndex} of ${address} in block ${blockNumber}, whose bloom excludes it`,
     );
   }
 };
 
 /**
- * Nodes behind one address can be of different heights: one may give the header of a block of which
- * the next has no logs yet. Where the bloom says there may be some, the block is asked by its hash.
+ * Nodes behind one address can be at different heights: one may return a block's header, and the next one
+ * has no logs of it yet. Where the bloom allows some, the logs are asked for by the block's hash.
  */
 export const checkNothingMissing = async (
   endpoint: Endpoint,
@@ -126,7 +125,7 @@ export const checkNothingMissing = async (
     throw new LyingRpcError(
       endpoint.label,
       "missing logs",
-      `left out logs that it gives when asked for the block alone: ${JSON.stringify(missed).slice(0, 300)}`,
+      `left out logs that it returns for the block alone: ${JSON.stringify(missed).slice(0, 300)}`,
     );
   }
 };
@@ -146,7 +145,7 @@ export const checkReceipt = (
   const kept = readReceiptLogs(endpoint, receipt)?.filter(({ address }) =>
     contracts.includes(address),
   );
-  // Nodes drop receipts of old transactions: that says nothing about the logs.
+  // Nodes drop receipts of old transactions.
   if (kept === undefined) return;
   const given = logs.filter(({ transactionHash }) => transactionHash === hash);
   const content = ({ address, topics, data }: Pick<RawLog, "address" | "topics" | "data">) =>
@@ -164,3 +163,30 @@ export const checkReceipt = (
     `gives ${given.length} logs of transaction ${hash}, whose receipt has ${kept.length}, or others`,
   );
 };
+
+/**
+ * Block blooms (Ethereum yellow paper, section 4.4.1): which contracts may have logged in a block. Hex digit of
+ * the bloom (counted after `0x`) and mask of the bit inside it.
+ */
+type Bit = { readonly digit: number; readonly mask: number };
+
+const BLOOM_BITS = 2048;
+
+const bitsOf = (address: Address): readonly Bit[] => {
+  const hash = keccak256(address);
+  return [0, 1, 2].map((pair) => {
+    const bit = Number.parseInt(hash.slice(2 + pair * 4, 6 + pair * 4), 16) % BLOOM_BITS;
+    // Bit 0 is the lowest of the last byte.
+    return { digit: BLOOM_BITS / 4 - 1 - Math.floor(bit / 4), mask: 1 << (bit % 4) };
+  });
+};
+
+/** Tests whether the contract may have logged in a block of that bloom; false is certain. */
+const mayLog = (address: Address): ((bloom: Hex) => boolean) => {
+  const bits = bitsOf(address);
+  return (bloom) =>
+    bits.every(({ digit, mask }) => (Number.parseInt(bloom[2 + digit] ?? "0", 16) & mask) !== 0);
+};
+
+/** Some chains always leave the bloom empty; it then says nothing. */
+const isEmptyBloom = (bloom: Hex): boolean => /^0x0*$/.test(bloom);

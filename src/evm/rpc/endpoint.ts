@@ -1,17 +1,18 @@
 /**
  * One JSON-RPC endpoint over viem's HTTP client: batched calls whose size and pace adapt to what the
- * endpoint takes, and every failure as a named error. What is retried elsewhere is in `rpc.ts`.
+ * endpoint accepts, and every failure as a named error. Retries at other endpoints are in `fleet.ts`.
  */
+import { HttpRequestError, ResponseBodyTooLargeError } from "viem";
 import { getHttpRpcClient } from "viem/utils";
+import { retryAfterMs } from "../../waiting/retry-after.ts";
 import { LyingRpcError, RpcRefusedError, RpcUnavailableError } from "./errors.ts";
-import { isRateLimit, leftAlone, rateLimited, unavailable } from "./failures.ts";
 import { keysHidden } from "./hidden-keys.ts";
 import { openPace } from "./pace.ts";
 import { isObject } from "./replies.ts";
 
 export type RpcCall = { readonly method: string; readonly params: readonly unknown[] };
 
-/** What an endpoint made of one call. */
+/** The endpoint's answer to one call. */
 export type Outcome =
   | { readonly ok: true; readonly result: unknown }
   | { readonly ok: false; readonly error: RpcRefusedError };
@@ -42,18 +43,18 @@ export type Endpoint = {
   ): Promise<readonly Outcome[]>;
 };
 
-/** One HTTP request to an endpoint, and what became of it. */
+/** One HTTP request to an endpoint, for metrics. */
 export type AskedEndpoint = {
   /** Scheme and host. */
   readonly endpoint: string;
   readonly calls: number;
   readonly seconds: number;
-  /** Why it failed, of few words; undefined when it was answered. */
+  /** Why it failed, from a small set; undefined when it was answered. */
   readonly failure: string | undefined;
 };
 
 export type EndpointSettings = {
-  /** Told of every HTTP request that was not cut off by us. */
+  /** Called after every HTTP request that we did not cut off. */
   readonly onAsked?: ((asked: AskedEndpoint) => void) | undefined;
   /** For one HTTP request. */
   readonly timeoutMs: number;
@@ -62,18 +63,15 @@ export type EndpointSettings = {
    * temporarily when such a batch fails or the endpoint wants fewer requests.
    */
   readonly batchCalls: number;
-  /** HTTP requests under way at once for one batch; one in all for a while when it wants fewer. */
+  /** Concurrent HTTP requests for one batch; only one for a while when the endpoint wants fewer. */
   readonly parallel: number;
   /** Longest answer read into memory, bytes. */
   readonly maxResponseBytes: number;
-  /**
-   * Whether calls wait while the endpoint asked to be left alone. Otherwise they fail at once, as they would
-   * if they were sent, for callers that have something better to do than to wait.
-   */
+  /** Whether calls wait out a pause that the endpoint asked for; else they fail immediately. */
   readonly waits: boolean;
 };
 
-/** What public providers take without complaint; a full Ethereum block is about 0.5 MB. */
+/** Accepted by public providers; a full Ethereum block is about 0.5 MB. */
 export const endpointDefaults: EndpointSettings = {
   timeoutMs: 20_000,
   batchCalls: 100,
@@ -85,8 +83,7 @@ export const endpointDefaults: EndpointSettings = {
 /**
  * @param url http or https; credentials in it are sent as basic authentication
  * @param label its name in errors, without what may be a key
- * @param waitsFor told of a refusal for too many requests; whether it is waited out here, with all that
- *   was answered, instead of thrown
+ * @param waitsFor whether to wait out a rate limit here, keeping all that was answered, instead of throwing it
  */
 export const openEndpoint = (
   url: string,
@@ -139,7 +136,7 @@ export const openEndpoint = (
     return { reply, ids: body.map(({ id }) => id) };
   };
 
-  /** One HTTP request, with what is to be asked again left open. */
+  /** One HTTP request; outcomes stay undefined for calls that must be repeated. */
   const ask = async (calls: readonly RpcCall[], signal: AbortSignal): Promise<Asked> => {
     const none: Asked = { outcomes: calls.map(() => undefined), limited: undefined };
     let reply: unknown;
@@ -168,7 +165,7 @@ export const openEndpoint = (
       const good = replies.map((each) => (each !== undefined && "result" in each ? each : AGAIN));
       return { ...answersIn(label, calls, good, hide), limited };
     }
-    // One answer for the whole batch: refused as such, most often for its size.
+    // One answer for the whole batch: usually refused for its size.
     const limited = limitIn(label, reply, hide);
     if (limited === undefined) pace.tooMany(calls.length, true);
     return { ...none, limited };
@@ -180,7 +177,7 @@ export const openEndpoint = (
     most = settings.batchCalls,
   ) => {
     const answers: Outcome[] = new Array(calls.length);
-    /** Parts still to be asked, never two in one request. */
+    /** Parts still to be sent, each in a request of its own. */
     const parts: (readonly Asking[])[] = [];
     const put = (part: readonly Asking[]) => {
       if (part.length > 0) parts.unshift(part);
@@ -238,7 +235,7 @@ export const openEndpoint = (
   };
 };
 
-/** A call, and its place among those asked for. */
+/** A call, and its index among those asked for. */
 type Asking = { readonly call: RpcCall; readonly at: number };
 
 /** The next calls to ask, at most so many; none when nothing is left. */
@@ -248,18 +245,18 @@ const take = (parts: (readonly Asking[])[], most: number): readonly Asking[] => 
   return part.slice(0, most);
 };
 
-/** What one HTTP request brought. */
+/** The answers of one HTTP request. */
 type Asked = {
-  /** In the order of the calls; undefined where one is to be asked again. */
+  /** In the order of the calls; undefined for a call that must be repeated. */
   readonly outcomes: readonly (Outcome | undefined)[];
   /** The endpoint wants fewer requests. */
   readonly limited: RpcUnavailableError | undefined;
 };
 
-/** Refusals for too many requests in a row, without any answer, that are waited out. */
+/** Rate limits in a row, without any answer, that are waited out. */
 const FRUITLESS_WAITS = 3;
 
-/** Failures of a batch that a smaller one may not have. */
+/** Failures that a smaller batch may avoid. */
 const ofSize: ReadonlySet<RpcUnavailableError["reason"]> = new Set([
   "too large",
   "timeout",
@@ -267,7 +264,7 @@ const ofSize: ReadonlySet<RpcUnavailableError["reason"]> = new Set([
   "bad request",
 ]);
 
-/** In place of a reply: the call is to be asked again. */
+/** In place of a reply: the call must be repeated. */
 const AGAIN = Symbol("again");
 
 const answersIn = (
@@ -287,7 +284,7 @@ const answersIn = (
       const refusal = limitIn(label, reply, hide);
       limited ??= refusal;
       const { code, message } = errorIn(reply, hide);
-      // The answers of the batch together: by itself the call is answered.
+      // Too large together: alone, the call is answered.
       const again = calls.length > 1 && /response (?:is )?too large/i.test(message);
       if (refusal !== undefined || again) return undefined;
       return { ok: false, error: new RpcRefusedError(label, method, code, message) };
@@ -308,7 +305,7 @@ const errorIn = (reply: unknown, hide: (text: string) => string) => {
   };
 };
 
-/** The refusal for too many requests that a reply is; undefined for any other. */
+/** The rate limit that a reply reports; undefined for any other reply. */
 const limitIn = (
   label: string,
   reply: unknown,
@@ -316,4 +313,63 @@ const limitIn = (
 ): RpcUnavailableError | undefined => {
   const { code, message } = errorIn(reply, hide);
   return isRateLimit(code, message) ? rateLimited(label, null, message) : undefined;
+};
+
+/** Status and `Retry-After` of a response; empty while there was none. */
+type Answered = { readonly status?: number; readonly retryAfter?: string | null };
+
+/** The client's error without the URL, which may hold a key, and the request, which it quotes. */
+const unavailable = (label: string, error: unknown, answered: Answered): RpcUnavailableError => {
+  const { status } = answered;
+  if (status === 429) return rateLimited(label, answered.retryAfter);
+  if (error instanceof ResponseBodyTooLargeError || status === 413) {
+    return new RpcUnavailableError(label, "too large", "the answer is larger than is taken");
+  }
+  const retryAfter = retryAfterMs(answered.retryAfter);
+  if (status === 408 || status === 504 || status === 524) {
+    return new RpcUnavailableError(label, "timeout", `HTTP ${status}`, retryAfter);
+  }
+  if (status !== undefined && (status < 200 || status >= 300)) {
+    const reason =
+      status === 401 || status === 403
+        ? "failure"
+        : status >= 400 && status < 500 && status !== 404
+          ? "bad request"
+          : "status";
+    return new RpcUnavailableError(label, reason, `HTTP ${status}`, retryAfter);
+  }
+  const details = error instanceof HttpRequestError ? causeOf(error) : "the answer is not JSON";
+  const reason = status !== undefined || CUT.test(details) ? "cut" : "failure";
+  return new RpcUnavailableError(label, reason, details, retryAfter);
+};
+
+/** Codes of a connection that ended early, by the system and by Node's client. */
+const CUT = /^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET)$/;
+
+const rateLimited = (label: string, retryAfter: string | null | undefined, why = "HTTP 429") =>
+  new RpcUnavailableError(
+    label,
+    "rate limit",
+    `asks for fewer requests (${why.slice(0, 200)})`,
+    retryAfterMs(retryAfter),
+  );
+
+/** The failure of calls during a pause that the endpoint asked for; `ms` are left. */
+const leftAlone = (label: string, ms: number) =>
+  new RpcUnavailableError(label, "rate limit", "asked for fewer requests and is left alone", ms);
+
+/** Codes and words of rate limits; -32005 is left out because it also means too many results. */
+const isRateLimit = (code: number, message: string) =>
+  code === 429 ||
+  code === -32029 ||
+  /rate.?limit|too many requests|compute units per second|request limit|throughput/i.test(message);
+
+/** The innermost code (`ECONNREFUSED`) or message of a failed connection. */
+const causeOf = (error: Error): string => {
+  let innermost: unknown = error;
+  while (innermost instanceof Error && innermost.cause !== undefined) innermost = innermost.cause;
+  if (innermost === error || !(innermost instanceof Error)) return "the connection failed";
+  return "code" in innermost && typeof innermost.code === "string"
+    ? innermost.code
+    : innermost.message;
 };

@@ -1,20 +1,15 @@
-/**
- * What can go wrong between us and a JSON-RPC node. Messages name the endpoint without its path,
- * because the path is where providers put keys.
- */
+/** Errors of JSON-RPC nodes. Messages omit the endpoint's path, where providers put keys. */
 import type { Remedy } from "../../waiting/remedy.ts";
 
-/**
- * The endpoint could not be reached or would not answer now. Retry after a pause, or at another.
- */
+/** The endpoint could not be reached or did not answer. Retry after a pause, or at another one. */
 export class RpcUnavailableError extends Error {
   override readonly name = "RpcUnavailableError";
   readonly remedy: Remedy = "retry";
   /**
-   * A node may answer too large a request with any of these. `status` is an HTTP status that says nothing by
-   * itself, such as 500 or 503; `bad request` is one of 400 to 499 that is not about permission; `cut` is a
-   * connection that ended before the whole answer had come. `behind` is an endpoint whose head others are
-   * far beyond. `failure` is all else: no server there, or no permission to ask it.
+   * A node may answer too large a request with most of these. `status` is an unspecific HTTP status such as
+   * 500 or 503; `bad request` is 400 to 499, except for permissions; `cut` is a connection that ended
+   * before the whole answer; `behind` is an endpoint far below the head of others; `failure` is all else:
+   * no server, or no permission.
    */
   readonly reason:
     | "rate limit"
@@ -25,7 +20,7 @@ export class RpcUnavailableError extends Error {
     | "cut"
     | "behind"
     | "failure";
-  /** How long the endpoint asked to be left alone; undefined when it did not say. */
+  /** The pause that the endpoint asked for; undefined when it named none. */
   readonly retryAfterMs: number | undefined;
 
   constructor(
@@ -40,13 +35,13 @@ export class RpcUnavailableError extends Error {
   }
 }
 
-/** The endpoint answered a call with an error of its own. Retry at another; nodes differ. */
+/** The endpoint answered a call with an error. Retry at another one; nodes differ. */
 export class RpcRefusedError extends Error {
   override readonly name = "RpcRefusedError";
   readonly remedy: Remedy = "retry";
   /** JSON-RPC error code. */
   readonly code: number;
-  /** The endpoint's own words. */
+  /** The endpoint's error text. */
   readonly details: string;
 
   constructor(endpoint: string, method: string, code: number, details: string) {
@@ -56,7 +51,7 @@ export class RpcRefusedError extends Error {
   }
 }
 
-/** What an untrue answer was untrue about. */
+/** What was wrong about an answer. */
 export type Lie =
   | "malformed reply"
   | "missing block"
@@ -75,9 +70,9 @@ export type Lie =
   | "contract without answers";
 
 /**
- * Answers of the endpoint contradict the question or one another. Nothing of them is used. Retry,
- * at another endpoint where there is one: a load balancer between nodes of different heights, or a
- * reorganisation between two answers, passes; an endpoint that lies goes on.
+ * Answers of the endpoint contradict the question or each other; none of them is used. Retry, at another
+ * endpoint where there is one: a load balancer over nodes of different heights, or a reorganisation
+ * between two answers, is temporary.
  */
 export class LyingRpcError extends Error {
   override readonly name = "LyingRpcError";
@@ -92,7 +87,7 @@ export class LyingRpcError extends Error {
 
 /**
  * The endpoint is of another chain than configured: correct `rpc` or `chainId`, then restart. It is not
- * asked again; the chain is read from the other ones, and reading stops where there is none.
+ * used again; reading stops when no other endpoint is left.
  */
 export class WrongChainError extends Error {
   override readonly name = "WrongChainError";
@@ -104,14 +99,14 @@ export class WrongChainError extends Error {
 }
 
 /**
- * By what the endpoint says, the chain replaced a block that was final, or more blocks than are kept.
- * Every other endpoint that can be reached is asked before it is believed. Stop: compare with a node of
- * another provider; if the chain did that, read it anew with `holderbook evm reread`.
+ * The endpoint reports that the chain replaced a final block, or more blocks than are kept. It is believed
+ * only if every other reachable endpoint agrees. Stop: compare with a node of another provider; if the
+ * chain did that, run `holderbook evm reread`.
  */
 export class FinalityViolatedError extends Error {
   override readonly name = "FinalityViolatedError";
   readonly remedy: Remedy = "stop";
-  /** Finality was an estimate of the operator's, and what is left of the known blocks can be kept. */
+  /** Finality was the operator's estimate, and the remaining known blocks can be kept. */
   readonly canRollBack: boolean;
 
   constructor(
@@ -123,7 +118,7 @@ export class FinalityViolatedError extends Error {
       canRollBack,
     }: {
       readonly chainId: number;
-      /** The lowest one known to be replaced. */
+      /** The lowest replaced block known. */
       readonly block: bigint;
       readonly why: string;
       readonly canRollBack: boolean;
@@ -137,7 +132,7 @@ export class FinalityViolatedError extends Error {
   }
 }
 
-/** Whether an error is of an endpoint, so that another one may do better. */
+/** Whether the error comes from an endpoint, so that another one may succeed. */
 export const isRpcError = (error: unknown): error is Error =>
   error instanceof RpcUnavailableError ||
   error instanceof RpcRefusedError ||

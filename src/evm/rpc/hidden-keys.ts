@@ -1,7 +1,7 @@
-/** Keeping providers' keys, which stand in URLs, out of what their RPCs say: some quote them. */
+/** Keeps providers' keys, which are part of URLs, out of error texts: some RPCs quote them. */
 import { onlyPlaces } from "../../values/place.ts";
 
-/** Takes what of a URL may be a key out of a text. */
+/** Makes a function that removes the parts of the URL that may be keys from a text. */
 export const keysHidden = (url: string): ((text: string) => string) => {
   const { username, password, pathname, searchParams } = new URL(url);
   const keys = [username, password, ...pathname.split("/"), ...searchParams.values()]
@@ -14,13 +14,10 @@ export const keysHidden = (url: string): ((text: string) => string) => {
 /** Shorter parts of a path are words, such as `v2` or `mainnet`. */
 const SHORTEST_KEY = 8;
 
-/** Letters and digits in one long word that is no hex number of the chain's: a key, or a part of one. */
+/** A long word of letters and digits that is not a hex number: a key, or part of one. */
 const KEY_LIKE = /(?<![\w-])(?!0x)(?=[\w-]*\d)(?=[\w-]*[a-z])[\w-]{16,}/gi;
 
-/**
- * An RPC's words, of which the keys of its own URL were taken out, with of other URLs the scheme and host
- * alone, and without what looks like a key.
- */
+/** An RPC's text with other URLs cut to scheme and host, and without anything that looks like a key. */
 export const harmless = (words: string): string =>
   onlyPlaces(words).replace(KEY_LIKE, "…").slice(0, LONGEST_WORDS);
 

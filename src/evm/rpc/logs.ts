@@ -1,22 +1,21 @@
-/** `eth_getLogs`, with every answer checked against its question. */
+/** `eth_getLogs`: each answer is checked against its question, and the range adapts to the endpoint. */
 import type { Address } from "../contract/fact.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { LyingRpcError, RpcRefusedError, RpcUnavailableError } from "./errors.ts";
-import type { LogRange } from "./log-range.ts";
 import { array, type RawLog, readLog } from "./replies.ts";
 
 /**
- * The endpoint will not answer for so many blocks (or results, or bytes, or seconds): ask for fewer.
- * Never reaches an operator: a single block that is refused is an error of the endpoint.
+ * The endpoint refuses so many blocks (or results, bytes, seconds): ask for fewer. Never reaches an operator:
+ * refusing a single block is an error of the endpoint.
  */
 export class LogRangeRefusedError extends Error {
   override readonly name = "LogRangeRefusedError";
   override readonly cause: RpcRefusedError | RpcUnavailableError;
   readonly remedy = "retry";
   readonly blocks: number;
-  /** Size of the range that the endpoint proposed; undefined when it proposed none. */
+  /** Blocks that the endpoint proposed; undefined when it proposed none. */
   readonly hint: number | undefined;
-  /** It may as well be unwell as overasked: another endpoint should be tried next. */
+  /** It may have been an outage: try another endpoint next. */
   readonly doubtful: boolean;
 
   constructor(
@@ -33,13 +32,80 @@ export class LogRangeRefusedError extends Error {
   }
 }
 
-/** Addresses in one filter; providers cap them, and nodes test each log against all. */
+/**
+ * How many blocks to ask logs of. Providers limit the range, the number of results, the size of the answer
+ * or the time, each in its own words, so the size is found by trying: halved when refused, grown when
+ * answered.
+ */
+export type LogRange = {
+  /** Blocks to ask for now, at least 1. */
+  size(): number;
+  /** `blocks` blocks were answered with `logs` logs; only a full-sized range can make it grow. */
+  answered(blocks: number, logs: number): void;
+  refused(
+    refusal: Pick<LogRangeRefusedError, "blocks"> &
+      Partial<Pick<LogRangeRefusedError, "hint" | "doubtful">>,
+  ): void;
+};
+
+export type LogRangeSettings = {
+  readonly first: number;
+  readonly most: number;
+  /** Aim for the logs of one answer; a batch holds them in memory several times. */
+  readonly logs: number;
+};
+
+export const logRangeDefaults: LogRangeSettings = { first: 100, most: 500_000, logs: 10_000 };
+
+/** Answers after which a refused size is tried again: density and speed change. */
+const FORGET_AFTER = 200;
+
+/** The same after a refusal that may have been an outage: small ranges must not outlast it for long. */
+const FORGET_DOUBTFUL_AFTER = 20;
+
+export const adaptiveRange = (settings: LogRangeSettings = logRangeDefaults): LogRange => {
+  let size = settings.first;
+  /** Smallest size refused; sizes below it are searched by bisection instead of doubled. */
+  let refusedAt = Number.POSITIVE_INFINITY;
+  let answersSince = 0;
+  let forgetAfter = FORGET_AFTER;
+
+  const within = (blocks: number) => Math.max(1, Math.min(Math.floor(blocks), settings.most));
+
+  return {
+    size: () => size,
+    answered: (blocks, logs) => {
+      answersSince += 1;
+      if (answersSince >= forgetAfter) refusedAt = Number.POSITIVE_INFINITY;
+      if (logs > settings.logs) {
+        size = within((blocks * settings.logs) / logs);
+        return;
+      }
+      if (blocks < size) return;
+      const wanted = logs * 2 > settings.logs ? size : size * 2;
+      const middle = (size + refusedAt) / 2;
+      // Within a tenth of the refused size there is nothing left to gain.
+      const nearby = refusedAt - size <= refusedAt / 10;
+      size = within(wanted < refusedAt ? Math.min(wanted, middle) : nearby ? size : middle);
+    },
+    refused: ({ blocks, hint, doubtful = false }) => {
+      forgetAfter = doubtful ? FORGET_DOUBTFUL_AFTER : FORGET_AFTER;
+      refusedAt = Math.min(refusedAt, Math.max(2, blocks));
+      answersSince = 0;
+      size = within(
+        hint !== undefined && hint >= 1 && hint < blocks ? hint : Math.min(size, blocks) / 2,
+      );
+    },
+  };
+};
+
+/** Addresses in one filter: providers cap them. */
 const FILTER_ADDRESSES = 100;
 
 /**
  * Logs of the contracts in the blocks, in chain order.
  * @throws LogRangeRefusedError when more than one block was asked for and fewer may be answered
- * @throws LyingRpcError when the answer is not of the question
+ * @throws LyingRpcError when the answer does not match the question
  */
 export const readLogs = async (
   endpoint: Endpoint,
@@ -92,8 +158,8 @@ export const readLogs = async (
 };
 
 /**
- * As `readLogs`, in as many questions as the endpoint wants: for ranges that must be read whole.
- * @throws LyingRpcError when an answer is not of its question
+ * The same in as many calls as the endpoint needs, for ranges that must be read whole.
+ * @throws LyingRpcError when an answer does not match its question
  */
 export const readLogsInParts = async (
   endpoint: Endpoint,
@@ -127,7 +193,7 @@ const byPlace = (a: RawLog, b: RawLog) =>
       ? -1
       : 1;
 
-/** Logs must rise by block and index, and transactions with them; a repeated log does not rise. */
+/** Logs must ascend by block and index, and transactions with them. */
 const checkOrder = (endpoint: string, logs: readonly RawLog[]) => {
   for (let i = 1; i < logs.length; i += 1) {
     const before = logs[i - 1];

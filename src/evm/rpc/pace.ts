@@ -1,6 +1,6 @@
 /**
- * How much is asked of an endpoint at once: less after it refused as much, nothing while it asked to be
- * left alone, and slowly more again. One for all that is under way at an endpoint.
+ * Request size and concurrency of one endpoint: less after a refusal, nothing during a pause that it asked
+ * for, then slowly more again. Shared by all requests to the endpoint.
  */
 import { pause } from "../../waiting/backoff.ts";
 import { createWaker } from "../../waiting/waker.ts";
@@ -10,9 +10,8 @@ export type Pace = {
   size(): number;
   /**
    * Sends a request once the endpoint may be asked.
-   * @param send is given `performance.now()` of its beginning
-   * @param onRest told how many milliseconds the endpoint is still to be left alone, before that is waited
-   *   for; what it throws ends the turn
+   * @param send gets `performance.now()` of its start
+   * @param onRest called with the milliseconds left of a pause before it is waited out; may throw instead
    * @throws the reason of `signal`
    */
   turn<T>(
@@ -20,37 +19,34 @@ export type Pace = {
     signal: AbortSignal,
     onRest?: (ms: number) => void,
   ): Promise<T>;
-  /** A request of so many calls that began then was answered. */
+  /** A request of `calls` calls, begun at `began`, was answered. */
   answered(began: number, calls: number): void;
   /**
-   * A request that began then was refused because there were too many.
-   * @param retryAfterMs as the endpoint asked; undefined when it did not say
-   * @returns false for one that was under way when another was refused: that is the same refusal
+   * A request, begun at `began`, hit the rate limit.
+   * @param retryAfterMs the pause that the endpoint asked for; undefined when it named none
+   * @returns false if it was in progress when another one was refused: that is the same refusal
    */
   limited(began: number, retryAfterMs: number | undefined): boolean;
-  /** So many calls in one request were too many: for good, or for what is known for now. */
+  /** A request had too many calls: permanently, or for now. */
   tooMany(calls: number, forGood: boolean): void;
 };
 
-/** Longest that an endpoint's own `Retry-After` is honoured. */
+/** Longest honoured `Retry-After`. */
 const MAX_RETRY_AFTER_MS = 5 * 60_000;
 
-/**
- * How long to leave an endpoint alone that asked for it, milliseconds. Part of it is random, so that
- * processes that were refused together do not come back together.
- */
+/** The pause that an endpoint asked for, bounded, with jitter so that processes do not return together. */
 export const askedPauseMs = (retryAfterMs: number, jitterMs: number): number =>
   Math.min(retryAfterMs, MAX_RETRY_AFTER_MS) + Math.random() * jitterMs;
 
-/** Budgets of calls are counted by the second, where an endpoint does not say otherwise. */
-const UNSAID_RETRY_AFTER_MS = 1_000;
+/** Most rate limits are counted by the second. */
+const DEFAULT_RETRY_AFTER_MS = 1_000;
 
 const JITTER_MS = 100;
 
-/** Requests under way at one endpoint: more than the reader ever has at once. */
+/** Concurrent requests to one endpoint; more than the reader needs. */
 const MOST_LANES = 32;
 
-/** Answered requests after which more is tried. */
+/** Answered requests before size or concurrency grows. */
 const GROW_AFTER = 10;
 
 export const openPace = (batchCalls: number): Pace => {
@@ -59,7 +55,7 @@ export const openPace = (batchCalls: number): Pace => {
   let lanes = MOST_LANES;
   let underWay = 0;
   const ended = createWaker();
-  /** Since something was refused last; those of the full size say something about a larger one. */
+  /** Since the last refusal; only full-sized requests can make the size grow. */
   let answers = 0;
   let full = 0;
   let limitedAt = Number.NEGATIVE_INFINITY;
@@ -86,7 +82,7 @@ export const openPace = (batchCalls: number): Pace => {
       }
     },
     answered: (began, calls) => {
-      // What was under way when another was refused says nothing about the time since.
+      // In progress when another one was refused: proves nothing about now.
       if (began < limitedAt) return;
       answers += 1;
       if (answers % GROW_AFTER === 0) lanes = Math.min(MOST_LANES, lanes + 1);
@@ -94,12 +90,12 @@ export const openPace = (batchCalls: number): Pace => {
       full += 1;
       if (full % GROW_AFTER === 0) size = Math.min(most, size + Math.ceil(size / 4));
     },
-    limited: (began, retryAfterMs = UNSAID_RETRY_AFTER_MS) => {
+    limited: (began, retryAfterMs = DEFAULT_RETRY_AFTER_MS) => {
       const now = performance.now();
       pausedUntil = Math.max(pausedUntil, now + askedPauseMs(retryAfterMs, JITTER_MS));
       if (began < limitedAt) return false;
-      // Keep the size when a working budget was used up. Halve it when nothing was answered since the last
-      // refusal, or when all lanes were open.
+      // Keep a size that worked until its budget was used up. Halve it if nothing was answered since the
+      // last refusal, or with full concurrency.
       if (answers === 0 || lanes === MOST_LANES) size = Math.max(1, Math.floor(size / 2));
       lanes = 1;
       answers = 0;

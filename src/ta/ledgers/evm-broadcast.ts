@@ -16,8 +16,8 @@ import {
 } from "viem";
 import { lowerCase } from "../../evm/contract/fact.ts";
 import { isRpcError, RpcRefusedError, WrongChainError } from "../../evm/rpc/errors.ts";
+import type { Fleet } from "../../evm/rpc/fleet.ts";
 import { harmless } from "../../evm/rpc/hidden-keys.ts";
-import type { Rpc } from "../../evm/rpc/rpc.ts";
 import {
   readReceipt,
   readSettledCount,
@@ -44,7 +44,7 @@ export const relayError = (error: unknown): unknown =>
  * number of one that lags, a nonce would be used twice.
  * @throws RelayUnavailableError (retry) when no endpoint answers, or one is of another chain
  */
-export const countOn = async (rpc: Rpc, address: Hex, signal: AbortSignal): Promise<number> => {
+export const countOn = async (rpc: Fleet, address: Hex, signal: AbortSignal): Promise<number> => {
   const asked = { chainId: rpc.chainId, address: lowerCase(address) };
   const answers = await Promise.allSettled(
     rpc.each.map((ask) => ask((one) => readTransactionCount(one, asked, signal), signal)),
@@ -62,7 +62,7 @@ export const countOn = async (rpc: Rpc, address: Hex, signal: AbortSignal): Prom
  * @throws RelayUnavailableError (retry) when no endpoint answers
  */
 export const lookUpOn = async (
-  rpc: Rpc,
+  rpc: Fleet,
   hash: Hex,
   signal: AbortSignal,
 ): Promise<Executed | null> => {
@@ -91,7 +91,7 @@ export const lookUpOn = async (
  * @throws RelayUnavailableError (retry)
  */
 export const offerTo = async (
-  rpc: Rpc,
+  rpc: Fleet,
   signed: Uint8Array,
   signal: AbortSignal,
   again: boolean,
@@ -124,7 +124,7 @@ export const offerTo = async (
 
 /** Whether every endpoint says that the nonce is spent, long enough ago, and not by this transaction. */
 const spentByAnother = async (
-  rpc: Rpc,
+  rpc: Fleet,
   transaction: TransactionSerializedEIP1559,
   signal: AbortSignal,
 ): Promise<boolean> => {

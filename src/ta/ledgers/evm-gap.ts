@@ -4,7 +4,7 @@
  * here, and nowhere else once their requests have ended or their asset has left the assets file.
  */
 import { parseTransaction } from "viem";
-import type { Rpc } from "../../evm/rpc/rpc.ts";
+import type { Fleet } from "../../evm/rpc/fleet.ts";
 import { offerTo, serialized } from "./evm-broadcast.ts";
 import type { SigningFor } from "./signer.ts";
 
@@ -31,7 +31,7 @@ export const nonceOf = (signed: Uint8Array): number =>
  * those that must not be executed. Refusals are ignored: the node may know them, or have mined them.
  */
 export const closeGap = async (
-  rpc: Rpc,
+  rpc: Fleet,
   before: readonly SignedBefore[],
   empty: (nonce: number, about: SigningFor) => Promise<Uint8Array>,
   signal: AbortSignal,

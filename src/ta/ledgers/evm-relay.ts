@@ -6,7 +6,7 @@
  */
 import { encodeFunctionData, type Hex, keccak256, parseAbi } from "viem";
 import { readHead } from "../../evm/rpc/chain-id.ts";
-import { openRpc, type Work } from "../../evm/rpc/rpc.ts";
+import { openFleet, type Work } from "../../evm/rpc/fleet.ts";
 import { type Prices, readFunds, readPrices } from "../../evm/rpc/transactions.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
 import { countOn, lookUpOn, offerTo, relayError } from "./evm-broadcast.ts";
@@ -68,7 +68,7 @@ export const evmRelay = (settings: EvmRelaySettings): Relay => {
   const callOf = callFor(type);
   // Not the reader's: a budget that reading has used up must not delay a transaction. Nothing is waited for,
   // because a lane that comes no further leaves its worker to others.
-  const rpc = openRpc(chainId, urls, { timeoutMs, attempts: urls.length, waits: false });
+  const rpc = openFleet(chainId, urls, { timeoutMs, attempts: urls.length, waits: false });
   const atOne = <T>(work: Work<T>, signal: AbortSignal): Promise<T> =>
     rpc.use(work, signal).catch((error: unknown) => {
       throw relayError(error);

@@ -151,7 +151,7 @@ const processLane = async (
   const { database, assets, tracing } = shared;
   const { sql } = database;
   const signal = AbortSignal.any([stop, lost]);
-  const leftMs = Math.max(0, endsAt - performance.now());
+  const leftMs = Math.max(0, Math.ceil(endsAt - performance.now()));
   const turnOver = AbortSignal.any([signal, AbortSignal.timeout(leftMs)]);
   for (;;) {
     const { request, arrivals } = await readOpen(sql, claim);

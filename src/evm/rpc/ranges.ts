@@ -1,9 +1,8 @@
 /**
- * All facts of some tokens in a range of blocks, read at one endpoint and checked against one another:
- * logs against headers, headers against their parents, neighbours and blooms, transactions against headers,
+ * All facts of some tokens in a range of blocks, read at one endpoint and checked against each other: logs
+ * against headers and blooms, headers against their parents and neighbours, transactions against headers,
  * the logs of one transaction against its receipt.
  */
-
 import type { Hex } from "viem";
 import type { EvmToken } from "../../settings/assets.ts";
 import { highest } from "../../values/bigints.ts";
@@ -20,8 +19,7 @@ import {
 } from "./checks.ts";
 import { type Endpoint, type Outcome, type RpcCall, resultOf } from "./endpoint.ts";
 import { LyingRpcError } from "./errors.ts";
-import type { LogRange } from "./log-range.ts";
-import { hex, readLogs, readLogsInParts } from "./logs.ts";
+import { hex, type LogRange, readLogs, readLogsInParts } from "./logs.ts";
 import { type RawBlock, type RawLog, readBlock, readTransactionReply } from "./replies.ts";
 
 export type RangeRead = {
@@ -38,9 +36,9 @@ export type RangeAsked = {
   /** Inclusive, and not above the head. */
   readonly last: bigint;
   /**
-   * For blocks that may yet be replaced: read every header, check that each is the parent of the
-   * next, and split the question for logs as `range` finds. Without it the range is settled, and is
-   * read by its logs alone.
+   * For blocks that may still be replaced: reads every header, checks that each is the parent of the
+   * next, and splits the logs as `range` says. Absent for a settled range, which is read by its logs
+   * alone.
    */
   readonly linked?: {
     readonly range: LogRange;
@@ -49,14 +47,11 @@ export type RangeAsked = {
   };
 };
 
-/**
- * From so many of our transactions in one block on, the block with all its transactions is read at
- * once: a call for each of ours costs as much as some ten kilobytes of others'.
- */
+/** With this many of our transactions in a block, one call for the whole block is cheaper. */
 const WHOLE_BLOCK_TRANSACTIONS = 8;
 
-/** In one HTTP request: a full block of a busy chain is half a megabyte. */
-const WHOLE_BLOCKS_AT_ONCE = 20;
+/** A full block of a busy chain is half a megabyte. */
+const WHOLE_BLOCKS_PER_REQUEST = 20;
 
 /**
  * @throws WrongChainError (stop) when the endpoint is of another chain by now
@@ -80,14 +75,14 @@ export const readRange = async (
     if (hashes === undefined) transactionsIn.set(blockNumber, new Set([transactionHash]));
     else hashes.add(transactionHash);
   }
-  // The last block, even without logs: a node that does not have it would have left out logs too.
+  // Includes the last block: a node that does not have it would have left out logs too.
   const numbers = linked
     ? Array.from({ length: Number(last - first) + 1 }, (_, i) => first + BigInt(i))
     : [...new Set([...transactionsIn.keys(), last])];
   const whole = (number: bigint) =>
     (transactionsIn.get(number)?.size ?? 0) >= WHOLE_BLOCK_TRANSACTIONS;
   const sample = logs[Math.floor(Math.random() * logs.length)]?.transactionHash;
-  // Between these two no time can be wrong so far that the blocks around would contradict it.
+  // Blocks on both sides bound the times of the range.
   const [below, above] = [highest(first - 1n, 0n), last + 1n];
   const { blocks, beside } = await readBlocks(endpoint, numbers, signal, whole, [
     chainIdCall,
@@ -107,7 +102,7 @@ export const readRange = async (
   const byNumber = new Map(blocks.map((block) => [block.number, block]));
   checkLogs(endpoint.label, logs, byNumber);
   checkBlooms(endpoint.label, logs, byNumber);
-  // A node that has no receipts any more, or refuses them, is not contradicted by that.
+  // Missing or refused receipts prove nothing.
   if (sample !== undefined && receipt?.ok === true) {
     checkReceipt(endpoint.label, contracts, logs, sample, receipt.result);
   }
@@ -129,7 +124,7 @@ export const readRange = async (
 /**
  * Blocks by number, ascending, each checked to be the one asked for.
  * @param whole numbers of the blocks to read with all their transactions
- * @param beside calls that go along in the same request; what becomes of them is given back
+ * @param beside calls to send along in the same request; their outcomes are returned
  */
 export const readBlocks = async (
   endpoint: Endpoint,
@@ -147,7 +142,7 @@ export const readBlocks = async (
   const [ahead, behind] = headers.length > 0 ? [beside, []] : [[], beside];
   const [small, large] = await Promise.all([
     endpoint.outcomes([...ahead, ...headers.map(headerCall)], signal),
-    endpoint.outcomes([...behind, ...full.map(fullCall)], signal, WHOLE_BLOCKS_AT_ONCE),
+    endpoint.outcomes([...behind, ...full.map(fullCall)], signal, WHOLE_BLOCKS_PER_REQUEST),
   ]);
   const answers = [...small.slice(ahead.length), ...large.slice(behind.length)];
   const blocks = [...headers, ...full].map((number, i) =>
@@ -164,7 +159,7 @@ const headerCall = (number: bigint): RpcCall => ({
   params: [hex(number), false],
 });
 
-/** A block beside the ones asked for; none above the head, or where the node has it no more. */
+/** A block next to the range; none above the head, or where the node has pruned it. */
 const neighbour = (endpoint: string, number: bigint, outcome: Outcome | undefined) =>
   outcome?.ok === true && outcome.result !== null
     ? [blockAt(endpoint, number, outcome.result)]
@@ -185,7 +180,7 @@ const blockAt = (endpoint: string, number: bigint, answer: unknown): RawBlock =>
   return block;
 };
 
-/** Transactions of the logs by hash: out of whole blocks, or one by one. */
+/** Transactions of the logs by hash, from whole blocks or one by one. */
 const readTransactions = async (
   endpoint: Endpoint,
   wanted: ReadonlyMap<bigint, ReadonlySet<Hex>>,
@@ -250,7 +245,7 @@ const factsOf = (
   for (const log of logs) {
     const [topic, ...topics] = log.topics;
     const transaction = transactions.get(log.transactionHash);
-    // An anonymous event says nothing about what it is.
+    // An anonymous event cannot be identified.
     if (topic === undefined) continue;
     if (transaction === undefined) throw new Error(`${log.transactionHash} was not read`);
     if (block?.number !== log.blockNumber) {
