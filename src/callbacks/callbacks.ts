@@ -1,47 +1,66 @@
 /**
  * Signed callbacks, from the outbox to the receiver.
  *
- * `enqueueCallbacks` writes them in the caller's transaction; `startCallbacks` in any number of
- * processes delivers them. The order inside a lane, and what was sent, is in Postgres; BullMQ only
- * tells a worker which lane to look at.
+ * `enqueueCallbacks` writes them in the caller's transaction; `startCallbacks` in any number of processes
+ * delivers them. The order inside a lane, and the attempts, are in Postgres; BullMQ only tells a worker which
+ * lane to look at. It is safe to run twice and to be killed: the lane is claimed first, and what was not
+ * recorded is done again under the same `webhook-id`.
  */
 import type { Database } from "../database/connect.ts";
+import type { LaneClaim } from "../lanes/lanes.ts";
 import type { Queues } from "../lanes/queues.ts";
-import { type LanePace, paceOf, startLanes } from "../lanes/workers.ts";
+import {
+  type LaneLeft,
+  type LanePace,
+  type LaneTurn,
+  paceOf,
+  startLanes,
+} from "../lanes/workers.ts";
 import type { Logger } from "../logging/logger.ts";
 import { noTelemetry, type Telemetry } from "../telemetry/telemetry.ts";
-import { endpointSlots } from "./endpoint-slots.ts";
-import { claimAndRead, deliveryLanes } from "./lanes.ts";
+import type { TraceIds } from "../telemetry/tracing.ts";
+import { followingAbort } from "../waiting/following-abort.ts";
+import { type Attempt, deliver, delivered, unwanted } from "./deliver.ts";
+import {
+  claimAndRead,
+  deliveryLanes,
+  type LaneView,
+  type PendingMessage,
+  readLane,
+} from "./lanes.ts";
 import type { Outbound } from "./outbound.ts";
-import type { GivenUpHook } from "./record.ts";
-import { DEFAULT_RETRY_SECONDS } from "./retry-schedule.ts";
+import {
+  type GivenUp,
+  type GivenUpHook,
+  recordDelivered,
+  recordFailed,
+  recordGivenUp,
+} from "./record.ts";
 import type { SigningKeys } from "./signing-keys.ts";
-import { type LaneWork, sendLane } from "./work-lane.ts";
 
 const GRACE_MS = 5_000;
 
 export type CallbackSettings = Partial<LanePace> & {
-  /** Room for `concurrency` statements at a time is best. */
+  /** Best with `concurrency` statements at a time. */
   readonly database: Database;
   readonly queues: Queues;
   readonly outbound: Outbound;
   readonly signingKeys: SigningKeys;
   readonly logger: Logger;
-  /** Told of every attempt; nobody is unless given. */
   readonly telemetry?: Telemetry | undefined;
-  /** The trace that a callback belongs to, by its id; none unless given. */
-  readonly traceOf?: LaneWork["traceOf"];
+  /** The trace of a callback, by its id. */
+  readonly traceOf?: DeliveryContext["traceOf"];
   /** Delays between attempts; `DEFAULT_RETRY_SECONDS` when absent, empty for one attempt. */
   readonly retrySeconds?: readonly number[];
   readonly onGivenUp?: GivenUpHook;
-  /** How long a request under way may go on when delivering stops. */
+  /** How long a request in progress may take to end when delivering stops. */
   readonly graceMs?: number;
 };
 
 export type Callbacks = AsyncDisposable & {
   /**
-   * Stops delivering. Requests under way get the grace to end; one that does not is made again later.
-   * Safe to call twice. The parts given to `startCallbacks` stay open.
+   * Stops delivering. Requests in progress get `graceMs` to end; one that does not is repeated later.
+   * Safe to call twice. What was given to `startCallbacks` stays open.
    */
   stop(): Promise<void>;
 };
@@ -58,7 +77,7 @@ export const startCallbacks = (settings: CallbackSettings): Promise<Callbacks> =
   for (const reason of ["attempts_exhausted", "endpoint_disabled"]) {
     figures.begin("holderbook_callbacks_given_up_total", { reason });
   }
-  const work: LaneWork = {
+  const context: DeliveryContext = {
     database,
     outbound: settings.outbound,
     telemetry,
@@ -67,7 +86,6 @@ export const startCallbacks = (settings: CallbackSettings): Promise<Callbacks> =
     slots: endpointSlots(pace.concurrency),
     retrySeconds: settings.retrySeconds ?? DEFAULT_RETRY_SECONDS,
     onGivenUp: settings.onGivenUp,
-    turnMs: pace.turnMs,
     graceMs: settings.graceMs ?? GRACE_MS,
   };
   return startLanes({
@@ -76,12 +94,12 @@ export const startCallbacks = (settings: CallbackSettings): Promise<Callbacks> =
     queues,
     pace,
     take: (id, leaseMs) => claimAndRead(database.sql, id, leaseMs),
-    work: (taken, turn) => sendLane(work, taken, turn),
+    work: (taken, turn) => sendLane(context, taken, turn),
     figures,
     onTrouble: {
       waking: (err, retryMs, repeats) =>
-        logger.warn({ err, retryMs, ...repeats }, "callbacks: lanes cannot be woken; trying again"),
-      // The lane's number is all there is to say about whose it is.
+        logger.warn({ err, retryMs, ...repeats }, "callbacks: cannot wake lanes; retrying"),
+      // Only the lane's number: its name identifies the investor.
       working: (err, lane, repeats) =>
         logger.error(
           { err, lane: `${lane}`, ...repeats },
@@ -89,4 +107,224 @@ export const startCallbacks = (settings: CallbackSettings): Promise<Callbacks> =
         ),
     },
   });
+};
+
+/** What the workers of this process share. */
+type DeliveryContext = {
+  readonly database: Pick<Database, "sql" | "transaction">;
+  readonly outbound: Outbound;
+  readonly signingKeys: SigningKeys;
+  readonly telemetry: Telemetry;
+  readonly traceOf: ((id: string) => TraceIds | undefined) | undefined;
+  readonly slots: ReturnType<typeof endpointSlots>;
+  /** Delays between attempts, in seconds. */
+  readonly retrySeconds: readonly number[];
+  readonly onGivenUp: GivenUpHook | undefined;
+  readonly graceMs: number;
+};
+
+/** A turn on a claimed lane. */
+type Turn = Pick<LaneTurn, "stop" | "endsAt"> & {
+  readonly claim: LaneClaim;
+  /** Cuts off the request in progress. */
+  readonly halt: AbortSignal;
+};
+
+/**
+ * One turn on a lane: sends its pending messages, each after the one before it is delivered or given up,
+ * until the lane is empty, the first message has to wait, or the turn ends.
+ * @throws LaneLostError, and errors of our side
+ */
+const sendLane = async (
+  work: DeliveryContext,
+  { claim, view }: { readonly claim: LaneClaim; readonly view: LaneView },
+  { stop, lost, endsAt }: LaneTurn,
+): Promise<LaneLeft> => {
+  const slot = work.slots.take(view.endpoint, view.failing);
+  if ("waitMs" in slot) {
+    await deliveryLanes.leave(work.database.sql, claim, slot.waitMs);
+    return "more";
+  }
+  using halt = followingAbort(lost);
+  let grace: NodeJS.Timeout | undefined;
+  const stopped = () => {
+    grace = setTimeout(() => halt.abort(), work.graceMs);
+  };
+  stop.addEventListener("abort", stopped, { once: true });
+  try {
+    return await sendAll(work, { claim, stop, halt: halt.signal, endsAt }, view);
+  } finally {
+    stop.removeEventListener("abort", stopped);
+    clearTimeout(grace);
+    slot.release();
+  }
+};
+
+const sendAll = async (work: DeliveryContext, turn: Turn, first: LaneView): Promise<LaneLeft> => {
+  const { sql } = work.database;
+  const { claim, stop, endsAt } = turn;
+  let view = first;
+  for (;;) {
+    const sent = view.withdrawn ? "all" : await sendBatch(work, turn, view);
+    if (sent === "left") return "more";
+    // Messages of a withdrawn endpoint are announced again when it is registered again.
+    const done = sent === "all" && (view.complete || view.withdrawn);
+    if (done && (await deliveryLanes.leaveEmpty(sql, claim, view.arrivals))) return "idle";
+    if (stop.aborted || performance.now() > endsAt) {
+      await deliveryLanes.leave(sql, claim, 0);
+      return "more";
+    }
+    view = await readLane(sql, claim);
+  }
+};
+
+/** All messages of a batch are done, or some, or the first one has to wait and the lane was left. */
+type Sent = "all" | "some" | "left";
+
+/** Sends the messages that were read, until one has to wait. */
+const sendBatch = async (work: DeliveryContext, turn: Turn, view: LaneView): Promise<Sent> => {
+  const { database, retrySeconds, onGivenUp, telemetry } = work;
+  const givenUp = (reason: GivenUp["reason"], messages: number) =>
+    telemetry.figures.count("holderbook_callbacks_given_up_total", { reason }, messages);
+  const { claim, stop, endsAt } = turn;
+  if (view.disabled) {
+    await recordGivenUp(database, claim, view.messages, "endpoint_disabled", onGivenUp);
+    givenUp("endpoint_disabled", view.messages.length);
+    return "all";
+  }
+  for (const message of view.messages) {
+    if (stop.aborted) return "some";
+    if (message.scheduled >= attemptsOf(retrySeconds)) {
+      await recordGivenUp(database, claim, [message], "attempts_exhausted", onGivenUp);
+      givenUp("attempts_exhausted", 1);
+      continue;
+    }
+    const attempt = await attemptUnless(work, turn, view, message);
+    // Stopped: the outcome of this request is unknown, so it is repeated later.
+    if (attempt === undefined) return "some";
+    if (!delivered(attempt)) {
+      const wait = retryDelayMs(retrySeconds, message.scheduled + 1, attempt.retryAfterMs);
+      const delayMs = unwanted(attempt) ? 0 : (wait ?? 0);
+      await recordFailed(database.sql, claim, message, attempt, delayMs);
+      // Without a delay the message is given up after the next read.
+      return delayMs > 0 ? "left" : "some";
+    }
+    await recordDelivered(database.sql, claim, message, attempt);
+    if (performance.now() > endsAt) return "some";
+  }
+  return "all";
+};
+
+/** Makes the attempt; undefined when the worker stops and the grace was not enough. */
+const attemptUnless = async (
+  work: DeliveryContext,
+  { stop, halt }: Turn,
+  { url }: LaneView,
+  message: PendingMessage,
+): Promise<Attempt | undefined> => {
+  const { id, body } = message;
+  const {
+    telemetry: { tracing },
+    traceOf,
+  } = work;
+  const beganMs = performance.now();
+  try {
+    const trace = tracing.isOn ? traceOf?.(id) : undefined;
+    const send = () => deliver(work, { id, body, url }, halt);
+    const attempt = trace === undefined ? await send() : await tracing.within(trace, send);
+    reportAttempt(work.telemetry, message, attempt, { beganMs, trace });
+    return attempt;
+  } catch (error) {
+    if (stop.aborted && halt.aborted) return undefined;
+    throw error;
+  }
+};
+
+/** Counts an attempt, and adds it to its trace if it has one. */
+const reportAttempt = (
+  { figures, tracing }: Telemetry,
+  { id, attempts }: PendingMessage,
+  attempt: Attempt,
+  { beganMs, trace }: { readonly beganMs: number; readonly trace: TraceIds | undefined },
+): void => {
+  const outcome = delivered(attempt) ? "delivered" : "failed";
+  figures.observe("holderbook_callback_attempt_seconds", { outcome }, attempt.durationMs / 1_000);
+  if (attempts > 0) figures.count("holderbook_callback_retries_total", {});
+  if (trace === undefined) return;
+  const { statusCode, error } = attempt;
+  tracing.tell({
+    trace,
+    name: "deliver callback",
+    beganMs,
+    attributes: { callback: id, attempt: attempts + 1, ...(statusCode !== null && { statusCode }) },
+    ...(error !== null && { error }),
+  });
+};
+
+/** Lanes of a failing endpoint: enough to notice when it recovers. */
+const FAILING_SLOTS = 2;
+
+/** Ranges of the delay, in ms, after which a lane without a slot tries again. */
+const BUSY_WAIT_MS = { least: 200, most: 800 };
+const FAILING_WAIT_MS = { least: 5_000, most: 15_000 };
+
+/** A slot to release, or how long to leave the lane. */
+type Slot = { readonly release: () => void } | { readonly waitMs: number };
+
+/**
+ * Limits how many lanes of one endpoint this process works on, so that a slow receiver does not keep all
+ * workers waiting.
+ */
+export const endpointSlots = (concurrency: number) => {
+  const most = Math.max(FAILING_SLOTS, Math.ceil(concurrency / 2));
+  const taken = new Map<string, number>();
+  return {
+    take: (endpoint: string, failing: boolean): Slot => {
+      const now = taken.get(endpoint) ?? 0;
+      if (now >= (failing ? FAILING_SLOTS : most)) {
+        const { least, most: longest } = failing ? FAILING_WAIT_MS : BUSY_WAIT_MS;
+        return { waitMs: least + Math.random() * (longest - least) };
+      }
+      taken.set(endpoint, now + 1);
+      return {
+        release: () => {
+          const left = (taken.get(endpoint) ?? 1) - 1;
+          if (left > 0) taken.set(endpoint, left);
+          else taken.delete(endpoint);
+        },
+      };
+    },
+  };
+};
+
+/** Seconds after the first attempt, the second, and so on: eleven attempts over some three days. */
+export const DEFAULT_RETRY_SECONDS: readonly number[] = [
+  5, 30, 120, 600, 1_800, 7_200, 21_600, 50_400, 86_400, 86_400,
+];
+
+/** Part by which delays vary, so that many messages are not retried in one wave. */
+const JITTER = 0.2;
+
+/** Longest honoured `Retry-After`: one answer must not stop a lane for years. */
+const LONGEST_WAIT_MS = 24 * 60 * 60 * 1_000;
+
+/** Attempts that a schedule allows: one immediately and one after each delay. */
+export const attemptsOf = (retrySeconds: readonly number[]): number => retrySeconds.length + 1;
+
+/**
+ * Milliseconds until the next attempt; undefined after the last one. A `Retry-After` longer than the schedule
+ * is honoured, up to a day.
+ * @param made attempts so far, with the failed one
+ * @param random in [0, 1)
+ */
+export const retryDelayMs = (
+  retrySeconds: readonly number[],
+  made: number,
+  retryAfterMs: number | undefined,
+  random: number = Math.random(),
+): number | undefined => {
+  const seconds = retrySeconds[made - 1];
+  if (seconds === undefined) return undefined;
+  const scheduled = seconds * 1_000 * (1 - JITTER + 2 * JITTER * random);
+  return Math.max(scheduled, Math.min(retryAfterMs ?? 0, LONGEST_WAIT_MS));
 };

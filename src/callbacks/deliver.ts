@@ -1,4 +1,5 @@
 /** One attempt to deliver one callback. */
+import { signBytes } from "../../client/ed25519.ts";
 import { VERSION } from "../telemetry/version.ts";
 import { retryAfterMs } from "../waiting/retry-after.ts";
 import type { Outbound } from "./outbound.ts";
@@ -6,21 +7,20 @@ import {
   CallbackAddressError,
   ReceiverTimeoutError,
   ReceiverUnreachableError,
-} from "./outbound-error.ts";
-import { signatureHeaders } from "./signature.ts";
-import type { SigningKeys } from "./signing-keys.ts";
+} from "./outbound-policy.ts";
+import type { SigningKeyRing, SigningKeys } from "./signing-keys.ts";
 
-/** What came of an attempt, as it is recorded and shown to the owner of the address. */
+/** The outcome of an attempt, as recorded and shown to the owner of the address. */
 export type Attempt = {
   readonly at: Date;
   /** Where it went. */
   readonly url: string;
   /** Null when no answer came. */
   readonly statusCode: number | null;
-  /** Why it failed, without addresses behind the receiver's name; null when it succeeded. */
+  /** Why it failed, without resolved addresses; null when it succeeded. */
   readonly error: string | null;
   readonly durationMs: number;
-  /** What the receiver asked for by `Retry-After`. */
+  /** `Retry-After` of the receiver. */
   readonly retryAfterMs: number | undefined;
 };
 
@@ -32,8 +32,8 @@ export const unwanted = ({ statusCode }: Attempt): boolean => statusCode === 410
 
 /**
  * Posts the message. Every outcome at the receiver becomes an attempt.
- * @throws the reason of `signal` when that aborts: nothing is known then, nothing is to be recorded
- * @throws what is wrong on our side, such as SealedError
+ * @throws the reason of `signal` when that aborts: the outcome is unknown, record nothing
+ * @throws errors of our side, such as SealedError
  */
 export const deliver = async (
   parts: { readonly outbound: Outbound; readonly signingKeys: SigningKeys },
@@ -84,3 +84,22 @@ const isReceivers = (error: unknown): error is Error =>
   error instanceof CallbackAddressError ||
   error instanceof ReceiverTimeoutError ||
   error instanceof ReceiverUnreachableError;
+
+/**
+ * Headers of one delivery: those of Standard Webhooks (asymmetric, `v1a`) with a signature by every valid
+ * key, newest first, and `x-request-sig-b64` by the newest over the canonical body.
+ */
+export const signatureHeaders = (
+  keys: SigningKeyRing,
+  message: { readonly id: string; readonly body: string },
+  at: Date,
+): Readonly<Record<string, string>> => {
+  const timestamp = Math.floor(at.getTime() / 1_000).toString();
+  const signed = Buffer.from(`${message.id}.${timestamp}.${message.body}`);
+  return {
+    "webhook-id": message.id,
+    "webhook-timestamp": timestamp,
+    "webhook-signature": keys.map((key) => `v1a,${signBytes(signed, key)}`).join(" "),
+    "x-request-sig-b64": signBytes(Buffer.from(message.body), keys[0]),
+  };
+};

@@ -1,4 +1,4 @@
-/** What an endpoint's owner sees of its deliveries, and sending one of them again. */
+/** An endpoint owner's view of its deliveries, and redelivery. */
 import { texts } from "../database/column-arrays.ts";
 import type { Database, Sql, Tx } from "../database/connect.ts";
 import { announceArrivals } from "../lanes/arrivals.ts";
@@ -8,12 +8,12 @@ import { deliveryLanes } from "./lanes.ts";
 import { completeBefore } from "./under-way.ts";
 
 /**
- * `withdrawn`: pending, at an address that is not sent to for now; `failed`: given up after the last
- * attempt; `disabled`: given up because its address was disabled first.
+ * `withdrawn`: pending, and its address is withdrawn; `failed`: given up after the last attempt; `disabled`:
+ * given up because its address was disabled.
  */
 export type DeliveryStatus = (typeof STATUSES)[number] | "withdrawn";
 
-/** What deliveries can be looked for by; those that are withdrawn are among the pending. */
+/** Statuses to filter by; `pending` includes withdrawn. */
 export const STATUSES = ["pending", "delivered", "failed", "disabled"] as const;
 
 /** One message and its attempts; times are ISO 8601 in UTC. */
@@ -21,7 +21,7 @@ export type Delivery = {
   /** `webhook-id`. */
   readonly id: string;
   readonly endpoint: string;
-  /** Where it goes now, or would go; where each attempt went, it says itself. */
+  /** Where it would go now; each attempt has its own. */
   readonly url: string;
   readonly type: string;
   readonly reference: string | null;
@@ -44,39 +44,38 @@ export type DeliveryAttempt = {
   readonly durationMs: number;
 };
 
-/** Attempts shown of one message; more can only come from many redeliveries. */
+/** Attempts shown of one message; only many redeliveries make more. */
 export const MOST_ATTEMPTS = 100;
 
-/** Whose messages: those of endpoints, or those that answer the requests of keys (`api_keys.id`). */
-export type Whose =
+/** Owner of messages: endpoints, or the keys (`api_keys.id`) whose requests they answer. */
+export type MessageOwner =
   | { readonly endpoints: readonly string[] }
   | { readonly keyIds: readonly string[] };
 
-/** Rows `(id)` of the owners, and the column of a message that names one. */
-const owners = (sql: Sql, whose: Whose) =>
+/** Rows `(id)` of the owners, and the column of a message that has its owner. */
+const owners = (sql: Sql, whose: MessageOwner) =>
   "keyIds" in whose
     ? { ids: sql`unnest(${texts(whose.keyIds)}::text[])`, column: sql("key_id") }
     : { ids: sql`unnest(${texts(whose.endpoints)}::text[])`, column: sql("endpoint") };
 
-/** Whose message is acted on; an operator acts on everybody's. */
-export type ActedOn = Whose | { readonly everybodys: true };
+/** The owner whose message is acted on; an operator acts on all. */
+export type ActedOn = MessageOwner | { readonly everybodys: true };
 
-/** A page was asked for after a delivery that is none of theirs. Stop: give the id of one that is. */
+/** `after` is not a delivery of this owner. Stop: give the id of one that is. */
 export class UnknownDeliveryError extends Error {
   override readonly name = "UnknownDeliveryError";
   readonly remedy: Remedy = "stop";
 }
 
 /**
- * Deliveries, oldest first. `since` (inclusive) is when they were enqueued; `after` is the id of the
- * last one seen, for the next page. Paging shows each delivery once; rows behind an open transaction come
- * on a later page. `status` reads past all others: where few of
- * very many have it, that takes its time.
- * @throws UnknownDeliveryError (stop) `after` is none of theirs
+ * Deliveries, oldest first. `since` (inclusive) is the time of enqueueing; `after` is the id of the last one
+ * seen. Paging shows each delivery once; rows behind an open transaction come on a later page. `status`
+ * scans all others, which is slow where few of very many match.
+ * @throws UnknownDeliveryError (stop) for an `after` of another owner
  */
 export const listDeliveries = async (
   { sql }: { readonly sql: Sql },
-  page: Whose & {
+  page: MessageOwner & {
     readonly since?: Date | undefined;
     readonly after?: string | undefined;
     readonly status?: (typeof STATUSES)[number] | undefined;
@@ -113,7 +112,7 @@ export const listDeliveries = async (
              where a.message_id = m.id and a.number > m.attempts - ${MOST_ATTEMPTS}
            ), '[]') as attempts
     from ${ids} as owner (id) cross join lateral (
-      -- A page of each is in the order of an index, however many there are.
+      -- A page of each owner, in the order of an index.
       select * from callback_messages where ${column} = owner.id
         and (${since}::timestamptz is null or created_at >= ${since}::timestamptz)
         and (${status}::text is null or status = ${status}::text)
@@ -134,12 +133,12 @@ export const listDeliveries = async (
 const iso = (timestamp: string) => new Date(timestamp).toISOString();
 
 /**
- * `accepted`: it will be sent again; `pending`: it was still on its way and is tried at once;
- * `waiting`: it is sent once its address, which is withdrawn, is given again.
+ * `accepted`: it will be sent again; `pending`: it was still pending and is tried immediately; `waiting`: its
+ * address is withdrawn, and it is sent when that is registered again.
  */
 export type Redelivery = "accepted" | "pending" | "waiting";
 
-/** A message that no other transaction changes until the transaction ends. */
+/** A message, locked until the transaction ends. */
 export type HeldMessage = {
   readonly id: string;
   readonly endpoint: string;
@@ -148,12 +147,12 @@ export type HeldMessage = {
   readonly reference: string | null;
 };
 
-/** Finds where messages of this reference go now, if not where they went before. */
+/** Finds the present endpoint of messages with this reference, if it changed. */
 export type MovedTo = (tx: Tx, reference: string) => Promise<string | undefined>;
 
 /**
- * First step of a transaction: locks the message and the addresses until it ends. Undefined when there is
- * no such message, or it is another caller's.
+ * First step of a transaction: locks the message and the addresses until it ends. Undefined for an unknown
+ * message or another caller's.
  */
 export const holdMessage = async (
   tx: Tx,
@@ -175,11 +174,11 @@ const theirs = (sql: Sql, whose: ActedOn) => {
 /**
  * Sends a message again, the same body under the same `webhook-id`, with a new schedule of attempts.
  *
- * It does not wait behind newer messages nor they behind it: a receiver that acts once per id is not
- * disturbed. Asking for this means that deliveries are wanted at the address, so a disabled one is
- * enabled; at a withdrawn one the message waits with the others.
+ * It gets a lane of its own, because a receiver that acts once per id does not depend on its order. The
+ * request means that deliveries are wanted at the address, so a disabled one is enabled; at a withdrawn one
+ * the message waits with the others.
  *
- * @param hasten whether one that is still pending is tried now; each try brings its last one nearer
+ * @param hasten whether a pending message is tried now, which uses up one of its attempts
  */
 export const redeliverHeld = async (
   tx: Tx,
@@ -213,7 +212,7 @@ export const redeliverHeld = async (
   return pending ? "pending" : "accepted";
 };
 
-/** Both in a transaction of their own; `unknown`: it is none of theirs. */
+/** Both in one transaction; `unknown` for a message of another owner. */
 export const redeliver = (
   database: Pick<Database, "transaction">,
   { to, ...whose }: ActedOn & { readonly id: string; readonly to?: MovedTo },

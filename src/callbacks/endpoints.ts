@@ -1,8 +1,8 @@
 /**
- * The addresses that callbacks go to, and whether anything is sent there.
+ * The addresses that callbacks go to.
  *
- * An address is disabled by its receiver (an answer of 410): what is pending for it is given up. It is
- * withdrawn by the operator, who no longer names it: what is pending waits until it is named again.
+ * An address is disabled by its receiver (an answer of 410): pending messages are given up. It is withdrawn by
+ * the operator, who takes it out of the configuration: pending messages wait until it is back.
  */
 import { texts } from "../database/column-arrays.ts";
 import type { Database, Tx } from "../database/connect.ts";
@@ -12,7 +12,6 @@ import type { Remedy } from "../waiting/remedy.ts";
 import { deliveryLanes } from "./lanes.ts";
 import { checkCallbackUrl, type OutboundPolicy } from "./outbound-policy.ts";
 
-/** An address as it stands. */
 export type CallbackEndpoint = {
   readonly key: string;
   readonly url: string;
@@ -32,18 +31,18 @@ export class UnknownEndpointError extends Error {
   }
 }
 
-/** Advisory lock (of two numbers) between changing addresses and choosing one for a message. */
+/** Advisory lock that keeps addresses from changing while one is chosen for a message. */
 const ADDRESSES = [7142, 0] as const;
 
-/** Addresses stay as they are until the transaction ends: its first statement, before rows are locked. */
+/** Keeps addresses unchanged until the transaction ends. Its first statement, before rows are locked. */
 export const holdEndpoints = async ({ sql }: Tx): Promise<void> => {
   await sql`
     select pg_advisory_xact_lock_shared(${ADDRESSES[0]}::int4, ${ADDRESSES[1]}::int4)`.execute();
 };
 
 /**
- * Changes addresses in one transaction, during which no address is chosen and no worker records anything.
- * Short: at a start, or on an operator's command.
+ * Changes addresses in one short transaction, at a start or by a command. Meanwhile no address is chosen
+ * and no worker records anything.
  */
 export const changeEndpoints = <Result>(
   database: Pick<Database, "transaction">,
@@ -51,18 +50,18 @@ export const changeEndpoints = <Result>(
 ): Promise<Result> =>
   database.transaction(async (tx) => {
     await tx.sql`select pg_advisory_xact_lock(${ADDRESSES[0]}::int4, ${ADDRESSES[1]}::int4)`;
-    // A worker locks its lane's row before it writes anything. Behind this lock it holds no other row that
-    // this transaction may want, so the two never wait for each other.
+    // Workers lock their lane's row before they write: waiting here they hold no row that this transaction
+    // may need, so there is no deadlock.
     await tx.sql`lock table callback_lanes in exclusive mode`;
     return await work(tx);
   });
 
 /**
  * Registers an address under a key (such as `project:acme`), or changes it, inside `changeEndpoints`.
- * Another address is a new beginning: it is enabled, and failures and attempts count from zero. What
- * is pending goes there at once, in its order; so it does when a withdrawn address is given again.
+ * A new URL is enabled, and failures and attempts count from zero. Pending messages go there
+ * immediately, in order; the same when a withdrawn address is registered again.
  *
- * @throws CallbackAddressError (stop) when callbacks may not go there
+ * @throws CallbackAddressError (stop) when the policy does not allow the URL
  */
 export const registerEndpoint = async (
   tx: Pick<Tx, "sql">,
@@ -70,7 +69,7 @@ export const registerEndpoint = async (
   { key, url }: { readonly key: string; readonly url: string },
 ): Promise<void> => putEndpoint(tx, { key, url: checkCallbackUrl(url, policy).href });
 
-/** As `registerEndpoint`, for an address that was checked before. */
+/** The same for a URL that was checked before. */
 export const putEndpoint = async (
   { sql }: Pick<Tx, "sql">,
   { key, url }: { readonly key: string; readonly url: string },
@@ -85,11 +84,11 @@ export const putEndpoint = async (
       where e.url <> excluded.url or e.withdrawn_at is not null
     -- An inserted row, unlike an updated one, was never locked.
     returning xmax = 0 as is_new`;
-  if (changed?.is_new === false) await beginAnew({ sql }, key);
+  if (changed?.is_new === false) await resetEndpoint({ sql }, key);
 };
 
-/** A worker that still has one of the lanes records nothing more; what it was sending is sent again. */
-const beginAnew = async ({ sql }: Pick<Tx, "sql">, key: string): Promise<void> => {
+/** A worker that still has one of the lanes can record nothing; what it was sending is sent again. */
+const resetEndpoint = async ({ sql }: Pick<Tx, "sql">, key: string): Promise<void> => {
   await sql`delete from callback_lanes where endpoint = ${key}`;
   await sql`
     update callback_messages set scheduled = 0
@@ -107,10 +106,10 @@ const announceLanes = (tx: Pick<Tx, "sql">, key: string, lanes: readonly { lane:
   );
 
 /**
- * Moves what is pending to where `addresses` says now, inside `changeEndpoints`, with a new schedule of
- * attempts. A worker that still has one of the lanes records nothing more.
- * @param addresses a query for rows (`key_id`, `endpoint`): where the messages of a caller's key go;
- *   those to an endpoint that is not registered stay where they are
+ * Moves pending messages to the endpoints of `addresses`, inside `changeEndpoints`, with a new schedule of
+ * attempts. A worker that still has one of the lanes can record nothing.
+ * @param addresses a query for rows (`key_id`, `endpoint`): the endpoint of each caller's key; messages
+ *   whose endpoint is not registered are not moved
  */
 export const movePending = async (tx: Pick<Tx, "sql">, addresses: Fragment): Promise<void> => {
   const touched = await tx.sql<{ endpoint: string; lane: string }[]>`
@@ -139,10 +138,10 @@ export const movePending = async (tx: Pick<Tx, "sql">, addresses: Fragment): Pro
 };
 
 /**
- * Withdraws every address but those named, inside `changeEndpoints`: nothing more is sent there, and
- * what waits for it waits. An attempt under way is not recorded, and made again when it is named again.
- * @param prefix only those whose key begins so
- * @returns keys of those that were not withdrawn before
+ * Withdraws all addresses except `keys`, inside `changeEndpoints`: nothing more is sent there, and pending
+ * messages wait. An attempt in progress is not recorded, and repeated when the address is registered again.
+ * @param prefix only addresses whose key begins with it
+ * @returns keys that were not withdrawn before
  */
 export const withdrawAllBut = async (
   { sql }: Tx,
@@ -190,9 +189,8 @@ export const endpointsUnder = async (
 };
 
 /**
- * Sends to a disabled address again. With `resend`, what was not sent because it was disabled goes
- * first, in its old order; without, it stays as it is and can be redelivered one by one.
- *
+ * Enables a disabled address. With `resend`, the messages given up because of that are sent first, in their
+ * order; without it they can be redelivered one by one.
  * @throws UnknownEndpointError (stop)
  */
 export const enableEndpoint = (

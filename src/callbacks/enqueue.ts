@@ -1,6 +1,6 @@
 /**
- * The outbox: callbacks written in the transaction that makes their cause visible, so that none is
- * lost and none is sent for something that was rolled back.
+ * The outbox: callbacks are written in the transaction that makes their cause visible, so that none is lost
+ * or sent for something that was rolled back.
  */
 import postgres from "postgres";
 import { canonicalJson, type JsonValue } from "../../client/canonical-json.ts";
@@ -12,7 +12,7 @@ import { UnknownEndpointError } from "./endpoints.ts";
 import { deliveryLanes } from "./lanes.ts";
 import { markUnderWay } from "./under-way.ts";
 
-/** Bytes of a body; receivers are promised to be able to hold any callback in memory. */
+/** Bytes of a body, documented for receivers. */
 export const LONGEST_BODY = 256 * 1024;
 
 /** Characters of a lane or a reference. */
@@ -23,26 +23,26 @@ export type Callback = {
   /** Key of a registered endpoint. */
   readonly endpoint: string;
   /**
-   * What is delivered in order: the token of a transfer event, the investor of a request. Lanes of
-   * one endpoint are independent of one another. Opaque; nothing personal.
+   * Messages of one lane are delivered in order: the token of a transfer event, the investor of a request.
+   * Lanes are independent of each other. Opaque; nothing personal.
    */
   readonly lane: string;
   /**
-   * `webhook-id`, unique over all endpoints: letters, digits, `-`, `_`. Derive it from the cause, so
-   * that a replay names the same one and sends nothing twice.
+   * `webhook-id`, unique over all endpoints: letters, digits, `-`, `_`. Derive it from the cause, so that
+   * a replay sends nothing twice.
    */
   readonly id: string;
   /** Kind of message, such as `transfer_event`. */
   readonly type: string;
-  /** What it is about, for the owner's list: a request id, a record id. */
+  /** Its subject, for the owner's list: a request id, a record id. */
   readonly reference?: string;
-  /** `api_keys.id` of the caller whose own it is, besides the endpoint's. */
+  /** `api_keys.id` of the caller who may see it, besides the endpoint's owner. */
   readonly keyId?: string;
-  /** Amounts as `bigint`: they are sent as exact integers. */
+  /** Amounts as `bigint`, which are sent as exact integers. */
   readonly body: JsonValue;
 };
 
-/** A callback cannot be sent as it is; the message names the member. Stop: a defect of the caller. */
+/** A callback is invalid; the message names the member. Stop: a defect of the caller. */
 export class CallbackInvalidError extends Error {
   override readonly name = "CallbackInvalidError";
   readonly remedy: Remedy = "stop";
@@ -53,15 +53,13 @@ export class CallbackInvalidError extends Error {
 }
 
 /**
- * Enqueues callbacks, in the caller's transaction; they are sent once it has committed. An id that is
- * already there is left alone.
+ * Enqueues callbacks in the caller's transaction; they are sent once it has committed. Known ids are ignored.
  *
- * Inside a lane they are delivered in the order given, after everything enqueued for that lane by
- * transactions that committed before. For that, transactions that enqueue into one lane wait for each
- * other; enqueue for all lanes in one call, else two transactions may wait crosswise (a deadlock,
- * which Postgres ends and which is safe to retry).
+ * Inside a lane they are delivered in the order given, after the messages of transactions that committed
+ * before. For that, transactions that enqueue into one lane wait for each other. Enqueue for all lanes in one
+ * call, else two transactions may deadlock (which Postgres ends and which is safe to retry).
  *
- * @throws CallbackInvalidError (stop) a body too long or without canonical form, a malformed id
+ * @throws CallbackInvalidError (stop) for a body too long or without canonical form, or a malformed id
  * @throws UnknownEndpointError (stop)
  */
 export const enqueueCallbacks = async (tx: Tx, callbacks: readonly Callback[]): Promise<void> => {
@@ -71,9 +69,8 @@ export const enqueueCallbacks = async (tx: Tx, callbacks: readonly Callback[]): 
     texts(callbacks.map((callback) => pick(callback) ?? null));
   const endpoints = column(({ endpoint }) => endpoint);
   const lanes = column(({ lane }) => lane);
-  // Waits behind other writers of these lanes until they have committed: only then are numbers drawn,
-  // so they rise in the order in which messages become visible. In order of the locks, against
-  // deadlocks.
+  // Waits until other writers of these lanes have committed, so that sequence numbers ascend in the order in
+  // which messages become visible. Sorted against deadlocks.
   const locked = tx.sql`
     select pg_advisory_xact_lock(lock) from (
       select distinct hashtextextended(endpoint || ' ' || lane, 7141) as lock
@@ -95,7 +92,7 @@ export const enqueueCallbacks = async (tx: Tx, callbacks: readonly Callback[]): 
     deliveryLanes,
     callbacks.map(({ endpoint, lane }) => [endpoint, lane]),
   );
-  // All four leave together; the connection runs them one after the other.
+  // Pipelined: the connection runs them one after the other.
   await Promise.all([locked, marked, written, announced]).catch((error: unknown) => {
     throw unknownEndpoint(error) ?? error;
   });
@@ -130,7 +127,7 @@ const checkedBody = ({ id, lane, reference, type, body }: Callback): string => {
   return text;
 };
 
-/** The foreign key of `endpoint`, in the words of this module. */
+/** The violated foreign key of `endpoint` as this module's error. */
 const unknownEndpoint = (error: unknown): UnknownEndpointError | undefined => {
   if (!(error instanceof postgres.PostgresError) || error.code !== "23503") return undefined;
   return new UnknownEndpointError(

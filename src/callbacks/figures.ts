@@ -1,4 +1,4 @@
-/** How callbacks are doing, for health and metrics. */
+/** State of the callbacks, for health and metrics. */
 import type { Sql } from "../database/connect.ts";
 
 /** An endpoint that needs an operator's attention. */
@@ -13,40 +13,29 @@ export type EndpointFigures = {
 };
 
 export type CallbackFigures = {
-  /** Messages under way, without those of withdrawn endpoints; `COUNT_CAP` means that many or more. */
+  /** Pending messages, without those of withdrawn endpoints; `COUNT_CAP` means that many or more. */
   readonly pending: number;
-  /** Age of the oldest of them; 0 without any. */
+  /** Age of the oldest; 0 without any. */
   readonly oldestPendingSeconds: number;
-  /** Three attempts or more in a row failed, and not disabled; the longest failing first, `MOST_ENDPOINTS`. */
+  /** Enabled, with three or more failures in a row; longest failing first, at most `MOST_ENDPOINTS`. */
   readonly failing: readonly EndpointFigures[];
-  /** Disabled; the longest first, `MOST_ENDPOINTS` of them beside those that fail. */
+  /** Disabled; the longest first, at most `MOST_ENDPOINTS`. */
   readonly disabled: readonly EndpointFigures[];
 };
 
-/** Attempts in a row that must fail before it counts as failing. */
+/** Failures in a row before an endpoint counts as failing. */
 const FAILING_AFTER = 3;
 
-/** Counting goes no further: a number for a scrape every few seconds must stay cheap. */
+/** Bounds the count, which is scraped every few seconds. */
 const COUNT_CAP = 100_000;
 
-/** Endpoints shown of each kind: many that are disabled must not hide one that fails. */
+/** Bound of each list, so that many disabled endpoints do not hide a failing one. */
 export const MOST_ENDPOINTS = 100;
 
 export const callbackFigures = async ({ sql }: { readonly sql: Sql }): Promise<CallbackFigures> => {
-  // Each endpoint by its own index: what waits for a withdrawn one is not even looked at.
   const counted = sql<{ pending: number; oldest: number }[]>`
-    with active as (select key from callback_endpoints where withdrawn_at is null)
-    select
-      (select count(*)::int4 from (
-         select 1 from active cross join lateral (
-           select 1 from callback_messages where endpoint = key and status = 'pending'
-           limit ${COUNT_CAP}) as of_one
-         limit ${COUNT_CAP}) as bounded) as pending,
-      coalesce((
-        select greatest(0, extract(epoch from now() - min(created_at)))::float8
-        from active cross join lateral (
-          select created_at from callback_messages where endpoint = key and status = 'pending'
-          order by created_at limit 1) as first_of_one), 0) as oldest`;
+    select pending, coalesce(greatest(0, extract(epoch from now() - oldest))::float8, 0) as oldest
+    from (${pendingMessages(sql, COUNT_CAP)}) as messages`;
   const troubled = (which: ReturnType<Sql>) => sql<EndpointRow[]>`
     select key, failures, to_json(failing_since) #>> '{}' as failing_since, last_error,
            to_json(disabled_at) #>> '{}' as disabled_at
@@ -64,6 +53,21 @@ export const callbackFigures = async ({ sql }: { readonly sql: Sql }): Promise<C
     disabled: disabled.map(endpointFigures),
   };
 };
+
+/**
+ * A query for one row: `pending` messages without those of withdrawn endpoints, at most `most`, and when the
+ * `oldest` was enqueued. One index scan per endpoint, so that messages of withdrawn ones cost nothing.
+ */
+export const pendingMessages = (sql: Sql, most: number): ReturnType<Sql> => sql`
+  with active as (select key from callback_endpoints where withdrawn_at is null)
+  select (select count(*)::int4 from (
+            select 1 from active cross join lateral (
+              select 1 from callback_messages where endpoint = key and status = 'pending'
+              limit ${most}) as of_one
+            limit ${most}) as bounded) as pending,
+         (select min(created_at) from active cross join lateral (
+            select created_at from callback_messages where endpoint = key and status = 'pending'
+            order by created_at limit 1) as first_of_one) as oldest`;
 
 type EndpointRow = {
   readonly key: string;

@@ -2,10 +2,7 @@
 import type { Sql } from "../database/connect.ts";
 import { type Fragment, type LaneClaim, LaneLostError, lanesIn } from "../lanes/lanes.ts";
 
-/**
- * Lanes that may have messages to send; one without any, or of a withdrawn endpoint, has no row. A
- * transaction that writes messages announces their lanes.
- */
+/** Lanes that may have pending messages; all others, and those of withdrawn endpoints, have no row. */
 export const deliveryLanes = lanesIn({
   table: "callback_lanes",
   key: ["endpoint", "lane"],
@@ -15,41 +12,41 @@ export const deliveryLanes = lanesIn({
   whenEmpty: "remove",
 });
 
-/** The first pending messages of a lane, and where they go. */
+/** The first pending messages of a lane, and their endpoint. */
 export type LaneView = {
   /** To leave the lane as empty with. */
   readonly arrivals: bigint;
   readonly endpoint: string;
   readonly url: string;
   readonly disabled: boolean;
-  /** Nothing is sent to the endpoint for now, and nothing is given up. */
+  /** Nothing is sent or given up for now. */
   readonly withdrawn: boolean;
-  /** Nothing has succeeded at the endpoint for a while. */
+  /** No attempt has succeeded for a while. */
   readonly failing: boolean;
   readonly messages: readonly PendingMessage[];
   /** Whether `messages` are all that was pending. */
   readonly complete: boolean;
 };
 
-/** A message in its turn. */
 export type PendingMessage = {
   readonly id: string;
   readonly body: string;
-  /** Attempts made, over all and of the current schedule. */
+  /** Attempts made in all. */
   readonly attempts: number;
+  /** Attempts of the current schedule. */
   readonly scheduled: number;
 };
 
-/** Messages read at once; the first of them is enough, the others save reading again. */
+/** Messages per read; more than one saves reading again. */
 const BATCH_MESSAGES = 32;
 
-/** Bytes of bodies read at once; one message may always be read. */
+/** Bytes of bodies per read; at least one message is read. */
 const BATCH_BYTES = 512 * 1024;
 
-/** An endpoint at which nothing has succeeded for this long, after a failure, counts as failing. */
+/** An endpoint counts as failing after this time since a failure without a success. */
 const FAILING_AFTER_MS = 30_000;
 
-/** Claims a lane and reads what is next, in one statement; undefined when the lane is not to be had. */
+/** Claims a lane and reads it in one statement; undefined when it cannot be claimed. */
 export const claimAndRead = async (
   sql: Sql,
   id: bigint,
@@ -60,7 +57,7 @@ export const claimAndRead = async (
   return first && { claim: { id, token: first.token, leaseMs }, view: viewOf(first, rows) };
 };
 
-/** Reads what is next in a lane. @throws LaneLostError */
+/** @throws LaneLostError */
 export const readLane = async (sql: Sql, claim: LaneClaim): Promise<LaneView> => {
   const rows = await readUnder(sql, deliveryLanes.held(sql, claim));
   const [first] = rows;
@@ -76,8 +73,8 @@ type ViewRow = Omit<LaneView, "messages" | "complete"> & {
 
 const readUnder = (sql: Sql, claimed: Fragment): Promise<readonly ViewRow[]> => sql<ViewRow[]>`
   with claimed as (${claimed})
-  -- "arrivals" comes from the snapshot that reads the messages, never from the row just updated,
-  -- which may already count an arrival that the snapshot does not show.
+  -- "arrivals" must come from the snapshot that reads the messages: the row just updated may already count
+  -- an arrival that the snapshot does not show.
   select claimed.token, l.arrivals, l.endpoint, e.url, e.disabled_at is not null as disabled,
          e.withdrawn_at is not null as withdrawn,
          e.failing_since < now() - ${FAILING_AFTER_MS} * interval '1 ms' is true as failing,

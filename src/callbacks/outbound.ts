@@ -1,10 +1,8 @@
 /**
- * Outgoing requests that cannot be turned inward.
- *
- * Only https to known ports; the host name is resolved once, every address of the answer is checked,
- * and the connection is made to exactly those addresses, so that a name which changes between check
- * and use gains nothing. Redirects are not followed, proxies of the environment not used, the answer's
- * headers are bounded by Node (16 KiB) and its body is thrown away.
+ * Outgoing requests, protected against SSRF: only https to known ports. The host name is resolved once, every
+ * resolved address is checked, and the connection goes to exactly those addresses, which defeats DNS
+ * rebinding. Redirects and proxy settings are ignored, the answer's headers are bounded by Node (16 KiB)
+ * and its body is discarded.
  */
 import { lookup as systemLookup } from "node:dns/promises";
 import {
@@ -17,17 +15,19 @@ import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
 import {
   CallbackAddressError,
+  checkCallbackUrl,
+  type OutboundPolicy,
   ReceiverTimeoutError,
   ReceiverUnreachableError,
-} from "./outbound-error.ts";
-import { checkCallbackUrl, type OutboundPolicy, refuseInward } from "./outbound-policy.ts";
+  refuseInward,
+} from "./outbound-policy.ts";
 
 /** Times in ms, sizes in bytes. */
 export type OutboundLimits = {
   readonly connectMs: number;
   /** From the start to the headers of the answer, connecting included. */
   readonly answerMs: number;
-  /** From then on the body may still trickle in this long, so that the connection can be used again. */
+  /** After that, the body may take this long, so that the connection can be reused. */
   readonly drainMs: number;
   readonly bodyBytes: number;
 };
@@ -39,13 +39,12 @@ const LIMITS: OutboundLimits = {
   bodyBytes: 64 * 1024,
 };
 
-/** Unused connections are closed before a usual receiver (5 s) would close them under our feet. */
+/** Idle connections are closed before the receiver would (usually after 5 s). */
 const IDLE_MS = 4_000;
 
 /** Connections to one receiver; more lanes than this wait for one. */
 const SOCKETS_PER_RECEIVER = 64;
 
-/** What of an answer matters. */
 export type OutboundAnswer = {
   readonly statusCode: number;
   /** The header, as sent. */
@@ -107,8 +106,8 @@ export const openOutbound = (settings: {
     try {
       return await exchange(first, body, limits, limits.answerMs, signal);
     } catch (error) {
-      // The receiver closed an idle connection just as it was used: it has seen nothing of this
-      // request (Node documentation, `request.reusedSocket`).
+      // The receiver closed an idle connection just as it was reused, and saw nothing of the request (Node
+      // documentation, `request.reusedSocket`).
       const stale =
         error instanceof ReceiverUnreachableError && first.reusedSocket && wasClosed(error);
       if (!stale) throw error;
@@ -131,7 +130,7 @@ export const openOutbound = (settings: {
 const resolveBySystem: Resolve = async (hostname) =>
   (await systemLookup(hostname, { all: true, verbatim: true })).map(({ address }) => address);
 
-/** What `net.connect` asks for addresses: what is checked here is what it connects to. */
+/** The lookup of `net.connect`: it connects only to the addresses checked here. */
 const guardedLookup =
   (resolve: Resolve, policy: OutboundPolicy): LookupFunction =>
   (hostname, options, callback) => {
@@ -187,7 +186,7 @@ const exchange = (
       const { "retry-after": retryAfter } = response.headers;
       resolve({ statusCode: response.statusCode ?? 0, retryAfter });
     });
-    // Stays on: an error after the answer must not become an uncaught one.
+    // Stays attached: an error after the answer must not become an uncaught one.
     request.on("error", (error) =>
       fail(error instanceof CallbackAddressError ? error : new ReceiverUnreachableError(error)),
     );
@@ -201,7 +200,7 @@ const exchange = (
     request.end(body);
   });
 
-/** Reads the body away, within bounds, so that the connection can be used again. */
+/** Discards the body, within bounds, so that the connection can be reused. */
 const drain = (response: IncomingMessage, limits: OutboundLimits): void => {
   let bytes = 0;
   const late = setTimeout(() => response.destroy(), limits.drainMs);

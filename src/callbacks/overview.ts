@@ -1,4 +1,4 @@
-/** What an operator sees of all callbacks: whose, where, what became of them; never what is in them. */
+/** The operator's view of all callbacks: owners, addresses, outcomes; never their bodies. */
 import { texts } from "../database/column-arrays.ts";
 import type { Sql } from "../database/connect.ts";
 import {
@@ -7,11 +7,9 @@ import {
   type DeliveryStatus,
   MOST_ATTEMPTS,
 } from "./deliveries.ts";
+import { pendingMessages } from "./figures.ts";
 
-/** Anything that runs statements. */
-type Statements = { readonly sql: Sql };
-
-/** A place in lists by the time of enqueueing: that of a message. */
+/** Cursor of lists by time of enqueueing. */
 export type DeliveryPlace = {
   /** ISO 8601 in UTC, with microseconds. */
   readonly at: string;
@@ -26,7 +24,6 @@ export type DeliveryOverview = Omit<Delivery, "attempts"> & {
   readonly place: DeliveryPlace;
 };
 
-/** What deliveries are looked for by. */
 export type DeliveryFilter = {
   readonly status?: DeliveryStatus | undefined;
   /** Key of an endpoint. */
@@ -36,9 +33,9 @@ export type DeliveryFilter = {
   readonly since?: Date | undefined;
 };
 
-/** The newest first, those before a place. */
+/** Newest first, from before a cursor. */
 export const deliveryOverviews = async (
-  { sql }: Statements,
+  { sql }: { readonly sql: Sql },
   page: DeliveryFilter & { readonly after?: DeliveryPlace | undefined; readonly limit: number },
 ): Promise<readonly DeliveryOverview[]> => {
   const { after, limit } = page;
@@ -64,16 +61,16 @@ export const deliveryOverviews = async (
   return rows.map(shown);
 };
 
-/** A message with what was, and will be, tried. */
+/** A message with its attempts. */
 export type DeliveryDetail = DeliveryOverview &
   Pick<Delivery, "attempts"> & {
-    /** When it is tried next, ISO 8601; null when it is not its turn, or nothing more is tried. */
+    /** ISO 8601; null when it is not its turn, or no further attempt is made. */
     readonly nextAttemptAt: string | null;
   };
 
-/** A message; null when there is none of this id. */
+/** Null for an unknown id. */
 export const deliveryWithAttempts = async (
-  on: Statements,
+  on: { readonly sql: Sql },
   id: string,
 ): Promise<DeliveryDetail | null> => {
   const { sql } = on;
@@ -98,9 +95,9 @@ export const deliveryWithAttempts = async (
   };
 };
 
-/** Messages that a filter finds; `most` means that many or more. */
+/** Counts the messages of a range; `most` means that many or more. */
 export const countDeliveries = async (
-  { sql }: Statements,
+  { sql }: { readonly sql: Sql },
   filter: DeliveryRange,
   most: number,
 ): Promise<number> => {
@@ -121,9 +118,9 @@ export type DeliveryRange = {
   readonly after?: DeliveryPlace | undefined;
 };
 
-/** Ids of the messages of a range, the oldest first, with their places. */
+/** Ids and cursors of the messages of a range, oldest first. */
 export const deliveriesInRange = async (
-  { sql }: Statements,
+  { sql }: { readonly sql: Sql },
   range: DeliveryRange & { readonly limit: number },
 ): Promise<readonly { readonly id: string; readonly place: DeliveryPlace }[]> => {
   const rows = await sql<{ id: string; created: string; sequence: bigint }[]>`
@@ -135,14 +132,14 @@ export const deliveriesInRange = async (
 
 const inRange = (sql: Sql, { statuses, endpoint, since, until, after }: DeliveryRange) => sql`
   m.status = any(${texts(statuses)}::text[])
-  -- A partial index is found by its own words alone.
+  -- Repeats the predicate of a partial index, or Postgres skips the index.
   ${statuses.includes("delivered") ? sql`` : sql`and m.status in ('failed', 'disabled')`}
   and m.created_at >= ${since.toISOString()}::timestamptz
   ${until === undefined ? sql`` : sql`and m.created_at < ${until.toISOString()}::timestamptz`}
   ${endpoint === undefined ? sql`` : sql`and m.endpoint = ${endpoint}`}
   ${after === undefined ? sql`` : sql`and (m.created_at, m.sequence) > (${after.at}::timestamptz, ${after.sequence}::int8)`}`;
 
-/** An address, and how it is doing; times are ISO 8601. */
+/** An address and its state; times are ISO 8601. */
 export type EndpointOverview = {
   readonly key: string;
   /** It may hold secrets of its receiver. */
@@ -154,16 +151,16 @@ export type EndpointOverview = {
   readonly disabledReason: string | null;
   readonly withdrawnAt: string | null;
   readonly withdrawnReason: string | null;
-  /** Messages that wait; `MOST_PENDING` means that many or more. */
+  /** Pending messages; `MOST_PENDING` means that many or more. */
   readonly pending: number;
 };
 
-/** Counting goes no further. */
+/** Bound of the count. */
 export const MOST_PENDING = 1_000;
 
-/** Addresses by key, those behind `after`. */
+/** Addresses by key, from behind `after`. */
 export const endpointOverviews = async (
-  { sql }: Statements,
+  { sql }: { readonly sql: Sql },
   page: {
     readonly key?: string | undefined;
     readonly after?: string | undefined;
@@ -191,19 +188,19 @@ export const endpointOverviews = async (
   }));
 };
 
-/** What became of callbacks; a count of `most` means that many or more. */
+/** A count of `most` means that many or more. */
 export type DeliveryCounts = {
   readonly pending: number;
   /** ISO 8601; null without any. */
   readonly oldestPendingAt: string | null;
-  /** Given up for the first time since then, and not sent again with success. */
+  /** First given up since then, and not redelivered. */
   readonly failed: number;
   readonly disabled: number;
 };
 
-/** What waits now, without what withdrawn addresses hold back, and what was given up since then. */
+/** Pending now, without withdrawn addresses, and given up since then. */
 export const deliveryCounts = async (
-  { sql }: Statements,
+  { sql }: { readonly sql: Sql },
   since: Date,
   most: number,
 ): Promise<DeliveryCounts> => {
@@ -214,20 +211,12 @@ export const deliveryCounts = async (
       where status in ('failed', 'disabled') and status = ${status}
         and given_up_at >= ${from}::timestamptz
       limit ${most}) as bounded)`;
-  // Each endpoint by its own index: what waits for a withdrawn one is not even looked at.
   const [row] = await sql<
     { pending: number; oldest: string | null; failed: number; disabled: number }[]
   >`
-    with active as (select key from callback_endpoints where withdrawn_at is null)
-    select (select count(*)::int4 from (
-              select 1 from active cross join lateral (
-                select 1 from callback_messages where endpoint = key and status = 'pending'
-                limit ${most}) as of_one
-              limit ${most}) as bounded) as pending,
-           (select to_json(min(created_at)) #>> '{}' from active cross join lateral (
-              select created_at from callback_messages where endpoint = key and status = 'pending'
-              order by created_at limit 1) as first_of_one) as oldest,
-           ${givenUp("failed")} as failed, ${givenUp("disabled")} as disabled`;
+    select pending, to_json(oldest) #>> '{}' as oldest,
+           ${givenUp("failed")} as failed, ${givenUp("disabled")} as disabled
+    from (${pendingMessages(sql, most)}) as messages`;
   return {
     pending: row?.pending ?? 0,
     oldestPendingAt: milliseconds(row?.oldest ?? null),
@@ -290,6 +279,6 @@ const timed = (attempt: DeliveryAttempt): DeliveryAttempt => ({
 const milliseconds = (time: string | null): string | null =>
   time === null ? null : new Date(time).toISOString();
 
-/** A timestamp column as ISO 8601 in UTC, with all its microseconds: places are told apart by them. */
+/** A timestamp column as ISO 8601 in UTC, with the microseconds that cursors need. */
 const iso = (sql: Sql, column: string) =>
   sql`to_char(${sql(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;

@@ -1,13 +1,13 @@
 /**
- * What became of a message, written together with the proof that its lane is still ours: each function
- * throws a LaneLostError, having written nothing, when another worker has claimed the lane.
+ * Records outcomes of messages under the lane's claim: each function throws a LaneLostError, without having
+ * written anything, when another worker has claimed the lane.
  */
 import type { Database, Sql, Tx } from "../database/connect.ts";
 import { type LaneClaim, LaneLostError } from "../lanes/lanes.ts";
 import { type Attempt, unwanted } from "./deliver.ts";
 import { deliveryLanes, type PendingMessage } from "./lanes.ts";
 
-/** A message that will not be sent any more. */
+/** A message that will not be sent again. */
 export type GivenUp = {
   readonly id: string;
   readonly endpoint: string;
@@ -19,9 +19,8 @@ export type GivenUp = {
 };
 
 /**
- * Told once about a message that was given up and never delivered, inside the transaction that records
- * it: what the hook writes happens together with that, or not at all. When it throws, the message
- * stays in its turn and the hook is asked again later.
+ * Called once for a message that was given up without a delivery, in the transaction that records it. When it
+ * throws, the message stays pending and the hook is called again later.
  */
 export type GivenUpHook = (tx: Tx, message: GivenUp) => Promise<void>;
 
@@ -48,10 +47,7 @@ export const recordDelivered = async (
   if (recorded.length === 0) throw new LaneLostError(claim.id);
 };
 
-/**
- * Records a failed attempt and leaves the lane for `delayMs`; with a `delayMs` of 0 the claim stays. An
- * answer of 410 disables the endpoint too.
- */
+/** Records a failed attempt and leaves the lane for `delayMs`; 0 keeps the claim. 410 disables the endpoint. */
 export const recordFailed = async (
   sql: Sql,
   claim: LaneClaim,
@@ -81,8 +77,8 @@ export const recordFailed = async (
 };
 
 /**
- * Gives messages up, in one transaction with what the hook does. One that was delivered before (and
- * failed only when it was redelivered) counts as delivered, and the hook does not hear of it.
+ * Gives messages up, in one transaction with the hook. One that was delivered before, and failed only when
+ * redelivered, counts as delivered and is not passed to the hook.
  */
 export const recordGivenUp = (
   database: Pick<Database, "transaction">,
@@ -94,16 +90,16 @@ export const recordGivenUp = (
   deliveryLanes.underClaim(database, claim, async (tx) => {
     const status = reason === "endpoint_disabled" ? "disabled" : "failed";
     for (const { id } of messages) {
-      const [given] = await tx.sql<(Omit<GivenUp, "reason"> & { told: boolean })[]>`
+      const [given] = await tx.sql<(Omit<GivenUp, "reason"> & { isKnown: boolean })[]>`
         with before as (select id, given_up_at, delivered_at from callback_messages where id = ${id})
         update callback_messages m
         set status = case when m.delivered_at is null then ${status} else 'delivered' end,
             given_up_at = coalesce(m.given_up_at, case when m.delivered_at is null then now() end)
         from before where m.id = before.id and m.status = 'pending'
         returning m.id, m.endpoint, m.lane, m.type, m.reference, m.attempts,
-                  before.given_up_at is not null or before.delivered_at is not null as told`;
-      if (given === undefined || given.told) continue;
-      const { told: _told, ...message } = given;
+                  before.given_up_at is not null or before.delivered_at is not null as "isKnown"`;
+      if (given === undefined || given.isKnown) continue;
+      const { isKnown: _isKnown, ...message } = given;
       await hook?.(tx, { ...message, reason });
     }
   });

@@ -7,9 +7,8 @@
  *     new      announced ┌ notBefore ──┼──────────────
  *                        └── overlap ──┘ both sign
  *
- * `webhook-signature` carries a signature of every key that is valid at the time, so that a receiver
- * which knows either of them verifies; `X-Request-Sig-B64` has room for one and uses the newest that
- * has begun, which receivers know by then.
+ * `webhook-signature` has a signature by every valid key, so a receiver that knows one of them can verify;
+ * `X-Request-Sig-B64` has one signature, by the newest key that has begun, which receivers know by then.
  */
 import { createHash, type KeyObject } from "node:crypto";
 import { generateKeyPair, secretKeyOf } from "../../client/ed25519.ts";
@@ -17,24 +16,21 @@ import type { Database, Sql } from "../database/connect.ts";
 import { seal, unseal } from "../sealing/sealed.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 
-/** Lets one process at a time make or replace keys; an arbitrary constant of this project. */
+/** Advisory lock for making or replacing keys. */
 const KEYS_LOCK = 6_204_117_233_559n;
 
-/** Keys are read again after this. */
+/** How long keys are cached. */
 const FRESH_MS = 5_000;
 
 const DAY_SECONDS = 86_400;
 
-/**
- * `X-Request-Sig-B64` has one signature, so a receiver must know the new key when that begins to sign:
- * two days are enough for a receiver that reads the list once a day, also when one time fails or comes late.
- */
+/** A receiver must know the new key before it signs: enough to read the list daily and fail once. */
 const ANNOUNCE_SECONDS = 2 * DAY_SECONDS;
 
-/** For receivers that know one key alone, of the two that `webhook-signature` is made with. */
+/** For receivers that know only one of the keys. */
 const OVERLAP_SECONDS = DAY_SECONDS;
 
-/** As `GET /api/v1/callback_pk` shows a key; times are ISO 8601, null: not known yet. */
+/** A key in `GET /api/v1/callback_pk`; times are ISO 8601, null: not known yet. */
 export type PublicKeyEntry = {
   readonly keyId: string;
   readonly publicKey: string;
@@ -51,17 +47,17 @@ export type CallbackPublicKeys = {
   readonly keys: readonly PublicKeyEntry[];
 };
 
-/** Keys that sign at one moment, newest first; never empty. */
+/** Keys that sign now, newest first; never empty. */
 export type SigningKeyRing = readonly [KeyObject, ...KeyObject[]];
 
 export type SigningKeys = {
-  /** @throws SealedError (stop) when the master key is another one */
+  /** @throws SealedError (stop) for another master key */
   current(now?: Date): Promise<SigningKeyRing>;
   publicKeys(now?: Date): Promise<CallbackPublicKeys>;
   /**
    * Makes a new key: announced now, signing in `announceSeconds` (two days), the old one valid for
    * `overlapSeconds` (a day) after that. Other processes follow within 5 s.
-   * @param on what its transaction runs on, in place of the database
+   * @param on runs the transaction instead of the database
    * @throws RotationUnderWayError (wait) while an announced key does not sign yet
    */
   rotate(
@@ -70,16 +66,16 @@ export type SigningKeys = {
   ): Promise<CallbackPublicKeys>;
 };
 
-/** Seconds: until the new key signs, and from then on until the old one is trusted no more. */
+/** Seconds until the new key signs, and from then until the old one expires. */
 export type RotationTiming = {
   readonly announceSeconds: number;
   readonly overlapSeconds: number;
 };
 
-/** For a key that is compromised: the new one signs at once, and the old one is trusted no more. */
-export const AT_ONCE: RotationTiming = { announceSeconds: 0, overlapSeconds: 0 };
+/** For a compromised key: the new one signs immediately, the old one expires. */
+export const IMMEDIATELY: RotationTiming = { announceSeconds: 0, overlapSeconds: 0 };
 
-/** A key has been announced and does not sign yet: wait until then, or replace it at once (both 0). */
+/** An announced key does not sign yet: wait until it does, or replace it with `IMMEDIATELY`. */
 export class RotationUnderWayError extends Error {
   override readonly name = "RotationUnderWayError";
   readonly remedy: Remedy = "wait";
@@ -89,7 +85,7 @@ export class RotationUnderWayError extends Error {
   }
 }
 
-/** No key is valid any more: this machine's clock is wrong, or the table was changed by hand. Stop. */
+/** No key is valid: this machine's clock is wrong, or the table was changed by hand. Stop. */
 export class NoSigningKeyError extends Error {
   override readonly name = "NoSigningKeyError";
   readonly remedy: Remedy = "stop";
@@ -108,19 +104,18 @@ type Listed = PublicKeyEntry & {
 type Key = Listed & { readonly secret: KeyObject };
 
 /**
- * The public keys, for a process that signs nothing and has no master key. It makes none: until the
- * first process that delivers has begun there is none.
+ * The public keys, for a process that has no master key. The first process that delivers makes the first key;
+ * until then there is none.
  * @throws NoSigningKeyError (stop)
  */
 export const publicKeyList = ({ sql }: { readonly sql: Sql }): Pick<SigningKeys, "publicKeys"> => {
-  const { read } = keptFresh(async () => (await rowsOf(sql)).map(listedKey));
+  const { read } = cached(async () => (await rowsOf(sql)).map(listedKey));
   return { publicKeys: async (now = new Date()) => shownAt(await read(), now) };
 };
 
 /**
- * Ids of the keys that are valid now or will be, newest first; changes nothing, and makes none.
- * @param masterKey opens each of them, to see that it can
- * @throws SealedError (stop) when it was sealed with another one
+ * Ids of the keys that are or will be valid, newest first; each is opened as a check.
+ * @throws SealedError (stop) for another master key
  */
 export const openableKeys = async (
   { sql }: { readonly sql: Sql },
@@ -137,7 +132,7 @@ export const openSigningKeys = async (
   database: Database,
   masterKey: Uint8Array,
 ): Promise<SigningKeys> => {
-  const { read, forget } = keptFresh(async () =>
+  const { read, forget } = cached(async () =>
     (await rowsOf(database.sql)).map((row) => openKey(row, masterKey)),
   );
   const publicKeys = async (now = new Date()) => shownAt(await read(), now);
@@ -167,13 +162,13 @@ export const openSigningKeys = async (
 };
 
 /**
- * Replaces the keys at once without opening the old ones: for when the master key that sealed them is
- * lost. Processes that have another master key than this one cannot sign any more.
+ * Replaces the keys immediately, without opening the old ones, after a loss of their master key. Processes with
+ * another master key can no longer sign.
  */
 export const replaceSigningKeys = (
   database: Pick<Database, "transaction">,
   masterKey: Uint8Array,
-): Promise<void> => addKey(database, masterKey, AT_ONCE);
+): Promise<void> => addKey(database, masterKey, IMMEDIATELY);
 
 /** @throws RotationUnderWayError */
 const addKey = (
@@ -196,8 +191,8 @@ const addKey = (
     await insertKey(sql, masterKey, announceSeconds);
   });
 
-/** What is read is kept for a while, so that a rotation by another process is noticed soon after. */
-const keptFresh = <T>(load: () => Promise<T>) => {
+/** Caches for a short time, so that a rotation by another process is noticed. */
+const cached = <T>(load: () => Promise<T>) => {
   let known: { readonly value: T; readonly readAt: number } | undefined;
   const read = async (): Promise<T> => {
     if (known !== undefined && performance.now() - known.readAt < FRESH_MS) return known.value;
@@ -211,11 +206,11 @@ const keptFresh = <T>(load: () => Promise<T>) => {
   return { read, forget };
 };
 
-/** Those of these keys, newest first, that sign at one moment. @throws NoSigningKeyError */
+/** The keys that sign at `now`, newest first. @throws NoSigningKeyError */
 const signingAt = <K extends Listed>(keys: readonly K[], now: Date): readonly [K, ...K[]] => {
   const valid = keys.filter((key) => lives(key, now));
   const started = valid.filter((key) => key.from <= now);
-  // None has started: this machine's clock is behind the database's, by which keys are made.
+  // None has started: this machine's clock is behind the database's, which sets the times.
   const [first, ...others] = started.length > 0 ? started : valid.slice(-1);
   if (first === undefined) throw new NoSigningKeyError(now);
   return [first, ...others];
@@ -278,7 +273,7 @@ const insertKey = async (sql: Sql, masterKey: Uint8Array, startsInSeconds: numbe
   const digest = createHash("sha256").update(publicKey).digest("hex");
   const keyId = `cbk_${digest.slice(0, 16)}`;
   const sealed = seal(masterKey, rowName(keyId), Buffer.from(secretKey, "base64"));
-  // Times of the database, cut to the milliseconds that callback_pk shows.
+  // The database's time, cut to the milliseconds that callback_pk shows.
   await sql`
     insert into callback_keys (key_id, public_key, sealed_secret, not_before)
     values (${keyId}, ${publicKey}, ${sealed},

@@ -1,9 +1,9 @@
 /**
  * Tables of the callbacks.
  *
- * `callback_messages` is the outbox, written in the caller's transaction, and remembers what became of
- * each message. `callback_arrivals` tells which lanes have something new. `callback_lanes` holds only
- * lanes with work: which worker has them and when they are due.
+ * `callback_messages` is the outbox, written in the caller's transaction, with the outcome of each message.
+ * `callback_arrivals` names lanes with new messages. `callback_lanes` has only lanes with work: which worker
+ * has them and when they are due.
  */
 import { sql } from "drizzle-orm";
 import {

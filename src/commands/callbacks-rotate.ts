@@ -1,8 +1,8 @@
 import { Command } from "commander";
 import { recordingOn } from "../audit/sequence/acts.ts";
 import {
-  AT_ONCE,
   type CallbackPublicKeys,
+  IMMEDIATELY,
   openSigningKeys,
   replaceSigningKeys,
 } from "../callbacks/signing-keys.ts";
@@ -40,7 +40,7 @@ export const rotateCommand = () =>
       const keys = await openSigningKeys(storage.write, masterKey);
       const shown = lostMasterKey
         ? await keys.publicKeys()
-        : await keys.rotate(now ? AT_ONCE : {}, on);
+        : await keys.rotate(now ? IMMEDIATELY : {}, on);
       tellLines(told(shown));
       if (lostMasterKey) tellLines(SEALED_ANEW);
       printJson(shown);

@@ -1,7 +1,6 @@
 import { Command, Option } from "commander";
 import { acting, type NewAct, scopeOfMade } from "../audit/sequence/acts.ts";
-import { CallbackAddressError } from "../callbacks/outbound-error.ts";
-import { checkCallbackUrl } from "../callbacks/outbound-policy.ts";
+import { CallbackAddressError, checkCallbackUrl } from "../callbacks/outbound-policy.ts";
 import {
   createKey,
   KEY_KINDS,

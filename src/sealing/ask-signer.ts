@@ -1,4 +1,4 @@
-/** Asking a service that keeps a key and signs with it, so that the key is nowhere near this process. */
+/** Requests to a remote signer, which keeps the key out of this process. */
 import type { z } from "zod";
 
 export type SignerAddress = {
@@ -9,21 +9,20 @@ export type SignerAddress = {
 
 const LONGEST_ANSWER = 64 * 1024;
 
-/** The service read what it was asked, and will answer the same the next time. */
+/** Statuses that a retry would not change. */
 const WRONG: ReadonlySet<number> = new Set([400, 405, 413, 415, 422]);
 
 export type SignerAnswer<Answer> = {
   readonly status: number;
-  /** Asking again is of no use: the service refuses the request itself. */
+  /** The service refuses the request itself; a retry is useless. */
   readonly isRefused: boolean;
-  /** Undefined unless the status is 200 and the body has the form asked for. */
+  /** Undefined unless the status is 200 and the body matches the schema. */
   readonly answer: Answer | undefined;
 };
 
 /**
- * Posts JSON, follows no redirect, and reads a bounded answer. What the answer says is not believed: the caller
- * verifies the signature.
- * @throws what `fetch` throws when the service cannot be reached, or `signal` aborts first
+ * Posts JSON, follows no redirect, and reads a bounded answer. The caller must verify the signature.
+ * @throws the error of `fetch` when the service cannot be reached or `signal` aborts
  */
 export const askSigner = async <Answer>(
   { url, token }: SignerAddress,
@@ -57,7 +56,7 @@ const boundedText = async (response: Response): Promise<string> => {
   return text;
 };
 
-/** A proxy answers for a service that is away, also with a page and status 200. */
+/** A proxy may answer for a service that is down, even with a page and status 200. */
 const parsed = <Answer>(text: string, shape: z.ZodType<Answer>): Answer | undefined => {
   try {
     return shape.parse(JSON.parse(text));

@@ -1,9 +1,7 @@
 /**
- * A master key that seals what is secret in the database (signing keys, personal data): from
- * configuration, or from a file that only its owner may read.
- *
- * It never stands in the database, so that a backup of that reveals nothing. Processes on several
- * machines need the same key, so there it comes from configuration.
+ * A master key that seals secrets in the database (signing keys, personal data): from configuration, or from
+ * a file that only its owner may read. It is never in the database, so that a backup reveals nothing.
+ * Processes on several machines need the same key, from configuration.
  */
 import { randomBytes } from "node:crypto";
 import { chmod, link, readFile, rm, stat, writeFile } from "node:fs/promises";
@@ -23,15 +21,14 @@ export class MasterKeyError extends ConfigError {
 }
 
 /**
- * Reads the master key: `configured` (base64 of 32 bytes) when given, else `file`, which is made with
- * a random key the first time. Processes that start together get the same one.
- *
- * @param existing never make one: for commands that are about what a service's own key has sealed
+ * Reads the master key: `configured` (base64 of 32 bytes) when given, else `file`, which is created with a
+ * random key the first time. Processes that start together get the same one.
+ * @param existing never create one: for commands on data that a service has sealed
  * @throws MasterKeyError (stop)
  */
 export const readMasterKey = async (settings: {
   readonly configured?: string | undefined;
-  /** What `configured` comes from, for messages. */
+  /** Name of the setting, for messages. */
   readonly setting?: string;
   readonly file: string;
   readonly existing?: boolean | undefined;
@@ -67,7 +64,7 @@ const readPrivate = async (file: string): Promise<string | undefined> => {
     }
     return await readFile(file, "utf8");
   } catch (error) {
-    // Not below a folder either: making it says what is wrong.
+    // ENOTDIR too: creating the file reports it better.
     const code = error instanceof Error && "code" in error ? error.code : undefined;
     if (code === "ENOENT" || code === "ENOTDIR") return undefined;
     if (error instanceof MasterKeyError) throw error;
@@ -75,7 +72,7 @@ const readPrivate = async (file: string): Promise<string | undefined> => {
   }
 };
 
-/** Written beside its place and linked into it: complete when it appears, and only the first one does. */
+/** Writes a temporary file and links it: atomic, and the first of several processes wins. */
 const create = async (file: string): Promise<void> => {
   makeDataDir(dirname(file));
   const making = `${file}.${process.pid}.${randomBytes(4).toString("hex")}`;

@@ -1,6 +1,6 @@
 /**
- * A secret at rest: AES-256-GCM under a master key, bound to the row it stands in, so that it cannot
- * be read from a backup nor moved to another row.
+ * A secret at rest: AES-256-GCM under a master key, bound to its row, so that it can neither be read from a
+ * backup nor moved to another row.
  *
  * Bytes: version (1), nonce (12), ciphertext, tag (16).
  */
@@ -32,7 +32,7 @@ export class SealedError extends ConfigError {
 /** Seals a secret for the row named `row`. */
 export const seal = (masterKey: Uint8Array, row: string, secret: Uint8Array): Uint8Array => {
   const nonce = randomBytes(NONCE_BYTES);
-  // A key object: a cipher takes several times as long to begin with the bytes of one.
+  // A key object: with raw bytes, creating a cipher takes several times as long.
   const key = createSecretKey(masterKey);
   const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(Buffer.from(row));
   const sealed = Buffer.concat([cipher.update(secret), cipher.final()]);
@@ -41,7 +41,7 @@ export const seal = (masterKey: Uint8Array, row: string, secret: Uint8Array): Ui
 
 /**
  * Opens the secret of the row named `row`.
- * @param advice how that key is given, for the error
+ * @param advice how to provide the key, for the error
  * @throws SealedError (stop)
  */
 export const unseal = (

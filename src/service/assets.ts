@@ -1,7 +1,10 @@
 /** The projects of this deployment: those of the assets file, or the demo ledger's own. */
 
-import { CallbackAddressError } from "../callbacks/outbound-error.ts";
-import { checkCallbackUrl, type OutboundPolicy } from "../callbacks/outbound-policy.ts";
+import {
+  CallbackAddressError,
+  checkCallbackUrl,
+  type OutboundPolicy,
+} from "../callbacks/outbound-policy.ts";
 import { type Assets, AssetsFileError, readAssets } from "../settings/assets.ts";
 import type { Config } from "../settings/config.ts";
 import { pathOf } from "../settings/json-file.ts";

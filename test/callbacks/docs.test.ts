@@ -11,8 +11,8 @@ import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { canonicalJson } from "../../client/index.ts";
-import { signatureHeaders } from "../../src/callbacks/signature.ts";
-import { AT_ONCE, openSigningKeys } from "../../src/callbacks/signing-keys.ts";
+import { signatureHeaders } from "../../src/callbacks/deliver.ts";
+import { IMMEDIATELY, openSigningKeys } from "../../src/callbacks/signing-keys.ts";
 import { resultCallback } from "../../src/ta/api/answer-schema.ts";
 import * as examples from "../../src/ta/api/examples.ts";
 import { freePort } from "../lanes/redis-server.ts";
@@ -159,7 +159,7 @@ test("the TypeScript example goes on when the key is replaced without notice, an
     expect(await send("first")).toBe(204);
     expect(asked).toBe(1);
 
-    await keys.rotate(AT_ONCE);
+    await keys.rotate(IMMEDIATELY);
     await until(
       "a callback signed with the new key",
       () => send("second"),

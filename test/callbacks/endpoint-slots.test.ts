@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { endpointSlots } from "../../src/callbacks/endpoint-slots.ts";
+import { endpointSlots } from "../../src/callbacks/callbacks.ts";
 import { registerEndpoint } from "../../src/callbacks/endpoints.ts";
 import { until } from "../lanes/until.ts";
 import { startReceiver } from "./receiver.ts";

@@ -10,10 +10,10 @@ import { expect, test } from "vitest";
 import { openOutbound, type Resolve } from "../../src/callbacks/outbound.ts";
 import {
   CallbackAddressError,
+  checkCallbackUrl,
   ReceiverTimeoutError,
   ReceiverUnreachableError,
-} from "../../src/callbacks/outbound-error.ts";
-import { checkCallbackUrl } from "../../src/callbacks/outbound-policy.ts";
+} from "../../src/callbacks/outbound-policy.ts";
 import { until } from "../lanes/until.ts";
 import { selfSigned } from "./tls.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { reachOf } from "../../src/callbacks/reach.ts";
+import { reachOf } from "../../src/callbacks/outbound-policy.ts";
 
 test("public addresses are public", () => {
   for (const address of [

@@ -1,10 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import {
-  attemptsOf,
-  DEFAULT_RETRY_SECONDS,
-  retryDelayMs,
-} from "../../src/callbacks/retry-schedule.ts";
+import { attemptsOf, DEFAULT_RETRY_SECONDS, retryDelayMs } from "../../src/callbacks/callbacks.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 

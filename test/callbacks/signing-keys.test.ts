@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { publicTextOf } from "../../client/ed25519.ts";
 import { verifyBodySignature, verifyCallback } from "../../client/index.ts";
-import { signatureHeaders } from "../../src/callbacks/signature.ts";
+import { signatureHeaders } from "../../src/callbacks/deliver.ts";
 import {
-  AT_ONCE,
+  IMMEDIATELY,
   NoSigningKeyError,
   openSigningKeys,
   RotationUnderWayError,
@@ -186,7 +186,7 @@ test("a compromised key is replaced at once and no longer listed", async () => {
   const keys = await openSigningKeys(database, randomBytes(32));
   const before = await keys.publicKeys();
   await keys.rotate();
-  const after = await keys.rotate(AT_ONCE);
+  const after = await keys.rotate(IMMEDIATELY);
   expect(after.keys).toHaveLength(1);
   expect(after.publicKey).not.toBe(before.publicKey);
   expect(await keys.current()).toHaveLength(1);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { generateKeyPair, secretKeyOf } from "../../client/ed25519.ts";
 import { startDemoReceiver } from "../../demo/receiver.ts";
-import { signatureHeaders } from "../../src/callbacks/signature.ts";
+import { signatureHeaders } from "../../src/callbacks/deliver.ts";
 
 test("a question to the demo's receiver about a request waits until its callback has come", async () => {
   const { publicKey, secretKey } = generateKeyPair();

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { generateKeyPair, secretKeyOf } from "../../client/ed25519.ts";
-import { signatureHeaders } from "../../src/callbacks/signature.ts";
+import { signatureHeaders } from "../../src/callbacks/deliver.ts";
 import { freePort } from "../lanes/redis-server.ts";
 import { eventually, temporaryFolder } from "../service/process.ts";
 import { savedFile } from "./tutorial.ts";

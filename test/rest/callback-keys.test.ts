@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { AT_ONCE, openSigningKeys } from "../../src/callbacks/signing-keys.ts";
+import { IMMEDIATELY, openSigningKeys } from "../../src/callbacks/signing-keys.ts";
 import { callbackKeysAnswer } from "../../src/http/callback-keys.ts";
 import { until } from "../lanes/until.ts";
 import { freshDatabase } from "../postgres.ts";
@@ -41,7 +41,7 @@ test("serve rest alone shows the keys of callbacks without a master key of its o
   );
   expect(callbackKeysAnswer.strict().parse(shown)).toEqual(await keys.publicKeys());
   expect(shown.keys).toHaveLength(2);
-  const replaced = await keys.rotate(AT_ONCE);
+  const replaced = await keys.rotate(IMMEDIATELY);
   await until(
     "the key that replaced them",
     async () => await (await fetch(path)).json(),
