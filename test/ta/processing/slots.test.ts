@@ -212,7 +212,7 @@ test("a signed request that waits for its register keeps the coin that pays for 
   expect((await ended(database, id)).status).toBe("SUCCESS");
 });
 
-test("requests that wait for the register keep half of the workers for others, and the log says that it stays behind", async () => {
+test("requests that wait for the register keep half of the workers for others, and the log reports the lag", async () => {
   const { database } = circle;
   let there = false;
   await using processor = await startProcessor(circle, {
@@ -234,7 +234,7 @@ test("requests that wait for the register keep half of the workers for others, a
   expect((await ended(database, other, 10_000)).status).toBe("SUCCESS");
   await until(
     "a line about the register",
-    () => processor.logged.filter((line) => line.includes("the register of demo-a has not come")),
+    () => processor.logged.filter((line) => line.includes("the register of demo-a has lagged")),
     ({ length }) => length > 0,
   );
   there = true;
