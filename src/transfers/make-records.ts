@@ -11,7 +11,14 @@
  */
 import type { Session, Tx } from "../database/connect.ts";
 import type { Address, EvmFact, ReleaseSchedule } from "../evm/contract/fact.ts";
-import { readFacts, schedulesOf } from "../evm/log/reads.ts";
+import {
+  type ChainMark,
+  chainMark,
+  logEnd,
+  readFacts,
+  rolledBackTo,
+  schedulesOf,
+} from "../evm/log/reads.ts";
 import {
   type Doubt,
   readTransfers,
@@ -24,7 +31,7 @@ import { bytesOf } from "../values/hex-bytes.ts";
 import { enqueueFinal } from "./callbacks.ts";
 import { appendGroups, groupsBefore, type NewGroups, withdrawGroups } from "./groups.ts";
 import { transferEventIds } from "./ids.ts";
-import { claimProgress, moveProgress } from "./progress.ts";
+import { claimProgress, moveProgress, type Progress, readProgress } from "./progress.ts";
 import {
   appendTransferEvents,
   lastTransferEventBefore,
@@ -32,7 +39,6 @@ import {
   withdrawTransferEvents,
 } from "./records.ts";
 import type { TransferScope } from "./scopes.ts";
-import { standingOf } from "./standing.ts";
 
 /** What one step did. */
 export type Step = {
@@ -80,9 +86,9 @@ class ReplacementWaits extends Error {
 const step = async (tx: Tx, scope: TransferScope): Promise<Step> => {
   // Facts, rollbacks and finality of one moment, however many parts are read.
   await tx.sql`set transaction isolation level repeatable read`;
-  const standing = await standingOf(tx, scope);
-  if (standing === null) return { ...NOTHING, nextBlock: scope.firstBlock, goal: null };
-  const { progress, mark, goal, settings, from, tokens } = standing;
+  const stepStart = await stepStartOf(tx, scope);
+  if (stepStart === null) return { ...NOTHING, nextBlock: scope.firstBlock, goal: null };
+  const { progress, mark, goal, settings, from, tokens } = stepStart;
   const anew = settings !== progress.settings;
   if (tokens.length === 0) {
     const waitingFor = `the log of chain ${scope.chainId} to have every token up to block ${from}`;
@@ -288,3 +294,58 @@ const rowOf = (
     periodBetweenReleasesInSeconds: schedule?.periodBetweenReleasesInSeconds ?? null,
   };
 };
+
+/** The records of a scope, and the log available for it, at the start of a step. */
+type StepStart = {
+  readonly progress: Progress & { readonly place: number };
+  readonly mark: ChainMark;
+  /** What records are made with in this step. */
+  readonly settings: string;
+  readonly tokens: readonly EvmToken[];
+  /** First block to make records of; below `progress.nextBlock` when records are replaced. */
+  readonly from: bigint;
+  /** First block that the log does not have of every one of these tokens. */
+  readonly goal: bigint;
+};
+
+/** Raised when this code makes other records of the same facts. */
+const VERSION = "version 1";
+
+/** What the records follow from, besides the chain: other settings, other records. */
+const settingsOf = (tokens: readonly EvmToken[]): string =>
+  [VERSION, ...tokens.map(settingOf).sort()].join("\n");
+
+/** With the first block: facts from before those that were read are of earlier records. */
+const settingOf = ({ address, type, lockup, identityRegistry, fromBlock }: EvmToken): string =>
+  [address, type, lockup ?? "-", identityRegistry ?? "-", fromBlock].join(" ");
+
+/**
+ * When settings change, records are made anew once the log has every token up to where the records
+ * reach; until then the old ones stay listed. When tokens were only added, the existing ones continue
+ * meanwhile; otherwise the scope waits, without tokens. Null before the network was read.
+ */
+const stepStartOf = async (tx: Tx, scope: TransferScope): Promise<StepStart | null> => {
+  const { chainId, tokens } = scope;
+  const [progress, mark] = await Promise.all([readProgress(tx, scope), chainMark(tx, chainId)]);
+  if (progress === null || mark === null) return null;
+  const [survived, goal] = await Promise.all([
+    rolledBackTo(tx, chainId, progress.step),
+    logEnd(tx, chainId, tokens.map(addressOf)),
+  ]);
+  const from = survived === null ? progress.nextBlock : lowest(progress.nextBlock, survived + 1n);
+  const settings = settingsOf(tokens);
+  const stepStart = { progress, mark, settings, tokens, from };
+  if (goal === null && progress.settings === "") return null;
+  if (settings === progress.settings) return goal === null ? null : { ...stepStart, goal };
+  if (goal !== null && goal >= from) {
+    return { ...stepStart, from: lowest(progress.firstBlock, scope.firstBlock), goal };
+  }
+  const before = progress.settings.split("\n");
+  const kept = tokens.filter((token) => before.includes(settingOf(token)));
+  const keptGoal = await logEnd(tx, chainId, kept.map(addressOf));
+  return settingsOf(kept) === progress.settings && keptGoal !== null
+    ? { ...stepStart, settings: progress.settings, tokens: kept, goal: keptGoal }
+    : { ...stepStart, settings: progress.settings, tokens: [], goal: goal ?? from };
+};
+
+const addressOf = ({ address }: EvmToken): Address => address;

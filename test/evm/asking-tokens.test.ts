@@ -2,8 +2,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { EvmNetwork } from "../../src/evm/contract/network.ts";
 import { tokenDescription } from "../../src/evm/log/descriptions.ts";
-import { schedulesOf } from "../../src/evm/log/reads.ts";
-import { netMinted } from "../../src/evm/log/supply.ts";
+import { netMinted, schedulesOf } from "../../src/evm/log/reads.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import type { Anvil, Deployed } from "./anvil.ts";
 import { atHead, following, reorganise, until } from "./following.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { contentIs } from "../../src/ta/requests/file-content.ts";
+import { contentIs } from "../../src/ta/requests/investor-file.ts";
 import { zipOf } from "./zip.ts";
 
 /** A compound file (MS-CFB) with one stream: its header and, in the next sector, its directory. */

@@ -7,7 +7,7 @@ import { findKey, listKeys } from "../../src/http/keys.ts";
 import { PiiKeysError, readPiiKeys } from "../../src/ta/pii/pii-keys.ts";
 import { canonicalWallet, taAssets } from "../../src/ta/requests/asset.ts";
 import { PublicKeyRefusedError, registerKey } from "../../src/ta/requests/caller-keys.ts";
-import { countryCodes } from "../../src/ta/requests/country.ts";
+import { countryCodes } from "../../src/ta/requests/investor.ts";
 import { freshDatabase } from "../postgres.ts";
 import { temporaryFolder } from "../service/process.ts";
 

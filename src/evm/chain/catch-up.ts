@@ -3,10 +3,9 @@ import type { EvmFact, LinkedBlock } from "../contract/fact.ts";
 import type { ScheduleFact } from "../log/chain-state.ts";
 import { newSchedules } from "../movements/schedules.ts";
 import type { Fleet } from "../rpc/fleet.ts";
-import type { LogRange } from "../rpc/logs.ts";
-import { LogRangeRefusedError } from "../rpc/logs.ts";
+import { type LogRange, LogRangeRefusedError } from "../rpc/logs.ts";
 import { readRange } from "../rpc/ranges.ts";
-import type { TokenGroup } from "./token-group.ts";
+import type { TokenGroup } from "./state.ts";
 
 /** A range that was read. */
 export type SettledPart = {

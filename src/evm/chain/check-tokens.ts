@@ -11,8 +11,7 @@ import { highest, lowest } from "../../values/bigints.ts";
 import { pause } from "../../waiting/backoff.ts";
 import type { EvmNetwork } from "../contract/network.ts";
 import { contractsOf } from "../contract/token.ts";
-import { chainMark, firstBlockOf, logEnd, rolledBackTo } from "../log/reads.ts";
-import { netMinted } from "../log/supply.ts";
+import { chainMark, firstBlockOf, logEnd, netMinted, rolledBackTo } from "../log/reads.ts";
 import { contractsAt, readTotalSupply } from "../rpc/contract-calls.ts";
 import type { Fleet } from "../rpc/fleet.ts";
 

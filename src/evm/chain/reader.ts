@@ -24,9 +24,13 @@ import {
 } from "../rpc/logs.ts";
 import { type RangeRead, readRange } from "../rpc/ranges.ts";
 import { catchUp } from "./catch-up.ts";
-import { rollbackOf } from "./rollback.ts";
-import { type ReadingState, readingState } from "./state.ts";
-import { furthestBehind, replacedTokens, type TokenGroup } from "./token-group.ts";
+import {
+  furthestBehind,
+  type ReadingState,
+  readingState,
+  replacedTokens,
+  type TokenGroup,
+} from "./state.ts";
 import { type ChainView, viewChain } from "./view.ts";
 
 export type ReaderSettings = {
@@ -204,7 +208,7 @@ const stepAtHead = async (
   if (group === undefined) {
     const finalBlock = finalOf(network, view, tip, kept);
     // The first look is told at once: how far there is to go must be known while a range is read.
-    const nothingNew = rollback === null && finalBlock === state.finalBlock && state.headTold;
+    const nothingNew = rollback === null && finalBlock === state.finalBlock && state.headStored;
     if (nothingNew) return { view, batch: null };
     const last = tip ?? -1n;
     const nothing = { tokens: [], first: last + 1n, last, facts: [], schedules: [], blocks: [] };
@@ -260,4 +264,48 @@ const checkKnown = (endpoint: Endpoint, state: ReadingState, read: RangeRead) =>
       `block ${number} is ${hash} and was ${known.hash} a moment ago`,
     );
   }
+};
+
+/**
+ * What to withdraw after a reorganisation; null when the chain only grew. Everything, if no known block is left
+ * and the known blocks reach back to the first one read.
+ * @param label the endpoint that shows the chain like this
+ * @param agreed every endpoint shows it: also follow the chain below a block that is final by depth
+ * @throws FinalityViolatedError (stop) when a final block was replaced, or no kept block is left
+ */
+const rollbackOf = (
+  label: string,
+  { fork }: ChainView,
+  network: EvmNetwork,
+  state: ReadingState,
+  agreed: boolean,
+): EvmBatch["rollback"] => {
+  if (fork === null) return null;
+  const { chainId, finality } = network;
+  const { finalBlock } = state;
+  const oldest = state.known.oldest()?.number ?? 0n;
+  // Blocks are pruned only below a settled one, which is kept.
+  if (fork.ancestor === null && oldest > state.first()) {
+    throw new FinalityViolatedError(label, {
+      chainId,
+      block: oldest,
+      why: "and none of the blocks that are kept is left",
+      canRollBack: false,
+    });
+  }
+  const toBlock = fork.ancestor?.number ?? oldest - 1n;
+  const belowFinal = toBlock < finalBlock;
+  if (belowFinal && !agreed) {
+    // A depth is the operator's estimate; a tag comes from the chain.
+    const tag = finality === "safe" || finality === "finalized";
+    throw new FinalityViolatedError(label, {
+      chainId,
+      block: toBlock + 1n,
+      why: tag
+        ? `which its tag "${finality}" had covered (up to block ${finalBlock})`
+        : `which "finality": ${JSON.stringify(finality)} had covered (up to block ${finalBlock})`,
+      canRollBack: !tag,
+    });
+  }
+  return { toBlock, belowFinal };
 };

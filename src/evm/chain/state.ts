@@ -1,24 +1,23 @@
-/** How far a chain has been read: the reader's own copy, moved by every batch. */
-
+/** How far a chain has been read. */
 import type { EvmToken } from "../../settings/assets.ts";
 import { highest, lowest } from "../../values/bigints.ts";
+import type { LinkedBlock } from "../contract/fact.ts";
 import type { EvmNetwork } from "../contract/network.ts";
 import { type ChainState, type EvmBatch, scheduleKey } from "../log/chain-state.ts";
-import { type KnownBlocks, knownBlocks } from "./known-blocks.ts";
 
-/** The reader's own copy, moved by every batch it hands out. */
+/** The reader's copy, moved by every batch that it hands out. */
 export type ReadingState = {
   readonly known: KnownBlocks;
   readonly schedules: Map<string, bigint>;
   finalBlock: bigint;
-  /** Whether a batch since reading began has told the store where the head is. */
-  headTold: boolean;
+  /** Whether a batch of this run has stored the head. */
+  headStored: boolean;
   next(token: EvmToken): bigint;
   /** The first block that was read, or will be, of any token. */
   first(): bigint;
-  /** Where the token's reading goes on after a rollback: never before the first block that was read. */
+  /** The token's next block after a rollback: never below the first block that was read. */
   nextAfterRollback(token: EvmToken, toBlock: bigint): bigint;
-  /** Moves as the store does when it keeps the batch. */
+  /** Moves as the store does for the same batch. */
   apply(batch: EvmBatch): void;
 };
 
@@ -35,7 +34,7 @@ export const readingState = (network: EvmNetwork, start: ChainState): ReadingSta
     known: knownBlocks(start.blocks),
     schedules: new Map(start.schedules),
     finalBlock: start.finalBlock,
-    headTold: false,
+    headStored: false,
     next: ({ address, fromBlock }) => nextBlock.get(address) ?? BigInt(fromBlock),
     nextAfterRollback: (token, toBlock) => {
       const next = state.next(token);
@@ -52,7 +51,7 @@ export const readingState = (network: EvmNetwork, start: ChainState): ReadingSta
           nextBlock.set(token.address, state.nextAfterRollback(token, toBlock));
         }
         state.known.cutAbove(toBlock);
-        // A log of the new chain names them anew.
+        // Logs of the new chain name them again.
         for (const [key, block] of state.schedules) {
           if (block > toBlock) state.schedules.delete(key);
         }
@@ -64,8 +63,111 @@ export const readingState = (network: EvmNetwork, start: ChainState): ReadingSta
       state.known.extend(batch.blocks);
       state.known.cutBelow(batch.keepFrom);
       state.finalBlock = batch.finalBlock;
-      state.headTold = true;
+      state.headStored = true;
     },
   };
   return state;
+};
+
+/**
+ * The newest blocks read: consecutive, each the parent of the next. Reorganisations are detected by comparing
+ * the chain with them.
+ */
+export type KnownBlocks = {
+  /** The newest; undefined while none is known. */
+  tip(): LinkedBlock | undefined;
+  oldest(): LinkedBlock | undefined;
+  at(number: bigint): LinkedBlock | undefined;
+  /** The newest `count` up to `number`, newest first. */
+  downFrom(number: bigint, count: number): readonly LinkedBlock[];
+  /** Appends blocks; those that do not continue the known ones replace them. */
+  extend(blocks: readonly LinkedBlock[]): void;
+  cutAbove(number: bigint): void;
+  /** Keeps the tip. */
+  cutBelow(number: bigint): void;
+};
+
+/** @param blocks ascending and consecutive */
+const knownBlocks = (blocks: readonly LinkedBlock[]): KnownBlocks => {
+  let known = [...blocks];
+
+  const indexOf = (number: bigint) => {
+    const [oldest] = known;
+    return oldest === undefined ? -1 : Number(number - oldest.number);
+  };
+
+  return {
+    tip: () => known.at(-1),
+    oldest: () => known[0],
+    at: (number) => {
+      const index = indexOf(number);
+      return index < 0 ? undefined : known[index];
+    },
+    downFrom: (number, count) => {
+      const end = indexOf(number) + 1;
+      return end <= 0 ? [] : known.slice(Math.max(0, end - count), end).reverse();
+    },
+    extend: (added) => {
+      for (const block of added) {
+        const tip = known.at(-1);
+        if (tip === undefined || block.number > tip.number + 1n) known = [block];
+        else if (block.number === tip.number + 1n) known.push(block);
+        // Otherwise it is known, and was read again for a token that catches up.
+      }
+    },
+    cutAbove: (number) => {
+      known = known.slice(0, Math.max(0, indexOf(number) + 1));
+    },
+    cutBelow: (number) => {
+      if (known.length > 1)
+        known = known.slice(Math.min(Math.max(0, indexOf(number)), known.length - 1));
+    },
+  };
+};
+
+/** Tokens that are read together, because their next block is the same. */
+export type TokenGroup = {
+  readonly tokens: readonly EvmToken[];
+  readonly first: bigint;
+  /** Up to where the next token joins, or the region ends; inclusive. */
+  readonly last: bigint;
+};
+
+/** The tokens furthest behind among those whose next block is from `start` to `end`. */
+export const furthestBehind = (
+  tokens: readonly EvmToken[],
+  state: ReadingState,
+  start: bigint,
+  end: bigint,
+): TokenGroup | undefined => {
+  const nexts = tokens.map((token) => state.next(token)).filter((n) => n >= start && n <= end);
+  const [some, ...others] = nexts;
+  if (some === undefined) return undefined;
+  const first = lowest(some, ...others);
+  const joins = nexts.filter((next) => next > first).map((next) => next - 1n);
+  return {
+    tokens: tokens.filter((token) => state.next(token) === first),
+    first,
+    last: lowest(end, ...joins),
+  };
+};
+
+/**
+ * Tokens that had been read beyond the rollback's block, with those of a later first block: one batch replaces
+ * everything that is withdrawn. The facts of each begin at its `nextAfterRollback`.
+ */
+export const replacedTokens = (
+  tokens: readonly EvmToken[],
+  state: ReadingState,
+  toBlock: bigint,
+  head: bigint,
+): TokenGroup | undefined => {
+  const first = toBlock + 1n;
+  if (first > head) return undefined;
+  const replaced = tokens.filter((token) => {
+    const next = state.next(token);
+    const after = state.nextAfterRollback(token, toBlock);
+    return next >= first && (after === first || (after < next && after <= head));
+  });
+  return replaced.length === 0 ? undefined : { tokens: replaced, first, last: head };
 };

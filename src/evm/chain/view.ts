@@ -8,7 +8,7 @@ import { LyingRpcError, RpcUnavailableError } from "../rpc/errors.ts";
 import { hex } from "../rpc/logs.ts";
 import { readBlocks } from "../rpc/ranges.ts";
 import { readBlock } from "../rpc/replies.ts";
-import type { KnownBlocks } from "./known-blocks.ts";
+import type { KnownBlocks } from "./state.ts";
 
 export type ChainView = {
   readonly head: LinkedBlock;

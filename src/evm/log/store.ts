@@ -262,3 +262,39 @@ const copyFacts = async ({ sql }: Tx, chainId: number, facts: readonly EvmFact[]
   });
   await appendRows(sql, evmFacts, rows);
 };
+
+/** Counts of what was removed. */
+export type Forgotten = { readonly tokens: number; readonly facts: number };
+
+/**
+ * Removes a chain or a token from the log, under the lock of the chain's reader, which then reads it again from
+ * the first configured block. Blocks and finality go only with the whole chain. Token names stay, so that
+ * records can be served meanwhile.
+ * @param token null for the whole chain
+ */
+export const forgetLog = async (
+  { sql }: Tx,
+  chainId: number,
+  token: Address | null,
+): Promise<Forgotten> => {
+  const address = token === null ? null : bytesOf(token);
+  // First, so that a reader without the lock notices the conflict.
+  await sql`update evm_chains set step = step + 1 where chain_id = ${chainId}`;
+  const tokens = await sql`
+    update evm_tokens set next_block = first_block
+    where chain_id = ${chainId} and (${address}::bytea is null or address = ${address})`;
+  const facts = await sql`
+    delete from evm_facts
+    where chain_id = ${chainId} and (${address}::bytea is null or token = ${address})`;
+  await sql`
+    delete from evm_schedules
+    where chain_id = ${chainId} and (${address}::bytea is null or token = ${address})`;
+  if (address === null) {
+    await sql`delete from evm_blocks where chain_id = ${chainId}`;
+    await sql`
+      update evm_chains
+      set final_block = -1, head_block = null, head_hash = null, head_timestamp = null
+      where chain_id = ${chainId}`;
+  }
+  return { tokens: tokens.count, facts: facts.count };
+};

@@ -5,13 +5,12 @@
 import type { Hex } from "viem";
 import type { EvmToken } from "../../settings/assets.ts";
 import { eventName, type TokenEvent } from "../contract/events.ts";
-import type { Address, EvmFact, EvmTransaction } from "../contract/fact.ts";
+import { type Address, type EvmFact, type EvmTransaction, zeroAddress } from "../contract/fact.ts";
 import { movingBySelector, selectorOf, versionsOf } from "../contract/functions.ts";
-import { generations } from "../contract/generations.ts";
+import { type Generation, generations } from "../contract/generations.ts";
 import { ownEvent } from "../contract/token.ts";
 import { methodNames } from "./method-name.ts";
 import { joinFundings } from "./vesting-join.ts";
-import { type GroupChange, groupShown, groupsAfter, type WalletGroups } from "./wallet-groups.ts";
 
 /** One movement of tokens, as one Transfer log tells it. */
 export type TransferRecord = {
@@ -212,4 +211,56 @@ const foreignCall = (
   const versions = versionsOf(selector);
   if (versions.includes(generations[token.type].version)) return undefined;
   return `${called.name} (${selector}) is a function of version ${versions.join(", ")}, the token is configured as ${token.type}`;
+};
+
+/**
+ * Regulatory groups of wallets, folded from logs: the one transfer group (versions 2 to 4), or the regions in
+ * the order of the identity registry (version 5, where one is configured).
+ */
+type WalletGroups = Map<Address, readonly bigint[]>;
+
+/** A wallet's groups after a log. */
+type GroupChange = {
+  readonly wallet: Address;
+  readonly groups: readonly bigint[];
+  readonly block: bigint;
+  readonly logIndex: number;
+};
+
+/** The wallet an event moves between groups, with its groups afterwards; undefined for other events. */
+const groupsAfter = (
+  event: TokenEvent,
+  before: WalletGroups,
+): { readonly wallet: Address; readonly groups: readonly bigint[] } | undefined => {
+  switch (event.kind) {
+    case "group set":
+      return { wallet: event.wallet, groups: [event.group] };
+    case "regions set":
+      return { wallet: event.wallet, groups: event.regions };
+    case "region added": {
+      const others = without(before.get(event.wallet), event.region);
+      return { wallet: event.wallet, groups: [...others, event.region] };
+    }
+    case "region removed":
+      return { wallet: event.wallet, groups: without(before.get(event.wallet), event.region) };
+    case "identity removed":
+      return { wallet: event.wallet, groups: [] };
+    default:
+      return undefined;
+  }
+};
+
+const without = (regions: readonly bigint[] | undefined, region: bigint): readonly bigint[] =>
+  (regions ?? []).filter((each) => each !== region);
+
+/** The group a record shows for a wallet: null for the zero address and where there are no groups. */
+const groupShown = (
+  wallet: Address,
+  groups: WalletGroups,
+  kind: Generation["groups"],
+): bigint | null => {
+  if (wallet === zeroAddress || kind === "none") return null;
+  const [first] = groups.get(wallet) ?? [];
+  if (first !== undefined) return first;
+  return kind === "transfer groups" ? 0n : null;
 };

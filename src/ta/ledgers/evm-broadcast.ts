@@ -1,11 +1,10 @@
 /**
- * Getting a signed transaction onto an EVM chain, and finding it there, over several endpoints.
+ * Submits a signed transaction to an EVM chain, and finds it there, over several endpoints.
  *
- * No single answer is the chain's: behind one URL there may be many nodes, and one of them may not have
- * heard of what another one mined. So a transaction counts as refused in two cases only: every endpoint
- * refused it when it was offered for the first time, so that no node has it; or its nonce has been spent
- * for `SETTLED_BLOCKS` and no endpoint has its receipt, so that another transaction spent it. In all
- * others it may be mined, and is looked for.
+ * No single answer is authoritative: behind one URL there may be many nodes, some of them lagging. So a
+ * transaction counts as refused in two cases only: every endpoint refused it when it was first offered, so
+ * that no node has it; or its nonce was spent `SETTLED_BLOCKS` ago and no endpoint has its receipt, so that
+ * another transaction spent it. Otherwise it may be mined.
  */
 import {
   type Hex,
@@ -26,22 +25,20 @@ import {
 } from "../../evm/rpc/transactions.ts";
 import { type Verdict, verdictOn } from "./evm-verdict.ts";
 import { type Executed, RelayUnavailableError, SubmissionRefusedError } from "./relay.ts";
+import type { SigningFor } from "./signer.ts";
 
-/**
- * Blocks that a nonce must have been spent for before a transaction without a receipt is given up:
- * final on Ethereum, and within the 128 that a node without history can answer for.
- */
+/** Final on Ethereum, and within the 128 blocks that a node without history can answer for. */
 const SETTLED_BLOCKS = 64n;
 
-/** What an RPC fails with, as relays say it: to be tried again, in words without keys. */
+/** An RPC error as a retryable relay error, without keys in its text. */
 export const relayError = (error: unknown): unknown =>
   isRpcError(error)
     ? new RelayUnavailableError(`the chain's RPC: ${harmless(error.message)}`)
     : error;
 
 /**
- * How many transactions of an address are mined, as the endpoint says that has seen the most: with the
- * number of one that lags, a nonce would be used twice.
+ * How many transactions of an address are mined: the highest count of all endpoints, because with that of a
+ * lagging one a nonce would be used twice.
  * @throws RelayUnavailableError (retry) when no endpoint answers, or one is of another chain
  */
 export const countOn = async (rpc: Fleet, address: Hex, signal: AbortSignal): Promise<number> => {
@@ -58,7 +55,7 @@ export const countOn = async (rpc: Fleet, address: Hex, signal: AbortSignal): Pr
 };
 
 /**
- * What became of a transaction, as the first endpoint says that knows; null when none does.
+ * The outcome of a transaction from the first endpoint that knows it; null when none does.
  * @throws RelayUnavailableError (retry) when no endpoint answers
  */
 export const lookUpOn = async (
@@ -84,10 +81,10 @@ export const lookUpOn = async (
 };
 
 /**
- * Offers a transaction to one endpoint after the other until one takes it. Returns as well when it may
- * have been taken before.
- * @param again whether it was, or may have been, offered before
- * @throws SubmissionRefusedError (stop) when it is on no chain and never will be
+ * Offers a transaction to one endpoint after the other until one takes it. Also returns when it may have been
+ * taken before.
+ * @param again whether it may have been offered before
+ * @throws SubmissionRefusedError (stop) when it will never be executed
  * @throws RelayUnavailableError (retry)
  */
 export const offerTo = async (
@@ -113,8 +110,7 @@ export const offerTo = async (
     if (!(await spentByAnother(rpc, transaction, signal))) return;
     throw new SubmissionRefusedError("another transaction of the signer has used its nonce");
   }
-  // An endpoint without an answer may have taken it, as may one that was offered it before. What may
-  // pass is no refusal.
+  // An endpoint without an answer, or one that was offered it before, may have taken it.
   const open = answers.find(({ verdict }) => again || verdict?.is !== "refused");
   if (open !== undefined) throw open.error;
   const [first] = answers;
@@ -122,7 +118,7 @@ export const offerTo = async (
   throw new SubmissionRefusedError(reason, { cause: first?.error });
 };
 
-/** Whether every endpoint says that the nonce is spent, long enough ago, and not by this transaction. */
+/** Whether all endpoints report the nonce as spent long ago, by another transaction. */
 const spentByAnother = async (
   rpc: Fleet,
   transaction: TransactionSerializedEIP1559,
@@ -146,10 +142,51 @@ const spentByAnother = async (
 };
 
 /**
- * A stored transaction as viem takes it. The relay signs transactions of type 2 only; the type is their
- * first byte. @throws RelayUnavailableError for another one
+ * A stored transaction as viem's type. The relay only signs type 2, the first byte.
+ * @throws RelayUnavailableError for another one
  */
 export const serialized = (signed: Uint8Array): TransactionSerializedEIP1559 => {
   if (signed[0] !== 2) throw new RelayUnavailableError("the stored transaction is not of type 2");
   return `0x02${Buffer.from(signed.subarray(1)).toString("hex")}`;
+};
+
+/** Transactions offered per look, lowest nonce first; the next ones follow when these are mined. */
+export const MAX_GAP = 16;
+
+/** A stored transaction with a lower nonce. */
+export type SignedBefore = {
+  readonly nonce: number;
+  readonly signed: Uint8Array;
+  /**
+   * Set when the transaction must not be executed any more (refused or failed): an empty one takes its nonce,
+   * signed for this request.
+   */
+  readonly replaced: SigningFor | null;
+};
+
+/** A signed transaction's nonce. */
+export const nonceOf = (signed: Uint8Array): number =>
+  parseTransaction(serialized(signed)).nonce ?? 0;
+
+/**
+ * Closes the nonce gap below a signed transaction: an EVM chain mines a sender's transactions in nonce order, so
+ * it waits for predecessors that a reorganisation took back. Offers their bytes again, in the order given,
+ * also those of ended requests and removed assets; `empty` signs replacements. Refusals are ignored: the
+ * node may know them, or have mined them.
+ */
+export const closeGap = async (
+  rpc: Fleet,
+  before: readonly SignedBefore[],
+  empty: (nonce: number, about: SigningFor) => Promise<Uint8Array>,
+  signal: AbortSignal,
+): Promise<void> => {
+  for (const { nonce, signed, replaced } of before) {
+    try {
+      const bytes = replaced === null ? signed : await empty(nonce, replaced);
+      await offerTo(rpc, bytes, signal, true);
+    } catch {
+      // A gap that is still open shows when the transaction above is offered again.
+      signal.throwIfAborted();
+    }
+  }
 };

@@ -1,20 +1,28 @@
 /**
  * The relay for EVM assets: one `setTransferGroup` per order.
  *
- * `setAddressPermissions` would do it, too, but in version 2 it also overwrites a wallet's lock and
- * limit, and in every version its freeze: whitelisting changes the group and nothing else.
+ * `setAddressPermissions` would also overwrite a wallet's freeze, and in version 2 its lock and limit;
+ * whitelisting changes only the group.
  */
 import { encodeFunctionData, type Hex, keccak256, parseAbi } from "viem";
 import { readHead } from "../../evm/rpc/chain-id.ts";
 import { openFleet, type Work } from "../../evm/rpc/fleet.ts";
 import { type Prices, readFunds, readPrices } from "../../evm/rpc/transactions.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
-import { countOn, lookUpOn, offerTo, relayError } from "./evm-broadcast.ts";
-import { closeGap, GAP_AT_ONCE, nonceOf, type SignedBefore } from "./evm-gap.ts";
+import {
+  closeGap,
+  countOn,
+  lookUpOn,
+  MAX_GAP,
+  nonceOf,
+  offerTo,
+  relayError,
+  type SignedBefore,
+} from "./evm-broadcast.ts";
 import type { Relay } from "./relay.ts";
 import type { EvmSigner, SigningFor } from "./signer.ts";
 
-/** The token has no transfer groups that could be set: no transfer agent for it. Stop. */
+/** The token has no transfer groups: no transfer agent is possible. Stop. */
 export class NoTransferGroupsError extends Error {
   override readonly name = "NoTransferGroupsError";
   readonly remedy: Remedy = "stop";
@@ -37,9 +45,9 @@ export type EvmRelaySettings = {
   /** As configuration spells it, such as `comakery_security_token_v3`. */
   readonly type: string;
   readonly signer: EvmSigner;
-  /** The lowest nonce that a new transaction may have, by what was signed before. */
+  /** The lowest free nonce, by the stored transactions. */
   readonly lowestNonce: (resource: string) => Promise<number>;
-  /** The first `limit` with nonces from `from` up to below `below`, lowest nonce first, one of each. */
+  /** Stored transactions with nonces from `from` to below `below`, ascending, one per nonce. */
   readonly signedBefore: (
     resource: string,
     nonces: { readonly from: number; readonly below: number; readonly limit: number },
@@ -50,13 +58,13 @@ export type EvmRelaySettings = {
 
 const TIMEOUT_MS = 10_000;
 
-/** Gas of a call beyond what was estimated: storage may have changed until it is mined. */
+/** Gas limit over the estimate: storage may change until it is mined. */
 const GAS_MARGIN_PERCENT = 130n;
 
-/** The base fee may have risen until then, by at most an eighth with each block (EIP-1559). */
+/** The base fee may rise until then, by at most an eighth per block (EIP-1559). */
 const BASE_FEE_PERCENT = 120n;
 
-/** A call that would be reverted cannot be estimated: it is sent all the same, to fail on the record. */
+/** A call that would revert cannot be estimated; it is sent anyway, so that its failure is on the chain. */
 const GAS_WHEN_REVERTED = 200_000n;
 
 /**
@@ -66,8 +74,8 @@ const GAS_WHEN_REVERTED = 200_000n;
 export const evmRelay = (settings: EvmRelaySettings): Relay => {
   const { chainId, rpc: urls, token, type, signer, timeoutMs = TIMEOUT_MS } = settings;
   const callOf = callFor(type);
-  // Not the reader's: a budget that reading has used up must not delay a transaction. Nothing is waited for,
-  // because a lane that comes no further leaves its worker to others.
+  // Separate from the reader's, whose rate limits must not delay a transaction. Does not wait: a stuck lane
+  // leaves its worker to others.
   const rpc = openFleet(chainId, urls, { timeoutMs, attempts: urls.length, waits: false });
   const atOne = <T>(work: Work<T>, signal: AbortSignal): Promise<T> =>
     rpc.use(work, signal).catch((error: unknown) => {
@@ -76,7 +84,7 @@ export const evmRelay = (settings: EvmRelaySettings): Relay => {
 
   const payer = `evm:${chainId}:${signer.address}`;
 
-  /** A call of the signer's at today's fees, ready to be signed. */
+  /** An unsigned call of the signer's at the current fees. */
   const priced = async (nonce: number, to: Hex, data: Hex, signal: AbortSignal) => {
     const call = { from: signer.address, to, data };
     const prices = await atOne((one) => readPrices(one, chainId, call, signal), signal);
@@ -93,13 +101,13 @@ export const evmRelay = (settings: EvmRelaySettings): Relay => {
     };
   };
 
-  /** Sees to it that nothing is missing below a transaction that is not mined. */
+  /** Offers the transactions that are missing below one that is not mined. */
   const closeGapBelow = async (nonce: number, signal: AbortSignal) => {
     const from = await countOn(rpc, signer.address, signal);
     if (from >= nonce) return;
-    const nonces = { from, below: nonce, limit: GAP_AT_ONCE };
+    const nonces = { from, below: nonce, limit: MAX_GAP };
     const before = await settings.signedBefore(payer, nonces);
-    // Nothing, from the signer to itself: it only uses the nonce up.
+    // No value, from the signer to itself: only uses the nonce.
     const empty = async (at: number, about: SigningFor) =>
       bytesOf(await signer.sign(await priced(at, signer.address, "0x", signal), about, signal));
     await closeGap(rpc, before, empty, signal);
@@ -110,7 +118,7 @@ export const evmRelay = (settings: EvmRelaySettings): Relay => {
 
     tip: (signal) => atOne((one) => readHead(one, chainId, signal), signal),
 
-    // One transaction at a time: the next one needs the next nonce.
+    // One at a time: the next transaction needs the next nonce.
     resources: async () => [{ name: payer, version: null }],
 
     transactionsLeft: async (signal) => {
@@ -141,7 +149,7 @@ export const evmRelay = (settings: EvmRelaySettings): Relay => {
   };
 };
 
-/** What a node wants an account to have for each unit of gas. At least 1: a chain for trying out may be free. */
+/** Balance that a node requires per unit of gas. At least 1: test chains may be free. */
 const mostPerGas = ({ baseFeePerGas, maxPriorityFeePerGas }: Omit<Prices, "gas">): bigint => {
   const most = 2n * ((baseFeePerGas * BASE_FEE_PERCENT) / 100n + maxPriorityFeePerGas);
   return most > 0n ? most : 1n;

@@ -1,73 +1,70 @@
-/**
- * Where investors' data are kept: Postgres, sealed. Every opening and deletion leaves a row that stays.
- */
+/** The investors' data in Postgres, sealed. Every access and deletion is recorded permanently. */
+
+import { randomBytes } from "node:crypto";
 import { texts } from "../../database/column-arrays.ts";
 import type { Database, Sql } from "../../database/connect.ts";
+import { MASTER_KEY_BYTES, SealedError, seal, unseal } from "../../sealing/sealed.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
-import { openRecord, opensKey, resealKey, sealRecord } from "./envelope.ts";
-import { PiiKeyLostError, type PiiKeys } from "./pii-keys.ts";
+import { PiiKeyLostError, PiiKeyMissingError, type PiiKeys } from "./pii-keys.ts";
 import type { Submission } from "./submission.ts";
 
-/** Whose data, and of which request. */
 export type StoredRequest = {
   readonly requestId: string;
   readonly asset: string;
   readonly submission: Submission;
 };
 
-/** Keeps investors' data; a default with Postgres, another one where they must live elsewhere. */
+/** Stores investors' data; a port, so that they can live elsewhere. */
 export type PiiVault = {
   /**
-   * Stores the data of a request as part of the statement that accepts it, `with record as (${...})`:
-   * they are there when it is, and not when it is not. In that statement `request` has a row with the
-   * request's `id`, or none.
+   * Stores the data of a request as part of the statement that accepts it, `with record as (${...})`, so
+   * that both are written or neither. In that statement `request` has a row with the request's `id`, or
+   * none.
    */
   storing(sql: Sql, request: StoredRequest): ReturnType<Sql>;
-  /** Whether the data of a request are there; opens nothing and needs no key. */
+  /** Whether the data of a request exist; needs no key. */
   holds(requestId: string): Promise<boolean>;
-  /** The newest request of an investor whose data are there; null when none are. */
+  /** The newest request of an investor with data; null without any. */
   newestOf(investor: {
     readonly asset: string;
     readonly investorId: string;
   }): Promise<string | null>;
   /**
-   * Opens the data of a request, after recording who does and why.
+   * Opens the data of a request, after recording by whom and why.
    * @param purpose command, person and reason, such as `command: pii show, by jo: court order 12`;
    *   nothing about the investor
-   * @throws PiiDeletedError (stop) there are none any more
+   * @throws PiiDeletedError (stop) when they were deleted
    * @throws PiiKeyMissingError | SealedError (stop)
    */
   open(requestId: string, purpose: string): Promise<Submission>;
   /**
-   * Deletes everything known of an investor of an asset and returns how many records there were.
-   * The investor's requests stay, with what happened to them; a replay of one brings nothing back.
+   * Deletes all data of an investor of an asset and returns the number of records. The requests and their
+   * history stay; replaying one restores nothing.
    */
   deleteInvestor(
     investor: { readonly asset: string; readonly investorId: string },
     purpose: string,
   ): Promise<number>;
   /**
-   * Deletes everything that a key sealed which is lost, and returns how many records there were.
-   * @throws PiiKeyPresentError (stop) when the key is there: nothing was deleted
+   * Deletes everything sealed with a lost key and returns the number of records.
+   * @throws PiiKeyPresentError (stop) when the key is configured: nothing was deleted
    */
   deleteSealedWith(keyId: string, purpose: string): Promise<number>;
-  /** Whether it holds nothing at all. */
   isEmpty(): Promise<boolean>;
   /**
-   * Looks whether the keys are there that records are sealed with, by the key of one record of each;
-   * opens no data.
+   * Checks that the keys of all records are configured, by one record per key; opens no data.
    * @throws PiiKeyLostError (stop)
    */
   checkKeys(): Promise<void>;
   /**
-   * Seals every record's key with the current key; records stay readable all the time. Returns how
-   * many were sealed anew. Safe to stop and to run again.
-   * @param begins runs in the transaction of the first ones, where there are any
+   * Reseals every record's key with the current key and returns their number. Records stay readable
+   * meanwhile. Safe to stop and to run again.
+   * @param begins runs in the first transaction, if there is anything to reseal
    */
   rotate(begins?: (sql: Sql) => Promise<void>): Promise<number>;
 };
 
-/** The data of a request were deleted on demand, or never stored. Stop: the request cannot go on. */
+/** The data of a request were deleted on demand, or never stored. Stop. */
 export class PiiDeletedError extends Error {
   override readonly name = "PiiDeletedError";
   readonly remedy: Remedy = "stop";
@@ -77,7 +74,7 @@ export class PiiDeletedError extends Error {
   }
 }
 
-/** What a key sealed was to be deleted as lost, but the key is configured and opens it. Stop. */
+/** A key that should be deleted as lost is configured and works. Stop. */
 export class PiiKeyPresentError extends Error {
   override readonly name = "PiiKeyPresentError";
   readonly remedy: Remedy = "stop";
@@ -87,13 +84,13 @@ export class PiiKeyPresentError extends Error {
   }
 }
 
-/** Records whose keys are sealed anew in one transaction. */
-const ROTATED_AT_ONCE = 200;
+/** Records resealed per transaction. */
+const ROWS_PER_ROTATION = 200;
 
-/** What the processing of requests asks of a vault. */
+/** The part of a vault that processing needs. */
 export type PiiPresence = Pick<PiiVault, "holds">;
 
-/** That part of the vault in our own Postgres: it needs no keys, so a process may do without them. */
+/** That part in our own Postgres, for processes without keys. */
 export const heldIn = ({ sql }: Pick<Database, "sql">): PiiPresence => ({
   holds: async (requestId) => {
     const found = await sql`select 1 from ta_pii_records where request_id = ${requestId}`;
@@ -110,7 +107,7 @@ export const openVault = (
     database.transaction(async ({ sql }) => {
       const rows = await sql<{ request_id: string; key_id: string; sealed_key: Uint8Array }[]>`
         select request_id, key_id, sealed_key from ta_pii_records
-        where key_id <> ${keys.current.id} limit ${ROTATED_AT_ONCE} for update`;
+        where key_id <> ${keys.current.id} limit ${ROWS_PER_ROTATION} for update`;
       const renewed = rows.map(({ request_id, key_id, sealed_key }) => ({
         requestId: request_id,
         ...resealKey(keys, request_id, { keyId: key_id, sealedKey: sealed_key }),
@@ -126,9 +123,9 @@ export const openVault = (
       return renewed.length;
     });
 
-  /** Names of the keys that records are sealed with, of those that cannot be opened here. */
+  /** Names of keys that records are sealed with and that do not open them here. */
   const lostKeys = async (): Promise<readonly string[]> => {
-    // One look into the index per key, however many records there are.
+    // One index look-up per key, however many records there are.
     const samples = await database.sql<
       { key_id: string; request_id: string; sealed_key: Uint8Array }[]
     >`
@@ -171,7 +168,7 @@ export const openVault = (
     },
 
     open: async (requestId, purpose) => {
-      // Committed before anything is opened: an opening without its row is impossible.
+      // Committed first, so that no access goes unrecorded.
       await database.sql`
         insert into ta_pii_accesses (request_id, action, purpose)
         values (${requestId}, 'open', ${purpose})`;
@@ -184,7 +181,7 @@ export const openVault = (
         sealedKey: row.sealed_key,
         sealed: row.sealed,
       });
-      // Ours, and authenticated: it has no other author.
+      // Authenticated, so it was written by `storing`.
       return JSON.parse(Buffer.from(plain).toString("utf8")) as Submission;
     },
 
@@ -228,8 +225,77 @@ export const openVault = (
       for (;;) {
         const some = await rotateSome(rotated === 0 ? begins : undefined);
         rotated += some;
-        if (some < ROTATED_AT_ONCE) return rotated;
+        if (some < ROWS_PER_ROTATION) return rotated;
       }
     },
   };
 };
+
+/**
+ * Envelope encryption of a row of `ta_pii_records`: AES-256-GCM under a key of its own, which is sealed under a
+ * configured key. Rotation reseals only the record's key. Both are bound to the request, so that neither can be
+ * moved to another row.
+ */
+type SealedRecord = {
+  readonly keyId: string;
+  readonly sealedKey: Uint8Array;
+  readonly sealed: Uint8Array;
+};
+
+/** Seals the data of a request. */
+export const sealRecord = (keys: PiiKeys, requestId: string, plain: Uint8Array): SealedRecord => {
+  const key = randomBytes(MASTER_KEY_BYTES);
+  return {
+    keyId: keys.current.id,
+    sealedKey: seal(keys.current.key, keyName(requestId), key),
+    sealed: seal(key, recordName(requestId), plain),
+  };
+};
+
+/**
+ * Opens them.
+ * @throws PiiKeyMissingError | SealedError (stop)
+ */
+const openRecord = (keys: PiiKeys, requestId: string, record: SealedRecord): Uint8Array =>
+  unseal(recordKey(keys, requestId, record), recordName(requestId), record.sealed);
+
+/**
+ * Seals a record's key with the current key.
+ * @throws PiiKeyMissingError | SealedError (stop)
+ */
+const resealKey = (
+  keys: PiiKeys,
+  requestId: string,
+  record: Omit<SealedRecord, "sealed">,
+): Omit<SealedRecord, "sealed"> => ({
+  keyId: keys.current.id,
+  sealedKey: seal(keys.current.key, keyName(requestId), recordKey(keys, requestId, record)),
+});
+
+/** Whether the keys open a record's key; its data stay sealed. */
+const opensKey = (
+  keys: PiiKeys,
+  requestId: string,
+  record: Omit<SealedRecord, "sealed">,
+): boolean => {
+  try {
+    recordKey(keys, requestId, record);
+    return true;
+  } catch (error) {
+    if (error instanceof PiiKeyMissingError || error instanceof SealedError) return false;
+    throw error;
+  }
+};
+
+const recordKey = (
+  keys: PiiKeys,
+  requestId: string,
+  { keyId, sealedKey }: Omit<SealedRecord, "sealed">,
+): Uint8Array => {
+  const key = keys.find(keyId);
+  if (key === undefined) throw new PiiKeyMissingError(requestId, keyId);
+  return unseal(key.key, keyName(requestId), sealedKey);
+};
+
+const recordName = (requestId: string) => `investor data of request ${requestId}`;
+const keyName = (requestId: string) => `key of the investor data of request ${requestId}`;

@@ -3,7 +3,7 @@ import type { Sql } from "../../database/connect.ts";
 import type { MaybePromise } from "../../database/remembered.ts";
 import { treasuryOf } from "../../log/coins.ts";
 import type { Logger } from "../../logging/logger.ts";
-import type { SignedBefore } from "../ledgers/evm-gap.ts";
+import type { SignedBefore } from "../ledgers/evm-broadcast.ts";
 import type { EvmSigner, SuiSigner } from "../ledgers/signer.ts";
 import { type SuiNode, suiRelay } from "../ledgers/sui-relay.ts";
 import type { TaAsset } from "../requests/asset.ts";
