@@ -63,7 +63,7 @@ export type GraphContext = Pick<GraphSources, "packages" | "pipelines" | "now"> 
      */
     readonly reads: GuardedReads;
     /** As `reads`, for statements that may take long although their answer is small. */
-    readonly longReads: GuardedReads;
+    longReads(): GuardedReads;
     /** Statements about the log and the watermarks alone. */
     readonly watermarkReads: Reads;
     /**
@@ -120,19 +120,16 @@ export const createContexts = (sources: GraphSources) => {
       subscriber,
       watermarkReads: reads,
       reads: UNDECLARED,
-      longReads: UNDECLARED,
+      longReads: undeclared,
       unlimited: undeclared,
       readsOf: (needed) => {
         if (needed.length === 0) return shared;
         const own = guardedReads(reads, needed);
-        // Few fields need them, so they are made on demand.
         const ownLong = () => guardedReads(longReads, needed);
         return {
           ...shared,
           reads: own,
-          get longReads() {
-            return ownLong();
-          },
+          longReads: ownLong,
           unlimited: async (list, rowsOn) => {
             const rows = turns.lengths.isShort(list)
               ? await rowsOn(own)

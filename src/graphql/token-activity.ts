@@ -124,7 +124,7 @@ builder.queryField("tokenActivity", (t) =>
         after: positionOf(args.after),
         activityType: activityTypeOf(args.activityType),
       };
-      return tokenActivity(isLong(args) ? longReads : reads, {
+      return tokenActivity(isLong(args) ? longReads() : reads, {
         ...page,
         coinType: await coinType(args.coinType),
       });
