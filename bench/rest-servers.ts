@@ -6,7 +6,7 @@ import { createReaders, read } from "../src/database/readers.ts";
 import { createRateLimit } from "../src/http/edge/rate-limit.ts";
 import { createKey } from "../src/http/keys.ts";
 import { createLogger } from "../src/logging/logger.ts";
-import { LIST_PATH } from "../src/rest/names.ts";
+import { LIST_PATH } from "../src/rest/list.ts";
 import { restPart } from "../src/rest/part.ts";
 import { pageStatement } from "../src/transfers/list-page.ts";
 import { remedyOf } from "../src/waiting/remedy.ts";
@@ -43,7 +43,6 @@ export const openServers = async ({ database, url, folder }: Scratch): Promise<S
         db,
         readers,
         projects: [{ name: PROJECT, callbackUrl: undefined, tokens: benchTokens }],
-        version: "bench",
         limits: { limit: limit("default"), attempts: limit("attempts") },
       }),
     ],

@@ -1,19 +1,20 @@
 /** Interface B as a part of the server: `POST /graphql` behind a key, and `/graphiql`. */
-import type { IncomingHttpHeaders } from "node:http";
 import { setImmediate as immediate } from "node:timers/promises";
-import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Reads } from "../database/readers.ts";
-import type { MaybePromise } from "../database/remembered.ts";
-import type { Direct, DirectAnswer, DirectRequest } from "../http/direct.ts";
-import { type Admission, createAdmission, inPlace } from "../http/edge/admission.ts";
-import { createGate, type GateSettings, type Visitor } from "../http/edge/gate.ts";
-import { answerOrLater } from "../http/error-body.ts";
-import { HttpError } from "../http/http-error.ts";
-import { hangUpSignal, hasHungUp } from "../http/hung-up.ts";
-import { CACHE_MS, findKey, type Key, openKeys } from "../http/keys.ts";
-import type { App, Part } from "../http/part.ts";
-import { markStreamed } from "../http/streamed.ts";
-import { createUnsent, noRoomToSend, type Unsent } from "../http/unsent.ts";
+import { type Admission, createAdmission } from "../http/edge/admission.ts";
+import { openKeys } from "../http/keys.ts";
+import type { Part } from "../http/part.ts";
+import { type RefusalOf, refusalOf } from "../http/refusal.ts";
+import {
+  ANY_PARAMETERS,
+  type Answer,
+  type Asked,
+  type Reply,
+  type RequestBody,
+  route,
+} from "../http/route.ts";
+import { createUnsent, type Unsent } from "../http/unsent.ts";
+import { headerOf, KEY_HEADER, type KeyOf, keyHolders, type Limits } from "../http/who.ts";
 import type { GraphSources } from "./context.ts";
 import { createEngine, type ReadRequest, type ReadSubscription } from "./engine.ts";
 import { errorResult } from "./errors.ts";
@@ -38,57 +39,32 @@ import {
 } from "./streams/sse.ts";
 
 const ENDPOINT = "/graphql";
-const KEY_HEADER = "X-API-Key";
 
-/** Of a refusal: what the framework says of an object. */
-const ERROR_TYPE = "application/json; charset=utf-8";
-
-/** From this weight on a look at who has hung up meanwhile costs nothing beside the answer. */
+/** From this weight on, finding out who has hung up meanwhile costs nothing beside the answer. */
 const HEAVY = 5_000;
 
-/** Answers that their callers have yet to take; the widest one has about 8 MB. */
+/** Bytes of answers that callers have yet to take; the widest answer has about 8 MB. */
 const UNSENT_BYTES = { totalBytes: 64 * 1024 * 1024, nameBytes: 24 * 1024 * 1024 };
 
 export type GraphqlPartSettings = {
   /** For keys, which are remembered: the same object for all who remember together. */
   readonly keys: Reads;
   readonly sources: GraphSources;
-  /** How often a key may ask, and an address without a good key may try. */
-  readonly limits: Pick<GateSettings<Key>, "limit" | "attempts">;
-  /** How much may be under way at once; shared by the interfaces of a process. */
+  readonly limits: Limits;
+  /** Bounds the work under way; shared by the interfaces of a process. */
   readonly admission?: Admission | undefined;
   /** Of pages, which need no key; an account of its own unless given. */
   readonly pages?: Unsent | undefined;
   /** How many subscriptions there may be, and how slow they may be read. */
   readonly streams?: Partial<typeof STREAMS & StreamBounds> | undefined;
-  /** Told of each answer that was refused because others are not taken. */
+  /** Called for each answer that was refused because its caller leaves others unread. */
   readonly onUnread?: () => void;
 };
 
 /** The part, and what it knows of its subscriptions: for metrics. */
 export type GraphqlPart = Part & { readonly streams: OpenStreams };
 
-/** A request as it came, by whichever way. */
-type Post = Pick<DirectRequest, "response" | "requestId" | "log" | "body"> & {
-  readonly accept: string | undefined;
-  readonly visitor: Visitor;
-  /** Milliseconds since it came. */
-  readonly ageMs: () => number;
-};
-
-/** What a stream's head is made of. */
-type StreamHead = {
-  /** Of its answer, as they stand when it begins. */
-  readonly fields: () => Readonly<Record<string, number | string | string[] | undefined>>;
-  readonly lastEventId: string | undefined;
-};
-
-declare module "fastify" {
-  interface FastifyRequest {
-    /** Whose key the request carries, once that is known. */
-    graphqlKey: Key | null;
-  }
-}
+type Caller = KeyOf<"graphql" | "operator">;
 
 export const graphqlPart = ({
   keys,
@@ -99,67 +75,56 @@ export const graphqlPart = ({
   streams: bounds = {},
   onUnread,
 }: GraphqlPartSettings): GraphqlPart => {
-  const unsent = createUnsent({ ...UNSENT_BYTES, onFull: onUnread });
   const engine = createEngine(schema, sources);
-  const verify = (presented: string) => graphqlKey(keys, presented);
-  const gate = createGate({ ...limits, verify, header: KEY_HEADER });
+  const who = keyHolders({
+    kinds: ["graphql", "operator"],
+    header: KEY_HEADER,
+    scheme: { name: "pageKey" },
+    keys,
+    limits,
+    admission,
+    unsent: createUnsent({ ...UNSENT_BYTES, onFull: onUnread }),
+  });
+  const { gate } = who;
   const streams = createOpenStreams({
     ...STREAMS,
     ...bounds,
     openKeys: (ids) => openKeys(keys, ids),
   });
 
-  /**
-   * The answer to a request whose key was let in; it waits for its turn here.
-   * @throws HttpError when there is no room for it; HungUpError when its caller hung up
-   */
-  const answer = async (
-    key: Key,
-    post: Post,
-    asked: ReadRequest = engine.read(post.body),
-  ): Promise<DirectAnswer> => {
-    const { response, requestId, log, accept, visitor } = post;
-    const counted = asked.requests > 1 ? gate.count(key, asked.requests - 1) : undefined;
-    const signal = hangUpSignal({ raw: response });
-    if (asked.weight > HEAVY) await twoTurns();
-    const entered = admission.enter(key.id, asked.weight, signal);
-    const place = entered instanceof Promise ? await entered : entered;
-    return inPlace(place, response, async () => {
-      // Its body, or its turn, may have taken longer than a revoked key is good for.
-      if (post.ageMs() > CACHE_MS) await gate.identify(visitor);
-      const scope = { requestId, log, key: key.id, signal };
-      const { status, contentType, body } = await asked.answer(accept, scope);
-      if (!unsent.hold(key.id, body.length, response)) throw noRoomToSend();
-      return { status, headers: counted ?? {}, contentType, body };
-    });
+  /** The body as text: the engine parses it, and says what is wrong with it in GraphQL's form. */
+  const body: RequestBody<Caller, ReadRequest> = {
+    limitBytes: LIMITS.bodyBytes,
+    described: { required: true, schema: {} },
+    read: async (visit, key) => {
+      const { body: text } = visit;
+      const read = engine.read(typeof text === "string" ? text : "");
+      if (read.requests > 1) visit.addFields(gate.count(key, read.requests - 1));
+      if (read.weight > HEAVY) await twoTurns();
+      return read;
+    },
   };
 
   /**
-   * The answer to a subscription: it goes on until its caller hangs up, or it is ended. Undefined once it is
-   * under way; an answer when it was refused by what it asks.
+   * Begins the answer to a subscription, which lasts until its caller hangs up or it is ended. The reply is undefined
+   * once it has begun; else it says what is wrong with the subscription.
    * @throws HttpError when there is no room for it
    */
   const stream = async (
-    key: Key,
-    post: Post,
+    { caller: key, signal: hungUp, visit }: Asked<Caller, unknown, ReadRequest>,
     subscription: ReadSubscription,
-    { fields, lastEventId }: StreamHead,
-  ): Promise<DirectAnswer | undefined> => {
-    const { response, requestId, log } = post;
-    const hungUp = hangUpSignal({ raw: response });
+  ): Promise<Reply | undefined> => {
+    const { response, requestId, log } = visit;
     // A caller already gone fires no close event.
     hungUp.throwIfAborted();
     const ended = streams.enter(key.id, response);
     const signal = AbortSignal.any([hungUp, ended]);
     const scope = { requestId, log, key: key.id, signal };
     const pace = pacedBy({ key, gate, admission, signal, subscription });
+    const lastEventId = headerOf(visit.raw, "last-event-id");
     const opened = await subscription.open({ pace, signal, lastEventId }, scope);
     if (opened.kind === "refused") return eventsOf(opened.body);
-    markStreamed(response);
-    for (const [name, value] of Object.entries({ ...fields(), ...STREAM_FIELDS })) {
-      if (value !== undefined) response.setHeader(name, value);
-    }
-    response.writeHead(200);
+    visit.beginStream(STREAM_FIELDS);
     const { frames, at } = opened;
     response.write(at === undefined ? KEEP_ALIVE : beginning(at));
     void sendStream({
@@ -173,152 +138,73 @@ export const graphqlPart = ({
     return undefined;
   };
 
-  /** What nearly all requests are: see `Direct`. */
-  const direct: Direct = {
+  /** The subscription of a request that is to be answered with a stream. */
+  const streamed = ({ body: read, visit }: Asked<Caller, unknown, ReadRequest>) =>
+    takesEvents(visit.raw.headers.accept) ? read.subscription : undefined;
+
+  const endpoint = route({
     method: "POST",
     path: ENDPOINT,
-    bodyLimit: LIMITS.bodyBytes,
-    except: ({ headers }) => takesEvents(headers.accept),
-    answer: async ({ raw, response, remoteAddress, tell, ...request }) => {
-      const beganMs = performance.now();
-      const visitor = visitorOf(raw.headers, remoteAddress);
-      const { key, headers } = await gate.admit(visitor);
-      // Also where no answer comes of it: what was counted was counted.
-      tell(headers);
-      const { accept } = raw.headers;
-      const ageMs = () => performance.now() - beganMs;
-      return answer(key, { ...request, response, accept, visitor, ageMs });
+    isFast: true,
+    who,
+    operationId: "graphql",
+    summary: "GraphQL",
+    query: ANY_PARAMETERS,
+    body,
+    answer: RESULT,
+    // A stream enters the admission with each page that it reads.
+    weight: (asked) => (streamed(asked) === undefined ? asked.body.weight : undefined),
+    handle: async (asked) => {
+      const subscription = streamed(asked);
+      if (subscription !== undefined) return stream(asked, subscription);
+      const { caller: key, signal, visit } = asked;
+      const { requestId, log } = visit;
+      const { accept } = visit.raw.headers;
+      const result = await asked.body.answer(accept, { requestId, log, key: key.id, signal });
+      return takesEventsAlone(accept) && typeof result.body === "string"
+        ? eventsOf(result.body)
+        : result;
     },
-    refusal: (error, request) => {
-      const { status, headers, body } = refusalOf(error, request);
-      return { status, headers, contentType: ERROR_TYPE, body: JSON.stringify(body) };
-    },
-  };
-
-  const mountEndpoint = (app: App): void => {
-    app.removeAllContentTypeParsers();
-    // Text: the engine parses it, and says what is wrong with it in GraphQL's form.
-    app.addContentTypeParser("application/json", { parseAs: "string" }, (_request, body, done) =>
-      done(null, body),
-    );
-    app.setErrorHandler(answerError);
-    app.decorateRequest("graphqlKey", null);
-
-    app.post(ENDPOINT, {
-      bodyLimit: LIMITS.bodyBytes,
-      // Before the body is read: without a key it is not needed.
-      onRequest: async (request, reply) => {
-        const { key, headers } = await gate.admit(visitorOf(request.headers, request.ip));
-        reply.headers(headers);
-        request.graphqlKey = key;
-      },
-      handler: async (request, reply) => {
-        const { graphqlKey: key, headers, id: requestId, log, ip } = request;
-        if (key === null) throw new HttpError(401, `send your key in the header ${KEY_HEADER}`);
-        const { accept } = headers;
-        const post: Post = {
-          body: typeof request.body === "string" ? request.body : "",
-          accept,
-          visitor: visitorOf(headers, ip),
-          response: reply.raw,
-          requestId,
-          log,
-          ageMs: () => reply.elapsedTime,
-        };
-        const asked = engine.read(post.body);
-        const send = ({ status, headers, contentType, body }: DirectAnswer) =>
-          reply.status(status).headers(headers).type(contentType).send(body);
-        if (takesEvents(accept) && asked.subscription !== undefined) {
-          const lastEventId = headers["last-event-id"];
-          const refused = await stream(key, post, asked.subscription, {
-            fields: () => reply.getHeaders(),
-            lastEventId: typeof lastEventId === "string" ? lastEventId : undefined,
-          });
-          return refused === undefined ? reply.hijack() : send(refused);
-        }
-        const answered = await answer(key, post, asked);
-        const isOne = takesEventsAlone(accept) && typeof answered.body === "string";
-        return send(isOne ? { ...answered, ...eventsOf(String(answered.body)) } : answered);
-      },
-    });
-
-    app.route({
-      method: ["GET", "PUT", "PATCH", "DELETE"],
-      url: ENDPOINT,
-      handler: async (request) => {
-        throw new HttpError(405, `${request.method} is not served here; POST the query as JSON`, {
-          allow: "POST",
-        });
-      },
-    });
-  };
+  });
 
   return {
     name: "graphql",
-    direct: [direct],
+    routes: [endpoint],
+    bodies: "text",
+    refusalOf: graphqlRefusal,
     paths: [
       { path: ENDPOINT, about: `GraphQL: POST with a key in ${KEY_HEADER}` },
       { path: "/graphiql", about: "interactive GraphQL" },
     ],
     streams,
-    register: async (app) => {
-      // Before connections are waited for: streams would not end.
+    register: (app) => {
+      // Before the server waits for its connections: streams would not end.
       app.addHook("preClose", async () => streams.end());
       mountGraphiql(app, ENDPOINT, pages);
-      await app.register(async (scope) => mountEndpoint(scope));
     },
   };
 };
 
-/** A result that is alone, as events. */
-const eventsOf = (json: string): DirectAnswer => ({
+const RESULT: Answer<Reply | undefined> = {
+  status: 200,
+  description: "The result.",
+  content: {},
+  toReply: (reply) => reply,
+};
+
+/** A single result as an event stream. */
+const eventsOf = (result: string): Reply => ({
   status: 200,
   headers: { "cache-control": STREAM_FIELDS["cache-control"] },
   contentType: STREAM_FIELDS["content-type"],
-  body: `${nextEvent(json)}${COMPLETE_EVENT}`,
+  body: `${nextEvent(result)}${COMPLETE_EVENT}`,
 });
 
-/** Twice: a hang-up that was there before the first is known after it, and told in the second. */
+/** The first lets Node see that a caller has hung up, the second emits `close`. */
 const twoTurns = async (): Promise<void> => {
   await immediate();
   await immediate();
 };
 
-const visitorOf = (headers: IncomingHttpHeaders, remoteAddress: string): Visitor => {
-  const presented = headers["x-api-key"];
-  return { presented: typeof presented === "string" ? presented : undefined, remoteAddress };
-};
-
-/** @throws HttpError (403) for a key of another interface */
-const graphqlKey = (keys: Reads, presented: string): MaybePromise<Key | null> => {
-  const found = findKey(keys, presented);
-  return found instanceof Promise ? found.then(ofGraphql) : ofGraphql(found);
-};
-
-const ofGraphql = (key: Key | null): Key | null => {
-  if (key !== null && key.kind !== "graphql" && key.kind !== "operator") {
-    throw new HttpError(
-      403,
-      `this is a ${key.kind} key; GraphQL takes keys of the kinds graphql and operator`,
-    );
-  }
-  return key;
-};
-
-const answerError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-  const { id: requestId, log } = request;
-  const { status, headers, body } = refusalOf(error, { requestId, log, response: reply.raw });
-  return reply.status(status).headers(headers).send(body);
-};
-
 /** GraphQL clients look for `errors` whatever the status is. */
-const refusalOf = (
-  error: unknown,
-  { requestId, log, response }: Pick<DirectRequest, "requestId" | "log" | "response">,
-) => {
-  const { statusCode: status, details, headers } = answerOrLater(error, requestId);
-  if (status >= 500 && !(error instanceof HttpError) && !hasHungUp({ raw: response })) {
-    log.error({ err: error }, "unexpected error");
-  }
-  return { status, headers, body: errorResult(status, details, requestId) };
-};
+const graphqlRefusal: RefusalOf = (error, refused) => refusalOf(error, refused, errorResult);

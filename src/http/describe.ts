@@ -1,102 +1,229 @@
-/** The routes in OpenAPI 3.1, made of their schemas. */
+/** The OpenAPI 3.1 document of a process, made of the routes of its parts. */
 import type { z } from "zod";
-import {
-  type ApiDescription,
-  jsonAnswer,
-  jsonContent,
-  jsonSchema,
-  schemaRef,
-} from "./api-description.ts";
-import type { Route } from "./desk-route.ts";
-import { KEY_HEADER } from "./entrance.ts";
+import { errorBody } from "./error-body.ts";
+import { errorAnswer, jsonSchema, schemaRef } from "./json-schema.ts";
 import { describeParameters } from "./parameters.ts";
+import type { Part, PartDescription } from "./part.ts";
+import { ANY_PARAMETERS, type Fields, type Route } from "./route.ts";
 
-/** Name of the security scheme. */
-const PAGE_KEY = "pageKey";
+type Members = NonNullable<PartDescription["paths"]>;
 
-const REFUSALS: Readonly<Record<number, string>> = {
-  400: "A parameter or a member of the body does not fit; `details` names it.",
-  401: "The key is missing, unknown or revoked.",
-  403: "The key is good, but not for this.",
-  404: "There is none of this name.",
-  405: "Another method than those in `Allow`.",
-  409: "Not as things stand; `details` says why.",
-  429: "Too many requests; `Retry-After` says how long to wait.",
-  500: "Something went wrong on our side.",
-  503: "Not now; `Retry-After` says when to ask again.",
-};
+const DESCRIPTION =
+  "Errors are `{ error, details, requestId }`, and every answer carries the id of its request in `X-Request-Id`.";
 
-const error = (status: number) => jsonAnswer(REFUSALS[status] ?? "", schemaRef("Error"));
-
-const OPEN = [400, 405, 429, 500, 503];
-const WITH_KEY = [...OPEN, 401, 403];
-
-/** What a route that is described elsewhere looks like. */
-export type DescribedRoute = Omit<Route, "run" | "schema" | "answer"> & {
-  readonly responses: Readonly<Record<string, object>>;
-};
-
-const parametersOf = ({ params = {}, query }: Pick<Route, "params" | "query">) => [
-  ...Object.entries(params).map(([name, description]) => ({
-    name,
-    in: "path",
-    required: true,
-    description,
-    schema: { type: "string" },
-  })),
-  ...describeParameters(query, (schema: z.ZodType) => jsonSchema(schema, { io: "input" })),
-];
-
-/** One operation; `responses` are those that are no refusals. */
-export const operationOf = (tag: string, { responses, ...route }: DescribedRoute) => {
-  const { access, operationId, summary, description, body, refusals = [] } = route;
-  const parameters = parametersOf(route);
-  const statuses = [...(access === "open" ? OPEN : WITH_KEY), ...refusals];
+/** The document served at `/openapi.json`. */
+export const openApi = (parts: readonly Part[], version: string) => {
+  const described = parts.flatMap(({ described, routes = [] }) =>
+    described === undefined ? [] : [{ ...described, routes }],
+  );
+  const merged = (members: (part: (typeof described)[number]) => Members | undefined): Members =>
+    Object.assign({}, ...described.map(members));
   return {
-    tags: [tag],
-    operationId,
-    summary,
-    ...(description !== undefined && { description }),
-    security: access === "open" ? [] : [{ [PAGE_KEY]: [] }],
-    ...(parameters.length > 0 && { parameters }),
-    ...(route.method === "POST" && {
-      requestBody: { required: false, ...jsonContent(jsonSchema(body, { io: "input" })) },
-    }),
-    responses: {
-      ...responses,
-      ...Object.fromEntries(statuses.map((status) => [status, error(status)])),
+    openapi: "3.1.1",
+    info: { title: "Holderbook API", version, description: DESCRIPTION },
+    servers: [{ url: "/" }],
+    // Each operation says what it needs; a page to try them on offers this one first.
+    security:
+      described.flatMap(({ routes }) => routes.map(securityOf)).find(({ length }) => length > 0) ??
+      [],
+    tags: described.map(({ tag }) => tag),
+    paths: merged(({ paths, ...part }) => ({ ...pathsOf(part), ...paths })),
+    webhooks: merged(({ webhooks }) => webhooks),
+    components: {
+      schemas: merged(schemasOf),
+      securitySchemes: merged(({ routes }) =>
+        Object.assign({}, ...routes.map(({ who }) => who.described.schemes)),
+      ),
     },
   };
 };
 
-/** What routes of JSON, and those described by hand, add to the document. */
-export const describeRoutes = (
-  tag: { readonly name: string; readonly description: string },
-  routes: readonly Route[],
-  others: readonly DescribedRoute[] = [],
-): ApiDescription => {
-  const described = [
-    ...routes.map(({ run: _, schema: __, answer, ...route }) => ({
-      ...route,
-      responses: { [answer.statusCode]: jsonAnswer(answer.description, schemaRef(answer.name)) },
-    })),
-    ...others,
-  ];
-  const paths: Record<string, Record<string, object>> = {};
-  for (const one of described) {
-    const path = one.path.replace(/:(\w+)/g, "{$1}");
-    paths[path] = { ...paths[path], [one.method.toLowerCase()]: operationOf(tag.name, one) };
+type Described = Omit<PartDescription, "paths"> & { readonly routes: readonly Route[] };
+
+const pathsOf = (part: Described): Members => {
+  const paths: Record<string, Members> = {};
+  for (const route of part.routes) {
+    const path = route.path.replace(/:(\w+)/g, "{$1}");
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route, part) };
   }
-  return {
-    tags: [tag],
-    paths,
-    components: {
-      schemas: Object.fromEntries(
-        routes.map(({ answer, schema }) => [answer.name, jsonSchema(schema)]),
+  return paths;
+};
+
+const schemasOf = ({ routes, schemas, error = COMMON_ERROR }: Described): Members =>
+  Object.fromEntries(
+    Object.entries<z.ZodType>(
+      Object.assign(
+        {},
+        ...routes.map(({ body }) => body?.schemas),
+        ...routes.map(({ answer }) => answer.schemas),
+        schemas,
+        { [error.name]: error.schema },
       ),
-      securitySchemes: {
-        [PAGE_KEY]: { type: "apiKey", in: "header", name: KEY_HEADER },
+    ).map(([name, schema]) => [name, jsonSchema(schema, schemaOptions(name, routes))]),
+  );
+
+/** A body is described as it is sent, an answer as it is received. */
+const schemaOptions = (name: string, routes: readonly Route[]) =>
+  routes.some(({ body }) => body?.schemas !== undefined && name in body.schemas)
+    ? ({ io: "input" } as const)
+    : {};
+
+const COMMON_ERROR = { name: "Error", schema: errorAnswer };
+
+const operationOf = (route: Route, { tag, error = COMMON_ERROR }: Described): object => {
+  const { operationId, summary, description, params = {}, query, body, answer, who } = route;
+  const { headers = [], refusals } = who.described;
+  const parameters = [
+    ...Object.entries(params).map(([name, about]) => ({
+      name,
+      in: "path",
+      required: true,
+      description: about,
+      schema: { type: "string" },
+    })),
+    ...headers,
+    ...(route.headers ?? []),
+    ...describeParameters(query),
+  ];
+  const isChecked = query !== ANY_PARAMETERS || body !== undefined;
+  const statuses = new Set([
+    ...(isChecked ? [400] : []),
+    ...[405, 500, 503],
+    ...refusals,
+    ...(route.refusals ?? []),
+  ]);
+  return {
+    tags: [tag.name],
+    operationId,
+    summary,
+    ...(description !== undefined && { description }),
+    security: securityOf(route),
+    ...(parameters.length > 0 && { parameters }),
+    ...(body !== undefined && {
+      requestBody: {
+        required: body.described.required,
+        content: { "application/json": { schema: body.described.schema } },
+      },
+    }),
+    responses: {
+      [answer.status]: {
+        description: answer.description,
+        headers: headersOf({
+          ...answer.headers,
+          ...REQUEST_ID,
+          ...(refusals.includes(429) && LIMITS),
+        }),
+        content: answer.content,
+      },
+      ...Object.fromEntries([...statuses].map((one) => [one, errorAnswerOf(one, error.name)])),
+    },
+  };
+};
+
+const securityOf = ({ who }: Route): readonly object[] => {
+  const { schemes } = who.described;
+  return Object.keys(schemes).length === 0 ? [] : [mapped(schemes, () => [])];
+};
+
+/** Statuses of errors, each with what it means and the `details` of an example. */
+const ERRORS: Readonly<Record<number, readonly [description: string, details: string]>> = {
+  400: [
+    "The request is malformed: a parameter or a member of the body is missing, repeated, unknown or does not fit; `details` names it.",
+    "limit: must be a whole number from 1 to 1000",
+  ],
+  401: [
+    "The key or the signature is missing, does not fit, or is revoked.",
+    "the key in X-API-Key is unknown, expired or revoked",
+  ],
+  403: [
+    "The key is good, but not for this.",
+    "this is a graphql key; this takes keys of the kind project",
+  ],
+  404: ["Nothing has this name or id.", "there is no delivery of this id"],
+  405: ["The path has other methods: those in `Allow`.", "POST is not served here; use GET"],
+  408: [
+    "The body came too slowly.",
+    "the body came too slowly: it must end, or bring 524288 bytes, within every 10 s",
+  ],
+  409: [
+    "The state of what the request is about does not allow it; `details` says why.",
+    "checkpoint 900 is not indexed yet",
+  ],
+  413: [
+    "The body or a file is over its limit, which `details` names.",
+    "the body is larger than the limit of 15728640 bytes",
+  ],
+  415: [
+    "The body must be application/json, in UTF-8 and not compressed.",
+    "send the body as JSON, with the header Content-Type: application/json",
+  ],
+  422: [
+    "The Idempotency-Key was used with another body.",
+    "this Idempotency-Key was used with another body",
+  ],
+  429: [
+    "Too many requests of this key or address; `Retry-After` says how long to wait.",
+    "more than 6000 requests in 60 s; try again in 1 s",
+  ],
+  500: [
+    "Something went wrong on our side; quote `requestId` when you report it.",
+    "something went wrong on our side; quote request id 6f1c2b1e-58f0-4c57-9d2a-3f0a7be1c9d4 when you report it",
+  ],
+  503: [
+    "There is no room for the request now, or the database does not answer; `Retry-After` says when to send it again.",
+    "the database does not answer in time; send this again in a few seconds",
+  ],
+};
+
+const EXAMPLE_ID = "6f1c2b1e-58f0-4c57-9d2a-3f0a7be1c9d4";
+
+const REQUEST_ID: Fields = {
+  "X-Request-Id": "Id of this request; the caller's own when it sent a UUID.",
+};
+
+const LIMITS: Fields = {
+  RateLimit: "Requests left, and seconds until all are there again.",
+  "RateLimit-Policy": "The quota and its window in seconds.",
+};
+
+const ERROR_FIELDS: Readonly<Record<number, Fields>> = {
+  405: { Allow: "The methods that are served." },
+  429: { ...LIMITS, "Retry-After": "Seconds to wait." },
+  503: { "Retry-After": "Seconds to wait." },
+};
+
+/** An answer of this status, whatever the route; `schema` is the name of its body's. */
+export const errorAnswerOf = (status: number, schema: string): object => {
+  const [description = "", details = ""] = ERRORS[status] ?? [];
+  return {
+    description,
+    headers: headersOf({ ...REQUEST_ID, ...ERROR_FIELDS[status] }),
+    content: {
+      "application/json": {
+        schema: schemaRef(schema),
+        example: errorBody(status, details, EXAMPLE_ID),
       },
     },
   };
 };
+
+const headersOf = (fields: Fields) =>
+  mapped(fields, (description, name) => ({
+    description,
+    schema: { type: name === "Retry-After" ? "integer" : "string" },
+  }));
+
+const mapped = <Value, To>(
+  members: Readonly<Record<string, Value>>,
+  to: (value: Value, name: string) => To,
+): Record<string, To> =>
+  Object.fromEntries(Object.entries(members).map(([name, value]) => [name, to(value, name)]));
+
+/** A header field of requests, as an OpenAPI parameter. */
+export const headerParameter = (name: string, description: string, required = false) => ({
+  name,
+  in: "header",
+  required,
+  description,
+  schema: { type: "string" },
+});

@@ -46,7 +46,7 @@ export const operations = (app: App, { health, metrics, version, unready }: Oper
     return reply.type(contentType).send(body);
   });
 
-  for (const path of ["/health", "/ready", "/metrics"]) refuseOtherMethods(app, path, "use GET");
+  for (const path of ["/health", "/ready", "/metrics"]) refuseOtherMethods(app, path);
 };
 
 /** Whether the caller is a browser that opens an address: programs ask for JSON, or for anything. */
@@ -72,5 +72,5 @@ export const signpost = (app: App, parts: readonly Part[], version: string): voi
     reply.header("vary", "accept");
     return takesHtml(request) && page?.home !== undefined ? page.home(request, reply) : signs;
   });
-  refuseOtherMethods(app, "/", "use GET");
+  refuseOtherMethods(app, "/");
 };

@@ -1,19 +1,29 @@
-/** What a query string asks for, checked by a schema. */
+/** The parameters of a query string, checked by a schema. */
 import { z } from "zod";
-import { jsonSchema } from "./api-description.ts";
 import { HttpError } from "./http-error.ts";
+import { jsonSchema } from "./json-schema.ts";
 
-/** Most entries of one page, and the default. */
-const MOST = 1_000;
-const USUAL = 100;
+/** `limit` of a list: entries of one page. */
+export const limitParameter = ({ most = 1_000, usual = 100 } = {}) => {
+  const error = `must be a whole number from 1 to ${most}`;
+  return z
+    .string()
+    .regex(/^\d{1,20}$/, error)
+    .transform(Number)
+    .pipe(z.int(error).min(1, error).max(most, error))
+    .default(usual);
+};
 
-/** `limit` of a list. */
-export const limitParameter = z
-  .string()
-  .regex(/^(0*[1-9]\d{0,2}|0*1000)$/, `must be a whole number from 1 to ${MOST}`)
-  .transform(Number)
-  .pipe(z.int().min(1).max(MOST))
-  .default(USUAL);
+/** Times that both Postgres and ISO 8601 with four-digit years can express. */
+const LATEST_MS = Date.UTC(9999, 0);
+
+/** A time with its offset. */
+export const timeParameter = z.iso
+  .datetime({
+    offset: true,
+    error: "must be an ISO 8601 date-time with offset; in a query write its + as %2B",
+  })
+  .transform((text) => new Date(Math.min(Math.max(Date.parse(text), 0), LATEST_MS)));
 
 /** @throws HttpError (400) naming the parameter, and what it must be */
 export const readParameters = <Schema extends z.ZodObject>(
@@ -46,15 +56,23 @@ const inShort = (names: readonly string[]): string => {
 };
 
 /**
- * The parameters as OpenAPI describes them. Without examples: pages to try the API on would send them, and
- * find nothing.
+ * The parameters as OpenAPI describes them, without examples: pages to try the API on would send them, and find
+ * nothing.
  */
-export const describeParameters = (
-  { shape }: { readonly shape: Readonly<Record<string, z.ZodType>> },
-  schemaOf: (schema: z.ZodType) => { readonly [name: string]: unknown } = jsonSchema,
-) =>
+export const describeParameters = ({ shape }: z.ZodObject) =>
   Object.entries(shape).map(([name, schema]) => {
-    const { description, ...rest } = schemaOf(schema);
-    const required = schema._zod.optin !== "optional";
-    return { name, in: "query", required, description, schema: rest };
+    const { description, ...rest } = parameterSchema(schema);
+    return {
+      name,
+      in: "query",
+      required: schema._zod.optin !== "optional",
+      description,
+      schema: rest,
+    };
   });
+
+/** As the route reads it, where a JSON Schema can say that; else as it is sent. */
+const parameterSchema = (schema: z.core.$ZodType) => {
+  const read = jsonSchema(schema);
+  return read.type === undefined ? jsonSchema(schema, { io: "input" }) : read;
+};

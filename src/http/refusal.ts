@@ -1,7 +1,7 @@
-/** What is answered when the work for a request threw, by whichever way the request went. */
+/** What is answered when the work for a request threw. */
 import type { ServerResponse } from "node:http";
 import type { Logger } from "../logging/logger.ts";
-import { answerOrLater, type ErrorBody, errorBody } from "./error-body.ts";
+import { answerOrLater, errorBody } from "./error-body.ts";
 import { HttpError } from "./http-error.ts";
 import { HungUpError, hasHungUp } from "./hung-up.ts";
 
@@ -15,14 +15,21 @@ export type Refused = {
 export type Refusal = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: ErrorBody;
+  readonly body: object;
 };
 
-/** Says in the log what the caller is not told, and gives the common error body. */
-export const refusalOf = (error: unknown, { requestId, response, log }: Refused): Refusal => {
+/** Turns what was thrown into an answer, and logs what the caller is not told. */
+export type RefusalOf = (error: unknown, refused: Refused) => Refusal;
+
+/** @param bodyOf the form of an interface's errors; the common error body unless given */
+export const refusalOf = (
+  error: unknown,
+  { requestId, response, log }: Refused,
+  bodyOf: (status: number, details: string, requestId: string) => object = errorBody,
+): Refusal => {
   const { statusCode: status, details, headers } = answerOrLater(error, requestId);
   const expected =
     error instanceof HttpError || error instanceof HungUpError || hasHungUp({ raw: response });
   if (status >= 500 && !expected) log.error({ err: error }, "unexpected error");
-  return { status, headers, body: errorBody(status, details, requestId) };
+  return { status, headers, body: bodyOf(status, details, requestId) };
 };

@@ -11,7 +11,6 @@ import fastify, {
 } from "fastify";
 import type { Logger } from "../logging/logger.ts";
 import { createAccount, UNKNOWN_ROUTE } from "./account.ts";
-import { fastPath } from "./direct.ts";
 import { answerPreflights, shareWith } from "./edge/cors.ts";
 import { keepEarlyAnswers } from "./edge/early-answer.ts";
 import { createFront, type Front } from "./edge/front.ts";
@@ -19,12 +18,14 @@ import { refuseUnmet } from "./edge/refused-by-node.ts";
 import { requestIdOf } from "./edge/request-id.ts";
 import { securityHeaders } from "./edge/security-headers.ts";
 import { errorBody } from "./error-body.ts";
+import { BODY_LIMIT_BYTES, fastPath } from "./fast-path.ts";
 import type { Health } from "./health/health.ts";
 import type { addressesOf, Place } from "./listen.ts";
 import type { Metrics } from "./metrics.ts";
+import { mountRoutes } from "./mount.ts";
 import { operations, signpost, takesHtml } from "./operations.ts";
 import type { App, Part } from "./part.ts";
-import { refusalOf } from "./refusal.ts";
+import { type RefusalOf, refusalOf } from "./refusal.ts";
 import { loggerWhenUsed } from "./request-log.ts";
 
 export type ServerSettings = {
@@ -44,6 +45,8 @@ export type ServerSettings = {
   readonly listsReads?: boolean | undefined;
   /** Where requests come in: it may listen already. One of its own unless given. */
   readonly front?: Front | undefined;
+  /** False: no route is answered on the fast path. True unless given. */
+  readonly hasFastPath?: boolean;
   /** Of its own front, see `FrontSettings`. */
   readonly drainMs?: number;
   readonly stalledMs?: number;
@@ -58,9 +61,6 @@ export type Server = AsyncDisposable & {
   /** Takes no new connections, lets running requests end for a while (10 s), then drops them. */
   close(): Promise<void>;
 };
-
-/** Largest body where a part does not say otherwise. */
-const BODY_LIMIT_BYTES = 64 * 1024;
 
 /** Beyond the 16 KiB that Node takes for a whole head. */
 const LONGEST_PARAMETER = 32 * 1024;
@@ -94,7 +94,7 @@ export const createServer = async (settings: ServerSettings): Promise<Server> =>
     clientErrorHandler: () => undefined,
     frameworkErrors: (error, request, reply) => {
       reply.headers({ "x-request-id": request.id, ...securityHeaders });
-      return answerError(error, request, reply);
+      return answerError(refusalOf)(error, request, reply);
     },
   });
 
@@ -124,16 +124,18 @@ export const createServer = async (settings: ServerSettings): Promise<Server> =>
     const details = `no such path: ${request.method} ${pathOf(request.url)}`;
     return reply.send(errorBody(404, details, request.id));
   });
-  app.setErrorHandler(answerError);
+  app.setErrorHandler(answerError(refusalOf));
 
   operations(app, settings);
-  for (const part of parts) await app.register(async (scope) => part.register(scope));
+  for (const part of parts) await app.register(async (scope) => mountPart(scope, part));
   signpost(app, parts, settings.version);
   await app.ready();
-  const direct = parts.flatMap((part) => part.direct ?? []);
-  const { trustProxy } = settings;
+  const { trustProxy, hasFastPath = true } = settings;
+  const fast = parts.flatMap(({ routes = [], refusalOf: own = refusalOf }) =>
+    routes.flatMap((route) => (route.isFast ? [{ route, refusalOf: own }] : [])),
+  );
   const otherwise = await handler.promise;
-  const answer = fastPath(direct, { account, logger, trustProxy, otherwise });
+  const answer = fastPath(hasFastPath ? fast : [], { account, logger, trustProxy, otherwise });
   const share = shareWith(settings.corsOrigins ?? []);
   front.open((raw, response) => {
     share(raw, response);
@@ -146,11 +148,29 @@ export const createServer = async (settings: ServerSettings): Promise<Server> =>
   return { app, listen: front.listen, close, [Symbol.asyncDispose]: close };
 };
 
-/** Logs what the caller is not told, and answers with the common error body. */
-const answerError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-  const { id: requestId, log } = request;
-  const { status, headers, body } = refusalOf(error, { requestId, log, response: reply.raw });
-  return reply.status(status).headers(headers).send(body);
+const mountPart = async (app: App, part: Part): Promise<void> => {
+  const { routes = [], bodies = "json" } = part;
+  if (part.refusalOf !== undefined) app.setErrorHandler(answerError(part.refusalOf));
+  await part.register?.(app);
+  await app.register(async (scope) => {
+    if (bodies !== "json") scope.removeAllContentTypeParsers();
+    if (bodies === "text") {
+      scope.addContentTypeParser("application/json", { parseAs: "string" }, (_, body, done) =>
+        done(null, body),
+      );
+    }
+    if (bodies === "unread") {
+      scope.addContentTypeParser("application/json", (_request, _payload, done) => done(null));
+    }
+    mountRoutes(scope, routes);
+  });
 };
+
+const answerError =
+  (asRefusal: RefusalOf) => (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+    const { id: requestId, log } = request;
+    const { status, headers, body } = asRefusal(error, { requestId, log, response: reply.raw });
+    return reply.status(status).headers(headers).send(body);
+  };
 
 const pathOf = (url: string): string => url.split("?", 1)[0] ?? url;

@@ -1,6 +1,5 @@
 /** What operators do to callbacks of everybody: send them again, one or those of a time, and try an address. */
 import { randomUUID } from "node:crypto";
-import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import {
   holdMessage,
@@ -18,11 +17,12 @@ import {
   endpointOverviews,
 } from "../callbacks/overview.ts";
 import type { Database, Db } from "../database/connect.ts";
-import { NOTHING, type Route, route } from "../http/desk-route.ts";
 import { createAdmission } from "../http/edge/admission.ts";
 import { createRateLimit } from "../http/edge/rate-limit.ts";
 import { HttpError } from "../http/http-error.ts";
 import type { Key } from "../http/keys.ts";
+import { timeParameter } from "../http/parameters.ts";
+import { json, jsonBody, NO_BODY, type Route, route, type Visit, type Who } from "../http/route.ts";
 import { resultEndpoint } from "../ta/requests/callback-address.ts";
 import {
   MOST_COUNTED,
@@ -30,7 +30,7 @@ import {
   redeliveryAnswer,
   testEventAnswer,
 } from "./answers.ts";
-import { nameAsked, pageOf, time, timedPlace } from "./cursor.ts";
+import { nameAsked, pageOf, timedPlace } from "./cursor.ts";
 import { deliveryIdOf } from "./deliveries.ts";
 import { stateOf } from "./receivers.ts";
 
@@ -44,8 +44,10 @@ const MESSAGES: Readonly<Record<Redelivery, string>> = {
 };
 
 const rangeBody = z.strictObject({
-  since: time.meta({ description: "Those enqueued then or later, ISO 8601." }),
-  until: time.optional().meta({ description: "Those enqueued before then; now unless given." }),
+  since: timeParameter.meta({ description: "Those enqueued then or later, ISO 8601." }),
+  until: timeParameter
+    .optional()
+    .meta({ description: "Those enqueued before then; now unless given." }),
   receiver: nameAsked.optional().meta({ description: "Only those to this receiver." }),
   states: z
     .array(z.enum(["failed", "disabled", "delivered"]))
@@ -63,9 +65,9 @@ const rangeBody = z.strictObject({
   dryRun: z.boolean().default(false).meta({ description: "Only count them." }),
 });
 
-/** An operator's act, in the log with the key that it was done with. */
-const tell = (request: FastifyRequest, key: Key | null, did: object): void =>
-  request.log.info({ key: key?.id, ...did }, "operator: acted on callbacks");
+/** Logs an operator's act with the key that it was done with. */
+const logAct = ({ log }: Visit, { id: key }: Key, did: object): void =>
+  log.info({ key, ...did }, "operator: acted on callbacks");
 
 /** Results of requests go where their callers want them now. */
 const to: MovedTo = resultEndpoint;
@@ -86,6 +88,7 @@ export type ActSettings = {
   /** For finding what is meant; read-only, with a statement timeout. */
   readonly db: Db;
   readonly database: Database;
+  readonly who: Who<Key>;
 };
 
 /** Ranges that are sent again at once: one, the next waits for it. */
@@ -94,52 +97,48 @@ const ONE_RANGE = { perKey: 1, perProcess: 1, waitingPerKey: 1, waiting: 4, wait
 /** Test events of a receiver in a minute: its own limits are not ours to try. */
 const MOST_TESTS = 10;
 
-export const actRoutes = ({ db, database }: ActSettings): readonly Route[] => {
+export const actRoutes = ({ db, database, who }: ActSettings): readonly Route[] => {
   const ranges = createAdmission(ONE_RANGE);
   const tests = createRateLimit({ policy: "tests", quota: MOST_TESTS, windowSeconds: 60 });
   return [
     route({
       method: "POST",
       path: "/operator/deliveries/:id/redeliver",
-      access: "operator",
+      who,
       operationId: "operatorRedeliver",
       summary: "Send a callback again, under the same webhook-id",
       description: "A disabled address is enabled by it.",
       params: { id: "`webhook-id`." },
-      query: NOTHING,
-      body: NOTHING,
-      schema: redeliveryAnswer,
-      answer: { statusCode: 202, name: "OperatorRedelivery", description: "What becomes of it." },
+      body: NO_BODY,
+      answer: json("OperatorRedelivery", redeliveryAnswer, "What becomes of it.", { status: 202 }),
       refusals: [404],
-      handle: async ({ params, key, request }) => {
+      handle: async ({ params, caller, visit }) => {
         const id = deliveryIdOf(params.id);
         const outcome =
           id === undefined ? "unknown" : await redeliver(database, { everybodys: true, id, to });
         if (id === undefined || outcome === "unknown") {
           throw new HttpError(404, "there is no delivery of this id");
         }
-        tell(request, key, { redelivered: id, outcome });
+        logAct(visit, caller, { redelivered: id, outcome });
         return { id, outcome, message: MESSAGES[outcome] };
       },
     }),
     route({
       method: "POST",
       path: "/operator/deliveries/redeliver",
-      access: "operator",
+      who,
       operationId: "operatorRedeliverRange",
       summary: "Send the callbacks of a time again, each under its webhook-id",
       description:
         "The oldest first, each for itself: they wait neither for one another nor for newer ones. Disabled addresses are enabled by it. With `dryRun` nothing is sent, and the answer tells how many it would be.",
-      query: NOTHING,
-      body: rangeBody,
-      schema: rangeRedeliveryAnswer,
-      answer: { statusCode: 200, name: "OperatorRangeRedelivery", description: "How many." },
-      handle: async ({ body, key, request, signal }) => {
+      body: jsonBody(rangeBody),
+      answer: json("OperatorRangeRedelivery", rangeRedeliveryAnswer, "How many."),
+      handle: async ({ body, caller, visit, signal }) => {
         const { since, until = new Date(), receiver: endpoint, after, limit, dryRun } = body;
         const range: DeliveryRange = { statuses: body.states, endpoint, since, until, after };
         const matched = await countDeliveries(db, range, MOST_COUNTED);
         if (dryRun) return { dryRun, matched, redelivered: 0, waiting: 0, next: null };
-        const place = await ranges.enter(key?.id ?? "", 1, signal);
+        const place = await ranges.enter(caller.id, 1, signal);
         let waiting = 0;
         let redelivered = 0;
         let found: Awaited<ReturnType<typeof deliveriesInRange>> = [];
@@ -156,7 +155,13 @@ export const actRoutes = ({ db, database }: ActSettings): readonly Route[] => {
         } finally {
           place.left();
         }
-        tell(request, key, { redelivered, since, until, receiver: endpoint, states: body.states });
+        logAct(visit, caller, {
+          redelivered,
+          since,
+          until,
+          receiver: endpoint,
+          states: body.states,
+        });
         const { next } = pageOf(found, limit, ({ id }) => id);
         return { dryRun, matched, redelivered, waiting, next };
       },
@@ -164,18 +169,16 @@ export const actRoutes = ({ db, database }: ActSettings): readonly Route[] => {
     route({
       method: "POST",
       path: "/operator/receivers/:id/test-event",
-      access: "operator",
+      who,
       operationId: "operatorTestEvent",
       summary: "Send a receiver something that is of no consequence",
       description:
         'A callback like any other, signed and tried again, whose body says `"type": "test"`: see the docs of callbacks.',
       params: { id: "As `/operator/receivers` lists it." },
-      query: NOTHING,
-      body: NOTHING,
-      schema: testEventAnswer,
-      answer: { statusCode: 202, name: "OperatorTestEvent", description: "It is on its way." },
+      body: NO_BODY,
+      answer: json("OperatorTestEvent", testEventAnswer, "It is on its way.", { status: 202 }),
       refusals: [404, 409],
-      handle: async ({ params: { id: receiver = "" }, key, request }) => {
+      handle: async ({ params: { id: receiver = "" }, caller, visit }) => {
         const id = `test-${randomUUID()}`;
         await database.transaction(async (tx) => {
           await holdEndpoints(tx);
@@ -203,7 +206,7 @@ export const actRoutes = ({ db, database }: ActSettings): readonly Route[] => {
             },
           });
         });
-        tell(request, key, { tested: receiver, delivery: id });
+        logAct(visit, caller, { tested: receiver, delivery: id });
         return {
           deliveryId: id,
           receiver,

@@ -1,5 +1,6 @@
 /** Places in lists as callers hold them: opaque texts. */
 import { z } from "zod";
+import { limitParameter } from "../http/parameters.ts";
 
 /** A place by time and number. */
 export type TimedPlace = {
@@ -35,30 +36,15 @@ const exists = (at: string): boolean =>
   !Number.isNaN(Date.parse(at)) && new Date(at).toISOString().startsWith(at.slice(0, 19));
 
 /** `limit` of these lists. */
-export const pageLimit = z
-  .string()
-  .regex(/^\d{1,3}$/, "must be a whole number from 1 to 200")
-  .transform(Number)
-  .refine((limit) => limit >= 1 && limit <= 200, "must be a whole number from 1 to 200")
-  .default(50)
-  .meta({ description: "Items of one page, 1 to 200." });
+export const pageLimit = limitParameter({ most: 200, usual: 50 }).meta({
+  description: "Items of one page, 1 to 200.",
+});
 
 /** A name to look for: of a receiver, of an asset. Postgres has no NUL in text. */
 export const nameAsked = z
   .string()
   .max(600, "is too long")
   .refine((text) => text.isWellFormed() && !text.includes("\0"), "is no name");
-
-/** Times that both Postgres and ISO 8601 with four-digit years can express. */
-const LATEST_MS = Date.UTC(9999, 0);
-
-/** A time with its offset. */
-export const time = z.iso
-  .datetime({
-    offset: true,
-    error: "must be an ISO 8601 date-time with offset; in a query write its + as %2B",
-  })
-  .transform((text) => new Date(Math.min(Math.max(Date.parse(text), 0), LATEST_MS)));
 
 /** A page of at most `limit` rows, of which one more was read. */
 export const pageOf = <Row extends { readonly place: TimedPlace }, Item>(

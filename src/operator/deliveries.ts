@@ -7,8 +7,10 @@ import {
   deliveryWithAttempts,
 } from "../callbacks/overview.ts";
 import type { Db } from "../database/connect.ts";
-import { NOTHING, type Route, route } from "../http/desk-route.ts";
 import { HttpError } from "../http/http-error.ts";
+import type { Key } from "../http/keys.ts";
+import { timeParameter } from "../http/parameters.ts";
+import { json, type Route, route, type Who } from "../http/route.ts";
 import { shownUrl } from "../settings/shown-url.ts";
 import { resultMessageId } from "../ta/requests/callback-address.ts";
 import {
@@ -17,7 +19,7 @@ import {
   operatorDeliveriesAnswer,
   operatorDeliveryAnswer,
 } from "./answers.ts";
-import { nameAsked, pageLimit, pageOf, time, timedPlace } from "./cursor.ts";
+import { nameAsked, pageLimit, pageOf, timedPlace } from "./cursor.ts";
 
 const deliveriesQuery = z.strictObject({
   state: z
@@ -29,22 +31,22 @@ const deliveriesQuery = z.strictObject({
     .uuid("must be the id of a request")
     .optional()
     .meta({ description: "Only the result of this request." }),
-  since: time.optional().meta({ description: "Only those enqueued then or later, ISO 8601." }),
+  since: timeParameter
+    .optional()
+    .meta({ description: "Only those enqueued then or later, ISO 8601." }),
   after: timedPlace,
   limit: pageLimit,
 });
 
-export const deliveryRoutes = (db: Db): readonly Route[] => [
+export const deliveryRoutes = (db: Db, who: Who<Key>): readonly Route[] => [
   route({
     method: "GET",
     path: "/operator/deliveries",
-    access: "operator",
+    who,
     operationId: "operatorDeliveries",
     summary: "Callbacks to everybody",
     query: deliveriesQuery,
-    body: NOTHING,
-    schema: operatorDeliveriesAnswer,
-    answer: { statusCode: 200, name: "OperatorDeliveries", description: "A page." },
+    answer: json("OperatorDeliveries", operatorDeliveriesAnswer, "A page."),
     handle: async ({ query }) => {
       const { state: status, receiver: endpoint, requestId, since, after, limit } = query;
       const rows = await deliveryOverviews(db, {
@@ -61,14 +63,11 @@ export const deliveryRoutes = (db: Db): readonly Route[] => [
   route({
     method: "GET",
     path: "/operator/deliveries/:id",
-    access: "operator",
+    who,
     operationId: "operatorDelivery",
     summary: "One of them, with its attempts",
     params: { id: "`webhook-id`." },
-    query: NOTHING,
-    body: NOTHING,
-    schema: operatorDeliveryAnswer,
-    answer: { statusCode: 200, name: "OperatorDelivery", description: "The delivery." },
+    answer: json("OperatorDelivery", operatorDeliveryAnswer, "The delivery."),
     refusals: [404],
     handle: async ({ params }) => {
       const id = deliveryIdOf(params.id);

@@ -1,51 +1,43 @@
 /** The operator's desk as a part of the server: lists of requests and deliveries, and acts on them. */
 import type { Database, Db } from "../database/connect.ts";
-import type { ApiDescription } from "../http/api-description.ts";
-import { describeRoutes } from "../http/describe.ts";
-import { type Mounting, mountRoutes } from "../http/desk-route.ts";
-import { KEY_HEADER } from "../http/entrance.ts";
+import type { Key } from "../http/keys.ts";
 import type { Part } from "../http/part.ts";
+import type { Who } from "../http/route.ts";
+import { KEY_HEADER } from "../http/who.ts";
 import { actRoutes } from "./acts.ts";
 import { deliveryRoutes } from "./deliveries.ts";
 import { receiverRoutes } from "./receivers.ts";
 import { requestRoutes } from "./requests.ts";
 import { summaryRoutes } from "./summary.ts";
 
-export type OperatorSettings = Mounting & {
+export type OperatorSettings = {
+  /** Keys of the kind operator. */
+  readonly who: Who<Key>;
   /** Read-only, with a statement timeout. */
   readonly db: Db;
   /** For what operators do. */
   readonly database: Database;
 };
 
-const TAG = {
-  name: "Operators",
-  description: `Requests and deliveries of everybody, without personal data. Keys of the kind operator alone open it, in ${KEY_HEADER}.`,
-};
-
-/** The part, and what it adds to `/openapi.json`. */
-export const operatorPart = (
-  settings: OperatorSettings,
-): { readonly part: Part; readonly description: ApiDescription } => {
-  const { db, database } = settings;
-  const routes = [
-    ...requestRoutes(db),
-    ...deliveryRoutes(db),
-    ...receiverRoutes(db),
-    ...summaryRoutes(db),
-    ...actRoutes({ db, database }),
-  ];
-  return {
-    part: {
-      name: "operator",
-      paths: [
-        {
-          path: "/operator/summary",
-          about: "requests and deliveries, for operators: GET with a key in X-API-Key",
-        },
-      ],
-      register: (app) => mountRoutes(app, settings, routes),
+export const operatorPart = ({ who, db, database }: OperatorSettings): Part => ({
+  name: "operator",
+  paths: [
+    {
+      path: "/operator/summary",
+      about: `requests and deliveries, for operators: GET with a key in ${KEY_HEADER}`,
     },
-    description: describeRoutes(TAG, routes),
-  };
-};
+  ],
+  routes: [
+    ...requestRoutes(db, who),
+    ...deliveryRoutes(db, who),
+    ...receiverRoutes(db, who),
+    ...summaryRoutes(db, who),
+    ...actRoutes({ db, database, who }),
+  ],
+  described: {
+    tag: {
+      name: "Operators",
+      description: `Requests and deliveries of all callers, without personal data. Only keys of the kind operator open it, in ${KEY_HEADER}.`,
+    },
+  },
+});

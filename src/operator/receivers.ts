@@ -2,7 +2,8 @@
 import { z } from "zod";
 import { type EndpointOverview, endpointOverviews } from "../callbacks/overview.ts";
 import type { Db } from "../database/connect.ts";
-import { NOTHING, type Route, route } from "../http/desk-route.ts";
+import type { Key } from "../http/keys.ts";
+import { json, type Route, route, type Who } from "../http/route.ts";
 import { shownUrl } from "../settings/shown-url.ts";
 import { taEndpoint } from "../ta/requests/asset.ts";
 import { callbackEndpoint } from "../transfers/callbacks.ts";
@@ -14,17 +15,15 @@ const receiversQuery = z.strictObject({
   limit: pageLimit,
 });
 
-export const receiverRoutes = (db: Db): readonly Route[] => [
+export const receiverRoutes = (db: Db, who: Who<Key>): readonly Route[] => [
   route({
     method: "GET",
     path: "/operator/receivers",
-    access: "operator",
+    who,
     operationId: "operatorReceivers",
     summary: "Addresses that callbacks go to",
     query: receiversQuery,
-    body: NOTHING,
-    schema: operatorReceiversAnswer,
-    answer: { statusCode: 200, name: "OperatorReceivers", description: "A page." },
+    answer: json("OperatorReceivers", operatorReceiversAnswer, "A page."),
     handle: async ({ query: { after, limit } }) => {
       const rows = await endpointOverviews(db, { after, limit: limit + 1 });
       const shown = rows.slice(0, limit);

@@ -1,8 +1,9 @@
 /** `GET /operator/requests`: what the transfer agent was asked by everybody, and how far it is. */
 import { z } from "zod";
 import type { Db } from "../database/connect.ts";
-import { NOTHING, type Route, route } from "../http/desk-route.ts";
 import { HttpError } from "../http/http-error.ts";
+import type { Key } from "../http/keys.ts";
+import { json, type Route, route, type Who } from "../http/route.ts";
 import { type ListedRequest, listedRequests, requestHistory } from "../ta/requests/overview.ts";
 import {
   operatorRequestAnswer,
@@ -22,18 +23,16 @@ const requestsQuery = z.strictObject({
   limit: pageLimit,
 });
 
-export const requestRoutes = (db: Db): readonly Route[] => [
+export const requestRoutes = (db: Db, who: Who<Key>): readonly Route[] => [
   route({
     method: "GET",
     path: "/operator/requests",
-    access: "operator",
+    who,
     operationId: "operatorRequests",
     summary: "Requests of the transfer agent's callers",
     description: "Neither investors nor their wallets are named.",
     query: requestsQuery,
-    body: NOTHING,
-    schema: operatorRequestsAnswer,
-    answer: { statusCode: 200, name: "OperatorRequests", description: "A page." },
+    answer: json("OperatorRequests", operatorRequestsAnswer, "A page."),
     handle: async ({ query }) => {
       const rows = await listedRequests(db, { ...query, limit: query.limit + 1 });
       return pageOf(rows, query.limit, itemOf);
@@ -42,14 +41,11 @@ export const requestRoutes = (db: Db): readonly Route[] => [
   route({
     method: "GET",
     path: "/operator/requests/:id",
-    access: "operator",
+    who,
     operationId: "operatorRequest",
     summary: "One of them, with its steps",
     params: { id: "`requestId`." },
-    query: NOTHING,
-    body: NOTHING,
-    schema: operatorRequestAnswer,
-    answer: { statusCode: 200, name: "OperatorRequest", description: "The request." },
+    answer: json("OperatorRequest", operatorRequestAnswer, "The request."),
     refusals: [404],
     handle: async ({ params }) => {
       const id = z.uuid().safeParse(params.id).data;

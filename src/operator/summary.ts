@@ -2,10 +2,11 @@
 import { z } from "zod";
 import { deliveryCounts, endpointOverviews } from "../callbacks/overview.ts";
 import type { Db } from "../database/connect.ts";
-import { NOTHING, type Route, route } from "../http/desk-route.ts";
+import type { Key } from "../http/keys.ts";
+import { timeParameter } from "../http/parameters.ts";
+import { json, type Route, route, type Who } from "../http/route.ts";
 import { requestCounts } from "../ta/requests/overview.ts";
 import { MOST_COUNTED, operatorSummaryAnswer } from "./answers.ts";
-import { time } from "./cursor.ts";
 import { stateOf } from "./receivers.ts";
 
 /** Receivers looked at: deployments have a few. */
@@ -14,20 +15,18 @@ const MOST_RECEIVERS = 1_000;
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
 const summaryQuery = z.strictObject({
-  since: time.optional().meta({ description: "ISO 8601; a day ago unless given." }),
+  since: timeParameter.optional().meta({ description: "ISO 8601; a day ago unless given." }),
 });
 
-export const summaryRoutes = (db: Db): readonly Route[] => [
+export const summaryRoutes = (db: Db, who: Who<Key>): readonly Route[] => [
   route({
     method: "GET",
     path: "/operator/summary",
-    access: "operator",
+    who,
     operationId: "operatorSummary",
     summary: "What failed, and what is open",
     query: summaryQuery,
-    body: NOTHING,
-    schema: operatorSummaryAnswer,
-    answer: { statusCode: 200, name: "OperatorSummary", description: "The counts." },
+    answer: json("OperatorSummary", operatorSummaryAnswer, "The counts."),
     handle: async ({ query }) => {
       const since = query.since ?? new Date(Date.now() - DAY_MS);
       const [requests, deliveries, endpoints] = await Promise.all([

@@ -7,7 +7,6 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { setImmediate as turn } from "node:timers/promises";
-import type { FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { DeploymentKey } from "../audit/sequence/deployment-key.ts";
 import { SignerAwayError } from "../audit/sequence/outside-signer.ts";
@@ -29,15 +28,19 @@ import { LOT_POLICIES } from "../evidence/ocf/lots.ts";
 import { writeOcf } from "../evidence/ocf/ocf.ts";
 import { ChainUnknownError, makeStatement, NoRowError } from "../evidence/statement.ts";
 import { type Zipped, zipped } from "../evidence/zip.ts";
-import type { DescribedRoute } from "../http/describe.ts";
-import { NOTHING } from "../http/desk-route.ts";
 import { createAdmission, type Place } from "../http/edge/admission.ts";
-import { refuseOtherMethods } from "../http/edge/other-methods.ts";
-import type { Entrance } from "../http/entrance.ts";
 import { HttpError } from "../http/http-error.ts";
-import { hangUpSignal } from "../http/hung-up.ts";
-import { readParameters } from "../http/parameters.ts";
-import type { App } from "../http/part.ts";
+import type { Key } from "../http/keys.ts";
+import {
+  type Asked,
+  type Download,
+  file,
+  JSON_TYPE,
+  type Route,
+  route,
+  type Visit,
+  type Who,
+} from "../http/route.ts";
 import { readCapTable, type TableOf } from "../projections/cap-table-json.ts";
 import type { CapTables, Whose } from "../projections/cap-tables.ts";
 import { guardedReads } from "../projections/guarded-reads.ts";
@@ -51,9 +54,6 @@ import {
   removeArchivesOlderThan,
 } from "./archive-folders.ts";
 import { canonicalBy, tableAsked, tableParameters } from "./table-asked.ts";
-
-const CAP_TABLE = "/exports/cap-table";
-const STATEMENT = "/exports/statement";
 
 const capTableQuery = z.strictObject({
   ...tableParameters,
@@ -95,6 +95,7 @@ const statementQuery = z.strictObject({
 });
 
 export type ExportSettings = {
+  readonly reader: Who<Key>;
   /** For the rows; read-only, with a statement timeout. */
   readonly readers: Readers;
   /** Registers that are kept: one for all who read them in this process. */
@@ -109,27 +110,27 @@ export type ExportSettings = {
   readonly rootsPerDay: number;
   /** What is known of a token's issuer beside the ledger. */
   readonly issuerOf: (coinType: string) => SuiToken["issuer"];
-  /** Told that entries of the sequence are lost: nothing more may be signed in this process. */
+  /** Called when entries of the sequence are lost: this process must sign nothing more. */
   readonly giveUp: (error: Error) => void;
 };
 
 /**
- * Of downloads at once: apart from other requests, because each lasts as long as its caller takes to read
- * it. One key leaves room for others.
+ * Concurrent downloads, counted apart from other requests: each lasts as long as its caller takes to read it. One key
+ * leaves room for others.
  */
-const AT_ONCE = { perKey: 2, perProcess: 4, waitingPerKey: 4, waiting: 16, waitMs: 5_000 };
+const MAX_DOWNLOADS = { perKey: 2, perProcess: 4, waitingPerKey: 4, waiting: 16, waitMs: 5_000 };
 
-/** Of archives being put together, which keeps the holdings of every holder: no longer than that takes. */
-const ARCHIVES = { perKey: 1, perProcess: 1, waitingPerKey: 2, waiting: 4, waitMs: 5_000 };
+/** Concurrent OCF builds; each holds the register in memory. */
+const MAX_ARCHIVES = { perKey: 1, perProcess: 1, waitingPerKey: 2, waiting: 4, waitMs: 5_000 };
 
 /** The longest that a download may take. */
-const MOST_MS = 10 * 60 * 1_000;
+const MAX_MS = 10 * 60 * 1_000;
 
-/** A file, ready to be sent. */
-type Download = {
-  readonly name: string;
-  readonly type: string;
-  readonly content: string | AsyncIterable<string | Uint8Array>;
+/** Removes what downloads of killed processes left behind. */
+export const removeOldArchives = (log: Pick<Visit["log"], "warn">): void => {
+  removeArchivesOlderThan(2 * MAX_MS).catch((err: unknown) =>
+    log.warn({ err }, "cannot remove the files that earlier downloads left behind"),
+  );
 };
 
 /** A download under way. */
@@ -142,103 +143,116 @@ type Exporting = {
   readonly atEnd: (work: () => Promise<void>) => void;
 };
 
-export const mountExports = (app: App, entrance: Entrance, settings: ExportSettings): void => {
+export const exportRoutes = (settings: ExportSettings): readonly Route[] => {
   const { readers, capTables } = settings;
-  const admission = createAdmission(AT_ONCE);
-  const archives = createAdmission(ARCHIVES);
-  removeArchivesOlderThan(2 * MOST_MS).catch((err: unknown) =>
-    app.log.warn({ err }, "what earlier downloads left behind cannot be removed"),
-  );
+  const downloads = createAdmission(MAX_DOWNLOADS);
+  const archives = createAdmission(MAX_ARCHIVES);
+  // They hold their place longer than `bounds` would.
+  const who = { ...settings.reader, bounds: undefined };
 
-  const serve = <Query extends z.ZodObject>(
-    url: string,
-    query: Query,
-    make: (asked: z.output<Query>, exporting: Exporting) => Promise<Download>,
-  ) => {
-    const answer = async (request: FastifyRequest, reply: FastifyReply) => {
-      const key = await entrance.enter("reader", request, reply);
-      const asked = readParameters(query, request.query);
-      const hungUp = hangUpSignal(reply);
-      const place = await admission.enter(key.id, 1, hungUp);
-      const ends = untilEnd(reply, place, request);
-      const signal = AbortSignal.any([hungUp, AbortSignal.timeout(MOST_MS)]);
-      try {
-        const { name, type, content } = await make(asked, {
-          key: key.id,
-          signal,
-          atEnd: ends.add,
-        });
-        const body = typeof content === "string" ? content : Readable.from(content, { signal });
-        return reply
-          .type(type)
-          .header("content-disposition", `attachment; filename="${name}"`)
-          .send(body);
-      } catch (error) {
-        if (error instanceof SequenceLostError) settings.giveUp(error);
-        throw asRefusal(error);
-      } finally {
-        ends.begun();
-      }
-    };
-    // What is not read is not made.
-    app.get(url, { exposeHeadRoute: false }, answer);
-    refuseOtherMethods(app, url, "downloads are read by GET");
+  /** Makes a download in its turn. */
+  const download = async (
+    { caller: { id: key }, signal: hungUp, visit }: Asked<Key, unknown, undefined>,
+    make: (exporting: Exporting) => Promise<Download>,
+  ): Promise<Download> => {
+    const place = await downloads.enter(key, 1, hungUp);
+    const ends = untilEnd(visit, place);
+    const signal = AbortSignal.any([hungUp, AbortSignal.timeout(MAX_MS)]);
+    try {
+      return await make({ key, signal, atEnd: ends.add });
+    } catch (error) {
+      if (error instanceof SequenceLostError) settings.giveUp(error);
+      throw asRefusal(error);
+    } finally {
+      ends.begun();
+    }
   };
 
-  serve(CAP_TABLE, capTableQuery, async (query, { key, signal, atEnd }) => {
-    const { format, for: reader, lots, ...asked } = query;
-    const why = notFor(format, reader);
-    if (why !== null) throw new HttpError(400, `for: ${why}`);
-    const whyNot = lotsNotFor(format, lots);
-    if (whyNot !== null) throw new HttpError(400, `lots: ${whyNot}`);
-    const reads = guardedReads(readers.for(signal), FOR_CAP_TABLES);
-    const table = await tableAsked(reads, asked);
-    const { head, rows } = await readCapTable(reads, table, capTables);
-    const name = fileNameOf(table);
-    if (format === "ocf") {
-      const parent = await makeArchiveFolder();
-      atEnd(() => removeArchiveFolder(parent));
-      const folder = join(parent, "ocf");
-      const issuer = settings.issuerOf(head.coinType);
-      const place = await archives.enter(key, 1, signal);
-      try {
-        const request = { ...head, rows, issuer, folder, signal, lots: lots ?? "fifo" };
-        await writeOcf(settings.read, request);
-      } finally {
-        place.left();
-      }
-      const names = (await readdir(folder)).toSorted();
-      const content = zipped(filesIn(folder, names), Number(table.mark.timestampMs));
-      const policy = lots === "pro-rata" ? "-pro-rata" : "";
-      return { name: `${name}${policy}.ocf.zip`, type: "application/zip", content };
-    }
-    const of = { head, rows: inStretches(rows) };
-    const { type, ending, pieces } = capTableFile(table, of, format, reader);
-    return { name: `${name}${ending}`, type, content: dataOf(pieces) };
-  });
-
-  serve(STATEMENT, statementQuery, async ({ owner, holderId, version, ...asked }, exporting) => {
-    const whose = whoseOf(owner, holderId);
-    const db = guardedReads(readers.for(exporting.signal), FOR_CAP_TABLES);
-    const table = await tableAsked(db, asked);
-    const key = await settings.deploymentKey();
-    const on = { db, write: settings.write };
-    const statement = await makeStatement(on, key, table, whose, {
-      tables: capTables,
-      quota: { askedBy: exporting.key, perDay: settings.rootsPerDay },
-      version: version === "1" ? 1 : 2,
-    });
-    const who = "owner" in whose ? `wallet-${whose.owner}` : `holder-${whose.holderId}`;
-    return {
-      name: `statement-${placeIn(table)}-${who}.json`,
-      type: "application/json; charset=utf-8",
-      content: `${JSON.stringify(statement, null, 2)}\n`,
-    };
-  });
+  return [
+    route({
+      method: "GET",
+      path: "/exports/cap-table",
+      who,
+      operationId: "exportCapTable",
+      summary: "A cap table as a file",
+      query: capTableQuery,
+      answer: file("The file.", "text/csv", "application/json", "application/zip"),
+      refusals: [404, 409],
+      handle: (asked) =>
+        download(asked, async ({ key, signal, atEnd }) => {
+          const { format, for: reader, lots, ...moment } = asked.query;
+          const why = notFor(format, reader);
+          if (why !== null) throw new HttpError(400, `for: ${why}`);
+          const whyNot = lotsNotFor(format, lots);
+          if (whyNot !== null) throw new HttpError(400, `lots: ${whyNot}`);
+          const reads = guardedReads(readers.for(signal), FOR_CAP_TABLES);
+          const table = await tableAsked(reads, moment);
+          const { head, rows } = await readCapTable(reads, table, capTables);
+          const name = fileNameOf(table);
+          if (format === "ocf") {
+            const parent = await makeArchiveFolder();
+            atEnd(() => removeArchiveFolder(parent));
+            const folder = join(parent, "ocf");
+            const issuer = settings.issuerOf(head.coinType);
+            const place = await archives.enter(key, 1, signal);
+            try {
+              const request = { ...head, rows, issuer, folder, signal, lots: lots ?? "fifo" };
+              await writeOcf(settings.read, request);
+            } finally {
+              place.left();
+            }
+            const names = (await readdir(folder)).toSorted();
+            const content = zipped(filesIn(folder, names), Number(table.mark.timestampMs));
+            const policy = lots === "pro-rata" ? "-pro-rata" : "";
+            return {
+              name: `${name}${policy}.ocf.zip`,
+              contentType: "application/zip",
+              body: Readable.from(content, { signal }),
+            };
+          }
+          const of = { head, rows: inStretches(rows) };
+          const { type: contentType, ending, pieces } = capTableFile(table, of, format, reader);
+          const body = Readable.from(dataOf(pieces), { signal });
+          return { name: `${name}${ending}`, contentType, body };
+        }),
+    }),
+    route({
+      method: "GET",
+      path: "/exports/statement",
+      who,
+      operationId: "exportStatement",
+      summary: "A holder's statement, signed",
+      description:
+        "Its root is published at `/roots`, for ever. A key publishes at most `ROOTS_PER_DAY` new ones in a UTC day; then 429, and `Retry-After` is the day's end.",
+      query: statementQuery,
+      answer: file("The statement.", "application/json"),
+      refusals: [404, 409],
+      handle: (asked) =>
+        download(asked, async (exporting) => {
+          const { owner, holderId, version, ...moment } = asked.query;
+          const whose = whoseOf(owner, holderId);
+          const db = guardedReads(readers.for(exporting.signal), FOR_CAP_TABLES);
+          const table = await tableAsked(db, moment);
+          const key = await settings.deploymentKey();
+          const on = { db, write: settings.write };
+          const statement = await makeStatement(on, key, table, whose, {
+            tables: capTables,
+            quota: { askedBy: exporting.key, perDay: settings.rootsPerDay },
+            version: version === "1" ? 1 : 2,
+          });
+          const who = "owner" in whose ? `wallet-${whose.owner}` : `holder-${whose.holderId}`;
+          return {
+            name: `statement-${placeIn(table)}-${who}.json`,
+            contentType: JSON_TYPE,
+            body: `${JSON.stringify(statement, null, 2)}\n`,
+          };
+        }),
+    }),
+  ];
 };
 
-/** Keeps a place, and what is to be done at the end, until the answer was taken or its caller is gone. */
-const untilEnd = ({ raw }: FastifyReply, place: Place, { log }: FastifyRequest) => {
+/** Holds a place, and work to do at the end, until the answer was taken or its caller is gone. */
+const untilEnd = ({ response, log }: Visit, place: Place) => {
   const works: (() => Promise<void>)[] = [];
   let isBegun = false;
   let isOver = false;
@@ -254,8 +268,8 @@ const untilEnd = ({ raw }: FastifyReply, place: Place, { log }: FastifyRequest) 
     isOver = true;
     end();
   };
-  if (raw.closed || raw.destroyed) isOver = true;
-  else raw.once("close", close);
+  if (response.closed || response.destroyed) isOver = true;
+  else response.once("close", close);
   return {
     add: (work: () => Promise<void>) => void works.push(work),
     begun: () => {
@@ -334,39 +348,3 @@ const asRefusal = (error: unknown): unknown => {
   }
   return error;
 };
-
-const file = (description: string, ...types: readonly string[]) => ({
-  description,
-  headers: {
-    "Content-Disposition": { description: "Name of the file.", schema: { type: "string" } },
-  },
-  content: Object.fromEntries(types.map((type) => [type, { schema: { type: "string" } }])),
-});
-
-/** What these add to `/openapi.json`. */
-export const exportsDescribed: readonly DescribedRoute[] = [
-  {
-    method: "GET",
-    path: CAP_TABLE,
-    access: "reader",
-    operationId: "exportCapTable",
-    summary: "A cap table as a file",
-    query: capTableQuery,
-    body: NOTHING,
-    refusals: [404, 409],
-    responses: { 200: file("The file.", "text/csv", "application/json", "application/zip") },
-  },
-  {
-    method: "GET",
-    path: STATEMENT,
-    access: "reader",
-    operationId: "exportStatement",
-    summary: "A holder's statement, signed",
-    description:
-      "Its root is published at `/roots`, for ever. A key publishes at most `ROOTS_PER_DAY` new ones in a UTC day; then 429, and `Retry-After` is the day's end.",
-    query: statementQuery,
-    body: NOTHING,
-    refusals: [404, 409],
-    responses: { 200: file("The statement.", "application/json") },
-  },
-];

@@ -4,11 +4,15 @@
  */
 import { z } from "zod";
 import type { Db } from "../database/connect.ts";
-import { NOTHING, type Route, route } from "../http/desk-route.ts";
 import { HttpError } from "../http/http-error.ts";
+import { json, jsonBody, type Route, route, type Who } from "../http/route.ts";
+import type { KeyOf } from "../http/who.ts";
 import { readMeta } from "../projections/meta.ts";
 import { lentSessionAnswer, pageSettingsAnswer, sessionAnswer } from "./answers.ts";
 import { type ExplorerSettings, explorerPages, networkOf } from "./explorer.ts";
+
+/** A key that opens what the page reads. */
+export type Reader = KeyOf<"graphql" | "operator">;
 
 /** What the demo ledger lends to the browser that opens the link `start` printed. */
 export type DemoAccess = {
@@ -21,6 +25,8 @@ export type DemoAccess = {
 export type PageSettings = {
   /** Read-only, with a statement timeout. */
   readonly db: Db;
+  readonly open: Who<undefined>;
+  readonly reader: Who<Reader>;
   readonly version: string;
   readonly ledgerSource: string;
   readonly explorer: ExplorerSettings;
@@ -29,19 +35,16 @@ export type PageSettings = {
 };
 
 export const pageRoutes = (settings: PageSettings): readonly Route[] => {
-  const { db, version, ledgerSource, explorer, demo } = settings;
+  const { db, open, reader, version, ledgerSource, explorer, demo } = settings;
 
   return [
     route({
       method: "GET",
       path: "/page/settings",
-      access: "open",
+      who: open,
       operationId: "pageSettings",
       summary: "What the page is about",
-      query: NOTHING,
-      body: NOTHING,
-      schema: pageSettingsAnswer,
-      answer: { statusCode: 200, name: "PageSettings", description: "The settings." },
+      answer: json("PageSettings", pageSettingsAnswer, "The settings."),
       handle: async () => {
         const { chainId } = await readMeta(db);
         const network = networkOf(chainId, ledgerSource);
@@ -57,35 +60,25 @@ export const pageRoutes = (settings: PageSettings): readonly Route[] => {
     route({
       method: "GET",
       path: "/session",
-      access: "reader",
+      who: reader,
       operationId: "session",
       summary: "What kind of key this is",
-      query: NOTHING,
-      body: NOTHING,
-      schema: sessionAnswer,
-      answer: { statusCode: 200, name: "Session", description: "The key." },
-      handle: async ({ key }) => {
-        if (key === null || (key.kind !== "graphql" && key.kind !== "operator")) {
-          throw new HttpError(401, "send a key of the kind graphql or operator");
-        }
-        return { keyId: key.id, kind: key.kind, label: key.label };
-      },
+      answer: json("Session", sessionAnswer, "The key."),
+      handle: async ({ caller: { id: keyId, kind, label } }) => ({ keyId, kind, label }),
     }),
-    ...(demo === undefined ? [] : [lentSession(demo)]),
+    ...(demo === undefined ? [] : [lentSession(open, demo)]),
   ];
 };
 
-const lentSession = (demo: DemoAccess): Route =>
+const lentSession = (open: Who<undefined>, demo: DemoAccess): Route =>
   route({
     method: "POST",
     path: "/demo/session",
-    access: "open",
+    who: open,
     operationId: "lentSession",
     summary: "Exchange the token of the demo's link for a read key, once",
-    query: NOTHING,
-    body: z.strictObject({ token: z.string().max(100) }),
-    schema: lentSessionAnswer,
-    answer: { statusCode: 200, name: "LentSession", description: "The key." },
+    body: jsonBody(z.strictObject({ token: z.string().max(100) })),
+    answer: json("LentSession", lentSessionAnswer, "The key."),
     refusals: [403],
     handle: async ({ body: { token } }) => {
       const key = await demo.lend(token);

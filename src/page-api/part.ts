@@ -1,55 +1,59 @@
 /** What the page reads besides GraphQL, as a part of the server. */
 import type { Db } from "../database/connect.ts";
-import type { ApiDescription } from "../http/api-description.ts";
-import { describeRoutes } from "../http/describe.ts";
-import { type Mounting, mountRoutes } from "../http/desk-route.ts";
-import { KEY_HEADER } from "../http/entrance.ts";
-import type { Part } from "../http/part.ts";
-import { type ExportSettings, exportsDescribed, mountExports } from "./exports.ts";
-import { type PageSettings, pageRoutes } from "./page-settings.ts";
+import type { App, Part } from "../http/part.ts";
+import type { Who } from "../http/route.ts";
+import { KEY_HEADER } from "../http/who.ts";
+import { type ExportSettings, exportRoutes, removeOldArchives } from "./exports.ts";
+import { type PageSettings, pageRoutes, type Reader } from "./page-settings.ts";
 import { type ProofSettings, proofRoutes } from "./proofs.ts";
 import { type TourSettings, tourRoutes } from "./tour.ts";
 
-export type PageApiSettings = Mounting & {
+export type PageApiSettings = {
+  /** Keys of the kinds graphql and operator. */
+  readonly reader: Who<Reader>;
+  readonly open: Who<undefined>;
   /** Read-only, with a statement timeout. */
   readonly db: Db;
-  readonly page: Omit<PageSettings, "db">;
-  readonly exports: ExportSettings;
-  readonly proofs: Omit<ProofSettings, "db">;
+  readonly page: Omit<PageSettings, "db" | "open" | "reader">;
+  readonly exports: Omit<ExportSettings, "reader">;
+  readonly proofs: Omit<ProofSettings, "db" | "reader">;
   /** Absent where there is no demo, or its requests are not served here. */
-  readonly tour?: Omit<TourSettings, "db"> | undefined;
+  readonly tour?: Omit<TourSettings, "db" | "reader" | "send"> | undefined;
 };
 
-const TAG = {
-  name: "Page",
-  description: `What the page asks besides GraphQL. Keys of the kinds graphql and operator open it, in ${KEY_HEADER}.`,
-};
-
-/** The part, and what it adds to `/openapi.json`. */
-export const pageApiPart = (
-  settings: PageApiSettings,
-): { readonly part: Part; readonly description: ApiDescription } => {
-  const { db, tour } = settings;
-  const routes = [
-    ...pageRoutes({ ...settings.page, db }),
-    ...proofRoutes({ ...settings.proofs, db }),
-  ];
+export const pageApiPart = ({ reader, open, db, tour, ...settings }: PageApiSettings): Part => {
+  const server = Promise.withResolvers<App>();
   return {
-    part: {
-      name: "page",
-      paths: [
-        { path: "/page/settings", about: "what the page is about" },
-        { path: "/session", about: "what kind of key this is: GET with a key in X-API-Key" },
-        { path: "/exports/cap-table", about: "cap tables as files: GET with coinType and a key" },
-        { path: "/exports/statement", about: "signed statements of holders: the same" },
-        { path: "/proofs/{checkpoint}", about: "what proves a checkpoint: GET with a key" },
-      ],
-      register: (app) => {
-        mountRoutes(app, settings, routes);
-        mountExports(app, settings.entrance, settings.exports);
-        if (tour !== undefined) mountRoutes(app, settings, tourRoutes(app, { ...tour, db }));
+    name: "page",
+    paths: [
+      { path: "/page/settings", about: "what the page is about" },
+      { path: "/session", about: `what kind of key this is: GET with a key in ${KEY_HEADER}` },
+      { path: "/exports/cap-table", about: "cap tables as files: GET with coinType and a key" },
+      { path: "/exports/statement", about: "signed statements of holders: the same" },
+      { path: "/proofs/{checkpoint}", about: "what proves a checkpoint: GET with a key" },
+    ],
+    register: (app) => {
+      server.resolve(app);
+      removeOldArchives(app.log);
+    },
+    routes: [
+      ...pageRoutes({ ...settings.page, db, open, reader }),
+      ...proofRoutes({ ...settings.proofs, db, reader }),
+      ...exportRoutes({ ...settings.exports, reader }),
+      ...(tour === undefined
+        ? []
+        : tourRoutes({
+            ...tour,
+            db,
+            reader,
+            send: async (request) => (await server.promise).inject(request),
+          })),
+    ],
+    described: {
+      tag: {
+        name: "Page",
+        description: `What the page asks besides GraphQL. Keys of the kinds graphql and operator open it, in ${KEY_HEADER}.`,
       },
     },
-    description: describeRoutes(TAG, routes, exportsDescribed),
   };
 };

@@ -4,8 +4,8 @@
  */
 import type { z } from "zod";
 import type { Db } from "../database/connect.ts";
-import { NOTHING, type Route, route } from "../http/desk-route.ts";
 import { HttpError } from "../http/http-error.ts";
+import { json, type Route, route, type Who } from "../http/route.ts";
 import { CheckpointDecodeError, Cursor } from "../ledger/decode/cursor.ts";
 import { readSummary } from "../ledger/decode/summary.ts";
 import { readBitmap } from "../ledger/proof/certificate.ts";
@@ -23,6 +23,7 @@ import { proofAnswer } from "./answers.ts";
 export type ProofSettings = {
   /** Read-only, with a statement timeout. */
   readonly db: Db;
+  readonly reader: Who<unknown>;
   readonly pipelines: readonly Pipeline[];
   /** What the settings have verified; the log keeps that of signatures alone. */
   readonly verify: VerifyLevel;
@@ -30,20 +31,17 @@ export type ProofSettings = {
 
 type Answer = z.infer<typeof proofAnswer>;
 
-export const proofRoutes = ({ db, pipelines, verify }: ProofSettings): readonly Route[] => [
+export const proofRoutes = ({ db, reader, pipelines, verify }: ProofSettings): readonly Route[] => [
   route({
     method: "GET",
     path: "/proofs/:checkpoint",
-    access: "reader",
+    who: reader,
     operationId: "checkpointProof",
     summary: "What proves a checkpoint",
     description:
       "Signatures are verified before a checkpoint enters the log (`VERIFY=signatures`), one for each stretch of checkpoints; inside it each names the digest of the one before. The signature is over the bytes 2, 0, 0, the summary's BCS and the epoch as u64, little-endian (BLS12-381, G1 signatures).",
     params: { checkpoint: "Its number." },
-    query: NOTHING,
-    body: NOTHING,
-    schema: proofAnswer,
-    answer: { statusCode: 200, name: "CheckpointProof", description: "What is known of it." },
+    answer: json("CheckpointProof", proofAnswer, "What is known of it."),
     refusals: [404],
     handle: async ({ params: { checkpoint = "" } }) => {
       if (!/^\d{1,18}$/.test(checkpoint)) {

@@ -4,14 +4,14 @@
  * `GET /demo/tour/{id}` tells how far it is: request, transaction, register, callback.
  */
 import { randomBytes } from "node:crypto";
+import type { InjectOptions } from "fastify";
 import { z } from "zod";
 import { signRequest } from "../../client/index.ts";
 import { deliveryWithAttempts } from "../callbacks/overview.ts";
 import type { Db } from "../database/connect.ts";
-import { NOTHING, type Route, route } from "../http/desk-route.ts";
 import { createRateLimit } from "../http/edge/rate-limit.ts";
 import { HttpError } from "../http/http-error.ts";
-import type { App } from "../http/part.ts";
+import { json, NO_BODY, type Route, route, type Who } from "../http/route.ts";
 import { eventsOfWallet } from "../projections/holder-events.ts";
 import { placeOf } from "../projections/position.ts";
 import { resultMessageId } from "../ta/requests/callback-address.ts";
@@ -24,9 +24,15 @@ export type TourAsset = { readonly asset: string; readonly coinType: string };
 export type TourSettings = {
   /** Read-only, with a statement timeout. */
   readonly db: Db;
+  readonly reader: Who<unknown>;
   readonly tourAsset: TourAsset;
   /** The secret half of the key that signs for the asset, base64; undefined when there is none. */
   readonly secretKey: () => Promise<string | undefined>;
+  /** Sends a request to this service. */
+  readonly send: (request: InjectOptions) => Promise<{
+    readonly statusCode: number;
+    readonly body: string;
+  }>;
 };
 
 /** Tours of a minute, of all callers: each is a transaction and a callback. */
@@ -36,29 +42,26 @@ const WHITELIST = "/api/v1/investor/whitelist";
 
 const accepted = z.object({ requestId: z.uuid() });
 
-/** @param app serves the transfer agent's requests, too */
-export const tourRoutes = (app: App, settings: TourSettings): readonly Route[] => {
-  const { db, tourAsset, secretKey } = settings;
+export const tourRoutes = (settings: TourSettings): readonly Route[] => {
+  const { db, reader, tourAsset, secretKey, send } = settings;
   const { asset, coinType } = tourAsset;
   const limit = createRateLimit({ policy: "tours", quota: MOST_TOURS, windowSeconds: 60 });
   return [
     route({
       method: "POST",
       path: "/demo/tour",
-      access: "reader",
+      who: reader,
       operationId: "beginTour",
       summary: "Whitelist a new wallet of a made-up investor, on the demo ledger",
-      query: NOTHING,
-      body: NOTHING,
-      schema: tourBegunAnswer,
-      answer: { statusCode: 202, name: "TourBegun", description: "The request was accepted." },
+      body: NO_BODY,
+      answer: json("TourBegun", tourBegunAnswer, "The request was accepted.", { status: 202 }),
       refusals: [409],
       handle: async () => {
         const counted = limit.take("");
         if (!counted.allowed) throw limit.refusal(counted);
         const secret = await secretKey();
         if (secret === undefined) {
-          throw new HttpError(409, "there is no key of the demo to sign with: start it anew");
+          throw new HttpError(409, "the demo's signing key is missing; restart the service");
         }
         const wallet = `0x${randomBytes(32).toString("hex")}`;
         const signed = signRequest({
@@ -67,7 +70,7 @@ export const tourRoutes = (app: App, settings: TourSettings): readonly Route[] =
           body: { investor: madeUp(wallet) },
         });
         // The same way as any caller's: signature, limits and checks included.
-        const { statusCode, body } = await app.inject({
+        const { statusCode, body } = await send({
           method: "POST",
           url: WHITELIST,
           headers: signed.headers,
@@ -83,14 +86,11 @@ export const tourRoutes = (app: App, settings: TourSettings): readonly Route[] =
     route({
       method: "GET",
       path: "/demo/tour/:id",
-      access: "reader",
+      who: reader,
       operationId: "tour",
       summary: "How far a tour is",
       params: { id: "`tourId`." },
-      query: NOTHING,
-      body: NOTHING,
-      schema: tourAnswer,
-      answer: { statusCode: 200, name: "Tour", description: "The tour." },
+      answer: json("Tour", tourAnswer, "The tour."),
       refusals: [404],
       handle: async ({ params }) => {
         const id = z.uuid().safeParse(params.id).data;

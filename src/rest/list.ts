@@ -1,17 +1,14 @@
 /** `GET /r/api/v2/transfer_events`: what its query string asks for, and the link to the next page. */
 import type { z } from "zod";
-import type { Asked } from "../http/edge/caller.ts";
-import { readParameters } from "../http/parameters.ts";
+import type { Origin } from "../http/edge/caller.ts";
 import type { PageQuery } from "../transfers/list-page.ts";
-import { LIST_PATH } from "./names.ts";
-import { transferEventsQuery } from "./schema.ts";
+import type { transferEventsQuery } from "./schema.ts";
 
-export type ListQuery = z.infer<typeof transferEventsQuery>;
+export const LIST_PATH = "/r/api/v2/transfer_events";
 
-/** @throws HttpError (400) naming the parameter, and what it must be */
-export const readQuery = (query: unknown): ListQuery => readParameters(transferEventsQuery, query);
+type ListQuery = z.output<typeof transferEventsQuery>;
 
-/** What the records of a project are asked for. */
+/** The query of a project's records. */
 export const pageQuery = (
   project: string,
   { tx_hash, recipient_address, order, limit, after_id }: ListQuery,
@@ -25,11 +22,11 @@ export const pageQuery = (
 });
 
 /**
- * `Link` to the next page: the same query, beyond the last record. `host` is what the caller says it
- * asked, if it says so; where that is no host, the link is relative to what it did ask.
+ * `Link` to the next page: the same query, beyond the last record. It is relative where the caller names no
+ * valid host.
  */
 export const nextLink = (
-  { protocol, host }: Asked,
+  { protocol, host }: Origin,
   { tx_hash, recipient_address, order, limit }: ListQuery,
   next: string,
 ): string => {

@@ -1,12 +1,7 @@
 /** What goes in and out of the transfer events API, as zod schemas: they check, and they document. */
 import { z } from "zod";
-import { errorAnswer } from "../http/api-description.ts";
+import { exactInteger } from "../http/json-schema.ts";
 import { limitParameter } from "../http/parameters.ts";
-
-/** An integer of any size, exact: beyond 2^53 a JSON parser must not round it. */
-export const exactInteger = z.union([z.int(), z.bigint()]).meta({
-  description: "Exact integer; may exceed 2^53, so parse it without rounding.",
-});
 
 const hex = (bytes: number, what: string) =>
   z
@@ -30,7 +25,7 @@ export const transferEventsQuery = z.strictObject({
     .enum(["asc", "desc"], "must be asc or desc")
     .default("asc")
     .meta({ description: "asc: oldest first, in the order of the chain. desc: newest first." }),
-  limit: limitParameter.meta({ description: "Records of one page." }),
+  limit: limitParameter().meta({ description: "Records of one page." }),
   after_id: z
     .string()
     .regex(/^\d{1,30}$/, "must be the id of a record")
@@ -113,7 +108,38 @@ export const transferEventSchema = z
   })
   .meta({ description: "One token movement: one Transfer log." });
 
-/** Body of every answer that is not a success. */
-export const errorSchema = errorAnswer.meta({
-  description: "What was wrong; quote requestId when reporting it.",
-});
+/** The second record of a funding of version 3: from the token contract to the investor's wallet. */
+export const exampleRecord: z.infer<typeof transferEventSchema> = {
+  id: 1_772_366_400_000_002,
+  block: 51_234_567,
+  tx_hash: "0x8f1c6a2e9d0b4f7735c1a9e86d24b0f3975e1c8a6b2d4f09e7c35a1b8d6f2e40",
+  method_name: "fundReleaseSchedule",
+  amount: 2_500_000_000,
+  approved_on_chain_at: "2026-03-01T12:00:00.000Z",
+  commencement_timestamp: 1_772_323_200,
+  schedule_id: 0,
+  created_at: "2026-03-01T12:00:00.000Z",
+  updated_at: "2026-03-01T12:00:00.000Z",
+  vesting_schedule: {
+    name: "Gradual Release",
+    release_count: 12,
+    delay_until_first_release_in_seconds: 31_536_000,
+    initial_release_portion_in_bips: 2_500,
+    period_between_releases_in_seconds: 2_592_000,
+  },
+  recipient_wallet: { address: "0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc" },
+  sender_wallet: { address: "0x5fbdb2315678afecb367f032d93f642f64180aa3" },
+  recipient_reg_group: { name: "Reg A", blockchain_id: 1 },
+  sender_reg_group: { name: "Group 0", blockchain_id: 0 },
+  token: {
+    _blockchain: "avalanche_fuji",
+    _token_type: "comakery_security_token_v3",
+    id: 187_264_905_113_207,
+    contract_address: "0x5fbdb2315678afecb367f032d93f642f64180aa3",
+    decimal_places: 6,
+    name: "Acme Shares",
+    symbol: "ACME",
+    created_at: "2026-02-11T09:30:12.481Z",
+    updated_at: "2026-02-11T09:30:12.481Z",
+  },
+};

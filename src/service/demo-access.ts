@@ -32,7 +32,7 @@ export const demoAccess = (
 };
 
 /** What a tour needs. */
-export type DemoTour = Omit<TourSettings, "db">;
+export type DemoTour = Omit<TourSettings, "db" | "reader" | "send">;
 
 /** The tour of the demo's first asset, signed with the pair that `start` made, while that is registered. */
 export const demoTour = (config: Config, assets: Assets, keys: Reads): DemoTour | undefined => {

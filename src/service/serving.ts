@@ -4,10 +4,10 @@ import { publicKeyList } from "../callbacks/signing-keys.ts";
 import { migrationsPending } from "../database/migrate.ts";
 import { graphqlPart } from "../graphql/part.ts";
 import { streamGauges } from "../graphql/streams/sse.ts";
+import { docsPart } from "../http/docs/part.ts";
 import { ADMISSION, createAdmission } from "../http/edge/admission.ts";
 import type { Front } from "../http/edge/front.ts";
 import { createRateLimit } from "../http/edge/rate-limit.ts";
-import { createEntrance } from "../http/entrance.ts";
 import { evmGauges } from "../http/health/evm-gauges.ts";
 import { evmDetails } from "../http/health/evm-health.ts";
 import { detailsOf, watchHealth } from "../http/health/health.ts";
@@ -18,6 +18,7 @@ import { pagesUnsent } from "../http/large-text.ts";
 import { createMetrics } from "../http/metrics.ts";
 import type { Part } from "../http/part.ts";
 import { createServer } from "../http/server.ts";
+import { anybody, KEY_HEADER, keyHolders } from "../http/who.ts";
 import { LOG_CHANNEL } from "../log/append.ts";
 import { watchPackages } from "../log/packages.ts";
 import { type Logger, logFormat } from "../logging/logger.ts";
@@ -25,7 +26,7 @@ import { createRareLines } from "../logging/rare-lines.ts";
 import { operatorPart } from "../operator/part.ts";
 import { webPart } from "../page-api/files-part.ts";
 import { pageApiPart } from "../page-api/part.ts";
-import { rootsApi, rootsPart } from "../page-api/roots-part.ts";
+import { rootsPart } from "../page-api/roots-part.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { createCapTables } from "../projections/cap-tables.ts";
 import { restPart } from "../rest/part.ts";
@@ -151,11 +152,21 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
       : undefined;
   const deploymentKey = configuredKey(config, { existing: true });
   const tour = ta === undefined ? undefined : demoTour(config, assets, lookUps);
-  const entrance = createEntrance({ keys: lookUps, limits: limits(), open: limits().limit });
-  const mounting = { entrance, admission };
-  const operator = operatorPart({ ...mounting, db, database: storage.write });
+  const page = {
+    header: KEY_HEADER,
+    scheme: { name: "pageKey" },
+    keys: lookUps,
+    limits: limits(),
+    admission,
+  };
+  const operator = operatorPart({
+    who: keyHolders({ ...page, kinds: ["operator"] }),
+    db,
+    database: storage.write,
+  });
   const pageApi = pageApiPart({
-    ...mounting,
+    reader: keyHolders({ ...page, kinds: ["graphql", "operator"] }),
+    open: anybody(limits().limit),
     db,
     tour,
     page: {
@@ -195,7 +206,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
     pages,
     onUnread,
   });
-  const parts = [
+  const served = [
     graphql,
     restPart({
       keys: lookUps,
@@ -203,24 +214,18 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
       readers,
       admission,
       projects,
-      version: VERSION,
-      others: [
-        ...(only === undefined && ta !== undefined ? [ta.description] : []),
-        ...(only === undefined ? [pageApi.description, operator.description] : []),
-        rootsApi,
-      ],
       callbackKeys: ta === undefined ? publicKeyList(db) : undefined,
       limits: limits(),
-      pages,
       onUnread,
     }),
-    ...(ta === undefined ? [] : [ta.part]),
+    ...(ta === undefined ? [] : [ta]),
     webPart({ unsent: pages }),
-    // Whoever holds a statement asks whichever process there is.
+    // Every process can be asked by those who hold a statement.
     rootsPart({ db, limit: limits().limit }),
-    pageApi.part,
-    operator.part,
+    pageApi,
+    operator,
   ].filter(({ name }) => isServed(name, only));
+  const parts = [...served, docsPart({ parts: served, version: VERSION, unsent: pages })];
   const metrics = createMetrics(health, { figures, indexing: indexing?.figures });
   evmGauges(metrics.registry, health);
   if (parts.includes(graphql)) streamGauges(metrics.registry, graphql.streams);

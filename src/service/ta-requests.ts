@@ -1,11 +1,9 @@
 /** The requests of the transfer agent in this process: what its part of the server needs. */
 
 import { openSigningKeys } from "../callbacks/signing-keys.ts";
-import type { ApiDescription } from "../http/api-description.ts";
 import type { Part } from "../http/part.ts";
 import type { Assets } from "../settings/assets.ts";
 import type { Config } from "../settings/config.ts";
-import { taApi } from "../ta/api/openapi.ts";
 import { type TaPartSettings, taPart } from "../ta/api/part.ts";
 import { createAcceptance } from "../ta/requests/accept.ts";
 import { taAssets } from "../ta/requests/asset.ts";
@@ -19,12 +17,6 @@ import type { Storage } from "./storage.ts";
 /** Large bodies in memory at once, in units of the largest one. */
 const LARGE_BODIES = 8;
 
-export type TaRequests = {
-  readonly part: Part;
-  /** For the document of all interfaces. */
-  readonly description: ApiDescription;
-};
-
 /** Prepares interface C. @throws AssetsFileError | MasterKeyError | PiiKeysError | PiiKeyLostError (stop) */
 export const taRequests = async (settings: {
   readonly config: Config;
@@ -33,7 +25,7 @@ export const taRequests = async (settings: {
   readonly assets: Assets;
   readonly keys: TaPartSettings["keys"];
   readonly limits: TaPartSettings["limits"];
-}): Promise<TaRequests> => {
+}): Promise<Part> => {
   const { config, storage, tracing, assets, keys, limits } = settings;
   const { write: database, read } = storage;
   const { bodyBytes, fileBytes, platformName } = config.ta;
@@ -41,7 +33,7 @@ export const taRequests = async (settings: {
   const vault = await configuredVault(config, storage);
   await vault.checkKeys();
   const bounds = { bodyBytes, fileBytes, allBodiesBytes: LARGE_BODIES * bodyBytes };
-  const part = taPart({
+  return taPart({
     database,
     read,
     keys,
@@ -55,5 +47,4 @@ export const taRequests = async (settings: {
     version: VERSION,
     isTraced: tracing.isOn,
   });
-  return { part, description: taApi({ bounds, platformName }) };
 };

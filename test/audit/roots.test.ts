@@ -300,7 +300,7 @@ test("anybody reads the signed heads of the log, page by page, and checks them",
 test("what is no question for roots is refused, and so is asking too often", async () => {
   for (const [query, details] of [
     ["", "coinType: "],
-    ["?coinType=acme", "coinType: not a"],
+    ["?coinType=acme", "coinType: is not a"],
     [`?coinType=${coinType}&checkpoint=-1`, "checkpoint: must be a checkpoint number"],
     [`?coinType=${coinType}&limit=0`, "limit: must be a whole number from 1 to 1000"],
     [`?coinType=${coinType}&owner=1`, "owner: no such parameter; there are coinType"],

@@ -1,9 +1,9 @@
 /** Callers that hang up, and pages for which there is no room. */
 import { expect, test } from "vitest";
+import { docsPart } from "../../src/http/docs/part.ts";
 import { HungUpError, hangUpSignal } from "../../src/http/hung-up.ts";
 import type { Part } from "../../src/http/part.ts";
 import type { Unsent } from "../../src/http/unsent.ts";
-import { mountDocs } from "../../src/rest/docs.ts";
 import { serve } from "./service.ts";
 
 test("the work for a request is told when its caller hangs up, and not when it was answered", async () => {
@@ -44,13 +44,7 @@ test("the work for a request is told when its caller hangs up, and not when it w
 
 test("a script for which there is no room is answered 503 in the common form", async () => {
   const full: Unsent = { hold: () => false, bytes: 0 };
-  const part: Part = {
-    name: "rest",
-    paths: [],
-    register: async (app) => {
-      mountDocs(app, full);
-    },
-  };
+  const part = docsPart({ parts: [], version: "1", unsent: full });
   await using service = await serve({ parts: [part] });
   const page = await fetch(`${service.url}/docs/`);
   const [, script = ""] = /<script[^>]*\ssrc="([^"]+)"/.exec(await page.text()) ?? [];

@@ -2,9 +2,12 @@
 import { once } from "node:events";
 import { connect as connectSocket, type Socket } from "node:net";
 import { expect, test } from "vitest";
+import { z } from "zod";
 import { largeBody, largeText } from "../../src/http/large-text.ts";
 import type { Part } from "../../src/http/part.ts";
+import { json, route } from "../../src/http/route.ts";
 import { createUnsent, type Unsent } from "../../src/http/unsent.ts";
+import { anybody } from "../../src/http/who.ts";
 import { sendRaw, serve } from "./service.ts";
 
 const MIB = 1024 * 1024;
@@ -107,21 +110,25 @@ test("what waits on a connection that was hung up is not begun, and what was beg
   expect(service.log.filter(({ route }) => route === "/held/:n")).toHaveLength(1);
 });
 
-for (const way of ["short", "long"]) {
-  test(`a service that stops says so on the connections it ends with the answer, the ${way} way`, async () => {
+for (const isFast of [true, false]) {
+  test(`a service that stops says so on the connections it ends with the answer, ${isFast ? "on the fast path" : "through the framework"}`, async () => {
     let begun = 0;
     const released = Promise.withResolvers<void>();
-    const answer = async () => {
-      begun += 1;
-      await released.promise;
-      return { status: 200, headers: {}, contentType: "text/plain", body: "answered" };
-    };
-    const part: Part = {
-      name: "rest",
-      paths: [],
-      direct: way === "short" ? [{ method: "GET", path: "/held", answer }] : [],
-      register: (app) => void app.get("/held", async () => (await answer()).body),
-    };
+    const held = route({
+      method: "GET",
+      path: "/held",
+      isFast,
+      who: anybody(),
+      operationId: "held",
+      summary: "Held",
+      answer: json("Held", z.string(), "Answered."),
+      handle: async () => {
+        begun += 1;
+        await released.promise;
+        return "answered";
+      },
+    });
+    const part: Part = { name: "rest", paths: [], routes: [held] };
     const service = await serve({ parts: [part] });
     const request = get("/held");
     const [under, late] = [await open(service.url), await open(service.url)];

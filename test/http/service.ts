@@ -41,7 +41,7 @@ const part: Part = {
   register: (app) => {
     app.get("/things/:id", async () => ({ thing: true }));
     app.post("/things", async () => ({ made: true }));
-    refuseOtherMethods(app, "/things", "things are made by POST");
+    refuseOtherMethods(app, "/things");
     app.post("/graphql", async () => ({ data: {} }));
     app.get("/broken", async () => {
       throw new Error("password=hunter2 at /home/service/secret.ts");

@@ -8,12 +8,12 @@ import { connect } from "../../src/database/connect.ts";
 import { createReaders } from "../../src/database/readers.ts";
 import { type Admission, createAdmission } from "../../src/http/edge/admission.ts";
 import { createRateLimit } from "../../src/http/edge/rate-limit.ts";
-import { createEntrance } from "../../src/http/entrance.ts";
 import { watchHealth } from "../../src/http/health/health.ts";
 import { databaseProgress } from "../../src/http/health/progress.ts";
 import { createKey } from "../../src/http/keys.ts";
 import { createMetrics } from "../../src/http/metrics.ts";
 import { createServer } from "../../src/http/server.ts";
+import { anybody, KEY_HEADER, keyHolders } from "../../src/http/who.ts";
 import { operatorPart } from "../../src/operator/part.ts";
 import { type PageApiSettings, pageApiPart } from "../../src/page-api/part.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
@@ -64,17 +64,21 @@ export const serveOperator = async (
   const readers = createReaders(connection);
   const limit = (quota = 1_000_000) =>
     createRateLimit({ policy: "default", quota, windowSeconds: 60 });
-  const mounting = {
-    entrance: createEntrance({
-      keys: read,
-      limits: { limit: limit(settings.quota), attempts: limit() },
-      open: limit(settings.quota),
-    }),
+  const holders = {
+    header: KEY_HEADER,
+    scheme: { name: "pageKey" },
+    keys: read,
+    limits: { limit: limit(settings.quota), attempts: limit() },
     admission: settings.admission ?? createAdmission(),
   };
-  const operatorDesk = operatorPart({ ...mounting, db: read.db, database });
+  const operatorDesk = operatorPart({
+    who: keyHolders({ ...holders, kinds: ["operator"] }),
+    db: read.db,
+    database,
+  });
   const pageApi = pageApiPart({
-    ...mounting,
+    reader: keyHolders({ ...holders, kinds: ["graphql", "operator"] }),
+    open: anybody(limit(settings.quota)),
     db: read.db,
     page: {
       version: "test",
@@ -114,7 +118,7 @@ export const serveOperator = async (
     },
   });
   const server = await createServer({
-    parts: [pageApi.part, operatorDesk.part],
+    parts: [pageApi, operatorDesk],
     logger: pino({ level: "debug", base: null }, lines),
     version: "test",
     health,

@@ -2,8 +2,9 @@
 import { once } from "node:events";
 import { request } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { errorAnswer } from "../../src/http/json-schema.ts";
 import { createKey } from "../../src/http/keys.ts";
-import { errorSchema, transferEventSchema } from "../../src/rest/schema.ts";
+import { transferEventSchema } from "../../src/rest/schema.ts";
 import { appendTransferEvents } from "../../src/transfers/records.ts";
 import { bytesOf } from "../../src/values/hex-bytes.ts";
 import { addToken } from "../evm/logged-token.ts";
@@ -150,7 +151,7 @@ for (const [query, named] of [
   test(`?${query.slice(0, 60)} is 400 and names ${named}`, async () => {
     const { status, body } = await api.get(`${LIST}?${query}`);
     expect(status).toBe(400);
-    const { error, details } = errorSchema.parse(body);
+    const { error, details } = errorAnswer.parse(body);
     expect(error).toBe("BAD_REQUEST");
     expect(details).toMatch(new RegExp(`^${named}: `));
   });
@@ -158,7 +159,7 @@ for (const [query, named] of [
 
 test("a repeated parameter is told so, whatever its values; made-up names are not repeated at length", async () => {
   const detailsOf = async (query: string) =>
-    errorSchema.parse((await api.get(`${LIST}?${query}`)).body).details;
+    errorAnswer.parse((await api.get(`${LIST}?${query}`)).body).details;
   for (const query of ["order=asc&order=desc", "limit=1&limit=2", "after_id=1&after_id=1"]) {
     const [name] = query.split("=");
     expect(await detailsOf(query)).toBe(`${name}: must be given once`);
@@ -203,7 +204,7 @@ test("no other method is served, whatever it carries, and the answer says which 
         405,
         "GET, HEAD",
       ]);
-      expect(errorSchema.parse(await answer.json()).error).toBe("BAD_REQUEST");
+      expect(errorAnswer.parse(await answer.json()).error).toBe("BAD_REQUEST");
     }
   }
   const head = await fetch(new URL(`${LIST}?limit=1`, api.url), {
@@ -251,7 +252,7 @@ test("without a good key nothing is told: 401, 403 for a key of another kind, 40
   ] as const) {
     const answer = await api.get(path, headers);
     expect([path, answer.status]).toEqual([path, status]);
-    const body = errorSchema.parse(answer.body);
+    const body = errorAnswer.parse(answer.body);
     expect(body.error).toBe(error);
     expect(body.requestId).toBe(answer.headers.get("x-request-id"));
   }
@@ -263,7 +264,7 @@ test("a key over its quota is told when to come back", async () => {
   expect(first.headers.get("ratelimit-policy")).toBe('"default";q=1;w=60');
   const second = await limited.get(LIST);
   expect(second.status).toBe(429);
-  expect(errorSchema.parse(second.body).error).toBe("BAD_REQUEST");
+  expect(errorAnswer.parse(second.body).error).toBe("BAD_REQUEST");
   expect(Number(second.headers.get("retry-after"))).toBeGreaterThan(0);
   expect(second.headers.get("ratelimit")).toMatch(/^"default";r=0;t=\d+$/);
 });

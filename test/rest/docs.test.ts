@@ -1,13 +1,21 @@
 /** The page to read the API on, in a real browser, and the description that it is made of. */
+import { randomBytes } from "node:crypto";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
+import { openSigningKeys } from "../../src/callbacks/signing-keys.ts";
 import { callbackKeysAnswer } from "../../src/http/callback-keys.ts";
+import { createRateLimit } from "../../src/http/edge/rate-limit.ts";
 import { errorName } from "../../src/http/error-body.ts";
-import { LIST_PATH } from "../../src/rest/names.ts";
-import { errorSchema, transferEventSchema } from "../../src/rest/schema.ts";
+import { errorAnswer } from "../../src/http/json-schema.ts";
+import { LIST_PATH } from "../../src/rest/list.ts";
+import { transferEventSchema } from "../../src/rest/schema.ts";
 import * as answers from "../../src/ta/api/answer-schema.ts";
-import { taApi } from "../../src/ta/api/openapi.ts";
+import { taPart } from "../../src/ta/api/part.ts";
+import { ringOf } from "../../src/ta/pii/pii-keys.ts";
+import { openVault } from "../../src/ta/pii/vault.ts";
+import { createAcceptance } from "../../src/ta/requests/accept.ts";
+import { fingerprints } from "../../src/ta/requests/fingerprint.ts";
 import { submissionSchema } from "../../src/ta/requests/investor.ts";
 import { appendTransferEvents } from "../../src/transfers/records.ts";
 import { bytesOf } from "../../src/values/hex-bytes.ts";
@@ -45,9 +53,24 @@ beforeAll(async () => {
     recipient: bytesOf(wallet),
   });
   await database.transaction((tx) => appendTransferEvents(tx, [record]));
-  api = await serve(database, [acme], {
-    others: [taApi({ bounds, platformName: "platform" })],
+  const limit = createRateLimit({ policy: "default", quota: 1_000, windowSeconds: 60 });
+  const ta = taPart({
+    database,
+    read: database,
+    keys: database,
+    assets: new Map(),
+    accept: createAcceptance({
+      database,
+      vault: openVault(database, ringOf([{ id: "test", key: randomBytes(32) }])),
+    }),
+    fingerprints: fingerprints(randomBytes(32)),
+    signingKeys: await openSigningKeys(database, randomBytes(32)),
+    limits: { limit, attempts: limit },
+    bounds,
+    platformName: "platform",
+    version: "1",
   });
+  api = await serve(database, [acme], { others: [ta] });
 });
 
 afterAll(async () => {
@@ -161,7 +184,7 @@ test("what it shows as an example is what the APIs take and answer", async () =>
   for (const [status, { content }] of Object.entries(responses)) {
     const { example } = content["application/json"];
     if (status === "200") z.tuple([transferEventSchema.strict()]).parse(example);
-    else expect(errorSchema.parse(example).error).toBe(errorName(Number(status)));
+    else expect(errorAnswer.parse(example).error).toBe(errorName(Number(status)));
   }
   expect(Object.keys(responses)).toEqual([
     "200",
@@ -183,8 +206,8 @@ test("what it shows as an example is what the APIs take and answer", async () =>
   const schemas: Readonly<Record<string, z.ZodType>> = {
     TaSubmission: submissionSchema(rules),
     TaAccepted: answers.acceptedAnswer.strict(),
-    TaRequest: answers.requestAnswer.strict(),
     TaWhitelistStatus: answers.whitelistStatusAnswer.strict(),
+    TaRequest: answers.requestAnswer.strict(),
     TaDelivery: answers.deliveryAnswer.strict(),
     TaRedelivery: answers.redeliveryAnswer.strict(),
     TaCallbackKeys: callbackKeysAnswer.strict(),

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { connect } from "../../src/database/connect.ts";
 import { createReaders } from "../../src/database/readers.ts";
-import { errorSchema } from "../../src/rest/schema.ts";
+import { errorAnswer } from "../../src/http/json-schema.ts";
 import { breakableWay } from "../database/outage.ts";
 import { freshDatabase } from "../postgres.ts";
 import { evmAsset, serve, waitFor } from "./service.ts";
@@ -20,7 +20,7 @@ test("while the database is away the list is 503 with a time to wait, and afterw
   await way.leave();
   const away = await api.get("/r/api/v2/transfer_events");
   expect([away.status, away.headers.get("retry-after")]).toEqual([503, "5"]);
-  expect(errorSchema.strict().parse(away.body)).toMatchObject({
+  expect(errorAnswer.strict().parse(away.body)).toMatchObject({
     error: "INTERNAL_ERROR",
     details: "the database does not answer in time; send this again in a few seconds",
   });

@@ -6,7 +6,7 @@ import { startCallbacks } from "../../src/callbacks/callbacks.ts";
 import { openOutbound } from "../../src/callbacks/outbound.ts";
 import { openSigningKeys, type SigningKeys } from "../../src/callbacks/signing-keys.ts";
 import type { RawReads } from "../../src/database/readers.ts";
-import type { ApiDescription } from "../../src/http/api-description.ts";
+import { docsPart } from "../../src/http/docs/part.ts";
 import { createRateLimit } from "../../src/http/edge/rate-limit.ts";
 import { evmGauges } from "../../src/http/health/evm-gauges.ts";
 import { evmDetails } from "../../src/http/health/evm-health.ts";
@@ -14,6 +14,7 @@ import { watchHealth } from "../../src/http/health/health.ts";
 import { databaseProgress } from "../../src/http/health/progress.ts";
 import { createKey } from "../../src/http/keys.ts";
 import { createMetrics } from "../../src/http/metrics.ts";
+import type { Part } from "../../src/http/part.ts";
 import { createServer } from "../../src/http/server.ts";
 import { openQueues } from "../../src/lanes/queues.ts";
 import { type RestPartSettings, restPart } from "../../src/rest/part.ts";
@@ -68,14 +69,14 @@ export const serve = async (
   settings: {
     readonly quota?: number;
     readonly attempts?: number;
-    readonly others?: readonly ApiDescription[];
+    /** Described beside it. */
+    readonly others?: readonly Part[];
     readonly keys?: RestPartSettings["keys"];
     readonly readers?: RestPartSettings["readers"];
     readonly admission?: RestPartSettings["admission"];
     readonly logger?: Logger;
     readonly trustProxy?: boolean;
-    /** False: every request goes the long way. */
-    readonly direct?: boolean;
+    readonly hasFastPath?: boolean;
   } = {},
 ): Promise<Api & { readonly key: string }> => {
   const [first] = projects;
@@ -99,8 +100,6 @@ export const serve = async (
     db: database.db,
     readers: settings.readers ?? { for: () => rawReads(database) },
     projects: known,
-    version: "1",
-    others: settings.others ?? [],
     limits: {
       limit: limit("default", settings.quota ?? 1_000_000),
       attempts: limit("attempts", settings.attempts ?? 1_000),
@@ -108,7 +107,8 @@ export const serve = async (
     admission: settings.admission,
   });
   const server = await createServer({
-    parts: [settings.direct === false ? { ...part, direct: [] } : part],
+    parts: [part, docsPart({ parts: [part, ...(settings.others ?? [])], version: "1" })],
+    ...(settings.hasFastPath !== undefined && { hasFastPath: settings.hasFastPath }),
     logger: settings.logger ?? pino({ level: "silent" }),
     version: "1",
     health,

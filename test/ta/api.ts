@@ -5,6 +5,7 @@ import pino from "pino";
 import { generateKeyPair, type JsonValue, signRequest } from "../../client/index.ts";
 import { openSigningKeys, type SigningKeys } from "../../src/callbacks/signing-keys.ts";
 import { connect } from "../../src/database/connect.ts";
+import { docsPart } from "../../src/http/docs/part.ts";
 import { createRateLimit } from "../../src/http/edge/rate-limit.ts";
 import { watchHealth } from "../../src/http/health/health.ts";
 import { databaseProgress } from "../../src/http/health/progress.ts";
@@ -146,30 +147,29 @@ export const startApi = async (
   const limit = (policy: string, quota: number) =>
     createRateLimit({ policy, quota, windowSeconds: 60 });
   const { bodyBytes = 15 * 1024 * 1024, fileBytes = 5 * 1024 * 1024 } = settings;
+  const part = taPart({
+    database: write,
+    read,
+    keys: read,
+    assets: ASSETS,
+    accept: createAcceptance({ database: write, vault }),
+    fingerprints: fingerprints(randomBytes(32)),
+    signingKeys,
+    limits: {
+      limit: limit("default", settings.limit ?? 1_000_000),
+      attempts: limit("attempts", settings.attempts ?? 1_000_000),
+    },
+    bounds: {
+      bodyBytes,
+      fileBytes,
+      allBodiesBytes: 4 * bodyBytes,
+      ...(settings.pace !== undefined && { pace: settings.pace }),
+    },
+    platformName: "platform",
+    version: "test",
+  });
   const server = await createServer({
-    parts: [
-      taPart({
-        database: write,
-        read,
-        keys: read,
-        assets: ASSETS,
-        accept: createAcceptance({ database: write, vault }),
-        fingerprints: fingerprints(randomBytes(32)),
-        signingKeys,
-        limits: {
-          limit: limit("default", settings.limit ?? 1_000_000),
-          attempts: limit("attempts", settings.attempts ?? 1_000_000),
-        },
-        bounds: {
-          bodyBytes,
-          fileBytes,
-          allBodiesBytes: 4 * bodyBytes,
-          ...(settings.pace !== undefined && { pace: settings.pace }),
-        },
-        platformName: "platform",
-        version: "test",
-      }),
-    ],
+    parts: [part, docsPart({ parts: [part], version: "test" })],
     logger,
     version: "test",
     health,

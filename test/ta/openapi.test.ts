@@ -72,8 +72,15 @@ test("what is answered is what the description says, and the description names e
       ["/api/v1/investor/".concat(path), "post", "responses", "503"],
       {
         description: expect.stringContaining("no room"),
-        headers: { "Retry-After": { description: "Seconds.", schema: { type: "integer" } } },
-        content: { "application/json": { schema: { $ref: "#/components/schemas/TaError" } } },
+        headers: expect.objectContaining({
+          "Retry-After": { description: "Seconds to wait.", schema: { type: "integer" } },
+        }),
+        content: {
+          "application/json": {
+            schema: { $ref: "#/components/schemas/TaError" },
+            example: expect.objectContaining({ error: "INTERNAL_ERROR" }),
+          },
+        },
       },
     );
   }

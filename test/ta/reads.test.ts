@@ -242,7 +242,7 @@ test("callers see the deliveries of their own requests, a page at a time, and ha
     const unknown = await api.get(`/api/v1/callbacks?after=${after}`);
     expect([unknown.status, unknown.json.details]).toEqual([
       400,
-      "after must be the id of a delivery of yours",
+      "after: must be the id of a delivery of yours",
     ]);
   }
   const theirs = await api.get("/api/v1/callbacks", colleague);
@@ -288,10 +288,10 @@ test("what no database could look for is refused or found nowhere", async () => 
   const plus = await api.get("/api/v1/callbacks?since=2026-01-31T00:00:00+02:00");
   expect([plus.status, plus.json.details]).toEqual([
     400,
-    "since must be an ISO 8601 date-time with offset; in a query write its + as %2B",
+    "since: must be an ISO 8601 date-time with offset; in a query write its + as %2B",
   ]);
   const twice = await api.get("/api/v1/callbacks?limit=1&limit=2&after=a&after=b");
-  expect(twice.json.details).toBe("limit must stand once; after must stand once");
+  expect(twice.json.details).toBe("limit: must be given once; after: must be given once");
   for (const since of [
     "0000-01-01T00:00:00Z",
     "0001-01-01T00:00:00%2B23:59",

@@ -1,20 +1,20 @@
-/** Who calls, and what for, as the framework would find it: behind a proxy it is the proxy that tells. */
+/** Address and origin of a request, as the framework would find them: behind a proxy, from its header fields. */
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import proxyAddress from "@fastify/proxy-addr";
 
-/** What a request was sent to, as the caller named it: `host` may be no host at all. */
-export type Asked = { readonly protocol: string; readonly host: string };
+/** Where a request was sent to, in the caller's words: `host` need not be a valid host. */
+export type Origin = { readonly protocol: string; readonly host: string };
 
 export type Caller = {
   /** Address of the caller. */
   address(raw: IncomingMessage): string;
-  asked(raw: IncomingMessage): Asked;
+  origin(raw: IncomingMessage): Origin;
 };
 
 /**
- * Takes what a caller wrote out of `X-Forwarded-For` where it is no address, so that no caller is counted or
- * logged under an invented name: the proxy's address takes its place. Some proxies add the port.
+ * Removes from `X-Forwarded-For` what is no address, so that callers are not counted or logged under invented
+ * names: the proxy's address is used instead. Some proxies add the port, which is cut off.
  */
 export const keepAddresses = ({ headers }: IncomingMessage): void => {
   const field = headers["x-forwarded-for"];
@@ -32,13 +32,13 @@ const PROTOCOL = "http";
 
 const connected: Caller = {
   address: ({ socket }) => socket.remoteAddress ?? "",
-  asked: ({ headers }) => ({ protocol: PROTOCOL, host: headers.host ?? "" }),
+  origin: ({ headers }) => ({ protocol: PROTOCOL, host: headers.host ?? "" }),
 };
 
 const forwarded: Caller = {
   // The address that the first proxy saw.
   address: (raw) => proxyAddress(raw, () => true),
-  asked: ({ headers }) => ({
+  origin: ({ headers }) => ({
     protocol: lastOf(headers["x-forwarded-proto"]) ?? PROTOCOL,
     host: lastOf(headers["x-forwarded-host"]) ?? headers.host ?? "",
   }),

@@ -1,6 +1,6 @@
 /** The answers of this API, as its description shows them (specification, interface C). */
 import { z } from "zod";
-import { errorAnswer } from "../../http/api-description.ts";
+import { errorAnswer } from "../../http/json-schema.ts";
 import { FAILURE_REASONS } from "../requests/failure-reasons.ts";
 
 const status = z.enum(["QUEUED", "PENDING", "SUCCESS", "FAILED"]);

@@ -1,6 +1,5 @@
 /** One story in examples, for the description of this API: an investor is sent and whitelisted. */
 import type { z } from "zod";
-import type { callbackKeysAnswer } from "../../http/callback-keys.ts";
 import { VERSION } from "../../telemetry/version.ts";
 import type { submissionSchema } from "../requests/investor.ts";
 import type {
@@ -105,19 +104,6 @@ export const redelivery: z.infer<typeof redeliveryAnswer> = {
   id: messageId,
   message:
     "it is sent again; the same request gets this answer and sends nothing, a new bound signature sends it once more",
-};
-
-export const callbackKeys: z.infer<typeof callbackKeysAnswer> = {
-  publicKey: "1c2lYwQ0S0e8x1l3D8mJc5m3p2yq8o0dY3n1bQv7l2k=",
-  algorithm: "ed25519",
-  keys: [
-    {
-      keyId: "cbk_4c1f9a0e7b2d5836",
-      publicKey: "1c2lYwQ0S0e8x1l3D8mJc5m3p2yq8o0dY3n1bQv7l2k=",
-      notBefore: "2026-11-01T00:00:00.000Z",
-      notAfter: null,
-    },
-  ],
 };
 
 export const health: z.infer<typeof healthAnswer> = {

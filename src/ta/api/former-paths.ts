@@ -1,57 +1,82 @@
 /** Paths of the former version of the API: 410, with the path that took over. */
+import { errorAnswerOf } from "../../http/describe.ts";
 import { HttpError } from "../../http/http-error.ts";
 import type { App } from "../../http/part.ts";
-import type { FormerRoute } from "./route.ts";
 
-const former = (
-  method: FormerRoute["method"],
-  path: string,
-  details: string,
-  params: FormerRoute["params"] = {},
-): FormerRoute => ({
-  method,
-  path,
-  access: "gone",
-  operationId: `former_${path.split("/")[3]}`,
-  summary: `Former version: ${details}`,
-  params,
-  details,
-});
+type FormerPath = {
+  readonly method: "get" | "post";
+  readonly path: string;
+  /** Its last part, where that is a parameter. */
+  readonly parameter?: string;
+  /** What became of it. */
+  readonly details: string;
+};
 
 /** The paths as they were documented. */
-export const formerRoutes: readonly FormerRoute[] = [
-  former(
-    "POST",
-    "/transfer_agent_api/v1/approve_investor",
-    "this moved to POST /api/v1/investor/whitelist",
-  ),
-  former(
-    "GET",
-    "/transfer_agent_api/v1/check_whitelist/:address",
-    "this moved to GET /api/v1/investor/whitelist_status/{wallet_address}",
-    { address: { description: "0x and hex digits." } },
-  ),
-  former(
-    "POST",
-    "/transfer_agent_api/v1/propose_tx",
-    "this was removed and has no successor: nothing is proposed",
-  ),
-  former(
-    "POST",
-    "/transfer_agent_api/v1/get_nonce",
-    "this was removed and has no successor: no slots are given out",
-  ),
+const FORMER: readonly FormerPath[] = [
+  {
+    method: "post",
+    path: "/transfer_agent_api/v1/approve_investor",
+    details: "this moved to POST /api/v1/investor/whitelist",
+  },
+  {
+    method: "get",
+    path: "/transfer_agent_api/v1/check_whitelist",
+    parameter: "address",
+    details: "this moved to GET /api/v1/investor/whitelist_status/{wallet_address}",
+  },
+  {
+    method: "post",
+    path: "/transfer_agent_api/v1/propose_tx",
+    details: "this was removed and has no successor: nothing is proposed",
+  },
+  {
+    method: "post",
+    path: "/transfer_agent_api/v1/get_nonce",
+    details: "this was removed and has no successor: no slots are given out",
+  },
 ];
 
 /** Answers every method, and also a path without its parameter. */
-export const mountFormer = (app: App, { path, details }: FormerRoute): void => {
-  for (const url of new Set([path, path.replace("/:address", "")])) {
-    app.all(url, {
-      // Before the body is read: no body changes the answer.
-      onRequest: async () => {
-        throw new HttpError(410, details);
-      },
-      handler: async () => undefined,
-    });
+export const mountFormerPaths = (app: App): void => {
+  for (const { path, parameter, details } of FORMER) {
+    for (const url of parameter === undefined ? [path] : [path, `${path}/:${parameter}`]) {
+      app.all(url, {
+        // Before the body is read: no body changes the answer.
+        onRequest: async () => {
+          throw new HttpError(410, details);
+        },
+        handler: async () => undefined,
+      });
+    }
   }
 };
+
+/** How the document describes them. @param tag heading @param error name of the schema of errors */
+export const formerPaths = (tag: string, error: string): Readonly<Record<string, object>> =>
+  Object.fromEntries(
+    FORMER.map(({ method, path, parameter, details }) => [
+      parameter === undefined ? path : `${path}/{${parameter}}`,
+      {
+        [method]: {
+          tags: [tag],
+          deprecated: true,
+          operationId: `former_${path.split("/")[3]}`,
+          summary: `Former version: ${details}`,
+          security: [],
+          ...(parameter !== undefined && {
+            parameters: [
+              {
+                name: parameter,
+                in: "path",
+                required: true,
+                description: "0x and hex digits.",
+                schema: { type: "string" },
+              },
+            ],
+          }),
+          responses: { 410: errorAnswerOf(410, error) },
+        },
+      },
+    ]),
+  );

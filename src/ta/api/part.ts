@@ -1,17 +1,30 @@
-/** The transfer agent API as a part of the server: its routes, what its callers are held to, its document. */
+/** The transfer agent API as a part of the server: its routes, how callers are let in, and its errors. */
 import type { Reads } from "../../database/readers.ts";
-import { CALLBACK_KEYS } from "../../http/callback-keys.ts";
+import { CALLBACK_KEYS, callbackKeysRoute } from "../../http/callback-keys.ts";
 import { createGate, type GateSettings } from "../../http/edge/gate.ts";
-import type { App, Part } from "../../http/part.ts";
+import { errorBody } from "../../http/error-body.ts";
+import { HttpError } from "../../http/http-error.ts";
+import { schemaRef } from "../../http/json-schema.ts";
+import type { Part } from "../../http/part.ts";
+import { type RefusalOf, refusalOf } from "../../http/refusal.ts";
+import { ANY_PARAMETERS, json, type Route, route } from "../../http/route.ts";
+import { anybody } from "../../http/who.ts";
+import { StrictJsonError } from "../../settings/strict-json.ts";
 import type { TaAsset } from "../requests/asset.ts";
-import { admission } from "./admission.ts";
-import { answerError } from "./answer-error.ts";
+import { requestFigures } from "../requests/figures.ts";
+import { InvalidRequestError } from "../requests/invalid-request.ts";
+import { IdempotencyKeyReusedError } from "../requests/replays.ts";
+import { errorAnswerSchema, healthAnswer, resultCallback } from "./answer-schema.ts";
 import { bodyRoom } from "./body-room.ts";
 import { type Caller, callerLookup } from "./caller.ts";
-import { mountRoutes } from "./mount.ts";
-import { taApi } from "./openapi.ts";
+import { createCallers } from "./callers.ts";
+import { deliveryRoutes } from "./deliveries.ts";
+import * as examples from "./examples.ts";
+import { formerPaths, mountFormerPaths } from "./former-paths.ts";
 import { BODY_PACE, type Pace } from "./read-body.ts";
-import type { TaBounds, TaServices } from "./route.ts";
+import type { TaBounds, TaServices } from "./services.ts";
+import { statusRoutes } from "./status.ts";
+import { submissionRoutes } from "./submissions.ts";
 
 export type TaPartSettings = TaServices & {
   /** For keys, which are remembered: the same object for all that share what is remembered. */
@@ -27,33 +40,20 @@ export type TaPartSettings = TaServices & {
   };
 };
 
-const DOCUMENT_PATH = "/openapi.json";
-
 /** Header field of the caller's key, as messages name it. */
 const KEY_HEADER = "X-Api-Key";
 
+const TAG = "Transfer agent";
+
 export const taPart = (settings: TaPartSettings): Part => {
-  const { assets, keys, limits, bounds } = settings;
-  const gate = createGate({
-    ...limits,
-    header: KEY_HEADER,
-    verify: callerLookup(keys, assets),
-  });
-  const admitted = admission({
-    gate,
+  const { assets, keys, limits, bounds, signingKeys } = settings;
+  const verify = callerLookup(keys, assets);
+  const callers = createCallers({
+    gate: createGate({ ...limits, header: KEY_HEADER, verify }),
     limits,
     room: bodyRoom(bounds.allBodiesBytes),
     pace: bounds.pace ?? BODY_PACE,
   });
-
-  const mount = (app: App): void => {
-    app.removeAllContentTypeParsers();
-    // The body is read later, once its sender is known: see `Admission`.
-    app.addContentTypeParser("application/json", (_request, _payload, done) => done(null));
-    app.setErrorHandler(answerError);
-    mountRoutes(app, settings, admitted);
-  };
-
   return {
     name: "ta",
     paths: [
@@ -64,19 +64,80 @@ export const taPart = (settings: TaPartSettings): Part => {
       { path: CALLBACK_KEYS.path, about: CALLBACK_KEYS.about },
       { path: "/api/v1/health", about: "requests waiting" },
     ],
-    register: async (app) => {
-      await app.register(async (scope) => mount(scope));
-      // Where the transfer events are served as well, their document describes this API too.
-      if (app.hasRoute({ method: "GET", url: DOCUMENT_PATH })) return;
-      const text = JSON.stringify({
-        openapi: "3.1.1",
-        info: { title: "Holderbook transfer agent", version: settings.version },
-        servers: [{ url: "/" }],
-        ...taApi(settings),
-      });
-      app.get(DOCUMENT_PATH, (_request, reply) =>
-        reply.type("application/json; charset=utf-8").send(text),
-      );
+    routes: [
+      ...submissionRoutes({ ...settings, callers }),
+      ...statusRoutes({ ...settings, callers }),
+      ...deliveryRoutes({ ...settings, callers }),
+      callbackKeysRoute(() => signingKeys.publicKeys(), "TaCallbackKeys"),
+      healthRoute(settings),
+    ],
+    // Once its sender is known.
+    bodies: "unread",
+    refusalOf: taRefusal,
+    register: mountFormerPaths,
+    described: {
+      tag: {
+        name: TAG,
+        description:
+          "Whitelisting and KYC. POST requests are signed over method, path, time, Idempotency-Key and body (or, in the older form, over the body alone), some reads over method, path and time; `holderbook ta sign` and `signRequest` of `holderbook/client` do it. Results come as signed callbacks.",
+      },
+      error: {
+        name: "TaError",
+        schema: errorAnswerSchema.meta({ examples: [examples.refusal] }),
+      },
+      paths: formerPaths(TAG, "TaError"),
+      webhooks: { requestResult: { post: RESULT } },
+      schemas: { TaResult: resultCallback.meta({ examples: [examples.result] }) },
     },
   };
+};
+
+const healthRoute = ({ read, version }: TaServices): Route =>
+  route({
+    method: "GET",
+    path: "/api/v1/health",
+    who: anybody(),
+    operationId: "taHealth",
+    summary: "Requests waiting and under way",
+    query: ANY_PARAMETERS,
+    answer: json("TaHealth", healthAnswer.meta({ examples: [examples.health] }), "Healthy."),
+    handle: async () => ({ status: "ok", version, queue: await requestFigures(read.db) }),
+  });
+
+const RESULT = {
+  tags: [TAG],
+  operationId: "requestResultCallback",
+  summary: "A request has reached its final state",
+  description:
+    "Sent to the callback address of the key that signed the request, or else to the asset's; signed (Standard Webhooks, Ed25519, and X-Request-Sig-B64 over the canonical body), in order per investor.",
+  security: [],
+  requestBody: {
+    required: true,
+    content: { "application/json": { schema: schemaRef("TaResult") } },
+  },
+  responses: { "2XX": { description: "Received; it is not sent again." } },
+};
+
+/** Errors of this API as its callers see them (specification, interface C, "Errors"). */
+const taRefusal: RefusalOf = (error, refused) => {
+  if (!(error instanceof InvalidRequestError)) return refusalOf(asHttpError(error), refused);
+  const { statusCode: status, message, code } = error;
+  const body = errorBody(status, message, refused.requestId);
+  return { status, headers: {}, body: { ...body, ...(code !== undefined && { code }) } };
+};
+
+const asHttpError = (error: unknown): unknown => {
+  if (error instanceof StrictJsonError) return new HttpError(400, error.message);
+  if (error instanceof IdempotencyKeyReusedError) return new HttpError(422, error.message);
+  if (
+    error instanceof Error &&
+    "code" in error &&
+    error.code === "FST_ERR_CTP_INVALID_MEDIA_TYPE"
+  ) {
+    return new HttpError(
+      415,
+      "send the body as JSON, with the header Content-Type: application/json",
+    );
+  }
+  return error;
 };

@@ -1,14 +1,9 @@
 /** What a signed request carries: header fields, and a body of I-JSON with its canonical form. */
-import type { FastifyRequest } from "fastify";
+import type { IncomingMessage } from "node:http";
 import { canonicalJson, type JsonValue } from "../../../client/index.ts";
 import { HttpError } from "../../http/http-error.ts";
+import { headerOf } from "../../http/who.ts";
 import { parseStrictJson } from "../../settings/strict-json.ts";
-
-/** A header field, by its name in lower case; undefined also for one that is repeated. */
-export const headerOf = (request: FastifyRequest, name: string): string | undefined => {
-  const value = request.headers[name];
-  return typeof value === "string" ? value : undefined;
-};
 
 export type SignedBody = {
   readonly value: JsonValue;
@@ -26,7 +21,7 @@ export const parseSignedBody = (bytes: Uint8Array): SignedBody => {
 const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)/i;
 
 /** @throws HttpError 415, naming what to send, unless the body comes in UTF-8 and uncompressed */
-export const requirePlainBody = (request: FastifyRequest): void => {
+export const requirePlainBody = (request: IncomingMessage): void => {
   const encoding = request.headers["content-encoding"];
   if (encoding !== undefined && encoding.trim().toLowerCase() !== "identity") {
     throw new HttpError(415, "send the body as it is, uncompressed and without Content-Encoding");
@@ -41,7 +36,7 @@ export const requirePlainBody = (request: FastifyRequest): void => {
 const LONGEST_KEY = 255;
 
 /** `Idempotency-Key`, when there is one. @throws HttpError 400 for one that cannot be kept */
-export const idempotencyKeyOf = (request: FastifyRequest): string | undefined => {
+export const idempotencyKeyOf = (request: IncomingMessage): string | undefined => {
   const key = headerOf(request, "idempotency-key");
   if (key === undefined) return undefined;
   if (!/^[\x21-\x7e]+$/.test(key) || key.length > LONGEST_KEY) {

@@ -1,14 +1,19 @@
 /** `POST /api/v1/investor/whitelist` and `/kyc`: an investor is submitted. */
 
 import { z } from "zod";
-import { schemaRef } from "../../http/api-description.ts";
+import { headerParameter } from "../../http/describe.ts";
+import { schemaRef } from "../../http/json-schema.ts";
 import { noteTrace } from "../../http/request-trace.ts";
+import { ANY_PARAMETERS, type Route, route, type Visit } from "../../http/route.ts";
 import { requestTrace } from "../../telemetry/tracing.ts";
 import type { RequestKind } from "../requests/accept.ts";
 import type { TaAsset } from "../requests/asset.ts";
 import { submissionCheck } from "../requests/check-submission.ts";
+import { submissionSchema } from "../requests/investor.ts";
 import { type Answer, answerGiven } from "../requests/replays.ts";
-import type { ServedRoute } from "./route.ts";
+import { acceptedAnswer } from "./answer-schema.ts";
+import * as examples from "./examples.ts";
+import { replayable, type TaRouteSettings } from "./services.ts";
 import { idempotencyKeyOf } from "./signed-body.ts";
 
 const acceptedBody = z.object({ requestId: z.string() });
@@ -17,66 +22,81 @@ const acceptedBody = z.object({ requestId: z.string() });
 const traceOfAnswer = ({ answer }: Answer): string =>
   requestTrace(acceptedBody.parse(JSON.parse(answer)).requestId).traceId;
 
-const submission = (
+const submissionRoute = (
+  settings: TaRouteSettings,
   kind: RequestKind,
-  described: Pick<ServedRoute, "operationId" | "summary">,
-): ServedRoute => {
+  described: { readonly operationId: string; readonly summary: string },
+): Route => {
+  const { accept, callers, database, fingerprints, bounds, platformName } = settings;
+  const { bodyBytes, fileBytes } = bounds;
   const path = `/api/v1/investor/${kind}`;
-  return {
+  const rulesOf = (ledger: TaAsset["ledger"]) => ({
+    ledger,
+    platformName,
+    maxFileBytes: fileBytes,
+  });
+  const checks = { sui: submissionCheck(rulesOf("sui")), evm: submissionCheck(rulesOf("evm")) };
+  const noted = ({ raw }: Visit, answer: Answer): Answer => {
+    if (settings.isTraced) noteTrace(raw, traceOfAnswer(answer));
+    return answer;
+  };
+  return route({
     method: "POST",
     path,
-    access: "signed-body",
     ...described,
-    description: ({ bodyBytes, fileBytes }) =>
-      `At most ${bodyBytes} bytes, each file at most ${fileBytes} decoded. The body may be written in any way that is I-JSON (RFC 7493).`,
-    body: {
-      schema: schemaRef("TaSubmission"),
-      mostBytes: ({ bodyBytes }) => bodyBytes,
-      idempotencyKey:
+    description: `At most ${bodyBytes} bytes, each file at most ${fileBytes} decoded. The body may be written in any way that is I-JSON (RFC 7493).`,
+    who: callers.withBody,
+    headers: [
+      headerParameter(
+        "Idempotency-Key",
         "The same key, path and body within 24 hours get the first answer again and do nothing; so does the same Idempotency-Key, for 30 days, and with another body it is 422. A new one makes a new request where the signature is bound to it (`X-Request-Timestamp`), and none beside a signature of the body alone.",
+      ),
+    ],
+    query: ANY_PARAMETERS,
+    body: callers.signedBody(bodyBytes, {
+      schema: schemaRef("TaSubmission"),
+      schemas: {
+        // The form of a wallet depends on the asset's ledger; the schema tells it in words only.
+        TaSubmission: submissionSchema(rulesOf("sui")).meta({ examples: [examples.submission] }),
+      },
+    }),
+    answer: replayable(
+      201,
+      "TaAccepted",
+      acceptedAnswer.meta({ examples: [examples.accepted] }),
+      "Accepted; the result comes by callback.",
+    ),
+    handle: async ({ caller: { id: keyId, asset }, body: { value, canonical, bound }, visit }) => {
+      const idempotencyKey = idempotencyKeyOf(visit.raw);
+      const fingerprint = fingerprints({
+        keyId,
+        path,
+        canonicalBody: canonical,
+        idempotencyKey,
+        bound,
+      });
+      // An answer remembered under an Idempotency-Key comes first, even if this body is faulty.
+      const given =
+        idempotencyKey === undefined ? undefined : await answerGiven(database, fingerprint);
+      if (given !== undefined) return noted(visit, given);
+      const checked = await checks[asset.ledger](value);
+      const accepted = await accept({
+        asset: asset.name,
+        kind,
+        submission: checked,
+        fingerprint,
+      });
+      return noted(visit, accepted);
     },
-    answer: {
-      statusCode: 201,
-      description: "Accepted; the result comes by callback.",
-      schema: schemaRef("TaAccepted"),
-    },
-    handler: ({ accept, database, fingerprints, bounds, platformName, isTraced = false }) => {
-      const checkFor = (ledger: TaAsset["ledger"]) =>
-        submissionCheck({ ledger, platformName, maxFileBytes: bounds.fileBytes });
-      const checks = { sui: checkFor("sui"), evm: checkFor("evm") };
-      const noted = (request: Parameters<typeof idempotencyKeyOf>[0], answer: Answer): Answer => {
-        if (isTraced) noteTrace(request.raw, traceOfAnswer(answer));
-        return answer;
-      };
-      return async (request, { id: keyId, asset }, { value, canonical, bound }) => {
-        const idempotencyKey = idempotencyKeyOf(request);
-        const fingerprint = fingerprints({
-          keyId,
-          path,
-          canonicalBody: canonical,
-          idempotencyKey,
-          bound,
-        });
-        // An answer remembered under an Idempotency-Key comes first, even if this body is faulty.
-        const given =
-          idempotencyKey === undefined ? undefined : await answerGiven(database, fingerprint);
-        if (given !== undefined) return noted(request, given);
-        const checked = await checks[asset.ledger](value);
-        const accepted = await accept({
-          asset: asset.name,
-          kind,
-          submission: checked,
-          fingerprint,
-        });
-        return noted(request, accepted);
-      };
-    },
-  };
+  });
 };
 
-export const submissionRoutes: readonly ServedRoute[] = [
-  submission("whitelist", { operationId: "whitelistInvestor", summary: "Whitelist a wallet" }),
-  submission("kyc", {
+export const submissionRoutes = (settings: TaRouteSettings): readonly Route[] => [
+  submissionRoute(settings, "whitelist", {
+    operationId: "whitelistInvestor",
+    summary: "Whitelist a wallet",
+  }),
+  submissionRoute(settings, "kyc", {
     operationId: "submitKyc",
     summary: "Store KYC data without whitelisting",
   }),

@@ -1,4 +1,4 @@
-/** A query gets the same answer whichever way it is answered: see `src/http/direct.ts`. */
+/** A query gets the same answer whichever way it is answered: see `src/http/fast-path.ts`. */
 import { expect, test } from "vitest";
 import { createKey } from "../../src/http/keys.ts";
 import { type Api, startApi } from "./api.ts";
@@ -32,7 +32,7 @@ const answer = async (api: Api, path: string, { body, headers }: Asked) => {
 
 const query = (text: string, variables?: object) => JSON.stringify({ query: text, variables });
 
-test("answers, errors and refusals are equal to the byte on the short way and on the long one", async () => {
+test("answers, errors and refusals are equal to the byte on the fast path and through the framework", async () => {
   await using api = await startApi();
   const { secret: project } = await createKey(api.database, { kind: "project", subject: "acme" });
   const holders =

@@ -1,8 +1,8 @@
-/** Makes what `docs.ts` serves: run as a worker. */
+/** Makes what `part.ts` serves: run as a worker. */
 import { createHash } from "node:crypto";
 import apiReference from "@scalar/fastify-api-reference";
 import { fastify } from "fastify";
-import { handOver, largeText } from "../http/large-text.ts";
+import { handOver, largeText } from "../large-text.ts";
 
 /** Asked for by every browser; without one it would be a missing page in the log. */
 const ICON =

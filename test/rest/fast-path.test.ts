@@ -1,4 +1,4 @@
-/** The list is the same to the byte whichever way it is answered: see `src/http/direct.ts`. */
+/** The list is the same to the byte whichever way it is answered: see `src/http/fast-path.ts`. */
 import { once } from "node:events";
 import { connect } from "node:net";
 import pino from "pino";
@@ -65,16 +65,16 @@ afterAll(() => database.close());
 
 type Settings = NonNullable<Parameters<typeof serve>[2]>;
 
-/** Two services over one database: one answers the short way where it can, the other one never. */
+/** Two services over one database: one answers on the fast path where it can, the other one never. */
 const bothWays = async (settings: Settings = {}) => {
   const opened = new AsyncDisposableStack();
-  const open = async (direct: boolean) => {
+  const open = async (hasFastPath: boolean) => {
     const log: Record<string, unknown>[] = [];
     const logger = pino(
       { level: "info" },
       { write: (line: string) => void log.push(JSON.parse(line)) },
     );
-    const api = opened.use(await serve(database, [project], { ...settings, logger, direct }));
+    const api = opened.use(await serve(database, [project], { ...settings, logger, hasFastPath }));
     /** Of requests: how long they took is another each time. */
     const lines = () =>
       log
@@ -87,8 +87,8 @@ const bothWays = async (settings: Settings = {}) => {
         .filter((line) => !line.includes("/metrics"));
     return { url: api.url, lines, counts };
   };
-  const [short, long] = [await open(true), await open(false)];
-  return { short, long, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+  const [fast, long] = [await open(true), await open(false)];
+  return { fast, long, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 };
 
 /** What came back, but for what depends on the moment. */
@@ -119,9 +119,9 @@ const requestOf = (first: string, head: Head = {}, body = ""): string => {
 const get = (rest: string, head?: Head, body?: string) =>
   requestOf(`GET ${LIST}${rest} HTTP/1.1`, head, body);
 
-test("answers, errors, lines of log and counts are equal on the short way and on the long one", async () => {
+test("answers, errors, lines of log and counts are equal on the fast path and through the framework", async () => {
   await using ways = await bothWays();
-  const { short, long } = ways;
+  const { fast, long } = ways;
   const { secret: graphql } = await createKey(database, { kind: "graphql" });
   const { secret: gone } = await createKey(database, { kind: "project", subject: "gone" });
   const queries = [
@@ -204,18 +204,18 @@ test("answers, errors, lines of log and counts are equal on the short way and on
   ];
   for (const bytes of asked) {
     const expected = await answer(long.url, bytes);
-    expect(await answer(short.url, bytes), bytes).toBe(expected);
+    expect(await answer(fast.url, bytes), bytes).toBe(expected);
     expect(expected, bytes).toMatch(/^HTTP\/1\.1 \d{3} /);
   }
   const { length } = await waitFor(long.lines, (lines) => lines.length > asked.length);
-  await waitFor(short.lines, (lines) => lines.length >= length);
-  expect(short.lines()).toEqual(long.lines());
-  expect(await short.counts()).toEqual(await long.counts());
+  await waitFor(fast.lines, (lines) => lines.length >= length);
+  expect(fast.lines()).toEqual(long.lines());
+  expect(await fast.counts()).toEqual(await long.counts());
 });
 
-test("over the limits both ways say so, with the time to wait", async () => {
+test("over the limits both paths say so, with the time to wait", async () => {
   await using ways = await bothWays({ quota: 3, attempts: 3 });
-  const { short, long } = ways;
+  const { fast, long } = ways;
   const asked = [
     get("?limit=1"),
     get("?limit=0"),
@@ -225,7 +225,7 @@ test("over the limits both ways say so, with the time to wait", async () => {
   const statuses = [];
   for (const bytes of asked) {
     const expected = await answer(long.url, bytes);
-    expect(await answer(short.url, bytes), bytes).toBe(expected);
+    expect(await answer(fast.url, bytes), bytes).toBe(expected);
     statuses.push(...[...expected.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status));
   }
   expect(statuses.join(" ")).toBe("200 200 400 429 429 429 401 401 401 429 429 429");
@@ -233,7 +233,7 @@ test("over the limits both ways say so, with the time to wait", async () => {
 
 test("behind a proxy both ways believe it: the address, and where the caller asked", async () => {
   await using ways = await bothWays({ trustProxy: true });
-  const { short, long } = ways;
+  const { fast, long } = ways;
   const proxied = (For: string, Host: string, Proto: string): Head => ({
     "X-Forwarded-For": For,
     "X-Forwarded-Host": Host,
@@ -250,7 +250,7 @@ test("behind a proxy both ways believe it: the address, and where the caller ask
   const links = [];
   for (const head of heads) {
     const expected = await answer(long.url, get("?limit=1", head));
-    expect(await answer(short.url, get("?limit=1", head))).toBe(expected);
+    expect(await answer(fast.url, get("?limit=1", head))).toBe(expected);
     links.push(/^link: <([^?]*)/im.exec(expected)?.[1]);
   }
   expect(links.slice(0, 2)).toEqual([
@@ -258,9 +258,9 @@ test("behind a proxy both ways believe it: the address, and where the caller ask
     `https://proxy.example${LIST}`,
   ]);
   await waitFor(long.lines, (lines) => lines.length === 2 * heads.length);
-  await waitFor(short.lines, (lines) => lines.length === 2 * heads.length);
-  expect(short.lines()).toEqual(long.lines());
-  const addresses = short.lines().map(({ remoteAddress }) => remoteAddress);
+  await waitFor(fast.lines, (lines) => lines.length === 2 * heads.length);
+  expect(fast.lines()).toEqual(long.lines());
+  const addresses = fast.lines().map(({ remoteAddress }) => remoteAddress);
   expect(addresses.filter((_, i) => i % 2 === 0)).toEqual([
     "203.0.113.9",
     "203.0.113.9",
@@ -270,7 +270,7 @@ test("behind a proxy both ways believe it: the address, and where the caller ask
     // What a caller made up is no address: the proxy's takes its place.
     "127.0.0.1",
   ]);
-  expect(short.lines()[0]).toMatchObject({ route: LIST });
+  expect(fast.lines()[0]).toMatchObject({ route: LIST });
 });
 
 test("what goes wrong behind the key goes wrong alike: an error, no room, and why is in the log", async () => {
@@ -284,20 +284,20 @@ test("what goes wrong behind the key goes wrong alike: an error, no room, and wh
   ];
   for (const [status, settings] of troubles) {
     await using ways = await bothWays(settings);
-    const { short, long } = ways;
+    const { fast, long } = ways;
     const expected = await answer(long.url, get(""));
-    expect(await answer(short.url, get(""))).toBe(expected);
+    expect(await answer(fast.url, get(""))).toBe(expected);
     expect(expected).toMatch(new RegExp(`^HTTP/1.1 ${status} [^]*^ratelimit: `, "m"));
     expect(expected).not.toContain("hunter2");
     const ended = ({ msg }: Record<string, unknown>) => /^request/.test(`${msg}`);
-    for (const { lines } of [long, short]) {
+    for (const { lines } of [long, fast]) {
       await waitFor(lines, (seen) => seen.filter(ended).length === 2);
     }
     const withoutPlace = ({ err, ...line }: Record<string, unknown>) => ({
       ...line,
       message: err !== undefined,
     });
-    expect(short.lines().map(withoutPlace)).toEqual(long.lines().map(withoutPlace));
+    expect(fast.lines().map(withoutPlace)).toEqual(long.lines().map(withoutPlace));
   }
 });
 
@@ -311,7 +311,7 @@ test("a caller who hangs up is counted and logged alike, and the statement is ca
     return { raw: () => never };
   };
   await using ways = await bothWays({ readers: { for: waiting } });
-  for (const [n, { url, lines, counts }] of [ways.short, ways.long].entries()) {
+  for (const [n, { url, lines, counts }] of [ways.fast, ways.long].entries()) {
     const { hostname, port } = new URL(url);
     const socket = connect(Number(port), hostname);
     await once(socket, "connect");

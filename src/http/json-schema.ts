@@ -1,0 +1,39 @@
+/** JSON Schemas of zod schemas, in the dialect of OpenAPI 3.1. */
+import { z } from "zod";
+
+/** A zod schema as a JSON Schema; an exact integer is of the type `integer`, whatever its size. */
+export const jsonSchema = (schema: z.core.$ZodType, options: z.core.ToJSONSchemaParams = {}) => {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, {
+    unrepresentable: "any",
+    override: ({ zodSchema, jsonSchema: made }) => {
+      const { def } = zodSchema._zod;
+      const exact = def.type === "union" && def.options.some(isBigint);
+      if (!exact && def.type !== "bigint") return;
+      delete made.anyOf;
+      made.type = "integer";
+    },
+    ...options,
+  });
+  // What is sent to a transform does not inherit the examples of its schema.
+  const { examples } = z.globalRegistry.get(schema) ?? {};
+  return examples === undefined ? rest : { ...rest, examples };
+};
+
+const isBigint = ({ _zod }: z.core.SomeType): boolean => _zod.def.type === "bigint";
+
+/** The schema of this name, among the document's components. */
+export const schemaRef = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+
+/** Integer of any size, exact: a JSON parser must not round it beyond 2^53. */
+export const exactInteger = z.union([z.int(), z.bigint()]).meta({
+  description: "Exact integer; may exceed 2^53, so parse it without rounding.",
+});
+
+/** Body of every answer that is not a success, as `errorBody` makes it. */
+export const errorAnswer = z
+  .object({
+    error: z.enum(["BAD_REQUEST", "UNAUTHORIZED", "FORBIDDEN", "NOT_FOUND", "INTERNAL_ERROR"]),
+    details: z.string(),
+    requestId: z.uuid(),
+  })
+  .meta({ description: "What was wrong; quote requestId when reporting it." });
