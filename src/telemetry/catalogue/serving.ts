@@ -181,9 +181,9 @@ export const SERVING = {
     nodejs_eventloop_lag_p50_seconds: gauge("seconds", "Median event loop delay"),
     nodejs_eventloop_lag_p90_seconds: gauge("seconds", "90th percentile of event loop delay"),
     nodejs_eventloop_lag_p99_seconds: gauge("seconds", "99th percentile of event loop delay"),
-    nodejs_active_handles: gauge("handles", "libuv handles, by type", ["type"]),
+    nodejs_active_handles: gauge("handles", "Handles of libuv, by type", ["type"]),
     nodejs_active_handles_total: gauge("handles", "All libuv handles"),
-    nodejs_active_requests: gauge("requests", "libuv requests, by type", ["type"]),
+    nodejs_active_requests: gauge("requests", "Requests of libuv, by type", ["type"]),
     nodejs_active_requests_total: gauge("requests", "All libuv requests"),
     nodejs_active_resources: gauge("resources", "Resources that keep the process alive, by type", [
       "type",
