@@ -165,7 +165,7 @@ export const Facts = ({
   readonly children: ReactNode;
 }) => (
   <dl
-    className={`grid grid-cols-[auto_minmax(0,1fr)] items-baseline gap-x-4 gap-y-1.5 text-sm ${className}`}
+    className={`grid grid-cols-1 items-baseline gap-x-4 gap-y-1.5 text-sm min-[360px]:grid-cols-[auto_minmax(0,1fr)] ${className}`}
   >
     {children}
   </dl>
@@ -200,7 +200,7 @@ export const Line = ({
   readonly children: ReactNode;
 }) => (
   <li className="flex flex-wrap items-center justify-between gap-x-4 gap-y-0.5 px-4 py-2">
-    <div className="min-w-0">
+    <div className="min-w-0 flex-1 basis-40">
       <div>{name}</div>
       {about === undefined ? null : <div className="text-xs text-muted">{about}</div>}
     </div>

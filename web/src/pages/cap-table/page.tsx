@@ -1,6 +1,6 @@
 /** The cap table, now or at any time: holders, concentration, and two dates compared. */
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { useMemo, useState } from "react";
+import { type ReactNode, useMemo, useState } from "react";
 import { Answered, OfToken } from "../../blocks/answered.tsx";
 import {
   Badge,
@@ -57,17 +57,19 @@ const CapTable = ({ token }: { readonly token: Token }) => {
         about={
           <>
             {tokenName(token)}
-            {isPast && data ? " at " : ""}
-            {isPast && data ? (
-              <Moment at={Number(at) * 1_000} />
-            ) : isPast || lost ? (
-              ""
-            ) : data?.isLong ? (
-              " as of "
+            {at !== undefined ? (
+              <>
+                {" "}
+                at <Moment at={Number(at) * 1_000} />
+              </>
+            ) : lost ? null : data?.isLong ? (
+              <>
+                {" "}
+                as of <Moment at={data.timeMs} />
+              </>
             ) : (
               ", now"
             )}
-            {!isPast && !lost && data?.isLong ? <Moment at={data.timeMs} /> : null}
           </>
         }
       >
@@ -100,12 +102,23 @@ const CapTable = ({ token }: { readonly token: Token }) => {
               </Empty>
             </Card>
           ) : (
-            <Shown
-              register={found}
-              show={show}
-              refresh={register.isLong && !isPast ? () => void register.refetch() : undefined}
-              busy={register.isFetching && loading !== null}
-            />
+            <div className="space-y-4">
+              <Sums register={found} />
+              {show === "concentration" ? (
+                <Concentration register={found} />
+              ) : show === "compare" ? (
+                <Compare register={found} />
+              ) : (
+                <HoldersCard register={found}>
+                  {register.isLong && !isPast ? (
+                    <Button disabled={register.isFetching} onClick={() => void register.refetch()}>
+                      {register.isFetching ? "Loading…" : "Refresh"}
+                    </Button>
+                  ) : null}
+                </HoldersCard>
+              )}
+              <Evidence register={found} />
+            </div>
           )
         }
       </Answered>
@@ -171,30 +184,6 @@ const Views = () => {
   );
 };
 
-const Shown = ({
-  register,
-  show,
-  refresh,
-  busy,
-}: {
-  readonly register: Register;
-  readonly show: string | undefined;
-  readonly refresh: (() => void) | undefined;
-  readonly busy: boolean;
-}) => (
-  <div className="space-y-4">
-    <Sums register={register} />
-    {show === "concentration" ? (
-      <Concentration register={register} />
-    ) : show === "compare" ? (
-      <Compare register={register} />
-    ) : (
-      <HoldersCard register={register} refresh={refresh} busy={busy} />
-    )}
-    <Evidence register={register} />
-  </div>
-);
-
 const Sums = ({ register }: { readonly register: Register }) => {
   const { issued, decimals, holderCount, totalSupply, rows } = register;
   const ten = useMemo(
@@ -238,12 +227,11 @@ const Sums = ({ register }: { readonly register: Register }) => {
 
 const HoldersCard = ({
   register,
-  refresh,
-  busy,
+  children,
 }: {
   readonly register: Register;
-  readonly refresh: (() => void) | undefined;
-  readonly busy: boolean;
+  /** Before the filters. */
+  readonly children: ReactNode;
 }) => {
   const [sought, setSought] = useState("");
   const search = useSearch({ from: "/cap-table" });
@@ -280,11 +268,7 @@ const HoldersCard = ({
       about="Each row is a holder with all its wallets, or a wallet without a holder"
       actions={
         <div className="flex flex-wrap items-end gap-2">
-          {refresh === undefined ? null : (
-            <Button disabled={busy} onClick={refresh}>
-              {busy ? "Loading…" : "Refresh"}
-            </Button>
-          )}
+          {children}
           {chip("all", "All")}
           {chip("frozen", "Frozen")}
           {chip("loose", "Without a holder")}

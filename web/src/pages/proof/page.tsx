@@ -168,7 +168,7 @@ const Verdict = ({ proof }: { readonly proof: CheckpointProof }) => {
       </div>
       <div className="grid grid-cols-1 gap-4 lg:grid-cols-2">
         <Card
-          title="Verified"
+          title="Checks"
           about={proof.verification === "signatures" ? "Before it entered the log" : proof.how}
         >
           <ul className="space-y-3">

@@ -131,7 +131,8 @@ const Failures = ({ since }: { readonly since: number }) => {
       about={
         data === undefined ? undefined : (
           <>
-            {`${countText(requests)} requests, ${countText(deliveries)} deliveries, ${countText(receivers)} endpoints disabled`}
+            {`${countText(requests)} requests, ${countText(deliveries)} deliveries`}
+            {receivers === 0 ? "" : `, ${countText(receivers)} endpoints disabled`}
             <AsOf of={summary} flush />
           </>
         )
