@@ -197,7 +197,7 @@ test("a process tells forged, honest, unshown and misused apart by its exit code
 test.skipIf(chromium === undefined)(
   "a browser says of every edit what the client says in Node",
   async () => {
-    const client = join(import.meta.dirname, "..", "..", "client");
+    const client = join(import.meta.dirname, "..", "..", "client", "dist");
     const packs = [
       whole,
       ...(await Promise.all([...FORGERIES, ...FORGED_FILES].map(({ forge }) => forge(whole, key)))),
@@ -214,7 +214,7 @@ test.skipIf(chromium === undefined)(
         response.setHeader("content-type", "application/json");
         return response.end(JSON.stringify(files));
       }
-      const name = /^\/([a-z-]+\.mjs)$/.exec(url)?.[1];
+      const name = /^\/([a-z0-9-]+\.m?js)$/.exec(url)?.[1];
       response.setHeader("content-type", name === undefined ? "text/html" : "text/javascript");
       return response.end(
         name === undefined ? "<title>A page</title>" : await readFile(join(client, name)),
@@ -226,7 +226,7 @@ test.skipIf(chromium === undefined)(
     await using page = await openPage(chromium ?? "", `http://127.0.0.1:${address.port}/`);
     await page.until("document.title === 'A page'");
     const found =
-      await page.evaluate(`import("/verify-audit-pack.mjs").then(async ({ verifyAuditPack, verdictLines }) => {
+      await page.evaluate(`import("/verify-audit-pack.js").then(async ({ verifyAuditPack, verdictLines }) => {
     const said = [];
     for (let at = 0; at < ${packs.length}; at += 1) {
       const files = await (await fetch("/packs/" + at)).json();

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { CheckIcon, CloseIcon } from "../shown/icons.tsx";
 
 /** `now`: waiting for it; `later`: not begun. */
-export type StepState = "done" | "failed" | "now" | "later";
+type StepState = "done" | "failed" | "now" | "later";
 
 const DOTS: Readonly<Record<StepState, string>> = {
   done: "border-good bg-good-soft text-good",

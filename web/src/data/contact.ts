@@ -1,7 +1,7 @@
 /** Whether the service answers this page, and since when not. */
 import { useSyncExternalStore } from "react";
 
-export type Contact = {
+type Contact = {
   /** When the service answered last, milliseconds; null before the first answer. */
   readonly heardMs: number | null;
   /** When a request first failed to get an answer, milliseconds; null while they are answered. */

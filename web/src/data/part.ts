@@ -5,7 +5,7 @@
 import { useEffect, useSyncExternalStore } from "react";
 import { heard, pause, unheard } from "./contact.ts";
 
-export type PartState<Module> =
+type PartState<Module> =
   | { readonly state: "waiting" }
   | { readonly state: "loaded"; readonly module: Module }
   /** Retried automatically. `replaced`: the service has a newer page, whose parts have other names. */

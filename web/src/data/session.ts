@@ -1,6 +1,6 @@
 /** The settings of the service, and the key that the reader is signed in with. */
 import { createContext, useContext } from "react";
-import type { Explorer, PageSettings, SessionAnswer } from "./answers.ts";
+import type { PageSettings, SessionAnswer } from "./answers.ts";
 
 export type KeyKind = SessionAnswer["kind"];
 
@@ -11,7 +11,7 @@ export type Session = Pick<SessionAnswer, "kind" | "label"> & {
   readonly lent: boolean;
 };
 
-export type SessionControl = {
+type SessionControl = {
   readonly session: Session | null;
   /** @throws AskError when the key is refused, or is of another interface */
   signIn(key: string): Promise<void>;
@@ -40,6 +40,3 @@ export const useSettings = (): PageSettings => {
   if (settings === null) throw new Error("used outside of the page");
   return settings;
 };
-
-/** A kind of thing that an explorer of the ledger shows. */
-export type ExplorerKind = keyof Explorer;

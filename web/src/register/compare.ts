@@ -14,7 +14,7 @@ export type Difference = {
   readonly change: bigint;
 };
 
-export type Comparison = {
+type Comparison = {
   /** Largest change first, whichever its sign; without unchanged holders. */
   readonly differences: readonly Difference[];
   readonly unchanged: number;

@@ -1,7 +1,7 @@
 /** Light or dark: the system's choice, unless the reader chose here. */
 import { useEffect, useState } from "react";
 
-export type Theme = "light" | "dark";
+type Theme = "light" | "dark";
 
 const PLACE = "holderbook-theme";
 

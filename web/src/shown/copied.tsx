@@ -30,7 +30,7 @@ export const CopyButton = ({ text, what }: { readonly text: string; readonly wha
 };
 
 /** A link to the explorer; nothing without one. */
-export const ExplorerLink = ({
+const ExplorerLink = ({
   kind,
   value,
 }: {

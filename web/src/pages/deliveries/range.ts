@@ -1,7 +1,7 @@
 /** Sending a range of callbacks again: the range of a form, and sending it in parts. */
 import type { RangeRedelivery } from "../../data/answers.ts";
 
-export const RANGE_STATES = ["failed", "disabled", "delivered"] as const;
+const RANGE_STATES = ["failed", "disabled", "delivered"] as const;
 export type RangeState = (typeof RANGE_STATES)[number];
 
 /** From `since`, included, to `until`, excluded; ISO 8601. */
