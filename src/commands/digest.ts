@@ -1,5 +1,5 @@
 import { Command, Option } from "commander";
-import { ownDigests, readStanding } from "../audit/reconcile/own-digests.ts";
+import { ownDigests, readIndexedMeta } from "../audit/reconcile/own-digests.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { checkpointArgument } from "./arguments.ts";
 import { printJson, printLines } from "./output.ts";
@@ -26,7 +26,7 @@ export const digestCommand = () =>
     .action(async ({ pipeline, at, json }: Options) => {
       await using storage = await openReading();
       const { db } = storage.read;
-      const checkpoint = at ?? (await readStanding(db)).last;
+      const checkpoint = at ?? (await readIndexedMeta(db)).last;
       const chosen = ledgerPipelines.filter(({ name }) => name === (pipeline ?? name));
       const digests = await ownDigests(db, chosen, checkpoint);
       if (json) printJson({ checkpoint, digests });

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { keepFound } from "../audit/reconcile/found.ts";
+import { keepFindings } from "../audit/reconcile/found.ts";
 import { type Reconciliation, reconcile } from "../audit/reconcile/reconcile.ts";
 import { type AsOf, checkpointOf } from "../graphql/past.ts";
 import { resolveCoin } from "../log/coins.ts";
@@ -35,7 +35,7 @@ export const reconcileCommand = () =>
         signal,
       });
       if (coinType === undefined && (done.findings.length > 0 || done.notShown.length === 0)) {
-        await keepFound(database.sql, "command", done.checkpoint, done.findings);
+        await keepFindings(database.sql, "command", done.checkpoint, done.findings);
       }
       if (json) printJson({ ...done, onFaith: ON_FAITH });
       else printLines(inWords(done));

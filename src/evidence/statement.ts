@@ -4,8 +4,13 @@
  */
 import { FORMAT, type Statement, signedStatement } from "../../client/verify-statement.ts";
 import type { DeploymentKey } from "../audit/sequence/deployment-key.ts";
-import { countRoot, publishRoot, type RootQuota } from "../audit/sequence/published-roots.ts";
-import { publishRoot2, rootEntryOf } from "../audit/sequence/root-entries.ts";
+import {
+  countRoot,
+  publishRoot,
+  publishRoot2,
+  type RootQuota,
+  rootEntryOf,
+} from "../audit/sequence/published-roots.ts";
 import { coveredDecimals, rootsOf } from "../audit/sequence/table-roots.ts";
 import type { Database } from "../database/connect.ts";
 import type { TableOf } from "../projections/cap-table-json.ts";

@@ -32,8 +32,7 @@ export type GrantMovement = {
 };
 
 /**
- * Claimed is the rise of what was transferred. What else the balance rose by was funded, what else it
- * fell by was cancelled.
+ * Claimed: the rise of the amount transferred. The rest of a rise was funded, the rest of a fall cancelled.
  */
 export const grantMovement = (
   before: GrantAmounts | undefined,
@@ -85,7 +84,7 @@ export class Movements {
 
   /**
    * A row for each coin and owner whose balance is another one, by coin and owner.
-   * @param standing balances by `balanceKey`; brought up to date
+   * @param standing balances by `balanceKey`, which this updates
    */
   rows(at: Fact, standing: Map<string, bigint>): readonly BalanceChangeRow[] {
     const { txDigest, timestampMs } = at;

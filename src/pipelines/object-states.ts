@@ -1,4 +1,4 @@
-/** How objects stood, fact by fact: what a batch leaves behind of each, and what it replaces. */
+/** States of objects, fact by fact: the state that a batch leaves, and those that it replaces. */
 import { getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import type { Sql } from "../database/connect.ts";
@@ -17,34 +17,34 @@ import { BEFORE, derived } from "./stored-tables.ts";
 /** A state knows the checkpoint that wrote it. */
 type Written = { readonly checkpoint: bigint };
 
-/** A state that no longer stands: after `until` it did not. */
+/** A state that ended at checkpoint `until`. */
 export type EndedState<State> = State & { readonly objectId: string; readonly until: bigint };
 
-/** What became of an object in one fact; undefined where it does not stand. */
+/** An object before and after one fact; undefined where it does not exist. */
 export type Step<State> = {
   readonly before: State | undefined;
   readonly after: State | undefined;
 };
 
-/** Objects of one kind, from how they stood before a batch on. */
+/** Objects of one kind, from their states before a batch. */
 export class ObjectStates<State extends Written> {
   readonly #now: Map<string, State>;
   readonly #touched = new Map<string, State | null>();
   readonly #ended: EndedState<State>[] = [];
   readonly #stateOf: (fact: ObjectFact) => State;
 
-  /** @param before the objects that the batch names, as far as they stood; it is used up */
+  /** @param before states of the objects that the batch names, without those that do not exist; it is changed */
   constructor(before: Map<string, State>, stateOf: (fact: ObjectFact) => State) {
     this.#now = before;
     this.#stateOf = stateOf;
   }
 
-  /** Goes on by one fact. An object deleted or wrapped no longer stands; an unwrapped one does again. */
+  /** Applies one fact. An object deleted or wrapped no longer exists; an unwrapped one does again. */
   step(fact: Exclude<Fact, { kind: "event" }>): Step<State> {
     const { objectId, checkpoint } = fact;
     const before = this.#now.get(objectId);
     const after = fact.kind === "object" ? this.#stateOf(fact) : undefined;
-    // How it stood in the middle of a checkpoint can be asked for by nothing.
+    // No question asks for a state in the middle of a checkpoint.
     if (before !== undefined && before.checkpoint < checkpoint) {
       this.#ended.push({ ...before, objectId, until: checkpoint });
     }
@@ -54,7 +54,7 @@ export class ObjectStates<State extends Written> {
     return { before, after };
   }
 
-  /** The last word on each object of the batch. One created and gone within it is reported gone. */
+  /** The last state of each object of the batch; null also for one created and removed within it. */
   get changes(): readonly ObjectChange<State>[] {
     return [...this.#touched].map(([objectId, state]) => ({ objectId, state }));
   }
@@ -65,13 +65,13 @@ export class ObjectStates<State extends Written> {
   }
 }
 
-/** What the batch's own facts say, read once, and by `balanceKey` what the owners held before it. */
+/** States that the batch's own facts give, decoded once, and the owners' balances before it by `balanceKey`. */
 export type SaidAndHeld<State> = {
   readonly said: ReadonlyMap<Fact, State>;
   readonly balances: Map<string, bigint>;
 };
 
-/** @param before the objects that the batch names, as far as they stood */
+/** @param before states of the objects that the batch names */
 export const saidAndHeld = async <State extends OwnerOfCoin>(
   sql: Sql,
   part: BalancePart,
@@ -89,7 +89,7 @@ export const saidAndHeld = async <State extends OwnerOfCoin>(
   return { said, balances: new Map(balances.map((row) => [balanceKey(row), row.held])) };
 };
 
-/** Every state at the end of a checkpoint that a batch knows of; `until` where it no longer stands. */
+/** Every state at the end of a checkpoint that a batch knows of; `until` where it ended. */
 export const statesOf = <State extends Written>(
   live: readonly ObjectChange<State>[],
   ended: readonly EndedState<State>[],

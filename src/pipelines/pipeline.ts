@@ -28,8 +28,8 @@ export type Pipeline<Rows = unknown, Before = unknown> = ProgressTables & {
   /** Queries of the GraphQL API that need it. */
   readonly queries: readonly string[];
   /**
-   * Reads what `rows` needs of its own tables, before the batch and outside its transaction: nobody else writes
-   * them, and where another process has taken the pipeline over, the watermark has moved.
+   * Reads what `rows` needs of the pipeline's own tables, before the batch and outside its transaction. Only this
+   * pipeline writes them; if another process took it over, the watermark has moved and the batch fails.
    */
   readBefore?(sql: Sql, facts: readonly Fact[]): Promise<Before>;
   /**

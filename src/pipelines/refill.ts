@@ -1,5 +1,5 @@
 /**
- * Fills tables that an upgrade added, from the log, while the pipeline goes on.
+ * Fills tables that an upgrade added, from the log, while the pipeline keeps running.
  *
  * A second run of the pipeline begins at the log's first checkpoint, on empty tables in a schema of its
  * own (`search_path` leads there), and resumes after a restart. Once it has come to where the pipeline
@@ -36,7 +36,7 @@ export type Refill = {
    * written behind those that moved over.
    */
   readonly betweenBatches: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Told how far it is, after every batch: the next checkpoint to be filled in. */
+  /** Called after every batch with the next checkpoint to be filled in. */
   readonly onProgress: (next: bigint) => void;
 };
 

@@ -117,7 +117,7 @@ const beginAgain = async ({ sql }: Tx, { watermark, layout }: ProgressTables): P
 };
 
 /**
- * Gives back the room of what was deleted. Outside a transaction, and no error when others still see the rows.
+ * Frees the disk space of deleted rows. Runs outside a transaction; rows that others still see stay.
  */
 export const vacuumPipeline = async (
   on: Transactor,
@@ -127,6 +127,6 @@ export const vacuumPipeline = async (
   await on.statement((sql) => sql.unsafe(`vacuum ${tables.join(", ")}`));
 };
 
-/** Forgets what was filled so far: a pipeline that begins anew fills all its tables by itself. */
+/** Drops what was filled so far: a pipeline that starts over fills all its tables itself. */
 export const dropFilling = (sql: Sql, pipeline: ProgressTables): Promise<void> =>
   emptySchema(sql, fillingSchema(pipeline.name));

@@ -35,7 +35,7 @@ export type PipelineRun = {
   readonly last: bigint | undefined;
   readonly signal: AbortSignal;
   readonly telemetry: Telemetry;
-  /** Told what changed. */
+  /** Called with each change of the status. */
   readonly report: (change: Partial<PipelineStatus>) => void;
 };
 
@@ -45,7 +45,7 @@ const ASK_AFTER_MS = 1_000;
 const BACKOFF: Backoff = { firstMs: 100, maxMs: 30_000 };
 
 /**
- * Runs one pipeline until it is told to end, has committed `last`, or meets an error that says stop.
+ * Runs one pipeline until `signal` aborts, `last` is committed, or an error says stop.
  * Never rejects: what went wrong is in the status. What passes is retried.
  */
 export const runPipeline = async (run: PipelineRun): Promise<void> => {
@@ -70,7 +70,7 @@ export const runPipeline = async (run: PipelineRun): Promise<void> => {
 
 /**
  * Takes the lock, then applies batches through the lock's own session.
- * @param onProgress once a batch is applied, or none is there: until then every attempt may fail alike
+ * @param onProgress called once a batch is applied or none is left, which resets the backoff
  */
 const holdAndApply = async (run: PipelineRun, onProgress: () => void): Promise<void> => {
   const { pipeline, database, log, signal, report } = run;
@@ -89,7 +89,7 @@ const holdAndApply = async (run: PipelineRun, onProgress: () => void): Promise<v
   using own = followingAbort(signal);
   const inTurn = oneAtATime();
   const digests = digestChain();
-  // What moved over has digests: the next batch goes on from those.
+  // The filled tables have digests, which the next batch extends.
   const betweenBatches: Refill["betweenBatches"] = (work) =>
     inTurn(() => work().finally(digests.forget));
   const filled =
@@ -101,7 +101,7 @@ const holdAndApply = async (run: PipelineRun, onProgress: () => void): Promise<v
     const apply = (batch: FactBatch) => inTurn(() => applyBatch(session, pipeline, batch, digests));
     const told = instrumented(run, apply);
     await applyBatches(run, told, start, place, onProgress);
-    // A run with a last checkpoint ends when everything is there.
+    // A run with a last checkpoint ends when the added tables are filled, too.
     if (!signal.aborted) await filled;
   } finally {
     place?.close();
@@ -138,14 +138,14 @@ const instrumented = (
   };
 };
 
-/** Fills the tables that an upgrade added; what goes wrong is told, and tried again. Never rejects. */
+/** Fills the tables that an upgrade added; reports and retries errors. Never rejects. */
 const fill = async (run: PipelineRun & Omit<Refill, "onProgress">): Promise<void> => {
   const { report, signal } = run;
   const onProgress = (filling: bigint) => report({ filling });
   const trouble = {
     ...databaseRetries,
     backoff: BACKOFF,
-    // Whatever it is, what is there is served meanwhile.
+    // Existing rows are served meanwhile.
     remedy: (): Remedy => "retry",
     onTrouble: (error: Error) => report({ fillError: error }),
   };

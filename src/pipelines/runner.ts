@@ -28,7 +28,7 @@ export type RunnerOptions = {
   readonly last?: bigint | undefined;
   readonly signal: AbortSignal;
   readonly logger: Logger;
-  /** Told of every batch; nobody is unless given. */
+  /** Called after each batch; optional. */
   readonly telemetry?: Telemetry | undefined;
   /** Called with the new status whenever one changes, also after every batch. */
   readonly onProgress?: ((status: PipelineStatus) => void) | undefined;

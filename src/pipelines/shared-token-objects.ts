@@ -199,7 +199,7 @@ const newsOf = (facts: readonly Fact[]): TokenNews => {
   };
 };
 
-/** Keeps the tokens of every coin, as they stand and as they stood. */
+/** Keeps the tokens of every coin, present and past. */
 export const sharedTokenObjectsPipeline: Pipeline<TokenRows, Before> = {
   ...tokenProgress,
   queries: ["tokenBalance", "tokenObjects", "tokenHolders"],

@@ -1,7 +1,7 @@
 /** How states change, event by event, as ranges of checkpoints: what a batch begins and what it ends. */
 import { STILL_OPEN } from "../projections/ranges.ts";
 
-/** What stood after the checkpoints [`checkpoint`, `until`). */
+/** A state that held after the checkpoints [`checkpoint`, `until`). */
 export type Ranged<State> = State & { readonly checkpoint: bigint; readonly until: bigint };
 
 /** What an event says of the state of a key: null when there is none any more. */
@@ -12,9 +12,9 @@ export type StateChange<State> = {
 };
 
 /**
- * The ranges that changes, in chain order, begin or end; those that they leave as they are do not come.
- * The last change of a checkpoint decides: what came and went within one leaves no range, and what
- * stands at its end as it stood before goes on.
+ * The ranges that changes, in chain order, begin or end; unchanged ones are left out. The last change of a
+ * checkpoint decides: a state that came and went within one leaves no range, and one that is restored by its
+ * end continues.
  *
  * @param open the ranges that were open before, by key, as far as the changes name them
  */

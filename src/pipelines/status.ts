@@ -7,7 +7,7 @@ import type { CheckpointMark } from "../log/fact.ts";
  * - `running`: it applies batches, or waits for more
  * - `retrying`: something passing went wrong (`error`); it tries again by itself
  * - `stopped`: it gave up (`error`) and needs an operator; the others go on
- * - `ended`: it reached the last checkpoint it was asked for, or was told to end
+ * - `ended`: it reached its last checkpoint, or was aborted
  */
 export type PipelineState = "standby" | "running" | "retrying" | "stopped" | "ended";
 

@@ -67,7 +67,7 @@ const move = (movements: Movements, { before, after }: Step<TimelockState>): voi
   if (cancelled > 0n) movements.because(coinType, owner, "GRANT_CANCELLED", -cancelled);
 };
 
-/** Keeps the grants of every coin, as they stand and as they stood. */
+/** Keeps the grants of every coin, present and past. */
 export const timelockObjectsPipeline: Pipeline<GrantRows, Before> = {
   ...grantProgress,
   queries: ["tokenTimelocks"],

@@ -1,7 +1,6 @@
 /** The rows of a cap table of the past: their form, their order, and a page of them as the database gives it. */
 import { setImmediate as turn } from "node:timers/promises";
 import { type Reads, read } from "../database/readers.ts";
-import { ROWS } from "./cap-table-statements.ts";
 import { positionsEnd } from "./position.ts";
 
 /** A checkpoint that is asked for, and its time: what is unlocked depends on it. */
@@ -120,3 +119,77 @@ export const readRows = async (
   ]);
   return inStretches(rows, rowOf);
 };
+
+/** The balance of each owner after its last movement up to the end of the positions, $2. */
+const lastOf = (table: string) => `
+  select distinct on (owner) owner, balance_after as held from ${table}
+  where coin_type = $1 and position < $2
+  order by owner desc, position desc`;
+
+/** What the schedule unlocked by $4, as the contract computes it: see contracts/sui, timelock. */
+const UNLOCKED = `
+  case
+    when $4::numeric < commencement_timestamp_ms + delay_until_first_release_ms then 0
+    when release_count <= 1 then total_amount
+    else div(total_amount * initial_release_portion_bps, 10000)
+      + div(
+          (total_amount - div(total_amount * initial_release_portion_bps, 10000))
+          * case when period_between_releases_ms = 0 then release_count - 1
+              else least(release_count - 1, div(
+                $4::numeric - commencement_timestamp_ms - delay_until_first_release_ms,
+                period_between_releases_ms)) end,
+          release_count - 1)
+  end`;
+
+/** What of each grant could be claimed, at the end of checkpoint $3. */
+const claimableOf = (table: string, condition: string) => `
+  select owner, greatest(0, least(left_balance, ${UNLOCKED} - tokens_transferred)) as claimable
+  from ${table} where coin_type = $1 and checkpoint <= $3 ${condition}`;
+
+/** Rows behind ($5, $6, $7): the balance negated, the holder (null: none), the address of one without. */
+export const ROWS = `
+  with parts as (
+    select owner as address, held as tokens, 0::numeric as granted, 0::numeric as unlocked,
+           null::numeric as holder_id, null::numeric as group_id, false as is_frozen
+    from (${lastOf("token_changes")}) t
+    union all
+    select owner, 0, held, 0, null, null, false from (${lastOf("grant_changes")}) g
+    union all
+    select owner, 0, 0, claimable, null, null, false from (
+      ${claimableOf("timelock_objects", "")}
+      union all
+      ${claimableOf("timelock_ranges", "and until > $3")}
+    ) c
+    union all
+    select address, 0, 0, 0, case aspect when 'holder' then value end,
+           case aspect when 'group' then value end, aspect = 'freeze'
+    from membership_ranges where coin_type = $1 and checkpoint <= $3 and until > $3
+  ), wallets as (
+    select address, sum(tokens) as tokens, sum(granted) as granted, sum(unlocked) as unlocked,
+           max(holder_id) as holder_id, max(group_id) as group_id, bool_or(is_frozen) as is_frozen
+    from parts group by address
+  ), table_rows as (
+    select holder_id, case when holder_id is null then address else '' end as single,
+           sum(tokens + granted) as balance, sum(tokens) as tokens, sum(granted) as granted,
+           sum(unlocked) as unlocked,
+           json_agg(json_build_array(address, (tokens + granted)::text, group_id::text, is_frozen)
+                    order by address)::text as wallets
+    from wallets group by 1, 2 having sum(tokens + granted) > 0
+  )
+  select holder_id as "holderId", balance, tokens, granted, unlocked, wallets from table_rows r
+  where (- r.balance, coalesce(r.holder_id, ${2n ** 64n}), r.single) > ($5::numeric, $6::numeric, $7)
+  order by r.balance desc, r.holder_id nulls last, r.single
+  limit (select $8::int8)`;
+
+export const OWNERS = `
+  select owner, balance, granted as "timelockBalance" from (
+    select owner, sum(held) as balance, sum(granted) as granted from (
+      select owner, held, 0::numeric as granted from (${lastOf("token_changes")}) t
+      union all
+      select owner, held, held from (${lastOf("grant_changes")}) g
+    ) parts
+    group by owner having sum(held) > 0
+  ) o
+  where (- o.balance, o.owner) > ($3::numeric, $4)
+  order by o.balance desc, o.owner
+  limit (select $5::int8)`;

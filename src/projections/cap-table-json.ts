@@ -25,7 +25,7 @@ export type CapTableHead = {
 
 /** Whose table, and when. */
 export type TableOf = Pick<CapTableHead, "coinType" | "decimals" | "totalSupply"> & {
-  /** The checkpoint at whose end it stood. */
+  /** The checkpoint at whose end it is taken. */
   readonly mark: CheckpointMark;
 };
 
@@ -39,7 +39,7 @@ export type SeenTableOf = TableOf & {
  * Rows that are read at once, and written before more are: some 30 MB. A register that is too long to be
  * kept is put together anew for each of these pages, seconds each.
  */
-const AT_ONCE = 30_000;
+const ROWS_PER_PAGE = 30_000;
 
 /**
  * Reads a table of the past: its head, and its rows page by page.
@@ -55,11 +55,11 @@ export const readCapTable = async (
   const totals = await tables.totals(db, { coinType, at });
   async function* rows(): AsyncGenerator<readonly CapRow[]> {
     for (let after: CapPlace | undefined; ; ) {
-      const page = await tables.rows(db, { coinType, at, limit: AT_ONCE, after });
+      const page = await tables.rows(db, { coinType, at, limit: ROWS_PER_PAGE, after });
       const end = page.at(-1);
       if (end === undefined) return;
       yield page;
-      if (page.length < AT_ONCE) return;
+      if (page.length < ROWS_PER_PAGE) return;
       after = placeOf(end);
     }
   }

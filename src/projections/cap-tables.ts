@@ -13,10 +13,10 @@ import {
   type CapRow,
   compareRows,
   inStretches,
+  OWNERS,
   placeOf,
   readRows,
 } from "./cap-rows.ts";
-import { OWNERS } from "./cap-table-statements.ts";
 import type { GuardedReads } from "./guarded-reads.ts";
 import { type Clock, createKeptLists, createShared, KEPT_MS } from "./kept-lists.ts";
 import { createSumTree, createSumTree2, type Step } from "./merkle-sum.ts";
@@ -166,18 +166,18 @@ export const createCapTables = (now: Clock = () => performance.now()): CapTables
       readRows(on, coinType, at, from, most),
     );
   const all = (on: GuardedReads, coinType: string, at: AtMark) => (after: CapPlace | undefined) =>
-    page(on, { coinType, at, limit: AT_ONCE, after });
+    page(on, { coinType, at, limit: ROWS_PER_PAGE, after });
   return {
     rows: async (on, { matches, ...query }) => {
       if (matches === undefined) return page(on, query);
       const found: CapRow[] = [];
       for (let { after } = query; ; ) {
-        const some = await page(on, { ...query, limit: AT_ONCE, after });
+        const some = await page(on, { ...query, limit: ROWS_PER_PAGE, after });
         await inStretches(some, (row) => {
           if (found.length < query.limit && matches(row)) found.push(row);
         });
         const last = some.at(-1);
-        if (last === undefined || some.length < AT_ONCE || found.length === query.limit)
+        if (last === undefined || some.length < ROWS_PER_PAGE || found.length === query.limit)
           return found;
         after = placeOf(last);
       }
@@ -223,7 +223,7 @@ export const createCapTables = (now: Clock = () => performance.now()): CapTables
 
 /**
  * What all rows come to, and the way to the first one that is meant; `read` gives those behind a place,
- * `AT_ONCE` of them while there are so many.
+ * `ROWS_PER_PAGE` of them while there are so many.
  */
 const sumUp = async (
   { coinType, at: { checkpoint }, decimals }: SummedTable,
@@ -250,7 +250,7 @@ const sumUp = async (
       ownerCount += wallets.filter(({ balance }) => balance > 0n).length;
     });
     const last = some.at(-1);
-    if (last === undefined || some.length < AT_ONCE) break;
+    if (last === undefined || some.length < ROWS_PER_PAGE) break;
     after = placeOf(last);
   }
   const { root: root2, path: path2 } = tree2.top();
@@ -269,7 +269,7 @@ const KEPT_ROWS = 120_000;
 const KEPT_OWNERS = 100_000;
 
 /** Rows read at once for the totals: from what is kept, or each time of all of it put together anew. */
-const AT_ONCE = 30_000;
+const ROWS_PER_PAGE = 30_000;
 
 /** A few hundred bytes each. */
 const KEPT_TOTALS = 1_000;

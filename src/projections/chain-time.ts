@@ -28,7 +28,7 @@ type EventLog<Event> = PgTable & { readonly $inferSelect: Reached<Event> };
 /** An event with the latest time of its coin's log up to and including it. */
 type Reached<Event> = Event & { readonly reachedMs: bigint };
 
-/** Adds the latest time to events in chain order, from where the coins' logs stood before (by coin type). */
+/** Adds the latest time to events in chain order, starting from the latest time of each coin's log. */
 const reachedAfter = <Event extends Timed>(
   events: readonly Event[],
   before: ReadonlyMap<string, bigint>,
@@ -79,7 +79,7 @@ export const appendEvents = <Event extends Timed>(
   };
 };
 
-/** Where the log of the coin of a row `given` stood. */
+/** Latest time of the log of the coin of a row `given`. */
 const reachedBefore = (log: string) => `coalesce((
   select e.reached_ms from ${log} e
   where e.coin_type = given.coin_type order by e.position desc limit 1), 0)`;

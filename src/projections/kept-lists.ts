@@ -9,7 +9,7 @@ export type Clock = () => number;
 /**
  * Makes a value once for all callers who want it at the same time. When that fails, perhaps because its
  * caller hung up, the next one makes it on its own.
- * @param known the value, once it is there
+ * @param known the value, once it is known
  */
 export const createShared = <Value>() => {
   const underWay = new Map<string, Promise<Value>>();
@@ -88,7 +88,7 @@ export const createKeptLists = <Row, Place>(
   /** Returns the rows, unless they are too many to be kept. */
   const keep = (key: string, all: readonly Row[]): readonly Row[] | "too long" => {
     drop(key);
-    // Read at once, and callers can name any number of coins that there are not.
+    // Empty lists are not cached: callers can name any number of coins that do not exist.
     if (all.length === 0) return all;
     const total = all.reduce((sum, row) => sum + sizeOf(row), 0);
     const [rows, size] = total > most ? ["too long" as const, 0] : [all, total];

@@ -18,7 +18,7 @@ export const membershipRangesTable = pgTable(
     aspect: identifier("aspect").$type<Aspect>().notNull(),
     /** The holder's id, the group's id, or 1 for frozen. */
     value: u64("value").notNull(),
-    /** The first checkpoint that the value stood after. */
+    /** The first checkpoint at whose end the value held. */
     checkpoint: int8("checkpoint").notNull(),
     /** The first checkpoint that it no longer did; `STILL_OPEN` while it stands. */
     until: int8("until").notNull(),

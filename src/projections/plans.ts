@@ -21,7 +21,7 @@ export const PLANS_BY_KEY = {
 /**
  * Has the statements that follow in this transaction planned for the tables as they are now: those that
  * touch thousands of rows. Postgres would keep the plan of a prepared statement; one made while a table
- * was small would be a disaster an hour into a backfill. Sent at once: statements sent after it leave
+ * was small would be a disaster an hour into a backfill. Sent immediately: statements sent after it leave
  * in the same round trip.
  */
 export const planAfresh = async (sql: Sql): Promise<void> => {

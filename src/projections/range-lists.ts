@@ -1,5 +1,5 @@
 /**
- * How the states of a coin stood, range by range, as the digests of pipelines have them: objects, grants,
+ * The states of a coin, range by range, as the digests of pipelines have them: objects, grants,
  * memberships, roles, supplies. What anybody compares with a register of their own, page by page.
  */
 import { getTableColumns, getTableName } from "drizzle-orm";
@@ -18,12 +18,12 @@ import { tokenSuppliesTable } from "./tokens.ts";
 export const STATE_KINDS = ["TOKEN", "GRANT", "MEMBERSHIP", "ROLE", "SUPPLY"] as const;
 export type StateKind = (typeof STATE_KINDS)[number];
 
-/** A state, and the checkpoints [`checkpoint`, `until`) that it stood after. */
+/** A state that held after the checkpoints [`checkpoint`, `until`). */
 export type StateRange = {
   /** As digests have it: see digest-lines.ts, without the LF. */
   readonly line: string;
   readonly checkpoint: bigint;
-  /** Null while it stood at the checkpoint that was asked about. */
+  /** Null while it still held at the requested checkpoint. */
   readonly until: bigint | null;
   /** Where it stands in the list. */
   readonly place: readonly string[];

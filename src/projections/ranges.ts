@@ -1,6 +1,6 @@
 /**
- * Ranges of checkpoints: tables that keep what stood at the end of every checkpoint, and what stands now.
- * A row says that a state stood after the checkpoints [`checkpoint`, `until`).
+ * Ranges of checkpoints: tables of states at the end of every checkpoint, present ones included. A row says that a
+ * state held after the checkpoints [`checkpoint`, `until`).
  */
 import { getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
@@ -10,7 +10,7 @@ import { columnNames, columnsByKey, type Row } from "../database/table-rows.ts";
 import { rowsAfterMark } from "../database/writing.ts";
 import { type BatchWrite, inOneStatement } from "./batch-write.ts";
 
-/** `until` of what stands now: later than any checkpoint. */
+/** `until` of a present state: later than any checkpoint. */
 export const STILL_OPEN = 2n ** 63n - 1n;
 
 /** A table of ranges, with the columns `checkpoint` and `until`. */
@@ -46,7 +46,7 @@ export const openRanges = async <Open extends object>(
   );
 };
 
-/** The ranges of a coin that stood at the end of a checkpoint, by their keys; numerics as Postgres sends them. */
+/** The ranges of a coin that held at the end of a checkpoint, by their keys; numerics as Postgres sends them. */
 export const rangesAt = async <Stood extends object>(
   sql: Sql,
   { table, key }: RangeTable,

@@ -32,7 +32,7 @@ export const sharedTokenObjectsTable = pgTable(
 );
 
 /**
- * How objects stood before: each state at the end of a checkpoint that a later one replaced or ended.
+ * Past states: each state at the end of a checkpoint that a later one replaced or ended.
  * The row of an object that stands now is in `shared_token_objects` alone.
  */
 export const sharedTokenRangesTable = pgTable(
@@ -43,9 +43,9 @@ export const sharedTokenRangesTable = pgTable(
     owner: identifier("owner").notNull(),
     balance: u64("balance").notNull(),
     version: u64("version").notNull(),
-    /** The first checkpoint it stood like this after. */
+    /** The first checkpoint at whose end it was in this state. */
     checkpoint: int8("checkpoint").notNull(),
-    /** The first checkpoint it no longer did. */
+    /** The first checkpoint at whose end it was not. */
     until: int8("until").notNull(),
   },
   (t) => [
@@ -54,23 +54,23 @@ export const sharedTokenRangesTable = pgTable(
   ],
 );
 
-/** A `SharedToken` as it stands. */
+/** State of a `SharedToken`. */
 export type SharedTokenState = Omit<typeof sharedTokenObjectsTable.$inferSelect, "objectId">;
 
 const liveSet: LiveSet = { table: sharedTokenObjectsTable, held: "balance", part: "token" };
 
 /** What a batch says of tokens. */
 export type TokenRows = {
-  /** How its objects stand at its end. */
+  /** States of its objects at its end. */
   readonly objects: readonly ObjectChange<SharedTokenState>[];
-  /** How they stood between, and before. */
+  /** States that it replaced or ended. */
   readonly ended: readonly (typeof sharedTokenRangesTable.$inferSelect)[];
   readonly changes: readonly BalanceChangeRow[];
   readonly grants: readonly SeenGrant[];
   readonly tokens: TokenNews;
 };
 
-/** The objects of these ids, as they stand. */
+/** States of the objects with these ids. */
 export const standingTokens = async (
   sql: Sql,
   objectIds: readonly string[],
@@ -122,7 +122,7 @@ const OBJECTS = `
   order by object_id
   limit (select $3::int8)`;
 
-/** Of what stands now, and of what has ended since. */
+/** Present objects, and those that ended since. */
 const OBJECTS_AT = `
   (select ${OBJECT_COLUMNS} from shared_token_objects
    where ${OF_OWNER} and checkpoint <= $5

@@ -46,7 +46,7 @@ export const timelockObjectsTable = pgTable(
 );
 
 /**
- * How grants stood before: each state at the end of a checkpoint that a later one replaced or ended.
+ * Past states: each state at the end of a checkpoint that a later one replaced or ended.
  * The row of a grant that stands now is in `timelock_objects` alone.
  */
 export const timelockRangesTable = pgTable(
@@ -54,7 +54,7 @@ export const timelockRangesTable = pgTable(
   {
     objectId: identifier("object_id").notNull(),
     ...columns(),
-    /** The first checkpoint it no longer stood like this after. */
+    /** The first checkpoint at whose end it was not in this state. */
     until: int8("until").notNull(),
   },
   (t) => [
@@ -70,21 +70,21 @@ export const timelockRangesTable = pgTable(
   ],
 );
 
-/** A grant as it stands. */
+/** State of a grant. */
 export type TimelockState = Omit<typeof timelockObjectsTable.$inferSelect, "objectId">;
 
 const liveSet: LiveSet = { table: timelockObjectsTable, held: "left_balance", part: "grant" };
 
 /** What a batch says of grants. */
 export type GrantRows = {
-  /** How its grants stand at its end. */
+  /** States of its grants at its end. */
   readonly objects: readonly ObjectChange<TimelockState>[];
-  /** How they stood between, and before. */
+  /** States that it replaced or ended. */
   readonly ended: readonly (typeof timelockRangesTable.$inferSelect)[];
   readonly changes: readonly BalanceChangeRow[];
 };
 
-/** The grants of these ids, as they stand. */
+/** States of the grants with these ids. */
 export const standingTimelocks = async (
   sql: Sql,
   objectIds: readonly string[],
@@ -144,7 +144,7 @@ const present = (condition: string) => `
   -- Always one row: an empty list differs from one that must not be shown.
   left join lateral (${page("timelock_objects", `and told.included ${condition}`)}) as grants on true`;
 
-/** Of what stands now, and of what has ended since; $5 is the checkpoint. */
+/** Present grants, and those that ended since; $5 is the checkpoint. */
 const past = (condition: string) => `
   (${page("timelock_objects", `and checkpoint <= $5 ${condition}`)})
   union all
@@ -197,7 +197,7 @@ export const tokenTimelocks = async (
   return first.objectId === null ? [] : rows.map(grantOf);
 };
 
-/** A grant of what Postgres sent. */
+/** Decodes a grant as Postgres sends it. */
 export const grantOf = (row: GrantRow): TokenTimelock => ({
   objectId: row.objectId,
   owner: row.owner,
@@ -212,3 +212,46 @@ export const grantOf = (row: GrantRow): TokenTimelock => ({
   tokensTransferred: BigInt(row.tokensTransferred),
   leftBalance: BigInt(row.leftBalance),
 });
+
+/** A grant after a checkpoint. */
+export type GrantState = {
+  readonly checkpoint: bigint;
+  /** As the checkpoint left it; where it has ended, as it was before. */
+  readonly grant: TokenTimelock;
+  /** True where the checkpoint replaced or ended the state: a state of the same checkpoint comes behind. */
+  readonly isOver: boolean;
+};
+
+const states = (table: string, at: string, isOver: boolean): string => `
+  select ${at} as at, ${isOver} as "isOver", ${GRANT_COLUMNS}
+  from ${table} where coin_type = $1 and ${at} <= $2`;
+
+const STATES = `
+  ${states("timelock_objects", "checkpoint", false)}
+  union all ${states("timelock_ranges", "checkpoint", false)}
+  union all ${states("timelock_ranges", "until", true)}
+  order by at, "objectId", "isOver" desc`;
+
+/** Rows of one fetch. */
+const ROWS_PER_FETCH = 1_000;
+
+/**
+ * States of a coin's grants up to a checkpoint, by checkpoint, then by object. The order has no index:
+ * Postgres sorts once, and hands the rows over in pieces.
+ */
+export async function* grantStates(
+  sql: Sql,
+  { coinType, upTo }: { readonly coinType: string; readonly upTo: bigint },
+): AsyncGenerator<GrantState> {
+  const pieces = sql
+    .unsafe<(GrantRow & { readonly at: bigint; readonly isOver: boolean })[]>(STATES, [
+      coinType,
+      upTo,
+    ])
+    .cursor(ROWS_PER_FETCH);
+  for await (const rows of pieces) {
+    for (const { at, isOver, ...row } of rows) {
+      yield { checkpoint: at, isOver, grant: grantOf(row) };
+    }
+  }
+}

@@ -8,9 +8,13 @@ import { generateKeyPair } from "../../client/ed25519.ts";
 import type { ActLine } from "../../client/pack-forms.ts";
 import { verifyAuditPack } from "../../client/verify-audit-pack.ts";
 import { writeDemoLedger } from "../../demo/write.ts";
-import { actFault } from "../../src/audit/sequence/act-check.ts";
-import { publishActs } from "../../src/audit/sequence/act-entries.ts";
-import { acting, allActs, recordAct } from "../../src/audit/sequence/acts.ts";
+import {
+  actFault,
+  acting,
+  allActs,
+  publishActs,
+  recordAct,
+} from "../../src/audit/sequence/acts.ts";
 import { openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
 import { wholeProgram } from "../../src/commands/command-line.ts";
 import { commandTree, type TreeCommand } from "../../src/commands/command-tree.ts";

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { createChainEntries } from "../../src/audit/sequence/chain-entries.ts";
-import { publishCoinEnd } from "../../src/audit/sequence/coin-ends.ts";
+import { publishCoinEnd } from "../../src/audit/sequence/coin-entries.ts";
 import { type DeploymentKey, openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
 import { verifyLog } from "../../src/audit/verify/verify-log.ts";
 import { blockHashesAt } from "../../src/log/block-chain.ts";

@@ -15,11 +15,11 @@ import { signHead } from "../../src/audit/sequence/log-heads.ts";
 import {
   publishedRootsOf,
   publishRoot,
+  publishRoot2,
   type Root,
   RootConflictError,
   type RootQuota,
 } from "../../src/audit/sequence/published-roots.ts";
-import { publishRoot2 } from "../../src/audit/sequence/root-entries.ts";
 import { entriesAt, SequenceLostError } from "../../src/audit/sequence/sequence.ts";
 import { createRateLimit } from "../../src/http/edge/rate-limit.ts";
 import { openLog } from "../../src/log/log.ts";

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { generateKeyPair, KeyFormatError, publicKeyOf } from "../../client/ed25519.ts";
 import { isSignatureOf } from "../../client/sum-tree.ts";
-import { isSigned } from "../../src/audit/sequence/is-signed.ts";
+import { isSigned } from "../../src/audit/sequence/deployment-key.ts";
 
 const P = 2n ** 255n - 19n;
 /** y of the points of small order; 0 and 1 also in their other spelling. */

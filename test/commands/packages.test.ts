@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { publishCoinEnd } from "../../src/audit/sequence/coin-ends.ts";
+import { publishCoinEnd } from "../../src/audit/sequence/coin-entries.ts";
 import { openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
 import { createCheckpointReader } from "../../src/ledger/reading/read.ts";
 import { type ReaderOptions, runReader } from "../../src/ledger/reading/reader.ts";

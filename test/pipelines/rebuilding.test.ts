@@ -2,7 +2,7 @@
 import { getTableName } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { createDemoLedger } from "../../demo/demo-ledger.ts";
-import { readStanding } from "../../src/audit/reconcile/own-digests.ts";
+import { readIndexedMeta } from "../../src/audit/reconcile/own-digests.ts";
 import { openLog } from "../../src/log/log.ts";
 import { applyBatch } from "../../src/pipelines/apply.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
@@ -48,7 +48,7 @@ test("a rebuild has to come back to where the pipeline was, or to the log's end;
     await vacuumPipeline(database, pipeline);
     expect(await standing(database, pipeline)).toEqual({ next: 0n, target: 29n, rebuilds: 1 });
     // What commands begin with: it is not that nothing was ever indexed.
-    await expect(readStanding(database.db)).rejects.toThrow(RebuildingError);
+    await expect(readIndexedMeta(database.db)).rejects.toThrow(RebuildingError);
     const half = await apply(0n, 14n);
     expect(half).toMatchObject({ target: 29n, rebuilds: 1 });
     await resetPipeline(database, pipeline);

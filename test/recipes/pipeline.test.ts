@@ -90,7 +90,8 @@ test(
     const [made = "", ...others] = (await migrations()).filter((file) => !known.has(file));
     expect(others).toEqual([]);
     const statements = await readFile(join(tree, "drizzle", made), "utf8");
-    expect([...statements.matchAll(/^[A-Z ]+"(\w+)"/gm)].map(([line]) => line)).toEqual([
+    const lines = [...statements.matchAll(/^[A-Z ]+"(\w+)"/gm)].map(([line]) => line);
+    expect(lines.toSorted()).toEqual([
       'CREATE TABLE "address_freezes"',
       'CREATE TABLE "address_freezes_digests"',
       'CREATE TABLE "address_freezes_watermark"',

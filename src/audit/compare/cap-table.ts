@@ -7,8 +7,8 @@ import {
   comparePlaces,
   numberIn,
   PAGE,
-  type Place,
   type Row,
+  type RowPlace,
   rowsIn,
   textIn,
 } from "./served-rows.ts";
@@ -51,7 +51,7 @@ const addressesIn = (row: Row): readonly string[] => walletsIn(row).map(({ addre
 const holderIn = (row: Row): bigint | null =>
   row.holderId === null ? null : numberIn(row, "holderId");
 
-const place = (row: Row): Place => {
+const place = (row: Row): RowPlace => {
   const holderId = holderIn(row);
   const address = holderId === null ? (addressesIn(row)[0] ?? "") : "";
   return [-numberIn(row, "balance"), holderId ?? NO_HOLDER, address];
@@ -124,7 +124,7 @@ export const compareCapTable = async (
   const differences: Difference[] = [];
   const trees = { root: createSumTree(), root2: createSumTree2() };
   let rows = 0;
-  let [after, reached]: [string | undefined, Place | undefined] = [undefined, undefined];
+  let [after, reached]: [string | undefined, RowPlace | undefined] = [undefined, undefined];
   for (let pages = 0; pages < mostPages; pages += 1) {
     const [own, other] = await Promise.all([ask(here, after), ask(there, after)]);
     const apart = membersApart(own.totals, other.totals);

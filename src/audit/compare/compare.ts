@@ -9,7 +9,7 @@ import type { Reads } from "../../database/readers.ts";
 import { shownForeign } from "../../logging/foreign-text.ts";
 import type { Pipeline } from "../../pipelines/pipeline.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
-import { ownDigests, readStanding } from "../reconcile/own-digests.ts";
+import { ownDigests, readIndexedMeta } from "../reconcile/own-digests.ts";
 import {
   NotAnsweredError,
   type OtherDeployment,
@@ -96,7 +96,7 @@ export const compareDeployments = async (
   comparing: Comparing,
 ): Promise<Comparison> => {
   const { pipelines, isFull, isPart, signal } = comparing;
-  const [own, other] = await Promise.all([readStanding(on), there.standing()]);
+  const [own, other] = await Promise.all([readIndexedMeta(on), there.standing()]);
   if (own.chainId !== null && other.chainId !== null && own.chainId !== other.chainId) {
     throw new IncomparableError(
       `the two are of different chains: ${own.chainId} here, ${other.chainId} there`,
@@ -159,7 +159,7 @@ const reachesHere = (on: Reads, begun: bigint, signal: AbortSignal) => {
   let [last, still] = [begun, 0];
   return async (checkpoint: bigint): Promise<boolean> => {
     for (let attempt = 0; checkpoint > last && attempt < ATTEMPTS; attempt += 1) {
-      const now = (await readStanding(on)).last;
+      const now = (await readIndexedMeta(on)).last;
       still = now === last ? still + 1 : 0;
       last = now;
       if (still >= STILL || checkpoint > last + MOST_BEHIND) break;

@@ -7,7 +7,7 @@ import { FOR_BALANCES } from "../../projections/needed.ts";
 import { followPosition } from "../../projections/position.ts";
 import { roleProgress } from "../../projections/roles.ts";
 import { activityProgress } from "../../projections/token-activity.ts";
-import { numberIn, type Place, type Row, rowShape, textIn } from "./served-rows.ts";
+import { numberIn, type Row, type RowPlace, rowShape, textIn } from "./served-rows.ts";
 
 /** Bounds of a random start. */
 export type Start = {
@@ -29,7 +29,7 @@ export type List = {
   readonly isWhole?: boolean;
   /** Table of its positions, which ascend with the chain: gives access to the newest rows. */
   readonly inChainOrder?: string;
-  place(of: Row): Place;
+  place(of: Row): RowPlace;
   /** Identity of a row, independent of its other members. */
   key(of: Row): string;
   after(of: Row): string;
@@ -118,7 +118,7 @@ const states = (
   pipeline: string,
   start: List["start"],
   key: readonly string[],
-  place: (line: Row) => Place,
+  place: (line: Row) => RowPlace,
 ): List => ({
   name,
   pipelines: [pipeline],

@@ -99,9 +99,9 @@ export const comparePresent = async (
 };
 
 /** Owners per query: two fields each, and a query may have 30. */
-export const OWNERS_AT_ONCE = 12;
+export const OWNERS_PER_QUERY = 12;
 
-const OWNERS = Array.from({ length: OWNERS_AT_ONCE }, (_, index) => index);
+const OWNERS = Array.from({ length: OWNERS_PER_QUERY }, (_, index) => index);
 
 /** Pipelines that write balances and objects of owners. */
 const OF_OWNERS = ["shared_token_objects", "timelock_objects"];
@@ -129,7 +129,7 @@ const balances: Pick<List, "key"> = { key: (row) => `owner ${textIn(row, "owner"
 
 /**
  * Compares the balances and objects of these owners, now and at the last checkpoint compared.
- * @param owners as many as `OWNERS_AT_ONCE` at most
+ * @param owners as many as `OWNERS_PER_QUERY` at most
  */
 export const compareOwners = async (
   both: Both,

@@ -1,7 +1,7 @@
 /** Compares pages of one list from two deployments, row by row. */
 import type { List, PresentList } from "./lists.ts";
 import { NotAnsweredError, type Register } from "./other-deployment.ts";
-import { comparePlaces, PAGE, type Place, type Row, rowsIn } from "./served-rows.ts";
+import { comparePlaces, PAGE, type Row, type RowPlace, rowsIn } from "./served-rows.ts";
 
 /** A row or a single value that differs. */
 export type Difference = {
@@ -25,7 +25,7 @@ export type ComparedPage = {
   readonly next: string | undefined;
 };
 
-const shown = (place: Place): string => place.join(" ");
+const shown = (place: RowPlace): string => place.join(" ");
 
 const isSame = (one: Row | Row[string] | undefined, other: Row | Row[string] | undefined) =>
   JSON.stringify(one ?? null) === JSON.stringify(other ?? null);
@@ -91,8 +91,8 @@ const MORE_ROWS = 2 * PAGE;
 export const assertInOrder = (
   { place }: Pick<List, "place">,
   rows: readonly Row[],
-  before: Place | undefined,
-): Place | undefined => {
+  before: RowPlace | undefined,
+): RowPlace | undefined => {
   let last = before;
   for (const row of rows) {
     const own = place(row);
@@ -136,7 +136,7 @@ export const comparePage = async (
     isBeyond(row) || (end !== undefined && comparePlaces(list.place(row), end) > 0);
 
   const others: Row[] = [];
-  let reached: Place | undefined;
+  let reached: RowPlace | undefined;
   for (let after = of.after; others.length < own.length + MORE_ROWS; ) {
     const page = await ask(there, after);
     reached = assertInOrder(list, page, reached);

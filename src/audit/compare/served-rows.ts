@@ -24,9 +24,9 @@ export const rowsIn = (data: Answered, field: string): readonly Row[] => {
 };
 
 /** Sort key of a row. */
-export type Place = readonly (bigint | string)[];
+export type RowPlace = readonly (bigint | string)[];
 
-export const comparePlaces = (one: Place, other: Place): number => {
+export const comparePlaces = (one: RowPlace, other: RowPlace): number => {
   for (const [index, value] of one.entries()) {
     const beside = other[index];
     if (beside === undefined || value < beside) return beside === undefined ? 1 : -1;

@@ -59,8 +59,8 @@ export const compareDigests = async (
 };
 
 /** Checkpoints per query. */
-const AT_ONCE = 12;
-const NUMBERS = Array.from({ length: AT_ONCE }, (_, index) => index);
+const CHECKPOINTS_PER_QUERY = 12;
+const NUMBERS = Array.from({ length: CHECKPOINTS_PER_QUERY }, (_, index) => index);
 
 const metas = (argument: string, fields: string) => `
   query (${NUMBERS.map((index) => `$m${index}: String!`).join(", ")}) {
@@ -105,7 +105,7 @@ export const compareCheckpoints = async (
     return row === undefined ? 0n : numberIn(row, "checkpointTimestamp");
   };
   const [earliest, latest] = [await timeOf(first), await timeOf(through)];
-  for (let number = 0; number < count; number += AT_ONCE) {
+  for (let number = 0; number < count; number += CHECKPOINTS_PER_QUERY) {
     const given = NUMBERS.map((index) =>
       number + index === 0
         ? `${through}`

@@ -5,7 +5,7 @@ import { followPosition } from "../../projections/position.ts";
 import { compareCapTable, ownRoot } from "./cap-table.ts";
 import { LISTS, type List, PRESENT, pastOf, TOKENS } from "./lists.ts";
 import { NotAnsweredError, type OtherDeployment, type RootVersion } from "./other-deployment.ts";
-import { type Both, compareOwners, comparePresent, OWNERS_AT_ONCE } from "./present.ts";
+import { type Both, compareOwners, comparePresent, OWNERS_PER_QUERY } from "./present.ts";
 import type { Progress } from "./progress.ts";
 import { type ComparedPage, comparePage, membersApart } from "./rows.ts";
 import { PAGE } from "./served-rows.ts";
@@ -226,11 +226,11 @@ const newestStretch = async (
 
 const ownersOf = (table: string) => `
   (select distinct owner from ${table} where coin_type = $1 and owner > $2
-   order by owner limit ${OWNERS_AT_ONCE})`;
+   order by owner limit ${OWNERS_PER_QUERY})`;
 
 /** Whoever ever held something; those that hold nothing now, too. */
 const OWNERS = `${ownersOf("token_changes")} union ${ownersOf("grant_changes")}
-  order by owner limit ${OWNERS_AT_ONCE}`;
+  order by owner limit ${OWNERS_PER_QUERY}`;
 
 const ownersStep = (compared: Compared, bounds: Bounds, coinType: string): Step => ({
   name: `balances of ${coinType}`,
@@ -241,7 +241,7 @@ const ownersStep = (compared: Compared, bounds: Bounds, coinType: string): Step 
     const batch = async (after = ""): Promise<ComparedPage> => {
       const found = await read<{ readonly owner: string }>(on, OWNERS, [coinType, after]);
       const owners = found.map(({ owner }) => owner);
-      const next = owners.length < OWNERS_AT_ONCE ? undefined : owners.at(-1);
+      const next = owners.length < OWNERS_PER_QUERY ? undefined : owners.at(-1);
       return { ...(await compareOwners(compared, coinType, owners)), next };
     };
     if (await inPages(compared, name, bounds.ownerBatches, from, keep, batch)) return;

@@ -4,11 +4,14 @@
  */
 import { getTableName } from "drizzle-orm";
 import { texts } from "../../database/column-arrays.ts";
-import type { Db } from "../../database/connect.ts";
-import type { Pipeline } from "../../pipelines/pipeline.ts";
+import type { Db, Sql } from "../../database/connect.ts";
+import { readFacts } from "../../log/read-facts.ts";
+import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
+import { makeRows, type Pipeline } from "../../pipelines/pipeline.ts";
+import { BEFORE_SETTING } from "../../pipelines/stored-tables.ts";
 import { type DigestLine, digestsOf, NO_ROWS } from "../../projections/digest-lines.ts";
-import { expectedLines } from "./expected-lines.ts";
-import type { Found } from "./found.ts";
+import { within } from "./folded-log.ts";
+import type { Findings } from "./found.ts";
 import {
   kindOf,
   linesOf,
@@ -73,7 +76,7 @@ export const reportMismatch = async (
   tx: Db,
   pipeline: Pipeline,
   { checkpoint, rows, digest }: StoredCheckpoint,
-  found: Found,
+  found: Findings,
 ): Promise<void> => {
   const expected = new Map<string, DigestLine>();
   try {
@@ -132,4 +135,36 @@ const difference = (is: DigestLine | undefined, should: DigestLine | undefined):
     .filter((name) => one[name] !== other[name])
     .map((name) => `${name} is ${one[name]}, the log gives ${other[name]}`)
     .join("; ");
+};
+
+/** Makes the views, in the session of `sql` and for that one alone. */
+export const showThePast = async (sql: Sql): Promise<void> => {
+  await sql`select set_config(${BEFORE_SETTING}, '0', true)`;
+  const stored = ledgerPipelines.flatMap(({ tables, sharedTables = [] }) => [
+    ...tables,
+    ...sharedTables,
+  ]);
+  for (const { table, before } of new Set(stored)) {
+    if (before === null) continue;
+    await sql.unsafe(`create temporary view ${getTableName(table)} as ${before}`);
+  }
+};
+
+/**
+ * What a pipeline makes of a checkpoint's facts, by what its tables say of the checkpoints before.
+ * `showThePast` was called in the same transaction.
+ * @throws UndecodableFactError (stop) where a fact cannot be read
+ */
+export const expectedLines = async (
+  tx: Db,
+  pipeline: Pipeline,
+  checkpoint: bigint,
+): Promise<readonly DigestLine[]> => {
+  const { sql } = tx;
+  await sql`select set_config(${BEFORE_SETTING}, ${`${checkpoint}`}, true)`;
+  const one = { from: checkpoint, upTo: checkpoint, maxFacts: 1, maxBytes: 1 };
+  const batch = await readFacts(sql, { ...one, names: pipeline.facts });
+  if (batch === null) return [];
+  const rows = await makeRows(pipeline, batch.facts, within(tx));
+  return rows.lines({ first: checkpoint, last: checkpoint });
 };

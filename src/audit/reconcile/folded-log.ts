@@ -20,10 +20,10 @@ import { sharedTokenObjectsPipeline } from "../../pipelines/shared-token-objects
 import { PLANS_BY_KEY } from "../../projections/plans.ts";
 
 /** Where the tables are: in a schema that outlives the process, or in the session alone. */
-export type Place = "holderbook_folded" | "pg_temp";
+export type FoldedSchema = "holderbook_folded" | "pg_temp";
 
 /** Facts of one batch at most, and their bytes: what a stretch holds in memory. */
-const AT_ONCE = { maxFacts: 5_000, maxBytes: 8 * 1024 * 1024 };
+const BATCH_BOUNDS = { maxFacts: 5_000, maxBytes: 8 * 1024 * 1024 };
 
 /** Tables that several pipelines write. */
 export const sharedTables: readonly PgTable[] = [
@@ -38,7 +38,7 @@ export const foldedTables: readonly PgTable[] = [
 ];
 
 /** A session to which the folded tables are the tables, and the log is the log. */
-export const foldedSettings = (place: Place) => ({
+export const foldedSettings = (place: FoldedSchema) => ({
   synchronousCommit: "off" as const,
   runtime: { ...PLANS_BY_KEY, search_path: `${place}, public` },
 });
@@ -59,7 +59,7 @@ const purposeOf = async (sql: Sql): Promise<string> => {
 };
 
 /** Makes the empty tables, or takes up those that an earlier process left for the same. */
-export const prepareFolding = async (session: Session, place: Place): Promise<void> => {
+export const prepareFolding = async (session: Session, place: FoldedSchema): Promise<void> => {
   const purpose = await purposeOf(session.sql);
   if (place !== "pg_temp") {
     const [found] = await session.sql<{ purpose: string | null }[]>`
@@ -125,7 +125,7 @@ export const foldOn = async (
   );
   if (from > end) return "stale";
   if (from === end) return "ended";
-  const request = { from, upTo: end - 1n, names: pipeline.facts, ...AT_ONCE };
+  const request = { from, upTo: end - 1n, names: pipeline.facts, ...BATCH_BOUNDS };
   const batch = await on.statement((sql) => readFacts(sql, request));
   if (batch === null) return "ended";
   if (pipeline !== coinsPipeline) await applyBatch(on, pipeline, batch, digestChain());
@@ -159,7 +159,7 @@ export const foldCoinsFrom = async ({ sql }: Db, first: bigint): Promise<void> =
       from,
       upTo: log.nextCheckpoint - 1n,
       names: coinsPipeline.facts,
-      ...AT_ONCE,
+      ...BATCH_BOUNDS,
     });
     if (batch === null) return;
     await foldCoins(sql, batch.facts, from, batch.last.sequence);

@@ -3,7 +3,7 @@ import type { Sql } from "../../database/connect.ts";
 
 const MOST = 100;
 
-export type Found = {
+export type Findings = {
   readonly lines: readonly string[];
   /** Findings beyond those. */
   readonly more: number;
@@ -12,9 +12,9 @@ export type Found = {
 };
 
 /** @param known found before, where a round goes on from what was kept of it */
-export const createFound = (
-  known: Pick<Found, "lines" | "more"> = { lines: [], more: 0 },
-): Found => {
+export const createFindings = (
+  known: Pick<Findings, "lines" | "more"> = { lines: [], more: 0 },
+): Findings => {
   const lines = [...known.lines];
   let { more } = known;
   return {
@@ -36,7 +36,7 @@ export const createFound = (
 export const FOUND_ROWS = MOST + 1;
 
 /** Keeps the newest findings, for `/health` and for who asks later; `full_under_way`: of a round that has not ended. */
-export const keepFound = async (
+export const keepFindings = async (
   sql: Sql,
   kind: "continuous" | "full" | "full_under_way" | "command",
   checkpoint: bigint,

@@ -11,10 +11,10 @@ import { NotYetIndexedError } from "../../projections/past.ts";
 export type NamedDigest = { readonly pipeline: string; readonly digest: string };
 
 /** Identity of the database, and the last checkpoint that all pipelines have committed. */
-export type Standing = Omit<Meta, "last"> & { readonly last: bigint };
+export type IndexedMeta = Omit<Meta, "last"> & { readonly last: bigint };
 
 /** @throws NotYetIndexedError (wait) before the first checkpoint, and so RebuildingError */
-export const readStanding = async (on: Reads): Promise<Standing> => {
+export const readIndexedMeta = async (on: Reads): Promise<IndexedMeta> => {
   const { last, ...meta } = await readMeta(on);
   if (last === null) {
     await guardedReads(on, ALL).committed();

@@ -16,11 +16,10 @@ import {
 } from "../../projections/progress-tables.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
 import { catalogFaults } from "./catalog-check.ts";
-import { reportMismatch, withoutDigest, wrongCheckpoints } from "./digests.ts";
-import { showThePast } from "./expected-lines.ts";
+import { reportMismatch, showThePast, withoutDigest, wrongCheckpoints } from "./digests.ts";
 import { type Folded, foldedSettings, foldOn, prepareFolding, servedBy } from "./folded-log.ts";
-import { createFound, type Found } from "./found.ts";
-import { readStanding, type Standing } from "./own-digests.ts";
+import { createFindings, type Findings } from "./found.ts";
+import { type IndexedMeta, readIndexedMeta } from "./own-digests.ts";
 import { reconcileRoots } from "./roots.ts";
 import { ROWS_BEGIN, reconcilePage } from "./rows.ts";
 import { reconcileHeldRoles, reconcileMemberships, reconcileRoles } from "./states.ts";
@@ -76,7 +75,7 @@ export const reconcile = async (
   request: ReconcileRequest,
 ): Promise<Reconciliation> => {
   await using session = await database.session();
-  const found = createFound();
+  const found = createFindings();
   const done = await inSnapshot(session, (tx) => reconcileIn(tx, request, found));
   const notShown = new Set(done.notShown);
   if (isWhole(request)) {
@@ -105,7 +104,7 @@ const isWhole = ({ at, coinType }: ReconcileRequest): boolean =>
 const reconcileRows = async (
   database: Database,
   signal: AbortSignal,
-  found: Found,
+  found: Findings,
 ): Promise<readonly string[]> => {
   const settings = foldedSettings("pg_temp");
   await using session = await database.session({
@@ -143,17 +142,17 @@ type Layouts = ReadonlyMap<string, number>;
 const reconcileIn = async (
   tx: Db,
   { at, coinType, signal }: ReconcileRequest,
-  found: Found,
+  found: Findings,
 ): Promise<Omit<Reconciliation, "findings" | "more">> => {
   const notes: string[] = [];
   const notShown: string[] = [];
   for (const what of await catalogFaults(tx.sql)) found.add(what);
-  const standing = await readStanding(tx);
+  const standing = await readIndexedMeta(tx);
   const checkpoint = at === undefined ? standing.last : await at(tx);
   const layouts = new Map<string, number>();
   const trailing = new Set<string>();
   // With one token alone, watermarks say no more than how far the tables are filled.
-  const ofWatermarks = coinType === undefined ? found : createFound();
+  const ofWatermarks = coinType === undefined ? found : createFindings();
   for (const pipeline of ledgerPipelines) {
     const stands = await reconcileWatermark(tx, pipeline, ofWatermarks);
     if (stands === null) continue;
@@ -202,8 +201,8 @@ const rootsNotCompared = async (
   tx: Db,
   coinType: string,
   through: bigint,
-  { chainId, firstCheckpoint, historyCheckpoint }: Standing,
-  found: Found,
+  { chainId, firstCheckpoint, historyCheckpoint }: IndexedMeta,
+  found: Findings,
 ): Promise<number> => {
   const from = historyCheckpoint ?? firstCheckpoint ?? 0n;
   const { published, compared } = await reconcileRoots(
@@ -215,9 +214,9 @@ const rootsNotCompared = async (
   return published - compared;
 };
 
-type Asked = {
+type CoinCheck = {
   readonly checkpoint: bigint;
-  readonly standing: Standing;
+  readonly standing: IndexedMeta;
   readonly layouts: Layouts;
   /** Not a checkpoint of the past: what stands now is looked at, too. */
   readonly isPresent: boolean;
@@ -227,8 +226,8 @@ type Asked = {
 const reconcileCoin = async (
   tx: Db,
   coinType: string,
-  { checkpoint, standing, layouts, isPresent }: Asked,
-  found: Found,
+  { checkpoint, standing, layouts, isPresent }: CoinCheck,
+  found: Findings,
 ): Promise<boolean> => {
   const { sql } = tx;
   const hasPast = (...pipelines: readonly ProgressTables[]) =>
@@ -258,7 +257,7 @@ const reconcileDigests = async (
   pipelines: readonly Pipeline[],
   checkpoint: bigint,
   signal: AbortSignal,
-  found: Found,
+  found: Findings,
 ): Promise<void> => {
   const wrong = [];
   for (const pipeline of pipelines) {

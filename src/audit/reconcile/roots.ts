@@ -4,10 +4,9 @@
  */
 import type { Db, Sql } from "../../database/connect.ts";
 import { checkpointMark } from "../../log/blocks.ts";
-import { publishedRootsOf, type StoredRoot } from "../sequence/published-roots.ts";
-import { publishedRoots2 } from "../sequence/root-entries.ts";
+import { publishedRoots2, publishedRootsOf, type StoredRoot } from "../sequence/published-roots.ts";
 import { tableRoots } from "../sequence/table-roots.ts";
-import type { Found } from "./found.ts";
+import type { Findings } from "./found.ts";
 
 /** Checkpoints of a token: of more, the newest ten and others at random. */
 const NEWEST = 10;
@@ -42,7 +41,7 @@ export const reconcileRoots = async (
   tx: Db,
   coinType: string,
   { chainId, from, through }: { chainId: string | null; from: bigint; through: bigint },
-  found: Found,
+  found: Findings,
 ): Promise<RootsLooked> => {
   const places = await placesOf(tx.sql, coinType, through);
   let compared = 0;

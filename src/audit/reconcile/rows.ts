@@ -14,14 +14,14 @@ import { LAYOUT_WITH_DIGESTS } from "../../projections/progress-tables.ts";
 import {
   coinsPipeline,
   type Folded,
+  type FoldedSchema,
   foldCoinsFrom,
   foldOn,
-  type Place,
   servedBy,
   sharedTables,
   within,
 } from "./folded-log.ts";
-import { FOUND_ROWS, type Found } from "./found.ts";
+import { type Findings, FOUND_ROWS } from "./found.ts";
 
 /** Rows of a page. */
 const PAGE = 20_000;
@@ -65,9 +65,9 @@ export type RowsLooked =
  */
 export const reconcilePage = (
   session: Session,
-  place: Place,
+  place: FoldedSchema,
   { table: index, after }: RowsPlace,
-  found: Found,
+  found: Findings,
 ): Promise<RowsLooked> =>
   session.transaction(async (tx) => {
     await tx.sql`set transaction isolation level repeatable read`;
@@ -138,7 +138,7 @@ const given = (key: readonly Column[], from: number): string =>
 /** The key of the last row of a page; null: it reaches to the end. */
 const pageEnd = async (
   sql: Sql,
-  place: Place,
+  place: FoldedSchema,
   table: PgTable,
   after: readonly string[] | null,
 ): Promise<readonly string[] | null> => {
@@ -172,10 +172,10 @@ const values = (of: string, columns: readonly Column[]): string => {
 
 const comparePage = async (
   { sql }: Db,
-  place: Place,
+  place: FoldedSchema,
   table: PgTable,
   { after, upTo }: { after: readonly string[] | null; upTo: readonly string[] | null },
-  found: Found,
+  found: Findings,
 ): Promise<void> => {
   const [name, key, columns] = [getTableName(table), keyOf(table), columnsOf(table)];
   const bounds = [
@@ -249,7 +249,7 @@ const told = (
 };
 
 /** What the log knows of coins. The network and the assets file may have told decimals that no metadata in it has. */
-const reconcileCoins = async (sql: Sql, place: Place, found: Found): Promise<void> => {
+const reconcileCoins = async (sql: Sql, place: FoldedSchema, found: Findings): Promise<void> => {
   const rows = await sql.unsafe<Difference[]>(
     `select ${coinValues("stored")} as stored, ${coinValues("made")} as made
      from public.log_coins stored full join ${place}.log_coins made using (coin_type)

@@ -2,7 +2,7 @@
 import type { Sql } from "../../database/connect.ts";
 import { positionsEnd } from "../../projections/position.ts";
 import { STILL_OPEN } from "../../projections/ranges.ts";
-import { FOUND_ROWS, type Found } from "./found.ts";
+import { type Findings, FOUND_ROWS } from "./found.ts";
 
 type Folded = {
   readonly ranges: string;
@@ -88,7 +88,7 @@ const reconcileRanges = async (
   folded: Folded,
   coinType: string,
   at: bigint,
-  found: Found,
+  found: Findings,
 ): Promise<void> => {
   const given = [coinType, `${at}`, `${positionsEnd(at)}`];
   for (const row of await sql.unsafe<Row[]>(compare(folded), given)) {
@@ -98,10 +98,10 @@ const reconcileRanges = async (
   }
 };
 
-export const reconcileMemberships = (sql: Sql, coinType: string, at: bigint, found: Found) =>
+export const reconcileMemberships = (sql: Sql, coinType: string, at: bigint, found: Findings) =>
   reconcileRanges(sql, MEMBERSHIPS, coinType, at, found);
 
-export const reconcileRoles = (sql: Sql, coinType: string, at: bigint, found: Found) =>
+export const reconcileRoles = (sql: Sql, coinType: string, at: bigint, found: Findings) =>
   reconcileRanges(sql, ROLES, coinType, at, found);
 
 const HELD = `
@@ -118,7 +118,7 @@ const HELD = `
 export const reconcileHeldRoles = async (
   sql: Sql,
   coinType: string,
-  found: Found,
+  found: Findings,
 ): Promise<void> => {
   const rows = await sql.unsafe<
     {

@@ -56,7 +56,7 @@ const selectPart = ({ of, table, at }: StoredPart, index: number): string => {
 };
 
 /** Rows that are fetched at once. */
-const AT_ONCE = 2_000;
+const ROWS_PER_FETCH = 2_000;
 
 /** Of the digests themselves. */
 const DIGEST = -1;
@@ -84,7 +84,7 @@ export async function* storedCheckpoints(
     let open: { checkpoint: bigint; rows: StoredRow[]; digest: Buffer | null } | undefined;
     for (;;) {
       const piece = await sql.unsafe<{ at: bigint; part: number; values: string }[]>(
-        `fetch ${AT_ONCE} from stored`,
+        `fetch ${ROWS_PER_FETCH} from stored`,
       );
       for (const { at, part: index, values } of piece) {
         if (open !== undefined && open.checkpoint !== at) {
@@ -96,7 +96,7 @@ export async function* storedCheckpoints(
         if (part === undefined) open.digest = Buffer.from(values, "hex");
         else open.rows.push({ part, values: JSON.parse(values) });
       }
-      if (piece.length < AT_ONCE) break;
+      if (piece.length < ROWS_PER_FETCH) break;
     }
     if (open !== undefined) yield open;
   } finally {

@@ -5,7 +5,7 @@ import { createCapTables } from "../../projections/cap-tables.ts";
 import { guardedReads } from "../../projections/guarded-reads.ts";
 import { FOR_CAP_TABLES } from "../../projections/needed.ts";
 import { positionsEnd } from "../../projections/position.ts";
-import { FOUND_ROWS, type Found } from "./found.ts";
+import { type Findings, FOUND_ROWS } from "./found.ts";
 
 /** Coins that any part of the register or the log knows as tokens. */
 export const tokenTypes = async (sql: Sql): Promise<readonly string[]> => {
@@ -46,7 +46,7 @@ export const reconcileSupply = async (
   coinType: string,
   at: AtMark,
   wholeLog: boolean,
-  found: Found,
+  found: Findings,
 ): Promise<boolean> => {
   const [row] = await sql.unsafe<
     {
@@ -151,7 +151,7 @@ export const reconcileBalances = async (
   coinType: string,
   part: Part,
   { withPast, after, upTo }: Owners & { readonly withPast: boolean },
-  found: Found,
+  found: Findings,
 ): Promise<void> => {
   const rows = await sql.unsafe<BalanceRow[]>(balances(part, withPast), [coinType, after, upTo]);
   for (const { owner, kept, live, moved, keptObjects, liveObjects } of rows) {
@@ -187,7 +187,7 @@ export const reconcileChanges = async (
   coinType: string,
   { changes: table }: Part,
   at: bigint,
-  found: Found,
+  found: Findings,
 ): Promise<void> => {
   const rows = await sql.unsafe<
     {

@@ -8,7 +8,7 @@ import { NO_ROWS } from "../../projections/digest-lines.ts";
 import { shownDigest } from "../../projections/digests.ts";
 import { LAYOUT_WITH_DIGESTS } from "../../projections/progress-tables.ts";
 import { STILL_OPEN } from "../../projections/ranges.ts";
-import type { Found } from "./found.ts";
+import type { Findings } from "./found.ts";
 import { partsOf } from "./stored-rows.ts";
 
 type Row = {
@@ -53,7 +53,7 @@ const read = async ({ sql }: Db, pipeline: Pipeline): Promise<Row | undefined> =
 export const reconcileWatermark = async (
   db: Db,
   pipeline: Pipeline,
-  found: Found,
+  found: Findings,
 ): Promise<PipelineStanding | null> => {
   const row = await read(db, pipeline);
   if (row === undefined) return null;
@@ -117,7 +117,7 @@ export const reconcileWatermark = async (
 export const reconcileBeyond = async (
   { sql }: Db,
   pipeline: Pipeline,
-  found: Found,
+  found: Findings,
 ): Promise<void> => {
   const { digests, watermark } = pipeline;
   const beyond = [

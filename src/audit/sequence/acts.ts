@@ -8,6 +8,8 @@ import { canonicalJson } from "../../../client/canonical-json.ts";
 import type { ActLine } from "../../../client/pack-forms.ts";
 import type { Sql, Transactor, Tx } from "../../database/connect.ts";
 import { account } from "../../settings/account.ts";
+import type { DeploymentKey } from "./deployment-key.ts";
+import { appendEntry, lockSequence } from "./sequence.ts";
 
 /** What was asked for: ids and names. No secrets, and no free text: it is published. */
 export type ActDetails = { readonly [name: string]: string | boolean | null };
@@ -142,7 +144,7 @@ export const actsAfter = async (
   return rows.map(actOf);
 };
 
-const PAGE = 1_000;
+const ACTS_PER_PAGE = 1_000;
 
 /** All of them, or those on this coin and on the whole deployment. */
 export async function* allActs(
@@ -150,10 +152,10 @@ export async function* allActs(
   coinType: string | null = null,
 ): AsyncGenerator<Act & Pick<ActLine, "entry">, void> {
   for (let after = 0n; ; ) {
-    const acts = await actsAfter(sql, after, PAGE, coinType);
+    const acts = await actsAfter(sql, after, ACTS_PER_PAGE, coinType);
     yield* acts;
     after = BigInt(acts.at(-1)?.number ?? 0);
-    if (acts.length < PAGE) return;
+    if (acts.length < ACTS_PER_PAGE) return;
   }
 }
 
@@ -162,3 +164,104 @@ export const actHash = ({ number, at, command, details, by, scope, coinType, sal
   createHash("sha256")
     .update(canonicalJson({ number, at, command, details, by, scope, coinType, salt }))
     .digest("hex");
+
+const PUBLISHED = `
+  coalesce((select (body::jsonb ->> 'act')::int8 from log_sequence
+            where kind = 'act' and body::jsonb ->> 'act' ~ '^[0-9]{1,18}$' order by number desc limit 1), 0)`;
+
+/** Number of the last act that was published; 0 before the first. */
+const lastPublished = async (sql: Sql): Promise<bigint> => {
+  const [row] = await sql.unsafe<{ published: bigint }[]>(`select ${PUBLISHED} as published`);
+  return row?.published ?? 0n;
+};
+
+/** More than anybody types in the life of a deployment. */
+const MOST_ACTS = 1_000_000;
+
+/** How many acts have no entry. */
+export const unpublishedActs = async (sql: Sql): Promise<number> => {
+  const [row] = await sql.unsafe<{ count: number }[]>(
+    `select count(*)::int4 as count from operator_acts where number > ${PUBLISHED}`,
+  );
+  return row?.count ?? 0;
+};
+
+/**
+ * Publishes acts that have no entry, in their order; returns whether some are left.
+ * @param sql of a transaction
+ * @param most so many at once: nobody else appends to the sequence meanwhile
+ * @throws SequenceLostError (stop), SequenceKeyError (stop)
+ */
+export const publishActs = async (
+  sql: Sql,
+  key: DeploymentKey,
+  most = MOST_ACTS,
+): Promise<boolean> => {
+  if ((await unpublishedActs(sql)) === 0) return false;
+  // Two at once would both have found them unpublished.
+  await lockSequence(sql);
+  const acts = await actsAfter(sql, await lastPublished(sql), most);
+  for (const act of acts) {
+    await appendEntry(sql, key, "act", { act: act.number, sha256: actHash(act) });
+  }
+  return acts.length === most;
+};
+
+/** As long as the clocks of the database and of the process that signs may be apart, milliseconds. */
+export const CLOCKS_MS = 3_600_000;
+
+type Entry = {
+  readonly number: bigint;
+  readonly act: string;
+  readonly sha256: string;
+  readonly at: string;
+};
+
+/** The first act, or entry about one, that does not fit; null when all do. */
+export const actFault = async (sql: Sql): Promise<string | null> => {
+  const entries = await sql<Entry[]>`
+    select number, coalesce(body::jsonb ->> 'act', '') as act,
+           coalesce(body::jsonb ->> 'sha256', '') as sha256, at
+    from log_sequence where kind = 'act' order by number`;
+  // Read before the acts: what is published meanwhile is left out.
+  const last = entries.at(-1)?.act ?? "";
+  const published = /^\d{1,18}$/.test(last) ? BigInt(last) : 0n;
+  let place = 0;
+  let [number, at] = [0n, ""];
+  for (let page: Awaited<ReturnType<typeof actsAfter>> = []; ; ) {
+    try {
+      page = await actsAfter(sql, number === 0n ? LOWEST : number, ACTS_PER_PAGE);
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+      return `operator_acts has a row behind number ${number} that is no JSON: it was changed`;
+    }
+    for (const act of page) {
+      const what = `act ${act.number} in operator_acts`;
+      if (act.number !== `${number + 1n}`) {
+        return `${what} comes where number ${number + 1n} should: an act was deleted or renumbered`;
+      }
+      if (act.at < at) return `${what} is dated ${act.at}, before the one before it (${at})`;
+      [number, at] = [BigInt(act.number), act.at];
+      if (number > published) continue;
+      const entry = entries[place];
+      place += 1;
+      if (entry?.act !== act.number) {
+        return `${what} has no entry in the sequence, and later acts have: it was invented, or entered twice`;
+      }
+      if (entry.sha256 !== actHash(act)) {
+        return `${what} has another hash than entry ${entry.number} of the sequence: it was changed`;
+      }
+      if (Date.parse(entry.at) < Date.parse(at) - CLOCKS_MS) {
+        return `${what} is dated ${at}, and entry ${entry.number}, which published it, ${entry.at}`;
+      }
+    }
+    if (page.length < ACTS_PER_PAGE) break;
+  }
+  const entry = entries[place];
+  return entry === undefined
+    ? null
+    : `entry ${entry.number} of the sequence (act) names act ${entry.act}, which operator_acts does not have: it was deleted`;
+};
+
+/** Below every number that a row could be given. */
+const LOWEST = -(2n ** 63n);

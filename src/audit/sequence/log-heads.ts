@@ -8,7 +8,7 @@ import type { Sql } from "../../database/connect.ts";
 import { chainEnd, chainGap, LogChangedError, type LogFault } from "../../log/chain.ts";
 import { checkStretch, endFault } from "../../log/check-chain.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
-import { isSigned } from "./is-signed.ts";
+import { isSigned } from "./deployment-key.ts";
 import { appendEntry, logSince } from "./sequence.ts";
 
 /** A head as it is given out. */

@@ -2,13 +2,13 @@
  * Roots of cap tables that were given out, signed: anybody can read them, so that all holders see the same
  * one. A coin has one root at a checkpoint, for ever: each is an entry of the sequence, or signed before there was one.
  */
-import { rootBody1, signedRoot } from "../../../client/verify-statement.ts";
+import { type Root2, rootBody, rootBody1, signedRoot } from "../../../client/verify-statement.ts";
 import type { Sql } from "../../database/connect.ts";
 import { type Reads, read } from "../../database/readers.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
-import { appendOnce } from "./coin-entries.ts";
+import { appendOnce, coinEntries, coinEntry } from "./coin-entries.ts";
 import type { DeploymentKey, Signature } from "./deployment-key.ts";
-import { type EntryBody, textIn } from "./sequence.ts";
+import { type EntryBody, type SequenceEntry, textIn } from "./sequence.ts";
 
 /** What a root says; numbers are decimal texts. */
 export type Root = Parameters<typeof signedRoot>[0];
@@ -177,3 +177,64 @@ const ROOTS = `
   where coin_type = $1 and ($2::int8 is null or r.checkpoint < $2)
     and ($3::int8 is null or r.checkpoint = $3)
   order by r.checkpoint desc limit (select $4::int8)`;
+
+/** The entry that published the root of a token at a checkpoint; undefined when none did. */
+export const rootEntryOf = (
+  sql: Sql,
+  of: { readonly coinType: string; readonly checkpoint: bigint },
+): Promise<SequenceEntry | undefined> => coinEntry(sql, { kind: "root", ...of });
+
+/**
+ * Publishes a root as an entry of the sequence, unless this key has published it before; returns that entry.
+ * @param sql of a transaction
+ * @throws RootConflictError (stop) when another one was published
+ */
+export const publishRoot2 = (sql: Sql, key: DeploymentKey, made: Root2): Promise<SequenceEntry> => {
+  const of = {
+    kind: "root",
+    coinType: made.coinType,
+    checkpoint: BigInt(made.checkpoint),
+  } as const;
+  return appendOnce(
+    sql,
+    key,
+    of,
+    rootBody(made),
+    (before) => new RootConflictError(comparedOf(before), made),
+  );
+};
+
+/** Null where they were not known then. */
+const decimalsIn = (body: EntryBody): string | null =>
+  body.decimals === null ? null : textIn(body, "decimals");
+
+/** A root of version 2 as it is given out, with the entry that published it. */
+export type PublishedRoot2 = PublishedRoot & {
+  readonly version: "2";
+  readonly decimals: string | null;
+  readonly checkpointTimestampMs: string;
+  readonly number: string;
+  readonly previous: string;
+};
+
+/** Roots of version 2 of a token, the newest checkpoint first: below `before` where that is given. */
+export const publishedRoots2 = async (
+  on: Reads,
+  query: Omit<Parameters<typeof coinEntries>[1], "kind">,
+): Promise<readonly PublishedRoot2[]> => {
+  const entries = await coinEntries(on, { kind: "root", ...query });
+  return entries.map(({ body, number, previous, at, keyId, signature }) => ({
+    chainId: textIn(body, "chainId"),
+    coinType: query.coinType,
+    checkpoint: textIn(body, "checkpoint"),
+    ...comparedOf(body),
+    keyId,
+    signature,
+    signedAt: at,
+    version: "2",
+    decimals: decimalsIn(body),
+    checkpointTimestampMs: textIn(body, "checkpointTimestampMs"),
+    number,
+    previous,
+  }));
+};

@@ -7,8 +7,7 @@ import { guardedReads } from "../../projections/guarded-reads.ts";
 import { FOR_CAP_TABLES } from "../../projections/needed.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
 import type { DeploymentKey, Signature } from "./deployment-key.ts";
-import { publishRoot, type Root } from "./published-roots.ts";
-import { publishRoot2, rootEntryOf } from "./root-entries.ts";
+import { publishRoot, publishRoot2, type Root, rootEntryOf } from "./published-roots.ts";
 import type { SequenceEntry } from "./sequence.ts";
 
 /**

@@ -100,15 +100,15 @@ export async function* checkPackages(on: Reading): Stretches<PackagesTold> {
 }
 
 /** Entries of the sequence that are held against the log at once. */
-const ENTRIES_AT_ONCE = 1_000;
+const ENTRIES_PER_PAGE = 1_000;
 
 /** What entries of the sequence behind a number say of the log. */
 export async function* checkEntries(on: Reading, since: bigint, signal: AbortSignal): Stretches {
   for (let after = since; ; ) {
-    const entries = await entriesAfter(on, after, ENTRIES_AT_ONCE);
+    const entries = await entriesAfter(on, after, ENTRIES_PER_PAGE);
     yield await entryFaults(on.sql, entries, signal);
     const last = entries.at(-1);
-    if (last === undefined || entries.length < ENTRIES_AT_ONCE) break;
+    if (last === undefined || entries.length < ENTRIES_PER_PAGE) break;
     after = BigInt(last.number);
   }
 }

@@ -5,8 +5,7 @@ import {
   type VerifiedSequence,
   verifySequence,
 } from "../../../client/verify-sequence.ts";
-import { keyIdOf } from "../sequence/deployment-key.ts";
-import { isSigned } from "../sequence/is-signed.ts";
+import { isSigned, keyIdOf } from "../sequence/deployment-key.ts";
 import { entryHash } from "../sequence/sequence.ts";
 import { entryForm, KeptHeadsError, keptValues } from "./kept.ts";
 

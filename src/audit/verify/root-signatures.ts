@@ -4,7 +4,7 @@ import { signedRoot } from "../../../client/verify-statement.ts";
 import type { Sql } from "../../database/connect.ts";
 import type { LogFault } from "../../log/chain.ts";
 import type { DeploymentKey } from "../sequence/deployment-key.ts";
-import { isSigned } from "../sequence/is-signed.ts";
+import { isSigned } from "../sequence/deployment-key.ts";
 import { enterRoot, type Root } from "../sequence/published-roots.ts";
 
 type Row = Root & {

@@ -6,9 +6,8 @@ import { createHash } from "node:crypto";
 import { canonicalJson } from "../../../client/canonical-json.ts";
 import type { Sql } from "../../database/connect.ts";
 import type { LogFault } from "../../log/chain.ts";
-import { actFault } from "../sequence/act-check.ts";
-import { keyIdOf, publicDeploymentKeys } from "../sequence/deployment-key.ts";
-import { isSigned } from "../sequence/is-signed.ts";
+import { actFault } from "../sequence/acts.ts";
+import { isSigned, keyIdOf, publicDeploymentKeys } from "../sequence/deployment-key.ts";
 import {
   entriesAfter,
   entryHash,

@@ -41,8 +41,8 @@ export type SourceCheck = {
 };
 
 /** Checkpoints that are compared at once, and no further ones once they have so many facts. */
-const CHECKPOINTS_AT_ONCE = 500;
-const FACTS_AT_ONCE = 2_000;
+const CHECKPOINTS_PER_BATCH = 500;
+const FACTS_PER_BATCH = 2_000;
 
 /** Compares until the end, `signal`, or too many faults. What comes after a gap is compared, too. */
 export const checkAgainstSource = async (
@@ -84,7 +84,7 @@ export const checkAgainstSource = async (
     gathered.push(seen);
     through = raw.sequence;
     const facts = gathered.reduce((sum, one) => sum + one.facts.length, 0);
-    if (gathered.length >= CHECKPOINTS_AT_ONCE || facts >= FACTS_AT_ONCE) await compare();
+    if (gathered.length >= CHECKPOINTS_PER_BATCH || facts >= FACTS_PER_BATCH) await compare();
   };
 
   const skip = (to: bigint, why: string): void => {

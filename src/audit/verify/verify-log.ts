@@ -8,7 +8,7 @@ import { edgeFaults } from "../../log/check-blocks.ts";
 import { checkStretch, gapFault } from "../../log/check-chain.ts";
 import { pastInputs } from "../../log/past-inputs.ts";
 import { catalogFaults } from "../reconcile/catalog-check.ts";
-import { unpublishedActs } from "../sequence/act-entries.ts";
+import { unpublishedActs } from "../sequence/acts.ts";
 import { keysOnFaith } from "../sequence/key-history.ts";
 import { headFault, type LogHead, signedHeads } from "../sequence/log-heads.ts";
 import { logSince } from "../sequence/sequence.ts";

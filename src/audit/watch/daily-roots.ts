@@ -13,7 +13,7 @@ import type { CheckpointMark } from "../../log/fact.ts";
 import { readMeta } from "../../projections/meta.ts";
 import { NotYetIndexedError } from "../../projections/past.ts";
 import { token } from "../../projections/tokens.ts";
-import { publishCoinEnd } from "../sequence/coin-ends.ts";
+import { publishCoinEnd } from "../sequence/coin-entries.ts";
 import type { DeploymentKey } from "../sequence/deployment-key.ts";
 import { RootConflictError } from "../sequence/published-roots.ts";
 import { publishRoots, SupplyMismatchError, tableRoots } from "../sequence/table-roots.ts";

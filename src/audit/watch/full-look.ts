@@ -7,25 +7,25 @@ import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
 import { LAYOUT_WITH_DIGESTS } from "../../projections/progress-tables.ts";
 import {
   dropFolded,
+  type FoldedSchema,
   foldedSettings,
   foldOn,
-  type Place,
   prepareFolding,
   servedBy,
 } from "../reconcile/folded-log.ts";
-import { createFound, type Found, keepFound } from "../reconcile/found.ts";
+import { createFindings, type Findings, keepFindings } from "../reconcile/found.ts";
 import { isOfFacts } from "../reconcile/reconcile.ts";
 import { ROWS_BEGIN, type RowsPlace, reconcilePage } from "../reconcile/rows.ts";
 import { reconcileWatermark } from "../reconcile/watermarks.ts";
 import type { SlowLook } from "./watch.ts";
 
-const PLACE: Place = "holderbook_folded";
+const PLACE: FoldedSchema = "holderbook_folded";
 
 /** A tenth of a core. */
 const RESTS = 9;
 
 type Round = {
-  readonly found: Found;
+  readonly found: Findings;
   /** Where it is; null while facts are folded. */
   place: RowsPlace | null;
   /** Every page's rows were complete below; null before the first page. */
@@ -76,9 +76,13 @@ const takeUp = async (sql: Sql, everySeconds: number): Promise<Round> => {
   await sql`
     delete from holderbook_folded.round where began < now() - make_interval(secs => ${everySeconds}::float8)`;
   const [kept] = await sql<
-    { place: RowsPlace; next: bigint | null; found: Pick<Found, "lines" | "more"> }[]
+    { place: RowsPlace; next: bigint | null; found: Pick<Findings, "lines" | "more"> }[]
   >`select place, next, found from holderbook_folded.round`;
-  return { place: kept?.place ?? null, next: kept?.next ?? null, found: createFound(kept?.found) };
+  return {
+    place: kept?.place ?? null,
+    next: kept?.next ?? null,
+    found: createFindings(kept?.found),
+  };
 };
 
 const keep = async (sql: Sql, { place, next, found: { lines, more } }: Round): Promise<void> => {
@@ -95,12 +99,12 @@ const showAtOnce = async (sql: Sql, round: Round): Promise<void> => {
   const shown = await sql<{ findings: readonly string[] }[]>`
     select findings from reconciliations where kind in ('full', 'full_under_way')`;
   const lines = [...round.found.lines, ...shown.flatMap(({ findings }) => findings)];
-  await keepFound(sql, "full_under_way", throughOf(round), [...new Set(lines)].slice(0, 100));
+  await keepFindings(sql, "full_under_way", throughOf(round), [...new Set(lines)].slice(0, 100));
 };
 
 const end = async (sql: Sql, round: Round): Promise<void> => {
   await dropFolded(sql);
-  await keepFound(sql, "full", throughOf(round), round.found.lines);
+  await keepFindings(sql, "full", throughOf(round), round.found.lines);
   await sql`delete from reconciliations where kind = 'full_under_way'`;
 };
 

@@ -10,7 +10,7 @@ import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
 import { readMeta } from "../../projections/meta.ts";
 import { LAYOUT_WITH_PAST } from "../../projections/progress-tables.ts";
 import { catalogFaults } from "../reconcile/catalog-check.ts";
-import { createFound, type Found, keepFound } from "../reconcile/found.ts";
+import { createFindings, type Findings, keepFindings } from "../reconcile/found.ts";
 import { PARTS, reconcileBalances, tokenTypes } from "../reconcile/sums.ts";
 import { reconcileWatermark } from "../reconcile/watermarks.ts";
 import type { SlowLook } from "./watch.ts";
@@ -19,11 +19,11 @@ import type { SlowLook } from "./watch.ts";
 const OWNERS = 2_000;
 
 /** A step of a round; returns what follows from it before the rest. */
-type Step = (tx: Db, found: Found) => Promise<readonly Step[]>;
+type Step = (tx: Db, found: Findings) => Promise<readonly Step[]>;
 
 type Round = {
   readonly checkpoint: bigint;
-  readonly found: Found;
+  readonly found: Findings;
   /** What stood in the table when it began, and stands until it ends. */
   readonly before: readonly string[];
   steps: readonly Step[];
@@ -44,11 +44,11 @@ export const sumsLook = (): SlowLook => {
       round.steps = [...steps, ...rest];
       const ended = round.steps.length === 0;
       if (ended) {
-        await keepFound(on.sql, "continuous", checkpoint, found.lines);
+        await keepFindings(on.sql, "continuous", checkpoint, found.lines);
         round = null;
       } else if (found.lines.length > known) {
         const lines = [...new Set([...found.lines, ...before])];
-        await keepFound(on.sql, "continuous", checkpoint, lines);
+        await keepFindings(on.sql, "continuous", checkpoint, lines);
       }
       return { ended };
     },
@@ -68,7 +68,7 @@ const beginRound = async (on: Database): Promise<Round | null> => {
     select findings from reconciliations where kind = 'continuous'`;
   return {
     checkpoint: last.sequence,
-    found: createFound(),
+    found: createFindings(),
     before: row?.findings ?? [],
     steps: [watermarks],
   };

@@ -12,7 +12,7 @@ import { extendChain } from "../../log/chain.ts";
 import { backoffMs, pause } from "../../waiting/backoff.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
 import { retrying } from "../../waiting/retrying.ts";
-import { publishActs, unpublishedActs } from "../sequence/act-entries.ts";
+import { publishActs, unpublishedActs } from "../sequence/acts.ts";
 import { createChainEntries } from "../sequence/chain-entries.ts";
 import type { DeploymentKey } from "../sequence/deployment-key.ts";
 import { checkUnsigned, type LogHead, signHead } from "../sequence/log-heads.ts";
@@ -121,7 +121,7 @@ const keepChain = async (
 const SIGNER_BACKOFF = { firstMs: 1_000, maxMs: 60_000 };
 
 /** Acts that are published at once: others wait for the sequence meanwhile, and heads come between. */
-const ACTS_AT_ONCE = 20;
+const ACTS_PER_TRANSACTION = 20;
 
 /** Signs what is due, a stretch at a time; what it returns says whether that was all. */
 const createSigning = (
@@ -136,7 +136,7 @@ const createSigning = (
     if (!rootsEntered) await database.transaction(({ sql }) => enterRoots(sql, key));
     rootsEntered = true;
     if ((await unpublishedActs(database.sql)) > 0) {
-      await database.transaction(({ sql }) => publishActs(sql, key, ACTS_AT_ONCE));
+      await database.transaction(({ sql }) => publishActs(sql, key, ACTS_PER_TRANSACTION));
     }
     if (beganMs - signedMs < signEveryMs) return true;
     const look = await database.transaction(({ sql }) => checkUnsigned(sql, checked));

@@ -23,7 +23,7 @@ import { lookAtProgram } from "./program.ts";
 import { lookAtRedis } from "./redis.ts";
 import { lookAtSettings } from "./settings.ts";
 import { type Asked, askSources, compareWithLog } from "./source.ts";
-import { readStanding, type Standing } from "./standing.ts";
+import { type IndexedMeta, readIndexedMeta } from "./standing.ts";
 import { lookAtTransferAgent } from "./transfer-agent.ts";
 
 const DATABASE =
@@ -95,11 +95,11 @@ const withDatabase = async (
   ];
   const { database } = opened;
   const answers = database !== undefined && found.some(({ state }) => state === "ok");
-  let standing: Standing | undefined;
+  let standing: IndexedMeta | undefined;
   if (answers) {
     found.push(
       ...(await look("database", DATABASE, async () => {
-        standing = await readStanding(database);
+        standing = await readIndexedMeta(database);
         return [];
       })),
       ...(await look("migrations", DATABASE, () => lookAtMigrations(database))),

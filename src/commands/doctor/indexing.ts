@@ -4,12 +4,12 @@ import { STALL_AFTER_MS } from "../../http/health/stall-watch.ts";
 import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
 import { readWatermarks } from "../../projections/read-watermarks.ts";
 import { type Finding, findingsOf } from "./finding.ts";
-import type { Standing } from "./standing.ts";
+import type { IndexedMeta } from "./standing.ts";
 
 /** Looks at what the reader said last, and at how far the pipelines are. */
 export const lookAtIndexing = async (
   database: Database,
-  { said, log }: Pick<Standing, "said" | "log">,
+  { said, log }: Pick<IndexedMeta, "said" | "log">,
 ): Promise<readonly Finding[]> => {
   const { ok, warn, fail } = findingsOf("indexing");
   if (log === undefined || said === null) {

@@ -4,7 +4,7 @@ import { migrationsPending } from "../../database/migrate.ts";
 import { type HighWater, readHighWater } from "../../log/high-water.ts";
 import { readSource, type SourceSaid } from "../../log/log-source.ts";
 
-export type Standing = {
+export type IndexedMeta = {
   /** Milliseconds by which the database's clock is ahead of ours. */
   readonly clockAheadMs: number;
   /** Whether the tables are those of this version. */
@@ -15,7 +15,7 @@ export type Standing = {
 };
 
 /** Reads it; changes nothing. */
-export const readStanding = async (database: Database): Promise<Standing> => {
+export const readIndexedMeta = async (database: Database): Promise<IndexedMeta> => {
   // The first statement may wait for a connection: its time says nothing of the clock.
   await database.sql`select 1`;
   const before = Date.now();

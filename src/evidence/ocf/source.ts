@@ -3,13 +3,13 @@ import type { Database } from "../../database/connect.ts";
 import type { Reads } from "../../database/readers.ts";
 import { checkpointMark } from "../../log/blocks.ts";
 import { type BalanceChange, balanceChanges } from "../../projections/balance-changes.ts";
-import { type GrantState, grantStates } from "../../projections/grant-states.ts";
 import { guardedReads } from "../../projections/guarded-reads.ts";
 import { type HolderEvent, holderEvents } from "../../projections/holder-events.ts";
 import { FOR_HISTORIES } from "../../projections/needed.ts";
 import { NotYetIndexedError } from "../../projections/past.ts";
 import { placeOf, positionOf, positionsEnd } from "../../projections/position.ts";
 import type { TokenTimelock } from "../../projections/timelock-objects.ts";
+import { type GrantState, grantStates } from "../../projections/timelock-objects.ts";
 import { type TokenActivity, tokenActivity } from "../../projections/token-activity.ts";
 
 /** A grant after a checkpoint that wrote or ended it. */

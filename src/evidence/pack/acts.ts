@@ -2,7 +2,7 @@
 import type { ActLine } from "../../../client/pack-forms.ts";
 import { actHash } from "../../../client/pack-lines.ts";
 import type { SequenceEntry } from "../../../client/verify-sequence.ts";
-import { CLOCKS_MS } from "../../audit/sequence/act-check.ts";
+import { CLOCKS_MS } from "../../audit/sequence/acts.ts";
 import { textIn } from "../../audit/sequence/sequence.ts";
 import { FILES, packError } from "./form.ts";
 
