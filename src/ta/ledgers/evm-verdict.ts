@@ -1,16 +1,14 @@
 /**
- * What an EVM node means by refusing a transaction.
+ * Classifies an EVM node's refusal of a transaction.
  *
- * There is no standard: geth and what is made of it answer nearly everything with code -32000, others
- * have codes of their own, and a provider before the node answers for reasons that have nothing to do
- * with the transaction. So it counts as refused only with one of the two codes that nodes refuse with,
- * and for a reason listed here, in the words of the client; whatever else is answered may pass.
+ * There is no standard: geth and its forks answer nearly everything with code -32000, others have codes of
+ * their own, and a provider before the node answers for unrelated reasons. So a transaction counts as
+ * refused only with one of the two usual codes and a reason listed here; all other errors are retried.
  *
- * Words of: geth (core/txpool/errors.go, core/error.go) and coreth, erigon (txpoolcfg.go), nethermind
+ * Texts of: geth (core/txpool/errors.go, core/error.go) and coreth, erigon (txpoolcfg.go), nethermind
  * (TxPoolErrorMessages.cs), besu (RpcErrorType.java), reth (rpc-eth-types), anvil (eth/error.rs).
  */
 
-/** What a node's answer says of the transaction that it was offered. */
 export type Verdict =
   /** The node has it already. */
   | { readonly is: "there" }
@@ -18,10 +16,10 @@ export type Verdict =
   | { readonly is: "nonce spent" }
   /** The node will never take these bytes; `reason` is one of this list, never the node's own text. */
   | { readonly is: "refused"; readonly reason: string }
-  /** It says nothing of the transaction, or of this moment only. */
+  /** Unrelated to the transaction, or temporary. */
   | { readonly is: "again" };
 
-/** A server error, as geth and its kin use it for all; and "transaction rejected" (EIP-1474). */
+/** The general server error of geth and its forks, and "transaction rejected" (EIP-1474). */
 const REFUSING_CODES: readonly number[] = [-32000, -32003];
 
 const THERE = [
@@ -42,9 +40,9 @@ const NONCE_SPENT = [
 ];
 
 /**
- * What lies in the bytes, in the signer's account, or in what the chain takes at all.
+ * Reasons in the bytes, the signer's account, or the chain's rules.
  *
- * Not here, because it passes: fees that have risen beyond the transaction's ("max fee per gas less than
+ * Not here, because temporary: fees that have risen beyond the transaction's ("max fee per gas less than
  * block base fee", "transaction underpriced", "fee too low", "gas price below current base fee"); another
  * transaction that waits with its nonce ("replacement transaction underpriced", "could not replace
  * existing tx"), which is mined or forgotten; a nonce whose predecessors are missing ("nonce too high");
@@ -86,7 +84,7 @@ const REFUSED = [
   "negative value", // geth, coreth, erigon
 ];
 
-/** Erigon's, which says them without figures: with more words they are another client's. */
+/** Erigon's, without figures: with more text they are another client's. */
 const REFUSED_ALONE = [
   "insufficient funds",
   "IntrinsicGas",
@@ -98,19 +96,19 @@ const REFUSED_ALONE = [
 /** Erigon and some proxies name a class first: `INTERNAL_ERROR: nonce too low`. */
 const CLASS = /^(?:[A-Z]+(?:_[A-Z]+)+|INVALID|STALE|err): /;
 
-/** A reason may end there; no word may follow that makes it another one. */
+/** No word may follow directly: it would be another reason. */
 const ENDS = /^(?!\w)/;
 
-/** What may follow a refusal: its figures. More words make it another sentence, with another meaning. */
+/** Only figures may follow a refusal: more words change its meaning. */
 const FIGURES = /^\.?$|^ ?(?:[(:,]|--)/;
 
-/** Funds that other waiting transactions may not need in the end; a node that is not at the chain's end. */
+/** Funds reserved by other pending transactions; a node that still syncs. */
 const PASSES = /\bqueued cost\b|\bpool not yet in\b/;
 
 /** Geth and coreth: "tx fee (2.10 ether) exceeds the configured cap (1.00 ether)". */
 const BEYOND_CAP = /^tx fee \([\d.]+ \w+\) exceeds the configured cap \([\d.]+ \w+\)$/;
 
-/** What a node means that answers an offered transaction with an error of this code and these words. */
+/** Classifies the error that a node answered an offered transaction with. */
 export const verdictOn = (code: number, words: string): Verdict => {
   const said = words.trim().replace(CLASS, "");
   if (said === "mined" || begins(said, THERE, ENDS) !== undefined) return { is: "there" };
@@ -123,7 +121,7 @@ export const verdictOn = (code: number, words: string): Verdict => {
   return reason === undefined ? { is: "again" } : { is: "refused", reason };
 };
 
-/** The reason that a text begins with, followed by nothing but what `rest` allows. */
+/** The reason that a text begins with, if `rest` allows what follows. */
 const begins = (said: string, reasons: readonly string[], rest: RegExp): string | undefined =>
   reasons.find(
     (reason) =>

@@ -1,12 +1,12 @@
 /**
- * Signing by a remote service, so that the key is nowhere near this process.
+ * Signing by a remote service, which keeps the key out of this process.
  *
  * `POST <url>` with `{ ledger, address, asset, requestId, transaction }`: the transaction to sign,
  * base64 of BCS `TransactionData` on Sui, the serialised unsigned transaction in hex on EVM. It
  * answers 200 with `{ "signature": … }` on Sui (base64 of flag, signature, public key) or
  * `{ "signedTransaction": … }` on EVM (hex); 403 when signing is not allowed.
  *
- * Nothing that comes back is believed: the signature must be the named address's, over these bytes.
+ * The answer is verified: the signature must be by the named address, over these bytes.
  */
 import { verifyTransactionSignature } from "@mysten/sui/verify";
 import {

@@ -3,7 +3,7 @@ import { Ed25519Keypair } from "@mysten/sui/keypairs/ed25519";
 import type { Hex, TransactionSerializable } from "viem";
 import type { Remedy } from "../../waiting/remedy.ts";
 
-/** What a signer is told beside the bytes, to decide by. */
+/** Context for a signer's decision. */
 export type SigningFor = { readonly asset: string; readonly requestId: string };
 
 /** Signs for one Sui address. */
@@ -28,7 +28,7 @@ export type EvmSigner = {
   sign(transaction: TransactionSerializable, about: SigningFor, signal: AbortSignal): Promise<Hex>;
 };
 
-/** The signer refuses this transaction: a decision. Stop. */
+/** The signer refuses this transaction. Stop. */
 export class SigningNotAllowedError extends Error {
   override readonly name = "SigningNotAllowedError";
   readonly remedy: Remedy = "stop";
@@ -46,7 +46,7 @@ export class SigningError extends Error {
 }
 
 /**
- * Signs with an Ed25519 key at hand.
+ * Signs with a configured Ed25519 key.
  * @param secret `suiprivkey1…`, or base64 of the 32 bytes
  * @throws SigningError (stop) when it is neither; never shows it
  */

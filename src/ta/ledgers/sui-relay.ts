@@ -35,7 +35,7 @@ export const openSuiNode = (settings: {
       ? ChannelCredentials.createSsl()
       : ChannelCredentials.createInsecure(),
     meta: { ...settings.headers },
-    // Attempts are counted where requests are processed.
+    // Processing counts attempts.
     clientOptions: { "grpc.enable_retries": 0, "grpc.max_reconnect_backoff_ms": 5_000 },
   });
   const client = new SuiGrpcClient({ network: "as-configured", transport });
@@ -56,13 +56,13 @@ export type SuiRelaySettings = {
 };
 
 const ANSWER_MS = 10_000;
-/** A transaction is answered when it is final: on a network about half a second, here longer is fine. */
+/** The node answers when the transaction is final: half a second on a network. */
 const EXECUTION_MS = 20_000;
-/** Most coins that pay in turns; more are not looked for. */
+/** Most coins used in turns. */
 const MOST_COINS = 200;
-/** Coins asked for at once; a node may give fewer. */
+/** Coins per page; a node may return fewer. */
 const PAGE_COINS = 1_000;
-/** Pages looked at: an address with thousands of small coins must merge them. */
+/** Pages read: an address with thousands of small coins must merge them. */
 const MOST_PAGES = 10;
 const GAS_COIN = "0x2::coin::Coin<0x2::sui::SUI>";
 
@@ -93,7 +93,7 @@ export const suiRelay = (settings: SuiRelaySettings): Relay => {
     return treasury;
   };
 
-  /** Coins of the signer, page by page, until there are enough, no more, or more than are looked at. */
+  /** Coins of the signer, page by page, until there are enough, no more, or `MOST_PAGES` were read. */
   const gasCoins = async (
     isEnough: (found: readonly GrpcTypes.Object[]) => boolean,
     signal: AbortSignal,
@@ -146,7 +146,7 @@ export const suiRelay = (settings: SuiRelaySettings): Relay => {
 
     transactionsLeft: async (signal) => {
       const { coins } = await gasCoins(() => false, signal);
-      // One without a balance is believed to pay: for one at least.
+      // A coin without a balance counts for one.
       const each = coins.map(({ balance = gasBudget }) => balance / gasBudget);
       return each.reduce((sum, some) => sum + some, 0n);
     },
@@ -230,7 +230,7 @@ export const suiRelay = (settings: SuiRelaySettings): Relay => {
   };
 };
 
-/** A status message as the node meant it: gRPC has it percent-encoded, some nodes send it as it is. */
+/** Decodes a status message: gRPC percent-encodes it, some nodes do not. */
 export const decoded = (message: string): string => {
   try {
     return decodeURIComponent(message);
@@ -240,8 +240,8 @@ export const decoded = (message: string): string => {
 };
 
 /**
- * The coins that can pay for a transaction, as resources. Any address may send coins that are too
- * small: what they were to pay for would be refused for good. A node that tells no balance is believed.
+ * The coins that can pay for a transaction, as resources. Any address may send coins that are too small,
+ * whose transactions would be refused. A coin without a balance is included.
  */
 export const payingCoins = (
   coins: readonly Pick<GrpcTypes.Object, "objectId" | "version" | "balance">[],
@@ -295,7 +295,7 @@ const executedOf = ({ effects, checkpoint }: GrpcTypes.ExecutedTransaction): Exe
   };
 };
 
-/** One call; what it fails with becomes RelayUnavailableError, with the call's own error as its cause. */
+/** One call; a failure becomes a RelayUnavailableError with the call's error as its cause. */
 const ask = async <Answer extends object>(
   signal: AbortSignal,
   call: (options: RpcOptions) => UnaryCall<object, Answer>,

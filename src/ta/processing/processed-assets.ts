@@ -1,4 +1,4 @@
-/** What it takes to process the configured assets: a register and a relay for each. */
+/** The configured assets with a register and a relay each, and requests of assets that are missing. */
 import type { Sql } from "../../database/connect.ts";
 import type { MaybePromise } from "../../database/remembered.ts";
 import { treasuryOf } from "../../log/coins.ts";
@@ -10,7 +10,7 @@ import type { TaAsset } from "../requests/asset.ts";
 import { evmRegister, suiRegister } from "./register.ts";
 import type { ProcessedAsset } from "./request.ts";
 
-/** Where transactions go, and who signs them. */
+/** Nodes and signers. */
 export type LedgerAccess = {
   readonly sui?: {
     readonly node: SuiNode;
@@ -25,8 +25,8 @@ export type LedgerAccess = {
 };
 
 /**
- * The assets that this process can process; `onMissing` hears of those it lacks a signer or a node
- * for: their requests wait.
+ * The assets that this process can process. Requests of the others wait; `onMissing` is called with what they
+ * lack.
  * @throws NoTransferGroupsError (stop) for an EVM token without transfer groups
  */
 export const processedAssets = async (
@@ -82,7 +82,7 @@ const evmSides = async (
   sql: Sql,
 ): Promise<Sides | string> => {
   if (evm === undefined) return "a key to sign with";
-  // What speaks to chains is large: loaded where there is one to send to.
+  // Lazy: the code that talks to chains is large.
   const { evmRelay } = await import("../ledgers/evm-relay.ts");
   const { chainId, rpc, type, address } = token;
   const { signer } = evm;
@@ -101,27 +101,26 @@ const evmSides = async (
 };
 
 /**
- * The lowest nonce that a new transaction of a sender may have: one above the nonces of the sender's own
- * transactions that are executed or under way, final or not; 0 when there are none. A lagging node does
- * not know all of them, and one that a reorganisation took back keeps its nonce (`signedBefore`).
- *
- * @param resource the sender's nonces, by their name (`Resource`)
+ * The lowest nonce for a new transaction: one above those of the sender's executed and pending transactions; 0
+ * without any. A lagging node does not know all of them, and one that a reorganisation took back keeps its
+ * nonce (`signedBefore`).
+ * @param resource name of the sender's nonces (`Resource`)
  */
 const lowestNonce = async (sql: Sql, resource: string): Promise<number> => {
   const [newest] = await sql<{ nonce: bigint }[]>`
     select nonce from ta_transactions
     where resource = ${resource} and nonce is not null
-      -- A refused one is never submitted again: its nonce is free, or every node knows that it is spent.
+      -- A refused one is never submitted again: its nonce is free, or known as spent by every node.
       and refusal is null
     order by nonce desc limit 1`;
   return newest === undefined ? 0 : Number(newest.nonce) + 1;
 };
 
 /**
- * The transactions signed with a sender's nonces from `from` up to below `below`: the first `limit`, one
- * for each nonce. Offers open and successful transactions again, also when the callback about a success was
- * given up; replaces refused and failed ones. A refused one must never be submitted again, and a failed one
- * must not succeed after its caller was told that it failed.
+ * The first `limit` transactions with a sender's nonces from `from` to below `below`, one for each nonce. Open
+ * and successful ones are offered again (also when the callback of a success was given up); refused and
+ * failed ones are replaced: a refused one must never be submitted again, and a failed one must not succeed
+ * after its failure was reported.
  */
 const signedBefore = async (
   sql: Sql,
@@ -146,8 +145,8 @@ const signedBefore = async (
   }));
 };
 
-/** Most requests with a reservation that are named; there are rarely more than a few. */
-const NAMED = 20;
+/** Most requests with a reservation that one warning lists. */
+const MOST_LISTED = 20;
 
 /** Warns once for each asset that has open requests and is not among `assets`. */
 export const warnOfLeftRequests = async (
@@ -163,7 +162,7 @@ export const warnOfLeftRequests = async (
     const holding = await sql<{ requestId: string; resource: string; txId: string | null }[]>`
       select r.id as "requestId", p.resource, r.tx_id as "txId"
       from ta_reservations p join ta_requests r on r.id = p.request_id
-      where r.asset = ${asset} order by p.claimed_at limit ${NAMED}`;
+      where r.asset = ${asset} order by p.claimed_at limit ${MOST_LISTED}`;
     logger.warn(
       { asset, requests, holding },
       `transfer agent: ${requests} requests for ${asset} cannot go on, because ASSETS_FILE of this ` +

@@ -1,4 +1,4 @@
-/** What is written about a request, each time with the proof that its lane is still ours. */
+/** Writes the steps and results of a request, each under the claim of its lane. */
 import { enqueueCallback } from "../../callbacks/enqueue.ts";
 import type { GivenUpHook } from "../../callbacks/record.ts";
 import { texts } from "../../database/column-arrays.ts";
@@ -14,17 +14,17 @@ import type { Ending, OpenRequest } from "./request.ts";
 import { releaseReservation, stopWaiting } from "./reservations.ts";
 import { releaseWallet } from "./wallet-claims.ts";
 
-/** What stands before the request's own id in that of its callback. */
-const BEFORE_ID = resultMessageId("");
+/** Prefix of the ids of result callbacks. */
+const RESULT_PREFIX = resultMessageId("");
 
-/** The trace of the request whose result a callback tells; undefined for other callbacks. */
+/** The trace of the request whose result a callback has; undefined for other callbacks. */
 export const callbackTrace = (id: string): TraceIds | undefined =>
-  id.startsWith(BEFORE_ID) ? requestTrace(id.slice(BEFORE_ID.length)) : undefined;
+  id.startsWith(RESULT_PREFIX) ? requestTrace(id.slice(RESULT_PREFIX.length)) : undefined;
 
-/** Longest message kept; a ledger's words come from outside. */
+/** Longest message kept: a ledger's texts come from outside. */
 const LONGEST_MESSAGE = 1_000;
 
-/** The request is being worked on, and has come this far. @throws LaneLostError */
+/** @throws LaneLostError */
 export const recordStep = (
   database: Pick<Database, "transaction">,
   claim: LaneClaim,
@@ -38,7 +38,7 @@ export const recordStep = (
 /** A signed transaction, the group it puts the wallet into, and what pays for it. */
 type OrderToStore = SignedOrder & { readonly groupId: number; readonly resource: string };
 
-/** Stores the signed transaction: from here on it is the only one there will be. @throws LaneLostError */
+/** Stores the signed transaction, the only one of the request. @throws LaneLostError */
 export const recordSigned = (
   database: Pick<Database, "transaction">,
   claim: LaneClaim,
@@ -57,8 +57,8 @@ export const recordSigned = (
   });
 
 /**
- * The ledger's node refused the transaction: from here on it is not submitted any more, so that the
- * register decides, once it knows all that the node had after this. @throws LaneLostError
+ * Stores that the node refused the transaction. It is never submitted again, so that the register decides, once
+ * it has reached the node's tip after this. @throws LaneLostError
  */
 export const recordRefusal = (
   database: Pick<Database, "transaction">,
@@ -72,7 +72,7 @@ export const recordRefusal = (
   });
 
 /**
- * The final state, its callback, and what the request held free again.
+ * Writes the final state and its callback, and releases the request's reservation and wallet.
  * @returns whether there is an address to call back
  * @throws LaneLostError
  */
@@ -100,7 +100,7 @@ export const recordEnding = (
     await writeStatus(tx, request.id, end, "callback enqueued");
     await enqueueCallback(tx, {
       ...address,
-      // The lane's number: in order per investor, and tells nothing about the investor.
+      // The lane's number: in order per investor, without identifying the investor.
       lane: `ta-${claim.id}`,
       id: resultMessageId(request.id),
       type: request.kind,
@@ -121,8 +121,8 @@ export const recordEnding = (
   });
 
 /**
- * Hook of the callbacks: a successful request whose callback was given up failed after all, and its
- * message says what did succeed. A failed one stays what it is.
+ * Hook of the callbacks: a successful request whose callback was given up becomes failed; its message keeps what
+ * succeeded.
  */
 export const failUndelivered: GivenUpHook = async (tx, { endpoint, reference, reason }) => {
   if (!endpoint.startsWith(taEndpoint("")) || reference === null) return;
@@ -144,7 +144,6 @@ export const failUndelivered: GivenUpHook = async (tx, { endpoint, reference, re
 const shortened = (text: string): string =>
   text.length > LONGEST_MESSAGE ? `${text.slice(0, LONGEST_MESSAGE)}…` : text;
 
-/** What a request is, from now on. */
 type NewStatus = {
   readonly status: "PENDING" | Ending["status"];
   readonly message: string;
@@ -152,9 +151,8 @@ type NewStatus = {
 };
 
 /**
- * The request's state, and a row of its history; `lastStep` gets one of its own before that. A step is
- * written down once: a request that waits is taken up every few seconds, and each time comes as far as
- * the last time.
+ * Writes the request's state and a row of its history, with `lastStep` in a row before it. Each step is written
+ * once, although a waiting request repeats its steps every few seconds.
  */
 const writeStatus = async (
   { sql }: Pick<Tx, "sql">,

@@ -1,4 +1,4 @@
-/** What the projections say about a wallet: the side of processing that reads. */
+/** The registers that processing reads: a wallet's group and holder in the projections. */
 import type { Sql } from "../../database/connect.ts";
 import { guardedReads } from "../../projections/guarded-reads.ts";
 import {
@@ -14,7 +14,6 @@ import { groupSetBy, groupsBeforeTransaction } from "../../transfers/groups.ts";
 import { finalRecordsEnd, recordsEnd } from "../../transfers/progress.ts";
 import type { Executed } from "../ledgers/relay.ts";
 
-/** Where a wallet stands in an asset's register. */
 export type WalletPlace = {
   /** Whether some holder has it; null where the ledger knows no holders. */
   readonly registered: boolean | null;
@@ -22,33 +21,33 @@ export type WalletPlace = {
   readonly holderId?: bigint;
   /** Its group; null when it is in none. */
   readonly group: bigint | null;
-  /** Whether it was put there, if anywhere, by what no reorganisation takes back. */
+  /** Whether no reorganisation can take that back. */
   readonly final: boolean;
 };
 
-/** A transaction that was executed. */
+/** An executed transaction. */
 export type ConfirmedBy = Pick<Executed, "place" | "index"> & { readonly txId: string };
 
 /**
- * What the register shows of an executed transaction: that it put the wallet into the group, or that it
- * found the wallet there, because another one had come first.
+ * The effect of an executed transaction: it put the wallet into the group, or found it there, because another
+ * one came first.
  */
 export type Confirmation = "put by it" | "found there";
 
-/** Shown, in a block that a reorganisation may take back; or the register is being rebuilt and says nothing. */
+/** Shown in a block that is not final; or the register is being rebuilt. */
 export const NOT_FINAL = "not final" as const;
 
-/** The register of one asset, as far as the projections have come. */
+/** The register of one asset, by the projections. */
 export type Register = {
   /** Whether everything up to this checkpoint or block is in it. */
   hasReached(tip: bigint): Promise<boolean>;
   /**
-   * Last block that is in it and stays; null on a ledger that takes nothing back. What is looked up
-   * after this was asked, and stands at that block or below, is for good.
+   * Its last final block; null on a ledger without reorganisations. Later look-ups are final for results at
+   * that block or below.
    */
   finalPlace(): Promise<bigint | null>;
   place(wallet: string): Promise<WalletPlace>;
-  /** What that transaction did about the wallet and the group; null while it is not shown. */
+  /** The effect of the transaction; null while it is not shown. */
   confirmed(
     wallet: string,
     groupId: number,
@@ -59,9 +58,9 @@ export type Register = {
 };
 
 /**
- * The register of a Sui asset, from the projection of its holder events. While that is rebuilt it has not
- * reached anything, and what is looked up all the same is a RebuildingError (wait): a wallet that is not
- * there again yet must not be taken for a new one.
+ * The register of a Sui asset, from the projection of its holder events. During a rebuild it has reached
+ * nothing, and look-ups throw a RebuildingError (wait), so that a wallet not yet restored does not count
+ * as new.
  */
 export const suiRegister = (sql: Sql, coinType: string): Register => ({
   hasReached: async (tip) => {
@@ -82,13 +81,13 @@ export const suiRegister = (sql: Sql, coinType: string): Register => ({
     };
   },
 
-  // The contract refuses to set a group that a wallet is in: what was executed has its event.
+  // The contract refuses to set the group that a wallet is in, so every execution has an event.
   confirmed: async (wallet, groupId, { txId }) => {
     const reads = guardedReads({ sql }, FOR_HOLDERS);
     try {
       return (await joinedGroupBy(reads, coinType, wallet, groupId, txId)) ? "put by it" : null;
     } catch (error) {
-      // Its event may be among those that are not there again yet: that it is missing says nothing.
+      // Its event may not be restored yet.
       if (error instanceof RebuildingError) return NOT_FINAL;
       throw error;
     }
@@ -128,7 +127,7 @@ export const evmRegister = (
     finalPlace,
 
     place: async (wallet) => {
-      // Asked first: what is then found at that block or below stays.
+      // Read first: what is then found at that block or below is final.
       const finalBlock = await finalPlace();
       const { group, block } = await groupBefore(wallet, NOW);
       return { registered: null, group, final: block <= finalBlock };
