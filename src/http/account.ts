@@ -7,7 +7,7 @@ import type { Metrics } from "./metrics.ts";
 import { traceOf } from "./request-trace.ts";
 import { isStreamed } from "./streamed.ts";
 
-/** Of a path that nothing is served on. */
+/** Label of all requests without a route. */
 export const UNKNOWN_ROUTE = "unknown";
 
 /** A request that has ended. */
@@ -22,13 +22,13 @@ export type Ended = {
 };
 
 export type Account = {
-  /** Tells of a request once its connection let go of the answer, whole or not. */
+  /** Logs and counts a request once its connection let go of the answer, complete or not. */
   ended(request: Ended, response: ServerResponse): void;
 };
 
 /**
- * @param listsReads whether reads that succeeded have a line, too: not where a person reads along, for whom
- *   they would push everything else away
+ * @param listsReads whether successful reads are logged: not where a person watches the log, as they would push
+ *   everything else away
  */
 export const createAccount = (
   logger: Logger,
@@ -65,27 +65,24 @@ export const createAccount = (
         remoteAddress,
         ...(traceId !== undefined && { traceId }),
       };
-      // What was refused for now was refused on purpose.
+      // 503 is a deliberate refusal.
       if (statusCode >= 500 && statusCode !== 503) lines.error(line, "request failed");
       else lines.info(line, "request");
     },
   };
 };
 
-/**
- * Of what no route is for the method says nothing, and the path is no route's: callers could make as many series
- * as there are of both.
- */
+/** Unrouted and refused requests share one label: callers could invent any number of methods and paths. */
 const labelsOf = (method: string, route: string, response: ServerResponse) => {
   if (route === UNKNOWN_ROUTE) return { method: "any", route };
   return isServed(response) ? { method, route } : { method: "any", route: "refused" };
 };
 
-/** Not a method that its path does not have, an expectation that nobody meets, or a request to no one host. */
+/** False for a method that its path does not have, an unmet expectation, and a request without one host. */
 const isServed = ({ statusCode, req }: ServerResponse): boolean =>
   statusCode !== 405 && statusCode !== 417 && (statusCode !== 400 || namesOneHost(req));
 
-/** GraphQL reads, too, although they are sent as POST. */
+/** Whether it is a successful read; GraphQL sends its reads as POST. */
 const isReadDone = (method: string, route: string, statusCode: number): boolean =>
   (method === "GET" || method === "HEAD" || (method === "POST" && route === "/graphql")) &&
   (statusCode === 304 || (statusCode >= 200 && statusCode < 300));

@@ -1,6 +1,6 @@
 /**
- * A look at something that may not answer. Whoever asks gets an answer in time: what was seen last, and what is
- * wrong with seeing more.
+ * Looks at something that may not answer. Callers get an answer in time: what was seen last, and why no newer look
+ * succeeded.
  */
 import { DeadlineError, withinDeadline } from "../waiting/deadline.ts";
 import { FRESH_MS } from "./shared-look.ts";
@@ -24,8 +24,7 @@ export type BoundedLook<Seen> = {
 const WITHIN_MS = 1_200;
 
 /**
- * One look at a time: those that are not answered must not pile up. It ends in the end by the deadlines of what
- * it asks.
+ * One look at a time, so that unanswered ones do not pile up. Each ends by the deadlines of what it asks.
  *
  * @param now for how fresh a look is, and since when there is trouble
  * @param withinMs longest wait for a look, milliseconds; replaced by tests
@@ -63,11 +62,11 @@ export const boundedLook = <Seen>(
       newest !== undefined && (underWay !== undefined || now() - newest.atMs < FRESH_MS)
         ? newest
         : begin();
-    // Nobody waits a second time for a look that is overdue.
+    // An overdue look is not waited for again.
     const leftMs = Math.max(0, (underWay?.untilMs ?? 0) - performance.now());
     const late = { ms: withinMs };
     await withinDeadline(ended, { ms: leftMs }, () => new DeadlineError(late)).catch((error) => {
-      // Until it ends: an answer that comes late is one, too.
+      // Until the look ends: a late answer counts, too.
       trouble ??= { error, sinceMs: atMs };
     });
     return { last, trouble };

@@ -1,12 +1,11 @@
-/** Which trace a request belongs to: known while it is answered, and wanted for its log line after that. */
+/** The trace of a request, kept for its log line. */
 import type { IncomingMessage } from "node:http";
 
 const traces = new WeakMap<IncomingMessage, string>();
 
-/** The request turned out to be part of this trace. */
 export const noteTrace = (request: IncomingMessage, traceId: string): void => {
   traces.set(request, traceId);
 };
 
-/** Its trace; undefined for most requests. */
+/** Undefined for most requests. */
 export const traceOf = (request: IncomingMessage): string | undefined => traces.get(request);

@@ -1,10 +1,10 @@
-/** A look at something that many ask for: they share one, so that asking often costs nothing. */
+/** Caches a look that many ask for. */
 
-/** Whoever asks within it gets the same, milliseconds. */
+/** How long a look is shared, milliseconds. */
 export const FRESH_MS = 1_000;
 
 export type SharedLook<Seen> = {
-  /** What is seen now, never older than `FRESH_MS`; a look that fails fails for all who share it. */
+  /** Never older than `FRESH_MS`; a failure is shared, too. */
   (): Promise<Seen>;
   /** Resolves once the look that is under way has ended. Never rejects. */
   settled(): Promise<void>;

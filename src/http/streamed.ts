@@ -1,12 +1,12 @@
 /**
- * Answers that go on until one side ends them: how long one took says nothing of how fast the service is, and
- * that the caller ended it is no failure.
+ * Answers that are streamed until one side ends them: their duration says nothing of how fast the service is, and a
+ * caller that ends one is no failure.
  */
 import type { ServerResponse } from "node:http";
 
 const streamed = new WeakSet<ServerResponse>();
 
-/** Says that this answer goes on. */
+/** Marks an answer as a stream. */
 export const markStreamed = (response: ServerResponse): void => {
   streamed.add(response);
 };

@@ -1,7 +1,6 @@
 /**
- * Bytes of answers that were handed to connections and not yet taken. They are bounded, in all and per
- * name. A rate limit would not do: an office shares one address and loads a page at once, and one slow
- * reader holds memory.
+ * Bounds the bytes of answers that connections have not yet taken, in total and per name. A rate limit would not do:
+ * an office shares one address and loads a page at once, and one slow reader holds memory.
  */
 import type { ServerResponse } from "node:http";
 import { HttpError } from "./http-error.ts";
@@ -20,7 +19,7 @@ export type UnsentBounds = {
   readonly totalBytes: number;
   /** Of one name, so that it leaves some for others. */
   readonly nameBytes: number;
-  /** Told of each answer for which there was no room; nobody is unless given. */
+  /** Called for each answer that was refused; optional. */
   readonly onFull?: (() => void) | undefined;
 };
 
@@ -58,8 +57,8 @@ export const createUnsent = ({ totalBytes, nameBytes, onFull }: UnsentBounds): U
 /** Seconds. */
 const RETRY_AFTER = "2";
 
-/** What to answer when `hold` finds no room. */
+/** The answer when `hold` finds no room. */
 export const noRoomToSend = (): HttpError =>
-  new HttpError(503, "answers that nobody has taken yet fill the room there is for them", {
+  new HttpError(503, "too many unread responses; read them, then retry", {
     "retry-after": RETRY_AFTER,
   });

@@ -1,9 +1,9 @@
 /**
- * How much work is under way at once: in the process, and for each key.
+ * Bounds the work under way, for the process and for each key.
  *
- * Every request has a weight, about the number of values its answer can hold. What does not fit waits
- * in the line of its key for a moment; the lines take turns, so that a key with much to ask keeps
- * no other waiting. What cannot wait is refused with 503 before it has cost anything.
+ * Every request has a weight, about the number of values its answer can hold. A request that does not fit waits briefly
+ * in the queue of its key. The queues take turns, so that a busy key delays no other. A request that cannot wait is
+ * refused with 503 before it costs anything.
  */
 import type { ServerResponse } from "node:http";
 import { HttpError } from "../http-error.ts";
@@ -30,7 +30,7 @@ export const ADMISSION: AdmissionSettings = {
 
 /** A request that was let in. Both calls may come twice, and in any order. */
 export type Place = {
-  /** The answer is made: what remains is to send it, which is the key's own time. */
+  /** The answer is made and remains to be sent; from now on it counts for its key alone. */
   made(): void;
   /** The answer was read, or its caller is gone. */
   left(): void;
@@ -39,8 +39,8 @@ export type Place = {
 export type Admission = {
   /**
    * Lets a request in, now or within `waitMs`.
-   * @param signal aborts when the caller hangs up: the request then leaves its line
-   * @throws HttpError (503, retry) when it cannot wait, or waited in vain; the signal's reason
+   * @param signal aborts when the caller hangs up: the request then leaves its queue
+   * @throws HttpError (503, retry) when the queue is full or the wait too long; the signal's reason
    */
   enter(key: string, weight: number, signal?: AbortSignal): Place | Promise<Place>;
   /** Weight being worked on, and requests waiting: for metrics. */
@@ -48,8 +48,8 @@ export type Admission = {
 };
 
 /**
- * Does the work of a request that was let in. Its place is freed when the work has ended and its answer was
- * taken, or the caller is gone. Work goes on for a caller who has hung up, and keeps the place meanwhile.
+ * Does the work of an admitted request. Its place is freed when the work has ended and the answer was taken or the
+ * caller is gone. Work continues, and keeps its place, after the caller hung up.
  */
 export const inPlace = async <Made>(
   place: Place,
@@ -75,7 +75,7 @@ type Waiting = { readonly weight: number; readonly enter: (place: Place) => void
 /** The requests of one key; there is one while any of them is there. */
 type Line = { weight: number; readonly waiting: Set<Waiting> };
 
-/** What an admission tells of its work; nobody is told unless given. */
+/** Callbacks for metrics. */
 export type AdmissionWatch = {
   /** A request of this weight was let in. */
   readonly onAdmitted?: (weight: number) => void;
@@ -154,7 +154,7 @@ export const createAdmission = (
       forgetIfEmpty(key, line);
       end();
       reject(reason);
-      // A lighter one may stand behind.
+      // A lighter request may wait behind it.
       letIn();
     };
     const hungUp = () => leave(signal?.reason);

@@ -1,6 +1,6 @@
 /**
- * The port, and what stands at it: bound before there is anything to answer with, so that a port that is
- * taken is known before anything else begins, and early callers are told to come again.
+ * The port. It is bound before the service is ready, so that a port that is taken is known first, and early callers
+ * are asked to try again.
  */
 import { createServer, type Server as HttpServer, type RequestListener } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -20,7 +20,7 @@ export type Front = AsyncDisposable & {
   listen(place: Place): Promise<string>;
   /** The port that is listened on; 0 before. */
   readonly port: number;
-  /** From now on requests are given to `handle`; until then each is answered 503. */
+  /** Passes requests to `handle` from now on; until then each is answered 503. */
   open(handle: RequestListener): void;
   /** Takes no new connections, lets running requests end for a while (10 s), then drops them. */
   close(): Promise<void>;
@@ -43,7 +43,7 @@ const REQUEST_TIMEOUT_MS = 150_000;
 /** Longer than the idle timeout of the usual load balancers, so that they close first. */
 const KEEP_ALIVE_MS = 65_000;
 
-/** A caller who reads nothing of an answer holds its bytes: no longer than this. */
+/** Longest that a caller may hold an answer's bytes without reading any. */
 const STALLED_MS = 60_000;
 
 const DRAIN_MS = 10_000;
@@ -69,7 +69,6 @@ export const createFront = (settings: FrontSettings): Front => {
   server.on("connection", (socket) => {
     connections.add(socket);
     socket.once("close", () => connections.delete(socket));
-    withoutStacks(socket);
   });
   server.on("clientError", refuseUnreadable);
 
@@ -108,8 +107,8 @@ export const createFront = (settings: FrontSettings): Front => {
   };
 };
 
-/** An attack is a line a second, not one for each connection: writing them would be its success. */
-const TELL_EVERY_MS = 1_000;
+/** An attack is logged once a second, not for each connection: writing those lines would be its success. */
+const LOG_EVERY_MS = 1_000;
 
 const crowdLog = (logger: Logger) => {
   let connections = 0;
@@ -122,26 +121,11 @@ const crowdLog = (logger: Logger) => {
         "closed connections: too many requests waited on each",
       );
       connections = 0;
-    }, TELL_EVERY_MS).unref();
+    }, LOG_EVERY_MS).unref();
   };
 };
 
-/**
- * When a connection is gone, node:http makes an error for each unanswered request. No caller
- * reads where they were made; with a thousand waiting, finding it out takes longer than all the rest.
- */
-const withoutStacks = (socket: Socket): void => {
-  let { stackTraceLimit } = Error;
-  socket.prependListener("close", () => {
-    stackTraceLimit = Error.stackTraceLimit;
-    Error.stackTraceLimit = 0;
-  });
-  socket.on("close", () => {
-    Error.stackTraceLimit = stackTraceLimit;
-  });
-};
-
-/** Resolves when it takes no connections any more and has none. */
+/** Resolves once the server takes no connections and has none. */
 const closed = (server: HttpServer) =>
   new Promise<void>((resolve) => {
     // Also one that never listened.
