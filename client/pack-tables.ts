@@ -1,4 +1,5 @@
 /** The two registers of an audit pack: their form, their sums, their roots. */
+import { comparePlaces, placeOf, shareOf } from "./cap-rows.ts";
 import { type Failure, fail, stopAt } from "./pack-error.ts";
 import { linesOf, type PackFiles, parsed } from "./pack-files.ts";
 import {
@@ -11,8 +12,8 @@ import {
   type TableHead,
   tableHeadFaults,
 } from "./pack-forms.ts";
-import { leafOf, rootOfLeaves, type StatementRow, type TreeNode } from "./sum-tree.ts";
-import { shareOf } from "./verify-statement.ts";
+import { createSumTree } from "./sum-tree.ts";
+import type { StatementRow } from "./verify-statement.ts";
 
 /** The wallets of a register, by address. */
 export type Wallets = ReadonlyMap<string, Wallet>;
@@ -52,7 +53,8 @@ export const registerOf = async (
   const failures: Failure[] = faults.map((what) => ({ file, what }));
   stopAt(failures);
   const wallets = new Map<string, Wallet>();
-  const leaves: TreeNode[] = [];
+  const tree = createSumTree();
+  let rows = 0;
   let before: { readonly row: StatementRow; readonly hasNext: boolean } | undefined;
   let isEnded = false;
   for await (const line of lines) {
@@ -63,7 +65,7 @@ export const registerOf = async (
       if (before?.hasNext) fail(file, "a row is missing behind the last comma");
       continue;
     }
-    const at = leaves.length + 1;
+    const at = rows + 1;
     if (at > head.holderCount)
       fail(file, `has more than the ${head.holderCount} rows that it counts`);
     if (before !== undefined && !before.hasNext) fail(file, `row ${at} has no comma before it`);
@@ -73,19 +75,20 @@ export const registerOf = async (
     }
     if (failures.length > LISTED) break;
     before = { row, hasNext: line.endsWith(",") };
-    leaves.push(leafOf({ coinType, checkpoint: head.checkpoint, row }));
+    tree.add({ coinType, checkpoint: head.checkpoint, row });
+    rows += 1;
   }
   stopAt(failures);
   if (!isEnded) fail(file, "ends before its table does");
-  const { root, total } = await rootOfLeaves(leaves);
+  const { root, total } = tree.top();
   const signed = manifest.roots[name];
   if (root !== signed.root || String(total) !== signed.total) {
     fail(file, `gives the root ${root} of ${total}, not ${signed.root} of ${signed.total}`);
   }
-  if (leaves.length !== head.holderCount) {
-    fail(file, `has ${leaves.length} rows, not ${head.holderCount}`);
+  if (rows !== head.holderCount) {
+    fail(file, `has ${rows} rows, not ${head.holderCount}`);
   }
-  return { head, wallets, rows: leaves.length };
+  return { head, wallets, rows };
 };
 
 /** JSON as a cap table prints it: without spaces, and no member twice. */
@@ -171,18 +174,7 @@ const faultsIn = (
     const { groupId, isFrozen } = wallet;
     known.set(address, { balance: BigInt(wallet.balance), holderId, groupId, isFrozen });
   }
-  if (before !== undefined && !isBehind(row, before)) faults.push("stands out of its order");
+  if (before !== undefined && comparePlaces(placeOf(before), placeOf(row)) >= 0)
+    faults.push("stands out of its order");
   return faults;
-};
-
-/** The largest balance first, equal ones by holder, wallets of no holder behind them by address. */
-const isBehind = (row: StatementRow, before: StatementRow) => {
-  const had = BigInt(before.balance);
-  const has = BigInt(row.balance);
-  if (had !== has) return had > has;
-  if (before.holderId === null) {
-    const addressOf = ({ wallets: [first] }: StatementRow) => first?.address ?? "";
-    return row.holderId === null && addressOf(before) < addressOf(row);
-  }
-  return row.holderId === null || BigInt(before.holderId) < BigInt(row.holderId);
 };

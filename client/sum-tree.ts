@@ -1,83 +1,127 @@
-/** The Merkle sum tree over the rows of a cap table; docs/reference/formats.md has every hash. */
+/**
+ * The Merkle sum tree over the rows of a cap table: its root commits to every row and to their sum.
+ * docs/reference/formats.md has every hash.
+ */
+import type { RowOf } from "./cap-rows.ts";
 import { blake2b, ed25519 } from "./noble.mjs";
 
-/** A holder with all its wallets, or (holderId null) a wallet that belongs to none. */
-export type StatementRow = {
-  readonly holderId: string | null;
-  /** By address, ascending; empty ones too. */
-  readonly wallets: readonly {
-    readonly address: string;
-    readonly balance: string;
-    readonly groupId: string | null;
-    readonly isFrozen: boolean;
-  }[];
-  readonly balance: string;
-  readonly tokens: string;
-  readonly granted: string;
-  readonly unlocked: string;
-  readonly locked: string;
-  /** Balance divided by total, 12 digits after the point, rounded down. */
-  readonly share: string;
-};
+/** BLAKE2b-256. */
+export type Hash = (bytes: Uint8Array) => Uint8Array;
+
+/** A row; amounts are numbers, or decimal texts below 2^128. */
+export type CommittedRow2 = RowOf<bigint | string>;
 
 /** The part of a row that its leaf of version 1 commits to. */
-export type CommittedRow = Pick<StatementRow, "holderId" | "balance" | "tokens" | "granted"> & {
+export type CommittedRow = Pick<CommittedRow2, "holderId" | "balance" | "tokens" | "granted"> & {
   readonly wallets: readonly { readonly address: string }[];
 };
 
-/** The same of version 2: all of the row but its share, which follows. */
-export type CommittedRow2 = Omit<StatementRow, "share">;
-
-type Version1<Rows> = Rows & { readonly version?: 1 | undefined };
-type Version2<Rows> = Rows & {
+type OfTable = { readonly coinType: string; readonly checkpoint: bigint | string };
+type Version1 = { readonly version?: 1 | undefined };
+type Version2 = {
   readonly version: 2;
   /** Null while the coin's metadata is not known. */
   readonly decimals: number | null;
 };
-type OfTable = { readonly coinType: string; readonly checkpoint: string };
 
-/** A cap table, in the order of its rows; amounts are decimal texts below 2^128. */
+/** A row of a table: version 2 commits to all of it and to the decimals. */
+export type Leaf = OfTable &
+  ((Version1 & { readonly row: CommittedRow }) | (Version2 & { readonly row: CommittedRow2 }));
+
+/** A cap table, in the order of its rows. */
 export type CommittedTable = OfTable &
   (
-    | Version1<{ readonly rows: readonly CommittedRow[] }>
-    | Version2<{ readonly rows: readonly CommittedRow2[] }>
+    | (Version1 & { readonly rows: readonly CommittedRow[] })
+    | (Version2 & { readonly rows: readonly CommittedRow2[] })
   );
-
-/** A row of such a table. */
-export type Leaf = OfTable &
-  (Version1<{ readonly row: CommittedRow }> | Version2<{ readonly row: CommittedRow2 }>);
 
 /** A node of the tree: its hash, and the sum of all rows below it. */
 export type TreeNode = { readonly hash: Uint8Array; readonly sum: bigint };
 
-/** Rows hashed before other work gets the thread. */
-const ROWS_PER_TURN = 2_000;
+/** A sibling on the way from a row to the root. */
+export type Step = {
+  /** Hex without 0x. */
+  readonly hash: string;
+  readonly sum: bigint;
+  /** Where the sibling stands. */
+  readonly side: "left" | "right";
+};
 
-/** BLAKE2b-256 over the parts; spreading them as arguments would be bounded. */
-export const hashOf = (parts: readonly Uint8Array[]): Uint8Array => {
+/** BLAKE2b-256 that runs anywhere. */
+export const hashOf: Hash = (bytes) => {
   const hashing = blake2b.create({ dkLen: 32 });
-  for (const part of parts) hashing.update(part);
+  hashing.update(bytes);
   return hashing.digest();
 };
 
-export const utf8 = (value: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(value);
+const encoder = new TextEncoder();
 
-const u32 = (value: number) => {
-  const bytes = new Uint8Array(4);
-  new DataView(bytes.buffer).setUint32(0, value);
-  return bytes;
-};
+export const utf8 = (value: string): Uint8Array<ArrayBuffer> => encoder.encode(value);
 
-const u128 = (value: bigint) => bytesOf(value.toString(16).padStart(32, "0"));
+/** The bytes of a leaf or node; numbers are big-endian, a text stands after its length in bytes. */
+class Fields {
+  #bytes: Uint8Array<ArrayBuffer>;
+  #length = 0;
 
-/** A text after its length in bytes. */
-const text = (value: string) => {
-  const bytes = utf8(value);
-  const behind = new Uint8Array(4 + bytes.length);
-  behind.set(u32(bytes.length));
-  behind.set(bytes, 4);
-  return behind;
-};
+  /** @param size in bytes; it grows where that is too small */
+  constructor(size: number) {
+    this.#bytes = new Uint8Array(size);
+  }
+
+  get bytes(): Uint8Array {
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  /** Makes room for more bytes; returns where they begin. */
+  #extend(more: number): number {
+    const at = this.#length;
+    this.#length += more;
+    if (this.#length > this.#bytes.length) {
+      const larger = new Uint8Array(this.#length * 2);
+      larger.set(this.#bytes);
+      this.#bytes = larger;
+    }
+    return at;
+  }
+
+  add(bytes: Uint8Array): void {
+    this.#bytes.set(bytes, this.#extend(bytes.length));
+  }
+
+  byte(value: number): void {
+    this.#bytes[this.#extend(1)] = value;
+  }
+
+  u32(value: number): void {
+    const at = this.#extend(4);
+    for (let n = 0; n < 4; n += 1) this.#bytes[at + n] = value >>> (24 - 8 * n);
+  }
+
+  u128(value: bigint): void {
+    for (let shift = 96n; shift >= 0n; shift -= 32n)
+      this.u32(Number((value >> shift) & 0xffff_ffffn));
+  }
+
+  /** A value as text; empty for null. */
+  text(value: string | bigint | number | null): void {
+    const characters = value === null ? "" : value.toString();
+    const at = this.#length;
+    this.u32(characters.length);
+    const begin = this.#extend(characters.length);
+    let n = 0;
+    for (; n < characters.length; n += 1) {
+      const code = characters.charCodeAt(n);
+      if (code > 0x7f) break;
+      this.#bytes[begin + n] = code;
+    }
+    if (n === characters.length) return;
+    // Only texts that are not ASCII, which hardly any is, need the slower encoder.
+    const bytes = utf8(characters);
+    this.#length = at;
+    this.u32(bytes.length);
+    this.add(bytes);
+  }
+}
 
 export const bytesOf = (hex: string): Uint8Array =>
   Uint8Array.from(hex.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16));
@@ -92,95 +136,128 @@ const base64Bytes = (value: string) => Uint8Array.from(atob(value), (char) => ch
 export const isSignatureOf = (signature: string, signed: string, publicKey: string): boolean =>
   ed25519.verify(base64Bytes(signature), utf8(signed), base64Bytes(publicKey), { zip215: false });
 
-/** The fields that leaves of every version commit to. */
-const fieldsOf = ({ coinType, checkpoint, row }: Leaf) => [
-  text(coinType),
-  text(checkpoint),
-  text(row.holderId ?? ""),
-  u32(row.wallets.length),
-  ...row.wallets.map(({ address }) => text(address)),
-  text(row.balance),
-  text(row.tokens),
-  text(row.granted),
-];
+/** First byte of what is hashed: a leaf of version 1, a node, a leaf of version 2. */
+const LEAF = 0;
+const NODE = 1;
+const LEAF_2 = 2;
 
-/** The fields that version 2 adds, so that the root covers the whole row and the decimals. */
-const addedBy2 = ({ decimals, row }: Version2<{ readonly row: CommittedRow2 }>) => [
-  text(row.unlocked),
-  text(row.locked),
-  ...row.wallets.flatMap(({ balance, groupId, isFrozen }) => [
-    text(balance),
-    text(groupId ?? ""),
-    Uint8Array.of(isFrozen ? 1 : 0),
-  ]),
-  text(decimals === null ? "" : decimals.toString()),
-];
+/** Bytes for the texts of a leaf, and for those of one wallet in it; enough for most. */
+const LEAF_SIZE = 320;
+const WALLET_SIZE = 120;
 
-export const leafOf = (leaf: Leaf): TreeNode => ({
-  hash:
-    leaf.version === 2
-      ? hashOf([Uint8Array.of(2), ...fieldsOf(leaf), ...addedBy2(leaf)])
-      : hashOf([Uint8Array.of(0), ...fieldsOf(leaf)]),
-  sum: BigInt(leaf.row.balance),
-});
+export const leafOf = (leaf: Leaf, hash: Hash = hashOf): TreeNode => {
+  const { coinType, checkpoint, row } = leaf;
+  const fields = new Fields(LEAF_SIZE + WALLET_SIZE * row.wallets.length);
+  fields.byte(leaf.version === 2 ? LEAF_2 : LEAF);
+  fields.text(coinType);
+  fields.text(checkpoint);
+  fields.text(row.holderId);
+  fields.u32(row.wallets.length);
+  for (const { address } of row.wallets) fields.text(address);
+  fields.text(row.balance);
+  fields.text(row.tokens);
+  fields.text(row.granted);
+  // Version 2 covers the whole row and the decimals.
+  if (leaf.version === 2) {
+    fields.text(leaf.row.unlocked);
+    fields.text(leaf.row.locked);
+    for (const { balance, groupId, isFrozen } of leaf.row.wallets) {
+      fields.text(balance);
+      fields.text(groupId);
+      fields.byte(isFrozen ? 1 : 0);
+    }
+    fields.text(leaf.decimals);
+  }
+  return { hash: hash(fields.bytes), sum: BigInt(row.balance) };
+};
+
+/** Bytes of a node: the first, and two hashes with their sums. */
+const NODE_SIZE = 1 + 2 * (32 + 16);
 
 /** The node above two. */
-export const parentOf = (left: TreeNode, right: TreeNode): TreeNode => ({
-  hash: hashOf([Uint8Array.of(1), left.hash, u128(left.sum), right.hash, u128(right.sum)]),
-  sum: left.sum + right.sum,
-});
+export const parentOf = (left: TreeNode, right: TreeNode, hash: Hash = hashOf): TreeNode => {
+  const fields = new Fields(NODE_SIZE);
+  fields.byte(NODE);
+  for (const node of [left, right]) {
+    fields.add(node.hash);
+    fields.u128(node.sum);
+  }
+  return { hash: hash(fields.bytes), sum: left.sum + right.sum };
+};
 
-function* leavesOf(table: CommittedTable): Generator<TreeNode, void> {
+/** A tree that is made as its rows come, in their order: it keeps one node of each level at most. */
+export type SumTree = {
+  /** @param isProven whether the path from this row is wanted */
+  add(leaf: Leaf, isProven?: boolean): void;
+  /** Root (hex without 0x, 32 zero bytes without rows), total, and the path from the proven row. */
+  top(): {
+    readonly root: string;
+    readonly total: bigint;
+    readonly path: readonly Step[] | undefined;
+  };
+};
+
+/** A node, and the path from the proven row up to it where that is below. */
+type Node = TreeNode & { readonly path?: readonly Step[] | undefined };
+
+/** @param hash a faster one, where the runtime has it */
+export const createSumTree = (hash: Hash = hashOf): SumTree => {
+  /** The node of each level that waits for its right sibling. */
+  const waiting: (Node | undefined)[] = [];
+  const above = (left: Node, right: Node): Node => ({
+    ...parentOf(left, right, hash),
+    path: pathThrough(left, right, "right") ?? pathThrough(right, left, "left"),
+  });
+  return {
+    add: (leaf, isProven = false) => {
+      let node: Node = { ...leafOf(leaf, hash), path: isProven ? [] : undefined };
+      let level = 0;
+      for (let left = waiting[level]; left !== undefined; left = waiting[level]) {
+        node = above(left, node);
+        waiting[level] = undefined;
+        level += 1;
+      }
+      waiting[level] = node;
+    },
+    top: () => {
+      // A lone last node of a level moves up unchanged, to the right of the node that waits there.
+      let right: Node | undefined;
+      for (const left of waiting) {
+        if (left !== undefined) right = right === undefined ? left : above(left, right);
+      }
+      const { hash: root = new Uint8Array(32), sum: total = 0n, path } = right ?? {};
+      return { root: hexOf(root), total, path };
+    },
+  };
+};
+
+const pathThrough = ({ path }: Node, { hash, sum }: TreeNode, side: Step["side"]) =>
+  path && [...path, { hash: hexOf(hash), sum, side }];
+
+/** Rows hashed before other work gets the thread. */
+const ROWS_PER_TURN = 2_000;
+
+function* leavesOf(table: CommittedTable): Generator<Leaf, void> {
   const { coinType, checkpoint } = table;
   if (table.version === 2) {
     const { version, decimals } = table;
-    for (const row of table.rows) yield leafOf({ coinType, checkpoint, version, decimals, row });
+    for (const row of table.rows) yield { coinType, checkpoint, version, decimals, row };
   } else {
-    for (const row of table.rows) yield leafOf({ coinType, checkpoint, row });
+    for (const row of table.rows) yield { coinType, checkpoint, row };
   }
 }
 
-/**
- * Root, hex without 0x, and total of the tree over a cap table's rows. Yields the thread now and then, so that a
- * page stays responsive.
- */
+/** Root and total of a whole table; yields the thread now and then, so that a page stays responsive. */
 export const rootOf = async (
   table: CommittedTable,
 ): Promise<{ readonly root: string; readonly total: bigint }> => {
-  const leaves: TreeNode[] = [];
+  const tree = createSumTree();
+  let rows = 0;
   for (const leaf of leavesOf(table)) {
-    if (leaves.length % ROWS_PER_TURN === ROWS_PER_TURN - 1) await yieldThread();
-    leaves.push(leaf);
+    rows += 1;
+    if (rows % ROWS_PER_TURN === 0) await new Promise((resolve) => setTimeout(resolve));
+    tree.add(leaf);
   }
-  return rootOfLeaves(leaves);
+  const { root, total } = tree.top();
+  return { root, total };
 };
-
-export const rootOfLeaves = async (
-  leaves: readonly TreeNode[],
-): Promise<{ readonly root: string; readonly total: bigint }> => {
-  let level = leaves;
-  while (level.length > 1) {
-    level = levelAbove(level);
-    await yieldThread();
-  }
-  const [top] = level;
-  return { root: hexOf(top?.hash ?? new Uint8Array(32)), total: top?.sum ?? 0n };
-};
-
-/** The nodes above those of a level; a lone last node moves up unchanged. */
-export const levelAbove = (level: readonly TreeNode[]): readonly TreeNode[] => {
-  const above: TreeNode[] = [];
-  let left: TreeNode | undefined;
-  for (const node of level) {
-    if (left === undefined) {
-      left = node;
-      continue;
-    }
-    above.push(parentOf(left, node));
-    left = undefined;
-  }
-  if (left !== undefined) above.push(left);
-  return above;
-};
-
-const yieldThread = () => new Promise((resolve) => setTimeout(resolve));

@@ -3,6 +3,7 @@
  * it. Runs in browsers and in Node; docs/reference/formats.md has every hash, for verifiers in other languages.
  */
 import { canonicalJson, type JsonValue } from "./canonical-json.ts";
+import { type RowOf, shareOf } from "./cap-rows.ts";
 import {
   type Check,
   isAddress,
@@ -20,19 +21,14 @@ import {
   isShare,
   isType,
 } from "./forms.ts";
-import {
-  bytesOf,
-  hashOf,
-  hexOf,
-  isSignatureOf,
-  leafOf,
-  parentOf,
-  type StatementRow,
-  utf8,
-} from "./sum-tree.ts";
+import { bytesOf, hashOf, hexOf, isSignatureOf, leafOf, parentOf, utf8 } from "./sum-tree.ts";
 import type { SequenceEntry } from "./verify-sequence.ts";
 
-export type { StatementRow } from "./sum-tree.ts";
+/** A row of a cap table as a statement has it: amounts are decimal texts. */
+export type StatementRow = RowOf<string> & {
+  /** Balance divided by total, 12 digits after the point, rounded down. */
+  readonly share: string;
+};
 
 /**
  * What a holder keeps of a cap table: its row, and what proves that the row is part of the table.
@@ -114,8 +110,6 @@ export const VERSION = 1;
 
 /** Steps: far more than any table has. */
 const LONGEST_PATH = 64;
-
-const SHARE_DIGITS = 12;
 
 /** What a root of version 1 consists of; all are texts. */
 export type Root1 = Pick<
@@ -203,7 +197,7 @@ export const signedStatement = (
   const { signature: _, ...statement }: Partial<Statement> = signed;
   return {
     purpose: `holderbook-statement-v${signed.version}`,
-    digest: hexOf(hashOf([utf8(canonicalJson(statement))])),
+    digest: hexOf(hashOf(utf8(canonicalJson(statement)))),
   };
 };
 
@@ -421,13 +415,6 @@ const sums = ({ row, total, totalSupply }: Statement) => {
       ? []
       : `the rows add up to ${total}, but the treasury's supply is ${totalSupply}`,
   ].flat();
-};
-
-/** Balance divided by total, 12 digits after the point, rounded down. */
-export const shareOf = (balance: bigint, total: bigint): string => {
-  const scaled = total === 0n ? 0n : (balance * 10n ** BigInt(SHARE_DIGITS)) / total;
-  const digits = scaled.toString().padStart(SHARE_DIGITS + 1, "0");
-  return `${digits.slice(0, -SHARE_DIGITS)}.${digits.slice(-SHARE_DIGITS)}`;
 };
 
 /** Version 2 has the time in milliseconds, which is signed, and in seconds as version 1 did. */

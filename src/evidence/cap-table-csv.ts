@@ -4,9 +4,11 @@
  * the one form fails on the other. Every cell is made of digits, addresses and words of ours: none is
  * quoted, and none begins a formula.
  */
+
+import { shareOf } from "../../client/cap-rows.ts";
 import { inTokens } from "../../client/in-tokens.ts";
 import type { CapTableHead, TablePiece } from "../projections/cap-table-json.ts";
-import { type CapRow, shareOf } from "../projections/cap-tables.ts";
+import type { CapRow } from "../projections/cap-tables.ts";
 
 type Rows = AsyncIterable<readonly CapRow[]>;
 

@@ -2,6 +2,9 @@
  * A holder's statement: its row of a cap table, what proves that the row is part of the table, and who
  * says so. Its form and its checks are those of client/verify-statement.ts.
  */
+
+import { shareOf } from "../../client/cap-rows.ts";
+import type { Step } from "../../client/sum-tree.ts";
 import { FORMAT, type Statement, signedStatement } from "../../client/verify-statement.ts";
 import type { DeploymentKey } from "../audit/sequence/deployment-key.ts";
 import {
@@ -19,11 +22,9 @@ import {
   type CapTables,
   createCapTables,
   isRowOf,
-  shareOf,
   type Whose,
 } from "../projections/cap-tables.ts";
 import type { GuardedReads } from "../projections/guarded-reads.ts";
-import type { Step } from "../projections/merkle-sum.ts";
 import { readMeta } from "../projections/meta.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 

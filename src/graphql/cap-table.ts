@@ -8,8 +8,6 @@ import {
   type CapWallet,
   isRowOf,
   type Matches,
-  SHARE_DIGITS,
-  shareOf,
 } from "../projections/cap-tables.ts";
 import { FOR_CAP_TABLES } from "../projections/needed.ts";
 import { token } from "../projections/tokens.ts";

@@ -1,6 +1,6 @@
 /** Arguments of the queries: their descriptions and their parsers, which throw BAD_USER_INPUT. */
 import type { ChangePlace } from "../projections/balance-changes.ts";
-import type { CapPlace, Whose } from "../projections/cap-tables.ts";
+import type { Whose } from "../projections/cap-tables.ts";
 import type { GrantPlace } from "../projections/timelock-objects.ts";
 import { ACTIVITY_TYPES, type ActivityType } from "../projections/token-activity.ts";
 import { canonicalAddress, canonicalType, MoveTypeError } from "../values/move-type.ts";

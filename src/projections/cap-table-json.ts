@@ -1,13 +1,8 @@
 /** A cap table as one JSON document: the same text wherever it is written. */
+
+import { type CapPlace, placeOf, shareOf } from "../../client/cap-rows.ts";
 import type { CheckpointMark } from "../log/fact.ts";
-import {
-  type CapPlace,
-  type CapRow,
-  type CapTables,
-  createCapTables,
-  placeOf,
-  shareOf,
-} from "./cap-tables.ts";
+import { type CapRow, type CapTables, createCapTables } from "./cap-tables.ts";
 import type { GuardedReads } from "./guarded-reads.ts";
 
 /** A table's head, as GraphQL's `capTable` has it. */

@@ -3,7 +3,8 @@
  * holder. Nothing keeps their order, so each is put together from the last movements at or before the
  * checkpoint, and kept: whoever copies one asks for all its pages.
  */
-import { inTokens } from "../../client/in-tokens.ts";
+import { type CapPlace, comparePlaces, placeOf } from "../../client/cap-rows.ts";
+import type { Step } from "../../client/sum-tree.ts";
 import { type Reads, read } from "../database/readers.ts";
 import type { HolderPlace, TokenHolder } from "./balances.ts";
 import {
@@ -19,10 +20,10 @@ import {
 } from "./cap-rows.ts";
 import type { GuardedReads } from "./guarded-reads.ts";
 import { type Clock, createKeptLists, createShared, KEPT_MS } from "./kept-lists.ts";
-import { createSumTree, createSumTree2, type Step } from "./merkle-sum.ts";
+import { createSumTree } from "./merkle-sum.ts";
 import { positionsEnd } from "./position.ts";
 
-export { type AtMark, type CapPlace, type CapRow, type CapWallet, placeOf } from "./cap-rows.ts";
+export type { AtMark, CapRow, CapWallet } from "./cap-rows.ts";
 
 /** What all rows together come to. */
 export type CapTotals = {
@@ -130,19 +131,10 @@ const readOwners = async (
   }));
 };
 
-/** Digits of a share after the point. */
-export const SHARE_DIGITS = 12;
-
-/** A balance as a part of all, rounded down to 12 digits after the point: "0.250000000000". */
-export const shareOf = (balance: bigint, issued: bigint): string => {
-  const scaled = issued === 0n ? 0n : (balance * 10n ** BigInt(SHARE_DIGITS)) / issued;
-  return inTokens(scaled, SHARE_DIGITS);
-};
-
 /** Registers as one process reads them; it keeps those it was asked for last. */
 export const createCapTables = (now: Clock = () => performance.now()): CapTables => {
   const rows = createKeptLists<CapRow, CapPlace>(KEPT_ROWS, {
-    compare: compareRows,
+    compare: comparePlaces,
     placeOf,
     // A holder may have any number of wallets.
     sizeOf: ({ wallets }) => wallets.length,
@@ -231,23 +223,21 @@ const sumUp = async (
   matches: Matches = () => false,
 ) => {
   const tree = createSumTree();
-  const tree2 = createSumTree2();
+  const tree2 = createSumTree();
   let row: CapRow | undefined;
   let [issued, holderCount, ownerCount] = [0n, 0, 0];
   let after: CapPlace | undefined;
   for (;;) {
     const some = await read(after);
     await inStretches(some, (next) => {
-      const { wallets } = next;
-      const addresses = wallets.map(({ address }) => address);
       const isFirst = row === undefined && matches(next);
       if (isFirst) row = next;
-      const leaf = { coinType, checkpoint, ...next, addresses };
+      const leaf = { coinType, checkpoint, row: next };
       tree.add(leaf, isFirst);
-      if (decimals !== undefined) tree2.add({ ...leaf, decimals }, isFirst);
+      if (decimals !== undefined) tree2.add({ ...leaf, version: 2, decimals }, isFirst);
       issued += next.balance;
       holderCount += 1;
-      ownerCount += wallets.filter(({ balance }) => balance > 0n).length;
+      ownerCount += next.wallets.filter(({ balance }) => balance > 0n).length;
     });
     const last = some.at(-1);
     if (last === undefined || some.length < ROWS_PER_PAGE) break;

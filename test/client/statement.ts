@@ -8,12 +8,8 @@ import {
   signedRootEntry,
   signedStatement,
 } from "../../client/verify-statement.ts";
-import {
-  createSumTree,
-  createSumTree2,
-  type Leaf,
-  type Leaf2,
-} from "../../src/projections/merkle-sum.ts";
+import type { CapRow } from "../../src/projections/cap-rows.ts";
+import { createSumTree } from "../../src/projections/merkle-sum.ts";
 
 const COIN = `0x${"5".padStart(64, "0")}::acme::ACME`;
 
@@ -21,37 +17,34 @@ const COIN = `0x${"5".padStart(64, "0")}::acme::ACME`;
 const { publicKey, keyId, sign } = KEYS.deployment;
 
 /** Rows of 1,000 each, less one for each row before. */
-const leafAt = (index: number): Leaf => ({
-  coinType: COIN,
-  checkpoint: 7n,
-  holderId: index % 3 === 2 ? null : BigInt(index),
-  addresses: [
+const rowAt = (index: number): CapRow => {
+  const balance = BigInt(1_000 - index);
+  const isLone = index % 3 === 2;
+  const addresses = [
     `0x${index.toString(16).padStart(64, "0")}`,
-    ...(index % 3 === 2 ? [] : [`0x${"f".repeat(63)}${index % 10}`]),
-  ],
-  balance: BigInt(1_000 - index),
-  tokens: BigInt(990 - index),
-  granted: 10n,
-});
-
-/** What version 2 says of such a row besides. */
-const leaf2Of = (leaf: Leaf): Leaf2 => ({
-  ...leaf,
-  unlocked: 4n,
-  locked: 6n,
-  decimals: 6,
-  wallets: leaf.addresses.map((_, n) => ({
-    balance: n === 0 ? leaf.balance : 0n,
-    groupId: n === 0 ? 1n : null,
-    isFrozen: n === 0,
-  })),
-});
+    ...(isLone ? [] : [`0x${"f".repeat(63)}${index % 10}`]),
+  ];
+  return {
+    holderId: isLone ? null : BigInt(index),
+    wallets: addresses.map((address, n) => ({
+      address,
+      balance: n === 0 ? balance : 0n,
+      groupId: n === 0 ? 1n : null,
+      isFrozen: n === 0,
+    })),
+    balance,
+    tokens: balance - 10n,
+    granted: 10n,
+    unlocked: 4n,
+    locked: 6n,
+  };
+};
 
 const sumOf = (rows: number) =>
   Array.from({ length: rows }, (_, n) => 1_000 - n).reduce((a, b) => a + b, 0);
 
 /** What both versions say. */
-const saidOf = ({ holderId, addresses, balance, tokens, granted }: Leaf, rows: number) => {
+const saidOf = ({ holderId, wallets, balance, tokens, granted }: CapRow, rows: number) => {
   const sum = sumOf(rows);
   const digits = ((balance * 10n ** 12n) / BigInt(sum)).toString().padStart(13, "0");
   return {
@@ -65,7 +58,7 @@ const saidOf = ({ holderId, addresses, balance, tokens, granted }: Leaf, rows: n
     checkpointTimestamp: "1700000000",
     row: {
       holderId: holderId?.toString() ?? null,
-      wallets: addresses.map((address, n) => ({
+      wallets: wallets.map(({ address }, n) => ({
         address,
         balance: n === 0 ? `${balance}` : "0",
         groupId: n === 0 ? "1" : null,
@@ -95,11 +88,14 @@ export const signedAgain = <Of extends Statement1 | Statement2>(statement: Of): 
 export const statementOf = (
   index: number,
   rows: number,
-  changed: (leaf: Leaf) => Leaf = (leaf) => leaf,
+  changed: (row: CapRow) => CapRow = (row) => row,
 ): Statement1 => {
   const tree = createSumTree();
-  const proven = changed(leafAt(index));
-  for (let n = 0; n < rows; n += 1) tree.add(n === index ? proven : leafAt(n), n === index);
+  const proven = changed(rowAt(index));
+  for (let n = 0; n < rows; n += 1) {
+    const row = n === index ? proven : rowAt(n);
+    tree.add({ coinType: COIN, checkpoint: 7n, row }, n === index);
+  }
   const { root, path = [] } = tree.top();
   const said = { ...saidOf(proven, rows), version: 1 as const, root };
   const unsigned = {
@@ -116,11 +112,14 @@ export const statement2Of = (
   rows: number,
   said: (statement: Statement2) => Statement2 = (statement) => statement,
 ): Statement2 => {
-  const tree = createSumTree2();
-  for (let n = 0; n < rows; n += 1) tree.add(leaf2Of(leafAt(n)), n === index);
+  const tree = createSumTree();
+  for (let n = 0; n < rows; n += 1) {
+    const leaf = { coinType: COIN, checkpoint: 7n, version: 2 as const, decimals: 6 };
+    tree.add({ ...leaf, row: rowAt(n) }, n === index);
+  }
   const { root, path = [] } = tree.top();
   const changed = said({
-    ...saidOf(leafAt(index), rows),
+    ...saidOf(rowAt(index), rows),
     version: 2 as const,
     root,
     checkpointTimestampMs: "1700000000999",

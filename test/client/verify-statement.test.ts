@@ -212,7 +212,7 @@ test("a row, path or total of one's own, well signed, still does not lead to the
 
 test("a wallet that is named twice, a row of several wallets without a holder, or one of nothing is found though all is signed", () => {
   const twice = statementOf(0, 3, (leaf) => {
-    return { ...leaf, addresses: leaf.addresses.flatMap((one) => [one, one]) };
+    return { ...leaf, wallets: leaf.wallets.flatMap((one) => [one, one]) };
   });
   expect(failures(twice)).toEqual(["the wallets are not in ascending order, each once"]);
   const shared = statementOf(0, 3, (leaf) => ({ ...leaf, holderId: null }));

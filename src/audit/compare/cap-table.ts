@@ -1,6 +1,7 @@
 /** Compares cap tables row by row, and by the root recomputed from the other one's rows. */
 import { z } from "zod";
-import { createSumTree, createSumTree2, type Leaf2 } from "../../projections/merkle-sum.ts";
+import type { CapRow } from "../../projections/cap-rows.ts";
+import { createSumTree } from "../../projections/merkle-sum.ts";
 import { type Answered, NotAnsweredError, type Register } from "./other-deployment.ts";
 import { assertInOrder, compareRows, type Difference, membersApart } from "./rows.ts";
 import {
@@ -122,7 +123,7 @@ export const compareCapTable = async (
   const ask = (register: Register, after: string | undefined) =>
     pageOf(register, coinType, at, after);
   const differences: Difference[] = [];
-  const trees = { root: createSumTree(), root2: createSumTree2() };
+  const trees = { root: createSumTree(), root2: createSumTree() };
   let rows = 0;
   let [after, reached]: [string | undefined, RowPlace | undefined] = [undefined, undefined];
   for (let pages = 0; pages < mostPages; pages += 1) {
@@ -130,11 +131,11 @@ export const compareCapTable = async (
     const apart = membersApart(own.totals, other.totals);
     if (apart !== null && pages === 0) differences.push({ ...of, row: "totals", ...apart });
     reached = assertInOrder({ place }, other.rows, reached);
-    const { decimals } = other.totals;
+    const decimals = typeof other.totals.decimals === "number" ? other.totals.decimals : null;
     for (const row of other.rows) {
-      const leaf = leafOf(row, coinType, at, typeof decimals === "number" ? decimals : null);
+      const leaf = { coinType, checkpoint: at, row: capRowOf(row) };
       trees.root.add(leaf);
-      trees.root2.add(leaf);
+      trees.root2.add({ ...leaf, version: 2, decimals });
     }
     const end = own.rows.length === PAGE ? own.rows.at(-1) : undefined;
     const inside = (row: Row) => end === undefined || comparePlaces(place(row), place(end)) <= 0;
@@ -161,23 +162,14 @@ export const compareCapTable = async (
   return { rows, isWhole: false, differences };
 };
 
-const leafOf = (
-  row: Row,
-  coinType: string,
-  checkpoint: bigint,
-  decimals: number | null,
-): Leaf2 => ({
-  coinType,
-  checkpoint,
+const capRowOf = (row: Row): CapRow => ({
   holderId: holderIn(row),
-  addresses: addressesIn(row),
+  wallets: walletsIn(row),
   balance: amountIn(row, "balance"),
   tokens: amountIn(row, "tokens"),
   granted: amountIn(row, "granted"),
   unlocked: amountIn(row, "unlocked"),
   locked: amountIn(row, "locked"),
-  wallets: walletsIn(row),
-  decimals,
 });
 
 const ROOT = `query ($coinType: String!, $at: String!) {
@@ -209,10 +201,12 @@ const ownRoot2 = async (
   at: bigint,
   decimals: number | null,
 ): Promise<string> => {
-  const tree = createSumTree2();
+  const tree = createSumTree();
   for (let after: string | undefined; ; ) {
     const { rows } = await pageOf(here, coinType, at, after);
-    for (const row of rows) tree.add(leafOf(row, coinType, at, decimals));
+    for (const row of rows) {
+      tree.add({ coinType, checkpoint: at, version: 2, decimals, row: capRowOf(row) });
+    }
     const last = rows.at(-1);
     if (last === undefined || rows.length < PAGE) return tree.top().root;
     after = textIn(last, "cursor");

@@ -2,6 +2,8 @@
  * A register that is folded from facts alone, by the code of the pipelines: what an audit pack is verified
  * with, and what it is written by. Memory goes with what stands, not with what happened.
  */
+
+import { comparePlaces, placeOf } from "../../../client/cap-rows.ts";
 import { CURRENCY } from "../../ledger/contract/names.ts";
 import { decodeCoinMetadata, decodeCurrency } from "../../ledger/contract/objects.ts";
 import type { CheckpointMark, Fact } from "../../log/fact.ts";
@@ -10,7 +12,7 @@ import type { GrantAmounts } from "../../pipelines/movements.ts";
 import { roleChangesPipeline } from "../../pipelines/role-changes.ts";
 import { sharedTokenObjectsPipeline } from "../../pipelines/shared-token-objects.ts";
 import { timelockObjectsPipeline } from "../../pipelines/timelock-objects.ts";
-import { type CapRow, compareRows, placeOf } from "../../projections/cap-rows.ts";
+import type { CapRow } from "../../projections/cap-rows.ts";
 import { type CapTableHead, headOf } from "../../projections/cap-table-json.ts";
 import type { HolderEventRow } from "../../projections/holder-events.ts";
 import type { MembershipRange } from "../../projections/memberships.ts";
@@ -128,13 +130,11 @@ export class PackRegister {
   table(mark: CheckpointMark, decimals: number | null): RegisterTable {
     const rows = this.#rows(mark.timestampMs);
     const tree = createSumTree();
-    let issued = 0n;
-    for (const { wallets, ...leaf } of rows) {
-      const addresses = wallets.map(({ address }) => address);
-      tree.add({ coinType: this.#coinType, checkpoint: mark.sequence, ...leaf, addresses });
-      issued += leaf.balance;
+    for (const row of rows) {
+      tree.add({ coinType: this.#coinType, checkpoint: mark.sequence, row });
     }
-    const totals = { issued, holderCount: rows.length, root: tree.top().root };
+    const { root, total: issued } = tree.top();
+    const totals = { issued, holderCount: rows.length, root };
     const of = { coinType: this.#coinType, totalSupply: this.#supply, mark };
     return { head: headOf({ ...of, decimals: this.#decimals ?? decimals }, totals), rows };
   }
@@ -163,7 +163,7 @@ export class PackRegister {
     });
     return rows
       .filter(({ balance }) => balance > 0n)
-      .sort((a, b) => compareRows(placeOf(a), placeOf(b)));
+      .sort((a, b) => comparePlaces(placeOf(a), placeOf(b)));
   }
 
   /** By address. */

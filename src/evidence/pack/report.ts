@@ -1,10 +1,10 @@
 /** The readable page of an audit pack, made of nothing but what was verified. */
 import { canonicalJson } from "../../../client/canonical-json.ts";
+import { shareOf } from "../../../client/cap-rows.ts";
 import { inTokens } from "../../../client/in-tokens.ts";
 import type { ActLine } from "../../../client/pack-forms.ts";
 import { TIERS, type Tier } from "../../../client/verify-audit-pack.ts";
 import type { CapRow } from "../../projections/cap-rows.ts";
-import { shareOf } from "../../projections/cap-tables.ts";
 import type { Outcome, ProvenRegister } from "./check.ts";
 import { FILES, type PackHead } from "./form.ts";
 import { completeness, consistency } from "./verdict.ts";

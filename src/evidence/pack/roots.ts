@@ -1,7 +1,7 @@
 /** Roots that the deployment published, as an auditor kept them, held against the registers of a pack. */
 import type { SequenceEntry } from "../../../client/verify-sequence.ts";
 import { textIn } from "../../audit/sequence/sequence.ts";
-import { createSumTree2 } from "../../projections/merkle-sum.ts";
+import { createSumTree } from "../../projections/merkle-sum.ts";
 import { FILES, type PackHead, packError } from "./form.ts";
 import type { RegisterTable } from "./register.ts";
 
@@ -43,10 +43,7 @@ const root2Of = (
   body: SequenceEntry["body"],
 ): string => {
   const decimals = body.decimals === null ? null : Number(textIn(body, "decimals"));
-  const tree = createSumTree2();
-  for (const row of rows) {
-    const addresses = row.wallets.map(({ address }) => address);
-    tree.add({ coinType, checkpoint, ...row, addresses, decimals });
-  }
+  const tree = createSumTree();
+  for (const row of rows) tree.add({ coinType, checkpoint, version: 2, decimals, row });
   return tree.top().root;
 };
