@@ -8,10 +8,10 @@ import { OUTSIDE, TAMPERINGS } from "../../test/audit/tamperings.ts";
 import { cliPage } from "./cli.ts";
 import { errorsPage } from "./errors.ts";
 import { graphqlPage } from "./graphql.ts";
+import { code, head, table } from "./markdown.ts";
 import { type OpenApiDocument, openApiPage } from "./openapi.ts";
 import { schemaFiles } from "./schemas/files.ts";
 import { envExample, settingsPage } from "./settings.ts";
-import { tamperingPage } from "./tampering.ts";
 import { vectorFiles } from "./vectors/files.ts";
 
 /** Pages by path, from the code alone. */
@@ -36,3 +36,28 @@ export const pagesOfService = (document: OpenApiDocument): ReadonlyMap<string, s
     ["docs/reference/rest.md", openApiPage(document, "rest")],
     ["docs/reference/ta.md", openApiPage(document, "ta")],
   ]);
+
+type Tampering = { readonly table: string; readonly what: string; readonly by: string };
+
+const ABOUT = `Each row is a change by somebody who owns the database and switches its triggers off, which the service's own role
+[cannot](../how-to/deploy.md#two-roles). A test makes every one of
+them in a copy of a register and runs the command named, which names what was changed and ends with code 1
+(test/audit/tampering.test.ts). FILE has entries of the [sequence](../how-to/audit.md#the-sequence) that were kept elsewhere; SOURCE is
+any node or archive of the ledger. What another deployment serves is compared by
+[\`compare\`](../how-to/audit.md#comparing-two-deployments), whatever its tables say.`;
+
+const NOT_HERE = `A change of these tables is found by no command of the deployment itself.`;
+
+const tamperingPage = (
+  tamperings: readonly Tampering[],
+  outside: Readonly<Record<string, string>>,
+): string => {
+  const found = tamperings.map(({ table: of, what, by }) => [code(of), what, code(by)]);
+  const rest = Object.entries(outside).map(([of, by]) => [code(of), by]);
+  return [
+    head("Which command finds which change", ABOUT),
+    table(["table", "changed", "found by"], found),
+    `## Found by something outside\n\n${NOT_HERE}\n`,
+    table(["table", "what shows a change"], rest),
+  ].join("\n");
+};

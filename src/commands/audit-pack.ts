@@ -1,6 +1,6 @@
 import { Command, Option } from "commander";
 import type { Db } from "../database/connect.ts";
-import { assertFree } from "../evidence/new-folder.ts";
+import { assertFree } from "../evidence/exports/new-folder.ts";
 import type { Outcome } from "../evidence/pack/check.ts";
 import type { PackHead } from "../evidence/pack/form.ts";
 import { writePack } from "../evidence/pack/write.ts";

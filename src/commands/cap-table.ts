@@ -4,12 +4,11 @@ import {
   capTableFile,
   FORMATS,
   type Format,
-  lotsNotFor,
   notFor,
   READERS,
   type Reader,
-} from "../evidence/cap-table-file.ts";
-import { LOT_POLICIES, type LotPolicy } from "../evidence/ocf/lots.ts";
+} from "../evidence/exports/cap-table-file.ts";
+import { LOT_POLICIES, type LotPolicy, lotsNotFor } from "../evidence/ocf/lots.ts";
 import { writeOcf } from "../evidence/ocf/ocf.ts";
 import type { AsOf } from "../graphql/past.ts";
 import { readCapTable, type TablePiece } from "../projections/cap-table-json.ts";

@@ -19,15 +19,14 @@ import {
   capTableFile,
   DecimalsUnknownError,
   fileNameOf,
-  lotsNotFor,
   notFor,
   READERS,
-} from "../evidence/cap-table-file.ts";
-import { OcfError } from "../evidence/ocf/error.ts";
-import { LOT_POLICIES } from "../evidence/ocf/lots.ts";
+} from "../evidence/exports/cap-table-file.ts";
+import { type Zipped, zipped } from "../evidence/exports/zip.ts";
+import { OcfError } from "../evidence/ocf/forms.ts";
+import { LOT_POLICIES, lotsNotFor } from "../evidence/ocf/lots.ts";
 import { writeOcf } from "../evidence/ocf/ocf.ts";
-import { ChainUnknownError, makeStatement, NoRowError } from "../evidence/statement.ts";
-import { type Zipped, zipped } from "../evidence/zip.ts";
+import { ChainUnknownError, makeStatement, NoRowError } from "../evidence/statement/statement.ts";
 import { createAdmission, type Place } from "../http/edge/admission.ts";
 import { HttpError } from "../http/http-error.ts";
 import type { Key } from "../http/keys.ts";

@@ -10,11 +10,11 @@ import { rootOf } from "../../client/sum-tree.ts";
 import { AuditPackError, verifyAuditPack } from "../../client/verify-audit-pack.ts";
 import { entryHash } from "../../src/audit/sequence/sequence.ts";
 import { verifyPack } from "../../src/evidence/pack/verify.ts";
-import { FORGED_ACTS, withActs } from "../audit/forged-acts.ts";
-import { FORGED_FILES } from "../audit/forged-files.ts";
-import { FORGERIES, FORGERIES_OF_WHOLE, UNPROVEN } from "../audit/forgeries.ts";
-import { type Forgery, manifestIn, textIn } from "../audit/forging.ts";
-import { filesOfKept, type PackInMemory, signedAnew } from "../audit/packs.ts";
+import { FORGED_ACTS, withActs } from "../evidence/forged-acts.ts";
+import { FORGED_FILES } from "../evidence/forged-files.ts";
+import { FORGERIES, FORGERIES_OF_WHOLE, UNPROVEN } from "../evidence/forgeries.ts";
+import { type Forgery, manifestIn, textIn } from "../evidence/forging.ts";
+import { filesOfKept, type PackInMemory, signedAnew } from "../evidence/packs.ts";
 import { temporaryFolder } from "../service/process.ts";
 import { type Job, judgedByPython, runVerifier, type Verdict, whyNoPython } from "./python.ts";
 

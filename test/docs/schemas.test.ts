@@ -13,11 +13,11 @@ import {
   rowFaults,
   tableHeadFaults,
 } from "../../client/pack-forms.ts";
-import { FORGED_ACTS, withActs } from "../audit/forged-acts.ts";
-import { FORGED_FILES } from "../audit/forged-files.ts";
-import { FORGERIES, FORGERIES_OF_WHOLE } from "../audit/forgeries.ts";
-import type { Forgery } from "../audit/forging.ts";
-import { filesOfKept, KEPT, type PackInMemory, signedAnew } from "../audit/packs.ts";
+import { FORGED_ACTS, withActs } from "../evidence/forged-acts.ts";
+import { FORGED_FILES } from "../evidence/forged-files.ts";
+import { FORGERIES, FORGERIES_OF_WHOLE } from "../evidence/forgeries.ts";
+import type { Forgery } from "../evidence/forging.ts";
+import { filesOfKept, KEPT, type PackInMemory, signedAnew } from "../evidence/packs.ts";
 import { misfits, type SchemaName } from "./published-schemas.ts";
 
 const FOLDER = join(import.meta.dirname, "..", "..", "docs", "reference");

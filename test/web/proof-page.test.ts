@@ -14,8 +14,8 @@ import {
 import { memberTwice, stepsOf } from "../../web/src/pages/proof/check/statement.ts";
 import { summaryDigest } from "../../web/src/pages/proof/summary-digest.ts";
 import { pointsOf, verdictOf } from "../../web/src/pages/proof/verified.ts";
-import { filesOfVersion1, type PackInMemory, signedAnew } from "../audit/packs.ts";
 import { statement2Of, statementOf } from "../client/statement.ts";
+import { filesOfVersion1, type PackInMemory, signedAnew } from "../evidence/packs.ts";
 
 const one = (name: string, text: string): Files => new Map([[name, new Blob([text])]]);
 const check = (files: Files): Promise<Report> => checkFiles(files, () => undefined);

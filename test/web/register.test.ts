@@ -1,7 +1,7 @@
 /** What the page works out by itself, held against the service's own rules where it has them. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { claimableAt as claimableOnServer } from "../../src/evidence/unlocking.ts";
+import { claimableAt as claimableOnServer } from "../../src/projections/unlocking.ts";
 import { type Health, withNewer } from "../../web/src/data/health.ts";
 import { rateOver, secondsLeft } from "../../web/src/pages/status/rates.ts";
 import { sumUp } from "../../web/src/pages/today/since.ts";

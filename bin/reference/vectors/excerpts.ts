@@ -11,7 +11,7 @@ import { readExcerpt, readSummaryExcerpt } from "../../../src/ledger/proof/excer
 import { CertificateError } from "../../../src/ledger/proof/proof-errors.ts";
 import { committeeAfter, createProver } from "../../../src/ledger/proof/prover.ts";
 import { createWanted, factsOf } from "../../../src/ledger/reading/facts.ts";
-import { manifestIn } from "../../../test/audit/forging.ts";
+import { manifestIn } from "../../../test/evidence/forging.ts";
 import { factJson } from "./facts.ts";
 import { type Case, type Judge, judged, vectorFile } from "./vector.ts";
 

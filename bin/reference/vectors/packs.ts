@@ -11,11 +11,15 @@ import {
   verifyAuditPack,
 } from "../../../client/verify-audit-pack.ts";
 import { verifyPack } from "../../../src/evidence/pack/verify.ts";
-import { FORGED_ACTS } from "../../../test/audit/forged-acts.ts";
-import { FORGED_FILES } from "../../../test/audit/forged-files.ts";
-import { FORGERIES, FORGERIES_OF_ACTS, FORGERIES_OF_WHOLE } from "../../../test/audit/forgeries.ts";
-import { manifestIn, textIn } from "../../../test/audit/forging.ts";
-import { type PackInMemory, signedAnew } from "../../../test/audit/packs.ts";
+import { FORGED_ACTS } from "../../../test/evidence/forged-acts.ts";
+import { FORGED_FILES } from "../../../test/evidence/forged-files.ts";
+import {
+  FORGERIES,
+  FORGERIES_OF_ACTS,
+  FORGERIES_OF_WHOLE,
+} from "../../../test/evidence/forgeries.ts";
+import { manifestIn, textIn } from "../../../test/evidence/forging.ts";
+import { type PackInMemory, signedAnew } from "../../../test/evidence/packs.ts";
 import { temporaryFolder } from "../../../test/service/process.ts";
 import { signedBy } from "./sequences.ts";
 import {

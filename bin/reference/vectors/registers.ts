@@ -3,8 +3,8 @@ import { z } from "zod";
 import { canonicalJson } from "../../../client/canonical-json.ts";
 import { holderEventLine, movementLine, roleEventLine } from "../../../src/evidence/pack/lines.ts";
 import { PackRegister } from "../../../src/evidence/pack/register.ts";
-import { claimableAt } from "../../../src/evidence/unlocking.ts";
 import { SHARED_TOKEN, TIMELOCK } from "../../../src/ledger/contract/names.ts";
+import { claimableAt } from "../../../src/projections/unlocking.ts";
 import {
   ACME,
   address,

@@ -5,9 +5,10 @@
  */
 import type { z } from "zod";
 import type { CapWallet } from "../../projections/cap-rows.ts";
-import { OCF_DIGITS } from "./amounts.ts";
-import { OcfError, refuse } from "./error.ts";
 import {
+  OCF_DIGITS,
+  OcfError,
+  refuse,
   stakeholderForm,
   stockClassForm,
   stockLegendTemplateForm,
@@ -15,7 +16,7 @@ import {
   vestingTermsForm,
 } from "./forms.ts";
 import { HeldSecurities, stakeKey } from "./held.ts";
-import { legendsOf } from "./legends.ts";
+import { legendsOf } from "./wallets.ts";
 
 /** Objects of one kind: those that are there, and those that others name. */
 type Listed = { readonly there: Set<string>; readonly named: Set<string> };

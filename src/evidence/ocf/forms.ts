@@ -4,6 +4,18 @@
  * kind, is refused.
  */
 import { z } from "zod";
+import type { Remedy } from "../../waiting/remedy.ts";
+
+/** The register cannot be written as Open Cap Format; nothing was written. The message says why. Stop. */
+export class OcfError extends Error {
+  override readonly name = "OcfError";
+  readonly remedy: Remedy = "stop";
+}
+
+/** @throws OcfError (stop) always: what was made is not a package */
+export const refuse = (why: string): never => {
+  throw new OcfError(`not Open Cap Format: ${why}`);
+};
 
 /** A number as text: at most ten digits after the point. */
 const numeric = z
@@ -185,3 +197,20 @@ export type Transaction = z.infer<typeof transactionForm>;
 export type Manifest = z.infer<typeof manifestForm>;
 /** A file of the package, as the manifest names it. */
 export type PackagedFile = z.infer<typeof file>;
+
+/** Digits after the point that the format allows. */
+export const OCF_DIGITS = 10;
+
+/** An amount in the smallest unit as a decimal number, without zeros at its end. */
+export const numericOf = (amount: bigint, digits: number): string => {
+  if (digits === 0) return amount.toString();
+  const text = amount.toString().padStart(digits + 1, "0");
+  const fraction = text.slice(-digits).replace(/0+$/, "");
+  return `${text.slice(0, -digits)}${fraction === "" ? "" : `.${fraction}`}`;
+};
+
+/** A decimal number in units of the tenth digit after the point. */
+export const unitsOf = (numeric: string): bigint => {
+  const [whole = "", fraction = ""] = numeric.split(".");
+  return BigInt(whole + fraction.padEnd(OCF_DIGITS, "0"));
+};

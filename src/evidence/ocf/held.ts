@@ -2,9 +2,8 @@
  * What is held after the transactions of a package: every security issued once and used up once, no share
  * made or lost on the way, and nothing that vests before it is issued. Reads transactions and nothing else.
  */
-import { unitsOf } from "./amounts.ts";
-import { refuse } from "./error.ts";
-import type { StockIssuance, Transaction } from "./forms.ts";
+
+import { refuse, type StockIssuance, type Transaction, unitsOf } from "./forms.ts";
 
 /** Securities of one wallet that carry the same legends, and their sum in units of the tenth digit. */
 type Stake = { readonly stakeholder: string; readonly key: string; sum: bigint };

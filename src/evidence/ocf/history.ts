@@ -3,13 +3,11 @@ import { lowest } from "../../values/bigints.ts";
 import { type Acquisition, acquisitionsOf, receivedBy } from "./acquisitions.ts";
 import { type Account, flowsOf } from "./flows.ts";
 import type { StockLegendTemplate, Transaction, VestingTerms } from "./forms.ts";
-import { legendTemplate } from "./legends.ts";
-import { type Lot, LotBook, type LotPolicy, type Taken } from "./lots.ts";
+import { type Lot, LotBook, type LotPolicy, type Received, type Taken } from "./lots.ts";
 import { type Dated, type Issued, OcfWriter } from "./securities.ts";
-import { resettle } from "./settle.ts";
-import type { LedgerStep } from "./source.ts";
+import type { LedgerStep, TouchedGrant } from "./source.ts";
 import type { GrantPart } from "./vesting.ts";
-import { WalletBook } from "./wallets.ts";
+import { legendTemplate, WalletBook } from "./wallets.ts";
 
 const PARTS = ["TOKENS", "GRANTS"] as const;
 
@@ -232,3 +230,46 @@ const causeOf = ({ cause }: Acquisition): string =>
   cause === "FORCE_TRANSFER"
     ? `${cause}: a transfer admin moved it, without its owner's consent`
     : cause;
+
+/** Securities to be issued anew, and what they become: the same amount. */
+type Resettled = { readonly lots: readonly Lot[]; readonly into: readonly Received[] };
+
+const sumOf = (all: readonly { readonly quantity: bigint }[]): bigint =>
+  all.reduce((sum, { quantity }) => sum + quantity, 0n);
+
+/**
+ * @param held lots of the wallet's grants
+ * @returns null where all is as it should be, and where the ledger's grants come to more than the wallet has
+ */
+const resettle = (
+  wallet: string,
+  held: readonly Lot[],
+  grants: ReadonlyMap<string, TouchedGrant>,
+): Resettled | null => {
+  const lots: Lot[] = [];
+  const into: Received[] = [];
+  for (const [objectId, { grant, left }] of grants) {
+    const of = held.filter(({ part }) => part?.grant.objectId === objectId);
+    const quantity = grant.owner === wallet ? left : 0n;
+    const from = grant.tokensTransferred;
+    const part = { grant, from, to: from + quantity };
+    if (part.to > grant.totalAmount || isWhole(of, part)) continue;
+    lots.push(...of);
+    if (quantity > 0n) into.push({ quantity, part });
+  }
+  if (sumOf(into) > sumOf(lots)) lots.push(...held.filter(({ part }) => part === undefined));
+  const rest = sumOf(lots) - sumOf(into);
+  if (rest < 0n || lots.length === 0) return null;
+  if (rest > 0n) into.push({ quantity: rest, part: undefined });
+  return { lots, into };
+};
+
+/** Whether lots of one grant are just this part of it. */
+const isWhole = (
+  lots: readonly Lot[],
+  { from, to }: { readonly from: bigint; readonly to: bigint },
+): boolean => {
+  const parts = lots.flatMap(({ part }) => (part === undefined ? [] : [part]));
+  const isInside = parts.every((part) => part.from >= from && part.to <= to);
+  return isInside && sumOf(lots) === to - from;
+};

@@ -5,9 +5,11 @@
  * earliest first, when they are claimed, and from the latest on when it is cancelled. What remains of a
  * lot keeps its place.
  */
+
 import { lowest } from "../../values/bigints.ts";
-import { OcfError } from "./error.ts";
+import type { Format } from "../exports/cap-table-file.ts";
 import { type Account, keyOf } from "./flows.ts";
+import { OcfError } from "./forms.ts";
 import type { TouchedGrant } from "./source.ts";
 import type { GrantPart } from "./vesting.ts";
 
@@ -17,6 +19,10 @@ import type { GrantPart } from "./vesting.ts";
  */
 export const LOT_POLICIES = ["fifo", "pro-rata"] as const;
 export type LotPolicy = (typeof LOT_POLICIES)[number];
+
+/** Why a lot policy does not fit a format; null when it does, or none is named. */
+export const lotsNotFor = (format: Format, lots: LotPolicy | undefined): string | null =>
+  lots === undefined || format === "ocf" ? null : "only the format ocf has lots";
 
 /** A security, or what is left of it. */
 export type Lot = {

@@ -12,14 +12,14 @@ import type { Database } from "../../database/connect.ts";
 import type { CapRow, CapWallet } from "../../projections/cap-tables.ts";
 import { token } from "../../projections/tokens.ts";
 import type { SuiToken } from "../../settings/assets.ts";
-import { writeNewFolder } from "../new-folder.ts";
-import { OCF_DIGITS } from "./amounts.ts";
+import { writeNewFolder } from "../exports/new-folder.ts";
 import { formed, OcfCheck } from "./check.ts";
 import { ItemFiles } from "./files.ts";
 import {
   type Issuer,
   type Manifest,
   manifestForm,
+  OCF_DIGITS,
   type Stakeholder,
   type StockClass,
 } from "./forms.ts";

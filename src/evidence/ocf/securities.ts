@@ -1,9 +1,13 @@
 /** Numbers securities and transactions, and puts them into the words of Open Cap Format. */
-import { numericOf } from "./amounts.ts";
-import { OcfError } from "./error.ts";
-import type { StockIssuance, Transaction, VestingTerms } from "./forms.ts";
-import type { GrantPart } from "./vesting.ts";
-import { dayOf, START, vestingOf } from "./vesting.ts";
+
+import {
+  numericOf,
+  OcfError,
+  type StockIssuance,
+  type Transaction,
+  type VestingTerms,
+} from "./forms.ts";
+import { dayOf, type GrantPart, START, vestingOf } from "./vesting.ts";
 
 /** Id of the one class of stock: the token. */
 export const STOCK_CLASS = "class-1";

@@ -8,8 +8,8 @@
  * to `to` of the grant, counted in the order in which they unlock.
  */
 import type { TokenTimelock } from "../../projections/timelock-objects.ts";
+import { stepsOf, stepThatUnlocks, unlockedAfter, WHOLE_BPS } from "../../projections/unlocking.ts";
 import { lowest } from "../../values/bigints.ts";
-import { stepsOf, stepThatUnlocks, unlockedAfter, WHOLE_BPS } from "../unlocking.ts";
 import type { VestingTerms } from "./forms.ts";
 
 /** Tokens of a grant, in the order in which they unlock; `to` is not included. */

@@ -16,7 +16,7 @@ import type { MembershipRange } from "../../projections/memberships.ts";
 import { STILL_OPEN } from "../../projections/ranges.ts";
 import type { RoleRange } from "../../projections/roles.ts";
 import { PackBeginning } from "./beginning.ts";
-import { type ChainEnd, PackChain } from "./chain.ts";
+import { type ChainEnd, PackChain, PackVersions } from "./chain.ts";
 import { CHECKPOINTS, excerptFile, FILES, type PackHead, packError } from "./form.ts";
 import { holderEventLine, movementLine, PackLines, roleEventLine, standingIn } from "./lines.ts";
 import { PackOpening } from "./opening.ts";
@@ -28,7 +28,6 @@ import {
   openSignatures,
   reading,
 } from "./signatures.ts";
-import { PackVersions } from "./versions.ts";
 
 /** A register with what wallets were then, and the roles that were held. */
 export type ProvenRegister = RegisterTable & {

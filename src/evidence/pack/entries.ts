@@ -2,15 +2,25 @@
  * Entries of the deployment's signed sequence that an auditor kept: what the deployment said at their time that
  * the facts of a coin were, and can no longer take back.
  */
+
+import type { Tier } from "../../../client/verify-audit-pack.ts";
 import { type SequenceEntry, SequenceError } from "../../../client/verify-sequence.ts";
 import { textIn } from "../../audit/sequence/sequence.ts";
-import { type KeptEntries, passedOver, readEntries } from "../../audit/verify/kept-entries.ts";
+import {
+  type KeptEntries,
+  passedOver,
+  readEntries,
+  revocationOf,
+  signerShown,
+} from "../../audit/verify/kept-entries.ts";
+import { createSumTree } from "../../projections/merkle-sum.ts";
 import { lowest } from "../../values/bigints.ts";
 import type { ChainEnd } from "./chain.ts";
-import { type Manifest, packError } from "./form.ts";
+import { FILES, type Manifest, type PackHead, packError } from "./form.ts";
+import type { RegisterTable } from "./register.ts";
 
 /** Where a coin's chain of facts ended, as the deployment signed it. */
-export type CoinEntry = {
+type CoinEntry = {
   /** Of the entry in the sequence. */
   readonly number: string;
   readonly at: string;
@@ -18,7 +28,7 @@ export type CoinEntry = {
 } & ChainEnd;
 
 /** What the entries say of the pack's coin. */
-export type PackEntries = {
+type PackEntries = {
   readonly coins: readonly CoinEntry[];
   /** Of its registers, of both versions. */
   readonly roots: readonly SequenceEntry[];
@@ -125,4 +135,83 @@ export const heldAgainst = (
     if (kept.through === null || kept.through < through) kept = { ...kept, entry, through };
   }
   return kept;
+};
+
+/**
+ * @param authentic what was found without any key given
+ * @param given the deployment's key, base64, where the auditor knows one
+ * @throws AuditPackError (stop) for a key that neither is the given one nor follows from it
+ */
+export const authenticBy = (
+  authentic: Tier,
+  kept: KeptEntries,
+  { publicKey: own }: Pick<Manifest, "publicKey">,
+  given: string | undefined,
+): Tier => {
+  const signer = signerShown(kept, given, own);
+  if (signer === undefined) {
+    const what = `is signed with the key ${own}, not with ${given}, and no entry leads from one to the other`;
+    throw packError(FILES.signature, what, "authentic");
+  }
+  const [, ...by] = authentic.by;
+  // The first is whose key it is.
+  const [, ...open] = authentic.not_shown;
+  const isShown = signer.how !== "itself";
+  const tier = isShown
+    ? { holds: true, by: [WITH[signer.how](own), ...by], not_shown: open }
+    : { ...authentic, not_shown: [...signer.notShown, ...authentic.not_shown] };
+  const revoked = revocationOf(kept, own);
+  if (revoked === undefined) return tier;
+  const { keyId, from, entry } = revoked;
+  const when = `that it was signed before the key ${keyId} was revoked: entry ${entry}, which was kept, does so from entry ${from} on, and the signature of a pack names no entry. Ask for a pack that the newest key signs`;
+  return { ...tier, holds: null, not_shown: [when, ...tier.not_shown] };
+};
+
+const WITH = {
+  given: () => "the manifest is signed with the key given",
+  "led to": (own: string) =>
+    `the manifest is signed with ${own}, a key of the deployment, as entries that were kept say, beginning with the key given`,
+};
+
+/**
+ * What is shown by entries about the registers of a pack; those of other checkpoints say nothing of it.
+ * @throws AuditPackError (stop) when another root was published
+ */
+export const heldRoots = (
+  entries: readonly SequenceEntry[],
+  head: Pick<PackHead, "first" | "last">,
+  tables: { readonly first: RegisterTable; readonly last: RegisterTable },
+): readonly string[] =>
+  (["first", "last"] as const).flatMap((name) =>
+    entries
+      .filter(({ body }) => body.checkpoint === `${head[name].checkpoint}`)
+      .map(({ number, at, body }) => {
+        const { issued, checkpointDigest } = tables[name].head;
+        const version = textIn(body, "version");
+        const own = version === "1" ? tables[name].head.root : root2Of(tables[name], body);
+        const said = [
+          textIn(body, "root"),
+          textIn(body, "total"),
+          textIn(body, "checkpointDigest"),
+        ];
+        const has = [own, `${issued}`, checkpointDigest];
+        if (said.join() !== has.join()) {
+          throw packError(
+            name === "first" ? FILES.firstTable : FILES.lastTable,
+            `has the root ${own} of version ${version} with the total ${issued}; entry ${number}, which was kept, says ${said[0]} and ${said[1]}: the deployment published another register`,
+            "complete",
+          );
+        }
+        return `entry ${number} of the deployment's sequence, which you kept: dated ${at}, names the root of version ${version} of the ${name} register, as everybody was shown it`;
+      }),
+  );
+
+const root2Of = (
+  { head: { coinType, checkpoint }, rows }: RegisterTable,
+  body: SequenceEntry["body"],
+): string => {
+  const decimals = body.decimals === null ? null : Number(textIn(body, "decimals"));
+  const tree = createSumTree();
+  for (const row of rows) tree.add({ coinType, checkpoint, version: 2, decimals, row });
+  return tree.top().root;
 };

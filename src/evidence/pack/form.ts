@@ -1,11 +1,20 @@
 /** The form of an audit pack: its files, its manifest, and what is wrong with it. */
-import type {
-  PackFile,
-  PackManifest,
-  PackMark,
-  PackRoot,
+
+import { createHash } from "node:crypto";
+import { createReadStream, openAsBlob } from "node:fs";
+import { lstat, opendir, readdir } from "node:fs/promises";
+import { join, sep } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { canonicalJson } from "../../../client/canonical-json.ts";
+import type { PackFiles } from "../../../client/pack-files.ts";
+import {
+  AuditPackError,
+  type PackFile,
+  type PackManifest,
+  type PackMark,
+  type PackRoot,
+  type TierName,
 } from "../../../client/verify-audit-pack.ts";
-import { AuditPackError, type TierName } from "../../../client/verify-audit-pack.ts";
 
 export { AuditPackError } from "../../../client/verify-audit-pack.ts";
 
@@ -94,3 +103,85 @@ export const manifestIn = (json: PackManifest): Manifest => {
     files: Object.fromEntries(Object.entries(files).map(([path, file]) => [path, fileIn(file)])),
   };
 };
+
+/** A pack has two files for a checkpoint at most; more than this is no pack. */
+const MOST_FILES = 1_000_000;
+
+/** A file takes as many bytes of a manifest at least. */
+const BYTES_A_FILE = 100;
+/** Strangers in a folder that are named one by one. */
+const NAMED = 200;
+
+/**
+ * The files of a folder, none of them read yet. Only files and folders are taken: a link or a device could
+ * lead anywhere, and never end.
+ * @throws AuditPackError (stop)
+ */
+export const openFiles = async (folder: string, most = MOST_FILES): Promise<PackFiles> => {
+  const files = new Map<string, Blob>();
+  const open = async (below: string): Promise<void> => {
+    for await (const { name } of await opendir(join(folder, below))) {
+      const path = `${below}${name}`;
+      const found = await lstat(join(folder, path));
+      if (found.isDirectory() && below === "") await open(`${name}/`);
+      else if (found.isFile()) files.set(path, await openAsBlob(join(folder, path)));
+      else throw packError(path, "is neither a file nor a folder of a pack");
+      if (files.size > most) {
+        const what = `lists fewer files than the folder has, which are more than ${most}`;
+        throw packError(FILES.manifest, what, "authentic");
+      }
+    }
+  };
+  await open("");
+  return files;
+};
+
+/** The same of a pack that has its manifest: to open a file takes its time, so no more are than it can list. */
+export const openPack = async (folder: string): Promise<PackFiles> => {
+  const manifest = await lstat(join(folder, FILES.manifest)).catch(() => null);
+  if (manifest === null) throw packError(FILES.manifest, "is missing", "authentic");
+  const listed = Math.floor(manifest.size / BYTES_A_FILE) + NAMED;
+  return openFiles(folder, Math.min(MOST_FILES, listed));
+};
+
+/** SHA-256 of a file, read piece by piece. */
+export const hashOf = async (file: Blob): Promise<string> => {
+  const hash = createHash("sha256");
+  for await (const chunk of file.stream()) hash.update(chunk);
+  return hash.digest("hex");
+};
+
+/** SHA-256 and size of a file. */
+export const hashed = async (path: string): Promise<Manifest["files"][string]> => {
+  const hash = createHash("sha256");
+  let size = 0n;
+  await pipeline(createReadStream(path), async (chunks: AsyncIterable<Buffer>) => {
+    for await (const chunk of chunks) {
+      hash.update(chunk);
+      size += BigInt(chunk.length);
+    }
+  });
+  return { sha256: hash.digest("hex"), size };
+};
+
+/** Files of a pack, manifest and signature left out, with `/` between folder and name; ascending. */
+export const filesOf = async (folder: string): Promise<readonly string[]> => {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => !entry.isDirectory())
+    .map(({ parentPath, name }) =>
+      join(parentPath, name).slice(join(folder, "/").length).replaceAll(sep, "/"),
+    )
+    .filter((file) => file !== FILES.manifest && file !== FILES.signature)
+    .sort();
+};
+
+/** RFC 8785, whole numbers as texts. */
+export const manifestText = (manifest: Manifest): string =>
+  canonicalJson(
+    JSON.parse(
+      JSON.stringify(manifest, (_name, value: unknown) =>
+        typeof value === "bigint" ? value.toString() : value,
+      ),
+    ),
+  );

@@ -21,7 +21,7 @@ import { STILL_OPEN } from "../../projections/ranges.ts";
 import { type RoleEventRow, type RoleRange, roleKey } from "../../projections/roles.ts";
 import type { SharedTokenState } from "../../projections/shared-token-objects.ts";
 import type { TimelockState } from "../../projections/timelock-objects.ts";
-import { claimableAt } from "../unlocking.ts";
+import { claimableAt } from "../../projections/unlocking.ts";
 import type { Movement, Standing } from "./lines.ts";
 
 /** What some facts came to, each list in the order of its file. */

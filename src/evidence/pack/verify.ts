@@ -4,13 +4,10 @@ import { type Verdict, verifyAuditPack } from "../../../client/verify-audit-pack
 import { heldActs } from "./acts.ts";
 import type { ReadAgain, Unread } from "./again.ts";
 import { checkContents, type Outcome, type Witness } from "./check.ts";
-import { heldAgainst, packEntries } from "./entries.ts";
-import { hashOf, openPack } from "./files.ts";
-import { FILES, type Manifest, manifestIn, packError } from "./form.ts";
+import { authenticBy, heldAgainst, heldRoots, packEntries } from "./entries.ts";
+import { FILES, hashOf, type Manifest, manifestIn, openPack, packError } from "./form.ts";
 import { reportOf } from "./report.ts";
-import { heldRoots } from "./roots.ts";
 import type { KnownValidators } from "./signatures.ts";
-import { authenticBy } from "./signer.ts";
 import { completeness, consistency } from "./verdict.ts";
 
 /** What an auditor knows from elsewhere. */

@@ -36,11 +36,20 @@ import {
 } from "../../projections/needed.ts";
 import { positionsEnd } from "../../projections/position.ts";
 import { roleEvents, rolesAt } from "../../projections/roles.ts";
-import { writeNewFolder } from "../new-folder.ts";
-import { ChainUnknownError } from "../statement.ts";
+import { writeNewFolder } from "../exports/new-folder.ts";
+import { ChainUnknownError } from "../statement/statement.ts";
 import { checkContents, type Outcome } from "./check.ts";
-import { filesOf, hashed, manifestText, openFiles } from "./files.ts";
-import { CHECKPOINTS, EPOCHS, FILES, type Manifest, type PackHead } from "./form.ts";
+import {
+  CHECKPOINTS,
+  EPOCHS,
+  FILES,
+  filesOf,
+  hashed,
+  type Manifest,
+  manifestText,
+  openFiles,
+  type PackHead,
+} from "./form.ts";
 import {
   holderEventLine,
   movementLine,

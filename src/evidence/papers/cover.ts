@@ -4,6 +4,7 @@ import { VERSION } from "../../telemetry/version.ts";
 import {
   type Block,
   code,
+  fill,
   heading,
   list,
   type Paper,
@@ -123,3 +124,45 @@ const tiers = ({ verdict }: Subject): readonly Block[] =>
       list([...by.map((what) => `by: ${what}`), ...not_shown.map((what) => `not shown: ${what}`)]),
     ];
   });
+
+/** A paper that was written: its file, and the SHA-256 of the file. */
+export type Written = Pick<Paper, "number" | "title" | "file"> & { readonly sha256: string };
+
+export const signOffPaper = (written: readonly Written[]): Paper => ({
+  number: "6",
+  title: "Sign-off",
+  file: "6-sign-off",
+  blocks: [
+    table({
+      columns: [
+        { title: "", width: 16 },
+        { title: "name", width: 24 },
+        { title: "signature", width: 24 },
+        { title: "date", width: 14 },
+      ],
+      rows: [
+        ["prepared by", "", "", ""],
+        ["reviewed by", "", "", ""],
+      ],
+      isSheet: true,
+    }),
+    heading("Conclusions"),
+    fill("Roll-forward", "", "Exceptions", "", "Sample", "", "Confirmations", "", "Overall", ""),
+    heading("Papers"),
+    text(
+      "The Markdown files of these papers, by SHA-256. This one and the PDF cannot name themselves: ",
+      code("SHA256SUMS"),
+      " has all of them (",
+      code("sha256sum -c SHA256SUMS"),
+      "). The same pack, options and version of the program give the same bytes.",
+    ),
+    table({
+      columns: [
+        { title: "paper", width: 6 },
+        { title: "file", width: 26 },
+        { title: "SHA-256", width: 46 },
+      ],
+      rows: written.map(({ number, file, sha256 }) => [number, code(`${file}.md`), code(sha256)]),
+    }),
+  ],
+});

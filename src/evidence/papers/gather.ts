@@ -1,5 +1,6 @@
 /** What working papers need of a pack, gathered while it is verified. Memory goes with the holders and what is kept. */
 
+import { createHash } from "node:crypto";
 import { decodeBurn, decodeForceTransfer, decodeMint } from "../../ledger/contract/events.ts";
 import { BURN, FORCE_TRANSFER, MINT } from "../../ledger/contract/names.ts";
 import type { EventFact, Fact } from "../../log/fact.ts";
@@ -10,7 +11,6 @@ import type { ProvenRegister, Witness } from "../pack/check.ts";
 import { type Movement, movementLine } from "../pack/lines.ts";
 import type { Happened } from "../pack/register.ts";
 import { Kept } from "./document.ts";
-import { Draw } from "./draw.ts";
 import { RollForward } from "./roll-forward.ts";
 import { Wallets } from "./wallets.ts";
 
@@ -34,7 +34,7 @@ export type Forced = Place & {
 /** An event of the register, with the sender of its transaction and the row of its wallet before it. */
 export type Changed = Place & HolderEventRow & { readonly sender: string; readonly row: string };
 
-export type RoleChanged = Place & RoleEventRow;
+type RoleChanged = Place & RoleEventRow;
 
 /** Movements that a letter lists: the newest ones. */
 const IN_A_LETTER = 40;
@@ -139,3 +139,43 @@ const place = ({
   timestampMs,
   txDigest,
 });
+
+/** SHA-256, as hex, of the seed, LF and the line without its LF; all UTF-8. */
+const rankOf = (seed: string, line: string): string =>
+  createHash("sha256").update(`${seed}\n${line}`).digest("hex");
+
+/** Something that was drawn, with its rank. */
+type Drawn<Item> = { readonly rank: string; readonly item: Item };
+
+export class Draw<Item> {
+  readonly #seed: string;
+  readonly #size: number;
+  /** By rank, ascending. */
+  readonly #drawn: Drawn<Item>[] = [];
+  #of = 0;
+
+  constructor(seed: string, size: number) {
+    this.#seed = seed;
+    this.#size = size;
+  }
+
+  /** The sample, in the order in which it is drawn. */
+  get drawn(): readonly Drawn<Item>[] {
+    return this.#drawn;
+  }
+
+  /** How many it was drawn from. */
+  get of(): number {
+    return this.#of;
+  }
+
+  offer(line: string, item: Item): void {
+    this.#of += 1;
+    const rank = rankOf(this.#seed, line);
+    const last = this.#drawn.at(-1);
+    if (this.#drawn.length === this.#size && (last === undefined || rank >= last.rank)) return;
+    const behind = this.#drawn.findIndex((one) => one.rank > rank);
+    this.#drawn.splice(behind < 0 ? this.#drawn.length : behind, 0, { rank, item });
+    if (this.#drawn.length > this.#size) this.#drawn.pop();
+  }
+}

@@ -1,6 +1,5 @@
 /** Whose letters are asked for: rows of the register. */
-import type { PackFiles } from "../../../client/pack-files.ts";
-import { linesOf } from "../../../client/pack-files.ts";
+import { linesOf, type PackFiles } from "../../../client/pack-files.ts";
 import { LONGEST_ROW } from "../../../client/pack-tables.ts";
 import type { Outcome } from "../pack/check.ts";
 import { FILES } from "../pack/form.ts";

@@ -2,9 +2,8 @@
 import { createHash } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { writeNewFolder } from "../new-folder.ts";
-import { hashed, hashOf, openPack } from "../pack/files.ts";
-import { FILES, packError } from "../pack/form.ts";
+import { writeNewFolder } from "../exports/new-folder.ts";
+import { FILES, hashed, hashOf, openPack, packError } from "../pack/form.ts";
 import {
   type CheckedPack,
   type KnownToAuditor,
@@ -12,7 +11,7 @@ import {
   verifyPack,
 } from "../pack/verify.ts";
 import { confirmationPapers } from "./confirmation-papers.ts";
-import { coverPaper } from "./cover.ts";
+import { coverPaper, signOffPaper, type Written } from "./cover.ts";
 import { code, type Inline, type Paper } from "./document.ts";
 import { exceptionsPaper } from "./exceptions-paper.ts";
 import { Gathering } from "./gather.ts";
@@ -20,7 +19,6 @@ import { assertKnown, rowsAsked } from "./letters.ts";
 import { markdownOf } from "./markdown.ts";
 import { rollForwardPaper } from "./roll-forward-paper.ts";
 import { samplePaper } from "./sample-paper.ts";
-import { signOffPaper, type Written } from "./sign-off-paper.ts";
 import type { PaperOptions, Subject } from "./subject.ts";
 
 /** What the check of the pack is given besides. */

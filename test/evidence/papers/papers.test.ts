@@ -6,11 +6,11 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { writeDemoLedger } from "../../../demo/write.ts";
 import { recordAct } from "../../../src/audit/sequence/acts.ts";
 import { readCheckpointFile } from "../../../src/ledger/sources/chk-file.ts";
-import { edited, KEPT, keptPack, manifestOf, signAnew } from "../../audit/packs.ts";
 import { runCommand } from "../../commands/run-command.ts";
 import { freshDatabase, type TestDatabase } from "../../postgres.ts";
 import { follow } from "../../service/following.ts";
 import { temporaryFolder } from "../../service/process.ts";
+import { edited, KEPT, keptPack, manifestOf, signAnew } from "../packs.ts";
 import { pageTexts } from "./pdf-reader.ts";
 
 /** The demo's first checkpoints have everything: forced transfers, freezes, grants that are cancelled. */

@@ -9,7 +9,7 @@ import {
   table,
   text,
 } from "../../../src/evidence/papers/document.ts";
-import { Draw } from "../../../src/evidence/papers/draw.ts";
+import { Draw } from "../../../src/evidence/papers/gather.ts";
 import { markdownOf } from "../../../src/evidence/papers/markdown.ts";
 import { writePdf } from "../../../src/evidence/papers/pdf.ts";
 import { RollForward, RollForwardError } from "../../../src/evidence/papers/roll-forward.ts";

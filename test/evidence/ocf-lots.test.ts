@@ -5,10 +5,10 @@ import { OcfHistory } from "../../src/evidence/ocf/history.ts";
 import { type LotPolicy, proRata } from "../../src/evidence/ocf/lots.ts";
 import type { LedgerStep, TouchedGrant } from "../../src/evidence/ocf/source.ts";
 import { MOST_DATES, vestingOf } from "../../src/evidence/ocf/vesting.ts";
-import { claimableAt } from "../../src/evidence/unlocking.ts";
 import type { Cause, ChangedPart } from "../../src/projections/balance-changes.ts";
 import type { HolderEvent, HolderEventType } from "../../src/projections/holder-events.ts";
 import type { TokenTimelock } from "../../src/projections/timelock-objects.ts";
+import { claimableAt } from "../../src/projections/unlocking.ts";
 
 const DAY = 86_400_000n;
 

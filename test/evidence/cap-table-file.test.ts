@@ -6,7 +6,7 @@ import {
   DecimalsUnknownError,
   fileNameOf,
   type Reader,
-} from "../../src/evidence/cap-table-file.ts";
+} from "../../src/evidence/exports/cap-table-file.ts";
 import type { CapRow } from "../../src/projections/cap-tables.ts";
 
 const coinType = `0x${"a".repeat(64)}::acme::ACME`;

@@ -3,30 +3,30 @@
  * says so. Its form and its checks are those of client/verify-statement.ts.
  */
 
-import { shareOf } from "../../client/cap-rows.ts";
-import type { Step } from "../../client/sum-tree.ts";
-import { FORMAT, type Statement, signedStatement } from "../../client/verify-statement.ts";
-import type { DeploymentKey } from "../audit/sequence/deployment-key.ts";
+import { shareOf } from "../../../client/cap-rows.ts";
+import type { Step } from "../../../client/sum-tree.ts";
+import { FORMAT, type Statement, signedStatement } from "../../../client/verify-statement.ts";
+import type { DeploymentKey } from "../../audit/sequence/deployment-key.ts";
 import {
   countRoot,
   publishRoot,
   publishRoot2,
   type RootQuota,
   rootEntryOf,
-} from "../audit/sequence/published-roots.ts";
-import { coveredDecimals, rootsOf } from "../audit/sequence/table-roots.ts";
-import type { Database } from "../database/connect.ts";
-import type { TableOf } from "../projections/cap-table-json.ts";
+} from "../../audit/sequence/published-roots.ts";
+import { coveredDecimals, rootsOf } from "../../audit/sequence/table-roots.ts";
+import type { Database } from "../../database/connect.ts";
+import type { TableOf } from "../../projections/cap-table-json.ts";
 import {
   type CapRow,
   type CapTables,
   createCapTables,
   isRowOf,
   type Whose,
-} from "../projections/cap-tables.ts";
-import type { GuardedReads } from "../projections/guarded-reads.ts";
-import { readMeta } from "../projections/meta.ts";
-import type { Remedy } from "../waiting/remedy.ts";
+} from "../../projections/cap-tables.ts";
+import type { GuardedReads } from "../../projections/guarded-reads.ts";
+import { readMeta } from "../../projections/meta.ts";
+import type { Remedy } from "../../waiting/remedy.ts";
 
 /** The cap table has no row of this holder or wallet: it held nothing then. Nothing to do. */
 export class NoRowError extends Error {

@@ -1,6 +1,7 @@
 /** What a grant's schedule unlocks, as the contract rounds: see contracts/sui, timelock. */
-import type { TokenTimelock } from "../projections/timelock-objects.ts";
+
 import { lowest } from "../values/bigints.ts";
+import type { TokenTimelock } from "./timelock-objects.ts";
 
 export const WHOLE_BPS = 10_000n;
 

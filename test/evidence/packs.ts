@@ -8,7 +8,7 @@ import { generateKeyPair, secretKeyOf, signBytes } from "../../client/ed25519.ts
 import { signedPack } from "../../client/pack-files.ts";
 import type { PackManifest } from "../../client/verify-audit-pack.ts";
 import { signedRoot } from "../../client/verify-statement.ts";
-import { filesOf } from "../../src/evidence/pack/files.ts";
+import { filesOf } from "../../src/evidence/pack/form.ts";
 import { temporaryFolder } from "../service/process.ts";
 
 type Key = ReturnType<typeof generateKeyPair>;

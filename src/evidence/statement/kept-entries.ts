@@ -1,13 +1,13 @@
 /** A statement held against entries of the deployment's sequence that somebody kept. */
-import { SequenceError } from "../../client/verify-sequence.ts";
+import { SequenceError } from "../../../client/verify-sequence.ts";
 import {
   entryOf,
   isRootOf,
   type Statement,
   StatementError,
   verifyStatement,
-} from "../../client/verify-statement.ts";
-import { entryHash } from "../audit/sequence/sequence.ts";
+} from "../../../client/verify-statement.ts";
+import { entryHash } from "../../audit/sequence/sequence.ts";
 import {
   type KeptEntries,
   passedOver,
@@ -16,7 +16,7 @@ import {
   type SignerShown,
   signerShown,
   verifyEntries,
-} from "../audit/verify/kept-entries.ts";
+} from "../../audit/verify/kept-entries.ts";
 
 /** What the entries show of the statement's root, and of its signer. */
 export type StatementEntries = {

@@ -6,9 +6,9 @@ import type { Transaction } from "../../src/evidence/ocf/forms.ts";
 import { OcfHistory } from "../../src/evidence/ocf/history.ts";
 import { LOT_POLICIES } from "../../src/evidence/ocf/lots.ts";
 import type { LedgerStep, TouchedGrant } from "../../src/evidence/ocf/source.ts";
-import { claimableAt } from "../../src/evidence/unlocking.ts";
 import type { Cause, ChangedPart } from "../../src/projections/balance-changes.ts";
 import type { TokenTimelock } from "../../src/projections/timelock-objects.ts";
+import { claimableAt } from "../../src/projections/unlocking.ts";
 import { search } from "../random.ts";
 
 const MINUTE = 60_000n;

@@ -7,10 +7,10 @@ import { verifyStatement } from "../../client/verify-statement.ts";
 import { type DeploymentKey, openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
 import { RootConflictError } from "../../src/audit/sequence/published-roots.ts";
 import { tableAt, tableReads } from "../../src/commands/cap-table-at.ts";
-import { makeStatement, type StatementOptions } from "../../src/evidence/statement.ts";
+import { makeStatement, type StatementOptions } from "../../src/evidence/statement/statement.ts";
 import { createCapTables } from "../../src/projections/cap-tables.ts";
+import { type DemoRegister, demoRegister, serveGraphql } from "../audit/demo-register.ts";
 import { alterRows } from "../projections/damage.ts";
-import { type DemoRegister, demoRegister, serveGraphql } from "./demo-register.ts";
 
 let register: DemoRegister;
 let key: DeploymentKey;

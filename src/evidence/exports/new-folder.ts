@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, readdir, rename, rm, rmdir } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import type { Remedy } from "../waiting/remedy.ts";
+import type { Remedy } from "../../waiting/remedy.ts";
 
 /** The folder is there already and holds something; nothing was written. Name another one, or empty it. */
 export class FolderInUseError extends Error {
