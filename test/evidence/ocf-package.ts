@@ -127,7 +127,7 @@ export const readOcf = async (folder: string) => {
       holdToPage(file.file_type, file);
       for (const item of file.items) holdToPage(item.object_type, item);
       all.push(...file.items);
-      named.push(filepath.replace("../audit/", ""));
+      named.push(filepath.replace("./", ""));
     }
     return all;
   };
