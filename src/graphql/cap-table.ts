@@ -1,4 +1,5 @@
 /** The owners of a coin, holder by holder, at the end of a checkpoint: `capTable`. */
+import { SHARE_DIGITS, shareOf } from "../../client/cap-rows.ts";
 import { unixSeconds } from "../http/health/health.ts";
 import type { CheckpointMark } from "../log/fact.ts";
 import { followPlace } from "../projections/balance-changes.ts";

@@ -1,4 +1,5 @@
 /** Arguments of the queries: their descriptions and their parsers, which throw BAD_USER_INPUT. */
+import type { CapPlace } from "../../client/cap-rows.ts";
 import type { ChangePlace } from "../projections/balance-changes.ts";
 import type { Whose } from "../projections/cap-tables.ts";
 import type { GrantPlace } from "../projections/timelock-objects.ts";
