@@ -10,12 +10,9 @@ import type { HolderPlace, TokenHolder } from "./balances.ts";
 import {
   type AtMark,
   BEFORE_ROWS,
-  type CapPlace,
   type CapRow,
-  compareRows,
   inStretches,
   OWNERS,
-  placeOf,
   readRows,
 } from "./cap-rows.ts";
 import type { GuardedReads } from "./guarded-reads.ts";
