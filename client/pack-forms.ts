@@ -38,7 +38,7 @@ export type PackRoot = {
   readonly signature: string;
 };
 
-/** A manifest as it stands in its file; numbers are decimal texts. */
+/** A manifest as in its file; numbers are decimal texts. */
 export type PackManifest = {
   readonly format: "holderbook-audit-pack";
   readonly version: 1 | 2 | 3;
@@ -51,7 +51,7 @@ export type PackManifest = {
   readonly last: PackMark;
   /**
    * Whether the pack has all facts of the coin since its first one (`whole`, from version 2 on), the
-   * checkpoints that the first register came from (`proven`), or the first register stands as `signed`.
+   * checkpoints that the first register came from (`proven`), or the first register is as `signed`.
    */
   readonly opening: "whole" | "proven" | "signed";
   /**
@@ -84,7 +84,7 @@ export type PackManifest = {
   readonly files: Readonly<Record<string, PackFile>>;
 };
 
-/** A line of `acts.ndjson`: what an operator did by a command. */
+/** A line of `acts.ndjson`: an operator's command. */
 export type ActLine = {
   /** From 1, decimal; those between are acts on other coins or projects. */
   readonly number: string;
@@ -108,7 +108,7 @@ export type ActLine = {
 type Texts<Names extends string> = { readonly [Name in Names]: string };
 
 /** A line of `first/state.ndjson`; numbers are decimal texts. */
-export type StandingLine =
+export type StateLine =
   | ({ readonly kind: "object" } & Texts<
       | "objectId"
       | "version"
@@ -148,7 +148,7 @@ type RoleEventLine = {
 
 /** Lines by the file that they are in. */
 export type LineOf = {
-  readonly [STATE]: StandingLine;
+  readonly [STATE]: StateLine;
   readonly [MOVEMENTS]: MovementLine;
   readonly [HOLDER_EVENTS]: HolderEventLine;
   readonly [ROLE_EVENTS]: RoleEventLine;
@@ -273,7 +273,7 @@ export const MOVEMENTS = "movements.ndjson";
 export const HOLDER_EVENTS = "holder-events.ndjson";
 export const COMMITTEE = "committee.json";
 export const ROLE_EVENTS = "role-events.ndjson";
-/** Of version 3. */
+/** Since version 3. */
 export const ACTS = "acts.ndjson";
 export const TABLES = { first: "first/cap-table.json", last: "last/cap-table.json" } as const;
 
@@ -289,7 +289,7 @@ const FIXED_FILES: Readonly<Record<string, number>> = {
   [ROLE_EVENTS]: 2 ** 32,
 };
 const OF_VERSION_3 = { [ACTS]: 2 ** 26 };
-/** Of a checkpoint, the network's own limit is some 30 MB. */
+/** The network limits a checkpoint to some 30 MB. */
 const LONGEST_EXCERPT = 2 ** 26;
 const EXCERPT = /^(?:checkpoints|epochs)\/(?:0|[1-9]\d{0,17})\.binpb$/;
 
@@ -373,7 +373,7 @@ const MOST_WALLETS = 10_000;
 const decimals = nullOr(must(isDecimals, "a whole number up to 255, or null"));
 const share = must(isShare, "a share with 12 digits after the point");
 
-/** In the order in which their members stand. */
+/** Members in their order. */
 const TABLE_HEAD = {
   coinType: type,
   decimals,

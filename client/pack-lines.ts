@@ -61,8 +61,8 @@ const inOrder = (path: string, { first, last }: PackManifest) => {
 };
 
 /**
- * Checks all files of lines against their form, and both registers against what the lines say of wallets.
- * @returns how many lines the files have (acts: null before version 3), and what the movements come to
+ * Checks all files of lines against their form, and both registers against the state of wallets in the lines.
+ * @returns the numbers of lines (acts: null before version 3), and the sums of the movements
  */
 export const linesIn = async (
   pack: PackFiles,
@@ -103,7 +103,7 @@ export const linesIn = async (
   return { movements, holderEvents, acts, moved };
 };
 
-/** By wallet and part: what it held before its first movement, and after its last. */
+/** By wallet and part: its balance before its first movement, and after its last. */
 type Moved = Map<string, { readonly first: bigint; readonly last: bigint }>;
 
 const move = (moved: Moved, { owner, part, change, balanceAfter }: MovementLine, at: number) => {
@@ -121,7 +121,7 @@ const move = (moved: Moved, { owner, part, change, balanceAfter }: MovementLine,
   moved.set(key, { first: known?.first ?? before, last: after });
 };
 
-/** Stops unless each wallet's movements lead from what it held to what it holds. */
+/** Stops unless each wallet's movements lead from its first balance to its last. */
 export const checkMovements = (moved: Moved, first: Wallets, last: Wallets): void => {
   const failures: Failure[] = [];
   const wallets = new Set([...first.keys(), ...last.keys()]);

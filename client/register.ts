@@ -30,30 +30,30 @@ export type Token = {
   readonly firstCheckpoint: bigint;
 };
 
-/** A token with its counts, which a list would make dear. */
+/** A token with its counts, which are too costly per row of a list. */
 export type CountedToken = Token & {
   /** Rows of its cap table. */
   readonly holderCount: number;
-  /** Wallets with more than nothing. */
+  /** Wallets with a balance. */
   readonly ownerCount: number;
 };
 
-/** How far the whole register is. */
+/** Progress of the whole register. */
 export type Meta = {
   /** The last checkpoint that all pipelines have committed; null before the first. */
   readonly checkpoint: bigint | null;
   readonly checkpointTimestamp: Seconds | null;
   readonly checkpointDigest: string | null;
   readonly chainId: string | null;
-  /** Behind everything up to that checkpoint: the place to follow events from behind a copy of it. */
+  /** Position to follow events from, after a copy of that checkpoint. */
   readonly followPosition: bigint | null;
-  /** Where the log begins. */
+  /** First checkpoint of the log. */
   readonly firstCheckpoint: bigint | null;
-  /** From this one on the past can be asked for. */
+  /** First checkpoint that can be queried. */
   readonly historyCheckpoint: bigint | null;
 };
 
-/** How far a pipeline is. */
+/** Progress of a pipeline. */
 export type PipelineStatus = {
   readonly pipeline: string;
   readonly checkpoint: bigint | null;
@@ -116,7 +116,7 @@ export type CapTableRow = {
   readonly granted: bigint;
   readonly unlocked: bigint;
   readonly locked: bigint;
-  /** Of what is issued, 12 digits after the point, rounded down. */
+  /** Share of all that is issued, 12 digits after the point, rounded down. */
   readonly share: string;
   readonly cursor: string;
   readonly wallets: readonly {
@@ -138,7 +138,7 @@ export type CapTable = AsyncIterable<CapTableRow> & {
   readonly issued: bigint;
   readonly holderCount: number;
   readonly root: string;
-  /** The place to follow balance changes from: exactly what comes after this table. */
+  /** Cursor to follow balance changes from, directly after this table. */
   readonly followCursor: string;
 };
 

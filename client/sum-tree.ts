@@ -43,7 +43,7 @@ export type Step = {
   /** Hex without 0x. */
   readonly hash: string;
   readonly sum: bigint;
-  /** Where the sibling stands. */
+  /** The side of the sibling. */
   readonly side: "left" | "right";
 };
 
@@ -58,7 +58,7 @@ const encoder = new TextEncoder();
 
 export const utf8 = (value: string): Uint8Array<ArrayBuffer> => encoder.encode(value);
 
-/** The bytes of a leaf or node; numbers are big-endian, a text stands after its length in bytes. */
+/** The bytes of a leaf or node; numbers are big-endian, a text follows its length in bytes. */
 class Fields {
   #bytes: Uint8Array<ArrayBuffer>;
   #length = 0;

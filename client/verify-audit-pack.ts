@@ -18,7 +18,7 @@ export type PackRegister = {
   readonly checkpoint: bigint;
   /** Base58. */
   readonly digest: string;
-  /** Hex, as it was signed and computed anew from the rows. */
+  /** Hex, as it was signed and recomputed from the rows. */
   readonly root: string;
   /** What all rows add up to, in the smallest unit. */
   readonly total: bigint;
@@ -27,7 +27,7 @@ export type PackRegister = {
   readonly decimals: number | null;
 };
 
-/** A pack of which everything that was checked holds. */
+/** A pack that passed every check made here. */
 export type VerifiedPack = {
   /** As the signer says. */
   readonly chainId: string;
@@ -35,14 +35,14 @@ export type VerifiedPack = {
   readonly first: PackRegister;
   readonly last: PackRegister;
   readonly movements: number;
-  /** `signed`: the first register stands as the deployment signed it, without the checkpoints it came from. */
+  /** `signed`: the first register is as the deployment signed it, without the checkpoints it came from. */
   readonly opening: PackManifest["opening"];
   /** The validators that the pack begins with; not verified here. */
   readonly trust: PackManifest["trust"];
   /** Base64 of the key that signed it. */
   readonly publicKey: string;
   readonly manifest: PackManifest;
-  /** What is shown, by what, and what is not: show it with anything else of the pack. */
+  /** What is proven and what is not: show it with anything else from the pack. */
   readonly verdict: Verdict;
   /** Which checks were made, in words: `by` of all tiers. */
   readonly checked: readonly string[];
@@ -61,7 +61,7 @@ const INCOMPLETE =
   "that no transaction, object, role, group or freeze is left out: not checked. `holderbook audit-pack verify` does, with --source or --entry";
 
 /**
- * Checks what of an audit pack can be checked without a ledger: the manifest's signature and those of both
+ * Checks everything in an audit pack that needs no ledger: the manifest's signature and those of both
  * roots, size and SHA-256 of every file, the form of every line, both roots from their rows, and that the
  * movements lead from the first register to the last. `holderbook audit-pack verify` does that and folds the
  * facts as well, back to the validators' signatures: a pack that is not refused here may still be refused there,

@@ -38,7 +38,7 @@ export type PublicKey = string | { readonly publicKey: string };
 /** One key, several, or the whole answer of `GET /api/v1/callback_pk`. */
 export type PublicKeys = PublicKey | readonly PublicKey[] | { readonly keys: readonly PublicKey[] };
 
-/** A callback that is what it says it is. */
+/** A verified callback. */
 export type VerifiedCallback = {
   /** `webhook-id`: the same whenever the same message is delivered again. Act once per id. */
   readonly id: string;

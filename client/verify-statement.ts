@@ -31,20 +31,20 @@ export type StatementRow = RowOf<string> & {
 };
 
 /**
- * What a holder keeps of a cap table: its row, and what proves that the row is part of the table.
+ * A holder's part of a cap table: its row, and the proof that the row is part of the table.
  * Amounts are decimal texts in the coin's smallest unit; hashes are hex without 0x.
  */
 export type Statement = Statement1 | Statement2;
 
-/** Of version 1, the root covers holder, addresses, balance, tokens and granted alone. */
+/** In version 1 the root covers holder, addresses, balance, tokens and granted alone. */
 export type Statement1 = Said & { readonly version: 1 };
 
-/** Of version 2, the root covers the whole row and the decimals, and is an entry of the deployment's sequence. */
+/** In version 2 the root covers the whole row and the decimals, and is an entry of the deployment's sequence. */
 export type Statement2 = Said & {
   readonly version: 2;
   /** The checkpoint's time, milliseconds since the Unix epoch. */
   readonly checkpointTimestampMs: string;
-  /** Of the sequence: what is signed with the root besides what the statement says of it. */
+  /** The entry of the sequence that publishes the root; its members are signed with the root. */
   readonly entry: {
     readonly number: string;
     /** SHA-256 of the entry before, hex; 64 zeros at first. */
@@ -54,15 +54,15 @@ export type Statement2 = Said & {
   };
 };
 
-/** What every version says. */
+/** Members of every version. */
 type Said = {
   readonly format: "holderbook-statement";
-  /** Of the ledger's network. */
+  /** Id of the ledger's network. */
   readonly chainId: string;
   readonly coinType: string;
   /** Null while the coin's metadata is not known. */
   readonly decimals: number | null;
-  /** The checkpoint at whose end the table stood. */
+  /** The checkpoint at whose end this was the table. */
   readonly checkpoint: string;
   /** Its time, unix seconds. */
   readonly checkpointTimestamp: string;
@@ -76,7 +76,7 @@ type Said = {
   /** The same as the treasury says it; null where the log has not seen the treasury. */
   readonly totalSupply: string | null;
   readonly keyId: string;
-  /** Of the deployment; base64 of 32 bytes. */
+  /** The deployment's key; base64 of 32 bytes. */
   readonly publicKey: string;
   /** Ed25519 over `signedRoot` (version 1) or `signedRootEntry` (version 2), base64. */
   readonly rootSignature: string;
@@ -87,11 +87,11 @@ type Said = {
 export type StatementStep = {
   readonly hash: string;
   readonly sum: string;
-  /** Where the sibling stands. */
+  /** The side of the sibling. */
   readonly side: "left" | "right";
 };
 
-/** What a statement says does not hold. Stop: do not rely on it. */
+/** The statement is wrong. Stop: do not rely on it. */
 export class StatementError extends Error {
   override readonly name = "StatementError";
   readonly remedy = "stop";

@@ -1,5 +1,3 @@
-/** What all pages of the reference are made with. */
-
 /** The first lines of a page that is made: what it is, and that nobody edits it. */
 export const head = (title: string, about: string): string =>
   `# ${title}\n\n<!-- Made by \`npm run docs\` from the code: change that, not this page. -->\n\n${about}\n`;

@@ -44,7 +44,7 @@ const operation = z.object({
   ),
 });
 
-/** The document, as far as the pages are made of it. */
+/** The parts of the document that the pages use. */
 export const openApiDocument = z.object({
   tags: z.array(z.object({ name: z.string(), description: z.string() })),
   paths: z.record(z.string(), z.record(z.string(), operation)),
@@ -55,7 +55,7 @@ export const openApiDocument = z.object({
 export type OpenApiDocument = z.infer<typeof openApiDocument>;
 type Schema = z.infer<typeof schema>;
 
-/** Headings whose operations stand on the page of the transfer agent. */
+/** Tags whose operations belong to the page of the transfer agent. */
 const TA = /transfer agent/i;
 
 /** The page of the transfer agent's interface, or that of all others. */

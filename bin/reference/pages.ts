@@ -30,7 +30,7 @@ export const pagesOfCode = async (root: string): Promise<ReadonlyMap<string, str
     ...(await vectorFiles()),
   ]);
 
-/** Pages by path, from what a running service says of itself (`/openapi.json`). */
+/** Pages by path, from `/openapi.json` of a running service. */
 export const pagesOfService = (document: OpenApiDocument): ReadonlyMap<string, string> =>
   new Map([
     ["docs/reference/rest.md", openApiPage(document, "rest")],

@@ -251,5 +251,5 @@ const registersText = ({ first, last }: Outcome): string =>
 export const inWords = (outcome: Outcome): readonly string[] => [
   `${outcome.signatures} signatures of validators, ${outcome.facts} facts in ${outcome.transactions} transactions, ${outcome.movements} movements`,
   registersText(outcome),
-  `${outcome.standingProven} of the ${outcome.standing} objects, memberships and roles of the first register are proven by checkpoints`,
+  `${outcome.itemsProven} of the ${outcome.items} objects, memberships and roles of the first register are proven by checkpoints`,
 ];

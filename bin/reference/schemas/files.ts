@@ -3,7 +3,7 @@ import { z } from "zod";
 import * as packs from "./packs.ts";
 import * as signed from "./signed.ts";
 
-/** By file, with what each is of. */
+/** Schemas by file, with their titles. */
 export const SCHEMAS = {
   "statement-v1": [signed.statement1, "A statement of version 1"],
   "statement-v2": [signed.statement2, "A statement of version 2"],

@@ -1,4 +1,4 @@
-/** Values that the forms are made of, each by a pattern alone, so that a JSON Schema says the same. */
+/** Values of the forms, each by a pattern alone, so that a JSON Schema says the same. */
 import { z } from "zod";
 
 /** Decimal numbers from 1 to below a limit, in their one form. */

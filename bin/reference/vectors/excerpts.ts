@@ -1,4 +1,4 @@
-/** `docs/reference/vectors/excerpt.json`: what excerpts of checkpoints prove, and the validators' signatures on them. */
+/** `docs/reference/vectors/excerpt.json`: excerpts of checkpoints, and the validators' signatures on them. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { unzipSync } from "fflate";

@@ -58,6 +58,6 @@ export const markOf = (sequence: bigint): CheckpointMark => ({
   timestampMs: (1_700_000_000n + sequence) * 1_000n,
 });
 
-/** Facts of what happened, checkpoint by checkpoint. */
+/** Facts by checkpoint. */
 export const factsOf = (said: readonly SaidCheckpoint[]): readonly Fact[] =>
   batchOf(said).facts.map((one) => ({ ...one, txDigest: digestOf(one.txDigest) }));

@@ -1,4 +1,4 @@
-/** All files of test vectors, and who judges what is in them. */
+/** All files of test vectors, and the judge of each kind of vector. */
 import { chainVectors, judgeBlocks, judgeFacts, judgeInputs, judgePosition } from "./chains.ts";
 import { excerptVectors, judgeExcerpt, judgeSignature } from "./excerpts.ts";
 import { judgePack, packVectors } from "./packs.ts";

@@ -1,4 +1,4 @@
-/** `docs/reference/vectors/pack.json`: packs that were given out, and what a forger who can sign makes of them. */
+/** `docs/reference/vectors/pack.json`: released packs, and forgeries by someone who can sign. */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { unzipSync } from "fflate";
@@ -127,7 +127,7 @@ const difference = (pack: string, before: PackInMemory, after: PackInMemory) => 
   return { pack, put, putBase64, remove };
 };
 
-/** Edits of the forger's kit by their names, and what the reason against each must say. */
+/** Forgeries by name, with the expected error. */
 const CHOSEN: Readonly<Record<string, string>> = {
   "a bit of manifest.json is another": "manifest",
   "a bit of movements.ndjson is another": "movements.ndjson: was changed: its SHA-256 is another",
@@ -160,14 +160,14 @@ const CHOSEN: Readonly<Record<string, string>> = {
   "excerpts: the last one is missing": "checkpoints/32.binpb: is missing",
   "excerpts: an unknown field behind the end": "checkpoints/32.binpb",
 };
-/** Of the pack with all facts of its token. */
+/** Forgeries of the pack with all facts of its token. */
 const CHOSEN_OF_WHOLE: Readonly<Record<string, string>> = {
   "the manifest says: another end of the facts": "the chain of the coin's",
   "excerpts: the first one is missing": "",
   "first/state.ndjson: a role is left out": "first/state.ndjson",
 };
 
-/** Of a pack with operators' acts. */
+/** Forgeries of a pack with operators' acts. */
 const CHOSEN_OF_ACTS: Readonly<Record<string, string>> = {
   "movements.ndjson: another time": "movements.ndjson: line 1",
   "acts.ndjson: left out": "files has no acts.ndjson",

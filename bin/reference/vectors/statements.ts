@@ -1,4 +1,4 @@
-/** `docs/reference/vectors/statement.json`: statements that hold, and what was made of them. */
+/** `docs/reference/vectors/statement.json`: valid statements, and forgeries of them. */
 import { z } from "zod";
 import type { SequenceEntry } from "../../../client/verify-sequence.ts";
 import {
@@ -52,7 +52,7 @@ const holding: readonly Case[] = [
 const ROOT = "the signature of the root does not fit the key";
 const WHOLE = "the signature of the statement does not fit the key";
 
-/** The same signed anew by the deployment. */
+/** The same signed again by the deployment. */
 const lie = <Of extends Statement1 | Statement2>(statement: Of, change: Partial<Of>): Statement =>
   signedAgain({ ...statement, ...change });
 const rowLie = (statement: Statement, change: Partial<Statement["row"]>): Statement =>

@@ -21,12 +21,12 @@ export type Vector = {
 /** How an input is judged. */
 export type Judge = (input: Input) => Expected | Promise<Expected>;
 
-/** An input, and whether it has to hold: null, or what the reason against it must say. */
+/** An input with its expected error; null where it is valid. */
 export type Case = readonly [name: string, input: object, fails: string | null];
 
 /**
  * Vectors with the verdict that the code gives.
- * @throws Error where that is not what was intended
+ * @throws Error where the verdict is not the intended one
  */
 export const judged = async (judge: Judge, cases: readonly Case[]): Promise<readonly Vector[]> => {
   const vectors: Vector[] = [];

@@ -1,4 +1,4 @@
-/** A cap table as a file to keep: what it is called, and what it holds. */
+/** Cap tables as files: their formats, names and contents. */
 
 import { shareOf } from "../../../client/cap-rows.ts";
 import { inTokens } from "../../../client/in-tokens.ts";
@@ -20,7 +20,7 @@ export type Reader = (typeof READERS)[number];
 /** The forms of a table, and whom each can be for, the first unless another is asked for. */
 export const FORMATS = {
   csv: READERS,
-  /** The table and what it is of, as two files in an archive. */
+  /** An archive of two files: the table, and a description of it. */
   "csv-zip": ["people"],
   json: ["programs"],
   ocf: ["programs"],
@@ -37,7 +37,7 @@ export const notFor = (format: Format, reader: Reader | undefined): string | nul
 };
 
 /**
- * Nothing says yet how many decimals a token has, so an amount of it cannot be written in tokens. Wait for
+ * The decimals of the token are not known yet, so its amounts cannot be written in tokens. Wait for
  * its metadata, name them in ASSETS_FILE, or take the form for programs.
  */
 export class DecimalsUnknownError extends Error {
@@ -84,8 +84,8 @@ export const capTableFile = (
 };
 
 /**
- * `ACME-cap-table-250`: symbol and checkpoint. Anyone may name a token anything: what is not a letter,
- * a digit or `_` is `-`, and where nothing is left the name of the type stands.
+ * `ACME-cap-table-250`: symbol and checkpoint. Anyone may name a token anything: everything but letters, digits
+ * and `_` becomes `-`, and the name of the type replaces an empty result.
  */
 export const fileNameOf = ({ symbol, coinType, mark }: SeenTableOf): string => {
   const type = /(\w+)(?:<.*)?$/.exec(coinType)?.[1];
@@ -100,7 +100,7 @@ const plain = (name: string | null | undefined): string =>
     .slice(0, 40)
     .replaceAll(/^-|-$/g, "");
 
-/** What a table for people is of: amounts in tokens too, times as they are written. */
+/** Describes a table for people: amounts in tokens, times in ISO 8601. */
 const aboutOf = ({ symbol, mark }: SeenTableOf, head: CapTableHead, decimals: number) => ({
   coinType: head.coinType,
   symbol,
@@ -139,7 +139,7 @@ async function* withAbout(
 
 type Rows = AsyncIterable<readonly CapRow[]>;
 
-/** Columns by name, in order: what a row has in each. */
+/** Columns by name, in order, with the cell of a row. */
 type Columns = Readonly<Record<string, (row: CapRow) => string | bigint>>;
 
 const HOLDER: Columns = {

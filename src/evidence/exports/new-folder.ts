@@ -1,17 +1,17 @@
-/** A folder that is there whole or not at all. */
+/** Writes a folder completely or not at all. */
 import { randomUUID } from "node:crypto";
 import { mkdir, readdir, rename, rm, rmdir } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Remedy } from "../../waiting/remedy.ts";
 
-/** The folder is there already and holds something; nothing was written. Name another one, or empty it. */
+/** The folder exists and is not empty; nothing was written. Name another one, or empty it. */
 export class FolderInUseError extends Error {
   override readonly name = "FolderInUseError";
   readonly remedy: Remedy = "stop";
 }
 
 /**
- * @returns whether it is there, empty
+ * @returns whether it exists (empty)
  * @throws FolderInUseError
  */
 export const assertFree = async (path: string): Promise<boolean> => {

@@ -1,7 +1,7 @@
-/** Files as one archive, made while it is sent. */
+/** A zip archive, streamed. */
 import { Zip, ZipDeflate } from "fflate";
 
-/** A file of an archive; it is read when its turn comes. */
+/** A file of an archive; read only when it is written. */
 export type Zipped = {
   readonly name: string;
   readonly content: AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>;
@@ -9,9 +9,8 @@ export type Zipped = {
 
 /**
  * The archive, piece by piece. The same files and time give the same bytes.
- * @param files in the order in which they stand in the archive; pieces of their content are texts or bytes,
- *   and what a piece holds is some milliseconds of work
- * @param madeMs milliseconds since the Unix epoch, which the archive says its files are of
+ * @param files in the order of the archive; each piece of content should compress in a few milliseconds
+ * @param madeMs modification time of the files, milliseconds since the Unix epoch
  */
 export async function* zipped(files: Iterable<Zipped>, madeMs: number): AsyncGenerator<Uint8Array> {
   let pieces: Uint8Array[] = [];
@@ -42,7 +41,7 @@ export async function* zipped(files: Iterable<Zipped>, madeMs: number): AsyncGen
   yield* made();
 }
 
-/** Archives hold local time; here it reads as UTC, wherever it is made. They know no year before 1980. */
+/** Archives hold local time, from 1980 on; this shows UTC in every time zone. */
 const inLocalTime = (ms: number): Date => {
   const utc = new Date(Math.max(ms, Date.UTC(1980, 0, 2)));
   return new Date(

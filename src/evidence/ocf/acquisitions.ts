@@ -48,7 +48,7 @@ export const acquisitionsOf = (
     if (to?.part !== "GRANTS") {
       acquired.push({ to, amount, cause, sources, part: undefined });
     } else if (from?.part === "GRANTS" && cause === "UNKNOWN") {
-      // A grant that changed hands goes on as it was.
+      // A transferred grant keeps its terms.
       acquired.push({ to, amount, cause, sources, part: "kept" });
     } else {
       const key = `${keyOf(to)} ${from === undefined}`;
@@ -83,7 +83,7 @@ const ofGrants = (
   });
 };
 
-/** An amount, cut where what was received changes; the queue shrinks by it. */
+/** Takes an amount from the queue, cut where its source changes. */
 const stretchesOf = (amount: bigint, queue: Received[]): readonly Received[] => {
   const stretches: Received[] = [];
   for (let rest = amount; rest > 0n; ) {

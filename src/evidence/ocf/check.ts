@@ -22,7 +22,7 @@ import { legendsOf } from "./wallets.ts";
 type Listed = { readonly there: Set<string>; readonly named: Set<string> };
 const listed = (): Listed => ({ there: new Set(), named: new Set() });
 
-/** Memory: what `HeldSecurities` keeps, and the ids of all other objects. */
+/** Memory: that of `HeldSecurities`, and the ids of all other objects. */
 export class OcfCheck {
   readonly #held = new HeldSecurities();
   readonly #classes = new Set<string>();

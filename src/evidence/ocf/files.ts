@@ -4,7 +4,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import type { PackagedFile } from "./forms.ts";
 
-/** The files of lists, by what they hold. */
+/** Files of lists, by type of object. */
 export const FILE_TYPES = {
   Stakeholders: "OCF_STAKEHOLDERS_FILE",
   StockClasses: "OCF_STOCK_CLASSES_FILE",

@@ -12,7 +12,7 @@ export class OcfError extends Error {
   readonly remedy: Remedy = "stop";
 }
 
-/** @throws OcfError (stop) always: what was made is not a package */
+/** Always throws: the result is not a valid package. @throws OcfError (stop) */
 export const refuse = (why: string): never => {
   throw new OcfError(`not Open Cap Format: ${why}`);
 };

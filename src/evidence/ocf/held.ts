@@ -11,12 +11,12 @@ type Stake = { readonly stakeholder: string; readonly key: string; sum: bigint }
 /** A security that is held. */
 type Held = { readonly quantity: bigint; readonly stake: Stake; readonly wallet: string };
 
-/** What transactions said would be issued, until it is. */
+/** Announced issuances that are still to come. */
 type Announced = {
   /** The first of them. */
   readonly by: string;
   readonly type: Transaction["object_type"];
-  /** Ids of what is not issued yet; of transfers one. */
+  /** Ids not issued yet; one for a transfer. */
   readonly resulting: Set<string>;
   /** Quantity of it. */
   rest: bigint;
@@ -28,7 +28,7 @@ type Announced = {
 
 type Use = Exclude<Transaction, { object_type: "TX_STOCK_ISSUANCE" | "TX_VESTING_START" }>;
 
-/** What a wallet's securities are told apart by. */
+/** Distinguishes the securities of a wallet. */
 export const stakeKey = (wallet: string, legends: readonly string[]): string =>
   [wallet, ...legends].join(" ");
 
@@ -172,7 +172,7 @@ const isOver = ({ by, balances, resulting, rest }: Announced): boolean => {
 const isSameHolder = (one: Held, other: Held): boolean =>
   one.wallet === other.wallet && one.stake.stakeholder === other.stake.stakeholder;
 
-/** Which wallet holds a security is said in the comments of its issuance alone. */
+/** Only the comments of an issuance name the wallet that holds the security. */
 const walletOf = ({ security_id, comments }: StockIssuance): string => {
   const said = comments?.map((comment) => /^wallet (\S+)$/.exec(comment)?.[1]) ?? [];
   return said.find((wallet) => wallet !== undefined) ?? refuse(`${security_id} is of no wallet`);

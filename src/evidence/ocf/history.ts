@@ -1,4 +1,4 @@
-/** Transactions of Open Cap Format made of what the ledger did, step by step. */
+/** Turns the steps of the ledger into transactions of Open Cap Format. */
 import { lowest } from "../../values/bigints.ts";
 import { type Acquisition, acquisitionsOf, receivedBy } from "./acquisitions.ts";
 import { type Account, flowsOf } from "./flows.ts";
@@ -107,7 +107,7 @@ export class OcfHistory {
     }
   }
 
-  /** Securities of a wallet that carry other legends than hold now are issued anew. */
+  /** Reissues securities of a wallet whose legends have changed. */
   *#reissue(wallet: string, reason: string, dated: (what: string) => Dated) {
     const legends = this.#wallets.legendsOf(wallet);
     for (const [account, lot] of this.#heldBy(wallet)) {
@@ -231,7 +231,7 @@ const causeOf = ({ cause }: Acquisition): string =>
     ? `${cause}: a transfer admin moved it, without its owner's consent`
     : cause;
 
-/** Securities to be issued anew, and what they become: the same amount. */
+/** Securities to reissue, and their replacements of the same amount. */
 type Resettled = { readonly lots: readonly Lot[]; readonly into: readonly Received[] };
 
 const sumOf = (all: readonly { readonly quantity: bigint }[]): bigint =>
@@ -239,7 +239,7 @@ const sumOf = (all: readonly { readonly quantity: bigint }[]): bigint =>
 
 /**
  * @param held lots of the wallet's grants
- * @returns null where all is as it should be, and where the ledger's grants come to more than the wallet has
+ * @returns null where nothing needs to change, or where the ledger's grants exceed the wallet's securities
  */
 const resettle = (
   wallet: string,

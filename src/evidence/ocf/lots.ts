@@ -24,7 +24,7 @@ export type LotPolicy = (typeof LOT_POLICIES)[number];
 export const lotsNotFor = (format: Format, lots: LotPolicy | undefined): string | null =>
   lots === undefined || format === "ocf" ? null : "only the format ocf has lots";
 
-/** A security, or what is left of it. */
+/** A security, or its remainder. */
 export type Lot = {
   securityId: string;
   quantity: bigint;
@@ -92,7 +92,7 @@ export class LotBook {
       return quantity;
     };
     if (account.part === "GRANTS") {
-      // Of the grants that shrank, as much as they did; of those that went to another owner, all.
+      // The decrease of grants that shrank; all of grants that changed owner.
       for (const [objectId, ofGrant] of byGrant(lots, how.grants)) {
         const held = ofGrant.reduce((sum, { quantity }) => sum + quantity, 0n);
         const touched = how.grants.get(objectId);
@@ -165,7 +165,7 @@ export const proRata = (quantities: readonly bigint[], amount: bigint): readonly
   return parts;
 };
 
-/** What is taken, and what is left: what unlocks first is claimed, what unlocks last is cancelled. */
+/** Splits a lot: claims take what unlocks first, cancellations what unlocks last. */
 export const cutOf = (
   part: GrantPart | undefined,
   quantity: bigint,
@@ -186,7 +186,7 @@ const byGrant = (lots: readonly Lot[], grants: ReadonlyMap<string, TouchedGrant>
   return Map.groupBy(known, ({ part }) => part?.grant.objectId ?? "");
 };
 
-/** A stretch of what an account received: a part of a new grant, or something else. */
+/** An amount that an account received: part of a new grant, or other tokens. */
 export type Received = { quantity: bigint; part: GrantPart | undefined };
 
 /**

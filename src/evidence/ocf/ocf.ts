@@ -44,11 +44,11 @@ export type OcfRequest = {
   readonly rows: AsyncIterable<readonly CapRow[]>;
   /** From which lots tokens leave a wallet: the ledger does not say it. */
   readonly lots: LotPolicy;
-  /** What the ledger does not say; placeholders stand for it where it is not known. */
+  /** Facts about the issuer that the ledger does not have; placeholders replace unknown ones. */
   readonly issuer: SuiToken["issuer"];
   /** A folder that is absent or empty. */
   readonly folder: string;
-  /** Aborts when nobody wants it any more: nothing is left behind then. */
+  /** Aborts when the caller is gone; removes everything written so far. */
   readonly signal?: AbortSignal | undefined;
 };
 
@@ -66,7 +66,7 @@ const LOTS: Readonly<Record<LotPolicy, string>> = {
     "lots: pro-rata. Tokens leave a wallet from all its securities in proportion, rounded to the smallest unit by largest remainder, the oldest of equal ones first; an accounting policy, the ledger does not know lots",
 };
 
-/** Country and date that stand for unknown ones: `ZZ` is no country's code. */
+/** Placeholders for an unknown country and date: `ZZ` is no country's code. */
 const NO_COUNTRY = "ZZ";
 const NO_DATE = "1970-01-01";
 

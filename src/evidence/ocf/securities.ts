@@ -20,7 +20,7 @@ const SECURITY_WORD = "security-";
 /** ISO 4217: no currency is involved. */
 const NO_CURRENCY = "XXX";
 
-/** A bound on what is written: some 10 GB. */
+/** Bound on the package: some 10 GB. */
 const MOST_WRITTEN = 20_000_000;
 
 /** What of a step goes into each of its objects. */
@@ -42,7 +42,7 @@ export type Issued = {
 type Used = {
   readonly securityId: string;
   readonly quantity: bigint;
-  /** Id of the security that what is left becomes; undefined: nothing is left. */
+  /** Id of the security of the remainder; undefined where nothing remains. */
   readonly balance: string | undefined;
 };
 

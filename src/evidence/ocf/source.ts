@@ -1,4 +1,4 @@
-/** All movements of a coin up to a checkpoint, transaction by transaction, with what explains them. */
+/** All movements of a coin up to a checkpoint, by transaction, with the events and grants that explain them. */
 import type { Database } from "../../database/connect.ts";
 import type { Reads } from "../../database/readers.ts";
 import { checkpointMark } from "../../log/blocks.ts";
@@ -54,7 +54,7 @@ async function* paged<Row>(
   }
 }
 
-/** Rows in order, taken as far as they belong to what is asked for. */
+/** Rows in order, read ahead by one. */
 class Ordered<Row> implements AsyncDisposable {
   readonly #rows: AsyncGenerator<Row>;
   readonly #placeOf: (row: Row) => bigint;

@@ -31,7 +31,7 @@ export type Vesting =
 
 const DAY_MS = 86_400_000n;
 
-/** Dates of one security: some eleven years of days. Each partial claim writes what is left of them. */
+/** Dates of one security: some eleven years of days. Each partial claim writes the remaining ones again. */
 export const MOST_DATES = 4_000;
 
 /** What JSON and every reader can have as a whole number. */

@@ -1,11 +1,11 @@
-/** What the wallets of a register are, event by event: of which holder, and with which legends. */
+/** Holder and legends of each wallet, event by event; freezes and groups are stock legends of its securities. */
 import type { HolderEvent } from "../../projections/holder-events.ts";
 import type { StockLegendTemplate } from "./forms.ts";
 
 const FROZEN = "legend-frozen";
 const GROUP = "legend-group-";
 
-/** What a wallet is that restricts what it holds. */
+/** State of a wallet that restricts its securities. */
 type Restricted = { readonly groupId: bigint | null; readonly isFrozen: boolean };
 
 /** Ids of a wallet's legends, in their order. */
@@ -54,7 +54,7 @@ export class WalletBook {
     return known ?? ids;
   }
 
-  /** @returns whether the wallet is another stakeholder's now */
+  /** @returns whether the wallet's stakeholder changed */
   moveTo(wallet: string, holderId: bigint | null): boolean {
     const before = this.stakeholderOf(wallet);
     if (holderId === null) this.#holders.delete(wallet);
@@ -62,7 +62,7 @@ export class WalletBook {
     return this.stakeholderOf(wallet) !== before;
   }
 
-  /** Takes in an event about a group or a freeze. @returns in words what it did; null for other events */
+  /** Applies an event about a group or a freeze. @returns its effect in words; null for other events */
   restrict({ eventType, address, groupId, isFrozen }: HolderEvent): string | null {
     if (address === null) return null;
     const before = this.#restricted.get(address) ?? UNRESTRICTED;

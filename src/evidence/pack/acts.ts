@@ -6,7 +6,7 @@ import { CLOCKS_MS } from "../../audit/sequence/acts.ts";
 import { textIn } from "../../audit/sequence/sequence.ts";
 import { FILES, packError } from "./form.ts";
 
-/** What the entries show of the acts, and what they leave open. */
+/** Which acts the entries prove, and what they leave open. */
 export type HeldActs = { readonly by: readonly string[]; readonly open: readonly string[] };
 
 /**

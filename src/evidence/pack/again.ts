@@ -22,15 +22,15 @@ export type ReadAgain = {
   /** The first checkpoint that was read, and how many were. */
   readonly from: bigint;
   readonly checkpoints: bigint;
-  /** Before what there was no such token, in words; null when that was not read. */
+  /** How the token began, in words; null when that was not read. */
   readonly beginning: string | null;
-  /** Addresses of the contract that were not seen to be published as versions of the first one. */
+  /** Addresses of the contract whose publication as a version was not seen. */
   readonly unseen: readonly string[];
-  /** The first address, where what was read does not publish it: there may be versions from before. */
+  /** The first address, where its publication was not read: there may be earlier versions. */
   readonly olderThanRead: string | null;
 };
 
-/** The source did not give what was asked for, so that nothing is known from it. */
+/** The source did not deliver, so nothing is known from it. */
 export type Unread = { readonly source: string; readonly why: string };
 
 /**
@@ -62,7 +62,7 @@ export const readAgain = async (
   let digest = from > first.checkpoint ? first.digest : null;
   let next = from;
   for await (const raw of source.checkpoints({ first: from, last: last.checkpoint }, signal)) {
-    // Every digest of what may concern the token is checked: nothing in it can be hidden.
+    // Every digest in a checkpoint that may concern the token is checked, so that nothing can be hidden.
     const checkpoint = decodeCheckpoint(raw, wanted);
     const file = excerptFile(CHECKPOINTS, next);
     const { sequence, previousDigest } = checkpoint;
@@ -78,12 +78,12 @@ export const readAgain = async (
     const facts = ofCoin(factsOf(checkpoint));
     const hadBegun = beginning !== null;
     beginning ??= beginningIn(checkpoint, coinType, next === from);
-    // A first register from before the token was made has nothing.
+    // Before the token was made, the first register is empty.
     if (next > first.checkpoint && beginning !== null && !hadBegun) {
       await opening.compare(pack, "complete");
     }
     if (next <= first.checkpoint) await reading(file, () => opening.apply(facts));
-    // A whole pack has those before the first register, too, whatever came of them until then.
+    // A whole pack has the facts before the first register, too.
     if (next > first.checkpoint || manifest.opening === "whole") {
       const packed = facts.length === 0 ? [] : await inPack(file, next);
       const known = new Set(packed.map(({ transaction }) => transaction));

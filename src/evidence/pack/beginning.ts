@@ -1,4 +1,4 @@
-/** The first register of a pack, where all facts since the coin's first one are known: nothing in it is taken on faith. */
+/** The first register of a pack with all facts since the coin's first one, recomputed from these. */
 import { canonicalJson } from "../../../client/canonical-json.ts";
 import type { TierName } from "../../../client/pack-error.ts";
 import type { PackFiles } from "../../../client/pack-files.ts";
@@ -6,7 +6,7 @@ import { jsonLines } from "../../../client/pack-lines.ts";
 import type { Fact, ObjectFact } from "../../log/fact.ts";
 import { STILL_OPEN } from "../../projections/ranges.ts";
 import { FILES, packError } from "./form.ts";
-import { keyOf, type Standing, sinceOf, standingIn, standingLine } from "./lines.ts";
+import { itemIn, keyOf, type StateItem, sinceOf, stateLine } from "./lines.ts";
 import { type Happened, PackRegister } from "./register.ts";
 
 export class PackBeginning {
@@ -28,33 +28,33 @@ export class PackBeginning {
     return this.register.apply(facts);
   }
 
-  #standing(): Map<string, Standing> {
+  #items(): Map<string, StateItem> {
     const { memberships, roles } = this.register;
     const all = [
-      ...[...this.#objects.values()].map((fact): Standing => ({ kind: "object", fact })),
-      ...memberships.map((range): Standing => ({ kind: "membership", range })),
-      ...roles.map((range): Standing => ({ kind: "role", range })),
+      ...[...this.#objects.values()].map((fact): StateItem => ({ kind: "object", fact })),
+      ...memberships.map((range): StateItem => ({ kind: "membership", range })),
+      ...roles.map((range): StateItem => ({ kind: "role", range })),
     ];
-    return new Map(all.map((standing) => [keyOf(standing), standing]));
+    return new Map(all.map((item) => [keyOf(item), item]));
   }
 
   /**
-   * Holds what the pack says of the first register against what stands now.
-   * @returns how many things stand
-   * @throws AuditPackError (stop) naming what does not stand, or is left out
+   * Compares the pack's state of the first register with the recomputed one.
+   * @returns the number of items
+   * @throws AuditPackError (stop) naming an item that is wrong, or left out
    */
   async compare(pack: PackFiles, tier?: TierName): Promise<number> {
-    const standing = this.#standing();
-    const count = standing.size;
+    const items = this.#items();
+    const count = items.size;
     for await (const line of jsonLines(pack, FILES.firstState)) {
-      const key = keyOf(standingIn(line, this.#coinType, STILL_OPEN));
-      const found = standing.get(key);
-      if (found === undefined || standingLine(found) !== canonicalJson(line)) {
+      const key = keyOf(itemIn(line, this.#coinType, STILL_OPEN));
+      const found = items.get(key);
+      if (found === undefined || stateLine(found) !== canonicalJson(line)) {
         throw packError(FILES.firstState, `${key} is not what the ledger made of it`, tier);
       }
-      standing.delete(key);
+      items.delete(key);
     }
-    for (const [key, left] of standing) {
+    for (const [key, left] of items) {
       throw packError(
         FILES.firstState,
         `leaves out ${key}, which stands since checkpoint ${sinceOf(left)}`,

@@ -1,10 +1,10 @@
-/** The hash chain of a coin's facts, computed from the facts of a pack (log/chain-hash.ts has every hash). */
+/** Shows gaps in the facts of a pack: by the hash chain of the coin (log/chain-hash.ts) and by versions of objects. */
 import { Buffer } from "node:buffer";
 import { hashFacts, linkOf, START } from "../../log/chain-hash.ts";
 import type { CheckpointMark, Fact } from "../../log/fact.ts";
-import type { Standing } from "./lines.ts";
+import type { StateItem } from "./lines.ts";
 
-/** Where the chain ends: the facts so far, and the last hash in hex. */
+/** End of the chain: the number of facts, and the last hash in hex. */
 export type ChainEnd = { readonly facts: bigint; readonly hash: string };
 
 export class PackChain {
@@ -13,7 +13,7 @@ export class PackChain {
   readonly #left: bigint[];
   readonly #ends = new Map<bigint, ChainEnd>();
 
-  /** @param marks checkpoints at whose end it is wanted to know where the chain ended */
+  /** @param marks checkpoints at which the end of the chain is wanted */
   constructor(marks: Iterable<bigint>) {
     this.#left = [...new Set(marks)].sort((a, b) => (a < b ? 1 : -1));
   }
@@ -22,7 +22,7 @@ export class PackChain {
     return { facts: this.#facts, hash: Buffer.from(this.#hash).toString("hex") };
   }
 
-  /** @param facts of the coin and of one checkpoint; to be called in ascending order */
+  /** @param facts of the coin in one checkpoint; call in ascending order */
   add(mark: CheckpointMark, facts: readonly Fact[]): void {
     this.#reach(mark.sequence - 1n);
     if (facts.length === 0) return;
@@ -54,14 +54,14 @@ export class PackVersions {
   readonly #versions = new Map<string, bigint>();
   #followed = 0;
 
-  /** How often an object was found as it was left. */
+  /** How often a transaction found an object in its last known version. */
   get followed(): number {
     return this.#followed;
   }
 
-  stands(standing: Standing): void {
-    if (standing.kind === "object") {
-      this.#versions.set(standing.fact.objectId, standing.fact.version);
+  put(item: StateItem): void {
+    if (item.kind === "object") {
+      this.#versions.set(item.fact.objectId, item.fact.version);
     }
   }
 

@@ -1,7 +1,7 @@
 /**
- * Checks what an audit pack says against the validators' signatures: every fact up to a signed summary, the
- * first register against the objects and events that it came from, and the last one against what happened
- * since. Checkpoints are read one at a time.
+ * Checks an audit pack against the validators' signatures: every fact up to a signed summary, the first register
+ * against the objects and events that it came from, and the last one against the facts since. Reads one
+ * checkpoint at a time.
  */
 
 import type { PackFiles } from "../../../client/pack-files.ts";
@@ -18,7 +18,7 @@ import type { RoleRange } from "../../projections/roles.ts";
 import { PackBeginning } from "./beginning.ts";
 import { type ChainEnd, PackChain, PackVersions } from "./chain.ts";
 import { CHECKPOINTS, excerptFile, FILES, type PackHead, packError } from "./form.ts";
-import { holderEventLine, movementLine, PackLines, roleEventLine, standingIn } from "./lines.ts";
+import { holderEventLine, itemIn, movementLine, PackLines, roleEventLine } from "./lines.ts";
 import { PackOpening } from "./opening.ts";
 import type { Happened, RegisterTable } from "./register.ts";
 import {
@@ -29,20 +29,20 @@ import {
   reading,
 } from "./signatures.ts";
 
-/** A register with what wallets were then, and the roles that were held. */
+/** A register with its memberships and roles at that moment. */
 export type ProvenRegister = RegisterTable & {
   readonly memberships: readonly MembershipRange[];
   readonly roles: readonly RoleRange[];
 };
 
-/** Is told what a pack holds while it is checked; nothing of it may be used before all of it was. */
+/** Receives the contents of a pack while it is checked; use nothing before the check succeeded. */
 export type Witness = {
   readonly opens: (first: ProvenRegister) => void;
   /** A checkpoint between the registers, ascending; facts are of the coin, in chain order. */
   readonly happens: (facts: readonly Fact[], happened: Happened) => void;
 };
 
-/** What a pack was found to hold. */
+/** The contents of a pack, as checked. */
 export type Outcome = {
   readonly first: ProvenRegister;
   readonly last: ProvenRegister;
@@ -62,16 +62,16 @@ export type Outcome = {
   readonly roleEvents: number;
   /** Operators' acts on the coin and on the whole deployment; null in packs of before version 3. */
   readonly acts: readonly ActLine[] | null;
-  /** What the first register is made of, and how much of it is proven. */
-  readonly standing: number;
-  readonly standingProven: number;
+  /** Objects, memberships and roles of the first register, and how many of them are proven. */
+  readonly items: number;
+  readonly itemsProven: number;
   /** How often a transaction found an object of the token as the one before it here left it. */
   readonly followed: number;
-  /** Metadata of the coin told its decimals; else the deployment's word stands. */
+  /** The facts include the coin's metadata; otherwise the decimals are as the deployment signed them. */
   readonly decimalsProven: boolean;
   /** Facts of the coin up to the first register, of those that the pack has. */
   readonly openingFacts: number;
-  /** Where the chain of the coin's facts ends, and ended where it was asked for; null without all facts. */
+  /** Ends of the chain of the coin's facts, now and at the requested checkpoints; null without all facts. */
   readonly chain: {
     readonly end: ChainEnd;
     readonly ends: ReadonlyMap<bigint, ChainEnd>;
@@ -79,8 +79,8 @@ export type Outcome = {
 };
 
 /**
- * @param decimals as the tables say: where no metadata is among the facts, that is all there is
- * @param marks checkpoints at whose end it is wanted to know where the coin's chain of facts ended
+ * @param decimals from the tables, used where the facts have no metadata
+ * @param marks checkpoints at which the end of the coin's chain of facts is wanted
  * @throws AuditPackError (stop) naming the file and what does not hold
  */
 export const checkContents = async (
@@ -100,14 +100,14 @@ export const checkContents = async (
   const isWhole = head.opening === "whole";
   const chain = isWhole ? new PackChain(marks) : null;
   const opening = new PackOpening(coinType, first.checkpoint);
-  let standing = 0;
-  // Of a whole opening nothing is believed: it is folded, and compared in the end.
+  let items = 0;
+  // A whole opening is folded from facts and compared at the end.
   for await (const line of isWhole ? [] : jsonLines(pack, FILES.firstState)) {
-    const said = standingIn(line, coinType, STILL_OPEN);
-    await reading(FILES.firstState, () => register.stands(said));
-    versions.stands(said);
+    const said = itemIn(line, coinType, STILL_OPEN);
+    await reading(FILES.firstState, () => register.put(said));
+    versions.put(said);
     opening.expect(said);
-    standing += 1;
+    items += 1;
   }
   await using movements = new PackLines(pack, FILES.movements);
   await using holderEvents = new PackLines(pack, FILES.holderEvents);
@@ -157,7 +157,7 @@ export const checkContents = async (
         beginning.apply(facts);
       });
       if (sequence === first.checkpoint) {
-        if (isWhole) standing = await beginning.compare(pack);
+        if (isWhole) items = await beginning.compare(pack);
         firstRegister = await registerAt(FILES.firstTable, mark, first);
         witness?.opens(firstRegister);
       }
@@ -179,7 +179,7 @@ export const checkContents = async (
       const lastRegister = await registerAt(FILES.lastTable, mark, last);
       for (const lines of [movements, holderEvents, roleEvents]) await lines.end();
       assertChain(head, chain);
-      const standingProven = isWhole ? standing : opening.proven;
+      const itemsProven = isWhole ? items : opening.proven;
       if (head.opening === "proven") opening.assertProven();
       return {
         first: firstRegister,
@@ -190,8 +190,8 @@ export const checkContents = async (
         holderEvents: holderEvents.count,
         roleEvents: roleEvents.count,
         acts: head.version < 3 ? null : await actsIn(pack),
-        standing,
-        standingProven,
+        items,
+        itemsProven,
         followed: versions.followed,
         decimalsProven: register.decimals !== null,
         chain: chain && { end: chain.end, ends: chain.ends(last.checkpoint) },
@@ -220,7 +220,7 @@ const assertChain = ({ coinChain = null }: PackHead, chain: PackChain | null): v
 };
 
 /**
- * @param isEmpty it is the first register, and nothing stands yet: no treasury either
+ * @param isEmpty the first register may be empty, without a treasury
  * @throws AuditPackError (stop) where the file says something else than the table that was folded
  */
 const checkTable = async (

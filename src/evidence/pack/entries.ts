@@ -21,7 +21,7 @@ import type { RegisterTable } from "./register.ts";
 
 /** Where a coin's chain of facts ended, as the deployment signed it. */
 type CoinEntry = {
-  /** Of the entry in the sequence. */
+  /** Number of the entry in the sequence. */
   readonly number: string;
   readonly at: string;
   readonly checkpoint: bigint;
@@ -30,9 +30,9 @@ type CoinEntry = {
 /** What the entries say of the pack's coin. */
 type PackEntries = {
   readonly coins: readonly CoinEntry[];
-  /** Of its registers, of both versions. */
+  /** Entries about roots of its registers, of both versions. */
   readonly roots: readonly SequenceEntry[];
-  /** Of whatever they are. */
+  /** All entries. */
   readonly all: readonly SequenceEntry[];
   /** Which entries say nothing, and why. */
   readonly notes: readonly string[];
@@ -63,7 +63,7 @@ export const packEntries = async (
     const what = `is of the chain ${textIn(foreign.body, "chainId")}, and the pack of ${chainId}`;
     throw packError(`entry ${foreign.number}`, what, "complete");
   }
-  // What was said of another log before says nothing of this one.
+  // Entries from before a correction are about another log.
   const anew = kept.entries.findLast(
     ({ kind, body }) => kind === "correction" && body.of === "log",
   );
@@ -93,7 +93,7 @@ const coinEntryIn = ({ number, at, body }: SequenceEntry): CoinEntry => ({
   hash: textIn(body, "hash"),
 });
 
-/** What the entries come to. */
+/** What the entries prove. */
 export type Kept = {
   /** The newest that shows something; null: none does. */
   readonly entry: CoinEntry | null;
@@ -138,7 +138,7 @@ export const heldAgainst = (
 };
 
 /**
- * @param authentic what was found without any key given
+ * @param authentic the verdict without a known key
  * @param given the deployment's key, base64, where the auditor knows one
  * @throws AuditPackError (stop) for a key that neither is the given one nor follows from it
  */

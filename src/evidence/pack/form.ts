@@ -1,4 +1,4 @@
-/** The form of an audit pack: its files, its manifest, and what is wrong with it. */
+/** The files of an audit pack on this machine, and its manifest. */
 
 import { createHash } from "node:crypto";
 import { createReadStream, openAsBlob } from "node:fs";
@@ -36,7 +36,7 @@ export const FILES = {
 export const CHECKPOINTS = "checkpoints";
 export const EPOCHS = "epochs";
 
-/** Where the excerpt of a checkpoint is. */
+/** Path of the excerpt of a checkpoint. */
 export const excerptFile = (folder: typeof CHECKPOINTS | typeof EPOCHS, sequence: bigint): string =>
   `${folder}/${sequence}.binpb`;
 
@@ -72,7 +72,7 @@ export type Manifest = Omit<
   readonly files: Readonly<Record<string, File>>;
 };
 
-/** What is known of a pack before its files are there. */
+/** A manifest without its list of files. */
 export type PackHead = Omit<Manifest, "files">;
 
 const markIn = ({ checkpoint, digest, timestampMs }: PackMark): Mark => ({
@@ -85,7 +85,7 @@ const rootIn = ({ total, ...rest }: PackRoot): Root => ({ ...rest, total: BigInt
 
 const fileIn = ({ sha256, size }: PackFile): File => ({ sha256, size: BigInt(size) });
 
-/** The same with numbers. */
+/** The manifest with numbers instead of texts. */
 export const manifestIn = (json: PackManifest): Manifest => {
   const { first, last, trust, roots, holderNames, files } = json;
   const { epoch, checkpoint, digest } = trust;
@@ -104,13 +104,13 @@ export const manifestIn = (json: PackManifest): Manifest => {
   };
 };
 
-/** A pack has two files for a checkpoint at most; more than this is no pack. */
+/** Files of the largest pack; a checkpoint has two at most. */
 const MOST_FILES = 1_000_000;
 
-/** A file takes as many bytes of a manifest at least. */
-const BYTES_A_FILE = 100;
-/** Strangers in a folder that are named one by one. */
-const NAMED = 200;
+/** Bytes of a file's entry in the manifest, at least. */
+const MIN_BYTES_PER_ENTRY = 100;
+/** Files beyond the manifest that are still named one by one. */
+const MAX_NAMED = 200;
 
 /**
  * The files of a folder, none of them read yet. Only files and folders are taken: a link or a device could
@@ -136,11 +136,11 @@ export const openFiles = async (folder: string, most = MOST_FILES): Promise<Pack
   return files;
 };
 
-/** The same of a pack that has its manifest: to open a file takes its time, so no more are than it can list. */
+/** Opens the files of a pack: opening takes time, so no more than its manifest can list. */
 export const openPack = async (folder: string): Promise<PackFiles> => {
   const manifest = await lstat(join(folder, FILES.manifest)).catch(() => null);
   if (manifest === null) throw packError(FILES.manifest, "is missing", "authentic");
-  const listed = Math.floor(manifest.size / BYTES_A_FILE) + NAMED;
+  const listed = Math.floor(manifest.size / MIN_BYTES_PER_ENTRY) + MAX_NAMED;
   return openFiles(folder, Math.min(MOST_FILES, listed));
 };
 

@@ -1,8 +1,8 @@
-/** Lines of a pack's files: RFC 8785 JSON, numbers as texts; the writer's and the verifier's are the same. */
+/** Lines of a pack's files, for writer and verifier: RFC 8785 JSON, numbers as texts. */
 import { Buffer } from "node:buffer";
 import { canonicalJson, type JsonValue } from "../../../client/canonical-json.ts";
 import { linesOf, type PackFiles } from "../../../client/pack-files.ts";
-import type { StandingLine } from "../../../client/pack-forms.ts";
+import type { StateLine } from "../../../client/pack-forms.ts";
 import { LONGEST_LINE } from "../../../client/pack-lines.ts";
 import { nameAndCoin } from "../../ledger/reading/facts.ts";
 import type { ObjectFact } from "../../log/fact.ts";
@@ -13,7 +13,7 @@ import type { MembershipRange } from "../../projections/memberships.ts";
 import { type RoleEventRow, type RoleRange, roleKey } from "../../projections/roles.ts";
 import { FILES, packError } from "./form.ts";
 
-/** The values of these names. */
+/** A line with these members of a row. */
 const line = (row: Readonly<Record<string, unknown>>, names: readonly string[]): string =>
   canonicalJson(Object.fromEntries(names.map((name) => [name, asJson(row[name])])));
 
@@ -36,27 +36,27 @@ export const holderEventLine = (event: Omit<HolderEventRow, "coinType">): string
 export const roleEventLine = (event: Omit<RoleEventRow, "coinType">): string =>
   line(event, [...EVENT, "owner", "role", "granted", "signer"]);
 
-/** What the first register is made of: objects, what wallets are, and who holds which role. */
-export type Standing =
+/** An item of the state behind the first register: an object, a membership of a wallet, or a role. */
+export type StateItem =
   | { readonly kind: "object"; readonly fact: ObjectFact }
   | { readonly kind: "membership"; readonly range: MembershipRange }
   | { readonly kind: "role"; readonly range: RoleRange };
 
-/** The checkpoint that something stands since. */
-export const sinceOf = (standing: Standing): bigint =>
-  standing.kind === "object" ? standing.fact.checkpoint : standing.range.checkpoint;
+/** The checkpoint that made an item. */
+export const sinceOf = (item: StateItem): bigint =>
+  item.kind === "object" ? item.fact.checkpoint : item.range.checkpoint;
 
-/** What can stand once only. */
-export const keyOf = (standing: Standing): string => {
-  if (standing.kind === "object") return `object ${standing.fact.objectId}`;
-  if (standing.kind === "role") return `role ${roleKey(standing.range)}`;
-  return `membership ${membershipKey(standing.range)}`;
+/** Identifies an item; each exists once. */
+export const keyOf = (item: StateItem): string => {
+  if (item.kind === "object") return `object ${item.fact.objectId}`;
+  if (item.kind === "role") return `role ${roleKey(item.range)}`;
+  return `membership ${membershipKey(item.range)}`;
 };
 
-export const standingLine = (standing: Standing): string => {
-  switch (standing.kind) {
+export const stateLine = (item: StateItem): string => {
+  switch (item.kind) {
     case "object": {
-      const { fact } = standing;
+      const { fact } = item;
       const contents = Buffer.from(fact.contents).toString("base64");
       return line({ ...fact, contents }, [
         ...["kind", "objectId", "version", "type", "name", "checkpoint", "transaction", "index"],
@@ -64,19 +64,19 @@ export const standingLine = (standing: Standing): string => {
       ]);
     }
     case "membership":
-      return line({ kind: "membership", ...standing.range }, [
+      return line({ kind: "membership", ...item.range }, [
         ...["kind", "address", "aspect", "value", "checkpoint"],
       ]);
     case "role":
-      return line({ kind: "role", ...standing.range }, ["kind", "owner", "role", "checkpoint"]);
+      return line({ kind: "role", ...item.range }, ["kind", "owner", "role", "checkpoint"]);
   }
 };
 
 /**
- * @param until of a range that stands
+ * @param until of an open range
  * @throws AuditPackError (stop) for an object of another coin
  */
-export const standingIn = (json: StandingLine, coinType: string, until: bigint): Standing => {
+export const itemIn = (json: StateLine, coinType: string, until: bigint): StateItem => {
   const checkpoint = BigInt(json.checkpoint);
   switch (json.kind) {
     case "object": {
@@ -105,7 +105,7 @@ export const standingIn = (json: StandingLine, coinType: string, until: bigint):
   }
 };
 
-/** The lines of a file of a pack, held against those that were made again. */
+/** Compares the lines of a file of a pack with recomputed ones. */
 export class PackLines implements AsyncDisposable {
   readonly #file: string;
   readonly #lines: AsyncGenerator<string, void>;
@@ -117,7 +117,7 @@ export class PackLines implements AsyncDisposable {
     this.#lines = linesOf(pack, file, most);
   }
 
-  /** How many were read. */
+  /** Lines read so far. */
   get count(): number {
     return this.#count;
   }
@@ -129,7 +129,7 @@ export class PackLines implements AsyncDisposable {
     return next.value;
   }
 
-  /** @throws AuditPackError (stop) when the next one is another */
+  /** @throws AuditPackError (stop) when the next line differs */
   async expect(text: string): Promise<void> {
     const found = await this.#next();
     if (found === text) return;
@@ -140,7 +140,7 @@ export class PackLines implements AsyncDisposable {
     );
   }
 
-  /** @throws AuditPackError (stop) when there are more */
+  /** @throws AuditPackError (stop) when there are more lines */
   async end(): Promise<void> {
     const found = await this.#next();
     if (found === undefined) return;

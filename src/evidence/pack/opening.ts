@@ -1,23 +1,23 @@
-/** Whether the first register of a pack came from the checkpoints that the pack has of the time before. */
+/** Proves the first register of a pack by the checkpoints up to it that the pack has. */
 import { Buffer } from "node:buffer";
 import type { Fact, ObjectFact } from "../../log/fact.ts";
 import { membershipKey } from "../../pipelines/holder-lifecycle.ts";
 import { STILL_OPEN } from "../../projections/ranges.ts";
 import { roleKey } from "../../projections/roles.ts";
 import { FILES, packError } from "./form.ts";
-import { keyOf, type Standing, sinceOf } from "./lines.ts";
+import { keyOf, type StateItem, sinceOf } from "./lines.ts";
 import { PackRegister } from "./register.ts";
 
 type Expected = {
-  readonly standing: Standing;
+  readonly item: StateItem;
   readonly checkpoint: bigint;
   isProven: boolean;
 };
 
 export class PackOpening {
   readonly #expected = new Map<string, Expected>();
-  /** What stands for the first register, and from when: what ends it must be seen. */
-  readonly #waiting: Standing[] = [];
+  /** Memberships and roles not applied yet, so that a later end of one is noticed. */
+  readonly #waiting: StateItem[] = [];
   #isSorted = false;
   readonly #register: PackRegister;
   readonly #first: bigint;
@@ -29,14 +29,14 @@ export class PackOpening {
     this.#first = first;
   }
 
-  /** How much of it is proven. */
+  /** Items proven so far. */
   get proven(): number {
     return this.#proven;
   }
 
-  expect(standing: Standing): void {
-    const key = keyOf(standing);
-    const checkpoint = sinceOf(standing);
+  expect(item: StateItem): void {
+    const key = keyOf(item);
+    const checkpoint = sinceOf(item);
     if (this.#expected.has(key)) throw packError(FILES.firstState, `has ${key} twice`);
     if (checkpoint > this.#first) {
       throw packError(
@@ -44,22 +44,22 @@ export class PackOpening {
         `${key} is said to stand since checkpoint ${checkpoint}, which is behind the first register`,
       );
     }
-    this.#expected.set(key, { standing, checkpoint, isProven: false });
-    if (standing.kind !== "object") this.#waiting.push(standing);
+    this.#expected.set(key, { item, checkpoint, isProven: false });
+    if (item.kind !== "object") this.#waiting.push(item);
   }
 
   /**
-   * Holds the facts of a checkpoint against what stands from it; to be called in ascending order.
-   * @throws AuditPackError (stop) when they say something else
+   * Compares the facts of a checkpoint with the items since then; call in ascending order.
+   * @throws AuditPackError (stop) when they differ
    */
   meet(checkpoint: bigint, facts: readonly Fact[]): void {
-    // What each object was when the checkpoint ended.
+    // The last state of each object in the checkpoint.
     const objects = new Map<string, Fact>();
     for (const fact of facts) if (fact.kind !== "event") objects.set(fact.objectId, fact);
     for (const [objectId, fact] of objects) {
-      this.#compare(`object ${objectId}`, checkpoint, (standing) => {
-        if (fact.kind !== "object" || standing.kind !== "object") return false;
-        return isSameObject(fact, standing.fact);
+      this.#compare(`object ${objectId}`, checkpoint, (item) => {
+        if (fact.kind !== "object" || item.kind !== "object") return false;
+        return isSameObject(fact, item.fact);
       });
     }
     this.#standFrom(checkpoint);
@@ -68,9 +68,9 @@ export class PackOpening {
     const lastOf = <Range>(ranges: readonly Range[], keyed: (range: Range) => string) =>
       new Map(ranges.map((range) => [keyed(range), range]));
     for (const [key, range] of lastOf(memberships, membershipKey)) {
-      this.#compare(`membership ${key}`, checkpoint, (standing) => {
-        if (standing.kind !== "membership") return false;
-        return range.until === STILL_OPEN && standing.range.value === range.value;
+      this.#compare(`membership ${key}`, checkpoint, (item) => {
+        if (item.kind !== "membership") return false;
+        return range.until === STILL_OPEN && item.range.value === range.value;
       });
     }
     for (const [key, { until }] of lastOf(roles, roleKey)) {
@@ -78,7 +78,7 @@ export class PackOpening {
     }
   }
 
-  /** Puts in place what is said to stand since before a checkpoint, so that its end is seen there. */
+  /** Applies items from before a checkpoint, so that their end is noticed there. */
   #standFrom(checkpoint: bigint): void {
     if (!this.#isSorted) this.#waiting.sort((a, b) => (sinceOf(a) < sinceOf(b) ? 1 : -1));
     this.#isSorted = true;
@@ -88,21 +88,21 @@ export class PackOpening {
       next = this.#waiting.at(-1)
     ) {
       this.#waiting.pop();
-      this.#register.stands(next);
+      this.#register.put(next);
     }
   }
 
-  #compare(key: string, checkpoint: bigint, isSame: (standing: Standing) => boolean): void {
+  #compare(key: string, checkpoint: bigint, isSame: (item: StateItem) => boolean): void {
     const expected = this.#expected.get(key);
     if (expected === undefined || expected.checkpoint > checkpoint) return;
-    if (expected.checkpoint < checkpoint || !isSame(expected.standing)) {
+    if (expected.checkpoint < checkpoint || !isSame(expected.item)) {
       throw packError(FILES.firstState, `${key} is not what checkpoint ${checkpoint} made of it`);
     }
     this.#proven += expected.isProven ? 0 : 1;
     expected.isProven = true;
   }
 
-  /** @throws AuditPackError (stop) naming what no checkpoint of the pack proves */
+  /** @throws AuditPackError (stop) naming an item that no checkpoint of the pack proves */
   assertProven(): void {
     for (const [key, { checkpoint, isProven }] of this.#expected) {
       if (isProven) continue;

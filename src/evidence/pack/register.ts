@@ -1,6 +1,6 @@
 /**
- * A register that is folded from facts alone, by the code of the pipelines: what an audit pack is verified
- * with, and what it is written by. Memory goes with what stands, not with what happened.
+ * A register folded from facts alone by the code of the pipelines, to write and to verify audit packs. Memory
+ * grows with the state, not with the history.
  */
 
 import { comparePlaces, placeOf } from "../../../client/cap-rows.ts";
@@ -22,14 +22,14 @@ import { type RoleEventRow, type RoleRange, roleKey } from "../../projections/ro
 import type { SharedTokenState } from "../../projections/shared-token-objects.ts";
 import type { TimelockState } from "../../projections/timelock-objects.ts";
 import { claimableAt } from "../../projections/unlocking.ts";
-import type { Movement, Standing } from "./lines.ts";
+import type { Movement, StateItem } from "./lines.ts";
 
-/** What some facts came to, each list in the order of its file. */
+/** The effects of some facts, each list in the order of its file. */
 export type Happened = {
   readonly movements: readonly Movement[];
   readonly holderEvents: readonly HolderEventRow[];
   readonly roleEvents: readonly RoleEventRow[];
-  /** What they began and ended. */
+  /** Ranges that they began and ended. */
   readonly memberships: readonly MembershipRange[];
   readonly roles: readonly RoleRange[];
 };
@@ -56,18 +56,18 @@ export class PackRegister {
     this.#coinType = coinType;
   }
 
-  /** As metadata among the facts says; null where none was. */
+  /** From metadata among the facts; null without any. */
   get decimals(): number | null {
     return this.#decimals;
   }
 
-  /** Nothing was applied so far that still stands. */
+  /** Whether the state is empty. */
   get holdsNothing(): boolean {
-    const standing = [this.#tokens, this.#grants, this.#memberships, this.#roles];
-    return this.#supply === null && standing.every(({ size }) => size === 0);
+    const item = [this.#tokens, this.#grants, this.#memberships, this.#roles];
+    return this.#supply === null && item.every(({ size }) => size === 0);
   }
 
-  /** What wallets are. */
+  /** Open memberships of wallets. */
   get memberships(): readonly MembershipRange[] {
     return [...this.#memberships.values()];
   }
@@ -77,15 +77,15 @@ export class PackRegister {
     return [...this.#roles.values()].sort((a, b) => (roleKey(a) < roleKey(b) ? -1 : 1));
   }
 
-  /** Puts something in place that stands from before. */
-  stands(standing: Standing): void {
-    if (standing.kind === "object") this.apply([standing.fact]);
-    else if (standing.kind === "role") this.#roles.set(roleKey(standing.range), standing.range);
-    else this.#memberships.set(membershipKey(standing.range), standing.range);
+  /** Adds an item of earlier state. */
+  put(item: StateItem): void {
+    if (item.kind === "object") this.apply([item.fact]);
+    else if (item.kind === "role") this.#roles.set(roleKey(item.range), item.range);
+    else this.#memberships.set(membershipKey(item.range), item.range);
   }
 
   /**
-   * Goes on by facts of the coin, in chain order.
+   * Applies facts of the coin, in chain order.
    * @throws UndecodableFactError (stop)
    */
   apply(facts: readonly Fact[]): Happened {
@@ -126,7 +126,7 @@ export class PackRegister {
     };
   }
 
-  /** @param decimals where no metadata told them */
+  /** @param decimals used without metadata among the facts */
   table(mark: CheckpointMark, decimals: number | null): RegisterTable {
     const rows = this.#rows(mark.timestampMs);
     const tree = createSumTree();
@@ -214,13 +214,13 @@ const byPlace = (a: Movement, b: Movement): number => {
 
 /** Ended ranges come before those that begin in their place. */
 const keep = <Range extends { readonly until: bigint }>(
-  standing: Map<string, Range>,
+  item: Map<string, Range>,
   ranges: readonly Range[],
   keyOf: (range: Range) => string,
 ): void => {
   for (const range of ranges) {
-    if (range.until === STILL_OPEN) standing.set(keyOf(range), range);
-    else standing.delete(keyOf(range));
+    if (range.until === STILL_OPEN) item.set(keyOf(range), range);
+    else item.delete(keyOf(range));
   }
 };
 

@@ -1,4 +1,4 @@
-/** The readable page of an audit pack, made of nothing but what was verified. */
+/** The readable report of an audit pack, from verified data alone. */
 import { canonicalJson } from "../../../client/canonical-json.ts";
 import { shareOf } from "../../../client/cap-rows.ts";
 import { inTokens } from "../../../client/in-tokens.ts";
@@ -125,7 +125,7 @@ const checkedInVersion1 = (head: PackHead, outcome: Outcome): readonly string[] 
     `- the movements, events and the last register follow from the first one and these facts, and from nothing else.`,
     `- ${outcome.followed} times a transaction found an object of the token exactly as the one before it here left it.`,
     `- the rows of both registers come to the treasury's supply, and give the roots above.`,
-    `- ${outcome.standingProven} of the ${outcome.standing} objects, memberships and roles of the first register are proven by`,
+    `- ${outcome.itemsProven} of the ${outcome.items} objects, memberships and roles of the first register are proven by`,
     `  ${outcome.openingCheckpoints} checkpoints up to it${head.opening === "proven" ? "." : "; the others stand as the deployment signed them."}`,
     "",
     "## What is not proven",
@@ -180,7 +180,7 @@ const sumOf = (rows: readonly CapRow[], part: "granted" | "locked"): bigint =>
 
 type Held = { readonly name: string; before: bigint; after: bigint };
 
-/** In the order of the last register, those that are not in it any more behind. */
+/** In the order of the last register, then those that left it. */
 const holders = (first: ProvenRegister, last: ProvenRegister): readonly Held[] => {
   const held = new Map<string, Held>();
   const of = ({ holderId, wallets }: CapRow): Held => {

@@ -17,14 +17,14 @@ export type PackSignatures = {
   prove(file: string, certified: CertifiedSummary): Promise<void>;
   told(): {
     readonly signatures: number;
-    /** Of 10,000: the least that signed any of them. */
+    /** The lowest stake that signed any of them, of 10,000. */
     readonly lowestStake: bigint;
     readonly firstEpoch: bigint;
     readonly lastEpoch: bigint;
   };
 };
 
-/** Whatever goes wrong in a file, with its name. */
+/** Adds the name of the file to errors. */
 export const reading = async <Read>(
   file: string,
   read: () => Read | Promise<Read>,
@@ -70,7 +70,7 @@ const isSameCommittee = (one: Committee, other: Committee): boolean =>
     return member?.stake === stake && Buffer.compare(publicKey, member.publicKey) === 0;
   });
 
-/** What an auditor knows of the validators from elsewhere; nothing that a pack says stands in for it. */
+/** Knowledge of the validators from elsewhere; the pack cannot replace it. */
 export type KnownValidators = {
   readonly committee?: Committee | undefined;
   /** The checkpoint that names the committee that the pack begins with. */
@@ -160,7 +160,7 @@ export const openSignatures = async (
   };
 };
 
-/** What the manifest says is only compared here; whether it is so is found from the excerpt's bytes. */
+/** Compares the manifest with the trusted checkpoint; the excerpt's bytes prove the manifest later. */
 const assertTrusted = (
   { epoch, checkpoint, digest }: PackHead["trust"],
   trusted: TrustedCheckpoint | undefined,

@@ -15,7 +15,7 @@ import type { Remedy } from "../../waiting/remedy.ts";
 import { CHECKPOINTS, EPOCHS, excerptFile, FILES, type PackHead } from "./form.ts";
 
 /**
- * A checkpoint that the pack needs cannot be had from the source. Nothing was written. Give a source that
+ * The source lacks a checkpoint that the pack needs. Nothing was written. Give a source that
  * still has it, such as an archive; or, for one before the first date, take the first register as signed.
  */
 export class PackSourceError extends Error {
@@ -46,10 +46,10 @@ const fetchOne = async (
   throw new PackSourceError(source.description, sequence, undefined);
 };
 
-/** Fetched while one is being worked on. */
-const AHEAD = 8;
+/** Checkpoints fetched ahead of the one being written. */
+const PREFETCHED_CHECKPOINTS = 8;
 
-/** Checkpoints and what is wanted of them, in their order, some of them fetched ahead. */
+/** Checkpoints in order with the wanted transactions; prefetches a few. */
 async function* fetched(
   source: CheckpointSource,
   wanted: AsyncIterable<CoinTransactions>,
@@ -62,10 +62,10 @@ async function* fetched(
   };
   for await (const { checkpoint, transactions } of wanted) {
     const raw = fetchOne(source, checkpoint, signal);
-    // Seen where its turn comes.
+    // The error surfaces when it is awaited; silence the unhandled rejection until then.
     raw.catch(() => undefined);
     waiting.push({ raw, transactions });
-    const next = waiting.length > AHEAD ? await take() : undefined;
+    const next = waiting.length > PREFETCHED_CHECKPOINTS ? await take() : undefined;
     if (next !== undefined) yield next;
   }
   for (let next = await take(); next !== undefined; next = await take()) yield next;

@@ -20,7 +20,7 @@ export const consistency = (
   const { trust, packages, opening, first, last } = head;
   const isKnown = committee !== undefined || trusted !== undefined;
   const { signatures, firstEpoch, lastEpoch, lowestStake } = outcome;
-  const asSigned = outcome.standing - outcome.standingProven;
+  const asSigned = outcome.items - outcome.itemsProven;
   const named =
     trust.checkpoint === null
       ? ""
@@ -42,7 +42,7 @@ export const consistency = (
       `${outcome.followed} times a transaction found an object of the token exactly as the one before it here left it`,
       opening === "whole"
         ? `the first register was made of ${outcome.openingFacts} facts in ${outcome.openingCheckpoints} checkpoints, from the token's first one in the pack on`
-        : `${outcome.standingProven} of the ${outcome.standing} objects, memberships and roles of the first register are what ${outcome.openingCheckpoints} checkpoints up to it made of them`,
+        : `${outcome.itemsProven} of the ${outcome.items} objects, memberships and roles of the first register are what ${outcome.openingCheckpoints} checkpoints up to it made of them`,
     ],
     not_shown: [
       ...(isKnown

@@ -10,7 +10,7 @@ import { reportOf } from "./report.ts";
 import type { KnownValidators } from "./signatures.ts";
 import { completeness, consistency } from "./verdict.ts";
 
-/** What an auditor knows from elsewhere. */
+/** Knowledge of the auditor that does not come from the pack. */
 export type KnownToAuditor = KnownValidators & {
   /** Base64 of the deployment's key. */
   readonly publicKey?: string | undefined;
@@ -21,7 +21,7 @@ export type CheckedPack = {
   readonly manifest: Manifest;
   readonly outcome: Outcome;
   readonly verdict: Verdict;
-  /** A source was named, and did not give what was needed of it. */
+  /** A source was named and did not deliver. */
   readonly isUnread: boolean;
 };
 
@@ -30,7 +30,7 @@ export type ReadingAgain = (pack: PackFiles, manifest: Manifest) => Promise<Read
 
 /**
  * @param entries files with entries of the deployment's sequence
- * @throws AuditPackError (stop) naming the first file that does not hold, and what of it
+ * @throws AuditPackError (stop) naming the first file that is wrong, and why
  */
 export const verifyPack = async (
   folder: string,
@@ -46,7 +46,7 @@ export const verifyPack = async (
   } = {},
 ): Promise<CheckedPack> => {
   const pack = await openPack(folder);
-  // What the client checks without a ledger comes first; nothing is folded that was not signed.
+  // The client's checks come first, so that nothing unsigned is folded.
   const { publicKey } = known;
   const asked = entries === undefined ? publicKey : undefined;
   const signed = await verifyAuditPack(pack, { publicKey: asked, hash: hashOf });

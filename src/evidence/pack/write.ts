@@ -54,9 +54,9 @@ import {
   holderEventLine,
   movementLine,
   roleEventLine,
-  type Standing,
+  type StateItem,
   sinceOf,
-  standingLine,
+  stateLine,
 } from "./lines.ts";
 import { reportOf } from "./report.ts";
 import { writeExcerpts } from "./source.ts";
@@ -95,7 +95,7 @@ export const writePack = (
     const standing = await standingAt(database, first);
     const lines = (file: string, texts: Iterable<string> | AsyncIterable<string>) =>
       writeFile(join(folder, file), ended(texts));
-    await lines(FILES.firstState, standing.map(standingLine));
+    await lines(FILES.firstState, standing.map(stateLine));
     await lines(FILES.movements, movementsBetween(database, first, last));
     await lines(FILES.holderEvents, holderEventsBetween(database, first, last));
     await lines(FILES.roleEvents, roleEventsBetween(database, first, last));
@@ -167,18 +167,18 @@ const markOf = ({ mark: { sequence, digest, timestampMs } }: TableOf): PackHead[
   timestampMs,
 });
 
-/** What the register at a checkpoint is made of. */
+/** Objects, memberships and roles of the register at a checkpoint. */
 const standingAt = async (
   { sql }: Database,
   { coinType, mark: { sequence } }: TableOf,
-): Promise<readonly Standing[]> => {
+): Promise<readonly StateItem[]> => {
   const objects = await objectsOfCoin(sql, coinType, sequence);
   const memberships = await membershipsAt(sql, coinType, sequence);
   const roles = await rolesAt(sql, coinType, sequence);
   return [
-    ...objects.map((fact): Standing => ({ kind: "object", fact })),
-    ...memberships.map((range): Standing => ({ kind: "membership", range })),
-    ...roles.map((range): Standing => ({ kind: "role", range })),
+    ...objects.map((fact): StateItem => ({ kind: "object", fact })),
+    ...memberships.map((range): StateItem => ({ kind: "membership", range })),
+    ...roles.map((range): StateItem => ({ kind: "role", range })),
   ];
 };
 
@@ -186,7 +186,7 @@ const standingAt = async (
 async function* wantedOf(
   { sql }: Database,
   { first, last, opening }: PackRequest,
-  standing: readonly Standing[],
+  standing: readonly StateItem[],
 ): AsyncGenerator<CoinTransactions> {
   const { coinType } = last;
   const [after, upTo] = [first.mark.sequence, last.mark.sequence];

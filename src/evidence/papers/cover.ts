@@ -1,4 +1,4 @@
-/** Paper 1: which pack, of what, and what its verification showed. */
+/** The first paper (pack, coin, verdict) and the last (sign-off: who prepared and reviewed, conclusions). */
 import { TIERS } from "../../../client/verify-audit-pack.ts";
 import { VERSION } from "../../telemetry/version.ts";
 import {

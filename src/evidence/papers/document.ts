@@ -39,7 +39,7 @@ export type Block =
   /** Lines to write on, each behind its label. */
   | { readonly kind: "fill"; readonly labels: readonly string[] };
 
-/** A paper: a file of Markdown, and pages of the PDF that begin anew. */
+/** A paper: a Markdown file, and pages of the PDF that begin on a new page. */
 export type Paper = {
   /** Its number in the index, such as `3`; confirmations are `5.1`, `5.2` and so on. */
   readonly number: string;

@@ -1,4 +1,4 @@
-/** Paper 3: what an auditor looks at one by one. */
+/** Paper 3: the events that an auditor examines one by one. */
 
 import type { CapRow } from "../../projections/cap-rows.ts";
 import { FILES } from "../pack/form.ts";
@@ -240,7 +240,7 @@ const changes = ({ gathered }: Subject): readonly Block[] =>
     ],
   );
 
-/** What operators did stands as the deployment signed it: no ledger shows it. */
+/** Operators' acts are as the deployment signed them: no ledger shows them. */
 const acts = ({ outcome }: Subject): readonly Block[] => {
   if (outcome.acts === null) {
     return [

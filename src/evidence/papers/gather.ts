@@ -1,4 +1,4 @@
-/** What working papers need of a pack, gathered while it is verified. Memory goes with the holders and what is kept. */
+/** Gathers the data of working papers while a pack is verified. Memory grows with the holders and the lists kept. */
 
 import { createHash } from "node:crypto";
 import { decodeBurn, decodeForceTransfer, decodeMint } from "../../ledger/contract/events.ts";
@@ -14,7 +14,7 @@ import { Kept } from "./document.ts";
 import { RollForward } from "./roll-forward.ts";
 import { Wallets } from "./wallets.ts";
 
-/** Where something stands on the ledger. */
+/** The transaction of a fact. */
 export type Place = {
   readonly checkpoint: bigint;
   readonly timestampMs: bigint;

@@ -8,7 +8,7 @@ import { rowName } from "./wallets.ts";
 /** So many letters are written at once. */
 const MOST_LETTERS = 500;
 
-/** `--confirm` names nobody of the register, or too many. Name holders and wallets that are in it. */
+/** `--confirm` names no row of the register, or too many. Name holders and wallets that are in it. */
 export class ConfirmError extends Error {
   override readonly name = "ConfirmError";
   readonly remedy = "stop";

@@ -11,10 +11,10 @@ const BOTTOM = 52;
 
 /** Line height by font size. */
 export const LEADING = 1.25;
-/** Of the fonts, from a line's top to its baseline. */
+/** From the top of a line to its baseline, as a share of the font size. */
 const ASCENT = 0.8;
 
-/** What stands on every page, and in the document's properties. */
+/** Text on every page and in the document's properties. */
 export type Furniture = {
   readonly title: string;
   /** Above every page, on the left. */

@@ -24,7 +24,7 @@ const NARROW = 0.6;
 
 type Laid = { readonly widths: readonly number[]; readonly size: number; readonly width: number };
 
-/** Widths for what the columns hold: amounts are never broken, so the columns of words give way. */
+/** Column widths by content: amounts are never broken, so columns of words shrink. */
 const layOut = (
   { columns }: Pick<Table, "columns">,
   rows: Table["rows"],
@@ -94,7 +94,7 @@ export const drawTable = (pages: PdfPages, of: Table, file: string): void => {
         pages.next();
         head();
       }
-      // What is longer than a page goes on on the next one.
+      // A row longer than a page continues on the next one.
       const most = Math.floor((pages.room - 2 * ABOVE) / (laid.size * LEADING));
       const now = left.map((lines) => lines.slice(0, most));
       left = left.map((lines) => lines.slice(most));

@@ -9,7 +9,7 @@ export type FontName = (typeof FONTS)[keyof typeof FONTS];
 const MORE = "€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ";
 const LACKING = new RegExp(`[^\\u0020-\\u007e\\u00a0-\\u00ff${MORE}]`, "gu");
 
-/** A font without a character would show nothing in its place: `\u{…}` stands there instead. */
+/** Replaces characters that the font lacks, which would be invisible, by `\u{…}`. */
 export const winAnsi = (text: string): string =>
   shownLines(text.replaceAll("\n", "\\u{a}")).replace(
     LACKING,

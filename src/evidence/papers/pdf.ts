@@ -65,7 +65,7 @@ const drawBlock = (pages: PdfPages, block: Block, behind: readonly Block[], file
   }
 };
 
-/** What stays with its heading: a short part as a whole, else its sentences and the beginning of what follows. */
+/** Keeps a heading with a short part as a whole, or with its sentences and the beginning of the next block. */
 const heightBehind = (pages: PdfPages, behind: readonly Block[]): number => {
   const end = behind.findIndex(({ kind }) => kind === "heading");
   const part = end < 0 ? behind : behind.slice(0, end);

@@ -46,13 +46,13 @@ export const rollForwardPaper = (subject: Subject): Paper => ({
   ],
 });
 
-/** An opening that was not made of facts is no more than the deployment's word. */
-const asSigned = ({ outcome: { standing, standingProven } }: Subject): readonly Block[] =>
-  standing === standingProven
+/** An opening without facts rests on the deployment's signature alone. */
+const asSigned = ({ outcome: { items, itemsProven } }: Subject): readonly Block[] =>
+  items === itemsProven
     ? []
     : [
         text(
-          `${standing - standingProven} of the ${standing} objects, memberships and roles of the opening register are not proven: they stand as the deployment signed them.`,
+          `${items - itemsProven} of the ${items} objects, memberships and roles of the opening register are not proven: they stand as the deployment signed them.`,
         ),
       ];
 
@@ -167,7 +167,7 @@ const locked = (subject: Subject): readonly Block[] => {
   ];
 };
 
-/** What the contract's own events say, beside what its treasury says. */
+/** Sums of the contract's events beside those of its treasury. */
 const supply = (subject: Subject): readonly Block[] => {
   const { first, last } = subject.outcome;
   const { minted, burned } = subject.gathered;
@@ -250,7 +250,7 @@ const rows = (subject: Subject): readonly Block[] => {
   ];
 };
 
-/** What each row is made of, as the two registers have it. */
+/** The wallets of each row in both registers. */
 const parts = (subject: Subject): readonly Block[] => {
   const flow = flowsOf(subject);
   const of = [subject.outcome.first, subject.outcome.last].map(

@@ -21,7 +21,7 @@ export type RowFlow = {
   opening: bigint;
   /** Net, by cause. */
   readonly byCause: Map<Cause, bigint>;
-  /** What wallets held that came to the row, less what those held that left it. */
+  /** Balances of wallets that joined the row, less those of wallets that left it. */
   passed: bigint;
   /** As the movements make it. */
   computed: bigint;

@@ -1,4 +1,4 @@
-/** Paper 4: movements drawn by a stated seed, with room for what an auditor finds of each. */
+/** Paper 4: movements drawn by a stated seed, with room for the auditor's findings. */
 
 import { CAUSES } from "../../projections/balance-changes.ts";
 import { FILES } from "../pack/form.ts";

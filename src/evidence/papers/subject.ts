@@ -1,4 +1,4 @@
-/** What all papers of a pack are made of, and how they write amounts, times and rows. */
+/** The common source of all papers of a pack, and how they write amounts, times and rows. */
 import { inTokens } from "../../../client/in-tokens.ts";
 import type { CheckedPack } from "../pack/verify.ts";
 import { type Column, code, type Inline, type Text } from "./document.ts";
@@ -37,13 +37,13 @@ export const amountsOf = ({ outcome }: Pick<Subject, "outcome">) => {
   };
 };
 
-/** As amounts, and a dash for nothing: where most of a table is zero, the rest stands out. */
+/** An amount, or a dash for zero, which keeps sparse tables readable. */
 export const flowsOf = (subject: Pick<Subject, "outcome">) => {
   const amount = amountsOf(subject);
   return (units: bigint): string => (units === 0n ? "–" : amount(units));
 };
 
-/** Of an amount, to a tenth of a percent, rounded down. */
+/** A share of an amount, to a tenth of a percent, rounded down. */
 export const percentOf = (part: bigint, whole: bigint): string => {
   if (whole === 0n) return "–";
   const tenths = (part * 1_000n) / whole;

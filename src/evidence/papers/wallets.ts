@@ -1,4 +1,4 @@
-/** Whose each wallet is, what it holds and whether it is frozen, event by event. */
+/** Holder, balance and freeze of each wallet, event by event. */
 
 import type { CapRow } from "../../projections/cap-rows.ts";
 import type { HolderEventRow } from "../../projections/holder-events.ts";
@@ -8,7 +8,7 @@ import type { ProvenRegister } from "../pack/check.ts";
 export const rowName = ({ holderId, wallets }: CapRow): string =>
   holderId === null ? (wallets[0]?.address ?? "") : `${holderId}`;
 
-/** A wallet that went from one row to another, with what it held then. */
+/** A wallet that moved from one row to another, with its balance at that moment. */
 export type Passed = {
   readonly wallet: string;
   readonly from: string;
@@ -44,7 +44,7 @@ export class Wallets {
     this.#held.set(wallet, (this.#held.get(wallet) ?? 0n) + change);
   }
 
-  /** Returns what passed to another row by the event; null for nothing. */
+  /** Returns the balance that the event moved to another row; null for none. */
   happened({ eventType, address, holderId, isFrozen }: HolderEventRow): Passed | null {
     if (address === null) return null;
     const from = this.rowOf(address);

@@ -1,4 +1,4 @@
-/** A statement held against entries of the deployment's sequence that somebody kept. */
+/** Checks a statement against entries of the deployment's sequence that somebody kept. */
 import { SequenceError } from "../../../client/verify-sequence.ts";
 import {
   entryOf,
@@ -18,9 +18,9 @@ import {
   verifyEntries,
 } from "../../audit/verify/kept-entries.ts";
 
-/** What the entries show of the statement's root, and of its signer. */
+/** What the entries prove about the statement's root and its signer. */
 export type StatementEntries = {
-  /** Empty: nothing of the root. */
+  /** Empty where they prove nothing about the root. */
   readonly shown: readonly string[];
   readonly notShown: readonly string[];
   readonly signer: SignerShown["how"];
@@ -65,7 +65,7 @@ export const heldAgainstKept = async (
   }
 };
 
-/** What cannot be shown of a statement of a revoked key. Entries may show its root all the same. */
+/** The part of a statement of a revoked key that stays unproven; entries may still prove its root. */
 const revokedOf = (
   kept: KeptEntries,
   statement: Statement,
@@ -91,7 +91,7 @@ const rootsIn = ({ entries }: KeptEntries, statement: Statement): readonly strin
       ({ number, at }) => `entry ${number}, which was kept, names the same root; it is dated ${at}`,
     );
 
-/** The entry that the statement names must fit between those before and behind it; one behind it proves it. */
+/** The statement's entry must link to its neighbours; the next entry proves it. */
 const linksTo = async (
   { entries }: KeptEntries,
   statement: Statement,

@@ -1,6 +1,6 @@
 /**
- * A holder's statement: its row of a cap table, what proves that the row is part of the table, and who
- * says so. Its form and its checks are those of client/verify-statement.ts.
+ * Makes a holder's statement: its row of a cap table, the proof that the row is part of the table, and the
+ * deployment's signature. client/verify-statement.ts has its form and its checks.
  */
 
 import { shareOf } from "../../../client/cap-rows.ts";
@@ -28,7 +28,7 @@ import type { GuardedReads } from "../../projections/guarded-reads.ts";
 import { readMeta } from "../../projections/meta.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
 
-/** The cap table has no row of this holder or wallet: it held nothing then. Nothing to do. */
+/** The cap table has no row for this holder or wallet: it held nothing then. */
 export class NoRowError extends Error {
   override readonly name = "NoRowError";
   readonly remedy: Remedy = "stop";
@@ -39,7 +39,7 @@ export class NoRowError extends Error {
   }
 }
 
-/** The log does not know whose checkpoints it has, so nothing about them is signed. Wait, or tell it. */
+/** The id of the chain is not known, so nothing about it is signed. Wait, or configure it. */
 export class ChainUnknownError extends Error {
   override readonly name = "ChainUnknownError";
   readonly remedy: Remedy = "wait";
@@ -51,15 +51,15 @@ export class ChainUnknownError extends Error {
   }
 }
 
-/** The versions of a statement: 2 covers the whole row by its root, and has that in the sequence. */
+/** In version 2 the root covers the whole row, and is an entry of the sequence. */
 export type StatementVersion = Statement["version"];
 
 export type StatementOptions = {
   /** 2 unless given. */
   readonly version?: StatementVersion | undefined;
-  /** Of a process that keeps registers. */
+  /** The process's cache of registers. */
   readonly tables?: CapTables | undefined;
-  /** Of the key that asks for it. */
+  /** The quota of the caller's key. */
   readonly quota?: RootQuota | undefined;
 };
 
