@@ -1,11 +1,11 @@
 #!/bin/sh
-# Makes the secrets that compose.yaml names, each in a file of its own below deploy/secrets. Those that are
-# there are left as they are: the database knows them.
+# Creates the secrets that compose.yaml names, each in its own file below deploy/secrets. Existing ones are kept,
+# because the database uses them.
 set -eu
 cd "$(dirname "$0")"
 
-# The folder is closed to others. The files are not: in a container another user reads them, and sees nothing
-# of the folder.
+# Only the folder is closed to other users: the user in a container must read the files, which are mounted without the
+# folder.
 mkdir -p secrets
 chmod 700 secrets
 cd secrets

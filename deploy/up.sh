@@ -1,8 +1,8 @@
 #!/bin/sh
-# Makes what is missing, builds the image, starts everything, and returns once it is healthy.
+# Creates missing secrets, builds the image, starts everything, and returns once it is healthy.
 set -eu
 cd "$(dirname "$0")"
 sh make-secrets.sh
-# Made here: a folder that the engine makes would belong to root.
+# Created here, because a folder that the engine creates belongs to root.
 mkdir -p config
 exec docker compose --file compose.yaml up --build --detach --wait "$@"
