@@ -1,17 +1,17 @@
 /** `docs/reference/cli.md`, from the program's own commands. */
-import type { TreeCommand } from "../../src/commands/command-tree.ts";
+import type { Command } from "commander";
 import { code, head, table } from "./markdown.ts";
 
 /** The page. */
-export const cliPage = (commands: readonly TreeCommand[]): string =>
+export const cliPage = ({ commands }: Command): string =>
   [
     head(
       "Command line",
       [
         "`npm run holderbook -- COMMAND`, or `node bin/holderbook.mjs COMMAND`. Settings come from the environment",
         "and `.env` ([settings](settings.md)). Every command takes `--help`. Exit codes: 0 done, 1 failed, 2 wrong usage",
-        "or settings. Of a command that checks something 1 says that something is false, 3 that nothing false was found, but",
-        "not everything that was asked for could be shown.",
+        "or settings. For a command that checks something, 1 means that something is false, 3 that nothing false was found",
+        "but not everything could be checked.",
         "",
         "Every command that lists takes `--json` and then prints one JSON document, in which amounts are strings.",
         "Without it, lists are JSON, one item a line, or text for people. What is no data goes to standard error.",
@@ -19,45 +19,49 @@ export const cliPage = (commands: readonly TreeCommand[]): string =>
     ),
     table(
       ["command", "what it does"],
-      commands.map(({ name, about }) => [`[${name}](#${anchorOf(name)})`, about]),
+      commands.map((command) => {
+        const name = command.name();
+        return [`[${name}](#${anchorOf(name)})`, command.description()];
+      }),
     ),
     ...commands.flatMap((command) => sections(command, "")),
   ].join("\n");
 
 const anchorOf = (path: string): string => path.replaceAll(" ", "-");
 
-const sections = (command: TreeCommand, before: string): readonly string[] => {
-  const path = `${before}${command.name}`;
-  const own = command.options.length > 0 || command.arguments.length > 0;
+const sections = (command: Command, before: string): readonly string[] => {
+  const path = `${before}${command.name()}`;
+  const options = command.options.filter(({ hidden }) => !hidden);
+  const own = options.length > 0 || command.registeredArguments.length > 0;
   const runs = own || command.commands.length === 0;
   const usage = [
     "holderbook",
     path,
-    ...(command.options.length > 0 ? ["[options]"] : []),
-    ...command.arguments.map(({ name, required, variadic }) => {
-      const shown = variadic ? `${name}...` : name;
-      return required ? `<${shown}>` : `[${shown}]`;
+    ...(options.length > 0 ? ["[options]"] : []),
+    ...command.registeredArguments.map((argument) => {
+      const shown = argument.variadic ? `${argument.name()}...` : argument.name();
+      return argument.required ? `<${shown}>` : `[${shown}]`;
     }),
   ].join(" ");
   const text = [
     `${before === "" ? "##" : "###"} ${path}`,
-    command.about,
+    command.description(),
     ...(runs ? [`\`\`\`console\n${usage}\n\`\`\``] : []),
     table(
       ["argument", "what it is"],
-      command.arguments.map(({ name, about, choices }) => [
-        code(name),
-        withChoices(about, choices),
+      command.registeredArguments.map((argument) => [
+        code(argument.name()),
+        withChoices(argument.description, argument.argChoices),
       ]),
     ),
     table(
       ["option", "what it does"],
-      command.options.map(({ flags, about, choices, mandatory, defaultValue }) => [
+      options.map(({ flags, description, argChoices, mandatory, defaultValue }) => [
         code(flags),
         [
-          withChoices(about, choices),
+          withChoices(description, argChoices),
           ...(mandatory ? ["Required."] : []),
-          ...(defaultValue === null ? [] : [`Default: ${code(defaultValue)}.`]),
+          ...(defaultValue === undefined ? [] : [`Default: ${code(String(defaultValue))}.`]),
         ].join(" "),
       ]),
     ),
@@ -71,7 +75,7 @@ const sections = (command: TreeCommand, before: string): readonly string[] => {
   ];
 };
 
-const withChoices = (about: string, choices: readonly string[]): string =>
+const withChoices = (about: string, choices: readonly string[] = []): string =>
   choices.length === 0
     ? about
     : `${about}${about === "" ? "" : ": "}${choices.map(code).join(", ")}`;

@@ -1,6 +1,5 @@
 /** All pages of the reference that are made from the code, by their paths in the project. */
 import { wholeProgram } from "../../src/commands/command-line.ts";
-import { commandTree } from "../../src/commands/command-tree.ts";
 import { ERROR_CODES } from "../../src/graphql/errors.ts";
 import { schema } from "../../src/graphql/schema.ts";
 import { FAILURE_REASONS } from "../../src/ta/requests/failure-reasons.ts";
@@ -17,7 +16,7 @@ import { vectorFiles } from "./vectors/files.ts";
 /** Pages by path, from the code alone. */
 export const pagesOfCode = async (root: string): Promise<ReadonlyMap<string, string>> =>
   new Map([
-    ["docs/reference/cli.md", cliPage(commandTree(await wholeProgram()))],
+    ["docs/reference/cli.md", cliPage(await wholeProgram())],
     ["docs/reference/settings.md", settingsPage()],
     [".env.example", envExample()],
     ["docs/reference/tampering.md", tamperingPage(TAMPERINGS, OUTSIDE)],

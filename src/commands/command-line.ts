@@ -8,12 +8,14 @@ import { UsageError } from "./usage.ts";
 
 /** Runs the command that the arguments name, and sets `process.exitCode` unless it is done. */
 export const runCommandLine = async (args: readonly string[]): Promise<void> => {
-  const program = await programFor(args);
+  // `help NAME` needs the code of that command, as the command itself does.
+  const named = args[0] === "help" ? args[1] : args[0];
+  const program = await programWith((name) => name === named);
   try {
     await program.parseAsync(args, { from: "user" });
   } catch (error) {
     if (error instanceof CommanderError) {
-      // Commander has already printed what was wrong, or the help that was asked for.
+      // Commander has already printed the fault or the help.
       process.exitCode = error.exitCode === 0 ? 0 : 2;
     } else {
       report(error);
@@ -28,30 +30,26 @@ const exitCodeOf = (error: unknown): number => {
   return isOwn && typeof error.exitCode === "number" ? error.exitCode : 1;
 };
 
-/** The program with the code of all its commands: for what tells of them all. */
-export const wholeProgram = (): Promise<Command> => programFor(["completion"]);
+/** The program with the code of all its commands, for the reference. */
+export const wholeProgram = (): Promise<Command> => programWith(() => true);
 
-/** The program with all its commands, of which only the named one is loaded. */
-const programFor = async ([first = "", second = ""]: readonly string[]): Promise<Command> => {
+/** The program with all its commands, whose code is loaded where `isLoaded`. */
+const programWith = async (isLoaded: (name: string) => boolean): Promise<Command> => {
   const program = new Command("holderbook")
     .description("Indexes security tokens and serves their holder register.")
     .version(VERSION)
-    // What follows a sub-command is its own, also where the command has an option of the same name.
+    // Options after a sub-command are its own, even if the command has one of the same name.
     .enablePositionalOptions()
     .addHelpText(
       "after",
       "\nSettings come from the environment and .env; .env.example lists them all.",
     );
-  // `help NAME` shows the help of that command, and needs its code as the command itself does.
-  const named = first === "help" ? second : first;
-  // Completion is about all of them.
-  const isLoaded = (name: string) => name === named || named === "completion";
   for (const [name, { about, load }] of Object.entries(COMMANDS)) {
     const command = isLoaded(name) ? await load() : new Command(name);
     program.addCommand(command.description(about).enablePositionalOptions());
   }
   program.configureHelp({
-    // What follows a name in the list is known of commands that are not loaded, too.
+    // The list has the usage of commands that are not loaded.
     subcommandTerm: (command) => {
       const name = command.name();
       const usage = name in COMMANDS ? COMMANDS[name]?.usage : command.usage();
@@ -62,25 +60,25 @@ const programFor = async ([first = "", second = ""]: readonly string[]): Promise
   return program;
 };
 
-/** Commander's own way is to exit with 1; wrong usage is 2 here, on every level of sub-commands. */
+/** Commander exits with 1; wrong usage is 2 here, at every level of sub-commands. */
 const throwInsteadOfExit = (command: Command) => {
-  command.exitOverride().showHelpAfterError("(--help shows how it goes)");
+  command.exitOverride().showHelpAfterError("(see --help)");
   command.commands.forEach(throwInsteadOfExit);
 };
 
-/** An error of ours tells all by its name and message; of any other one, where it came from helps. */
+/** Our errors need only name and message; other errors are printed with their stack. */
 const report = (error: unknown) => {
   if (!(error instanceof Error)) {
     process.stderr.write(`holderbook: ${shownLines(String(error))}\n`);
     return;
   }
   const ours = "remedy" in error || error instanceof UsageError;
-  // What the system refuses (a file) says itself what is wrong.
+  // Errors of system calls name the file.
   const system = "syscall" in error;
   const text = ours ? `${error.name}: ${error.message}` : system ? error.message : error.stack;
-  const said = text ?? error.message;
-  // Settings have a line each; what else has several may have them from somebody else.
-  const lines = error instanceof ConfigError ? said.split("\n") : [said];
+  const message = text ?? error.message;
+  // Only ConfigError has trusted line breaks; elsewhere they may come from foreign text.
+  const lines = error instanceof ConfigError ? message.split("\n") : [message];
   process.stderr.write(`holderbook: ${lines.map(shownLines).join("\n")}\n`);
   if (error.cause instanceof Error)
     process.stderr.write(`  because: ${shownLines(error.cause.message)}\n`);

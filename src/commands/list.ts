@@ -122,11 +122,6 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     about: "investors' data at rest: show or delete an investor, renew the keys",
     load: async () => (await import("./pii.ts")).piiCommand(),
   },
-  completion: {
-    about: "a script that completes this program's commands and options in a shell",
-    usage: "<shell>",
-    load: async () => (await import("./completion.ts")).completionCommand(),
-  },
   demo: {
     about: "the demo ledger: a simulated issuer of security tokens",
     load: async () => (await import("./demo.ts")).demoCommand(),

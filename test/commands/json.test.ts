@@ -1,10 +1,11 @@
 /** The rule of `--json`: every command that lists has it, prints one document, and no amount is a number. */
+
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Command } from "commander";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { wholeProgram } from "../../src/commands/command-line.ts";
-import { commandTree, type TreeCommand } from "../../src/commands/command-tree.ts";
 import { freshDatabase } from "../postgres.ts";
 import { temporaryFolder } from "../service/process.ts";
 import { runCommand } from "./run-command.ts";
@@ -30,7 +31,7 @@ const OTHERS = [
   "migrate|rebuild|packages add|evm reread|keys create|keys callback-url|keys revoke|keys rotate",
   "keys revoke-deployment-key",
   "callbacks redeliver|callbacks enable|callbacks rotate|ta sign|ta request",
-  "pii show|pii rotate|pii delete|demo write|demo link|completion",
+  "pii show|pii rotate|pii delete|demo write|demo link",
 ].flatMap((line) => line.split("|"));
 
 /** What may be a number: it is never an amount, and never large. */
@@ -40,24 +41,24 @@ const NUMBERS = new Set(
 
 const ledgerFile = z.object({ coinTypes: z.array(z.object({ coinType: z.string() })) });
 
-type Runnable = { readonly path: string; readonly command: TreeCommand };
+type Runnable = { readonly path: string; readonly command: Command };
 
 /** Commands that do something by themselves: those without others below, and those named above. */
-const runnable = (commands: readonly TreeCommand[], before = ""): readonly Runnable[] =>
+const runnable = (commands: readonly Command[], before = ""): readonly Runnable[] =>
   commands.flatMap((command) => {
-    const path = `${before}${command.name}`;
+    const path = `${before}${command.name()}`;
     const own = command.commands.length === 0 || path in LISTS || OTHERS.includes(path);
     return [...(own ? [{ path, command }] : []), ...runnable(command.commands, `${path} `)];
   });
 
 test("every command is known to list or not to, and each that lists takes --json", async () => {
-  const all = runnable(commandTree(await wholeProgram()));
+  const all = runnable((await wholeProgram()).commands);
   expect(all.map(({ path }) => path).toSorted()).toEqual(
     [...Object.keys(LISTS), ...OTHERS].toSorted(),
   );
   for (const { path, command } of all) {
-    const takes = command.options.some(({ names }) => names.includes("--json"));
-    if (path in LISTS || command.name === "list")
+    const takes = command.options.some(({ long }) => long === "--json");
+    if (path in LISTS || command.name() === "list")
       expect({ path, takes }).toEqual({ path, takes: true });
   }
 });
