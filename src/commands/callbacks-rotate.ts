@@ -6,7 +6,7 @@ import {
   openSigningKeys,
   replaceSigningKeys,
 } from "../callbacks/signing-keys.ts";
-import { callbackMasterKey } from "../service/callback-master-key.ts";
+import { configuredMasterKey } from "../service/master-key.ts";
 import { openStorage } from "../service/storage.ts";
 import { printJson, tellLines } from "./output.ts";
 import { openRuntime } from "./runtime.ts";
@@ -29,7 +29,7 @@ export const rotateCommand = () =>
       if (lostMasterKey && !now) throw new UsageError("--lost-master-key goes with --now");
       const { config, logger } = await openRuntime();
       await using storage = await openStorage(config, logger, { tables: "current" });
-      const masterKey = await callbackMasterKey(config, { existing: !lostMasterKey });
+      const masterKey = await configuredMasterKey(config, { existing: !lostMasterKey });
       const details = { now, lostMasterKey };
       const on = recordingOn(storage.write, {
         command: "callbacks rotate",

@@ -5,7 +5,7 @@ import {
   replaceLostKey,
   revokeDeploymentKey,
 } from "../audit/sequence/key-change.ts";
-import { callbackMasterKey } from "../service/callback-master-key.ts";
+import { configuredMasterKey } from "../service/master-key.ts";
 import { configuredKey } from "../service/deployment-key.ts";
 import { openStorage } from "../service/storage.ts";
 import { printJson, tellLines } from "./output.ts";
@@ -33,7 +33,7 @@ export const rotateCommand = () =>
       const { masterKey, signer } = configuredKey(config, { existing: true });
       const entry = await (lost ? replaceLostKey : changeDeploymentKey)(storage.write, {
         masterKey,
-        nextMasterKey: () => callbackMasterKey(config, { existing: !lost }),
+        nextMasterKey: () => configuredMasterKey(config, { existing: !lost }),
         signer,
         before:
           signerBefore === undefined

@@ -11,7 +11,7 @@ import type { Config } from "../settings/config.ts";
 import { callbackTrace, failUndelivered } from "../ta/processing/record.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import { applyCallbackAddresses } from "./callback-addresses.ts";
-import { callbackMasterKey } from "./callback-master-key.ts";
+import { configuredMasterKey } from "./master-key.ts";
 import type { Storage } from "./storage.ts";
 
 export type CallbackService = AsyncDisposable & {
@@ -34,7 +34,7 @@ export const openCallbackService = async (settings: {
   const { config, logger, telemetry, storage } = settings;
   const { allowPrivate, ports, retrySeconds } = config.callbacks;
   const policy = { allowPrivate, ports };
-  const signingKeys = await openSigningKeys(storage.write, await callbackMasterKey(config));
+  const signingKeys = await openSigningKeys(storage.write, await configuredMasterKey(config));
   const rarely = createRareLines();
   const queues = openQueues({
     databaseUrl: storage.url,

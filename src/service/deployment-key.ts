@@ -2,7 +2,7 @@
 import { type DeploymentKey, openDeploymentKey } from "../audit/sequence/deployment-key.ts";
 import { type OutsideSigner, outsideSigner } from "../audit/sequence/outside-signer.ts";
 import type { Config } from "../settings/config.ts";
-import { callbackMasterKey } from "./callback-master-key.ts";
+import { configuredMasterKey } from "./master-key.ts";
 import type { Storage } from "./storage.ts";
 
 type Settings = Pick<Config, "callbacks" | "dataDir" | "deploymentSigner">;
@@ -26,7 +26,7 @@ export const configuredKey = (
   config: Settings,
   { existing }: { readonly existing?: boolean } = {},
 ): ConfiguredKey => {
-  const masterKey = () => callbackMasterKey(config, { existing });
+  const masterKey = () => configuredMasterKey(config, { existing });
   const signer = config.deploymentSigner && outsideSigner(config.deploymentSigner);
   return { masterKey, signer, open: ({ write }) => openDeploymentKey(write, masterKey, signer) };
 };

@@ -68,7 +68,7 @@ const OF_ALL: readonly SettingsCheck[] = [
   async (config) => isDemoLedger(config) && (await loadDemo(config)).isThere(),
   async (config) => {
     if (config.callbacks.masterKey === undefined) return;
-    await (await import("./callback-master-key.ts")).callbackMasterKey(config);
+    await (await import("./master-key.ts")).configuredMasterKey(config);
   },
   async ({ ta: { piiKeys }, dataDir }) => {
     if (piiKeys === undefined) return;

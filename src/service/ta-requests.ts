@@ -10,7 +10,7 @@ import { taAssets } from "../ta/requests/asset.ts";
 import { fingerprints } from "../ta/requests/fingerprint.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
 import { VERSION } from "../telemetry/version.ts";
-import { callbackMasterKey } from "./callback-master-key.ts";
+import { configuredMasterKey } from "./master-key.ts";
 import { configuredVault } from "./pii.ts";
 import type { Storage } from "./storage.ts";
 
@@ -29,7 +29,7 @@ export const taRequests = async (settings: {
   const { config, storage, tracing, assets, keys, limits } = settings;
   const { write: database, read } = storage;
   const { bodyBytes, fileBytes, platformName } = config.ta;
-  const masterKey = await callbackMasterKey(config);
+  const masterKey = await configuredMasterKey(config);
   const vault = await configuredVault(config, storage);
   await vault.checkKeys();
   const bounds = { bodyBytes, fileBytes, allBodiesBytes: LARGE_BODIES * bodyBytes };

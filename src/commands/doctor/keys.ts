@@ -4,7 +4,7 @@ import { SignerAnswerError, SignerAwayError } from "../../audit/sequence/outside
 import { openableKeys } from "../../callbacks/signing-keys.ts";
 import type { Database } from "../../database/connect.ts";
 import { KEY_KINDS, type ListedKey, listKeys } from "../../http/keys.ts";
-import { callbackMasterKey } from "../../service/callback-master-key.ts";
+import { configuredMasterKey } from "../../service/master-key.ts";
 import { configuredKey } from "../../service/deployment-key.ts";
 import { configuredVault } from "../../service/pii.ts";
 import type { Assets } from "../../settings/assets.ts";
@@ -34,7 +34,7 @@ export const lookAtKeys = async (
       return fail(error.message, error instanceof DeploymentKeyError ? SIGNER : RIGHT_KEY);
     }
   };
-  const masterKey = () => callbackMasterKey(config, { existing: true });
+  const masterKey = () => configuredMasterKey(config, { existing: true });
   return [
     await attempt(async () => {
       const ids = await openableKeys(database, masterKey);

@@ -3,11 +3,11 @@ import { readMasterKey } from "../sealing/master-key.ts";
 import type { Config } from "../settings/config.ts";
 
 /**
- * The key that seals the signing keys, as configured.
+ * The master key, as configured: it seals the keys that sign callbacks, and the deployment's key.
  * @param existing never make one, see `readMasterKey`
  * @throws MasterKeyError (stop)
  */
-export const callbackMasterKey = (
+export const configuredMasterKey = (
   { callbacks: { masterKey }, dataDir }: Pick<Config, "callbacks" | "dataDir">,
   { existing }: { readonly existing?: boolean | undefined } = {},
 ): Promise<Uint8Array> =>
