@@ -44,7 +44,7 @@ const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_60
 const LONGEST_RETRY_MS = 24 * 3_600_000;
 
 /** A length of time such as `90s`, `10m` or `1h`, from 0 to a day, in milliseconds. */
-export const durationArgument = (text: string): number => {
+const durationArgument = (text: string): number => {
   const [, count = "", unit = "s"] = /^(\d{1,6})([smh])?$/.exec(text) ?? [];
   const ms = Number(count) * (UNIT_MS[unit] ?? 0);
   if (count === "" || ms > LONGEST_RETRY_MS) {

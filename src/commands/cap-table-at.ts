@@ -29,7 +29,7 @@ export const coinOption = () =>
 const dateTime = z.iso.datetime({ offset: true });
 
 /** A checkpoint or a second. */
-export const momentArgument = (text: string): AsOf => {
+const momentArgument = (text: string): AsOf => {
   if (/^\d{1,10}$/.test(text)) return { kind: "checkpoint", checkpoint: BigInt(text) };
   const ms = dateTime.safeParse(text).success ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(ms) || ms < 0) {

@@ -1,6 +1,10 @@
 import { Command, Option } from "commander";
+import { isAllDemo } from "../service/demo.ts";
+import { keptStartKey, makeDemoLink } from "../service/kept-keys.ts";
 import { ratioArgument, wholeNumberArgument } from "./arguments.ts";
-import { tellLines } from "./output.ts";
+import { printLines, tellLines } from "./output.ts";
+import { openRuntime } from "./runtime.ts";
+import { UsageError } from "./usage.ts";
 
 type WriteOptions = {
   readonly dir: string;
@@ -57,8 +61,32 @@ export const demoCommand = async () => {
   const link = new Command("link")
     .description("print another link that opens the page of a running demo signed in, once")
     .option("--url <url>", "where the service answers; this machine's PORT unless given")
-    .action(async (options: { readonly url?: string }) =>
-      (await import("./demo-link.ts")).printDemoLink(options),
-    );
+    .action(async (options: { readonly url?: string }) => printDemoLink(options));
   return new Command("demo").addCommand(write).addCommand(link);
+};
+
+/** Prints another link to the page of a demo that runs. */
+const printDemoLink = async ({ url }: { readonly url?: string }): Promise<void> => {
+  const { config } = await openRuntime();
+  if (!isAllDemo(config)) {
+    throw new UsageError(
+      "only the demo ledger's page has such links; elsewhere, sign in with a key",
+    );
+  }
+  if ((await keptStartKey(config)) === undefined) {
+    throw new UsageError("there is no key to lend: start the demo first, with `npm start`");
+  }
+  const link = await makeDemoLink(config, originOf(url, config.port));
+  tellLines("opens the page signed in, once; links made before open nothing any more");
+  printLines([link]);
+};
+
+const originOf = (given: string | undefined, port: number): string => {
+  if (given === undefined) {
+    if (port !== 0) return `http://localhost:${port}`;
+    throw new UsageError("PORT is 0: say where the service listens, with --url http://localhost:…");
+  }
+  const { protocol = "", origin = "" } = URL.parse(given) ?? {};
+  if (/^https?:$/.test(protocol)) return origin;
+  throw new UsageError(`--url must be the address of the service, such as http://localhost:4000`);
 };

@@ -5,8 +5,8 @@ import {
   replaceLostKey,
   revokeDeploymentKey,
 } from "../audit/sequence/key-change.ts";
-import { configuredMasterKey } from "../service/master-key.ts";
 import { configuredKey } from "../service/deployment-key.ts";
+import { configuredMasterKey } from "../service/master-key.ts";
 import { openStorage } from "../service/storage.ts";
 import { printJson, tellLines } from "./output.ts";
 import { openRuntime } from "./runtime.ts";

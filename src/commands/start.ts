@@ -1,11 +1,10 @@
 import { Command } from "commander";
 import { isAllDemo } from "../service/demo.ts";
-import { makeDemoLink } from "../service/demo-link.ts";
+import { makeDemoLink } from "../service/kept-keys.ts";
 import { announceLedger, findLedger } from "../service/ledger-source.ts";
-import { watchPools } from "../service/pool-figures.ts";
 import { keepProcessNotes } from "../service/process-notes.ts";
 import { keepServing } from "../service/serving-process/keep.ts";
-import { openStorage } from "../service/storage.ts";
+import { openStorage, watchPools } from "../service/storage.ts";
 import type { Config } from "../settings/config.ts";
 import { watchProcess } from "../telemetry/process-figures.ts";
 import { aborted } from "../waiting/aborted.ts";

@@ -1,8 +1,9 @@
 /** `holderbook verify --log`: whether the log is what it was when its chain was made, and what the ledger says. */
 
+import type { LogHead } from "../audit/sequence/log-heads.ts";
 import { type Kept, readKept } from "../audit/verify/kept.ts";
-import { checkKept } from "../audit/verify/kept-check.ts";
-import { checkSignatures } from "../audit/verify/kept-signatures.ts";
+import { checkKept, type KeptChecked } from "../audit/verify/kept-check.ts";
+import { checkSignatures, type KeptSigned } from "../audit/verify/kept-signatures.ts";
 import { checkAgainstSource, isGone, type SourceChecked } from "../audit/verify/source-check.ts";
 import type { SourceFault } from "../audit/verify/source-compare.ts";
 import { MOST_FAULTS, type VerifiedLog, verifyLog } from "../audit/verify/verify-log.ts";
@@ -12,7 +13,6 @@ import { patientSource } from "../ledger/reading/patient-source.ts";
 import { readerAt } from "../ledger/reading/read.ts";
 import { isOfSource } from "../ledger/reading/source-trouble.ts";
 import { verificationOf } from "../service/verification.ts";
-import { KEPT_WORDS, keptInWords } from "./kept-words.ts";
 import { openNamedSource, patience } from "./named-source.ts";
 import { printJson, printLines } from "./output.ts";
 import { openReading } from "./reading.ts";
@@ -22,7 +22,7 @@ import { UsageError } from "./usage.ts";
 /** A source that does not answer by then leaves the faults as they are. */
 const SOURCE_MS = 60_000;
 
-export type LogOptions = {
+type LogOptions = {
   /** Files of heads or entries that were kept elsewhere. */
   readonly head?: readonly string[];
   /** The deployment's public key, base64. */
@@ -274,3 +274,66 @@ const asJson = ({ report, faults, source, note }: Findings) => ({
   },
   ...(note !== null && { note }),
 });
+
+/** Members of `--json`. */
+type KeptWords = {
+  readonly keptShown: readonly string[];
+  readonly keptFaith: readonly string[];
+  /** What was asked for, and cannot be shown. */
+  readonly keptNotShown: readonly string[];
+};
+
+const KEPT_WORDS: readonly (readonly [keyof KeptWords, (what: string) => string])[] = [
+  ["keptShown", (what) => what],
+  ["keptFaith", (what) => `taken on faith: ${what}`],
+  ["keptNotShown", (what) => `not shown: ${what}`],
+];
+
+/** Such lines are one for each entry; a hundred tell enough. */
+const MOST = 100;
+
+/** @param key the one that was given: signatures with it were asked for */
+const keptInWords = (
+  found: {
+    readonly kept: readonly Kept[];
+    readonly compared: KeptChecked;
+    readonly signed: KeptSigned;
+    readonly head: LogHead | null;
+  },
+  key: string | undefined,
+): KeptWords => {
+  const { kept, compared, signed, head } = found;
+  const { earlier } = compared;
+  const faults = compared.faults.length + signed.faults.length;
+  const open = [...signed.open].map(([why, count]) => `who signed ${count} of those kept: ${why}`);
+  const keyIds = new Set(signed.named.keys());
+  if (head !== null && !signed.trusted.has(head.keyId)) keyIds.add(head.keyId);
+  const unvouched = [...keyIds].map((keyId) => {
+    const count = signed.named.get(keyId) ?? 0;
+    const of = count === 0 ? "" : `, which signed ${count} of those kept,`;
+    return `that ${keyId}${of} is a key of the deployment, as deployment_keys says`;
+  });
+  const compares = kept.length - earlier.length;
+  return {
+    keptShown: [
+      ...(compares > 0 && faults === 0
+        ? [`all ${compares} heads and entries that were kept fit`]
+        : []),
+      ...(signed.given > 0 ? [`${signed.given} of those kept are signed with the key given`] : []),
+    ],
+    keptFaith: [
+      ...(kept.length === 0
+        ? ["that nobody made the chains and heads anew (--head FILE shows it)"]
+        : []),
+      ...(key === undefined ? unvouched.map((what) => `${what} (--key shows it)`) : []),
+      ...(key === undefined ? open : []),
+    ],
+    keptNotShown: [
+      ...earlier.slice(0, MOST),
+      ...(earlier.length > MOST ? [`${earlier.length - MOST} more of that log`] : []),
+      ...(key === undefined
+        ? []
+        : [...unvouched, ...open, ...(unvouched.length > 0 ? signed.why : [])]),
+    ],
+  };
+};

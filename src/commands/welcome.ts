@@ -1,13 +1,16 @@
 /** What `start` prints: where everything is, and commands to try it that work as they are pasted. */
 import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { isAbsolute, join, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseEnv } from "node:util";
 import type { DemoCallbacks } from "../service/demo-callbacks.ts";
 import type { Ledger } from "../service/ledger-source.ts";
 import type { Storage } from "../service/storage.ts";
 import type { Config } from "../settings/config.ts";
 import { VERSION } from "../telemetry/version.ts";
-import { holderbookCommand, pathInProject, projectFolder } from "./second-shell.ts";
 
-export type Welcome = {
+type Welcome = {
   readonly config: Config;
   readonly ledger: Ledger;
   readonly storage: Storage;
@@ -122,3 +125,46 @@ const circle = (trial: {
     "",
   ];
 };
+
+/** Where `npm run holderbook` is run. */
+const PROJECT = fileURLToPath(new URL("../../", import.meta.url));
+
+/** The project's folder as a person in this shell calls it: ends a sentence. */
+const projectFolder = (): string =>
+  process.cwd() === resolve(PROJECT) ? "this folder" : resolve(PROJECT);
+
+/** A path for a command that is run in the project's folder. */
+const pathInProject = (path: string): string => {
+  const inside = relative(PROJECT, resolve(path));
+  return quoted(inside.startsWith("..") || isAbsolute(inside) ? resolve(path) : inside);
+};
+
+/**
+ * `holderbook …` as it is run in the project's folder, with the settings in front that lead it to this
+ * service's database; a password is never shown, so a `DATABASE_URL` with one is to be set by hand.
+ */
+const holderbookCommand = (config: Pick<Config, "databaseUrl" | "dataDir">): string => {
+  const there = settingsThere();
+  const program = "npm run --silent holderbook --";
+  if (config.databaseUrl === undefined) {
+    const dataDir = resolve(PROJECT, there.DATA_DIR || ".holderbook");
+    const moved = resolve(config.dataDir) !== dataDir;
+    return moved ? `DATA_DIR=${pathInProject(config.dataDir)} ${program}` : program;
+  }
+  if (config.databaseUrl === there.DATABASE_URL) return program;
+  const shown = new URL(config.databaseUrl).password === "" ? quoted(config.databaseUrl) : "…";
+  return `DATABASE_URL=${shown} ${program}`;
+};
+
+const settingsThere = (): NodeJS.Dict<string> => {
+  try {
+    return parseEnv(readFileSync(join(PROJECT, ".env"), "utf8"));
+  } catch {
+    // Usually there is none.
+    return {};
+  }
+};
+
+/** For a POSIX shell. */
+const quoted = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;

@@ -20,7 +20,7 @@ export const DEMO_ASSETS = ["demo-a", "demo-b"] as const;
 const NOWHERE = "http://127.0.0.1:9/no-receiver";
 
 /** What is known of the demo ledger already; without it the ledger is opened to ask it. */
-export type DemoKnown = {
+type DemoKnown = {
   readonly coinTypes: readonly string[];
   readonly callbackUrl: string;
 };

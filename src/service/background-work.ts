@@ -18,7 +18,7 @@ import { startTransferAgent } from "./ta.ts";
 import { startWatch } from "./watch.ts";
 
 /** Disposing of it ends the work, and waits for what is under way. */
-export type BackgroundWork = AsyncDisposable & {
+type BackgroundWork = AsyncDisposable & {
   readonly assets: Assets;
   /** Where the demo's assets send their callbacks; undefined outside the demo. */
   readonly receiver: DemoCallbacks | undefined;

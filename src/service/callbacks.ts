@@ -1,16 +1,21 @@
 /** Callbacks in this process: signing keys, queue, outgoing connections and the workers. */
 
 import { type Callbacks, startCallbacks } from "../callbacks/callbacks.ts";
+import { changeEndpoints, registerEndpoint, withdrawAllBut } from "../callbacks/endpoints.ts";
 import { openOutbound } from "../callbacks/outbound.ts";
+import type { OutboundPolicy } from "../callbacks/outbound-policy.ts";
 import { openSigningKeys, type SigningKeys } from "../callbacks/signing-keys.ts";
+import type { Database } from "../database/connect.ts";
 import { openQueues, type Queues } from "../lanes/queues.ts";
 import type { Logger } from "../logging/logger.ts";
 import { createRareLines } from "../logging/rare-lines.ts";
 import type { Assets } from "../settings/assets.ts";
 import type { Config } from "../settings/config.ts";
 import { callbackTrace, failUndelivered } from "../ta/processing/record.ts";
+import { taAssets, taEndpoint } from "../ta/requests/asset.ts";
+import { moveResults, registerKeyAddresses } from "../ta/requests/callback-address.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
-import { applyCallbackAddresses } from "./callback-addresses.ts";
+import { callbackEndpoint } from "../transfers/callbacks.ts";
 import { configuredMasterKey } from "./master-key.ts";
 import type { Storage } from "./storage.ts";
 
@@ -70,4 +75,35 @@ export const openCallbackService = async (settings: {
     outbound.close();
   };
   return { signingKeys, queues, deliver, [Symbol.asyncDispose]: close };
+};
+
+/**
+ * Aligns the addresses in the database with the assets file and the keys of its assets: registers the
+ * named, withdraws the others. Every delivering process does this at its start; the last one decides, so
+ * give all the same file. Returns the keys of what was withdrawn now.
+ *
+ * @throws CallbackAddressError, AssetsFileError (stop) with nothing changed
+ */
+export const applyCallbackAddresses = (
+  database: Pick<Database, "transaction">,
+  policy: OutboundPolicy,
+  assets: Assets,
+): Promise<readonly string[]> => {
+  const served = [...taAssets(assets).values()];
+  const named = [
+    ...assets.projects.flatMap(({ name, callbackUrl: url }) =>
+      url === undefined ? [] : [{ key: callbackEndpoint(name), url }],
+    ),
+    ...served.map(({ name, callbackUrl: url }) => ({ key: taEndpoint(name), url })),
+  ];
+  return changeEndpoints(database, async (tx) => {
+    for (const endpoint of named) await registerEndpoint(tx, policy, endpoint);
+    const ofKeys = await registerKeyAddresses(
+      tx,
+      served.map(({ name }) => name),
+    );
+    await moveResults(tx);
+    const keys = [...named.map(({ key }) => key), ...ofKeys];
+    return withdrawAllBut(tx, keys, "the configuration no longer names it");
+  });
 };

@@ -7,8 +7,7 @@ import { type Assets, suiTokens } from "../settings/assets.ts";
 import type { Config } from "../settings/config.ts";
 import { DEMO_ASSETS } from "./assets.ts";
 import { isAllDemo } from "./demo.ts";
-import { takeDemoToken } from "./demo-link.ts";
-import { keptDemoTaKey, keptStartKey } from "./kept-keys.ts";
+import { keptDemoTaKey, keptStartKey, takeDemoToken } from "./kept-keys.ts";
 
 /**
  * The key that `start` made, while it opens. Undefined where data may be real.
@@ -32,7 +31,7 @@ export const demoAccess = (
 };
 
 /** What a tour needs. */
-export type DemoTour = Omit<TourSettings, "db" | "reader" | "send">;
+type DemoTour = Omit<TourSettings, "db" | "reader" | "send">;
 
 /** The tour of the demo's first asset, signed with the pair that `start` made, while that is registered. */
 export const demoTour = (config: Config, assets: Assets, keys: Reads): DemoTour | undefined => {

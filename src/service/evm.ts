@@ -5,6 +5,7 @@ import { acquireWriterLock } from "../database/writer-lock.ts";
 import type { FollowSettings, followChain } from "../evm/chain/follow.ts";
 import type { Address } from "../evm/contract/fact.ts";
 import { type EvmNetwork, networksOf } from "../evm/contract/network.ts";
+import { noteChain } from "../evm/log/chain-notes.ts";
 import type { AskedEndpoint } from "../evm/rpc/endpoint.ts";
 import { endpointHealth, endpointWarnings } from "../evm/rpc/endpoint-health.ts";
 import type { Fleet, openFleet } from "../evm/rpc/fleet.ts";
@@ -17,10 +18,11 @@ import type { Config } from "../settings/config.ts";
 import type { Figures } from "../telemetry/figures.ts";
 import type { TransferEventsStatus } from "../transfers/run.ts";
 import { transferScopes } from "../transfers/scopes.ts";
-import type { Backoff } from "../waiting/backoff.ts";
+import { type Backoff, pause } from "../waiting/backoff.ts";
+import { type Deadline, withinDeadline } from "../waiting/deadline.ts";
+import { followingAbort } from "../waiting/following-abort.ts";
 import { errorOf } from "../waiting/remedy.ts";
 import { retrying } from "../waiting/retrying.ts";
-import { openChainNotes } from "./chain-notes.ts";
 
 /** Disposing of it ends reading, and waits for what is under way. */
 export type EvmService = AsyncDisposable & {
@@ -34,7 +36,7 @@ export type EvmService = AsyncDisposable & {
   readonly statuses: ReadonlyMap<string, TransferEventsStatus>;
 };
 
-export type EvmSettings = {
+type EvmSettings = {
   readonly config: Pick<Config, "evmPollMs">;
   readonly logger: Logger;
   /** Where requests to endpoints are counted; nowhere unless given. */
@@ -241,4 +243,49 @@ const keepDoubts = (
   if (found.length > 0 && !known) {
     logger.warn({ chainId, network: name, doubts: found }, "the log of a token is doubtful");
   }
+};
+
+type ChainNotes = {
+  /** Puts it down every few seconds until it is disposed of or `signal` aborts. Never rejects. */
+  keep(signal: AbortSignal): AsyncDisposable;
+  /** Puts it down a last time. Never rejects. */
+  last(): Promise<void>;
+};
+
+/** Between two notes. */
+const NOTE_EVERY_MS = 5_000;
+
+/** Longest wait for a note at the end: a database that is gone must not keep a process from ending. */
+const LAST_NOTE: Deadline = { ms: 2_000 };
+
+const openChainNotes = (
+  database: Pick<Database, "sql">,
+  chainId: number,
+  standing: () => ChainStanding,
+): ChainNotes => {
+  const note = async () => {
+    const { trouble, endpoints, doubts } = standing();
+    await noteChain(database, { chainId, trouble, endpoints, doubts });
+  };
+  // A database that is away shows where it is needed; the next note comes soon.
+  const ended = (noted: Promise<void>) => withinDeadline(noted, LAST_NOTE).catch(() => undefined);
+  return {
+    keep: (signal) => {
+      const own = followingAbort(signal);
+      const keeping = async () => {
+        while (!own.signal.aborted) {
+          await note().catch(() => undefined);
+          await pause(NOTE_EVERY_MS, own.signal);
+        }
+      };
+      const kept = keeping();
+      return {
+        [Symbol.asyncDispose]: async () => {
+          own[Symbol.dispose]();
+          await ended(kept);
+        },
+      };
+    },
+    last: () => ended(note()),
+  };
 };

@@ -13,11 +13,11 @@ import type { PipelineStatus } from "../pipelines/status.ts";
 import type { Config } from "../settings/config.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { Ledger } from "./ledger-source.ts";
-import { shownReason } from "./shown-reason.ts";
+import { shownReason } from "./process-notes.ts";
 import type { Storage } from "./storage.ts";
 import { verificationOf } from "./verification.ts";
 
-export type IndexingSettings = {
+type IndexingSettings = {
   readonly config: Config;
   readonly logger: Logger;
   /** Told of every batch; nobody is unless given. */

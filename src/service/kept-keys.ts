@@ -1,5 +1,7 @@
 /** The keys that `start` makes and keeps below the data folder, each readable by its owner alone. */
-import { readFile, rename, writeFile } from "node:fs/promises";
+
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { readFile, rename, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import type { Config } from "../settings/config.ts";
@@ -24,7 +26,7 @@ export const keptStartKey = async (
 const pair = z.object({ publicKey: z.string(), secretKey: z.string() });
 
 /** A pair as it is kept: both base64. */
-export type KeptPair = z.infer<typeof pair>;
+type KeptPair = z.infer<typeof pair>;
 
 /** The pair of the demo's first asset that a `start` kept; undefined when none did. */
 export const keptDemoTaKey = async (
@@ -53,3 +55,36 @@ const parsed = (text: string | undefined): unknown => {
 
 const readIfThere = (path: string): Promise<string | undefined> =>
   readFile(path, "utf8").catch(() => undefined);
+
+const tokenFile = ({ dataDir }: Pick<Config, "dataDir">): string => join(dataDir, "demo-link");
+
+/**
+ * Makes a link; the one before opens nothing any more. The token stands behind the #, which browsers send to no
+ * server and no log has.
+ * @param url of the service, without a path
+ */
+export const makeDemoLink = async (
+  config: Pick<Config, "dataDir">,
+  url: string,
+): Promise<string> => {
+  const token = randomBytes(18).toString("base64url");
+  await keepPrivately(config, tokenFile(config), `${token}\n`);
+  return `${url}/#demo=${token}`;
+};
+
+/** Whether this is the newest link's token; it is used up then. */
+export const takeDemoToken = async (
+  config: Pick<Config, "dataDir">,
+  token: string,
+): Promise<boolean> => {
+  const path = tokenFile(config);
+  const kept = await readFile(path, "utf8").catch(() => undefined);
+  if (kept === undefined || !timingSafeEqual(digestOf(token), digestOf(kept.trim()))) return false;
+  // Only one of several callers at one moment removes the file.
+  return unlink(path).then(
+    () => true,
+    () => false,
+  );
+};
+
+const digestOf = (text: string): Buffer => createHash("sha256").update(text).digest();

@@ -92,7 +92,7 @@ const aboutDemo = ({ demo }: Config): string =>
   `the demo ledger, a simulated issuer (seed ${demo.seed})`;
 
 /** A ledger whose settings are sound; nothing is contacted yet, also not by opening it. */
-export type FoundLedger = Pick<Ledger, "firstCheckpoint"> & {
+type FoundLedger = Pick<Ledger, "firstCheckpoint"> & {
   /** To be called once. */
   open(): Promise<Ledger>;
 };

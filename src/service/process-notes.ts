@@ -2,16 +2,18 @@
 import { hostname } from "node:os";
 import type { SignerTrouble } from "../audit/sequence/outside-signer.ts";
 import type { Database } from "../database/connect.ts";
+import { isUnreachable } from "../database/database-error.ts";
 import { boundedLook } from "../http/bounded-look.ts";
+import { NO_DATABASE } from "../http/health/health.ts";
 import type { Trouble } from "../http/health/progress.ts";
 import type { Queues } from "../lanes/queues.ts";
 import { forgetGone, forgetProcess, noteProcess, type ProcessSaid } from "../log/process-notes.ts";
 import type { Figures } from "../telemetry/figures.ts";
+import { onlyPlaces } from "../values/place.ts";
 import { awakeMs } from "../waiting/awake.ts";
 import { pause } from "../waiting/backoff.ts";
 import { type Deadline, withinDeadline } from "../waiting/deadline.ts";
 import { errorOf } from "../waiting/remedy.ts";
-import { shownReason } from "./shown-reason.ts";
 
 /** Disposing of it removes what was said: the process ends in order. */
 export type ProcessNotes = AsyncDisposable & {
@@ -129,3 +131,10 @@ const isRunning = (pid: number): boolean => {
     return error instanceof Error && "code" in error && error.code === "EPERM";
   }
 };
+
+/**
+ * Of URLs only scheme and host, since the rest may hold a provider's key; of a database that is out of reach nothing
+ * but that, since the driver's words may name hosts and users. The log has the whole.
+ */
+export const shownReason = (error: unknown): string =>
+  isUnreachable(error) ? NO_DATABASE : onlyPlaces(errorOf(error).message);

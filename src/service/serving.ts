@@ -40,8 +40,7 @@ import { projectsOf } from "../transfers/projects.ts";
 import { demoAccess, demoTour } from "./demo-access.ts";
 import { configuredKey } from "./deployment-key.ts";
 import { integrityDetails, integrityGauges } from "./log-health.ts";
-import { watchPools } from "./pool-figures.ts";
-import type { Storage } from "./storage.ts";
+import { type Storage, watchPools } from "./storage.ts";
 import { taRequests } from "./ta-requests.ts";
 
 /** Attempts a minute without a good key from one address; a person mistypes, a guesser does not stop. */

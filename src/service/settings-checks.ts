@@ -11,7 +11,7 @@ import { isDemoLedger, loadDemo } from "./demo.ts";
 export type Service = "start" | "index" | "serve";
 
 /** Rejects with what is wrong, named by its setting or file. */
-export type SettingsCheck = (config: Config) => Promise<unknown>;
+type SettingsCheck = (config: Config) => Promise<unknown>;
 
 /** What each process checks, in this order. */
 export const settingsChecks = (service: Service): readonly SettingsCheck[] =>

@@ -12,11 +12,14 @@ import { hasCluster } from "../database/embedded/postgres-cluster.ts";
 import { embeddedServiceUrl, makeEmbeddedService } from "../database/embedded/service-role.ts";
 import { migrate, requireMigrated, wasMigrated } from "../database/migrate.ts";
 import { ownerSettings, serviceRoleAt } from "../database/owner.ts";
+import type { PoolLoad } from "../database/pool-load.ts";
 import { createReaders, type Readers } from "../database/readers.ts";
 import { DatabaseRightsError, requireOwner } from "../database/service-role.ts";
 import type { Logger } from "../logging/logger.ts";
 import type { Config } from "../settings/config.ts";
 import { makeDataDir } from "../settings/data-dir.ts";
+import type { Figures } from "../telemetry/figures.ts";
+import type { ProcessName } from "../telemetry/process-figures.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 
 /** Connections for the two kinds of work. Closing ends them, and the embedded server if it is ours. */
@@ -189,4 +192,21 @@ export const openStorage = async (
       by === "owner" ? config.databaseOwnerUrl && "DATABASE_OWNER_URL" : undefined,
     );
   }
+};
+
+/** Shows them from now on, as often as figures are looked at. */
+export const watchPools = (
+  figures: Figures,
+  process: ProcessName,
+  { write, readers }: Pick<Storage, "write" | "readers">,
+): void => {
+  const show = (pool: string, { busy, most, waiting }: PoolLoad) => {
+    figures.set("holderbook_database_connections_busy", { process, pool }, busy);
+    figures.set("holderbook_database_connections_most", { process, pool }, most);
+    figures.set("holderbook_database_waiting", { process, pool }, waiting);
+  };
+  figures.beforeLook(() => {
+    show("write", write.load);
+    for (const [pool, load] of Object.entries(readers.load)) show(pool, load);
+  });
 };

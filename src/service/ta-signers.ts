@@ -11,7 +11,7 @@ import {
 } from "../ta/ledgers/signer.ts";
 
 /** A full node, and what is sent to it with every call. */
-export type NodeAddress = GrpcAddress & Pick<LedgerSource, "headers">;
+type NodeAddress = GrpcAddress & Pick<LedgerSource, "headers">;
 
 type TaConfig = Pick<Config, "ta">;
 

@@ -1,8 +1,12 @@
 /** The transfer agent's work in this process: processing requests, and what that needs of ledgers. */
+
+import { LOW_TRANSACTIONS } from "../http/health/process-health.ts";
 import { watchPackages } from "../log/packages.ts";
 import type { Logger } from "../logging/logger.ts";
+import { createRareLines } from "../logging/rare-lines.ts";
 import type { Assets } from "../settings/assets.ts";
 import type { Config } from "../settings/config.ts";
+import type { Relay } from "../ta/ledgers/relay.ts";
 import { suiKeySigner } from "../ta/ledgers/signer.ts";
 import { openSuiNode } from "../ta/ledgers/sui-relay.ts";
 import { heldIn } from "../ta/pii/vault.ts";
@@ -13,15 +17,16 @@ import {
 } from "../ta/processing/processed-assets.ts";
 import { startProcessing } from "../ta/processing/processing.ts";
 import { type TaAsset, taAssets } from "../ta/requests/asset.ts";
+import type { Figures } from "../telemetry/figures.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
+import { pause } from "../waiting/backoff.ts";
 import type { CallbackService } from "./callbacks.ts";
 import type { Ledger } from "./ledger-source.ts";
 import type { ProcessNotes } from "./process-notes.ts";
-import { watchGas } from "./signer-gas.ts";
 import type { Storage } from "./storage.ts";
 import { evmSignerOf, nodeAddressOf, suiSignerOf } from "./ta-signers.ts";
 
-export type TransferAgentSettings = {
+type TransferAgentSettings = {
   readonly config: Config;
   readonly logger: Logger;
   readonly telemetry: Telemetry;
@@ -121,4 +126,61 @@ const demoAccess = async (
     },
     ...(evmSigner !== undefined && { evm: { signer: evmSigner } }),
   };
+};
+
+type Paying = { readonly name: string; readonly relay: Pick<Relay, "payer" | "transactionsLeft"> };
+
+const LOOK_EVERY_MS = 60_000;
+
+/** While gas is low, or just sent. */
+const LOOK_LOW_MS = 5_000;
+
+/** An account pays at most for so many: what is beyond is enough. */
+const ENOUGH = 1_000_000n;
+
+/**
+ * Looks once a minute, and more often while gas is low, until `signal` aborts. Never rejects: a node that does not
+ * answer is logged, and what was seen last stands.
+ */
+export const watchGas = async (
+  assets: readonly Paying[],
+  {
+    figures,
+    notes,
+    logger,
+    everyMs = LOOK_EVERY_MS,
+  }: {
+    readonly figures: Figures;
+    readonly notes: Pick<ProcessNotes, "saySigners">;
+    readonly logger: Logger;
+    readonly everyMs?: number;
+  },
+  signal: AbortSignal,
+): Promise<void> => {
+  const rarely = createRareLines();
+  const left = new Map<string, number>();
+  /** One question for all assets of an account. */
+  const payers = new Map(assets.map(({ relay }) => [relay.payer, relay]));
+  const look = async (relay: Paying["relay"]) => {
+    const most = await relay.transactionsLeft(signal);
+    const transactionsLeft = Number(most < ENOUGH ? most : ENOUGH);
+    for (const { name: asset } of assets.filter((one) => one.relay.payer === relay.payer)) {
+      left.set(asset, transactionsLeft);
+      figures.set("holderbook_signer_transactions_left", { asset }, transactionsLeft);
+    }
+  };
+  while (!signal.aborted) {
+    for (const relay of payers.values()) {
+      await look(relay).catch((err: unknown) => {
+        if (signal.aborted) return;
+        const asset = assets.find((one) => one.relay.payer === relay.payer)?.name;
+        rarely(`${asset} ${err}`, (repeats) =>
+          logger.warn({ asset, err, ...repeats }, "cannot see the gas of a signer's account"),
+        );
+      });
+    }
+    notes.saySigners([...left].map(([asset, transactionsLeft]) => ({ asset, transactionsLeft })));
+    const isLow = [...left.values()].some((most) => most < LOW_TRANSACTIONS);
+    await pause(isLow ? Math.min(everyMs, LOOK_LOW_MS) : everyMs, signal);
+  }
 };

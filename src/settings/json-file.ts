@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { parseStrictJson, StrictJsonError } from "./strict-json.ts";
 
 /** What a file holds, or a line for each fault, each with the place: `at line 3, column 7: …`. */
-export type JsonFile<T> =
+type JsonFile<T> =
   | { readonly content: T; readonly faults?: undefined }
   | { readonly content?: undefined; readonly faults: readonly string[] };
 

@@ -4,7 +4,7 @@
  */
 
 /** How strict to be with the names of one origin. */
-export type NameCheck = {
+type NameCheck = {
   /** Ends a sentence: `in .env`. */
   readonly where: string;
   /** Most edits between a mistyped name and a setting. */

@@ -107,7 +107,7 @@ export const explorerPage = (placeholder: string) =>
     );
 
 /** Value of an explorer setting for no link. */
-export const NO_PAGE = "none";
+const NO_PAGE = "none";
 
 /** https, or http on this machine; without a user; the placeholder comes after the host. */
 const isPage = (text: string, placeholder: string): boolean => {

@@ -18,7 +18,7 @@ import type { Part } from "../../src/http/part.ts";
 import { createServer } from "../../src/http/server.ts";
 import { openQueues } from "../../src/lanes/queues.ts";
 import { type RestPartSettings, restPart } from "../../src/rest/part.ts";
-import { applyCallbackAddresses } from "../../src/service/callback-addresses.ts";
+import { applyCallbackAddresses } from "../../src/service/callbacks.ts";
 import { startEvm } from "../../src/service/evm.ts";
 import type { Assets } from "../../src/settings/assets.ts";
 import { projectsOf } from "../../src/transfers/projects.ts";

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { connect } from "../../src/database/connect.ts";
 import { NO_DATABASE } from "../../src/http/health/health.ts";
 import { SourceUnavailableError } from "../../src/ledger/sources/source-errors.ts";
-import { shownReason } from "../../src/service/shown-reason.ts";
+import { shownReason } from "../../src/service/process-notes.ts";
 import { errorOf } from "../../src/waiting/remedy.ts";
 import { freePort } from "../lanes/redis-server.ts";
 

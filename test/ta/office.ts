@@ -1,7 +1,7 @@
 /** An asset whose requests are asked for and ended without a service around them. */
 import { randomBytes } from "node:crypto";
 import type { Database } from "../../src/database/connect.ts";
-import { applyCallbackAddresses } from "../../src/service/callback-addresses.ts";
+import { applyCallbackAddresses } from "../../src/service/callbacks.ts";
 import { ringOf } from "../../src/ta/pii/pii-keys.ts";
 import { openVault } from "../../src/ta/pii/vault.ts";
 import { recordEnding } from "../../src/ta/processing/record.ts";

@@ -4,8 +4,8 @@ import { SignerAnswerError, SignerAwayError } from "../../audit/sequence/outside
 import { openableKeys } from "../../callbacks/signing-keys.ts";
 import type { Database } from "../../database/connect.ts";
 import { KEY_KINDS, type ListedKey, listKeys } from "../../http/keys.ts";
-import { configuredMasterKey } from "../../service/master-key.ts";
 import { configuredKey } from "../../service/deployment-key.ts";
+import { configuredMasterKey } from "../../service/master-key.ts";
 import { configuredVault } from "../../service/pii.ts";
 import type { Assets } from "../../settings/assets.ts";
 import type { Config } from "../../settings/config.ts";

@@ -31,7 +31,7 @@ const failureOf = (ended: Ended): Error =>
     : new ServingProcessError(ended);
 
 /** Stopping it lets requests under way end. */
-export type ServingProcess = AsyncDisposable & {
+type ServingProcess = AsyncDisposable & {
   /** Where it listens, `http://host:port`. */
   readonly url: string;
   /**
@@ -44,7 +44,7 @@ export type ServingProcess = AsyncDisposable & {
   stop(): Promise<void>;
 };
 
-export type KeepSettings = {
+type KeepSettings = {
   readonly logger: Logger;
   /** Of the largest request that is taken: what it becomes must fit the heap. */
   readonly bodyBytes: number;

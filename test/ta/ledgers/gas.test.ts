@@ -3,7 +3,7 @@ import pino from "pino";
 import { expect, test } from "vitest";
 import { processDetails } from "../../../src/http/health/process-health.ts";
 import { keepProcessNotes } from "../../../src/service/process-notes.ts";
-import { watchGas } from "../../../src/service/signer-gas.ts";
+import { watchGas } from "../../../src/service/ta.ts";
 import { evmKeySigner } from "../../../src/ta/ledgers/evm-key-signer.ts";
 import { evmRelay } from "../../../src/ta/ledgers/evm-relay.ts";
 import { suiKeySigner } from "../../../src/ta/ledgers/signer.ts";
