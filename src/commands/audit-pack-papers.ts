@@ -3,8 +3,13 @@ import { basename, resolve, sep } from "node:path";
 import { Command, InvalidArgumentError } from "commander";
 import { canonicalAddress, MoveTypeError } from "../values/move-type.ts";
 import { wholeNumberArgument } from "./arguments.ts";
-import { type CheckOptions, givenToCheck, withCheckOptions } from "./audit-pack-verify.ts";
-import { printLines, tellLines } from "./output.ts";
+import {
+  type CheckOptions,
+  givenToCheck,
+  SOURCE_LACKS,
+  withCheckOptions,
+} from "./audit-pack-verify.ts";
+import { endCheck, printLines, tellLines } from "./output.ts";
 import { UsageError } from "./usage.ts";
 
 type PapersOptions = CheckOptions & {
@@ -52,9 +57,8 @@ export const papersCommand = () =>
       const papers = { seed, sample, confirm, given: givenIn(options) };
       const { isUnread } = await writePapers(folder, out, papers, given);
       printLines([`${out}: working papers of ${folder}`]);
-      if (!isUnread) return;
-      tellLines("the source did not give what is needed of it");
-      process.exitCode = 3;
+      if (isUnread) tellLines(SOURCE_LACKS);
+      endCheck({ isFalse: false, isUnshown: isUnread });
     });
 
 const seedArgument = (text: string): string => {

@@ -25,7 +25,7 @@ import type { CheckpointSource } from "../ledger/sources/source.ts";
 import { shownForeign } from "../logging/foreign-text.ts";
 import { splitType } from "../values/move-type.ts";
 import { checkpointArgument, keyArgument, namesArgument, retryForOption } from "./arguments.ts";
-import { printJson, printLines, tellLines } from "./output.ts";
+import { endCheck, printJson, printLines, tellLines } from "./output.ts";
 import { UsageError } from "./usage.ts";
 
 /** What an auditor gives to the check of a pack. */
@@ -113,15 +113,15 @@ export const verifyCommand = () =>
         const { manifest, outcome } = checked;
         printLines([rangeText(manifest), registersText(outcome), ...verdictLines(verdict)]);
       }
-      if (failures.length > 0) process.exitCode = 1;
-      else if (left.length > 0) {
-        tellLines(`required, and not shown: ${left.join(", ")}`);
-        process.exitCode = 3;
-      } else if (checked?.isUnread) {
-        tellLines("the source did not give what is needed of it");
-        process.exitCode = 3;
-      }
+      const isFalse = failures.length > 0;
+      const isUnread = checked?.isUnread === true;
+      if (!isFalse && left.length > 0) tellLines(`required, and not shown: ${left.join(", ")}`);
+      else if (!isFalse && isUnread) tellLines(SOURCE_LACKS);
+      endCheck({ isFalse, isUnshown: left.length > 0 || isUnread });
     });
+
+/** For people, when `--source` was incomplete. */
+export const SOURCE_LACKS = "the source did not have everything that the check needs";
 
 const tiersArgument = (text: string): readonly TierName[] => {
   const names = namesArgument(TIER_NAMES)(text);

@@ -72,6 +72,7 @@ export const auditPackCommand = () =>
         throw new UsageError("a pack takes --coin, --from, --to and --out");
       }
       const { papers = `${out.replace(/[/\\]+$/, "")}-papers` } = options;
+      await assertFree(out);
       if (papers !== false) {
         assertOutside(out, papers);
         await assertFree(papers);

@@ -72,6 +72,11 @@ const report = (error: unknown) => {
     process.stderr.write(`holderbook: ${shownLines(String(error))}\n`);
     return;
   }
+  if (error.name === "AbortError") {
+    const reason = error.cause instanceof Error ? error.cause.message : error.message;
+    process.stderr.write(`holderbook: stopped before it was done: ${shownLines(reason)}\n`);
+    return;
+  }
   const ours = "remedy" in error || error instanceof UsageError;
   // Errors of system calls name the file.
   const system = "syscall" in error;

@@ -14,7 +14,7 @@ import { LAYOUT } from "../projections/progress-tables.ts";
 import { VERSION } from "../telemetry/version.ts";
 import { checkpointArgument } from "./arguments.ts";
 import { pipelineOption } from "./digest.ts";
-import { printJson, printLines } from "./output.ts";
+import { endCheck, printJson, printLines } from "./output.ts";
 import { progressPlace } from "./progress-line.ts";
 import { openReading } from "./reading.ts";
 import { openRuntime, type Runtime } from "./runtime.ts";
@@ -96,7 +96,8 @@ export const compareCommand = () =>
       ).finally(shown.clear);
       if (json) printJson(asJson(compared));
       else printLines(inWords(compared));
-      process.exitCode = exitCodeOf(compared);
+      const { differences, missing } = compared;
+      endCheck({ isFalse: differences.length > 0, isUnshown: missing.length > 0 });
     });
 
 /** @throws UsageError without one */
@@ -159,12 +160,6 @@ const onFaith = ({ tallies }: Comparison): readonly string[] => {
   const rows = tallies.get(OWN_PAST)?.rows ?? 0;
   const own = `what it serves now, in ${rows} rows: it was further than this deployment, so they were compared with its own past alone`;
   return rows === 0 ? ON_FAITH : [own, ...ON_FAITH];
-};
-
-/** 0: identical as far as requested; 1: a difference; 3: no difference, but less shown than requested. */
-export const exitCodeOf = ({ differences, missing }: Comparison): number => {
-  if (differences.length > 0) return 1;
-  return missing.length > 0 ? 3 : 0;
 };
 
 /** Differences shown per list. */
@@ -233,7 +228,7 @@ export const inWords = (comparison: Comparison): readonly string[] => {
 export const asJson = (comparison: Comparison) => {
   const { through, here, there, isFull, tallies, differences, more, missing, notes } = comparison;
   return {
-    identical: exitCodeOf(comparison) === 0,
+    identical: differences.length === 0 && missing.length === 0,
     through: `${through}`,
     here: `${here}`,
     there: `${there}`,

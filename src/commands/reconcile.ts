@@ -7,7 +7,7 @@ import { guardedReads } from "../projections/guarded-reads.ts";
 import { ALL } from "../projections/needed.ts";
 import { openStorage } from "../service/storage.ts";
 import { AT_HELP, atOption, coinOption } from "./cap-table-at.ts";
-import { printJson, printLines } from "./output.ts";
+import { endCheck, notShown, onFaith, printJson, printLines } from "./output.ts";
 import { openRuntime } from "./runtime.ts";
 
 type Options = { readonly at?: AsOf; readonly coin?: string; readonly json?: boolean };
@@ -39,14 +39,9 @@ export const reconcileCommand = () =>
       }
       if (json) printJson({ ...done, onFaith: ON_FAITH });
       else printLines(inWords(done));
-      if (done.findings.length > 0) process.exitCode = 1;
-      else if (done.notShown.length > 0) process.exitCode = NOT_SHOWN;
+      endCheck({ isFalse: done.findings.length > 0, isUnshown: done.notShown.length > 0 });
     });
 
-/** Nothing false was found, but not everything that was asked for could be shown. */
-const NOT_SHOWN = 3;
-
-/** Whatever was looked at. */
 const ON_FAITH =
   "the log (verify --log), and that Postgres answers others as it answers this command";
 
@@ -54,9 +49,9 @@ const inWords = (done: Reconciliation) => [
   ...done.findings,
   ...(done.more > 0 ? [`and ${done.more} more`] : []),
   verdict(done),
-  ...done.notShown.map((what) => `not shown: ${what}`),
+  ...done.notShown.map(notShown),
   ...done.notes,
-  `taken on faith: ${ON_FAITH}`,
+  onFaith(ON_FAITH),
 ];
 
 const verdict = ({ checkpoint, coins, findings, more, notShown }: Reconciliation): string => {
@@ -64,6 +59,6 @@ const verdict = ({ checkpoint, coins, findings, more, notShown }: Reconciliation
     return `reconciled at checkpoint ${checkpoint}: ${findings.length + more} findings`;
   }
   return notShown.length > 0
-    ? `not shown at checkpoint ${checkpoint}: nothing was found, and not everything could be looked at`
+    ? `not shown at checkpoint ${checkpoint}: nothing false was found, but not everything could be checked`
     : `everything adds up at checkpoint ${checkpoint}: ${coins} tokens`;
 };

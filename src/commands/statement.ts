@@ -12,7 +12,7 @@ import { parseStrictJson, StrictJsonError } from "../settings/strict-json.ts";
 import { canonicalAddress, MoveTypeError } from "../values/move-type.ts";
 import { keyArgument } from "./arguments.ts";
 import { AT_HELP, atOption, coinOption, tableAt, tableReads } from "./cap-table-at.ts";
-import { printJson, printLines } from "./output.ts";
+import { endCheck, notShown, printJson, printLines } from "./output.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
@@ -71,9 +71,6 @@ type VerifyOptions = {
   readonly entry?: readonly string[] | undefined;
 };
 
-/** Of what was asked for, something could not be shown. */
-const NOT_SHOWN = 3;
-
 /** Reads nothing but the files: no settings, no database. */
 const verifyCommand = () =>
   new Command("verify")
@@ -100,8 +97,8 @@ const verifyCommand = () =>
         publicKey: entry === undefined ? key : undefined,
       });
       const kept = entry && (await heldAgainstKept(statement, entry, key));
-      printLines(told(statement, { root, key }, kept));
-      if (kept !== undefined && kept.notShown.length > 0) process.exitCode = NOT_SHOWN;
+      printLines(reportLines(statement, { root, key }, kept));
+      endCheck({ isFalse: false, isUnshown: kept !== undefined && kept.notShown.length > 0 });
     });
 
 /** A member that comes twice is refused: a person may read the other one. */
@@ -114,8 +111,7 @@ const parsed = (bytes: Uint8Array): unknown => {
   }
 };
 
-/** What was shown, and what was not. */
-const told = (
+const reportLines = (
   statement: Statement,
   { root, key }: VerifyOptions,
   kept: StatementEntries | undefined,
@@ -124,10 +120,10 @@ const told = (
   const amount = (units: string) => amountText(BigInt(units), decimals);
   const who =
     row.holderId === null ? `wallet ${row.wallets[0]?.address}` : `holder ${row.holderId}`;
-  // Made up from end to end it would hold as well: that must not be overlooked.
+  // A complete forgery would pass too: say so first.
   const holds =
     root === undefined && (key === undefined || kept?.signer === "itself")
-      ? "the statement agrees with itself, which anybody's would"
+      ? "the statement is consistent, but its signer was not checked"
       : "the statement holds";
   return [
     `${holds}: ${who} has ${amount(row.balance)} of ${amount(total)} ${coinType} at the end of checkpoint ${checkpoint}`,
@@ -138,13 +134,13 @@ const told = (
       ? `not compared: whether others see the same root, ${statement.root}; take it from GET /roots?version=${statement.version} and give it with --root`
       : "its root is the one given",
     key === undefined
-      ? `signed with ${publicKey}, the key in the file itself: that shows only that nothing was changed since. Give the key that you know as the issuer's with --key`
+      ? `signed with ${publicKey}, the key in the file itself: this shows only that nothing was changed since. Give the issuer's key, as you know it from elsewhere, with --key`
       : SIGNED_WITH[kept?.signer ?? "given"](publicKey),
     statement.version === 2
       ? `the root is entry ${statement.entry.number} of the deployment's sequence (GET /sequence), signed at ${statement.entry.at}, as the signer says`
       : "not part of a root of version 1: groups, freezes, single wallets' balances, unlocked, locked, decimals and the time; for these the signature alone stands",
     ...(kept?.shown ?? []),
-    ...(kept?.notShown.map((what) => `not shown: ${what}`) ?? []),
+    ...(kept?.notShown.map(notShown) ?? []),
   ];
 };
 

@@ -14,7 +14,7 @@ import { readerAt } from "../ledger/reading/read.ts";
 import { isOfSource } from "../ledger/reading/source-trouble.ts";
 import { verificationOf } from "../service/verification.ts";
 import { openNamedSource, patience } from "./named-source.ts";
-import { printJson, printLines } from "./output.ts";
+import { endCheck, notShown, onFaith, printJson, printLines } from "./output.ts";
 import { openReading } from "./reading.ts";
 import { openRuntime, type Runtime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
@@ -44,9 +44,6 @@ type Findings = {
   readonly isShown: boolean;
 };
 
-/** Nothing false was found, but not everything that was asked for could be shown. */
-const NOT_SHOWN = 3;
-
 export const verifyWholeLog = async (options: LogOptions): Promise<void> => {
   if (options.from !== undefined && options.source === undefined) {
     throw new UsageError("verify --log takes --from together with --source");
@@ -70,9 +67,17 @@ export const verifyWholeLog = async (options: LogOptions): Promise<void> => {
       ? await namedFaults(runtime, storage.write, report)
       : await againstSource(runtime, storage.write, report, options);
   if (options.json) printJson({ ...asJson(findings), kept: kept.length, ...about });
-  else printLines([...inWords(findings), ...KEPT_WORDS.flatMap(([of, say]) => about[of].map(say))]);
-  if (findings.faults.length > 0) process.exitCode = 1;
-  else if (!findings.isShown || about.keptNotShown.length > 0) process.exitCode = NOT_SHOWN;
+  else {
+    const { keptShown, keptFaith, keptNotShown } = about;
+    printLines([
+      ...inWords(findings),
+      ...keptShown,
+      ...keptFaith.map(onFaith),
+      ...keptNotShown.map(notShown),
+    ]);
+  }
+  const isUnshown = !findings.isShown || about.keptNotShown.length > 0;
+  endCheck({ isFalse: findings.faults.length > 0, isUnshown });
 };
 
 /** Which signatures are asked for, and the committee that the settings name. */
@@ -103,7 +108,7 @@ const againstSource = async (
     return { report, faults, source: null, note, isShown: false };
   };
   const asked = await openNamedSource(config, setting, logger).catch((error: Error) => error);
-  // What was found in the database is told all the same.
+  // The findings in the database are reported all the same.
   if (asked instanceof Error) return notCompared(asked);
   const source = patientSource(asked.source, { ...patience(retryFor, logger), isFinal: isGone });
   try {
@@ -162,7 +167,7 @@ const isAllRead = ({ first, through }: VerifiedLog, source: SourceChecked | null
 /** Between two lines about how far it is. */
 const TELL_EVERY_MS = 10_000;
 
-/** Reads the checkpoints anew at which something is wrong, where a source can be had, to say which fact it is. */
+/** Reads the faulty checkpoints again, if there is a source, to name the facts. */
 const namedFaults = async (
   { config, logger, signal }: Runtime,
   database: Database,
@@ -205,7 +210,7 @@ const namedFaults = async (
 };
 
 const inWords = ({ report, faults, source, note }: Findings): readonly string[] => {
-  const { through, facts, checkpoints, signatures, chainedThrough, head, since, notShown } = report;
+  const { through, facts, checkpoints, signatures, chainedThrough, head, since } = report;
   const found = faults.flatMap(({ checkpoint, what, facts: wrong }) => [
     `checkpoint ${checkpoint}: ${what}`,
     ...wrong.map((line) => `  ${line}`),
@@ -217,25 +222,27 @@ const inWords = ({ report, faults, source, note }: Findings): readonly string[] 
   const chained =
     chainedThrough === null ? "nothing to chain" : `chained through checkpoint ${chainedThrough}`;
   const whole = [
-    `${notShown.length > 0 ? "nothing false was found in the log" : "the log is whole"} through checkpoint ${through}: ${facts} facts, ${chained}, ${signed}`,
+    `${report.notShown.length > 0 ? "nothing false was found in the log" : "the log is whole"} through checkpoint ${through}: ${facts} facts, ${chained}, ${signed}`,
     `times and digests of ${checkpoints} checkpoints fit their chain; ${signatures} signatures of the validators verified`,
     ...(head === null ? [] : [`hash ${head.hash}`, `key ${head.publicKey}`]),
   ];
   return [
     ...(found.length === 0 ? whole : found),
-    ...notShown.map((what) => `not shown: ${what}`),
+    ...report.notShown.map(notShown),
     ...(source === null ? [] : sourceInWords(source, report.first)),
     ...(source === null
       ? []
-      : [`taken on faith: what ${source.description} says (verify --from --to proves its bytes)`]),
+      : [onFaith(`what ${source.description} says (verify --from --to proves its bytes)`)]),
     ...(isAllRead(report, source)
       ? []
-      : report.faith.map((what) => `taken on faith: ${what} (--source shows it)`)),
-    ...report.beyond.map((what) => `taken on faith: ${what}`),
+      : report.faith.map((what) => onFaith(`${what} (--source shows it)`))),
+    ...report.beyond.map(onFaith),
     ...(since < 0n
       ? []
       : [
-          `taken on faith: that the log was rightly read anew, as entry ${since} of the sequence says: what earlier ones say of it was not compared (GET /sequence has why)`,
+          onFaith(
+            `that the log was rightly read again, as entry ${since} of the sequence says: earlier entries about it were not compared (GET /sequence has the reason)`,
+          ),
         ]),
     ...(note === null ? [] : [note]),
   ];
@@ -246,7 +253,7 @@ const sourceInWords = (checked: SourceChecked, first: bigint): readonly string[]
   return [
     `compared with ${description}: ${checkpoints} checkpoints, ${facts} facts`,
     ...(from <= first ? [] : [`not compared this time: checkpoints ${first} to ${from - 1n}`]),
-    ...gaps.map(({ from, to, why }) => `not shown: checkpoints ${from} to ${to} (${why})`),
+    ...gaps.map(({ from, to, why }) => notShown(`checkpoints ${from} to ${to} (${why})`)),
     ...(ended ? [] : [`compared through checkpoint ${through}: --from ${through + 1n} goes on`]),
   ];
 };
@@ -279,18 +286,12 @@ const asJson = ({ report, faults, source, note }: Findings) => ({
 type KeptWords = {
   readonly keptShown: readonly string[];
   readonly keptFaith: readonly string[];
-  /** What was asked for, and cannot be shown. */
+  /** Requested, but could not be shown. */
   readonly keptNotShown: readonly string[];
 };
 
-const KEPT_WORDS: readonly (readonly [keyof KeptWords, (what: string) => string])[] = [
-  ["keptShown", (what) => what],
-  ["keptFaith", (what) => `taken on faith: ${what}`],
-  ["keptNotShown", (what) => `not shown: ${what}`],
-];
-
-/** Such lines are one for each entry; a hundred tell enough. */
-const MOST = 100;
+/** Such lines are one for each entry. */
+const MAX_LINES = 100;
 
 /** @param key the one that was given: signatures with it were asked for */
 const keptInWords = (
@@ -323,14 +324,14 @@ const keptInWords = (
     ],
     keptFaith: [
       ...(kept.length === 0
-        ? ["that nobody made the chains and heads anew (--head FILE shows it)"]
+        ? ["that the chains and heads were not recomputed (--head FILE shows it)"]
         : []),
       ...(key === undefined ? unvouched.map((what) => `${what} (--key shows it)`) : []),
       ...(key === undefined ? open : []),
     ],
     keptNotShown: [
-      ...earlier.slice(0, MOST),
-      ...(earlier.length > MOST ? [`${earlier.length - MOST} more of that log`] : []),
+      ...earlier.slice(0, MAX_LINES),
+      ...(earlier.length > MAX_LINES ? [`${earlier.length - MAX_LINES} more of that log`] : []),
       ...(key === undefined
         ? []
         : [...unvouched, ...open, ...(unvouched.length > 0 ? signed.why : [])]),

@@ -16,7 +16,7 @@ import { filesIn, manifestOf, packOfVersion1, signAnew } from "../evidence/packs
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { randomFor } from "../random.ts";
 import { follow } from "../service/following.ts";
-import { runProgram, temporaryFolder } from "../service/process.ts";
+import { eventually, runProgram, startProgram, temporaryFolder } from "../service/process.ts";
 import { runCommand } from "./run-command.ts";
 
 const COUNT = 260;
@@ -335,4 +335,36 @@ test("what cannot be packed is refused, and leaves no folder behind", async () =
     new RegExp(`PackSourceError: the pack needs checkpoint ${LAST}, which dir:.* does not give`),
   );
   expect(await here()).toEqual([]);
+});
+
+test("a folder whose parent is missing is refused at once, in one line that names the parent", async () => {
+  const missing = join(folder.path, "missing");
+  const args = ["--from", `${FIRST}`, "--to", `${LAST}`, "--out", join(missing, "pack")];
+  expect(await make(args)).toMatchObject({
+    code: 1,
+    stderr: `holderbook: ParentFolderMissingError: ${join(missing, "pack")} cannot be written: there is no folder ${missing}; create it, or name another one\n`,
+  });
+});
+
+test("a command that is told to end says so in one line", async () => {
+  const out = join(folder.path, "ended");
+  await using program = startProgram(
+    ["audit-pack", "--coin", coinType, "--from", `${FIRST}`, "--to", `${LAST}`, "--out", out],
+    {
+      DATABASE_URL: database.url,
+      CALLBACK_MASTER_KEY: masterKey,
+      LEDGER_SOURCE: "http://127.0.0.1:1/store",
+      SECURITY_TOKEN_PACKAGES: "0x5",
+      LOG_LEVEL: "warn",
+    },
+  );
+  await eventually("it waits for its source", async () =>
+    program.printed.stderr.includes("asking the source again")
+      ? { done: true }
+      : { seen: program.printed.stderr },
+  );
+  program.signal("SIGTERM");
+  expect(await program.ended).toBe(1);
+  const last = program.printed.stderr.split("\n").at(-2);
+  expect(last).toBe("holderbook: stopped before it was done: SIGTERM");
 });

@@ -1,6 +1,6 @@
 /** Writes a folder completely or not at all. */
 import { randomUUID } from "node:crypto";
-import { mkdir, readdir, rename, rm, rmdir } from "node:fs/promises";
+import { mkdir, readdir, rename, rm, rmdir, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Remedy } from "../../waiting/remedy.ts";
 
@@ -10,9 +10,15 @@ export class FolderInUseError extends Error {
   readonly remedy: Remedy = "stop";
 }
 
+/** The folder above is missing; nothing was written. Create it, or name another one. */
+export class ParentFolderMissingError extends Error {
+  override readonly name = "ParentFolderMissingError";
+  readonly remedy: Remedy = "stop";
+}
+
 /**
- * @returns whether it exists (empty)
- * @throws FolderInUseError
+ * @returns whether the folder exists, empty
+ * @throws FolderInUseError | ParentFolderMissingError
  */
 export const assertFree = async (path: string): Promise<boolean> => {
   const found = await readdir(resolve(path)).catch((error: NodeJS.ErrnoException) => {
@@ -22,14 +28,20 @@ export const assertFree = async (path: string): Promise<boolean> => {
   if (found !== null && found.length > 0) {
     throw new FolderInUseError(`${path} is not empty: name another folder, or empty it`);
   }
+  const parent = dirname(resolve(path));
+  if (found === null && !(await stat(parent).catch(() => null))?.isDirectory()) {
+    throw new ParentFolderMissingError(
+      `${path} cannot be written: there is no folder ${parent}; create it, or name another one`,
+    );
+  }
   return found !== null;
 };
 
 /**
- * Has a folder written beside its place, and moves it there when it is complete.
+ * Writes a folder beside its place, and moves it there when it is complete.
  * @param path absent, or an empty folder
  * @param write is given the folder to write into
- * @throws FolderInUseError
+ * @throws FolderInUseError | ParentFolderMissingError
  */
 export const writeNewFolder = async <Written>(
   path: string,
