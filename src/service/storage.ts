@@ -12,9 +12,9 @@ import { hasCluster } from "../database/embedded/postgres-cluster.ts";
 import { embeddedServiceUrl, makeEmbeddedService } from "../database/embedded/service-role.ts";
 import { migrate, requireMigrated, wasMigrated } from "../database/migrate.ts";
 import { ownerSettings, serviceRoleAt } from "../database/owner.ts";
-import type { PoolLoad } from "../database/pool-load.ts";
 import { createReaders, type Readers } from "../database/readers.ts";
 import { DatabaseRightsError, requireOwner } from "../database/service-role.ts";
+import type { PoolLoad } from "../database/session-pool.ts";
 import type { Logger } from "../logging/logger.ts";
 import type { Config } from "../settings/config.ts";
 import { makeDataDir } from "../settings/data-dir.ts";
@@ -194,7 +194,7 @@ export const openStorage = async (
   }
 };
 
-/** Shows them from now on, as often as figures are looked at. */
+/** Shows how full the connection pools are, whenever metrics are read. */
 export const watchPools = (
   figures: Figures,
   process: ProcessName,
