@@ -117,7 +117,7 @@ test("a file is checked without a database or settings, against root and key, an
   const { root, publicKey } = verifyStatement(JSON.parse(text));
   const alone = await verify(file);
   expect(alone).toMatchObject({ code: 0, stderr: "" });
-  expect(alone.stdout).toMatch(/the key in the file itself: that shows only/);
+  expect(alone.stdout).toMatch(/the key in the file itself: this shows only/);
   expect(alone.stdout).toMatch(/^the statement is consistent, but its signer was not checked: /);
   expect(alone.stdout).toMatch(/not compared/);
   const both = await verify(file, "--root", root, "--key", publicKey);
