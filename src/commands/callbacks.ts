@@ -8,8 +8,8 @@ import {
 } from "../callbacks/deliveries.ts";
 import { type CallbackEndpoint, enableEndpoint, endpointsUnder } from "../callbacks/endpoints.ts";
 import {
-  IMMEDIATELY,
   type CallbackPublicKeys,
+  IMMEDIATELY,
   openSigningKeys,
   replaceSigningKeys,
 } from "../callbacks/signing-keys.ts";

@@ -65,7 +65,11 @@ const HEAVY =
 test("the program's help and version load the list of commands and none of their code", async () => {
   for (const args of [["--version"], ["--help"], []]) {
     const loaded = await loadedBy(args);
-    expect(loaded.filter((url) => /src\/commands\/(?!main|quick-imports|command-line|list|usage)/.test(url))).toEqual([]);
+    expect(
+      loaded.filter((url) =>
+        /src\/commands\/(?!main|quick-imports|command-line|list|usage)/.test(url),
+      ),
+    ).toEqual([]);
     expect(loaded.length, loaded.join("\n")).toBeLessThan(25);
   }
 });
