@@ -111,6 +111,6 @@ test("a package whose publication the log has passed is read in, though killed i
   const verified = await runCommand(["verify", "--log"], settings);
   expect(verified).toMatchObject({ code: 0, stderr: "" });
   expect(verified.stdout).toMatch(
-    /as entry 2 of the sequence says: what earlier ones say of it was not compared/,
+    /as entry 2 of the sequence says: earlier entries about it were not compared/,
   );
 });
