@@ -1,4 +1,4 @@
-/** The dashboard as Grafana takes it, drawn from `rows.ts`. */
+/** The dashboard in Grafana's format, built from `rows.ts`. */
 
 import {
   BigValueColorMode,
@@ -34,14 +34,14 @@ import { type Panel, ROWS } from "./rows.ts";
 /** Name of the variable below. */
 const SOURCE_VARIABLE = "source";
 
-/** Which source of data is asked: chosen at the top of the dashboard. */
+/** The data source, chosen at the top of the dashboard. */
 const SOURCE = { type: "prometheus", uid: `\${${SOURCE_VARIABLE}}` };
 
 /** Heights in units of the grid. */
 const NUMBER_HEIGHT = 4;
 const CURVE_HEIGHT = 8;
 
-/** A figure that every process shows which serves: what is called a job is found by it. */
+/** A metric that every serving process exports; its series list the jobs. */
 const EVERYWHERE: GaugeName = "holderbook_database_up";
 
 const queries = ({ lines }: Panel) =>
@@ -110,11 +110,13 @@ const drawn = (panel: Panel) => {
   return shown;
 };
 
-/** The whole of it. */
+/** The whole dashboard. */
 export const dashboard = (): Dashboard => {
   const built = new DashboardBuilder("Holderbook")
     .uid("holderbook")
-    .description("The holder register: printed from its own metrics with `npm run dashboards`.")
+    .description(
+      "The holder register; `npm run dashboards` generates this dashboard from its metrics.",
+    )
     .tags(["holderbook"])
     .refresh("30s")
     .time({ from: "now-3h", to: "now" })

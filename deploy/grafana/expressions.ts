@@ -12,10 +12,10 @@ export type Expression = string;
 
 type LabelOf<Name extends MetricName> = keyof LabelsOf<Name> & string;
 
-/** Values of labels that are wanted, as regular expressions. */
+/** Wanted label values, as regular expressions. */
 type Wanted<Name extends MetricName> = Partial<LabelsOf<Name>>;
 
-/** Over which the panels' rates are averaged: Grafana sets it. */
+/** The range that rates are averaged over; Grafana sets it. */
 const RANGE = "$__rate_interval";
 
 const selected = (
@@ -29,57 +29,57 @@ const selected = (
 const by = (labels: readonly string[]): string =>
   labels.length === 0 ? "" : ` by (${labels.join(", ")})`;
 
-/** Of a figure that every process says alike, or of which the worst counts: the largest. */
+/** The largest value: for a gauge that is the same in every process, or whose worst value counts. */
 export const largest = <Name extends GaugeName>(
   name: Name,
   labels: readonly LabelOf<Name>[] = [],
   wanted: Wanted<Name> = {},
 ): Expression => `max${by(labels)} (${selected(name, wanted)})`;
 
-/** The smallest: of what is 1 while all is well. */
+/** The smallest value: for a gauge that is 1 while healthy. */
 export const smallest = <Name extends GaugeName>(
   name: Name,
   labels: readonly LabelOf<Name>[] = [],
 ): Expression => `min${by(labels)} (${selected(name, {})})`;
 
-/** Of a figure that each process has of its own: all together. */
+/** The sum over processes: for a gauge that each process has of its own. */
 export const total = <Name extends GaugeName>(
   name: Name,
   labels: readonly LabelOf<Name>[] = [],
   wanted: Wanted<Name> = {},
 ): Expression => `sum${by(labels)} (${selected(name, wanted)})`;
 
-/** How much a counter rises in a second, in all processes together. */
+/** Rate of a counter, summed over all processes. */
 export const perSecond = <Name extends CounterName>(
   name: Name,
   labels: readonly LabelOf<Name>[] = [],
   wanted: Wanted<Name> = {},
 ): Expression => `sum${by(labels)} (rate(${selected(name, wanted)}[${RANGE}]))`;
 
-/** The same of a counter that every process says alike. */
+/** Rate of a counter that is the same in every process. */
 export const perSecondOfOne = <Name extends CounterName>(
   name: Name,
   labels: readonly LabelOf<Name>[] = [],
 ): Expression => `max${by(labels)} (rate(${selected(name, {})}[${RANGE}]))`;
 
-/** How many values a histogram gets in a second. */
+/** Observations of a histogram per second. */
 export const valuesPerSecond = <Name extends HistogramName>(
   name: Name,
   labels: readonly LabelOf<Name>[] = [],
   wanted: Wanted<Name> = {},
 ): Expression => `sum${by(labels)} (rate(${selected(`${name}_count`, wanted)}[${RANGE}]))`;
 
-/** How much the sum of a histogram's values rises in a second. */
+/** Rate of the sum of a histogram's values. */
 export const sumPerSecond = <Name extends HistogramName>(
   name: Name,
   labels: readonly LabelOf<Name>[] = [],
 ): Expression => `sum${by(labels)} (rate(${selected(`${name}_sum`, {})}[${RANGE}]))`;
 
-/** How much a gauge rises in a second that only ever rises while its process lives. */
+/** Rate of a gauge that only rises while its process lives. */
 export const risePerSecond = (name: GaugeName): Expression =>
   `sum (rate(${selected(name, {})}[${RANGE}]))`;
 
-/** What so large a share of a histogram's values does not pass. */
+/** A quantile of a histogram's values. */
 export const quantile = <Name extends HistogramName>(
   share: number,
   name: Name,

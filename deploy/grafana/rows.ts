@@ -1,4 +1,4 @@
-/** What the dashboard shows, row by row: from "is everything well" to a single process. */
+/** The rows of the dashboard, from the overview to a single process. */
 import {
   type Expression,
   largest,
@@ -15,11 +15,11 @@ import {
 
 export type Panel = {
   readonly title: string;
-  /** What it says and, where it is not plain, what is good. */
+  /** The panel's meaning and, if it is not obvious, its good values. */
   readonly about: string;
-  /** Of Grafana: `s`, `bytes`, `short`, `percentunit`, `reqps`. */
+  /** A unit of Grafana: `s`, `bytes`, `short`, `percentunit`, `reqps`. */
   readonly unit: string;
-  /** Of the 24 columns. */
+  /** Columns, of 24. */
   readonly width: number;
   readonly lines: readonly {
     readonly expression: Expression;
@@ -28,7 +28,7 @@ export type Panel = {
   }[];
 } & (
   | {
-      /** A single number, in colour from these values on. */
+      /** A single number, coloured from these values on. */
       readonly kind: "number";
       readonly warnFrom: number;
       readonly alarmFrom: number;
@@ -63,27 +63,27 @@ const number = ({ expression, ...about }: Numbered): Panel => ({
 });
 
 const overview: Row = {
-  title: "Is everything at the chain's end",
+  title: "Overview",
   panels: [
     number({
-      title: "Register's age",
-      about: "Age of the last checkpoint that the slowest pipeline committed: a few seconds.",
+      title: "Age of the register",
+      about: "Age of the last checkpoint that the slowest pipeline committed. Good: a few seconds.",
       unit: "s",
       expression: largest("holderbook_pipeline_age_seconds"),
       warnFrom: 30,
       alarmFrom: 120,
     }),
     number({
-      title: "Not yet read",
-      about: "Checkpoints of the chain that are not in the log.",
+      title: "Backlog of the reader",
+      about: "Checkpoints of the chain that are not in the log yet.",
       unit: "short",
       expression: largest("holderbook_reader_lag_checkpoints"),
       warnFrom: 100,
       alarmFrom: 10_000,
     }),
     number({
-      title: "Not yet applied",
-      about: "Checkpoints in the log that the slowest pipeline has not applied.",
+      title: "Backlog of pipelines",
+      about: "Checkpoints in the log that the slowest pipeline has not applied yet.",
       unit: "short",
       expression: largest("holderbook_pipeline_lag_checkpoints"),
       warnFrom: 100,
@@ -91,7 +91,7 @@ const overview: Row = {
     }),
     number({
       title: "Stalled",
-      about: "Parts that have work and do not do it: the reader, pipelines. /health says why.",
+      about: "Readers and pipelines with a backlog and no progress. /health has the reason.",
       unit: "short",
       expression: `${largest("holderbook_reader_stalled")} + sum(${largest("holderbook_pipeline_stalled", ["pipeline"])})`,
       warnFrom: 1,
@@ -99,7 +99,7 @@ const overview: Row = {
     }),
     number({
       title: "Database",
-      about: "Whether it answers every process that serves.",
+      about: "Whether it answers every serving process.",
       unit: "short",
       expression: `1 - ${smallest("holderbook_database_up")}`,
       words: ["down", "up"],
@@ -118,7 +118,7 @@ const overview: Row = {
     }),
     number({
       title: "Findings",
-      about: "What does not fit in what is stored: none. Anything else is an alarm.",
+      about: "Contradictions in the stored data. Good: none; any other value raises an alert.",
       unit: "short",
       expression: `${largest("holderbook_log_changed")} + ${largest("holderbook_sums_findings")}`,
       warnFrom: 1,
@@ -147,39 +147,39 @@ const ingest: Row = {
   title: "Reading the ledger",
   panels: [
     curve(
-      { title: "Checkpoints a second", about: "Appended to the log.", unit: "short" },
+      { title: "Checkpoints per second", about: "Appended to the log.", unit: "short" },
       line("appended", perSecond("holderbook_reader_checkpoints_total")),
       line(
-        "of them without our contract",
+        "of these, without our contract",
         perSecond("holderbook_reader_skipped_checkpoints_total"),
       ),
     ),
     curve(
-      { title: "Facts a second", about: "Appended to the log.", unit: "short" },
+      { title: "Facts per second", about: "Appended to the log.", unit: "short" },
       line("facts", perSecond("holderbook_reader_facts_total")),
     ),
     curve(
-      { title: "Bytes a second", about: "Of the checkpoints, as they came.", unit: "Bps" },
+      { title: "Bytes per second", about: "Checkpoints as received.", unit: "Bps" },
       line("bytes", perSecond("holderbook_reader_bytes_total")),
     ),
     curve(
-      { title: "Age", about: "Of the last checkpoint in the log.", unit: "s" },
+      { title: "Age", about: "Age of the last checkpoint in the log.", unit: "s" },
       line("reader", largest("holderbook_reader_age_seconds")),
     ),
     curve(
       {
-        title: "Checkpoints of one append",
-        about: "1 at the chain's end, more behind.",
+        title: "Checkpoints per append",
+        about: "1 when up to date, more with a backlog.",
         unit: "short",
       },
       line("mean", mean("holderbook_reader_batch_checkpoints")),
       line("facts, mean", mean("holderbook_reader_batch_facts")),
     ),
     curve(
-      { title: "Time of one append", about: "Until its commit is on the disk.", unit: "s" },
+      { title: "Duration of an append", about: "Until its commit is on the disk.", unit: "s" },
       line("median", quantile(0.5, "holderbook_reader_append_seconds")),
-      line("99 of 100", quantile(0.99, "holderbook_reader_append_seconds")),
-      line("begun again, a second", perSecond("holderbook_reader_retries_total")),
+      line("99th percentile", quantile(0.99, "holderbook_reader_append_seconds")),
+      line("retries per second", perSecond("holderbook_reader_retries_total")),
     ),
   ],
 };
@@ -188,27 +188,31 @@ const pipelines: Row = {
   title: "Pipelines",
   panels: [
     curve(
-      { title: "Age", about: "Of the last checkpoint that each committed.", unit: "s" },
+      {
+        title: "Age",
+        about: "Age of the last checkpoint that each pipeline committed.",
+        unit: "s",
+      },
       line("{{pipeline}}", largest("holderbook_pipeline_age_seconds", ["pipeline"])),
     ),
     curve(
-      { title: "Not yet applied", about: "Checkpoints in the log.", unit: "short" },
+      { title: "Backlog", about: "Checkpoints in the log, not applied yet.", unit: "short" },
       line("{{pipeline}}", largest("holderbook_pipeline_lag_checkpoints", ["pipeline"])),
     ),
     curve(
-      { title: "Rows a second", about: "That each makes.", unit: "short" },
+      { title: "Rows per second", about: "Written by each pipeline.", unit: "short" },
       line("{{pipeline}}", perSecond("holderbook_pipeline_rows_total", ["pipeline"])),
     ),
     curve(
-      { title: "Time of one batch", about: "99 of 100 take no longer.", unit: "s" },
+      { title: "Duration of a batch", about: "99th percentile.", unit: "s" },
       line("{{pipeline}}", quantile(0.99, "holderbook_pipeline_batch_seconds", ["pipeline"])),
     ),
     curve(
-      { title: "Checkpoints of one batch", about: "Mean: 1 at the chain's end.", unit: "short" },
+      { title: "Checkpoints per batch", about: "Mean: 1 when up to date.", unit: "short" },
       line("{{pipeline}}", mean("holderbook_pipeline_batch_checkpoints", ["pipeline"])),
     ),
     curve(
-      { title: "Begun again, a second", about: "After something that passes.", unit: "short" },
+      { title: "Retries per second", about: "After transient errors.", unit: "short" },
       line("{{pipeline}}", perSecond("holderbook_pipeline_retries_total", ["pipeline"])),
     ),
   ],
@@ -218,23 +222,27 @@ const source: Row = {
   title: "Source and EVM chains",
   panels: [
     curve(
-      { title: "Source: since its last answer", about: "Above 60 s it is silent.", unit: "s" },
+      {
+        title: "Source: age of its last answer",
+        about: "Above 60 s it counts as silent.",
+        unit: "s",
+      },
       line("{{source}}", largest("holderbook_source_answer_age_seconds", ["source"])),
-      line("{{source}} waited for", largest("holderbook_source_silent_seconds", ["source"])),
+      line("{{source}}, current request", largest("holderbook_source_silent_seconds", ["source"])),
     ),
     curve(
       {
-        title: "Source: time of an answer",
-        about: "Of a source without a network there is none.",
+        title: "Source: response time",
+        about: "Empty for a source without a network.",
         unit: "s",
       },
       line("median", quantile(0.5, "holderbook_source_request_seconds")),
-      line("99 of 100", quantile(0.99, "holderbook_source_request_seconds")),
+      line("99th percentile", quantile(0.99, "holderbook_source_request_seconds")),
     ),
     curve(
       {
-        title: "Source: questions and errors a second",
-        about: "Errors by their names.",
+        title: "Source: requests and errors per second",
+        about: "Errors by name.",
         unit: "short",
       },
       line("answered", valuesPerSecond("holderbook_source_request_seconds")),
@@ -242,8 +250,8 @@ const source: Row = {
     ),
     curve(
       {
-        title: "EVM: blocks to read",
-        about: "From the next block to the newest one.",
+        title: "EVM: backlog",
+        about: "Blocks from the next one to the newest.",
         unit: "short",
       },
       line(
@@ -252,13 +260,13 @@ const source: Row = {
       ),
     ),
     curve(
-      { title: "EVM: time of a request", about: "99 of 100 take no longer.", unit: "s" },
+      { title: "EVM: response time", about: "99th percentile.", unit: "s" },
       line("{{endpoint}}", quantile(0.99, "holderbook_evm_rpc_request_seconds", ["endpoint"])),
     ),
     curve(
       {
-        title: "EVM: errors a second",
-        about: "And endpoints that are set aside (0).",
+        title: "EVM: errors per second",
+        about: "Usable is 0 for an endpoint that is set aside.",
         unit: "short",
       },
       line(
@@ -271,31 +279,31 @@ const source: Row = {
 };
 
 const truth: Row = {
-  title: "Verification and what is stored",
+  title: "Verification and stored data",
   panels: [
     curve(
       {
-        title: "Verified, checkpoints a second",
-        about: "By how they were verified.",
+        title: "Verified checkpoints per second",
+        about: "By level of verification.",
         unit: "short",
       },
       line("{{level}}", perSecond("holderbook_verified_checkpoints_total", ["level"])),
     ),
     curve(
-      { title: "Time of verifying", about: "The signatures on one batch.", unit: "s" },
+      { title: "Duration of a verification", about: "The signatures of one batch.", unit: "s" },
       line("median", quantile(0.5, "holderbook_verification_seconds")),
-      line("99 of 100", quantile(0.99, "holderbook_verification_seconds")),
+      line("99th percentile", quantile(0.99, "holderbook_verification_seconds")),
     ),
     curve(
       {
-        title: "Refused, a second",
-        about: "What the source said and was not believed.",
+        title: "Verification failures per second",
+        about: "Data of the source that were refused.",
         unit: "short",
       },
       line("{{error}}", perSecond("holderbook_verification_refusals_total", ["error"])),
     ),
     curve(
-      { title: "Findings", about: "None, ever.", unit: "short" },
+      { title: "Findings", about: "Good: none.", unit: "short" },
       line("the log was changed", largest("holderbook_log_changed")),
       line("the register does not add up", largest("holderbook_sums_findings")),
       line("rows do not fit the log", largest("holderbook_rows_findings")),
@@ -303,8 +311,8 @@ const truth: Row = {
     ),
     curve(
       {
-        title: "Since the last look",
-        about: "At the whole log, at the whole register, and at what was published for a day.",
+        title: "Age of the last check",
+        about: "Of the whole log, the whole register, every row, and the roots published daily.",
         unit: "s",
       },
       line("log", largest("holderbook_log_check_age_seconds")),
@@ -314,8 +322,8 @@ const truth: Row = {
     ),
     curve(
       {
-        title: "Behind the log's end",
-        about: "Checkpoints that the hash chain and signatures do not cover yet.",
+        title: "Checkpoints not covered",
+        about: "Newest checkpoints without hash chain or signatures so far.",
         unit: "short",
       },
       line(
@@ -338,15 +346,15 @@ const requests: Row = {
   title: "Requests",
   panels: [
     curve(
-      { title: "Requests a second", about: "By path.", unit: "reqps" },
+      { title: "Requests per second", about: "By path.", unit: "reqps" },
       line("{{route}}", valuesPerSecond("holderbook_http_request_duration_seconds", ["route"])),
     ),
     curve(
-      { title: "Time of an answer", about: "95 of 100 take no longer.", unit: "s" },
+      { title: "Response time", about: "95th percentile.", unit: "s" },
       line("{{route}}", quantile(0.95, "holderbook_http_request_duration_seconds", ["route"])),
     ),
     curve(
-      { title: "Not answered with 2xx or 3xx, a second", about: "By code.", unit: "reqps" },
+      { title: "Errors per second", about: "Answers with 4xx or 5xx, by code.", unit: "reqps" },
       line(
         "{{status}} {{route}}",
         valuesPerSecond("holderbook_http_request_duration_seconds", ["status", "route"], {
@@ -357,28 +365,28 @@ const requests: Row = {
     ),
     curve(
       {
-        title: "Refused, a second",
-        about: "For what they cost, or how often they came.",
+        title: "Refused per second",
+        about: "Because of their cost or their rate.",
         unit: "reqps",
       },
       line("{{reason}}", perSecond("holderbook_requests_refused_total", ["reason"])),
     ),
     curve(
       {
-        title: "Work under way",
+        title: "Work in flight",
         about:
-          "Weight of requests: about the values of their answers; 200,000 in a process at the most.",
+          "Weight of requests, roughly the number of values in their answers; at most 200,000 in a process.",
         unit: "short",
       },
       line("weight", total("holderbook_admission_weight")),
-      line("weight let in, a second", perSecond("holderbook_admission_admitted_weight_total")),
+      line("weight admitted per second", perSecond("holderbook_admission_admitted_weight_total")),
       line("requests waiting", total("holderbook_admission_waiting")),
     ),
     curve(
-      { title: "Subscriptions", about: "Open, and cut because they were not read.", unit: "short" },
+      { title: "Subscriptions", about: "Open, and cut because of a slow consumer.", unit: "short" },
       line("open", total("holderbook_graphql_streams_open")),
-      line("cut, a second", perSecond("holderbook_graphql_streams_cut_total")),
-      line("bytes not taken", total("holderbook_graphql_streams_untaken_bytes")),
+      line("cut per second", perSecond("holderbook_graphql_streams_cut_total")),
+      line("unread bytes", total("holderbook_graphql_streams_untaken_bytes")),
     ),
   ],
 };
@@ -387,35 +395,35 @@ const deliveries: Row = {
   title: "Callbacks and transfer agent",
   panels: [
     curve(
-      { title: "Callbacks waiting", about: "Neither delivered nor given up.", unit: "short" },
-      line("waiting", largest("holderbook_callbacks_pending")),
+      { title: "Pending callbacks", about: "Neither delivered nor given up.", unit: "short" },
+      line("pending", largest("holderbook_callbacks_pending")),
       line("addresses failing", largest("holderbook_callback_endpoints_failing")),
       line("addresses disabled", largest("holderbook_callback_endpoints_disabled")),
     ),
     curve(
-      { title: "Attempts a second", about: "By outcome.", unit: "short" },
+      { title: "Attempts per second", about: "By outcome.", unit: "short" },
       line("{{outcome}}", valuesPerSecond("holderbook_callback_attempt_seconds", ["outcome"])),
-      line("not the first", perSecond("holderbook_callback_retries_total")),
+      line("retries", perSecond("holderbook_callback_retries_total")),
       line("given up: {{reason}}", perSecond("holderbook_callbacks_given_up_total", ["reason"])),
     ),
     curve(
-      { title: "Time of an attempt", about: "95 of 100 take no longer.", unit: "s" },
+      { title: "Duration of an attempt", about: "95th percentile.", unit: "s" },
       line("{{outcome}}", quantile(0.95, "holderbook_callback_attempt_seconds", ["outcome"])),
     ),
     curve(
-      { title: "Requests open", about: "Of the transfer agent.", unit: "short" },
+      { title: "Open requests", about: "Of the transfer agent.", unit: "short" },
       line("{{asset}} {{status}}", largest("holderbook_ta_requests_open", ["asset", "status"])),
     ),
     curve(
       {
         title: "Oldest open request",
-        about: "Above what the ledger needs to be final, look.",
+        about: "Investigate when it exceeds the ledger's time to finality.",
         unit: "s",
       },
       line("{{asset}}", largest("holderbook_ta_oldest_open_request_seconds", ["asset"])),
     ),
     curve(
-      { title: "Requests ended a second", about: "By how; a minute late.", unit: "short" },
+      { title: "Requests ended per second", about: "By outcome; a minute late.", unit: "short" },
       line(
         "{{asset}} {{status}} {{reason}}",
         perSecondOfOne("holderbook_ta_requests_ended_total", ["asset", "status", "reason"]),
@@ -423,8 +431,8 @@ const deliveries: Row = {
     ),
     curve(
       {
-        title: "Lanes worked on",
-        about: "16 at a time in a process, of each kind.",
+        title: "Lanes in progress",
+        about: "At most 16 of each kind in a process.",
         unit: "short",
         width: 12,
       },
@@ -432,8 +440,8 @@ const deliveries: Row = {
     ),
     curve(
       {
-        title: "Turns that failed, a second",
-        about: "By an error of our own side.",
+        title: "Failed turns per second",
+        about: "Because of internal errors.",
         unit: "short",
         width: 12,
       },
@@ -442,7 +450,7 @@ const deliveries: Row = {
     curve(
       {
         title: "Gas of the signers",
-        about: "Transactions that each account still pays for, at the most that one may cost.",
+        about: "Transactions that each account can still pay for, at their highest possible cost.",
         unit: "short",
       },
       line("{{asset}}", smallest("holderbook_signer_transactions_left", ["asset"])),
@@ -456,7 +464,7 @@ const database: Row = {
     curve(
       {
         title: "Connections in use",
-        about: "Of each pool, as a share of what it may have.",
+        about: "As a share of each pool's limit.",
         unit: "percentunit",
       },
       line(
@@ -467,19 +475,19 @@ const database: Row = {
     curve(
       {
         title: "Waiting for a connection",
-        about: "Nothing, for longer than a moment.",
+        about: "Good: none, except for moments.",
         unit: "short",
       },
       line("{{process}} {{pool}}", total("holderbook_database_waiting", ["process", "pool"])),
     ),
     curve(
-      { title: "Size", about: "Of the database, without its journal.", unit: "bytes" },
+      { title: "Size", about: "Of the database, without its write-ahead log.", unit: "bytes" },
       line("size", largest("holderbook_database_bytes")),
     ),
     curve(
       {
-        title: "Room on the disk",
-        about: "Of DATA_DIR, where the embedded database is.",
+        title: "Free disk space",
+        about: "On the disk of DATA_DIR, which has the embedded database.",
         unit: "percentunit",
       },
       line(
@@ -496,7 +504,7 @@ const processes: Row = {
     curve(
       {
         title: "Memory",
-        about: "Of the processes that are asked, and of those that index beside them.",
+        about: "Of the scraped processes, and of the indexing processes beside them.",
         unit: "bytes",
       },
       line("serving", largest("process_resident_memory_bytes")),
@@ -504,27 +512,27 @@ const processes: Row = {
       line("indexing", largest("holderbook_indexing_process_resident_memory_bytes")),
     ),
     curve(
-      { title: "Processor", about: "1 is a whole core.", unit: "short" },
+      { title: "CPU", about: "1 is a whole core.", unit: "short" },
       line("serving", perSecond("process_cpu_seconds_total")),
       line("indexing", risePerSecond("holderbook_indexing_process_cpu_seconds")),
     ),
     curve(
-      { title: "Event loop in use", about: "Near 1 everything waits.", unit: "percentunit" },
+      { title: "Event loop in use", about: "Near 1, all work is delayed.", unit: "percentunit" },
       line("{{process}}", perSecond("holderbook_event_loop_active_seconds_total", ["process"])),
     ),
     curve(
-      { title: "Event loop late", about: "99 of 100 timers are no later.", unit: "s" },
+      { title: "Event loop lag", about: "99th percentile of timers.", unit: "s" },
       line("{{process}}", quantile(0.99, "holderbook_event_loop_lag_seconds", ["process"])),
     ),
     curve(
-      { title: "Collections of garbage", about: "Time of them in a second, by kind.", unit: "s" },
+      { title: "Garbage collection", about: "Time per second, by kind.", unit: "s" },
       line("{{kind}}", sumPerSecond("nodejs_gc_duration_seconds", ["kind"])),
     ),
     curve(
       {
         title: "Processes",
         about:
-          "Whether the one that indexes answers, and how often the one that serves was started again.",
+          "Whether the indexing process answers, and how often the serving process was restarted.",
         unit: "short",
       },
       line("indexing answers", smallest("holderbook_indexing_process_up")),
