@@ -7,6 +7,9 @@ export default defineConfig({
   ssr: { resolve: { conditions: ["module-sync", "node"] } },
   test: {
     include: ["test/**/*.test.ts"],
+    tags: [
+      { name: "thorough", description: "tries every combination; left out by npm run test:fast" },
+    ],
     // Files of recipes, which their test puts into a copy of the tree.
     exclude: ["test/recipes/*/test/**"],
     // For .ci/run, which counts from the file; in node_modules, where nothing of it is committed.

@@ -1,6 +1,6 @@
 /**
- * `npm run test:fast`: the tests that start no process of their own and need one shared Postgres alone. Which ones these
- * are follows from their imports, so a new test belongs to the right run without a list.
+ * `npm run test:fast`: tests that start no process of their own and need only the shared Postgres, without those that try
+ * every combination (`@module-tag thorough`). The first follows from imports, so a new test needs no list.
  */
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
@@ -23,6 +23,9 @@ const importsOf = (file: string): readonly string[] =>
     normalize(join(dirname(file), path)),
   );
 
+const isThorough = (file: string): boolean =>
+  sources.get(file)?.startsWith("// @module-tag thorough") ?? false;
+
 /** Shared by all tests, and started once for the whole run. */
 const SETUP = "test/postgres-setup.ts";
 
@@ -42,7 +45,7 @@ export default defineConfig({
   test: {
     ...everything.test,
     include: [...sources.keys()].filter(
-      (file) => file.endsWith(".test.ts") && !startsProcess(file),
+      (file) => file.endsWith(".test.ts") && !isThorough(file) && !startsProcess(file),
     ),
   },
 });

@@ -1,3 +1,4 @@
+// @module-tag thorough
 /** Two deployments, one of which is altered in one table at a time: `compare` names what differs. */
 import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";

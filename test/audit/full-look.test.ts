@@ -1,3 +1,4 @@
+// @module-tag thorough
 /** Every row held against the facts by itself, a stretch at a time. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readFindings } from "../../src/audit/watch/findings.ts";

@@ -1,3 +1,4 @@
+// @module-tag thorough
 /** The watch over the log, as a process that indexes runs it. */
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";

@@ -1,3 +1,4 @@
+// @module-tag thorough
 import { expect, test } from "vitest";
 import { verifyBodySignature, verifyCallback } from "../../client/index.ts";
 import { listDeliveries, UnknownDeliveryError } from "../../src/callbacks/deliveries.ts";

@@ -1,3 +1,4 @@
+// @module-tag thorough
 /** What the first 300 checkpoints of any demo ledger hold. */
 import { expect, test } from "vitest";
 import { createDemoLedger, type DemoLedger } from "../../demo/demo-ledger.ts";

@@ -1,3 +1,4 @@
+// @module-tag thorough
 /** The reference is what the code says. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";

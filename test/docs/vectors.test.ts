@@ -1,3 +1,4 @@
+// @module-tag thorough
 /** The published test vectors, as somebody reads them who has nothing but the files. */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";

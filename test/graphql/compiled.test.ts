@@ -1,3 +1,4 @@
+// @module-tag thorough
 import { GraphQLObjectType, getIntrospectionQuery } from "graphql";
 import pino from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,3 +1,4 @@
+// @module-tag thorough
 import pino from "pino";
 import { expect, test } from "vitest";
 import { createReaders } from "../../src/database/readers.ts";

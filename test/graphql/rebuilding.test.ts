@@ -1,3 +1,4 @@
+// @module-tag thorough
 /** What callers are told while a pipeline is rebuilt: that it is, and never what is there of it so far. */
 import { getTableName } from "drizzle-orm";
 import {

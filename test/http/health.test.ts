@@ -1,3 +1,4 @@
+// @module-tag thorough
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { watchHealth } from "../../src/http/health/health.ts";
 import { watchIndexing } from "../../src/http/health/indexing-process.ts";

@@ -1,3 +1,4 @@
+// @module-tag thorough
 /** One request of a connection at a time, large pages, and connections that are not read. */
 import { once } from "node:events";
 import { connect as connectSocket, type Socket } from "node:net";

@@ -1,3 +1,4 @@
+// @module-tag thorough
 import { describe, expect, test } from "vitest";
 import type { Checkpoint, RawCheckpoint } from "../../src/ledger/decode/checkpoint.ts";
 import { CheckpointDecodeError } from "../../src/ledger/decode/cursor.ts";

@@ -1,3 +1,4 @@
+// @module-tag thorough
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import { getTableName } from "drizzle-orm";

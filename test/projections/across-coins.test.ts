@@ -1,3 +1,4 @@
+// @module-tag thorough
 /** Logs across coin types: complete, in one order, and read by an index. */
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,3 +1,4 @@
+// @module-tag thorough
 import { expect, test } from "vitest";
 import type { Sql, Tx } from "../../src/database/connect.ts";
 import { writeNow } from "../../src/database/writing.ts";

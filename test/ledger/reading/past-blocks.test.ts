@@ -1,3 +1,4 @@
+// @module-tag thorough
 /** What was read before the log kept the times of all checkpoints is filled in beside reading. */
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, test } from "vitest";

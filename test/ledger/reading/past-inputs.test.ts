@@ -1,3 +1,4 @@
+// @module-tag thorough
 /** Input versions of what was read before the log kept them are filled in beside reading. */
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, test } from "vitest";

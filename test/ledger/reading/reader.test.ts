@@ -1,3 +1,4 @@
+// @module-tag thorough
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { CheckpointDecodeError } from "../../../src/ledger/decode/cursor.ts";

@@ -1,3 +1,4 @@
+// @module-tag thorough
 /** A source that does not answer, as `/health` tells it: in the process that reads, and in one that serves. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type Socket } from "node:net";

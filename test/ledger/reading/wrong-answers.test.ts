@@ -1,3 +1,4 @@
+// @module-tag thorough
 /** Sources that say something wrong, over real HTTP and gRPC: reading waits, heals by itself, and the log is right. */
 import { zstdCompressSync } from "node:zlib";
 import { status } from "@grpc/grpc-js";

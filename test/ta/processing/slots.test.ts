@@ -1,3 +1,4 @@
+// @module-tag thorough
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type LaneClaim, LaneLostError } from "../../../src/lanes/lanes.ts";
