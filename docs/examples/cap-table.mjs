@@ -10,7 +10,7 @@ const ask = async (query, variables) => {
   return data;
 };
 
-// First way: page at a fixed checkpoint. What is answered for it never changes, so no page is torn.
+// First way: page at a fixed checkpoint. Its answers never change, so all pages are consistent.
 const at = (await ask("{ _meta { checkpoint } }"))._meta.checkpoint;
 const copied = new Map();
 for (let after = null, rows; rows?.length !== 0; ) {
@@ -30,7 +30,7 @@ for (let after = null, rows; rows?.length !== 0; ) {
   after = rows.at(-1)?.cursor;
 }
 
-// Second way: follow every movement, from the first one on. Keep the cursor, and ask again for more.
+// Second way: follow every movement from the first one on. Keep the cursor to query more later.
 const followed = new Map();
 for (let after = null, rows; rows?.length !== 0; after = rows.at(-1)?.cursor) {
   ({ balanceChanges: rows } = await ask(

@@ -1,7 +1,7 @@
-// Keeps the deployment's key and signs with it, outside of Holderbook. A small one, to run, read and replace:
-//   node deployment-signer.mjs make key.pem            makes a key, prints its public key in base64
+// A small external signer that holds the deployment's key. Run it, read it, replace it:
+//   node deployment-signer.mjs make key.pem            creates a key, prints its public key in base64
 //   node deployment-signer.mjs serve key.pem [port]    POST { payload } is answered with { signature }, both base64
-// SIGNER_TOKEN, where it is set, must come as a bearer token. What was signed is one line each on standard output.
+// If SIGNER_TOKEN is set, requests need it as a bearer token. Each signature is logged as a line on standard output.
 import {
   createHash,
   createPrivateKey,
@@ -37,7 +37,7 @@ const bodyOf = async (request) => {
   return Buffer.concat(chunks).toString();
 };
 
-// What Holderbook has signed is JSON with a purpose. Nothing else is, so that the key is of no use elsewhere.
+// Holderbook requests signatures over JSON with a purpose. Refuse anything else, so that the key is useless elsewhere.
 const payloadIn = (text) => {
   try {
     const bytes = Buffer.from(JSON.parse(text).payload, "base64");

@@ -1,4 +1,4 @@
-// Copies the registers of all tokens at one checkpoint, and follows what comes after it, over one connection:
+// Copies the registers of all tokens at one checkpoint, and follows the later changes over one connection:
 //   node docs/examples/follow.mjs http://localhost:4000 hb_graphql_…
 import { createBook } from "holderbook/client";
 
@@ -9,11 +9,11 @@ const placeOf = ({ coinType, owner }) => `${coinType} ${owner}`;
 
 // The copy: every cap table of one checkpoint, which never changes.
 const { checkpoint } = await book.meta();
-// Where no token was seen by then, everything comes after the copy.
+// Used if no token existed at that checkpoint: follow from the beginning.
 let after = "0:0x0:TOKENS";
 for await (const { coinType } of book.tokens()) {
   const table = await book.capTable({ coinType, at: { checkpoint } });
-  // Not seen by then: all of it comes after the copy.
+  // The token did not exist at that checkpoint: all its changes come after the copy.
   if (table === null) continue;
   after = table.followCursor;
   for await (const { wallets } of table) {
@@ -23,8 +23,8 @@ for await (const { coinType } of book.tokens()) {
 }
 console.log(`copied ${held.size} balances at checkpoint ${checkpoint}`);
 
-// What comes after it: all coins, in the order of the chain, each change once. A program that goes on another day
-// keeps the last cursor together with its copy.
+// The changes after it: all coins, in chain order, each change once. To resume later, store the last cursor together
+// with the copy.
 for await (const change of book.balanceChanges({ after })) {
   const place = placeOf(change);
   held.set(place, (held.get(place) ?? 0n) + change.change);

@@ -40,10 +40,10 @@ INCOMPLETE = (
 
 
 def verify(path, public_key=None, entries=None):
-    """The manifest, and by tier whether it is shown, by what, and what is not. Raises Refused where something is false."""
+    """The manifest, and for each tier the proof and the gaps. Raises Refused if something is false."""
     try:
         files = open_pack(path)
-        # Entries may lead from the key given to another one.
+        # Entries may lead from the given key to another one.
         manifest = signed_manifest(files, None if entries else public_key)
         check_files(files, manifest["files"])
         check_committee(files)
@@ -70,7 +70,7 @@ def verify(path, public_key=None, entries=None):
 
 
 def authenticity(manifest, given, kept):
-    """Whose signature it is, by the key given and by what kept entries say of keys."""
+    """The signer, by the given key and by the keys in kept entries."""
     own = manifest["publicKey"]
     whose = ("itself" if given is None else "given") if kept is None else signer(kept, given, own)
     if whose is None:
@@ -93,7 +93,7 @@ def authenticity(manifest, given, kept):
 
 
 def held_against(manifest, registers, acts, kept):
-    """What kept entries of the sequence say of the pack. Raises Refused where they say something else."""
+    """What kept entries of the sequence show about the pack. Raises Refused if they contradict it."""
     anew = [int(one["number"]) for one in kept.shown if one["kind"] == "correction" and one["body"].get("of") == "log"]
     chain, says = manifest.get("coinChain"), []
     for entry in kept.shown:
@@ -107,7 +107,7 @@ def held_against(manifest, registers, acts, kept):
         if body.get("chainId") not in (None, manifest["chainId"]):
             refuse(f"is of the chain {body['chainId']}, and the pack of {manifest['chainId']}", name)
         is_end = kind == "coin" and body["checkpoint"] == manifest["last"]["checkpoint"]
-        # Entries from before the last correction are about another log.
+        # Entries before the last correction describe another log.
         if is_end and chain is not None and int(entry["number"]) > max(anew, default=-1):
             if (body["facts"], body["hash"]) != (chain["facts"], chain["hash"]):
                 refuse("says that the coin's chain of facts ended otherwise than the manifest says", name)

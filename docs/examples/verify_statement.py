@@ -36,7 +36,7 @@ MOST_VALUES = 100_000
 
 
 def verify(statement, public_key=None, root=None):
-    """Raises Refused with everything that does not hold, of a statement as `parse_json` gives it."""
+    """Raises Refused with every fault of a statement from `parse_json`."""
     version = statement.get("version") if isinstance(statement, dict) else None
     wrong = fault(STATEMENT_2 if version == 2 else STATEMENT_1, statement)
     if wrong is not None:
@@ -72,7 +72,7 @@ def _path_faults(statement):
 
 
 def root_body(statement):
-    """What an entry of the sequence says of the root."""
+    """What an entry of the sequence shows about the root."""
     names = ["chainId", "coinType", "checkpoint", "checkpointDigest", "root", "total"]
     body = {"version": str(statement["version"]), **{name: statement[name] for name in names}}
     if statement["version"] == 2:
@@ -82,7 +82,7 @@ def root_body(statement):
 
 
 def root_entry(statement):
-    """The entry of the sequence with the root of a statement of version 2, as it is signed."""
+    """The signed entry of the sequence with the root of a version 2 statement."""
     return {**statement["entry"], "kind": "root", "body": root_body(statement)}
 
 
@@ -102,9 +102,9 @@ def _signature_faults(statement):
 
 
 def held_against(statement, entries, given=None):
-    """Step 5: what kept entries show of root and signer, in words: whose key it is, what is shown, and what is not.
+    """Step 5: what kept entries show about root and signer, in words: the key, what is shown, and what is not.
 
-    `given` is the deployment's key as it is known. Raises Refused where they do not hold or say otherwise.
+    `given` is the deployment's known key. Raises Refused if the entries are false or contradict the statement.
     """
     own_key = statement["publicKey"]
     kept = Kept(entries, given or own_key)
@@ -132,7 +132,7 @@ def held_against(statement, entries, given=None):
 
 
 def _links(statement, kept):
-    """What the entries beside the statement's own show, and the kept entry of its own number, if there is one."""
+    """What the other entries show, and the kept entry with the statement's own number, if any."""
     own = {**root_entry(statement), "keyId": statement["keyId"], "signature": statement["rootSignature"]}
     number = int(own["number"])
     before, same, behind = ([one for one in kept.shown if int(one["number"]) == number + at] for at in (-1, 0, 1))
@@ -156,7 +156,7 @@ def main(arguments=None):
     try:
         with open(given.file, "rb") as file:
             statement = parsed(file.read())
-        # Entries may lead from the key given to another one.
+        # Entries may lead from the given key to another one.
         verify(statement, None if given.entry else given.key, root)
         whose, says, not_shown = ("itself" if given.key is None else "given"), [], []
         if given.entry:
@@ -172,7 +172,7 @@ def main(arguments=None):
 
 
 def parsed(text):
-    """Raises Refused for what is not JSON, or has a member twice: a person may read the other one."""
+    """Raises Refused for invalid JSON and for duplicate members, because a person may read the other one."""
     try:
         statement = parse_json(text)
     except ValueError as error:
@@ -187,7 +187,7 @@ def parsed(text):
 
 
 def told(statement, whose, root):
-    """What was shown, and what was not."""
+    """What was shown, and what was not shown."""
     row = statement["row"]
     who = f"wallet {row['wallets'][0]['address']}" if row["holderId"] is None else f"holder {row['holderId']}"
     own = "the statement agrees with itself, but nothing shows whose it is"

@@ -1,4 +1,4 @@
-"""JSON in its strict and in its canonical form (RFC 8785), and the forms of the values in it."""
+"""Strict and canonical JSON (RFC 8785), and the forms of its values."""
 import base64
 import json
 import re
@@ -6,7 +6,7 @@ from datetime import datetime
 
 
 class Refused(Exception):
-    """Something does not hold. `failures` has pairs of the file (or "") and what is wrong with it."""
+    """A check failed. `failures` has pairs of the file (or "") and its fault."""
 
     def __init__(self, failures):
         self.failures = [(printable(file), printable(what)) for file, what in failures]
@@ -23,7 +23,7 @@ def stop_at(failures):
 
 
 def printable(text, most=400):
-    """Foreign text for a terminal: nothing in it breaks a line, moves a cursor or turns the direction of text."""
+    """Makes foreign text safe for a terminal: no line breaks, cursor movements or changes of text direction."""
     text = "".join(char if " " <= char <= "~" else "\\u{%x}" % ord(char) for char in str(text)[: most + 1])
     return text if len(text) <= most else text[:most] + "..."
 
@@ -32,7 +32,7 @@ def printable(text, most=400):
 
 
 def parse_json(text):
-    """The value of a JSON text (str or UTF-8 bytes), in which no member stands twice. Raises ValueError."""
+    """The value of a JSON text (str or UTF-8 bytes), without duplicate members. Raises ValueError."""
     if isinstance(text, bytes):
         text = text.decode("utf-8")  # UnicodeDecodeError is a ValueError
     try:
@@ -59,12 +59,12 @@ def _whole(literal):
 
 
 def canonical(value):
-    """RFC 8785 of a JSON value as bytes: members in the order of UTF-16, not of code points as `sort_keys` has it."""
+    """RFC 8785 bytes of a JSON value: members sorted by UTF-16, not by code points as `sort_keys` does."""
     return printed(_ordered(value, 0)).encode("utf-8")  # UnicodeEncodeError, of a lone surrogate, is a ValueError
 
 
 def printed(value):
-    """JSON without spaces, members in the order in which they stand."""
+    """JSON without spaces, members in their given order."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
@@ -79,18 +79,18 @@ def _ordered(value, depth):
     return {name: _ordered(value[name], depth + 1) for name in names}
 
 
-# Forms. A form is a dict (an object with exactly these members), `Items`, or a pair of a test and what it wants.
+# Forms. A form is a dict (an object with exactly these members), `Items`, or a pair of a test and its description.
 
 
 class Items:
-    """A list of at most so many items of one form."""
+    """A list with a maximum number of items of one form."""
 
     def __init__(self, form, most, least=0):
         self.form, self.most, self.least = form, most, least
 
 
 def fault(form, value, path=""):
-    """The first thing in a value that has not its form, in words; None where everything has."""
+    """Describes the first part of a value that violates its form; None if there is none."""
     inner = f"{path}." if path else ""
     if isinstance(form, dict):
         if not isinstance(value, dict):
@@ -113,7 +113,7 @@ def fault(form, value, path=""):
 
 
 def like(pattern, what):
-    """Text that a pattern fits from end to end. (`$` would let a line end pass, and \\d digits of every script.)"""
+    """Text that a pattern matches in full. (`$` would accept a final newline, and \\d digits of every script.)"""
     fits = re.compile(pattern, re.ASCII).fullmatch
     return lambda value: isinstance(value, str) and fits(value) is not None, what
 
@@ -124,7 +124,7 @@ def null_or(form):
 
 
 def one_of(*known):
-    # In Python `True == 1`, so the types are compared, too.
+    # In Python `True == 1`, so the types are compared too.
     wanted = ", ".join(map(str, known))
     return lambda value: any(type(value) is type(one) and value == one for one in known), f"one of {wanted}"
 
@@ -133,7 +133,7 @@ _is_decimal = like("0|[1-9][0-9]{0,38}", "")[0]
 
 
 def below(limit, what):
-    """A number as a text, without sign and leading zeroes. int() alone would take `+1`, ` 1`, `1_0` and `１`."""
+    """A number as text, without sign and leading zeroes. int() alone would accept `+1`, ` 1`, `1_0` and `１`."""
     return lambda value: _is_decimal(value) and int(value) < limit, f"{what}, as a text"
 
 
@@ -148,7 +148,7 @@ def _is_moment(value):
 
 
 def base64_of(size):
-    """Standard base64 of so many bytes, in its only form: Python's decoder passes over what it does not know."""
+    """Canonical standard base64 of that many bytes; Python's decoder skips unknown characters."""
 
     def holds(value):
         if not isinstance(value, str) or len(value) != (size + 2) // 3 * 4 or not value.isascii():

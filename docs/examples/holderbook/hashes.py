@@ -6,7 +6,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 _FIELD = 2**255 - 19
-# The points of small order, which fit a signature to every text: y without the sign of x.
+# The points of small order, under which one signature verifies for every text: y without the sign of x.
 _SMALL = {0, 1, _FIELD - 1} | {
     int.from_bytes(bytes.fromhex(y), "little")
     for y in (
@@ -17,7 +17,7 @@ _SMALL = {0, 1, _FIELD - 1} | {
 
 
 def is_signed(signature, text, public_key):
-    """Whether a key signed these bytes with Ed25519. Key and signature are base64 whose form was checked."""
+    """Whether a key signed these bytes with Ed25519. Key and signature are base64, already validated."""
     key = base64.b64decode(public_key)
     y = int.from_bytes(key, "little") % 2**255
     if y >= _FIELD or y in _SMALL:  # OpenSSL would take them
@@ -47,7 +47,7 @@ def _text(value):
 
 
 def leaf(version, coin_type, checkpoint, row, decimals=None):
-    """Hash and sum of a row of a cap table. `decimals` counts in version 2 alone."""
+    """Hash and sum of a row of a cap table. `decimals` is used in version 2 only."""
     wallets = row["wallets"]
     fields = [_text(coin_type), _text(checkpoint), _text(row["holderId"] or ""), _u32(len(wallets))]
     fields += [_text(wallet["address"]) for wallet in wallets]
@@ -62,7 +62,7 @@ def leaf(version, coin_type, checkpoint, row, decimals=None):
 
 
 def parent(left, right):
-    """The node above two. Raises OverflowError where sums do not fit 16 bytes."""
+    """The parent of two nodes. Raises OverflowError if the sum exceeds 16 bytes."""
     numbers = (left[1].to_bytes(16, "big"), right[1].to_bytes(16, "big"))
     return blake2b(b"\1", left[0], numbers[0], right[0], numbers[1]), left[1] + right[1]
 
@@ -77,13 +77,13 @@ def root_of(leaves):
 
 
 def share_of(balance, total):
-    """`balance / total` with 12 digits, rounded down; of nothing it is nothing."""
+    """`balance / total` with 12 digits, rounded down; zero for a total of zero."""
     digits = str(balance * 10**12 // total if total else 0).rjust(13, "0")
     return f"{digits[:-12]}.{digits[-12:]}"
 
 
 def row_faults(row, total):
-    """What in a row of a cap table of this total is out of order, or does not add up."""
+    """The faults of a cap table row with this total: wrong order, or wrong sums."""
     balance, tokens, granted, unlocked, locked = (
         int(row[name]) for name in ("balance", "tokens", "granted", "unlocked", "locked")
     )

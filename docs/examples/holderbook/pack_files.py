@@ -1,4 +1,4 @@
-"""The files of an audit pack, of a folder or a zip, and whether they are those that were signed (steps 1 to 3)."""
+"""Reads the files of an audit pack from a folder or zip, and checks them against the manifest (steps 1 to 3)."""
 import base64
 import hashlib
 import json
@@ -12,7 +12,7 @@ from .forms import FORMS, canonical, fault, parse_json, refuse, stop_at
 from .hashes import is_signed, key_id
 from .pack_forms import COMMITTEE, EXCERPT, FILE, LONGEST, LONGEST_EXCERPT, MANIFEST, MANIFEST_2, each, in_order
 
-# Files by path, each with its size and how it is opened.
+# Files by path, each with its size and a function that opens it.
 
 
 def open_pack(path):
@@ -52,7 +52,7 @@ def _zip_files(path):
         if stat.S_IFMT(mode) not in (0, stat.S_IFREG) or info.flag_bits & 0x61 or info.compress_type not in (0, 8):
             refuse("is neither a file nor a folder of a pack", name)
         files[name] = info.file_size, lambda info=info: archive.open(info)
-    # An archive of a folder has its name before every path.
+    # In an archive of a folder, every path begins with its name.
     folders = {name.split("/")[0] + "/" for name in files}
     if len(folders) == 1 and "manifest.json" not in files:
         files = {name[len(*folders) :]: file for name, file in files.items()}
@@ -73,7 +73,7 @@ def text_of(files, path, most):
 
 
 def json_of(path, text, form, place=""):
-    """A JSON text that has its form; `form` may also be a function that chooses one by the value."""
+    """Parses a JSON text and checks its form; `form` may also be a function that chooses one by the value."""
     try:
         value = parse_json(text)
     except ValueError as error:
@@ -85,7 +85,7 @@ def json_of(path, text, form, place=""):
 
 
 def lines_of(files, path, most):
-    """Lines without the LF that ends each; one at a time, none longer than bounded."""
+    """Yields lines without their LF, one at a time, with a maximum length."""
     with files[path][1]() as file:
         for at in range(1, 2**63):
             line = file.readline(4 * most + 2)

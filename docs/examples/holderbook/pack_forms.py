@@ -1,4 +1,4 @@
-"""The forms of everything in an audit pack that is JSON."""
+"""The forms of all JSON in an audit pack."""
 import re
 
 from .forms import FORMS, Items, base64_of, fault, like, members, null_or, one_of
@@ -13,7 +13,7 @@ EXCERPT = re.compile("(checkpoints|epochs)/(0|[1-9][0-9]{0,17})[.]binpb")
 LONGEST_LINE, LONGEST_ROW = 2**19, 2**21
 
 def each(name, form, most):
-    """An object with any members whose names fit."""
+    """An object with any members whose names match."""
     return lambda value: isinstance(value, dict) and len(value) <= most and all(
         name(one) and fault(form, value[one]) is None for one in value
     ), "an object with members of the known names and forms"
@@ -90,7 +90,7 @@ EVENTS = {
 
 
 def plain(most):
-    """Visible ASCII and spaces, without the sign that ends code in a report."""
+    """Visible ASCII and spaces, without the character that ends code in a report."""
     return like("[ -_a-~]{1,%d}" % most, f"1 to {most} visible characters of ASCII, without `")
 
 
@@ -105,7 +105,7 @@ ACT = members(
 
 
 def in_order(form, value):
-    """Whether the members of an object stand in the order of its form, also in lists in it."""
+    """Whether the members of an object, and of objects in its lists, are in the order of its form."""
     if list(value) != list(form):
         return False
     lists = ((form[name].form, value[name]) for name in form if isinstance(form[name], Items))

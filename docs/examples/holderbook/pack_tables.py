@@ -28,7 +28,7 @@ class Register:
                 self.wallets[one["address"]] = int(one["balance"]), (row["holderId"], one["groupId"], one["isFrozen"])
             self.leaves.append(hashes.leaf(1, self.head["coinType"], self.head["checkpoint"], row))
             before = row
-        # Sums come first: the tree has no place for larger ones.
+        # Check sums first: the tree cannot hold larger ones.
         if sum(balance for _, balance in self.leaves) != int(self.head["issued"]):
             refuse("has rows that do not come to what it says is issued", self.path)
         root, total = hashes.root_of(self.leaves)
@@ -36,7 +36,7 @@ class Register:
             refuse(f"gives the root {root.hex()} of {total}, not the one of the manifest", self.path)
 
     def rows(self):
-        """Rows with their places from 1 on, as many as the head counts: a comma behind all but the last, then `]}`."""
+        """Yields numbered rows, from 1, as many as the head states: a comma after all but the last, then `]}`."""
         count, is_ended = self.head["holderCount"], False
         for at, line in lines_of(self.files, self.path, LONGEST_ROW):
             if is_ended:
@@ -55,7 +55,7 @@ class Register:
             refuse("ends before its table does", self.path)
 
     def root_2(self, decimals):
-        """The root of version 2 of the rows; `decimals` are those that an entry names."""
+        """The version 2 root of the rows; `decimals` comes from an entry."""
         of = 2, self.head["coinType"], self.head["checkpoint"]
         return hashes.root_of([hashes.leaf(*of, row, decimals) for _, row in self.rows()])[0].hex()
 
@@ -91,7 +91,7 @@ def _place(row):
 
 
 ASPECTS = ("holder", "group", "freeze")
-# The aspect of a wallet that an event is about, and what it makes of it; None: it is nothing of the kind any more.
+# The aspect of a wallet that an event sets, and its new value; None removes it.
 MAKES = {
     "holder_address_added": ("holder", lambda event: event["holderId"]),
     "holder_address_removed": ("holder", lambda event: None),
@@ -110,7 +110,7 @@ def json_lines(files, path, form):
 
 
 def events_in(files, path, manifest):
-    """Events within the range, ascending. A position is its checkpoint and nine digits for the place in it."""
+    """Events within the range, ascending. A position is the checkpoint, then nine digits for the place in it."""
     before, first, last = 0, int(manifest["first"]["checkpoint"]), int(manifest["last"]["checkpoint"])
     for at, event in json_lines(files, path, EVENTS[path]):
         position = int(event["position"])
@@ -166,7 +166,7 @@ def _standing_form(line):
 
 
 def check_wallets(said, register):
-    """Whether wallets of a register are what was said of them, and none of its holders' wallets is left out."""
+    """Checks that a register's wallets match their recorded state, and that no holder's wallet is missing."""
     failures = []
     for address, (_, is_now) in register.wallets.items():
         holder, group, freeze = (said[aspect].get(address) for aspect in ASPECTS)
@@ -180,7 +180,7 @@ def check_wallets(said, register):
 
 
 def check_movements(moved, first, last):
-    """Whether each wallet's movements lead from what it held to what it holds."""
+    """Checks that each wallet's movements lead from its first to its last balance."""
     failures = []
     for wallet in {*first.wallets, *last.wallets, *(owner for owner, _ in moved)}:
         had, has = (register.wallets.get(wallet, (0,))[0] for register in (first, last))
@@ -195,7 +195,7 @@ def check_movements(moved, first, last):
 
 
 def acts_in(files, coin_type):
-    """Operators' acts, each once, in the order in which they were done and published. Returns them by number."""
+    """Operators' acts by number; each must occur once, in the order of execution and publication."""
     path, acts, before = "acts.ndjson", {}, None
     for at, act in json_lines(files, path, ACT):
         if act["coinType"] != (coin_type if act["scope"] == "coin" else None):
@@ -210,5 +210,5 @@ def acts_in(files, coin_type):
 
 
 def act_hash(act):
-    """What the entry of the sequence has of an act: SHA-256 over all members but `entry`."""
+    """The digest of an act in its sequence entry: SHA-256 over all members but `entry`."""
     return hashlib.sha256(canonical({name: act[name] for name in act if name != "entry"})).hexdigest()

@@ -1,4 +1,4 @@
-"""Entries of a deployment's signed sequence (GET /sequence) that somebody kept: what --entry reads."""
+"""Kept entries of a deployment's signed sequence (GET /sequence), as --entry reads them."""
 import hashlib
 import os
 import stat
@@ -10,7 +10,7 @@ MOST_BYTES = 64 * 2**20
 
 
 class Unusable(Exception):
-    """Wrong usage: a file that cannot be read, or that has something else."""
+    """Wrong usage: an unreadable file, or one with other content."""
 
 
 SIGNED = ("number", "previous", "kind", "body", "at")
@@ -18,7 +18,7 @@ ENTRY = members(
     "number:amount previous:hash kind body:object at:moment keyId:key_id signature:signature",
     kind=one_of("root", "head", "coin", "blocks", "inputs", "key", "correction", "act"),
 )
-# Members of bodies that have one form whatever the kind, and what each kind cannot do without.
+# Members of bodies that have one form in every kind, and the members that each kind requires.
 IN_BODIES = members(
     "act:amount chainId:chain? coinType:type checkpoint:amount checkpointTimestampMs:amount decimals:amount? "
     "facts:amount hash:hash keyId:key_id lost:key_id publicKey:public_key root:hash sha256:hash total:amount"
@@ -68,7 +68,7 @@ def _values(path):
 
 
 def check_form(entry):
-    """Raises Refused for an entry that has not the form of one."""
+    """Raises Refused for a malformed entry."""
     wrong = fault(ENTRY, entry)
     if wrong is None:
         body, forms, needed = entry["body"], IN_BODIES, NEEDED.get(entry["kind"], ())
@@ -86,15 +86,15 @@ def check_form(entry):
 
 
 def entry_hash(entry):
-    """What the entry behind names as `previous`."""
+    """The hash that the next entry has as `previous`."""
     return hashlib.sha256(canonical({name: entry[name] for name in SIGNED})).hexdigest()
 
 
 class Kept:
-    """Kept entries that hold: `shown` are of believed keys, `others` show nothing, and `why` says which keys were lost.
+    """Verified kept entries: `shown` are signed by trusted keys, `others` prove nothing, and `why` names lost keys.
 
-    `keys` are those that are believed: the known one, and those that entries of believed keys name. `revoked` has, by
-    key id, the number from which on a key is not believed, and the entry that says so.
+    `keys` are the trusted ones: the known key, and those named by entries of trusted keys. `revoked` has, by key id,
+    the number from which on a key is not trusted, and the entry that revokes it.
     """
 
     def __init__(self, entries, public_key):
@@ -121,10 +121,10 @@ class Kept:
 
 
 def _signed(entries, public_key):
-    """Each entry with the key that signed it, where entries lead to that, and whether it follows the one before.
+    """Each entry with the key that signed it, if entries lead to that key, and whether it follows the one before.
 
-    A `key` entry names the key that signs from the next one on, and is signed with the one before. One with `lost` is
-    signed with the key that it names itself: behind it nothing is shown.
+    A `key` entry names the key that signs from the next entry on, and is signed with the previous key. One with `lost`
+    is signed with the key that it names itself: the entries after it prove nothing.
     """
     keys, lost, before, signed = [public_key], None, None, []
     for entry in entries:
@@ -199,14 +199,14 @@ def signer(kept, given, own):
 
 
 def _agree(entries):
-    """Times never fall, and no two entries say different things of the same."""
+    """Checks that times never fall, and that no two entries contradict each other."""
     said, before = {}, None
     for entry in entries:
         kind, body = entry["kind"], entry["body"]
         if before is not None and entry["at"] < before["at"]:
             _false(entry, f"is dated {entry['at']}, before entry {before['number']}")
         before = entry
-        # After a correction the log is another one: of what was said before, only roots and acts bind later entries.
+        # After a correction the log is a different one: of the earlier entries, only roots and acts bind later ones.
         if kind == "correction" and not _is_revocation(entry):
             said = {of: known for of, known in said.items() if of[0] in ("root", "act")}
         if kind not in ("root", "head", "coin", "act"):
