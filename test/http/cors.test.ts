@@ -124,16 +124,16 @@ test("origins are exact, and a list that is not says what is wrong with it", () 
     "file:///x",
   ]) {
     expect(() => listed(`https://ok.example ${wrong}`), wrong).toThrow(
-      /^CORS_ORIGINS: ".*is no origin/,
+      /^CORS_ORIGINS: ".*is not an origin/,
     );
   }
 });
 
 /** A site of another origin that has the client, as its maker would put it there. */
 const site = async () => {
-  const client = join(import.meta.dirname, "..", "..", "client");
+  const client = join(import.meta.dirname, "..", "..", "client", "dist");
   const server: Server = createServer((asked, answer) => {
-    const [, name] = /^\/([a-z0-9-]+\.mjs)$/.exec(asked.url ?? "") ?? [];
+    const [, name] = /^\/([a-z0-9-]+\.m?js)$/.exec(asked.url ?? "") ?? [];
     if (name === undefined) {
       answer
         .writeHead(200, { "content-type": "text/html" })
@@ -163,7 +163,7 @@ const chromium = await chromiumPath();
 /** What a page does with the client: reads, follows over a stream, is refused, reads what is signed. */
 const inPage = (url: string, keys: { readonly graphql: string; readonly project: string }) => `
   (async () => {
-    const { createBook, createTransferEvents, BookError } = await import("/browser.mjs");
+    const { createBook, createTransferEvents, BookError } = await import("/browser.js");
     const url = ${JSON.stringify(url)};
     const told = {};
     try {
