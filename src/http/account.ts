@@ -1,4 +1,4 @@
-/** The log line and the metric of every request, however it was answered. */
+/** Logs and counts every request, however it was answered. */
 import type { ServerResponse } from "node:http";
 import { type Logger, requestLines } from "../logging/logger.ts";
 import { namesOneHost } from "./edge/refused-by-node.ts";
@@ -10,26 +10,21 @@ import { isStreamed } from "./streamed.ts";
 /** Label of all requests without a route. */
 export const UNKNOWN_ROUTE = "unknown";
 
-/** A request that has ended. */
 export type Ended = {
   readonly requestId: string;
   readonly method: string;
   /** The pattern, not the path: paths may hold wallets, queries may hold more. */
   readonly route: string;
   readonly remoteAddress: string;
-  /** Milliseconds from its arrival to the end of its answer. */
   readonly elapsedMs: number;
 };
 
 export type Account = {
-  /** Logs and counts a request once its connection let go of the answer, complete or not. */
+  /** Logs and counts a request once its response has closed, complete or not. */
   ended(request: Ended, response: ServerResponse): void;
 };
 
-/**
- * @param listsReads whether successful reads are logged: not where a person watches the log, as they would push
- *   everything else away
- */
+/** @param listsReads log successful reads too; off where a person watches the log */
 export const createAccount = (
   logger: Logger,
   metrics: Metrics,
@@ -72,17 +67,20 @@ export const createAccount = (
   };
 };
 
-/** Unrouted and refused requests share one label: callers could invent any number of methods and paths. */
+/**
+ * Unrouted and refused requests share one label: callers could invent any number of methods and
+ * paths.
+ */
 const labelsOf = (method: string, route: string, response: ServerResponse) => {
   if (route === UNKNOWN_ROUTE) return { method: "any", route };
   return isServed(response) ? { method, route } : { method: "any", route: "refused" };
 };
 
-/** False for a method that its path does not have, an unmet expectation, and a request without one host. */
+/** False for 405, an unmet expectation (417), and a request without exactly one host. */
 const isServed = ({ statusCode, req }: ServerResponse): boolean =>
   statusCode !== 405 && statusCode !== 417 && (statusCode !== 400 || namesOneHost(req));
 
-/** Whether it is a successful read; GraphQL sends its reads as POST. */
+/** A successful read; GraphQL sends its reads as POST. */
 const isReadDone = (method: string, route: string, statusCode: number): boolean =>
   (method === "GET" || method === "HEAD" || (method === "POST" && route === "/graphql")) &&
   (statusCode === 304 || (statusCode >= 200 && statusCode < 300));

@@ -1,33 +1,30 @@
-/**
- * Looks at something that may not answer. Callers get an answer in time: what was seen last, and why no newer look
- * succeeded.
- */
+/** Reads a source that may not answer; callers get the last value and the current error in time. */
 import { DeadlineError, withinDeadline } from "../waiting/deadline.ts";
 import { FRESH_MS } from "./shared-look.ts";
 
-/** Times are milliseconds of the clock that was given. */
+/** Times are milliseconds of the given clock. */
 export type Looked<Seen> = {
-  /** Absent before the first look that succeeded. */
+  /** Absent before the first success. */
   readonly last: { readonly seen: Seen; readonly atMs: number } | undefined;
-  /** Absent while looks succeed, each in time. */
+  /** Absent while reads succeed in time. */
   readonly trouble: { readonly error: unknown; readonly sinceMs: number } | undefined;
 };
 
 export type BoundedLook<Seen> = {
-  /** Waits for a look as long as it may take at most, and never rejects. Many who ask share one look. */
+  /** Waits a bounded time and never rejects. Concurrent callers share one read. */
   (): Promise<Looked<Seen>>;
-  /** Resolves once the look that is under way has ended. Never rejects. */
+  /** Resolves once the read under way has ended. Never rejects. */
   settled(): Promise<void>;
 };
 
-/** Longest wait for a look: `/health`, `/ready` and `/metrics` answer within two seconds. */
+/** `/health`, `/ready` and `/metrics` answer within two seconds. */
 const WITHIN_MS = 1_200;
 
 /**
- * One look at a time, so that unanswered ones do not pile up. Each ends by the deadlines of what it asks.
+ * One read at a time, so that unanswered ones do not pile up; each ends by its own deadlines.
  *
- * @param now for how fresh a look is, and since when there is trouble
- * @param withinMs longest wait for a look, milliseconds; replaced by tests
+ * @param now clock for the age of a read and the start of trouble
+ * @param withinMs longest wait for a read, milliseconds; replaced by tests
  */
 export const boundedLook = <Seen>(
   look: () => Promise<Seen>,
@@ -62,11 +59,11 @@ export const boundedLook = <Seen>(
       newest !== undefined && (underWay !== undefined || now() - newest.atMs < FRESH_MS)
         ? newest
         : begin();
-    // An overdue look is not waited for again.
+    // An overdue read is not waited for again.
     const leftMs = Math.max(0, (underWay?.untilMs ?? 0) - performance.now());
     const late = { ms: withinMs };
     await withinDeadline(ended, { ms: leftMs }, () => new DeadlineError(late)).catch((error) => {
-      // Until the look ends: a late answer counts, too.
+      // Cleared when the read ends: a late answer counts.
       trouble ??= { error, sinceMs: atMs };
     });
     return { last, trouble };

@@ -39,7 +39,7 @@ export const callbackKeysAnswer = z
   })
   .meta({ examples: [EXAMPLE] });
 
-/** @param name of the schema in the document: the part that shows the keys has its own */
+/** @param name of the schema; each part that shows the keys needs its own */
 export const callbackKeysRoute = (
   publicKeys: () => Promise<CallbackPublicKeys>,
   name: string,

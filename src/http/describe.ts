@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document of a process, made of the routes of its parts. */
+/** The OpenAPI 3.1 document of a process, built from its parts' routes. */
 import type { z } from "zod";
 import { errorBody } from "./error-body.ts";
 import { errorAnswer, jsonSchema, schemaRef } from "./json-schema.ts";
@@ -11,7 +11,6 @@ type Members = NonNullable<PartDescription["paths"]>;
 const DESCRIPTION =
   "Errors are `{ error, details, requestId }`, and every answer carries the id of its request in `X-Request-Id`.";
 
-/** The document served at `/openapi.json`. */
 export const openApi = (parts: readonly Part[], version: string) => {
   const described = parts.flatMap(({ described, routes = [] }) =>
     described === undefined ? [] : [{ ...described, routes }],
@@ -22,7 +21,7 @@ export const openApi = (parts: readonly Part[], version: string) => {
     openapi: "3.1.1",
     info: { title: "Holderbook API", version, description: DESCRIPTION },
     servers: [{ url: "/" }],
-    // Each operation says what it needs; a page to try them on offers this one first.
+    // The default of the try-it page; each operation states its own security.
     security:
       described.flatMap(({ routes }) => routes.map(securityOf)).find(({ length }) => length > 0) ??
       [],
@@ -62,7 +61,7 @@ const schemasOf = ({ routes, schemas, error = COMMON_ERROR }: Described): Member
     ).map(([name, schema]) => [name, jsonSchema(schema, schemaOptions(name, routes))]),
   );
 
-/** A body is described as it is sent, an answer as it is received. */
+/** Bodies are described as sent, answers as received. */
 const schemaOptions = (name: string, routes: readonly Route[]) =>
   routes.some(({ body }) => body?.schemas !== undefined && name in body.schemas)
     ? ({ io: "input" } as const)
@@ -125,7 +124,7 @@ const securityOf = ({ who }: Route): readonly object[] => {
   return Object.keys(schemes).length === 0 ? [] : [mapped(schemes, () => [])];
 };
 
-/** Statuses of errors, each with what it means and the `details` of an example. */
+/** Error statuses: description and the `details` of an example. */
 const ERRORS: Readonly<Record<number, readonly [description: string, details: string]>> = {
   400: [
     "The request is malformed: a parameter or a member of the body is missing, repeated, unknown or does not fit; `details` names it.",
@@ -192,7 +191,7 @@ const ERROR_FIELDS: Readonly<Record<number, Fields>> = {
   503: { "Retry-After": "Seconds to wait." },
 };
 
-/** An answer of this status, whatever the route; `schema` is the name of its body's. */
+/** @param schema name of the body's schema */
 export const errorAnswerOf = (status: number, schema: string): object => {
   const [description = "", details = ""] = ERRORS[status] ?? [];
   return {
@@ -219,7 +218,6 @@ const mapped = <Value, To>(
 ): Record<string, To> =>
   Object.fromEntries(Object.entries(members).map(([name, value]) => [name, to(value, name)]));
 
-/** A header field of requests, as an OpenAPI parameter. */
 export const headerParameter = (name: string, description: string, required = false) => ({
   name,
   in: "header",

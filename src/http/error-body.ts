@@ -1,11 +1,9 @@
 /**
- * The error body of everything that is not GraphQL (specification, interface C, "Errors"), and what
- * a caller may be told of an error.
+ * The error body outside GraphQL (specification, interface C, "Errors"), and what it may disclose.
  */
 import { databaseRemedy } from "../database/database-error.ts";
 import { HttpError } from "./http-error.ts";
 
-/** Values of the member `error`. */
 export type ErrorName =
   | "BAD_REQUEST"
   | "UNAUTHORIZED"
@@ -20,14 +18,13 @@ export type ErrorBody = {
   readonly requestId: string;
 };
 
-/** What the caller is told. */
 export type Answer = {
   readonly statusCode: number;
   readonly details: string;
   readonly headers: Readonly<Record<string, string>>;
 };
 
-/** `error` for an HTTP status: every other 4xx (405, 413, 415, 422, 429) is a bad request. */
+/** Every other 4xx (405, 413, 415, 422, 429) is a bad request. */
 export const errorName = (statusCode: number): ErrorName => {
   if (statusCode >= 500) return "INTERNAL_ERROR";
   if (statusCode === 401) return "UNAUTHORIZED";
@@ -42,17 +39,14 @@ export const errorBody = (statusCode: number, details: string, requestId: string
   requestId,
 });
 
-/** Shown in place of an error that was not meant for the caller. */
+/** Details of an internal error. */
 export const internalDetails = (requestId: string): string =>
   `something went wrong on our side; quote request id ${requestId} when you report it`;
 
-/** Seconds; a database that restarts takes some. */
+/** Seconds a database restart takes. */
 const AWAY_SECONDS = 5;
 
-/**
- * As `answerTo`, where an error of the database that passes is one of the answers: 503, to be sent
- * again.
- */
+/** As `answerTo`, but a transient database error is 503, to be retried. */
 export const answerOrLater = (error: unknown, requestId: string): Answer => {
   const answer = answerTo(error, requestId);
   if (answer.statusCode !== 500 || databaseRemedy(error) !== "retry") return answer;
@@ -64,8 +58,7 @@ export const answerOrLater = (error: unknown, requestId: string): Answer => {
 };
 
 /**
- * What to answer to an error that reached the edge: its own words when it is an `HttpError`, or the
- * framework's refusal of a request (too large, not JSON, unsupported type); nothing of any other.
+ * Discloses the message of an `HttpError` and of the framework's refusals, of other errors nothing.
  */
 const answerTo = (error: unknown, requestId: string): Answer => {
   if (error instanceof HttpError) {
@@ -76,11 +69,7 @@ const answerTo = (error: unknown, requestId: string): Answer => {
   return { statusCode: 500, details: internalDetails(requestId), headers: {} };
 };
 
-/**
- * Fastify marks its own refusals with a code and a 4xx status; a body that is no JSON is a
- * SyntaxError marked with 400, an aborted body an ECONNRESET marked with 400. An error from elsewhere
- * never carries both.
- */
+/** The framework's own refusals carry a code and a 4xx status; other errors never carry both. */
 const frameworkRefusal = (
   error: unknown,
 ): { readonly statusCode: number; readonly details: string } | undefined => {
@@ -88,9 +77,9 @@ const frameworkRefusal = (
   const { statusCode } = error;
   if (typeof statusCode !== "number" || statusCode < 400 || statusCode > 499) return undefined;
   const code = "code" in error && typeof error.code === "string" ? error.code : "";
-  // The client went away inside its body: the answer is not read, and it is no error of ours.
+  // The client went away within its body: not our error.
   if (code === "ECONNRESET") return { statusCode, details: "the request ended before its body" };
-  // The framework repeats the path, which may hold a wallet.
+  // Fastify's message repeats the path, which may hold a wallet.
   if (code === "FST_ERR_BAD_URL") return { statusCode, details: "the path is not a valid URL" };
   if (!code.startsWith("FST_ERR_") && !(error instanceof SyntaxError)) return undefined;
   return { statusCode, details: error.message };

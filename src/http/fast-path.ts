@@ -1,7 +1,6 @@
 /**
- * The fast path: what a framework does for every request (routes, hooks, parsers, a reply) takes as long as a small
- * query. A plain request to a route that is marked `isFast` is answered on node:http; every other request goes through
- * the framework. A caller cannot tell the two apart.
+ * Fastify's work per request (routes, hooks, parsers, a reply) takes as long as a small query. So a
+ * plain request to a route marked `isFast` is answered on node:http directly, with the same answer.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Logger } from "../logging/logger.ts";
@@ -21,13 +20,11 @@ export type FastRoute = { readonly route: Route; readonly refusalOf: RefusalOf }
 export type FastPathSettings = {
   readonly account: Account;
   readonly logger: Logger;
-  /** Believe `X-Forwarded-For` and the like. */
+  /** Trust `X-Forwarded-*`. */
   readonly trustProxy: boolean;
-  /** The framework. */
   readonly otherwise: RequestListener;
 };
 
-/** Answers each request on the fast path if it can, else through the framework. */
 export const fastPath = (
   routes: readonly FastRoute[],
   { account, logger, trustProxy, otherwise }: FastPathSettings,
@@ -41,7 +38,7 @@ export const fastPath = (
   ) => {
     const beganMs = performance.now();
     const requestId = requestIdOf(raw);
-    // Read now: a closed connection no longer knows its address.
+    // Read now: a closed connection has no address.
     const remoteAddress = from.address(raw);
     const ageMs = () => performance.now() - beganMs;
     response.once("close", () => {
@@ -115,12 +112,12 @@ const writeHead = (
   response.writeHead(status, list);
 };
 
-/** Members of a query string, each given once. */
+/** Each name occurs once. */
 type PlainQuery = Readonly<Record<string, string>>;
 
 const NONE: PlainQuery = {};
 
-/** A request that can be answered on the fast path. */
+/** A request that the fast path can answer. */
 type PlainRequest = FastRoute & { readonly query: PlainQuery };
 
 const plainRequest = (
@@ -139,14 +136,13 @@ const plainRequest = (
   return query && { route, refusalOf, query };
 };
 
-/** Nothing in its head is to be refused. */
 const hasPlainHead = (raw: IncomingMessage): boolean =>
   raw.headers.expect === undefined && namesOneHost(raw);
 
-/** Bytes of the longest body where the route does not say otherwise. */
+/** Default limit of a body. */
 export const BODY_LIMIT_BYTES = 64 * 1024;
 
-/** A POST of JSON whose last byte has arrived. */
+/** A POST of JSON that has arrived completely. */
 const isPlainPost = (raw: IncomingMessage, { body }: Route): boolean =>
   raw.readableLength > 0 &&
   raw.readableLength <= (body?.limitBytes ?? BODY_LIMIT_BYTES) &&
@@ -156,19 +152,18 @@ const isPlainPost = (raw: IncomingMessage, { body }: Route): boolean =>
 
 const PLAIN_JSON = /^application\/json(?:; ?charset=utf-8)?$/i;
 
-/** A GET without a body. */
 const isPlainGet = (raw: IncomingMessage): boolean =>
   raw.headers["content-length"] === undefined &&
   raw.headers["transfer-encoding"] === undefined &&
   hasPlainHead(raw);
 
-/** Pairs of letters and digits: nothing to decode, so that any parser finds the same. */
+/** Nothing to decode, so that every parser agrees. */
 const PLAIN_QUERY = /^[a-z][a-z_]*=\w*(?:&[a-z][a-z_]*=\w*)*$/;
 
-/** The members of a plain query string; undefined for one that is not plain, or repeats a name. */
+/** Undefined unless plain and without repeated names. */
 const plainQuery = (text: string): PlainQuery | undefined => {
   if (!PLAIN_QUERY.test(text)) return undefined;
-  // Without the members that every object inherits, such as "constructor".
+  // No inherited members such as "constructor".
   const query: Record<string, string> = Object.create(null);
   for (const pair of text.split("&")) {
     const end = pair.indexOf("=");

@@ -1,15 +1,15 @@
-/** Callers that are gone before their answer: work for them is in vain. */
+/** Stops work for callers who hung up. */
 import type { ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
 import type { Remedy } from "../waiting/remedy.ts";
 
-/** The caller hung up: the work is not needed. Stop, and log nothing more of it. */
+/** The caller hung up: the work is not needed. Stop, and do not log it. */
 export class HungUpError extends Error {
   override readonly name = "HungUpError";
   readonly remedy: Remedy = "stop";
 
   constructor() {
-    // A caller who hangs up again and again must not make us build a stack each time.
+    // Without a stack: repeated hang-ups must stay cheap.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super("the caller hung up");
@@ -17,16 +17,13 @@ export class HungUpError extends Error {
   }
 }
 
-/** Whether the connection of this answer was gone before the answer was. */
+/** Whether the connection closed before the answer was complete. */
 export const hasHungUp = ({ raw }: Pick<FastifyReply, "raw">): boolean =>
   (raw.closed || raw.destroyed) && !raw.writableFinished;
 
 const signals = new WeakMap<ServerResponse, AbortSignal>();
 
-/**
- * Aborts when the caller of this request hangs up, with a HungUpError as its reason; never once the
- * answer is out. The same signal at every call; it is made at the first.
- */
+/** Aborts with a HungUpError when this request's caller hangs up before the answer is complete. */
 export const hangUpSignal = (reply: Pick<FastifyReply, "raw">): AbortSignal => {
   const { raw } = reply;
   const known = signals.get(raw);

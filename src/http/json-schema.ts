@@ -1,7 +1,7 @@
-/** JSON Schemas of zod schemas, in the dialect of OpenAPI 3.1. */
+/** JSON Schemas of zod schemas, in the OpenAPI 3.1 dialect. */
 import { z } from "zod";
 
-/** A zod schema as a JSON Schema; an exact integer is of the type `integer`, whatever its size. */
+/** Exact integers of any size have the type `integer`. */
 export const jsonSchema = (schema: z.core.$ZodType, options: z.core.ToJSONSchemaParams = {}) => {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, {
     unrepresentable: "any",
@@ -14,14 +14,14 @@ export const jsonSchema = (schema: z.core.$ZodType, options: z.core.ToJSONSchema
     },
     ...options,
   });
-  // What is sent to a transform does not inherit the examples of its schema.
+  // A transform's input schema does not inherit the examples.
   const { examples } = z.globalRegistry.get(schema) ?? {};
   return examples === undefined ? rest : { ...rest, examples };
 };
 
 const isBigint = ({ _zod }: z.core.SomeType): boolean => _zod.def.type === "bigint";
 
-/** The schema of this name, among the document's components. */
+/** A reference to a component of the document. */
 export const schemaRef = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
 /** Integer of any size, exact: a JSON parser must not round it beyond 2^53. */
@@ -29,7 +29,7 @@ export const exactInteger = z.union([z.int(), z.bigint()]).meta({
   description: "Exact integer; may exceed 2^53, so parse it without rounding.",
 });
 
-/** Body of every answer that is not a success, as `errorBody` makes it. */
+/** Body of every error answer, as `errorBody` makes it. */
 export const errorAnswer = z
   .object({
     error: z.enum(["BAD_REQUEST", "UNAUTHORIZED", "FORBIDDEN", "NOT_FOUND", "INTERNAL_ERROR"]),

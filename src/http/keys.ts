@@ -1,9 +1,7 @@
 /**
- * Keys of the GraphQL API, of projects and of operators: 256 random bits, shown once and stored as a hash. Keys of
- * the transfer agent API: Ed25519 public keys, whose owners sign what they ask.
- *
- * A key is looked up by its SHA-256. A hash cannot be searched for without its text, and 256
- * random bits need no slow hash: there is nothing to guess.
+ * Keys of the GraphQL API, of projects and of operators: 256 random bits, shown once and stored as
+ * a SHA-256; so many random bits need no slow hash. Keys of the transfer agent API are Ed25519
+ * public keys, whose owners sign their requests.
  */
 import { createHash, hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { sql as expression } from "drizzle-orm";
@@ -15,34 +13,34 @@ import { type Reads, read } from "../database/readers.ts";
 import { createRemembered, type MaybePromise, type Remembered } from "../database/remembered.ts";
 
 /**
- * What a key opens: the GraphQL API with what can be downloaded of the register; the transfer events of one
- * project; the requests for one asset; or all that a `graphql` key opens, and the operator's interface, which
- * shows the requests and deliveries of everybody.
+ * `graphql`: the GraphQL API and the register's downloads. `project`: the transfer events of one
+ * project. `ta`: requests for one asset. `operator`: as `graphql`, and the operator's interface
+ * with all requests and deliveries.
  */
 export const KEY_KINDS = ["graphql", "project", "ta", "operator"] as const;
 export type KeyKind = (typeof KEY_KINDS)[number];
 
-/** Every key ever made; revoked ones stay, so that an id in an old log line can be explained. */
+/** All keys; revoked ones stay, so that ids in old logs can be explained. */
 export const apiKeys = pgTable(
   "api_keys",
   {
-    /** Public name of the key, for lists and logs. */
+    /** Public id, for lists and logs. */
     id: text("id").primaryKey(),
     kind: text("kind", { enum: KEY_KINDS }).notNull(),
-    /** The project a `project` key belongs to, the asset of a `ta` key; null for the others. */
+    /** Project of a `project` key, asset of a `ta` key; else null. */
     subject: text("subject"),
-    /** Of the key as it is presented: the secret, or the base64 text of the public key. */
+    /** Hash of the key as presented: the secret, or the base64 text of the public key. */
     secretSha256: bytea("secret_sha256").notNull().unique(),
-    /** Address of its own for the results of its requests (kind `ta`); null: those of its asset. */
+    /** Own address for results (kind `ta`); null: the asset's. */
     callbackUrl: text("callback_url"),
-    /** The key that the requests of a revoked `ta` key were handed to; null for none. */
+    /** Successor for the requests of a revoked `ta` key. */
     handedTo: text("handed_to"),
-    /** Whether its signatures must be bound to path, time and `Idempotency-Key` (kind `ta`). */
+    /** Whether signatures must cover path, time and `Idempotency-Key` (kind `ta`). */
     requireBound: boolean("require_bound").notNull().default(false),
-    /** What it is for, in its maker's words. */
+    /** Free text for people. */
     label: text("label"),
     createdAt: at("created_at").notNull().defaultNow(),
-    /** When it ended; null while it opens. */
+    /** Null while valid. */
     revokedAt: at("revoked_at"),
   },
   (t) => [
@@ -60,41 +58,40 @@ export const apiKeys = pgTable(
   ],
 );
 
-/** A key that opens now. */
+/** A valid key. */
 export type Key = {
   readonly id: string;
   readonly kind: KeyKind;
   readonly subject: string | null;
   readonly label: string | null;
-  /** Whether it takes bound signatures alone (kind `ta`); false for every other key. */
+  /** Accepts bound signatures only (kind `ta`). */
   readonly requireBound: boolean;
 };
 
-/** A key as lists show it. */
 export type ListedKey = Key & {
-  /** Where results of its requests go, when it has an address of its own. */
+  /** Own address for results, if any. */
   readonly callbackUrl: string | null;
-  /** The key that its requests belong to since it was revoked, if they were handed over. */
+  /** Successor that its requests were handed to. */
   readonly handedTo: string | null;
   readonly createdAt: string;
   readonly revokedAt: string | null;
 };
 
-/** Anything that runs statements: the database, a `Db`, a transaction. */
+/** A database, `Db` or transaction. */
 type Statements = { readonly sql: Sql };
 
-/** Makes a key. The secret exists in this answer and nowhere else. */
+/** Creates a key; its secret is only returned here. */
 export const createKey = async (
   { sql }: Statements,
   key: {
     readonly kind: Exclude<KeyKind, "ta">;
-    /** The project, for `project`; absent for the others. */
+    /** The project of a `project` key. */
     readonly subject?: string | undefined;
     readonly label?: string | undefined;
   },
 ): Promise<{ readonly id: string; readonly secret: string }> => {
   const id = newId();
-  // The prefix tells people, and scanners for leaked secrets, what this is.
+  // The prefix identifies the secret to people and to leak scanners.
   const secret = `hb_${key.kind}_${randomBytes(32).toString("base64url")}`;
   await sql`
     insert into api_keys (id, kind, subject, label, secret_sha256)
@@ -103,8 +100,8 @@ export const createKey = async (
 };
 
 /**
- * Registers an Ed25519 public key (base64 of its 32 bytes, as it will be presented) for one asset;
- * null when it is registered already, for whatever asset, even if it was revoked.
+ * Registers an Ed25519 public key (base64 of 32 bytes) for one asset; null if already registered
+ * for any asset, even if revoked.
  */
 export const registerPublicKey = async (
   { sql }: Statements,
@@ -125,7 +122,7 @@ export const registerPublicKey = async (
   return count === 0 ? null : { id };
 };
 
-/** All keys, oldest first, without anything secret. */
+/** Oldest first, without secrets. */
 export const listKeys = async ({ sql }: Statements): Promise<readonly ListedKey[]> => {
   const rows = await sql<
     (Omit<ListedKey, "createdAt" | "revokedAt"> & { created: string; revoked: string | null })[]
@@ -141,10 +138,7 @@ export const listKeys = async ({ sql }: Statements): Promise<readonly ListedKey[
   }));
 };
 
-/**
- * Ends a key; false when no key that still opens has this id. Every process refuses it within
- * `CACHE_MS`.
- */
+/** False when no valid key has this id. Every process refuses it within `CACHE_MS`. */
 export const revokeKey = async ({ sql }: Statements, id: string): Promise<boolean> => {
   const { count } = await sql`
     update api_keys set revoked_at = now() where id = ${id} and revoked_at is null`;
@@ -152,9 +146,9 @@ export const revokeKey = async ({ sql }: Statements, id: string): Promise<boolea
 };
 
 /**
- * Ends a key, unless it has ended already, and hands what it asked for over to another one: both are
- * of the kind `ta` and of one asset, and the other one opens. Returns the asset, or null when they are
- * not. Where results go then is for `handOver` of `src/ta/requests/caller-keys.ts`.
+ * Revokes a key, if still valid, and hands its requests to another valid one of the kind `ta` and
+ * the same asset. Returns the asset, or null if they do not fit. `handOver` of
+ * `src/ta/requests/caller-keys.ts` then redirects results.
  */
 export const handOverKey = async (
   { sql }: Statements,
@@ -170,12 +164,9 @@ export const handOverKey = async (
   return former?.asset ?? null;
 };
 
-/**
- * The key that this text is, of whatever kind, or null: unknown or revoked. At once when it was read
- * within `CACHE_MS`.
- */
+/** The valid key of any kind with this text, or null. Synchronous if read within `CACHE_MS`. */
 export const findKey = (on: Reads, presented: string): MaybePromise<Key | null> => {
-  // Longer than any key of ours: not worth a hash.
+  // Longer than any key.
   if (presented.length > 256) return null;
   return rememberedBy(on.sql).get(hash("sha256", presented, "base64"), () =>
     readKey(on, sha256(presented)),
@@ -193,7 +184,7 @@ const readKey = async (on: Reads, digest: Buffer): Promise<Key | null> => {
   return key;
 };
 
-/** The key that this text is, when it is of this kind and opens; else null. */
+/** The valid key of this kind with this text, or null. */
 export const verifyKey = async (
   on: Reads,
   kind: KeyKind,
@@ -203,7 +194,7 @@ export const verifyKey = async (
   return key?.kind === kind ? key : null;
 };
 
-/** Those of these ids whose keys open now. */
+/** The ids whose keys are valid. */
 export const openKeys = async (on: Reads, ids: readonly string[]): Promise<ReadonlySet<string>> => {
   const rows = await read<{ id: string }>(on, OPEN_KEYS, [texts(ids)]);
   return new Set(rows.map(({ id }) => id));
@@ -213,14 +204,14 @@ const OPEN_KEYS = `
   select k.id from unnest($1::text[]) as given (id), api_keys k
   where k.id = given.id and k.revoked_at is null`;
 
-/** How long a revoked key may still open, in milliseconds. */
+/** Longest that a revoked key may still work, milliseconds. */
 export const CACHE_MS = 900;
 
 const CACHE_KEYS = 10_000;
 
 const remembered = new WeakMap<object, Remembered<Key | null>>();
 
-/** Keys seen lately, by hash. Only valid ones: attempts with unknown keys fill nothing. */
+/** Recent keys by hash. Only valid ones: attempts with unknown keys take no room. */
 const rememberedBy = (sql: Reads["sql"]): Remembered<Key | null> => {
   const found = remembered.get(sql);
   if (found !== undefined) return found;
@@ -237,6 +228,6 @@ const newId = () => `key_${randomBytes(6).toString("hex")}`;
 
 const sha256 = (text: string): Buffer => createHash("sha256").update(text).digest();
 
-/** A timestamp column as ISO 8601 in UTC with milliseconds. */
+/** ISO 8601 in UTC with milliseconds. */
 const isoUtc = (sql: Sql, column: string) =>
   sql`to_char(${sql(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;

@@ -1,7 +1,6 @@
 /**
- * Pages of several megabytes, made when they are first opened, and once: in a thread of its own that
- * ends with it, because their text is several times as large while it is made, and would stay in the
- * memory of this one.
+ * Pages of several megabytes, made once, on first use, in a worker: making them takes several times
+ * their size, which would stay in this thread's heap.
  */
 import { Worker } from "node:worker_threads";
 import { z } from "zod";
@@ -11,23 +10,23 @@ const bytes = z
   .instanceof(Uint8Array)
   .transform(({ buffer, byteOffset, byteLength }) => Buffer.from(buffer, byteOffset, byteLength));
 
-/** A large text, as it arrives from the thread that made it. */
+/** A large text as the worker sends it. */
 export const madeText = z.object({
   bytes: z.object({ identity: bytes, gzip: bytes, br: bytes }),
   etag: z.string(),
 }) satisfies z.ZodType<LargeText>;
 
-/** The thread's own garbage is little; room for more of it would be taken nevertheless. */
+/** The worker has little garbage; without a limit it would take more room. */
 const ROOM = { maxYoungGenerationSizeMb: 6, maxOldGenerationSizeMb: 96 };
 
-/** Ends with the page that is made last. One is made at a time, as each takes a hundred megabytes. */
+/** One page at a time: each takes a hundred megabytes. */
 let making: Promise<unknown> = Promise.resolve();
 
 /**
  * Returns the page; makes it on first use and again after a failure.
- * @param program of the thread: it hands the page over, and then ends
- * @param page what it hands over
- * @param data what the thread is told, as its `workerData`
+ * @param program the worker: it hands the page over and ends
+ * @param page schema of the page
+ * @param data the worker's `workerData`
  */
 export const madeWhenOpened = <Page>(
   program: URL,

@@ -1,7 +1,4 @@
-/**
- * Large texts that stay the same while the process runs, such as the scripts of pages: bytes that are
- * made once, in every encoding, and lent to each answer.
- */
+/** Large constant texts such as pages' scripts: encoded once and shared by all answers. */
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { parentPort } from "node:worker_threads";
@@ -9,7 +6,7 @@ import { brotliCompress, constants, gzip } from "node:zlib";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { createUnsent, noRoomToSend, type Unsent } from "./unsent.ts";
 
-/** What `content-encoding` says of the bytes. */
+/** Values of `content-encoding`. */
 type Encoding = "identity" | "gzip" | "br";
 
 export type LargeText = {
@@ -17,21 +14,21 @@ export type LargeText = {
   readonly etag: string;
 };
 
-/** Quality 5 of 11: a third of a second for 9 MB, and a sixth smaller than gzip makes it. */
+/** Quality 5 of 11: 0.3 s for 9 MB, and a sixth smaller than gzip. */
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
 
-/** Compresses a text, once. The encodings are made one after the other: each takes memory of its own. */
+/** The encodings are made in sequence, to save memory. */
 export const largeText = async (identity: Buffer): Promise<LargeText> => {
   const zipped = await promisify(gzip)(identity);
   const br = await promisify(brotliCompress)(identity, BROTLI);
-  // Weak: the same for all encodings.
+  // Weak: shared by all encodings.
   const etag = `W/"${createHash("sha256").update(identity).digest("base64url")}"`;
   return { bytes: { identity, gzip: zipped, br }, etag };
 };
 
 /**
- * Hands a page over to the thread that asked for it, without copying its large texts.
- * @param texts those that stand in the page
+ * Sends a page to the parent thread without copying its large texts.
+ * @param texts those within the page
  */
 export const handOver = (page: object, texts: readonly LargeText[]): void => {
   const buffers = texts.flatMap((text) => Object.values(text.bytes).map(({ buffer }) => buffer));
@@ -43,14 +40,14 @@ export const handOver = (page: object, texts: readonly LargeText[]): void => {
 
 const MIB = 1024 * 1024;
 
-/** The account of pages: the same bytes for all, so what they take is room in connections. */
+/** Bound of unsent pages: their bytes are shared, so it bounds socket buffers. */
 export const pagesUnsent = (onFull?: () => void): Unsent =>
   createUnsent({ totalBytes: 96 * MIB, nameBytes: 32 * MIB, onFull });
 
 /**
- * The body to answer with, its header fields set: compressed for who takes it, and nothing but 304 for
- * who has it already. Browsers ask every time, so that none shows the page of an older version.
- * @throws HttpError (503) while too many of its bytes are unsent, in all or to the caller's address
+ * Sets the header fields and returns the body: compressed if accepted, 304 if unchanged. Browsers
+ * revalidate every time, so that no page of an older version is shown.
+ * @throws HttpError (503) while too many bytes are unsent, in all or to the caller's address
  */
 export const largeBody = (
   request: FastifyRequest,
@@ -75,7 +72,7 @@ export const largeBody = (
   return body;
 };
 
-/** The smallest encoding that the caller takes; `q=0` refuses one. */
+/** The smallest accepted encoding; `q=0` refuses one. */
 const encodingFor = (accepted: string): Encoding => {
   const takes = (encoding: Encoding) =>
     accepted

@@ -1,7 +1,6 @@
 /**
- * Where connections come in. `localhost` may have an IPv4 and an IPv6 address. fastify would open a second
- * server for the other one, out of reach. Here all connections go to one server, so its settings and
- * shutdown hold for both.
+ * Listening sockets. `localhost` may have an IPv4 and an IPv6 address. Fastify would open a second,
+ * unreachable server; here all sockets feed one server, so its settings and shutdown hold for all.
  */
 import { lookup } from "node:dns/promises";
 import { once } from "node:events";
@@ -11,15 +10,18 @@ import type { Logger } from "../logging/logger.ts";
 import { ConfigError } from "../settings/config-error.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 
-/** An address and a port of it; port 0 picks a free one. */
+/** Port 0 picks a free one. */
 export type Place = {
   readonly port: number;
   readonly host: string;
-  /** The setting that names the port; PORT unless given. */
+  /** The port's setting; PORT by default. */
   readonly setting?: "PORT" | "METRICS_PORT";
 };
 
-/** Another program has the port; nothing else was begun. Stop: end that one, or choose another PORT or METRICS_PORT. */
+/**
+ * The port is taken; nothing else was begun. Stop: end its program, or choose another PORT or
+ * METRICS_PORT.
+ */
 export class ListenError extends Error {
   override readonly name = "ListenError";
   readonly remedy: Remedy = "stop";
@@ -34,7 +36,7 @@ export class ListenError extends Error {
 const failed = ({ port, host, setting = "PORT" }: Place, { message }: Error): string =>
   `cannot listen on ${setting} ${port} of HOST ${host} (${message})`;
 
-/** A place that this machine cannot have at all is a matter of settings. */
+/** Any other failure to bind is a matter of settings. */
 const refusal = (place: Place, reason: NodeJS.ErrnoException): Error =>
   reason.code === "EADDRINUSE"
     ? new ListenError(place, reason)
@@ -42,7 +44,7 @@ const refusal = (place: Place, reason: NodeJS.ErrnoException): Error =>
         `${failed(place, reason)}; set ${place.setting ?? "PORT"} and HOST to what this machine lets us use`,
       );
 
-/** Addresses to listen on: all that `localhost` has, and every other host as it is. */
+/** All addresses of `localhost`; any other host as given. */
 export const addressesOf = async (host: string): Promise<readonly string[]> => {
   if (host !== "localhost") return [host];
   const found = await lookup(host, { all: true });
@@ -50,24 +52,23 @@ export const addressesOf = async (host: string): Promise<readonly string[]> => {
 };
 
 /**
- * libuv takes one connection from each listening socket in a turn of the event loop. While turns are long
- * (large answers being made), those who come would wait for as many turns as there are before them, and
- * those who hung up long ago stand among them. So a port has this many sockets, where the system shares
- * new connections out among them. Of 200 callers who hang up after 50 ms and come again others notice
- * seconds with 16 sockets, 0.4 s with 128. They take 20 ms to open and 2 MB.
+ * libuv accepts one connection per listening socket and turn of the event loop. While turns are
+ * long (large answers), new connections wait behind all earlier ones, even closed ones. So Linux
+ * shares the port's connections out to this many sockets. With 200 callers who hang up after 50 ms
+ * and reconnect, others wait for seconds with 16 sockets, 0.4 s with 128. They take 20 ms and 2 MB.
  */
 const SOCKETS_OF_PORT = process.platform === "linux" ? 128 : 1;
 
 const isShared = SOCKETS_OF_PORT > 1;
 
-/** Lets connections in; resolves with the port. @throws ListenError, ConfigError (stop) */
+/** @throws ListenError, ConfigError (stop) */
 export const listenOn = async (server: Server, place: Place): Promise<AddressInfo> => {
-  // A port that is shared could be shared with another program, too: it has to be free at first.
+  // A shared port could be shared with another program: first check that it is free.
   const port = isShared ? await freePort(place) : place.port;
   return listening(server, { ...place, port }, isShared);
 };
 
-/** The port, if it is free; any free one for 0. @throws ListenError, ConfigError (stop) */
+/** The port, if free; any free one for 0. @throws ListenError, ConfigError (stop) */
 export const freePort = async (place: Place): Promise<number> => {
   const alone = createServer((socket) => socket.destroy());
   const { port } = await listening(alone, place, false);
@@ -91,10 +92,7 @@ const listening = async (
   return address;
 };
 
-/**
- * Lets connections to one more address of a server in. Undefined, and a line in the log, where it cannot
- * listen: the others do.
- */
+/** Listens on one more address; where it cannot, logs and returns undefined. */
 export const openDoor = async (
   server: HttpServer,
   place: Place,
@@ -112,7 +110,7 @@ export const openDoor = async (
   }
 };
 
-/** The other sockets of a port that is listened on. @throws ListenError, ConfigError (stop) */
+/** The port's further sockets. @throws ListenError, ConfigError (stop) */
 export const openMore = (server: HttpServer, place: Place): Promise<readonly Server[]> =>
   Promise.all(
     Array.from({ length: SOCKETS_OF_PORT - 1 }, async () => {
@@ -122,9 +120,9 @@ export const openMore = (server: HttpServer, place: Place): Promise<readonly Ser
     }),
   );
 
-/** Not one of the server's own: closing the server closes this one too. */
+/** Feeds connections to `server`. */
 const doorOf = (server: HttpServer): Server =>
-  // As node:http has it for its own sockets.
+  // The options of node:http's own sockets.
   createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     server.emit("connection", socket);
   });

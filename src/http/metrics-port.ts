@@ -1,4 +1,4 @@
-/** A port that shows the figures of a process, for one that serves nothing else. */
+/** A port for the metrics of a process that serves nothing else. */
 import { createServer } from "node:http";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { exposition } from "../telemetry/exposition.ts";
@@ -8,15 +8,15 @@ import { listenOn, type Place } from "./listen.ts";
 import { LOOP_PRECISION_MS } from "./metrics.ts";
 import { shareLooks } from "./shared-look.ts";
 
-/** Prometheus has one connection; more than a few are somebody else's. */
+/** Prometheus uses one connection. */
 const MOST_CONNECTIONS = 16;
 
-/** How long a client may take to ask, and how long a connection may stand still. */
+/** Limit for a request, and for an idle connection. */
 const ASK_WITHIN_MS = 10_000;
 
 /**
- * Answers `GET /metrics` until disposed of.
- * @throws ListenError (stop) when the port is not to be had
+ * Answers `GET /metrics` until disposed.
+ * @throws ListenError (stop) when the port is taken
  */
 export const showMetrics = async (
   figures: Figures,
@@ -39,7 +39,7 @@ export const showMetrics = async (
       response.setHeader("content-type", registry.contentType).end(method === "GET" ? text : "");
     },
   );
-  // One that does not read its answer gives its connection back.
+  // Frees the connections of clients that do not read.
   server.setTimeout(ASK_WITHIN_MS);
   server.maxConnections = MOST_CONNECTIONS;
   const { port } = await listenOn(server, { ...place, setting: "METRICS_PORT" });

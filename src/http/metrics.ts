@@ -1,4 +1,4 @@
-/** What `/metrics` shows, in the Prometheus text format. */
+/** The metrics of `/metrics`, in the Prometheus text format. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { GaugeName } from "../telemetry/catalogue.ts";
 import { exposition } from "../telemetry/exposition.ts";
@@ -8,32 +8,31 @@ import type { HealthReport } from "./health/report.ts";
 import { emptied, registered } from "./registered.ts";
 
 export type Metrics = {
-  /** For counters of other rooms; every name stands in the catalogue. */
+  /** For counters of other rooms; every name is in the catalogue. */
   readonly registry: Registry;
-  /** Counts one answered request. `route` is the pattern, never the path itself. */
+  /** Counts an answered request. `route` is the pattern, never the path. */
   answered(request: {
     readonly method: string;
     readonly route: string;
     readonly statusCode: number;
     readonly seconds: number;
   }): void;
-  /** Counts one request whose caller hung up before it was answered. */
+  /** Counts a request whose caller hung up before the answer. */
   aborted(request: { readonly method: string; readonly route: string }): void;
-  /** Content type and text of `/metrics`. */
   text(): Promise<{ readonly contentType: string; readonly body: string }>;
 };
 
 export type MetricsSettings = {
-  /** Of this process; figures of its own unless given. */
+  /** This process's metrics; new ones by default. */
   readonly figures?: Figures | undefined;
-  /** Of the process that indexes, where it tells this one. */
+  /** Metrics of the indexing process, where it reports to this one. */
   readonly indexing?: (() => readonly Series[]) | undefined;
 };
 
-/** The loop is looked at so often, milliseconds; more would wake an idle process for nothing. */
+/** Sampling interval of the event loop; a shorter one would wake an idle process. */
 export const LOOP_PRECISION_MS = 50;
 
-/** Makes a registry of its own, so that several servers in one process do not mix. */
+/** Uses its own registry, so that several servers in one process do not mix. */
 export const createMetrics = (
   health: Health,
   { figures = createFigures(), indexing }: MetricsSettings = {},
@@ -49,7 +48,7 @@ export const createMetrics = (
     ...registered("holderbook_http_requests_aborted_total"),
     registers,
   });
-  /** Methods, routes and codes are few; working out which series they mean is most of counting. */
+  /** Caches series: looking up labels is most of the cost of counting. */
   const known = new Map<string, Histogram.Internal<string>>();
   const labelled = (method: string, route: string, status: number) => {
     const name = `${method} ${status} ${route}`;
@@ -94,9 +93,9 @@ const progressGauges = (registry: Registry) => {
   const seenAge = gauge("holderbook_health_age_seconds");
 
   return ({ pipelines, reader, reason, ageSeconds }: HealthReport) => {
-    // What is not known any more must not show what was known before.
+    // Unknown values must not show earlier ones.
     for (const each of gauges) emptied(...each);
-    // Without the database the last that was seen is shown, with its age.
+    // Without the database the last observation is shown, with its age.
     up.set(reason === undefined && ageSeconds === undefined ? 1 : 0);
     if (reason === undefined || ageSeconds !== undefined) seenAge.set(ageSeconds ?? 0);
     for (const { pipeline, lagCheckpoints, ...seen } of pipelines) {

@@ -1,4 +1,4 @@
-/** Serves routes through the framework; a method that a path does not have is 405. */
+/** Mounts routes on Fastify; other methods of their paths are 405. */
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from "fastify";
 import { refuseOtherMethods } from "./edge/other-methods.ts";
 import type { App } from "./part.ts";
@@ -12,7 +12,7 @@ export const mountRoutes = (app: App, routes: readonly Route[]): void => {
     app.route({
       method,
       url,
-      // A file that is not read is not made.
+      // A HEAD request must not build a file.
       exposeHeadRoute: answer.headers?.["Content-Disposition"] === undefined,
       ...(body?.limitBytes !== undefined && { bodyLimit: body.limitBytes }),
       // Before the body is read.

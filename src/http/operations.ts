@@ -1,4 +1,4 @@
-/** The paths for operators: `/health`, `/ready`, `/metrics`, and `/` as a signpost. */
+/** The operators' paths: `/health`, `/ready`, `/metrics`, and `/` as a signpost. */
 import type { FastifyRequest } from "fastify";
 import { boundedLook } from "./bounded-look.ts";
 import { refuseOtherMethods } from "./edge/other-methods.ts";
@@ -15,13 +15,14 @@ type Operations = {
 };
 
 /**
- * Needs no key: each answer is shared for a second, whoever asks and however often.
+ * Without a key: each answer is shared for a second.
  *
- * - `GET /health`: 200 while requests can be answered, whatever `status` says; 503 without the database.
+ * - `GET /health`: 200 while requests can be answered, whatever `status` says; 503 without the
+ *   database.
  * - `GET /ready`: 200 when the database answers and is migrated, else 503.
  * - `GET /metrics`: Prometheus text.
  *
- * All answer within two seconds, whatever the database does. Other methods are 405.
+ * All answer within two seconds, even without the database. Other methods are 405.
  */
 export const operations = (app: App, { health, metrics, version, unready }: Operations): void => {
   app.get("/health", async (_request, reply) => {
@@ -49,11 +50,11 @@ export const operations = (app: App, { health, metrics, version, unready }: Oper
   for (const path of ["/health", "/ready", "/metrics"]) refuseOtherMethods(app, path);
 };
 
-/** Whether the caller is a browser that opens an address: programs ask for JSON, or for anything. */
+/** True for browsers; programs ask for JSON or anything. */
 export const takesHtml = (request: FastifyRequest): boolean =>
   request.headers.accept?.includes("text/html") ?? false;
 
-/** `GET /` names what is served here, or shows the page of a part that has one, as its caller takes it. */
+/** `GET /`: the page where a part has one and the caller takes HTML, else a list of paths. */
 export const signpost = (app: App, parts: readonly Part[], version: string): void => {
   if (app.hasRoute({ method: "GET", url: "/" })) return;
   const page = parts.find(({ home }) => home !== undefined);

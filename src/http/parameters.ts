@@ -3,7 +3,7 @@ import { z } from "zod";
 import { HttpError } from "./http-error.ts";
 import { jsonSchema } from "./json-schema.ts";
 
-/** `limit` of a list: entries of one page. */
+/** `limit` of a list: entries per page. */
 export const limitParameter = ({ most = 1_000, usual = 100 } = {}) => {
   const error = `must be a whole number from 1 to ${most}`;
   return z
@@ -14,10 +14,10 @@ export const limitParameter = ({ most = 1_000, usual = 100 } = {}) => {
     .default(usual);
 };
 
-/** Times that both Postgres and ISO 8601 with four-digit years can express. */
+/** Upper bound of both Postgres and ISO 8601 with four-digit years. */
 const LATEST_MS = Date.UTC(9999, 0);
 
-/** A time with its offset. */
+/** A time with offset. */
 export const timeParameter = z.iso
   .datetime({
     offset: true,
@@ -25,7 +25,7 @@ export const timeParameter = z.iso
   })
   .transform((text) => new Date(Math.min(Math.max(Date.parse(text), 0), LATEST_MS)));
 
-/** @throws HttpError (400) naming the parameter, and what it must be */
+/** @throws HttpError (400) with the parameter and the rule */
 export const readParameters = <Schema extends z.ZodObject>(
   schema: Schema,
   query: unknown,
@@ -49,16 +49,13 @@ const isRepeated = (query: unknown, name: string): boolean =>
   query !== null &&
   Array.isArray(Object.getOwnPropertyDescriptor(query, name)?.value);
 
-/** Names that a caller made up: enough of them to find the mistake by. */
+/** A caller's unknown names, shortened. */
 const inShort = (names: readonly string[]): string => {
   const some = names.slice(0, 5).map((name) => (name.length > 40 ? `${name.slice(0, 40)}…` : name));
   return [...some, ...(names.length > some.length ? ["…"] : [])].join(", ");
 };
 
-/**
- * The parameters as OpenAPI describes them, without examples: pages to try the API on would send them, and find
- * nothing.
- */
+/** Without examples: pages to try the API on would send them and find nothing. */
 export const describeParameters = ({ shape }: z.ZodObject) =>
   Object.entries(shape).map(([name, schema]) => {
     const { description, ...rest } = parameterSchema(schema);
@@ -71,7 +68,7 @@ export const describeParameters = ({ shape }: z.ZodObject) =>
     };
   });
 
-/** As the route reads it, where a JSON Schema can say that; else as it is sent. */
+/** The parsed type where a JSON Schema can express it; else the sent one. */
 const parameterSchema = (schema: z.core.$ZodType) => {
   const read = jsonSchema(schema);
   return read.type === undefined ? jsonSchema(schema, { io: "input" }) : read;

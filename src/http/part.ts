@@ -3,14 +3,15 @@ import type { z } from "zod";
 import type { RefusalOf } from "./refusal.ts";
 import type { Route } from "./route.ts";
 
-/** The server as parts see it. */
 export type App = FastifyInstance;
 
-/** What a part adds to the document beside its routes. Names of schemas are unique over all parts. */
+/**
+ * The part's entry in the document besides its routes. Names of schemas are unique over all parts.
+ */
 export type PartDescription = {
-  /** The heading of its operations and webhooks. */
+  /** Heading of its operations and webhooks. */
   readonly tag: { readonly name: string; readonly description: string };
-  /** Schema of its errors; `Error` unless given. */
+  /** Schema of its errors; `Error` by default. */
   readonly error?: { readonly name: string; readonly schema: z.ZodType };
   readonly paths?: Readonly<Record<string, object>>;
   readonly webhooks?: Readonly<Record<string, object>>;
@@ -18,20 +19,22 @@ export type PartDescription = {
   readonly schemas?: Readonly<Record<string, z.ZodType>>;
 };
 
-/** One of the interfaces, ready to be mounted. */
+/** One of the interfaces. */
 export type Part = {
   readonly name: "graphql" | "rest" | "ta" | "web" | "roots" | "page" | "operator" | "docs";
-  /** What `/` says about it. */
+  /** Its lines on `/`. */
   readonly paths: readonly { readonly path: string; readonly about: string }[];
   readonly routes?: readonly Route[];
-  /** How the bodies of its routes arrive: parsed JSON unless given, its text, or left to `RequestBody.read`. */
+  /**
+   * How bodies of its routes arrive; `unread` leaves them to `RequestBody.read`. JSON by default.
+   */
   readonly bodies?: "json" | "text" | "unread";
-  /** The form of its errors; the common error body unless given. */
+  /** The form of its errors; the common error body by default. */
   readonly refusalOf?: RefusalOf;
-  /** What `/openapi.json` says of it beside its routes; they are left out of it unless given. */
+  /** Its entry in `/openapi.json`; its routes are left out without one. */
   readonly described?: PartDescription;
-  /** Answers `/` for callers that take HTML; others get a list of what is served. */
+  /** Answers `/` for callers that take HTML; others get the list of paths. */
   home?(request: FastifyRequest, reply: FastifyReply): unknown;
-  /** Mounts what is no route, such as pages. Hooks that it adds hold for this part alone. */
+  /** Mounts anything but routes, such as pages. Its hooks apply to this part only. */
   register?(app: App): void | Promise<void>;
 };

@@ -1,11 +1,10 @@
-/** What is answered when the work for a request threw. */
+/** Turns an error thrown during a request into an answer. */
 import type { ServerResponse } from "node:http";
 import type { Logger } from "../logging/logger.ts";
 import { answerOrLater, errorBody } from "./error-body.ts";
 import { HttpError } from "./http-error.ts";
 import { HungUpError, hasHungUp } from "./hung-up.ts";
 
-/** The request that was worked for. */
 export type Refused = {
   readonly requestId: string;
   readonly response: ServerResponse;
@@ -18,10 +17,10 @@ export type Refusal = {
   readonly body: object;
 };
 
-/** Turns what was thrown into an answer, and logs what the caller is not told. */
+/** Turns an error into an answer, and logs what the answer hides. */
 export type RefusalOf = (error: unknown, refused: Refused) => Refusal;
 
-/** @param bodyOf the form of an interface's errors; the common error body unless given */
+/** @param bodyOf form of an interface's errors; the common error body by default */
 export const refusalOf = (
   error: unknown,
   { requestId, response, log }: Refused,

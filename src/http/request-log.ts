@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from "fastify";
 
-/** For fastify: the logger of a request, made when it is first written to; most never are. */
+/** Fastify's logger of a request, made on first use; most requests log nothing. */
 export const loggerWhenUsed = (
   logger: FastifyBaseLogger,
   bindings: Record<string, unknown>,

@@ -1,7 +1,6 @@
 /**
- * A route, written once: where it is, who may call it, what goes in and out, and the code that answers. The
- * framework's route and 405 (`mount.ts`), the fast path (`fast-path.ts`) and the OpenAPI operation (`describe.ts`) are
- * made from it.
+ * A route: path, callers, input, output and handler. Fastify's route and 405 (`mount.ts`), the fast
+ * path (`fast-path.ts`) and the OpenAPI operation (`describe.ts`) are derived from it.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
@@ -19,31 +18,28 @@ import { noRoomToSend, type Unsent } from "./unsent.ts";
 
 export type Fields = Readonly<Record<string, string>>;
 
-/** A request, whichever transport carries it. */
+/** A request, over Fastify or the fast path. */
 export type Visit = {
   readonly raw: IncomingMessage;
   readonly response: ServerResponse;
   readonly requestId: string;
-  /** Address of the caller. */
   readonly remoteAddress: string;
   readonly log: FastifyBaseLogger;
-  /** Of the path, decoded. */
+  /** Decoded parameters of the path. */
   readonly params: Readonly<Record<string, string>>;
-  /** Of the query string, unchecked. */
+  /** Unchecked query string. */
   readonly query: unknown;
-  /** As the part reads bodies (`Part.bodies`), unchecked; undefined before it has arrived. */
+  /** Unchecked, in the form of `Part.bodies`; undefined before it has arrived. */
   readonly body: unknown;
-  /** What the caller says it sent this to. */
   origin(): Origin;
   /** Milliseconds since the request arrived. */
   ageMs(): number;
-  /** Adds header fields to the answer, even if it becomes an error. */
+  /** Adds header fields to the answer, even to an error. */
   addFields(fields: Fields): void;
-  /** Sends the head of an answer that the handler goes on writing to `response`. */
+  /** Sends the head of an answer that the handler streams to `response`. */
   beginStream(fields: Fields): void;
 };
 
-/** An answer, ready to be sent. */
 export type Reply = {
   readonly status: number;
   readonly headers?: Fields;
@@ -51,16 +47,16 @@ export type Reply = {
   readonly body: string | Buffer | Readable;
 };
 
-/** Who may call a route and how often, and what the document says of it. */
+/** Who may call a route and how often, with its description. */
 export type Who<Caller> = {
   /**
-   * Lets a request in and counts it, before its body is read.
+   * Admits and counts a request, before its body is read.
    * @throws HttpError 401, 403, 429
    */
   enter(visit: Visit): MaybePromise<Caller>;
-  /** Checks again that the caller may, and counts nothing: a key may be revoked while its request waits. */
+  /** Checks again without counting: a key may be revoked while its request waits. */
   recheck?(visit: Visit): Promise<unknown>;
-  /** Bounds the work under way and the answers not yet taken, for each caller's id; unbounded without. */
+  /** Bounds work under way and unread answers per caller; unbounded if absent. */
   readonly bounds?:
     | {
         idOf(caller: Caller): string;
@@ -69,41 +65,40 @@ export type Who<Caller> = {
       }
     | undefined;
   readonly described: {
-    /** Security schemes of the document that all have to be met, by name. */
+    /** Security schemes that must all be met, by name. */
     readonly schemes: Readonly<Record<string, object>>;
     /** Header fields of requests, as OpenAPI parameters. */
     readonly headers?: readonly object[];
-    /** Statuses with which a caller may be turned away. */
+    /** Statuses of refusals. */
     readonly refusals: readonly number[];
   };
 };
 
-/** The body of a request: how it is read and described. */
+/** A request's body: how to read and describe it. */
 export type RequestBody<Caller, Body> = {
-  /** Bytes of the longest body; 64 KiB unless given. */
+  /** Largest body; 64 KiB by default. */
   readonly limitBytes?: number;
   readonly described: { readonly required: boolean; readonly schema: object };
-  /** Schemas of the document that `described` refers to, by name. */
+  /** Schemas that `described` refers to, by name. */
   readonly schemas?: Readonly<Record<string, z.ZodType>>;
-  /** @throws HttpError 4xx for a body that does not fit */
+  /** @throws HttpError 4xx for an invalid body */
   read(visit: Visit, caller: Caller): MaybePromise<Body>;
 };
 
-/** The success answer of a route: how it is described, and how it is made of what the handler returns. */
+/** A route's success answer: its description, and its form of the handler's result. */
 export type Answer<Made> = {
   readonly status: number;
   readonly description: string;
-  /** Header fields, each with what it says. */
+  /** Header fields with their descriptions. */
   readonly headers?: Fields;
-  /** By content type, as OpenAPI has it. */
+  /** By content type, as in OpenAPI. */
   readonly content: Readonly<Record<string, object>>;
-  /** Schemas of the document that `content` refers to, by name. */
+  /** Schemas that `content` refers to, by name. */
   readonly schemas?: Readonly<Record<string, z.ZodType>>;
   /** Undefined: the handler streams its answer. */
   toReply(made: Made): Reply | undefined;
 };
 
-/** What a handler is given. */
 export type Asked<Caller, Query, Body> = {
   readonly caller: Caller;
   readonly params: Readonly<Record<string, string>>;
@@ -116,18 +111,18 @@ export type Asked<Caller, Query, Body> = {
 
 type Described = {
   readonly method: "GET" | "POST";
-  /** Parameters in it are written `:id`. */
+  /** With parameters as `:id`. */
   readonly path: string;
   readonly operationId: string;
   readonly summary: string;
   readonly description?: string;
-  /** Parameters of the path, each with what it is. */
+  /** Parameters of the path with their descriptions. */
   readonly params?: Fields;
-  /** Header fields of requests beyond those of `who`, as OpenAPI parameters. */
+  /** Header fields of requests besides those of `who`, as OpenAPI parameters. */
   readonly headers?: readonly object[];
-  /** Statuses of refusals beyond those that follow from `who`, the query and the body. */
+  /** Statuses of refusals besides those of `who`, the query and the body. */
   readonly refusals?: readonly number[];
-  /** Answered on node:http where the request is plain enough: see `fast-path.ts`. A body must be read as text. */
+  /** Answered on the fast path where possible (`fast-path.ts`). A body must be read as text. */
   readonly isFast?: boolean;
 };
 
@@ -137,36 +132,36 @@ type Definition<Caller, Query extends z.ZodObject, Body, Made> = Described & {
   readonly body?: RequestBody<NoInfer<Caller>, Body>;
   readonly answer: Answer<Made>;
   /**
-   * About the number of values that the answer can hold, for admission: see `Admission`. Undefined for a
-   * handler that has itself admitted.
+   * Roughly the number of values in the answer, see `Admission`. Undefined: the handler admits
+   * itself.
    */
   weight?(asked: Asked<Caller, z.output<Query>, Body>): number | undefined;
   handle(asked: Asked<Caller, z.output<Query>, Body>): Promise<Made>;
 };
 
-/** A route, whatever its types. */
+/** A route with its types erased. */
 export type Route = Described & {
   readonly who: Who<unknown>;
   readonly query: z.ZodObject;
   readonly body: RequestBody<unknown, unknown> | undefined;
   readonly answer: Omit<Answer<never>, "toReply">;
   /**
-   * The answer to a caller that `who` let in; undefined once a stream has begun.
-   * @throws HttpError for parameters or a body that do not fit, and what the handler throws
+   * Answers an admitted caller; undefined once a stream has begun.
+   * @throws HttpError for invalid parameters or body; errors of the handler
    */
   run(visit: Visit, caller: unknown): Promise<Reply | undefined>;
 };
 
-/** For routes without parameters: others are refused, as they are mistakes of the caller. */
+/** Refuses all parameters, which would be mistakes. */
 const NO_PARAMETERS = z.strictObject({});
 
-/** For routes that ignore their query string. */
+/** Ignores the query string. */
 export const ANY_PARAMETERS = z.object({});
 
-/** Weight of a request that reads some lists: a dozen of one key at once, and some more wait. */
+/** Weight of reading some lists: a dozen per key run concurrently. */
 const SOME_LISTS = 5_000;
 
-/** Makes a route; the types of what its handler is given follow from the rest. */
+/** Makes a route; the types of the handler's input are inferred. */
 export function route<
   Caller,
   Made,
@@ -197,7 +192,7 @@ export function route(definition: Definition<unknown, z.ZodObject, unknown, unkn
     const entered = admission.enter(id, weight, signal);
     const place = entered instanceof Promise ? await entered : entered;
     return inPlace(place, response, async () => {
-      // Its body, or its turn, may have taken longer than a revoked key is good for.
+      // Body or queue may have taken longer than a revoked key stays cached.
       if (visit.ageMs() > CACHE_MS) await who.recheck?.(visit);
       const reply = answer.toReply(await definition.handle(asked));
       if (reply !== undefined && unsent !== undefined && !isStream(reply.body)) {
@@ -216,7 +211,7 @@ export const JSON_TYPE = "application/json; charset=utf-8";
 
 type JsonOptions = { readonly status?: number; readonly example?: unknown };
 
-/** An answer of JSON; `name` is that of its schema in the document. */
+/** A JSON answer; `name` is its schema's in the document. */
 export const json = <Schema extends z.ZodType>(
   name: string,
   schema: Schema,
@@ -227,7 +222,7 @@ export const json = <Schema extends z.ZodType>(
   toReply: (value) => jsonReply(options.status ?? 200, JSON.stringify(value)),
 });
 
-/** The same, where the handler returns the text. */
+/** A JSON answer whose handler returns the text. */
 export const jsonText = (
   name: string,
   schema: z.ZodType,
@@ -268,7 +263,7 @@ export const file = (description: string, ...types: readonly string[]): Answer<D
   }),
 });
 
-/** A body of JSON, which may be left out: then it has no members. */
+/** An optional JSON body; without one it has no members. */
 export const jsonBody = <Schema extends z.ZodObject>(
   schema: Schema,
 ): RequestBody<unknown, z.output<Schema>> => ({
@@ -282,5 +277,4 @@ export const jsonBody = <Schema extends z.ZodObject>(
   },
 });
 
-/** A body that holds nothing. */
 export const NO_BODY = jsonBody(z.strictObject({}));

@@ -1,6 +1,5 @@
 /**
- * The HTTP server: one port, the interfaces as parts of it, and what every answer has in common
- * (request id, log line, headers, error body, metrics).
+ * The HTTP server: one port, its parts, and request id, log line, headers, error body and metrics.
  */
 import type { RequestListener } from "node:http";
 import fastify, {
@@ -29,40 +28,40 @@ import { type RefusalOf, refusalOf } from "./refusal.ts";
 import { loggerWhenUsed } from "./request-log.ts";
 
 export type ServerSettings = {
-  /** The interfaces to serve; the operator's paths (`/health`, …) are always there. */
+  /** The interfaces to serve; the operators' paths are always served. */
   readonly parts: readonly Part[];
   readonly logger: Logger;
   readonly version: string;
   readonly health: Health;
   readonly metrics: Metrics;
-  /** Whether requests can be answered: why not, or null. Throws when the database does not answer. */
+  /** Why requests cannot be answered, or null. Throws when the database does not answer. */
   readonly unready: () => Promise<string | null>;
-  /** Believe `X-Forwarded-For`. */
+  /** Trust `X-Forwarded-*`. */
   readonly trustProxy: boolean;
-  /** Other origins whose pages may read what is answered to them; none unless given. */
+  /** Other origins whose pages may read answers. */
   readonly corsOrigins?: readonly string[] | undefined;
-  /** Whether reads that succeeded have a log line; they have unless given. */
+  /** Log successful reads; true by default. */
   readonly listsReads?: boolean | undefined;
-  /** Where requests come in: it may listen already. One of its own unless given. */
+  /** The port, perhaps already listening; a new one by default. */
   readonly front?: Front | undefined;
-  /** False: no route is answered on the fast path. True unless given. */
+  /** False disables the fast path. */
   readonly hasFastPath?: boolean;
-  /** Of its own front, see `FrontSettings`. */
+  /** For its own front, see `FrontSettings`. */
   readonly drainMs?: number;
   readonly stalledMs?: number;
   readonly resolve?: typeof addressesOf;
 };
 
 export type Server = AsyncDisposable & {
-  /** For parts mounted by hand and for tests that inject requests. */
+  /** For parts mounted by hand, and tests. */
   readonly app: App;
-  /** Resolves once connections are accepted, with the address as a URL. @throws ListenError (stop) */
+  /** Resolves with the URL once connections are accepted. @throws ListenError (stop) */
   listen(place: Place): Promise<string>;
-  /** Takes no new connections, lets running requests end for a while (10 s), then drops them. */
+  /** Takes no new connections, lets requests end for up to 10 s, then drops them. */
   close(): Promise<void>;
 };
 
-/** Beyond the 16 KiB that Node takes for a whole head. */
+/** More than the 16 KiB that Node accepts for a whole head. */
 const LONGEST_PARAMETER = 32 * 1024;
 
 export const createServer = async (settings: ServerSettings): Promise<Server> => {
@@ -75,7 +74,7 @@ export const createServer = async (settings: ServerSettings): Promise<Server> =>
     loggerInstance,
     childLoggerFactory: loggerWhenUsed,
     logController: new LogController({
-      // One line of our own per request, below.
+      // Replaced by one line per request, below.
       disableRequestLogging: true,
       requestIdLogLabel: "requestId",
     }),
@@ -86,11 +85,11 @@ export const createServer = async (settings: ServerSettings): Promise<Server> =>
       handler.resolve(handle);
       return front.server;
     },
-    // While draining, requests on open connections are still answered, and the connection ended.
+    // While draining, answer requests on open connections and close them.
     return503OnClosing: false,
-    // The route that looks for a path's id judges it: an overlong one matches none.
+    // The handler judges a path's id; no parameter is too long for the router.
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: LONGEST_PARAMETER },
-    // The front answers what is no request.
+    // The front handles client errors.
     clientErrorHandler: () => undefined,
     frameworkErrors: (error, request, reply) => {
       reply.headers({ "x-request-id": request.id, ...securityHeaders });
@@ -99,10 +98,10 @@ export const createServer = async (settings: ServerSettings): Promise<Server> =>
   });
 
   keepEarlyAnswers(app);
-  // With callbacks, as all hooks that every request passes: a promise each costs more than they do.
+  // Hooks of every request use callbacks: promises cost more than their work.
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", request.id).headers(securityHeaders);
-    // Later the connection knows it no more.
+    // Read now: a closed connection has no address.
     const { ip: remoteAddress } = request;
     reply.raw.once("close", () => {
       const { method, id: requestId, routeOptions } = request;
@@ -117,7 +116,7 @@ export const createServer = async (settings: ServerSettings): Promise<Server> =>
   const page = parts.find(({ home }) => home !== undefined);
   app.setNotFoundHandler((request, reply) => {
     reply.status(404);
-    // A person who mistyped an address of the page is told so by the page.
+    // The page itself shows a mistyped address.
     if (page?.home !== undefined && request.method === "GET" && takesHtml(request)) {
       return page.home(request, reply);
     }

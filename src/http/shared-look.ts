@@ -1,16 +1,16 @@
-/** Caches a look that many ask for. */
+/** Shares a read between concurrent callers, and caches it briefly. */
 
-/** How long a look is shared, milliseconds. */
+/** How long a read is shared, milliseconds. */
 export const FRESH_MS = 1_000;
 
 export type SharedLook<Seen> = {
-  /** Never older than `FRESH_MS`; a failure is shared, too. */
+  /** At most `FRESH_MS` old; failures are shared, too. */
   (): Promise<Seen>;
-  /** Resolves once the look that is under way has ended. Never rejects. */
+  /** Resolves once the read under way has ended. Never rejects. */
   settled(): Promise<void>;
 };
 
-/** @param now milliseconds, of any clock */
+/** @param now milliseconds of any clock */
 export const shareLooks = <Seen>(
   look: () => Promise<Seen>,
   now: () => number = () => performance.now(),

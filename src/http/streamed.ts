@@ -1,12 +1,8 @@
-/**
- * Answers that are streamed until one side ends them: their duration says nothing of how fast the service is, and a
- * caller that ends one is no failure.
- */
+/** Answers streamed until one side ends them: neither their duration nor a hang-up is a problem. */
 import type { ServerResponse } from "node:http";
 
 const streamed = new WeakSet<ServerResponse>();
 
-/** Marks an answer as a stream. */
 export const markStreamed = (response: ServerResponse): void => {
   streamed.add(response);
 };

@@ -1,4 +1,4 @@
-/** Who may call a route: anybody, within a limit for each address, or the keys of some kinds. */
+/** Who may call a route: anybody, limited per address, or holders of some kinds of keys. */
 import type { IncomingMessage } from "node:http";
 import type { Reads } from "../database/readers.ts";
 import { createGate, type Gate, type GateSettings, type Visitor } from "./edge/gate.ts";
@@ -7,10 +7,10 @@ import { HttpError } from "./http-error.ts";
 import { findKey, type Key, type KeyKind } from "./keys.ts";
 import type { Visit, Who } from "./route.ts";
 
-/** Header field of keys of the kinds graphql and operator. */
+/** Header field of `graphql` and `operator` keys. */
 export const KEY_HEADER = "X-API-Key";
 
-/** Anybody. @param limit counts the requests of an address */
+/** @param limit counts requests per address */
 export const anybody = (limit?: RateLimit): Who<undefined> => ({
   enter: (visit) => {
     if (limit === undefined) return undefined;
@@ -22,24 +22,22 @@ export const anybody = (limit?: RateLimit): Who<undefined> => ({
   described: { schemes: {}, refusals: limit === undefined ? [] : [429] },
 });
 
-/** How often a key may ask, and an address without a good key may try. */
+/** Limits per key, and per address without a valid key. */
 export type Limits = Pick<GateSettings<Key>, "limit" | "attempts">;
 
 export type KeyHolders<Kind extends KeyKind> = {
   readonly kinds: readonly Kind[];
-  /** Header field of the key. */
   readonly header: string;
-  /** Name and description of the document's security scheme. */
+  /** The document's security scheme. */
   readonly scheme: { readonly name: string; readonly description?: string };
-  /** For keys, which are remembered: the same object for all who remember together. */
+  /** For cached keys: callers that pass the same object share the cache. */
   readonly keys: Reads;
   readonly limits: Limits;
 } & Pick<NonNullable<Who<Key>["bounds"]>, "admission" | "unsent">;
 
-/** A key of one of the kinds. */
 export type KeyOf<Kind extends KeyKind> = Key & { readonly kind: Kind };
 
-/** Callers with a key of these kinds; the gate is for requests that count as several. */
+/** Holders of these kinds of keys; `gate` is for requests that count as several. */
 export const keyHolders = <Kind extends KeyKind>({
   kinds,
   header,
@@ -82,7 +80,7 @@ export const keyHolders = <Kind extends KeyKind>({
   };
 };
 
-/** A header field, by its name in lower case; undefined also for one that is repeated. */
+/** By lower-case name; undefined also when repeated. */
 export const headerOf = ({ headers }: IncomingMessage, name: string): string | undefined => {
   const value = headers[name];
   return typeof value === "string" ? value : undefined;

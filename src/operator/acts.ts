@@ -1,4 +1,4 @@
-/** What operators do to callbacks of everybody: send them again, one or those of a time, and try an address. */
+/** Operators' acts on all callbacks: redeliver one or a time range, and test an address. */
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import {
@@ -34,7 +34,7 @@ import { nameAsked, pageOf, timedPlace } from "./cursor.ts";
 import { deliveryIdOf } from "./deliveries.ts";
 import { stateOf } from "./receivers.ts";
 
-/** Most messages that one request sends again. */
+/** Most messages that one request redelivers. */
 const MOST_AT_ONCE = 1_000;
 
 const MESSAGES: Readonly<Record<Redelivery, string>> = {
@@ -65,14 +65,16 @@ const rangeBody = z.strictObject({
   dryRun: z.boolean().default(false).meta({ description: "Only count them." }),
 });
 
-/** Logs an operator's act with the key that it was done with. */
+/** Logs an operator's act with the key used. */
 const logAct = ({ log }: Visit, { id: key }: Key, did: object): void =>
   log.info({ key, ...did }, "operator: acted on callbacks");
 
-/** Results of requests go where their callers want them now. */
+/** Results go to their callers' current addresses. */
 const to: MovedTo = resultEndpoint;
 
-/** Sends a message again; undefined when it is in none of these states any more, as when others do the same. */
+/**
+ * Redelivers a message; undefined if its state has changed, for example by a concurrent request.
+ */
 const redeliverIf = (
   database: Database,
   id: string,
@@ -85,16 +87,16 @@ const redeliverIf = (
   });
 
 export type ActSettings = {
-  /** For finding what is meant; read-only, with a statement timeout. */
+  /** For searches; read-only, with a statement timeout. */
   readonly db: Db;
   readonly database: Database;
   readonly who: Who<Key>;
 };
 
-/** Ranges that are sent again at once: one, the next waits for it. */
+/** One range at a time; the next waits. */
 const ONE_RANGE = { perKey: 1, perProcess: 1, waitingPerKey: 1, waiting: 4, waitMs: 5_000 };
 
-/** Test events of a receiver in a minute: its own limits are not ours to try. */
+/** Test events per receiver and minute, to spare its rate limit. */
 const MOST_TESTS = 10;
 
 export const actRoutes = ({ db, database, who }: ActSettings): readonly Route[] => {
@@ -144,7 +146,7 @@ export const actRoutes = ({ db, database, who }: ActSettings): readonly Route[] 
         let found: Awaited<ReturnType<typeof deliveriesInRange>> = [];
         try {
           found = await deliveriesInRange(db, { ...range, limit: limit + 1 });
-          // A transaction each: what is sent stays sent when the caller hangs up, and nothing is held for long.
+          // One transaction each: a hang-up loses nothing, and no lock is held for long.
           for (const { id } of found.slice(0, limit)) {
             if (signal.aborted) break;
             const outcome = await redeliverIf(database, id, body.states);
@@ -194,7 +196,7 @@ export const actRoutes = ({ db, database, who }: ActSettings): readonly Route[] 
           if (!counted.allowed) throw tests.refusal(counted);
           await enqueueCallback(tx, {
             endpoint: receiver,
-            // Alone: it waits for nothing that is in order, and nothing waits for it.
+            // In its own lane: it neither waits for ordered messages nor delays them.
             lane: id,
             id,
             type: "test",

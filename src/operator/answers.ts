@@ -1,13 +1,11 @@
-/** What the routes of operators answer. It imports zod alone: the page takes its types from here. */
+/** Answers of the operators' routes. Imports zod only: the page shares these types. */
 import { z } from "zod";
 
-/** Counting stops there: the page asks again and again. */
+/** Counts are capped: the page polls. */
 export const MOST_COUNTED = 10_000;
 
-/** Every state of a request. */
 export const REQUEST_STATUSES = ["QUEUED", "PENDING", "SUCCESS", "FAILED"] as const;
 
-/** What a list answers. */
 const pageAnswer = <Item extends z.ZodType>(item: Item, order: string) =>
   z.object({
     items: z.array(item).describe(order),
@@ -37,7 +35,6 @@ export const operatorRequestAnswer = request.extend({
     .describe("Oldest first."),
 });
 
-/** In each of which a callback can be. */
 export const DELIVERY_STATES = ["pending", "withdrawn", "delivered", "failed", "disabled"] as const;
 
 const attempt = z.object({

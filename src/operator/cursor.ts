@@ -1,8 +1,7 @@
-/** Places in lists as callers hold them: opaque texts. */
+/** Opaque cursors of lists. */
 import { z } from "zod";
 import { limitParameter } from "../http/parameters.ts";
 
-/** A place by time and number. */
 export type TimedPlace = {
   /** ISO 8601 in UTC, with microseconds. */
   readonly at: string;
@@ -12,7 +11,6 @@ export type TimedPlace = {
 /** Postgres has no year 0. */
 const FORM = /^((?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)_(\d{1,18})$/;
 
-/** The place as `timedPlace` reads it. */
 export const cursorOf = ({ at, sequence }: TimedPlace): string =>
   Buffer.from(`${at}_${sequence}`).toString("base64url");
 
@@ -31,22 +29,21 @@ export const timedPlace = z
   .optional()
   .meta({ description: "`next` of the page before." });
 
-/** Postgres refuses days that do not exist, where JavaScript takes June 31 for July 1. */
+/** Postgres refuses dates that do not exist; JavaScript reads June 31 as July 1. */
 const exists = (at: string): boolean =>
   !Number.isNaN(Date.parse(at)) && new Date(at).toISOString().startsWith(at.slice(0, 19));
 
-/** `limit` of these lists. */
 export const pageLimit = limitParameter({ most: 200, usual: 50 }).meta({
   description: "Items of one page, 1 to 200.",
 });
 
-/** A name to look for: of a receiver, of an asset. Postgres has no NUL in text. */
+/** Name of a receiver or an asset to find. Postgres text cannot contain NUL. */
 export const nameAsked = z
   .string()
   .max(600, "is too long")
   .refine((text) => text.isWellFormed() && !text.includes("\0"), "is no name");
 
-/** A page of at most `limit` rows, of which one more was read. */
+/** Makes a page of rows read with `limit + 1`. */
 export const pageOf = <Row extends { readonly place: TimedPlace }, Item>(
   rows: readonly Row[],
   limit: number,

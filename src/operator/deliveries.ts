@@ -1,4 +1,4 @@
-/** `GET /operator/deliveries`: every callback, with what became of each attempt; never what is in it. */
+/** `GET /operator/deliveries`: all callbacks with their attempts, without bodies. */
 import { z } from "zod";
 import type { DeliveryAttempt } from "../callbacks/deliveries.ts";
 import {
@@ -79,7 +79,7 @@ export const deliveryRoutes = (db: Db, who: Who<Key>): readonly Route[] => [
   }),
 ];
 
-/** Undefined for what is the id of no message. */
+/** Undefined for an invalid id. */
 export const deliveryIdOf = (text: string | undefined): string | undefined =>
   text !== undefined && /^[A-Za-z0-9_-]{1,200}$/.test(text) ? text : undefined;
 

@@ -1,4 +1,4 @@
-/** The operator's desk as a part of the server: lists of requests and deliveries, and acts on them. */
+/** The operators' interface: lists of requests and deliveries, and acts on them. */
 import type { Database, Db } from "../database/connect.ts";
 import type { Key } from "../http/keys.ts";
 import type { Part } from "../http/part.ts";
@@ -11,11 +11,9 @@ import { requestRoutes } from "./requests.ts";
 import { summaryRoutes } from "./summary.ts";
 
 export type OperatorSettings = {
-  /** Keys of the kind operator. */
   readonly who: Who<Key>;
   /** Read-only, with a statement timeout. */
   readonly db: Db;
-  /** For what operators do. */
   readonly database: Database;
 };
 

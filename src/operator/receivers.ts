@@ -1,4 +1,4 @@
-/** `GET /operator/receivers`: the addresses that results go to, and how each is doing. */
+/** `GET /operator/receivers`: callback addresses and their state. */
 import { z } from "zod";
 import { type EndpointOverview, endpointOverviews } from "../callbacks/overview.ts";
 import type { Db } from "../database/connect.ts";
@@ -37,10 +37,9 @@ export const receiverRoutes = (db: Db, who: Who<Key>): readonly Route[] => [
 
 type State = Pick<ReceiverItem, "state" | "reason" | "since">;
 
-/** Attempts in a row that must fail before an address counts as failing: one alone is usual. */
+/** Consecutive failures until an address counts as failing; single ones are common. */
 const FAILING_AFTER = 3;
 
-/** How an address is doing. */
 export const stateOf = (one: EndpointOverview): State => {
   const { withdrawnAt, disabledAt, failures } = one;
   if (withdrawnAt !== null) {
@@ -69,7 +68,7 @@ const itemOf = (one: EndpointOverview): ReceiverItem => {
 const PROJECT = callbackEndpoint("");
 const ASSET = taEndpoint("");
 
-/** An address of keys of an asset has a digest behind the asset's name. */
+/** The address of an asset's key has a digest after the asset's name. */
 const ownerOf = (key: string): Pick<ReceiverItem, "kind" | "name"> =>
   key.startsWith(ASSET)
     ? { kind: "asset", name: key.slice(ASSET.length).split(":", 1)[0] ?? "" }

@@ -1,4 +1,4 @@
-/** `GET /operator/requests`: what the transfer agent was asked by everybody, and how far it is. */
+/** `GET /operator/requests`: all requests to the transfer agent with their state. */
 import { z } from "zod";
 import type { Db } from "../database/connect.ts";
 import { HttpError } from "../http/http-error.ts";
@@ -64,7 +64,7 @@ export const requestRoutes = (db: Db, who: Who<Key>): readonly Route[] => [
   }),
 ];
 
-/** Member by member: what else a row may have one day is not shown by accident. */
+/** Member by member, so that new columns are not shown by accident. */
 const itemOf = (request: ListedRequest): RequestItem => ({
   id: request.id,
   asset: request.asset,

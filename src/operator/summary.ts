@@ -1,4 +1,4 @@
-/** `GET /operator/summary`: whether anything wants an operator. */
+/** `GET /operator/summary`: whether an operator is needed. */
 import { z } from "zod";
 import { deliveryCounts, endpointOverviews } from "../callbacks/overview.ts";
 import type { Db } from "../database/connect.ts";
@@ -9,7 +9,7 @@ import { requestCounts } from "../ta/requests/overview.ts";
 import { MOST_COUNTED, operatorSummaryAnswer } from "./answers.ts";
 import { stateOf } from "./receivers.ts";
 
-/** Receivers looked at: deployments have a few. */
+/** Upper bound; deployments have a few. */
 const MOST_RECEIVERS = 1_000;
 
 const DAY_MS = 24 * 60 * 60 * 1_000;

@@ -1,4 +1,4 @@
-/** What the routes of the page answer. It imports zod alone: the page takes its types from here. */
+/** Answers of the page's routes. Imports zod only: the page shares these types. */
 import { z } from "zod";
 
 const page = (placeholder: string) =>

@@ -1,6 +1,6 @@
-/** The network that a chain is of, and where its explorer shows what the page links to. */
+/** The chain's network, and the pages of its explorer that the page links to. */
 
-/** Pages of an explorer, each with its placeholder; null where there is none. */
+/** URLs with their placeholders; null without a page. */
 export type ExplorerPages = {
   /** With `{digest}`. */
   readonly transaction: string | null;
@@ -12,23 +12,23 @@ export type ExplorerPages = {
   readonly checkpoint: string | null;
 };
 
-/** What the settings say: a page, `none`, or nothing. */
+/** As configured: a URL, `none`, or undefined. */
 export type ExplorerSettings = Readonly<Partial<Record<keyof ExplorerPages, string | undefined>>>;
 
 export type Network = "mainnet" | "testnet" | "devnet" | "demo";
 
-/** A chain is named by the digest of its first checkpoint. */
+/** Chain ids are digests of the first checkpoint. */
 const CHAINS: Readonly<Record<string, Network>> = {
   "4btiuiMPvEENsttpZC7CZ53DruC3MAgfznDbASZ7DR6S": "mainnet",
   "69WiPg3DAQiwdxfncX6wYQ2siKwAe6L9BZthQea3JNMD": "testnet",
 };
 
-/** A devnet begins anew every few weeks, under another name: where it is read tells. */
+/** A devnet restarts with a new chain id every few weeks: recognise it by its host. */
 const DEVNET = /\/\/[^/]*\bdevnet\.sui\.io\b/;
 
 /**
- * @param chain digest of its first checkpoint; null while it is not known
- * @param ledgerSource as the settings name it
+ * @param chain digest of the first checkpoint; null while unknown
+ * @param ledgerSource as configured
  */
 export const networkOf = (chain: string | null, ledgerSource: string): Network | null => {
   if (ledgerSource.startsWith("demo:")) return "demo";
@@ -47,7 +47,7 @@ const usualPages = (network: Network | null): Partial<ExplorerPages> => {
   };
 };
 
-/** The pages that links lead to; null when there is not one. */
+/** Null without any page. */
 export const explorerPages = (
   network: Network | null,
   settings: ExplorerSettings,

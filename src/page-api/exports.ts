@@ -1,6 +1,6 @@
 /**
- * `GET /exports/cap-table` and `GET /exports/statement`: files of the register. Rows are read as they are
- * sent, so memory depends on no register's length; few are made at a time.
+ * `GET /exports/cap-table` and `GET /exports/statement`: files of the register. Rows are read while
+ * they are sent, so memory does not grow with the register; few exports run concurrently.
  */
 import { createReadStream } from "node:fs";
 import { readdir } from "node:fs/promises";
@@ -95,50 +95,47 @@ const statementQuery = z.strictObject({
 
 export type ExportSettings = {
   readonly reader: Who<Key>;
-  /** For the rows; read-only, with a statement timeout. */
+  /** Read-only, with a statement timeout. */
   readonly readers: Readers;
-  /** Registers that are kept: one for all who read them in this process. */
+  /** Cached registers, shared by the whole process. */
   readonly capTables: CapTables;
-  /** For the movements of a token; the same. */
+  /** For a token's movements; read-only, with a statement timeout. */
   readonly read: Pick<Database, "db">;
   /** For the roots of statements, which are published. */
   readonly write: Pick<Database, "sql" | "transaction" | "statement">;
-  /** Opens the key that statements are signed with. */
+  /** Opens the key that signs statements. */
   readonly deploymentKey: () => Promise<DeploymentKey>;
-  /** New roots that a key may publish in a UTC day. */
+  /** New roots that a key may publish per UTC day. */
   readonly rootsPerDay: number;
-  /** What is known of a token's issuer beside the ledger. */
+  /** A token's issuer by the assets file. */
   readonly issuerOf: (coinType: string) => SuiToken["issuer"];
-  /** Called when entries of the sequence are lost: this process must sign nothing more. */
+  /** Called when entries of the sequence are lost: this process must not sign any more. */
   readonly giveUp: (error: Error) => void;
 };
 
 /**
- * Concurrent downloads, counted apart from other requests: each lasts as long as its caller takes to read it. One key
- * leaves room for others.
+ * Concurrent downloads, counted apart from other requests: each lasts as long as its reader takes.
  */
 const MAX_DOWNLOADS = { perKey: 2, perProcess: 4, waitingPerKey: 4, waiting: 16, waitMs: 5_000 };
 
 /** Concurrent OCF builds; each holds the register in memory. */
 const MAX_ARCHIVES = { perKey: 1, perProcess: 1, waitingPerKey: 2, waiting: 4, waitMs: 5_000 };
 
-/** The longest that a download may take. */
+/** Longest download. */
 const MAX_MS = 10 * 60 * 1_000;
 
-/** Removes what downloads of killed processes left behind. */
+/** Removes leftovers of killed processes. */
 export const removeOldArchives = (log: Pick<Visit["log"], "warn">): void => {
   removeArchivesOlderThan(2 * MAX_MS).catch((err: unknown) =>
     log.warn({ err }, "cannot remove the files that earlier downloads left behind"),
   );
 };
 
-/** A download under way. */
 type Exporting = {
-  /** Id of the caller's key. */
   readonly key: string;
-  /** Aborts when nobody waits for it any more. */
+  /** Aborts when the caller is gone. */
   readonly signal: AbortSignal;
-  /** Has something done once the answer was taken, or its caller is gone. */
+  /** Schedules work for when the answer was read or the caller is gone. */
   readonly atEnd: (work: () => Promise<void>) => void;
 };
 
@@ -146,10 +143,10 @@ export const exportRoutes = (settings: ExportSettings): readonly Route[] => {
   const { readers, capTables } = settings;
   const downloads = createAdmission(MAX_DOWNLOADS);
   const archives = createAdmission(MAX_ARCHIVES);
-  // They hold their place longer than `bounds` would.
+  // Downloads hold their place longer than `bounds` would.
   const who = { ...settings.reader, bounds: undefined };
 
-  /** Makes a download in its turn. */
+  /** Makes a download once admitted. */
   const download = async (
     { caller: { id: key }, signal: hungUp, visit }: Asked<Key, unknown, undefined>,
     make: (exporting: Exporting) => Promise<Download>,
@@ -250,12 +247,12 @@ export const exportRoutes = (settings: ExportSettings): readonly Route[] => {
   ];
 };
 
-/** Holds a place, and work to do at the end, until the answer was taken or its caller is gone. */
+/** Holds a place, and work for the end, until the answer was read or the caller is gone. */
 const untilEnd = ({ response, log }: Visit, place: Place) => {
   const works: (() => Promise<void>)[] = [];
   let isBegun = false;
   let isOver = false;
-  // While it is being made the work goes on, and what it needs stays.
+  // While the file is built, keep the place and its resources.
   const end = () => {
     if (!isBegun || !isOver) return;
     place.left();
@@ -278,7 +275,7 @@ const untilEnd = ({ response, log }: Visit, place: Place) => {
   };
 };
 
-/** Rows that become text before the rest of the process gets a turn: some milliseconds. */
+/** Rows converted before the event loop gets a turn: some milliseconds. */
 const AT_A_STRETCH = 500;
 
 async function* inStretches<Row>(
@@ -296,12 +293,12 @@ async function* dataOf<Data>(pieces: AsyncIterable<{ readonly data: Data }>): As
   for await (const { data } of pieces) yield data;
 }
 
-/** One is opened when its turn comes. */
+/** Opens each file when its turn comes. */
 function* filesIn(folder: string, names: readonly string[]): Generator<Zipped> {
   for (const name of names) yield { name, content: createReadStream(join(folder, name)) };
 }
 
-/** `DEMO_A-1234`: a type's name has letters, digits and `_` alone. */
+/** `DEMO_A-1234`: names of types only have letters, digits and `_`. */
 const placeIn = ({ coinType, mark }: TableOf): string =>
   `${/(\w+)(?:<.*)?$/.exec(coinType)?.[1] ?? "token"}-${mark.sequence}`;
 
@@ -337,7 +334,7 @@ const asRefusal = (error: unknown): unknown => {
   if (error instanceof RootsOfDayError) {
     return new HttpError(429, error.message, { "retry-after": `${error.retryAfterSeconds}` });
   }
-  // Something is wrong with the register, and whoever asks is to know it.
+  // The register is wrong: show that to the caller.
   if (
     error instanceof SupplyMismatchError ||
     error instanceof RootConflictError ||

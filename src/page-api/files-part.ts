@@ -1,4 +1,4 @@
-/** The page as a part of the server: at `/` and its own addresses, from memory, for whoever takes HTML. */
+/** Serves the page from memory, at `/` and its own addresses, to callers that take HTML. */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { HttpError } from "../http/http-error.ts";
 import { hasHungUp } from "../http/hung-up.ts";
@@ -7,7 +7,7 @@ import type { Part } from "../http/part.ts";
 import type { Unsent } from "../http/unsent.ts";
 import { BUILT_PAGE, type SiteFile, watchSite } from "./site.ts";
 
-/** Addresses of the page beside `/`, as its router has them (`web/src/router.tsx`). */
+/** Addresses of the page besides `/`, as in `web/src/router.tsx`. */
 export const PAGE_PATHS = [
   "/status",
   "/cap-table",
@@ -21,7 +21,7 @@ export const PAGE_PATHS = [
   "/tour",
 ] as const;
 
-/** Scripts, styles and answers come from this server alone; nothing may frame the page. */
+/** Scripts, styles and answers only from this server; no framing. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -36,17 +36,18 @@ const POLICY = [
 const YEAR_SECONDS = 365 * 24 * 60 * 60;
 
 export type WebPartSettings = {
-  /** The account of pages; one of its own unless given. */
+  /** Bound of unsent pages; own by default. */
   readonly unsent?: Unsent | undefined;
-  /** Where the built page is. */
+  /** Folder of the built page. */
   readonly folder?: string | undefined;
 };
 
 /**
- * - `GET /` and the page's addresses: `index.html`, which loads what it needs.
- * - `GET /assets/{name}`: its files, to be kept for ever, as a name is of one content.
+ * - `GET /` and the page's addresses: `index.html`.
+ * - `GET /assets/{name}`: immutable files; the name contains a digest.
  *
- * Until the page is built (a first start does that beside the service) a line says so and asks again.
+ * Until the page is built (the first start does so in the background), a placeholder reloads
+ * itself.
  */
 export const webPart = ({
   unsent = pagesUnsent(),
@@ -91,7 +92,7 @@ export const webPart = ({
   };
 };
 
-/** Asks again by itself. */
+/** Reloads itself. */
 const NOT_BUILT = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Holderbook</title>
 <p>The page is being built and appears here in a moment. The interfaces answer already: see /health.</p>
 <p>If it does not appear: run <code>npm run web</code> in the project's folder.</p></html>

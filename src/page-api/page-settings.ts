@@ -1,6 +1,5 @@
 /**
- * `GET /page/settings`, `GET /session` and `POST /demo/session`: what the page has to know before, and once, somebody
- * signs in.
+ * `GET /page/settings`, `GET /session` and `POST /demo/session`: the page's settings and sign-in.
  */
 import { z } from "zod";
 import type { Db } from "../database/connect.ts";
@@ -11,14 +10,14 @@ import { readMeta } from "../projections/meta.ts";
 import { lentSessionAnswer, pageSettingsAnswer, sessionAnswer } from "./answers.ts";
 import { type ExplorerSettings, explorerPages, networkOf } from "./explorer.ts";
 
-/** A key that opens what the page reads. */
+/** A key that may read what the page shows. */
 export type Reader = KeyOf<"graphql" | "operator">;
 
-/** What the demo ledger lends to the browser that opens the link `start` printed. */
+/** The demo's access for the browser that opens the link printed by `start`. */
 export type DemoAccess = {
-  /** Uses up the token of the newest link: a key of the kind graphql that opens. Null for every other token. */
+  /** Consumes the newest link's token and returns a valid `graphql` key; null for other tokens. */
   lend(token: string): Promise<string | null>;
-  /** Whether a tour can be begun. */
+  /** Whether tours are available. */
   hasTour(): Promise<boolean>;
 };
 
@@ -30,7 +29,7 @@ export type PageSettings = {
   readonly version: string;
   readonly ledgerSource: string;
   readonly explorer: ExplorerSettings;
-  /** Absent on any ledger but the demo's. */
+  /** On the demo ledger only. */
   readonly demo?: DemoAccess | undefined;
 };
 

@@ -1,4 +1,4 @@
-/** What the page reads besides GraphQL, as a part of the server. */
+/** The page's routes besides GraphQL. */
 import type { Db } from "../database/connect.ts";
 import type { App, Part } from "../http/part.ts";
 import type { Who } from "../http/route.ts";
@@ -9,7 +9,6 @@ import { type ProofSettings, proofRoutes } from "./proofs.ts";
 import { type TourSettings, tourRoutes } from "./tour.ts";
 
 export type PageApiSettings = {
-  /** Keys of the kinds graphql and operator. */
   readonly reader: Who<Reader>;
   readonly open: Who<undefined>;
   /** Read-only, with a statement timeout. */
@@ -17,7 +16,7 @@ export type PageApiSettings = {
   readonly page: Omit<PageSettings, "db" | "open" | "reader">;
   readonly exports: Omit<ExportSettings, "reader">;
   readonly proofs: Omit<ProofSettings, "db" | "reader">;
-  /** Absent where there is no demo, or its requests are not served here. */
+  /** Absent without a demo, or where its requests are not served. */
   readonly tour?: Omit<TourSettings, "db" | "reader" | "send"> | undefined;
 };
 

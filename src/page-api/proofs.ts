@@ -1,6 +1,6 @@
 /**
- * `GET /proofs/{checkpoint}`: what proves a checkpoint of the log, and what does not. The parts are given as
- * they are, so that whoever asks can verify them.
+ * `GET /proofs/{checkpoint}`: the proof of a checkpoint with its parts, so that anyone can verify
+ * it.
  */
 import type { z } from "zod";
 import type { Db } from "../database/connect.ts";
@@ -25,7 +25,7 @@ export type ProofSettings = {
   readonly db: Db;
   readonly reader: Who<unknown>;
   readonly pipelines: readonly Pipeline[];
-  /** What the settings have verified; the log keeps that of signatures alone. */
+  /** The configured level; the log keeps proofs of signatures only. */
   readonly verify: VerifyLevel;
 };
 
@@ -100,7 +100,7 @@ const withProof = async (db: Db, asked: bigint, proof: StretchProof): Promise<Pr
     checkpointMark(db, signed),
   ]);
   const read = committee === null ? null : partsOf(proof, committee);
-  // Computed now: a log that was changed since shows here.
+  // Computed per request, so that a later change of the log shows.
   if (read === null || committee === null || signedMark?.digest !== read.header.digest) {
     return {
       ...NO_PROOF,
@@ -141,7 +141,7 @@ const withProof = async (db: Db, asked: bigint, proof: StretchProof): Promise<Pr
   };
 };
 
-/** What stands in the bytes of a proof; null where they are none. */
+/** The parts of a proof; null for unreadable bytes. */
 const partsOf = (proof: StretchProof, committee: LogCommittee) => {
   try {
     const { header } = readSummary(new Cursor(proof.summary, proof.lastCheckpoint));
@@ -185,7 +185,6 @@ const digestsAt = (
     ),
   );
 
-/** Why the log has no such checkpoint. */
 const reasonMissing = async (db: Db, asked: bigint): Promise<string> => {
   const known = await blocksFilledTo(db);
   if (known === null || known.nextCheckpoint <= known.firstCheckpoint) {

@@ -1,7 +1,7 @@
 /**
- * `GET /roots`, `GET /log-heads`, `GET /sequence` and `GET /deployment-keys`: the signed roots of cap tables and heads
- * of the log, which anybody can compare with their own copy. Every process that answers requests serves them, without
- * a key.
+ * `GET /roots`, `GET /log-heads`, `GET /sequence` and `GET /deployment-keys`: signed roots of cap
+ * tables and heads of the log, to compare with one's own copy. Every serving process has them,
+ * without a key.
  */
 import { z } from "zod";
 import { keyHistory } from "../audit/sequence/key-history.ts";
@@ -60,7 +60,7 @@ const sequenceQuery = z.strictObject({
 export type RootsPartSettings = {
   /** Read-only, with a statement timeout. */
   readonly db: Db;
-  /** Requests of one address. */
+  /** Per address. */
   readonly limit: RateLimit;
 };
 
@@ -143,6 +143,6 @@ const rootsRoutes = (db: Db, limit: RateLimit): readonly Route[] => {
   ];
 };
 
-/** The last of a full page: there may be more behind it. */
+/** The last item of a full page, after which there may be more. */
 const nextOf = <Item>(page: readonly Item[], most: number): Item | undefined =>
   page.length < most ? undefined : page.at(-1);

@@ -1,7 +1,4 @@
-/**
- * The page as it was built into `web/dist`: read once into memory, compressed as it lies there, and read
- * again when a newer build has replaced it.
- */
+/** The built page in `web/dist`: cached in memory, compressed, and reloaded after a newer build. */
 import { createHash } from "node:crypto";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { extname, join, sep } from "node:path";
@@ -10,17 +7,15 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import type { LargeText } from "../http/large-text.ts";
 
-/** Where the build puts it. */
 export const BUILT_PAGE = fileURLToPath(new URL("../../web/dist/", import.meta.url));
 
-/** One file of the page. */
 export type SiteFile = LargeText & { readonly contentType: string };
 
 export type Site = {
   readonly index: SiteFile;
   /**
-   * By name below `assets/`: each name holds a digest of the content, so none ever changes. Those of the build before
-   * are among them: a page that is open asks for its own.
+   * By name below `assets/`, which contains a digest of the content. Those of the previous build
+   * stay: an open page requests its own.
    */
   readonly assets: ReadonlyMap<string, SiteFile>;
 };
@@ -32,10 +27,10 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml",
 };
 
-/** How often a request may have the disk asked for a newer build, milliseconds. */
+/** At most one look for a newer build per interval, milliseconds. */
 const LOOK_EVERY_MS = 1_000;
 
-/** The newest page there is when asked; undefined while none was built. */
+/** The newest page at each call; undefined before the first build. */
 export const watchSite = (folder: string = BUILT_PAGE): (() => Promise<Site | undefined>) => {
   let site: Site | undefined;
   let newest: Site["assets"] | undefined;
@@ -43,7 +38,7 @@ export const watchSite = (folder: string = BUILT_PAGE): (() => Promise<Site | un
   let looked: { readonly atMs: number; readonly done: Promise<void> } | undefined;
   const look = async () => {
     const modified = await stat(join(folder, "index.html")).catch(() => undefined);
-    // A build takes the place of the one before at once: what is half written is never seen.
+    // A build replaces the folder atomically: no half-written page is seen.
     if (modified === undefined || modified.mtimeMs === builtMs) return;
     const { index, assets } = await readSite(folder);
     site = { index, assets: new Map([...(newest ?? []), ...assets]) };
@@ -78,7 +73,7 @@ const readSiteFile = async (path: string): Promise<SiteFile> => {
   }
   const identity = await readFile(path);
   const br = await readFile(`${path}.br`);
-  // For proxies and clients that take nothing newer.
+  // For proxies and clients without brotli.
   const zipped = await promisify(gzip)(identity);
   const etag = `W/"${createHash("sha256").update(identity).digest("base64url")}"`;
   return { contentType, etag, bytes: { identity, gzip: zipped, br } };

@@ -1,4 +1,4 @@
-/** The cap table that a download is of: of which token, and at which moment. */
+/** The cap table of a download: its token and moment. */
 import { z } from "zod";
 import { type AsOf, checkpointOf, markOf } from "../graphql/past.ts";
 import { HttpError } from "../http/http-error.ts";
@@ -16,7 +16,7 @@ const decimal = (what: string, mostDigits: number) =>
     .transform(BigInt)
     .optional();
 
-/** Brings a text into its canonical form; one that has none is refused. */
+/** Canonicalizes a text; refuses one without a canonical form. */
 export const canonicalBy =
   (canonical: (text: string) => string) =>
   (text: string, context: z.RefinementCtx): string => {
@@ -29,14 +29,13 @@ export const canonicalBy =
     }
   };
 
-/** Parameters of every download. */
 export const tableParameters = {
   coinType: z
     .string()
     .max(2_000, "is too long")
     .transform(canonicalBy(canonicalType))
     .meta({ description: "Coin type; addresses in it in short form, too." }),
-  // Nine digits fewer than 63 bits have: positions are made of checkpoints.
+  // Nine digits fewer than 63 bits allow: positions contain checkpoints.
   atCheckpoint: decimal("a checkpoint", 9).meta({
     description: "As of the end of this checkpoint; the newest unless given.",
   }),
@@ -46,9 +45,7 @@ export const tableParameters = {
   }),
 };
 
-/** What `tableParameters` read. */
 export type TableAsked = {
-  /** Canonical. */
   readonly coinType: string;
   readonly atCheckpoint?: bigint | undefined;
   readonly atTimestamp?: bigint | undefined;
@@ -63,8 +60,9 @@ const momentOf = ({ atCheckpoint, atTimestamp }: TableAsked): AsOf | undefined =
 };
 
 /**
- * The table that is meant.
- * @throws HttpError 400 before the log began, 404 for a token not seen by then, 409 for what is not indexed yet
+ * Finds the requested table.
+ * @throws HttpError 400 before the log began, 404 for a token not seen by then, 409 if not indexed
+ *   yet
  */
 export const tableAsked = async (reads: GuardedReads, asked: TableAsked): Promise<SeenTableOf> => {
   try {

@@ -1,7 +1,7 @@
 /**
- * `POST /demo/tour`: the whole circle of a whitelist request on the demo ledger, for anyone with a key of the
- * page. A real request, signed with the demo's own key, for an investor that is made up; then
- * `GET /demo/tour/{id}` tells how far it is: request, transaction, register, callback.
+ * `POST /demo/tour`: a whole whitelist request on the demo ledger for a fictional investor, signed
+ * with the demo's key. `GET /demo/tour/{id}` reports its progress: request, transaction, register,
+ * callback.
  */
 import { randomBytes } from "node:crypto";
 import type { InjectOptions } from "fastify";
@@ -18,7 +18,6 @@ import { resultMessageId } from "../ta/requests/callback-address.ts";
 import { listedRequests, requestHistory, requestWallet } from "../ta/requests/overview.ts";
 import { tourAnswer, tourBegunAnswer } from "./answers.ts";
 
-/** The asset that tours are about. */
 export type TourAsset = { readonly asset: string; readonly coinType: string };
 
 export type TourSettings = {
@@ -26,16 +25,15 @@ export type TourSettings = {
   readonly db: Db;
   readonly reader: Who<unknown>;
   readonly tourAsset: TourAsset;
-  /** The secret half of the key that signs for the asset, base64; undefined when there is none. */
+  /** Secret key that signs for the asset, base64; undefined without one. */
   readonly secretKey: () => Promise<string | undefined>;
-  /** Sends a request to this service. */
   readonly send: (request: InjectOptions) => Promise<{
     readonly statusCode: number;
     readonly body: string;
   }>;
 };
 
-/** Tours of a minute, of all callers: each is a transaction and a callback. */
+/** Tours per minute, over all callers: each is a transaction and a callback. */
 const MOST_TOURS = 20;
 
 const WHITELIST = "/api/v1/investor/whitelist";
@@ -69,7 +67,7 @@ export const tourRoutes = (settings: TourSettings): readonly Route[] => {
           path: WHITELIST,
           body: { investor: madeUp(wallet) },
         });
-        // The same way as any caller's: signature, limits and checks included.
+        // Like any caller's request: signature, limits and checks apply.
         const { statusCode, body } = await send({
           method: "POST",
           url: WHITELIST,
@@ -139,7 +137,7 @@ export const tourRoutes = (settings: TourSettings): readonly Route[] => {
   ];
 };
 
-/** Nobody: an address for documentation, a number nobody has. */
+/** A fictional investor: a documentation address and an unassigned number. */
 const madeUp = (wallet: string) => ({
   id: `tour-${randomBytes(6).toString("hex")}`,
   first_name: "Ada",

@@ -1,20 +1,20 @@
-/** Makes what `part.ts` serves: run as a worker. */
+/** Worker that builds the pages of `part.ts`. */
 import { createHash } from "node:crypto";
 import apiReference from "@scalar/fastify-api-reference";
 import { fastify } from "fastify";
 import { handOver, largeText } from "../large-text.ts";
 
-/** Asked for by every browser; without one it would be a missing page in the log. */
+/** Browsers request an icon; without one the log shows a missing page. */
 const ICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='%230069b4' d='M3 2h10v12H3zm2 3v1h6V5zm0 3v1h6V8z'/%3E%3C/svg%3E";
 
-/** The package is a plugin of a server: a server without a port is asked for what it would answer. */
+/** The package is a Fastify plugin: run it in a server without a port and keep what it sends. */
 const app = fastify();
 const made = new Map<string, Buffer>();
 app.addHook("onSend", async ({ url }, _reply, payload) => {
   if (typeof payload !== "string") return payload;
   made.set(url, Buffer.from(payload));
-  // On its further way it would be copied several times.
+  // Empty, to avoid further copies.
   return "";
 });
 await app.register(apiReference, {
@@ -24,7 +24,7 @@ await app.register(apiReference, {
     pageTitle: "Holderbook API",
     favicon: ICON,
     defaultOpenAllTags: true,
-    // Each of these would call another host, or offers to.
+    // Each of these calls another host, or offers to.
     withDefaultFonts: false,
     telemetry: false,
     agent: { disabled: true },
@@ -43,7 +43,7 @@ const answer = async (path: string) => {
   return body;
 };
 
-/** Its one inline script is allowed by its hash, the other one by where it comes from. */
+/** Allows the inline script by its hash, the other by its origin. */
 const policyFor = (html: string): string => {
   const hashes = [...html.matchAll(/<script(?:\s[^>]*)?>([^<]+)<\/script>/g)].map(
     ([, script = ""]) => `'sha256-${createHash("sha256").update(script).digest("base64")}'`,

@@ -1,6 +1,6 @@
 /**
- * `/openapi.json`, the description of what a process serves, and `/docs`, a page to read and try it on. Script and
- * styles come from this server, and the page's policy lets it talk to this server only.
+ * `/openapi.json` and `/docs`, a page to read it and try it on. Its script and styles come from
+ * this server, and its policy allows connections to this server only.
  */
 import { z } from "zod";
 import { openApi } from "../describe.ts";
@@ -12,14 +12,14 @@ import type { Part } from "../part.ts";
 import { JSON_TYPE } from "../route.ts";
 import type { Unsent } from "../unsent.ts";
 
-/** The page with its policy, and its script of 4 MB. */
+/** The page, its policy and its script of 4 MB. */
 const madeDocs = z.object({ html: z.string(), policy: z.string(), script: madeText });
 
 export type DocsSettings = {
-  /** Those that are described. */
+  /** The parts to describe. */
   readonly parts: readonly Part[];
   readonly version: string;
-  /** The account of pages; one of its own unless given. */
+  /** Bound of unsent pages; own by default. */
   readonly unsent?: Unsent | undefined;
 };
 
@@ -40,7 +40,7 @@ export const docsPart = ({ parts, version, unsent = pagesUnsent() }: DocsSetting
 
     const docs = madeWhenOpened(new URL("./page.ts", import.meta.url), madeDocs);
     app.get("/docs/", async (request, reply) => {
-      // Both lead here; what the page names beside itself is found from the one with the slash.
+      // The page's relative URLs need the trailing slash.
       if (!/^[^?]*\/(\?|$)/.test(request.url)) return reply.redirect("/docs/", 301);
       const { html, policy } = await docs();
       if (hasHungUp(reply)) return reply.hijack();

@@ -1,22 +1,22 @@
 /**
- * Bounds the work under way, for the process and for each key.
+ * Bounds the work under way, per process and per key.
  *
- * Every request has a weight, about the number of values its answer can hold. A request that does not fit waits briefly
- * in the queue of its key. The queues take turns, so that a busy key delays no other. A request that cannot wait is
- * refused with 503 before it costs anything.
+ * A request's weight is about the number of values in its answer. A request that does not fit waits
+ * briefly in its key's queue; queues take turns, so a busy key delays no other. A request that
+ * cannot wait is refused with 503 before it costs anything.
  */
 import type { ServerResponse } from "node:http";
 import { HttpError } from "../http-error.ts";
 
 export type AdmissionSettings = {
-  /** Weight of one key's requests at once; a heavier request comes alone. */
+  /** Weight of one key's concurrent requests; a heavier request runs alone. */
   readonly perKey: number;
-  /** Weight of all requests whose answers are being made. */
+  /** Weight of all requests being answered. */
   readonly perProcess: number;
-  /** Requests that may wait, of one key and of all. */
+  /** Requests that may wait, per key and in all. */
   readonly waitingPerKey: number;
   readonly waiting: number;
-  /** The longest a request waits, in milliseconds. */
+  /** Longest wait, milliseconds. */
   readonly waitMs: number;
 };
 
@@ -28,28 +28,28 @@ export const ADMISSION: AdmissionSettings = {
   waitMs: 2_000,
 };
 
-/** A request that was let in. Both calls may come twice, and in any order. */
+/** An admitted request. Both calls are idempotent, in any order. */
 export type Place = {
-  /** The answer is made and remains to be sent; from now on it counts for its key alone. */
+  /** The answer is made but not yet sent: from now on it counts for its key alone. */
   made(): void;
-  /** The answer was read, or its caller is gone. */
+  /** The answer was read, or the caller is gone. */
   left(): void;
 };
 
 export type Admission = {
   /**
-   * Lets a request in, now or within `waitMs`.
-   * @param signal aborts when the caller hangs up: the request then leaves its queue
+   * Admits a request, now or within `waitMs`.
+   * @param signal aborts on hang-up: the request leaves its queue
    * @throws HttpError (503, retry) when the queue is full or the wait too long; the signal's reason
    */
   enter(key: string, weight: number, signal?: AbortSignal): Place | Promise<Place>;
-  /** Weight being worked on, and requests waiting: for metrics. */
+  /** Weight under way and requests waiting, for metrics. */
   readonly load: { readonly weight: number; readonly waiting: number };
 };
 
 /**
- * Does the work of an admitted request. Its place is freed when the work has ended and the answer was taken or the
- * caller is gone. Work continues, and keeps its place, after the caller hung up.
+ * Does the work of an admitted request. Its place is freed when the work has ended and the answer
+ * was read or the caller is gone. A hang-up does not stop the work.
  */
 export const inPlace = async <Made>(
   place: Place,
@@ -67,17 +67,15 @@ export const inPlace = async <Made>(
   }
 };
 
-/** Seconds; a busy moment is usually over by then. */
+/** Seconds; long enough for most load peaks. */
 const RETRY_SECONDS = 1;
 
 type Waiting = { readonly weight: number; readonly enter: (place: Place) => void };
 
-/** The requests of one key; there is one while any of them is there. */
+/** One key's requests; removed with the last. */
 type Line = { weight: number; readonly waiting: Set<Waiting> };
 
-/** Callbacks for metrics. */
 export type AdmissionWatch = {
-  /** A request of this weight was let in. */
   readonly onAdmitted?: (weight: number) => void;
   readonly onRefused?: () => void;
 };
@@ -86,7 +84,7 @@ export const createAdmission = (
   settings: AdmissionSettings = ADMISSION,
   { onAdmitted, onRefused }: AdmissionWatch = {},
 ): Admission => {
-  /** In the order of their turns. */
+  /** In order of their turns. */
   const lines = new Map<string, Line>();
   let weightOfAll = 0;
   let waitingOfAll = 0;
@@ -103,7 +101,7 @@ export const createAdmission = (
     if (line.weight === 0 && line.waiting.size === 0) lines.delete(key);
   };
 
-  // A single request fits, however heavy.
+  // A single request always fits.
   const fits = (line: Line, weight: number): boolean =>
     (line.weight === 0 || line.weight + weight <= settings.perKey) &&
     (weightOfAll === 0 || weightOfAll + weight <= settings.perProcess);
@@ -132,7 +130,7 @@ export const createAdmission = (
     };
   };
 
-  /** Each line's first that fits; a line that had a turn goes behind the others. */
+  /** Admits the first of each line that fits; a line that had its turn moves to the end. */
   const letIn = () => {
     if (waitingOfAll === 0) return;
     for (const [key, line] of [...lines]) {
@@ -154,7 +152,7 @@ export const createAdmission = (
       forgetIfEmpty(key, line);
       end();
       reject(reason);
-      // A lighter request may wait behind it.
+      // A lighter request may now be first.
       letIn();
     };
     const hungUp = () => leave(signal?.reason);

@@ -1,20 +1,21 @@
-/** Address and origin of a request, as the framework would find them: behind a proxy, from its header fields. */
+/**
+ * Address and origin of a request, as Fastify finds them; behind a proxy, from its header fields.
+ */
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import proxyAddress from "@fastify/proxy-addr";
 
-/** Where a request was sent to, in the caller's words: `host` need not be a valid host. */
+/** Where the caller sent the request; `host` need not be valid. */
 export type Origin = { readonly protocol: string; readonly host: string };
 
 export type Caller = {
-  /** Address of the caller. */
   address(raw: IncomingMessage): string;
   origin(raw: IncomingMessage): Origin;
 };
 
 /**
- * Removes from `X-Forwarded-For` what is no address, so that callers are not counted or logged under invented
- * names: the proxy's address is used instead. Some proxies add the port, which is cut off.
+ * Replaces anything but an address in `X-Forwarded-For` by the proxy's address, so that callers are
+ * not counted or logged under invented names. A port is cut off.
  */
 export const keepAddresses = ({ headers }: IncomingMessage): void => {
   const field = headers["x-forwarded-for"];
@@ -25,7 +26,7 @@ export const keepAddresses = ({ headers }: IncomingMessage): void => {
   else headers["x-forwarded-for"] = address;
 };
 
-/** @param trustProxy believe `X-Forwarded-For`, `-Proto` and `-Host` */
+/** @param trustProxy trust `X-Forwarded-For`, `-Proto` and `-Host` */
 export const callerKnown = (trustProxy: boolean): Caller => (trustProxy ? forwarded : connected);
 
 const PROTOCOL = "http";
@@ -44,7 +45,7 @@ const forwarded: Caller = {
   }),
 };
 
-/** The last of several values, which the nearest proxy added; undefined for a field that says nothing. */
+/** The last value, which the nearest proxy added; undefined for an empty field. */
 const lastOf = (field: string | readonly string[] | undefined): string | undefined =>
   typeof field === "string" && field !== ""
     ? field.slice(field.lastIndexOf(",") + 1).trim()

@@ -1,11 +1,11 @@
 /**
- * Pages of other origins (`CORS_ORIGINS`): which may read what is answered to them, on the paths that programs use.
- * Never with credentials: a page sends the key itself, in a header field, and no cookie means anything here.
+ * CORS for the origins in `CORS_ORIGINS`, on the paths of the API. Without credentials: a page
+ * sends the key in a header field, and there are no cookies.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyInstance } from "fastify";
 
-/** Paths whose answers such pages may read, with all below them. */
+/** Shared paths, with all below them. */
 const SHARED = [
   "/graphql",
   "/r/api/v2",
@@ -17,7 +17,7 @@ const SHARED = [
   "/proofs",
 ] as const;
 
-/** Header fields beyond the usual ones that such a page may read. */
+/** Header fields that such a page may read besides the safelisted ones. */
 const EXPOSED = [
   "Content-Disposition",
   "Link",
@@ -40,15 +40,15 @@ const PREFLIGHT: Readonly<Record<string, string>> = {
     "X-Request-Sig-B64",
     "X-Request-Timestamp",
   ].join(", "),
-  // Seconds; after a change of the setting pages notice within ten minutes.
+  // Seconds: pages notice a changed setting within ten minutes.
   "access-control-max-age": "600",
 };
 
 const ALLOWED = "access-control-allow-origin";
 
 /**
- * Adds to an answer-to-be what lets the page that asks read it: before anything else is known of the request, so
- * that refusals can be read too. Nothing is added for other origins, and nothing at all without any.
+ * Sets the CORS fields before anything else is known of the request, so that a page can read
+ * refusals too. Other origins get none.
  * @param origins as browsers write them in `Origin`
  */
 export const shareWith = (
@@ -68,7 +68,7 @@ export const shareWith = (
 const isShared = (url: string): boolean =>
   SHARED.some((path) => url.startsWith(path) && /^(?:$|[/?])/.test(url.slice(path.length)));
 
-/** Answers what a browser asks before the request itself: 204 where `shareWith` let the origin in. */
+/** Answers preflights with 204 where `shareWith` admitted the origin. */
 export const answerPreflights = (app: FastifyInstance): void => {
   app.addHook("onRequest", ({ method, headers }, reply, done) => {
     const asks = headers["access-control-request-method"] !== undefined;

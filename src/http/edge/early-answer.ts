@@ -1,16 +1,15 @@
 /**
- * Answers that come before the request's body has: 401, 413, 503.
+ * Answers sent before the request's body was read: 401, 413, 503.
  *
- * A connection that is closed with bytes unread is reset, and a caller who is still sending sees a broken
- * pipe instead of the answer. So after an early answer the rest of the body is read and thrown away, up
- * to a bound; a sender who goes on beyond it has had time to read the answer.
+ * Closing a connection with unread bytes resets it, and a caller still sending sees a broken pipe
+ * instead of the answer. So the rest of the body is read and dropped, up to a bound.
  */
 import type { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import type { FastifyReply } from "fastify";
 import type { App } from "../part.ts";
 
-/** What is still read after the answer. */
+/** Most that is read after the answer. */
 const DRAINED_BYTES = 64 * 1024 * 1024;
 const DRAINED_MS = 30_000;
 
@@ -19,8 +18,8 @@ const LOOK_MS = 250;
 export const keepEarlyAnswers = (app: App): void => {
   app.addHook("onSend", (request, reply, payload, done) => {
     const { complete, socket } = request.raw;
-    // One that was too slow has nothing more to say that is worth waiting for; one that the service asks of
-    // itself (`inject`) is never complete, and comes over no connection.
+    // A request that timed out is not drained; one of `inject` has no connection and never
+    // completes.
     const isHeard = reply.statusCode !== 408 && socket instanceof Socket;
     if (!complete && isHeard) drainBehind(request.raw, reply);
     done(null, payload);
@@ -29,7 +28,7 @@ export const keepEarlyAnswers = (app: App): void => {
 
 const drainBehind = (request: IncomingMessage, reply: FastifyReply): void => {
   const { raw } = reply;
-  // Closing is up to us, once nothing is unread: Node would close as soon as the answer is out.
+  // Node would close as soon as the answer is sent; close here, once nothing is unread.
   const closes = !raw.shouldKeepAlive || raw.hasHeader("connection");
   reply.removeHeader("connection");
   if (closes) raw.removeHeader("connection");

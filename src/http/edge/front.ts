@@ -1,6 +1,6 @@
 /**
- * The port. It is bound before the service is ready, so that a port that is taken is known first, and early callers
- * are asked to try again.
+ * The port. It is bound before the service is ready: a taken port fails first, and early callers
+ * get 503.
  */
 import { createServer, type Server as HttpServer, type RequestListener } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -14,36 +14,36 @@ import { refuseUnreadable } from "./unreadable.ts";
 export type Front = AsyncDisposable & {
   readonly server: HttpServer;
   /**
-   * Resolves once connections are accepted, with the address as a URL, which may leave the port out.
+   * Resolves with the URL once connections are accepted; the default port is left out.
    * @throws ListenError (stop)
    */
   listen(place: Place): Promise<string>;
-  /** The port that is listened on; 0 before. */
+  /** The bound port; 0 before. */
   readonly port: number;
-  /** Passes requests to `handle` from now on; until then each is answered 503. */
+  /** Passes requests to `handle` from now on; before, each is answered 503. */
   open(handle: RequestListener): void;
-  /** Takes no new connections, lets running requests end for a while (10 s), then drops them. */
+  /** Takes no new connections, lets requests end for up to 10 s, then drops them. */
   close(): Promise<void>;
 };
 
 export type FrontSettings = {
   readonly logger: Logger;
-  /** How long `close` waits for running requests, in milliseconds. */
+  /** How long `close` waits for requests, milliseconds. */
   readonly drainMs?: number | undefined;
-  /** A connection on which nothing moved for this long is cut, and after twice as long at the latest. */
+  /** A connection without traffic is cut after this long, at the latest after twice as long. */
   readonly stalledMs?: number | undefined;
-  /** Addresses that a host stands for; `addressesOf` unless given. */
+  /** Addresses of a host; `addressesOf` by default. */
   readonly resolve?: typeof addressesOf | undefined;
 };
 
-/** How long a client may take to send its head, and the whole request; 15 MiB at 1 Mbit/s is two minutes. */
+/** Limits for the head and the whole request; 15 MiB at 1 Mbit/s take two minutes. */
 const HEADERS_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 150_000;
 
-/** Longer than the idle timeout of the usual load balancers, so that they close first. */
+/** Longer than the idle timeout of common load balancers, so that they close first. */
 const KEEP_ALIVE_MS = 65_000;
 
-/** Longest that a caller may hold an answer's bytes without reading any. */
+/** Longest that a caller may leave an answer unread. */
 const STALLED_MS = 60_000;
 
 const DRAIN_MS = 10_000;
@@ -75,7 +75,7 @@ export const createFront = (settings: FrontSettings): Front => {
   const doors: AsyncDisposable[] = [];
   const close = async () => {
     turns.end();
-    // Clients connect ahead of what they might ask; node:http does not count those as idle.
+    // Browsers preconnect; node:http does not count such connections as idle.
     for (const socket of connections) if (socket.bytesRead === 0) socket.destroy();
     const late = setTimeout(() => server.closeAllConnections(), drainMs);
     await Promise.all([closed(server), ...doors.map((door) => door[Symbol.asyncDispose]())]);
@@ -107,7 +107,7 @@ export const createFront = (settings: FrontSettings): Front => {
   };
 };
 
-/** An attack is logged once a second, not for each connection: writing those lines would be its success. */
+/** At most one log line a second, or an attack would flood the log. */
 const LOG_EVERY_MS = 1_000;
 
 const crowdLog = (logger: Logger) => {
@@ -125,10 +125,10 @@ const crowdLog = (logger: Logger) => {
   };
 };
 
-/** Resolves once the server takes no connections and has none. */
+/** Resolves once the server has stopped listening and has no connections. */
 const closed = (server: HttpServer) =>
   new Promise<void>((resolve) => {
-    // Also one that never listened.
+    // Also called for a server that never listened.
     server.close(() => resolve());
     server.closeIdleConnections();
   });

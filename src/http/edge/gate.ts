@@ -1,32 +1,31 @@
 /**
- * Who may come in, and how often: the key, the rate limit of the key, and the limit on attempts
- * without a good one. The same for every interface; each brings its own way to check a key.
+ * Admission by key: the key's rate limit, and a limit on attempts without a valid key. Each
+ * interface brings its own check of a key.
  */
 import type { MaybePromise } from "../../database/remembered.ts";
 import { HttpError } from "../http-error.ts";
 import type { RateLimit } from "./rate-limit.ts";
 
 export type GateSettings<Key extends { readonly id: string }> = {
-  /** Header field that carries the key, as the messages name it. */
+  /** Header field that carries the key, as messages name it. */
   readonly header: string;
   /**
-   * Looks a presented key up; null when it is unknown.
-   * @throws HttpError (403) for a key that is good, but not here
+   * Looks a presented key up; null when unknown.
+   * @throws HttpError (403) for a valid key of another interface
    */
   readonly verify: (presented: string) => MaybePromise<Key | null>;
-  /** Requests of one key. */
+  /** Requests per key. */
   readonly limit: RateLimit;
-  /** Attempts from one address without a valid key; they never block a valid one. */
+  /** Attempts per address without a valid key; they never block a valid one. */
   readonly attempts: RateLimit;
 };
 
 export type Admission<Key> = {
   readonly key: Key;
-  /** `RateLimit` and `RateLimit-Policy` for the answer. */
+  /** `RateLimit` and `RateLimit-Policy`. */
   readonly headers: Readonly<Record<string, string>>;
 };
 
-/** What a request brings to the gate. */
 export type Visitor = {
   readonly presented: string | undefined;
   readonly remoteAddress: string;
@@ -34,24 +33,23 @@ export type Visitor = {
 
 export type Gate<Key> = {
   /**
-   * Lets a request in, and counts it for its key.
-   * @throws HttpError 401 without a good key, 403 for a key of another interface, 429 over a limit
+   * Admits a request and counts it for its key.
+   * @throws HttpError 401 without a valid key, 403 for a key of another interface, 429 over a limit
    */
   admit(visitor: Visitor): Promise<Admission<Key>>;
   /**
-   * Knows the key and counts nothing for it: for keys that are no secret, whose owner has yet to prove
-   * having sent the request.
-   * @throws HttpError as `admit` does, but for the limit of the key
+   * Finds the key without counting: for public keys, whose owner has yet to prove the request.
+   * @throws HttpError as `admit`, except for the key's limit
    */
   identify(visitor: Visitor): Promise<Key>;
   /**
-   * Counts requests for a key that was identified; `RateLimit` and `RateLimit-Policy` for the answer.
-   * @throws HttpError 429 over the limit of the key
+   * Counts requests of an identified key; returns `RateLimit` and `RateLimit-Policy`.
+   * @throws HttpError 429 over the key's limit
    */
   count(key: Key, requests: number): Readonly<Record<string, string>>;
 };
 
-/** Our keys are shorter; a longer text is not worth hashing. */
+/** Longer than any key; not worth hashing. */
 const LONGEST_KEY = 512;
 
 export const createGate = <Key extends { readonly id: string }>({
@@ -60,7 +58,7 @@ export const createGate = <Key extends { readonly id: string }>({
   limit,
   attempts,
 }: GateSettings<Key>): Gate<Key> => {
-  /** An attempt that failed, as it is answered. */
+  /** Counts a failed attempt and returns its answer. */
   const refusal = (remoteAddress: string, error: HttpError): HttpError => {
     const verdict = attempts.take(remoteAddress);
     return verdict.allowed ? error : attempts.refusal(verdict);
@@ -74,9 +72,8 @@ export const createGate = <Key extends { readonly id: string }>({
       throw refuse(remoteAddress, `send your key in the header ${header}`);
     }
     if (presented.length > LONGEST_KEY) throw refuse(remoteAddress, "this is not a key");
-    // Looked up however many failed before: all callers behind a proxy share an address, and a key's
-    // first request must not depend on what others tried. It is one read by a unique hash, and the
-    // pool of connections bounds how many there are at a time.
+    // Looked up even over the limit on attempts: callers behind a proxy share an address. It is one
+    // read by a unique hash, bounded by the connection pool.
     let key: Key | null;
     try {
       key = await verify(presented);

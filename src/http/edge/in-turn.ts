@@ -1,37 +1,35 @@
 /**
- * The requests of a connection, one after the other. node:http sends answers in order, but hands over every request as
- * soon as it has read it: a caller could have a thousand worked on, and hang up. Here the next request begins when the
- * one before has been answered.
+ * Runs a connection's requests one at a time. node:http hands over every pipelined request as soon
+ * as it has read it: a caller could start a thousand and hang up.
  *
  * States of a connection:
  *
- * - `idle`: nothing to answer. A request comes: `answering`.
- * - `answering`: one request is being answered, others wait. The answer ends: `queued` if others wait, else `idle`.
- * - `queued`: requests wait, and the connection waits for its turn among others. Its turn comes: `answering`, or
- *   `idle` if the connection is gone.
- * - `cut`: more requests came than may wait. Final: the connection is destroyed in its turn, and nothing more begins.
+ * - `idle`: no request. A request arrives: `answering`.
+ * - `answering`: one request is answered, others wait. It ends: `queued` if others wait, else
+ *   `idle`.
+ * - `queued`: waits for its turn among other connections, then `answering`; `idle` if it is gone.
+ * - `cut`: too many requests waited. Final: the connection is destroyed in its turn.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-/** Requests of a connection that wait behind the one being answered. */
+/** Requests that may wait on a connection. */
 const MOST_WAITING = 16;
 
-/** Waiting requests that are begun before new ones get a turn. */
+/** Waiting requests begun per turn of the event loop, before new ones. */
 const BEGUN_PER_TURN = 8;
 
 export type Turns = {
   /** For the server's event `request`. */
   readonly listener: RequestListener;
-  /** Ends each connection with its answer under way. */
+  /** Ends each connection after its current answer. */
   end(): void;
 };
 
 export type TurnSettings = {
-  /** Begins to answer a request. */
   readonly handle: RequestListener;
   readonly mostWaiting?: number;
-  /** Called when a connection is closed because too many requests wait on it. */
+  /** Called when a connection is cut. */
   readonly onCrowd?: (socket: Socket) => void;
 };
 
@@ -46,7 +44,6 @@ const NEXT: Readonly<Record<State, readonly State[]>> = {
   cut: [],
 };
 
-/** What is known of a connection. */
 type Line = { state: State; readonly waiting: Exchange[] };
 
 const become = (line: Line, state: State): void => {
@@ -56,17 +53,14 @@ const become = (line: Line, state: State): void => {
   line.state = state;
 };
 
-/**
- * A connection with more requests waiting than may is closed. What waits on a connection that is gone is
- * dropped and never begun.
- */
+/** Cuts a connection on which too many requests wait; requests of a closed one are never begun. */
 export const inTurn = (settings: TurnSettings): Turns => {
   const { handle, mostWaiting = MOST_WAITING, onCrowd } = settings;
   const lines = new WeakMap<Socket, Line>();
   const underWay = new Set<ServerResponse>();
   let ending = false;
 
-  /** Says in the answer that it is the connection's last: a pool would reuse the connection. */
+  /** Sets `Connection: close`, or a pool would reuse the connection. */
   const asTheLast = (response: ServerResponse): void => {
     if (!response.headersSent) response.shouldKeepAlive = false;
   };
@@ -79,10 +73,10 @@ export const inTurn = (settings: TurnSettings): Turns => {
     return line;
   };
 
-  /** The line is `answering`. */
+  /** Requires the state `answering`. */
   const answer = (socket: Socket, line: Line, [request, response]: Exchange): void => {
     underWay.add(response);
-    // After the last byte, and also when the connection is gone before that.
+    // Fires after the last byte, or when the connection closes before it.
     response.once("close", () => {
       underWay.delete(response);
       if (socket.destroyed) line.waiting.length = 0;
@@ -90,13 +84,13 @@ export const inTurn = (settings: TurnSettings): Turns => {
       if (line.state === "queued") continueLater(socket, line);
       else if (ending) socket.end();
     });
-    // What waits behind it is answered, too.
+    // Waiting requests are answered, too.
     if (ending && line.waiting.length === 0) asTheLast(response);
     handle(request, response);
   };
 
-  // Requests that waited come after new ones of other connections, a few at a time, so that many connections with
-  // many waiting do not delay new ones.
+  // Waiting requests run after new ones of other connections, a few at a time, so that many of them
+  // do not delay new ones.
   const behind: (readonly [Socket, Line])[] = [];
   const continueLater = (socket: Socket, line: Line): void => {
     if (behind.length === 0) setImmediate(continueSome);
@@ -108,7 +102,7 @@ export const inTurn = (settings: TurnSettings): Turns => {
       if (socket === undefined || line === undefined) break;
       if (line.state === "cut") {
         socket.destroy();
-        // Expensive: node:http aborts each request that was read and not answered.
+        // Costly, so one per turn: node:http aborts each unanswered request.
         break;
       }
       const next = socket.destroyed ? undefined : line.waiting.shift();
@@ -122,11 +116,11 @@ export const inTurn = (settings: TurnSettings): Turns => {
     listener: (request, response) => {
       const { socket } = request;
       const line = lineOf(socket);
-      // The rest of what had been read when it was closed.
+      // Requests parsed before the connection was closed.
       if (line.state === "cut" || socket.destroyed) return;
       if (line.state === "idle") {
         become(line, "answering");
-        // After everything that came with it was read: a connection with too much is closed before any begins.
+        // Begin after the whole batch was parsed, so that a connection with too many begins none.
         queueMicrotask(() => line.state === "cut" || answer(socket, line, [request, response]));
         return;
       }

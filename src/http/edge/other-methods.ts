@@ -1,8 +1,8 @@
-/** Methods that a path does not have: 405 (RFC 9110, section 15.5.6). */
+/** 405 for methods that a path does not have (RFC 9110, section 15.5.6). */
 import { HttpError } from "../http-error.ts";
 import type { App } from "../part.ts";
 
-/** Answers every method that has no route on a path yet with 405 and, in `Allow`, those that have one. */
+/** Answers each method without a route on this path with 405 and `Allow`. */
 export const refuseOtherMethods = (app: App, url: string): void => {
   const served = (method: string) => app.hasRoute({ method, url });
   const allowed = app.supportedMethods.filter(served);

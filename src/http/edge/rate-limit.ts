@@ -1,66 +1,57 @@
 /**
- * Rate limits, counted in memory: a token bucket per key of the caller.
+ * Rate limits in memory: a token bucket per caller.
  *
- * The header fields are those of draft-ietf-httpapi-ratelimit-headers (structured fields):
+ * Header fields follow draft-ietf-httpapi-ratelimit-headers (structured fields):
  * `RateLimit-Policy: "default";q=100;w=60` and `RateLimit: "default";r=50;t=30`. A bucket refills
- * evenly, so `t` is the time until the whole quota is there again; a caller that spends `r` over `t`
- * is never refused.
+ * evenly; `t` is the time until it is full. A caller that spends `r` over `t` is never refused.
  */
 import { HttpError } from "../http-error.ts";
 
 export type RateLimitSettings = {
   /** Name of the policy in the header fields. */
   readonly policy: string;
-  /** Requests that may be made in one window. */
+  /** Requests per window. */
   readonly quota: number;
-  /** Seconds in which the whole quota refills. */
+  /** Seconds in which an empty bucket refills. */
   readonly windowSeconds: number;
-  /** What is counted, as the refusal names it; `requests` unless given. */
+  /** The unit that refusals name; `requests` by default. */
   readonly counted?: string;
-  /** Most callers remembered at once; the one not seen for longest is forgotten first. */
+  /** Most callers remembered; the least recently seen is forgotten first. */
   readonly maxCallers?: number;
-  /** Told of each refusal; nobody is unless given. */
+  /** Called on each refusal. */
   readonly onRefused?: () => void;
-  /** Milliseconds of a clock that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   readonly now?: () => number;
 };
 
-/** What became of one request. */
 export type Verdict = {
   readonly allowed: boolean;
-  /** Requests left, whole. */
+  /** Whole requests left. */
   readonly remaining: number;
-  /** Seconds until the whole quota is there again, rounded up. */
+  /** Seconds until the bucket is full, rounded up. */
   readonly resetSeconds: number;
-  /** Seconds until the request is allowed (after one that was: one more), rounded up; 0 when it is. */
+  /** Seconds until the next request is allowed, rounded up; 0 now. */
   readonly retryAfterSeconds: number;
 };
 
 export type RateLimit = {
-  /**
-   * Counts requests of this caller, one unless given: one that does much counts as several, at the most
-   * as the whole quota. A refused one costs nothing.
-   */
+  /** Counts requests of a caller, 1 by default, at most the quota. A refused one costs nothing. */
   take(caller: string, requests?: number): Verdict;
-  /** The verdict a request of this caller would get, without counting it. */
+  /** The verdict that the caller's next request would get. */
   peek(caller: string): Verdict;
-  /** `RateLimit` and `RateLimit-Policy` for an answer. */
+  /** `RateLimit` and `RateLimit-Policy`. */
   headers(verdict: Verdict): Readonly<Record<string, string>>;
-  /** The error for a refused request: 429 with `Retry-After` and the fields above. */
+  /** 429 with `Retry-After` and the fields above. */
   refusal(verdict: Verdict): HttpError;
 };
 
 type Bucket = {
-  /** Requests left when it was last counted; fractions are what has refilled so far. */
+  /** Requests left at `atMs`; fractional while refilling. */
   level: number;
-  /** When that was. */
   atMs: number;
 };
 
-/**
- * Tolerance for rounding: a caller who waits as long as told is admitted. The level may then go below
- * zero by this much.
- */
+/** Rounding tolerance: a caller who waits as long as stated is admitted. */
 const ROUNDING = 1e-6;
 
 /** A forgotten caller starts with a full bucket, so remember many: 50,000 take about 10 MB. */
@@ -75,7 +66,7 @@ export const createRateLimit = ({
   onRefused,
   now = () => performance.now(),
 }: RateLimitSettings): RateLimit => {
-  /** In the order last counted: the first is the one not seen for longest. */
+  /** Least recently counted first. */
   const buckets = new Map<string, Bucket>();
   const perMs = quota / (windowSeconds * 1000);
 

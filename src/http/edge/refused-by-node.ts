@@ -1,16 +1,16 @@
 /**
- * What node:http would refuse by itself, with a status and nothing else, or let pass: a request of
- * HTTP/1.1 that names no host, one that names two, and an expectation other than `100-continue`. They
- * are refused here, so that these answers carry a request id, a body and a log line like all others.
+ * Requests that node:http refuses without a body, or accepts: HTTP/1.1 without a host, with two
+ * hosts, or an expectation other than `100-continue`. Refused here with a request id, body and log
+ * line.
  */
 import type { IncomingMessage } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { HttpError } from "../http-error.ts";
 
-/** For the server that `refuseUnmet` is to have something to refuse on. */
+/** Server option that leaves these refusals to `refuseUnmet`. */
 export const LET_THROUGH = { requireHostHeader: false } as const;
 
-/** Adds the refusals: 400 without one host (RFC 9112, section 3.2), 417 (RFC 9110, section 10.1.1). */
+/** 400 without exactly one host (RFC 9112, section 3.2), 417 (RFC 9110, section 10.1.1). */
 export const refuseUnmet = (app: FastifyInstance): void => {
   const unmet = new WeakSet<IncomingMessage>();
   app.server.on("checkExpectation", (request, response) => {
@@ -30,10 +30,9 @@ const refusal = (raw: IncomingMessage, unmet: WeakSet<IncomingMessage>): HttpErr
     : undefined;
 };
 
-/** Whether it names a host, and one alone. */
 export const namesOneHost = (raw: IncomingMessage): boolean => hosts(raw) === 1;
 
-/** How often the header stands in the request: `headers` keeps the first one and says nothing. */
+/** Counts `Host` fields: `headers` keeps only the first. */
 const hosts = ({ rawHeaders }: IncomingMessage): number => {
   let count = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {

@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 /** Any version of UUID, in any letter case. */
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** The caller's own `X-Request-Id` when it is a UUID, else a new one. */
+/** The caller's `X-Request-Id` if it is a UUID, else a new one. */
 export const requestIdOf = ({ headers }: Pick<IncomingMessage, "headers">): string => {
   const given = headers["x-request-id"];
   return typeof given === "string" && UUID.test(given) ? given : randomUUID();

@@ -1,6 +1,5 @@
 /**
- * Header fields of every answer. The answers are data for programs: nothing in them is to be run,
- * framed, guessed at or kept by a cache. A page sets its own policy over these.
+ * Header fields of every answer: data must not be run, framed, sniffed or cached. Pages override.
  */
 export const securityHeaders: Readonly<Record<string, string>> = {
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",

@@ -1,15 +1,15 @@
-/** What is answered while the port is open and nothing is behind it yet: 503, to everything. */
+/** 503 to every request while the service starts. */
 import type { RequestListener } from "node:http";
 import { errorBody } from "../error-body.ts";
 import { requestIdOf } from "./request-id.ts";
 import { securityHeaders } from "./security-headers.ts";
 
-/** Seconds; opening the log of a service that ran before takes one or two. */
+/** Seconds; an existing log opens in one or two. */
 const RETRY_AFTER = "2";
 
 const DETAILS = "the service is starting; send this again in a few seconds";
 
-/** GraphQL clients look for `errors` whatever the status is. */
+/** GraphQL clients look for `errors` whatever the status. */
 const GRAPHQL = /^\/graphql\/?(\?|$)/;
 
 export const answerStarting: RequestListener = (request, response) => {
@@ -22,7 +22,7 @@ export const answerStarting: RequestListener = (request, response) => {
     "content-type": "application/json; charset=utf-8",
     "retry-after": RETRY_AFTER,
     "x-request-id": requestId,
-    // The next request finds the service itself; an unread body is not waited for.
+    // The next request must reach the service itself; do not wait for an unread body.
     connection: "close",
   });
   response.end(JSON.stringify(body));

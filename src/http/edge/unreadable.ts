@@ -1,11 +1,11 @@
-/** What is answered when the bytes on a connection are not an HTTP request. */
+/** Answers bytes that are not an HTTP request. */
 import { randomUUID } from "node:crypto";
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { errorBody } from "../error-body.ts";
 import { securityHeaders } from "./security-headers.ts";
 
-/** Codes of Node's parser that are not simply "bad". */
+/** Parser codes with a status other than 400. */
 const STATUS: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
   HPE_HEADER_OVERFLOW: 431,
@@ -17,12 +17,9 @@ const DETAILS: Readonly<Record<number, string>> = {
   431: "the header fields are too large",
 };
 
-/**
- * Answers and ends the connection: after unreadable bytes the beginning of the next request is unknown.
- * There is no request, so the id is new and only ties the answer to the caller's report.
- */
+/** Answers with a new request id and ends the connection: the next request's start is unknown. */
 export const refuseUnreadable = (error: Error & { readonly code?: string }, socket: Socket) => {
-  // The usual case: the client went away.
+  // Usually the client went away.
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy(error);
     return;

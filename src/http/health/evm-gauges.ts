@@ -1,11 +1,10 @@
-/** What `evm-health.ts` tells of EVM chains, their records and callbacks, as figures for `/metrics`. */
+/** Gauges of EVM chains, their records and callbacks from `evm-health.ts`. */
 import type { Registry } from "prom-client";
 import type { CallbackFigures } from "../../callbacks/figures.ts";
 import type { ChainHealth, EvmDetails } from "./evm-health.ts";
 import type { Health } from "./health.ts";
 import { healthGauge } from "./health-gauge.ts";
 
-/** Adds the gauges to the registry. */
 export const evmGauges = (registry: Registry, health: Health): void => {
   const gauge = healthGauge(registry, health, isEvmDetails);
   const chainGauge = (name: OfChain, of: (chain: ChainHealth) => string | null) =>

@@ -1,4 +1,4 @@
-/** How far EVM chains, their records and callbacks are: for `/health` of any process. */
+/** Progress of EVM chains, their records and callbacks, for `/health` of any process. */
 import { type CallbackFigures, callbackFigures } from "../../callbacks/figures.ts";
 import type { Db } from "../../database/connect.ts";
 import { type ChainSaid, chainNotes } from "../../evm/log/chain-notes.ts";
@@ -13,30 +13,30 @@ import { type HealthDetail, worst } from "./health.ts";
 import type { Judgement } from "./report.ts";
 import { createStallWatch, STALL_AFTER_MS } from "./stall-watch.ts";
 
-/** A chain; block numbers are decimal, null before it was first read. */
+/** A chain; block numbers are decimal, null before the first read. */
 export type ChainHealth = Judgement & {
   readonly chainId: number;
   readonly network: string;
   readonly headBlock: string | null;
   readonly finalBlock: string | null;
-  /** Next block to read, of the token that is furthest behind. */
+  /** Next block of the token furthest behind. */
   readonly nextBlock: string | null;
-  /** Of the newest block that is known; null before the first. */
+  /** Age of the newest known block; null before the first. */
   readonly headAgeSeconds: number | null;
-  /** Final blocks that the chain replaced nevertheless; null while it never did. */
+  /** Replaced final blocks; null while there are none. */
   readonly finalReplaced: {
     readonly times: number;
-    /** The last time: newest block that was left standing, and when, ISO 8601. */
+    /** Newest surviving block and time (ISO 8601) of the last replacement. */
     readonly toBlock: string;
     readonly at: string;
   } | null;
   /** In order of preference; empty while no process reads the chain. */
   readonly endpoints: readonly EndpointHealth[];
-  /** What an operator should look at although things move; never a reason to be stalled. */
+  /** For an operator to check; never a reason to be stalled. */
   readonly warnings: readonly string[];
 };
 
-/** The records of a project on a chain. */
+/** Records of a project on a chain. */
 export type RecordsHealth = Judgement & {
   readonly project: string;
   readonly chainId: number;
@@ -57,11 +57,11 @@ export type EvmDetails = {
 type Watched = {
   readonly db: Db;
   readonly projects: readonly Project[];
-  /** What the process knows that reads the chains, where it is this one or tells this one. */
+  /** What the process that reads the chains knows, if it is this one or reports to this one. */
   readonly local?: ((nowMs: number) => EvmStanding) | undefined;
 };
 
-/** Watches from now on; the members of the answer are `EvmDetails`. */
+/** Watches from now on. */
 export const evmDetails = ({ db, projects, local }: Watched) => {
   const watch = createStallWatch(undefined, "block");
   const tokens = projects.flatMap((project) => project.tokens);
@@ -86,7 +86,7 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
     const trouble = known?.trouble;
     const head = row?.headBlock ?? null;
     const afterHead = head === null ? null : head + 1n;
-    // While the RPC fails no new head is known: there is work as long as it does.
+    // While the RPC fails the head is unknown: assume work.
     const goal = trouble === undefined ? afterHead : (afterHead ?? 0n) + 1n;
     const sinceHead =
       row?.headTimestamp == null ? null : Math.floor(nowMs / 1_000 - Number(row.headTimestamp));
@@ -122,7 +122,7 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
       ),
       callbackFigures(db),
     ]);
-    /** Next block of the one furthest behind; null when one of them was never read. */
+    /** Next block of the token furthest behind; null if one was never read. */
     const nextOfAll = (some: readonly EvmToken[]): bigint | null => {
       const found = some.map(nextOf);
       const [first, ...others] = found.filter((next) => next !== undefined);
@@ -161,11 +161,11 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
 /** How a chain stands by this process, and by the one that reads it. */
 type Told = { readonly local: ChainStanding | undefined; readonly said: ChainSaid | undefined };
 
-/** Whether this is the process that reads: one that stands by has asked nobody, and knows nothing. */
+/** Whether this process reads; a standby has asked no endpoint. */
 const reads = (here: ChainStanding | undefined): boolean =>
   here?.trouble !== undefined || (here?.endpoints.some(({ state }) => state !== "unused") ?? false);
 
-/** What still holds of what was said: nothing when it is long ago, unless it gave up since. */
+/** A note that still holds: recent, or of a reader that gave up. */
 const heard = (said: ChainSaid | undefined): ChainStanding | undefined =>
   said !== undefined && (said.trouble?.gaveUp || said.saidAgoMs < STALL_AFTER_MS)
     ? said
@@ -182,10 +182,10 @@ const notHeard = (
 const NEVER_READ =
   "never read: either no process reads it (start, index), or its RPC does not answer";
 
-/** Where validators vote in rounds, as behind `safe` and `finalized`, blocks come whether used or not. */
+/** Behind `safe` and `finalized` validators vote in rounds, so blocks come even when empty. */
 const OLD_VOTED_HEAD_SECONDS = 600;
 
-/** Other chains may make a block only for a transaction. */
+/** Other chains may only make blocks for transactions. */
 const OLD_HEAD_SECONDS = 3_600;
 
 const oldHead = (
@@ -199,13 +199,10 @@ const oldHead = (
   return [`no block for ${ageSeconds} s: either the chain is quiet, or its RPC stands still`];
 };
 
-/**
- * Further ahead of this machine's clock no chain in use makes a block: most refuse one of some seconds,
- * roll-ups allow their sequencer up to an hour.
- */
+/** Most chains refuse blocks some seconds ahead; roll-ups allow their sequencer up to an hour. */
 const HEAD_AHEAD_SECONDS = 3_600;
 
-/** Not refused: the clock of a chain for trying things out is set at will, and no block after it is there. */
+/** A warning, no error: a development chain's clock is set at will. */
 const headAhead = (sinceHead: number | null): readonly string[] =>
   sinceHead === null || -sinceHead <= HEAD_AHEAD_SECONDS
     ? []

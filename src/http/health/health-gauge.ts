@@ -1,16 +1,16 @@
-/** Gauges of `/metrics` that show what `/health` tells in its details, so that both say the same. */
+/** Gauges of `/metrics` taken from the details of `/health`, so that both agree. */
 import { Gauge, type Registry } from "prom-client";
 import type { GaugeName, LabelsOf } from "../../telemetry/catalogue.ts";
 import { emptied, registered } from "../registered.ts";
 import type { Health } from "./health.ts";
 
-/** Adds a gauge of the catalogue; `show` is called with the details each time it is asked for. */
+/** Adds a gauge of the catalogue; `show` runs at each scrape. */
 export type AddGauge<Details> = <Name extends GaugeName>(
   name: Name,
   show: (details: Details, set: (labels: LabelsOf<Name>, value: number) => void) => void,
 ) => void;
 
-/** For details of one kind; while health has none of it the gauges are empty. */
+/** Gauges of one kind of details; empty while health has none. */
 export const healthGauge =
   <Details>(
     registry: Registry,

@@ -1,11 +1,11 @@
 /**
- * `/health`: whether what is served keeps up with the chain, and who does not.
+ * `/health`: whether the service keeps up with the chain.
  *
- * `ok`: everything is at the chain's end. `catching_up`: it is not, or this process cannot tell, and
- * things move: a backfill, never a reason for an alarm. `stalled`: a part has work and does not do
- * it, or its source has not answered for a minute, with the reason beside its name.
+ * `ok`: everything is at the chain's end. `catching_up`: it is not, or this process cannot tell,
+ * and there is progress; no reason for an alarm. `stalled`: a part has work and makes no progress,
+ * or its source has not answered for a minute; the reason is given.
  *
- * Without the database the last report is repeated with its age: unchanged for ten seconds, then as `stalled`.
+ * Without the database the last report is repeated with its age, after ten seconds as `stalled`.
  */
 import type { Mark } from "../../projections/read-watermarks.ts";
 import { awake } from "../../waiting/awake.ts";
@@ -17,16 +17,16 @@ import type { HealthReport, Judgement, Note, PartProgress, ReaderHealth, State }
 import { isHeard, judgeSource, sourceHealth } from "./source-health.ts";
 import { createStallWatch, STALL_AFTER_MS, type StallWatch, shortened } from "./stall-watch.ts";
 
-/** What another room adds to the report; its state counts like that of a pipeline. */
+/** What another room adds to the report; its state counts like a pipeline's. */
 export type HealthDetail = {
   readonly state: State;
   readonly members: Readonly<Record<string, unknown>>;
   readonly notes?: readonly Note[];
-  /** A process that does not answer: the reason of what does not move. Absent while all do. */
+  /** Trouble of an unresponsive process, which explains all stalls. */
   readonly process?: Trouble | undefined;
 };
 
-/** What several rooms add, as one; no two of them name the same member. */
+/** Merges the details of several rooms; their members have distinct names. */
 export const detailsOf =
   (...rooms: readonly ((nowMs: number) => Promise<HealthDetail>)[]) =>
   async (nowMs: number): Promise<HealthDetail> => {
@@ -41,7 +41,8 @@ export const detailsOf =
 
 export type Health = AsyncDisposable & {
   /**
-   * The state now, never older than a second; within two seconds what is known, with its age. Never rejects.
+   * The state, at most a second old, or within two seconds the last known with its age. Never
+   * rejects.
    */
   report(): Promise<HealthReport>;
 };
@@ -49,26 +50,25 @@ export type Health = AsyncDisposable & {
 export type HealthSettings = {
   readonly progress: () => Promise<Progress>;
   readonly version: string;
-  /** Told when an observation in the background fails, such as while the database is away. */
+  /** Called when an observation fails, for example while the database is away. */
   readonly onError: (error: unknown) => void;
   readonly stallAfterMs?: number;
-  /** Milliseconds since the Unix epoch; the ages are against this clock. */
+  /** Milliseconds since the Unix epoch; ages use this clock. */
   readonly now?: () => number;
-  /** What other rooms say of themselves, asked together with the progress. */
+  /** Details of other rooms, read together with the progress. */
   readonly details?: (nowMs: number) => Promise<HealthDetail>;
-  /** A stall is also noticed between requests; 0: only at a request. */
+  /** Observes between requests, to notice stalls; 0: only at requests. */
   readonly observeEveryMs?: number;
-  /** Longest wait for a look, milliseconds; replaced by tests of what a look sees. */
+  /** Longest wait for a look, milliseconds; replaced by tests. */
   readonly withinMs?: number | undefined;
 };
 
-/** Shorter trouble keeps the former state: an alarm for each blink would soon be ignored. */
+/** Shorter trouble keeps the state, to avoid false alarms. */
 export const GRACE_MS = 10_000;
 
-/** What the driver says of a lost database may name hosts and users: that goes only to the log. */
+/** The driver's own message may name hosts and users: only the log has it. */
 export const NO_DATABASE = "the database does not answer";
 
-/** Watches progress from now on. */
 export const watchHealth = (settings: HealthSettings): Health => {
   const { progress, version, onError, stallAfterMs = STALL_AFTER_MS } = settings;
   const now = settings.now ?? Date.now;
@@ -91,7 +91,7 @@ export const watchHealth = (settings: HealthSettings): Health => {
     return { report, atMs };
   };
 
-  // Probes ask often, each from its own place.
+  // Many probes share one look.
   const looks = boundedLook(
     () =>
       look().catch((error: unknown) => {
@@ -118,13 +118,12 @@ export const watchHealth = (settings: HealthSettings): Health => {
   };
 };
 
-/** A database that is gone must not keep a process from ending. */
+/** Bounds the end of the process while the database is gone. */
 const LAST_LOOK: Deadline = { ms: 2_000 };
 
-/** A report and when it was made. */
 type Seen = { readonly report: HealthReport; readonly atMs: number };
 
-/** The report of the last look: while there is trouble, with its age. */
+/** The last report, with its age while there is trouble. */
 const reportOf = (
   { last, trouble }: Looked<Seen>,
   version: string,
@@ -143,7 +142,6 @@ const reportOf = (
     : { ...report, status: "stalled", ...note, ageSeconds };
 };
 
-/** Before the first look. */
 const NOTHING_READ: ReaderHealth = {
   checkpoint: null,
   checkpointTimestamp: null,
@@ -153,7 +151,7 @@ const NOTHING_READ: ReaderHealth = {
   state: "unknown",
 };
 
-/** Judges one look at everything. `watch` remembers what it saw before. */
+/** @param watch remembers earlier looks */
 const judge = (
   { process, ...parts }: Progress,
   watch: StallWatch,
@@ -189,22 +187,21 @@ const judge = (
   };
 };
 
-/** A part that gave up did so before its process fell silent. */
+/** Blames the process, except for a part that gave up before. */
 const blaming = <Part extends { readonly trouble?: Trouble | undefined }>(
   part: Part,
   process: Trouble | undefined,
 ): Part => (process === undefined || part.trouble?.gaveUp ? part : { ...part, trouble: process });
 
-/** When a look is. */
 type At = {
   /** Milliseconds since the Unix epoch, or of the tests' clock. */
   readonly atMs: number;
-  /** By the time in which this process ran. */
+  /** Milliseconds while this process ran. */
   readonly runMs: number;
   readonly stallAfterMs: number;
 };
 
-/** What is being retried: reported at once, though it is no stall yet. */
+/** Notes trouble that is retried and no stall yet. */
 const troubleNotes = (
   name: string,
   trouble: Trouble | undefined,
@@ -215,7 +212,7 @@ const troubleNotes = (
     ? []
     : [noteOf(`${name}: ${shortened(trouble.reason)}`, trouble.sinceMs ?? nowMs)];
 
-/** Not a pipeline's name, so that the two never share a memory. */
+/** The space keeps it apart from pipelines' names. */
 const READER = "reader ";
 
 const judgeReader = (
@@ -228,7 +225,8 @@ const judgeReader = (
   const unheard = judgeSource(reader, stallAfterMs);
   if (unheard !== null) return unheard;
   if (goal !== null) return judgement;
-  // This process does not ask the chain. A fresh checkpoint says that the reader elsewhere is at its end.
+  // This process does not ask the chain: a fresh checkpoint shows that the reader elsewhere is at
+  // its end.
   const ageMs = reader.mark === null ? Infinity : atMs - Number(reader.mark.timestampMs);
   if (ageMs < stallAfterMs) return { state: "ok" };
   if (watch.quietMs(READER, runMs) < stallAfterMs) return { state: "catching_up" };
@@ -243,14 +241,13 @@ const judgeReader = (
   };
 };
 
-/** The state of several together. */
 export const worst = (states: readonly (State | "unknown")[]): State => {
   if (states.includes("stalled")) return "stalled";
-  // Old data that might be all there is: no alarm, and no all-clear either.
+  // Unknown counts as catching up: no alarm, no all-clear.
   return states.some((state) => state !== "ok") ? "catching_up" : "ok";
 };
 
-/** The reader has read everything when it expects the checkpoint after the chain's newest. */
+/** The checkpoint after the chain's newest. */
 const goalOf = ({ tip }: ReaderProgress): bigint | null => (tip === null ? null : tip + 1n);
 
 const standing = (
@@ -265,9 +262,9 @@ const standing = (
     next === null || goal === null ? null : (goal > next ? goal - next : 0n).toString(),
 });
 
-/** Milliseconds to whole unix seconds, rounded down. */
+/** Rounded down. */
 export const unixSeconds = (timestampMs: bigint): bigint => timestampMs / 1000n;
 
-/** Whole seconds from a checkpoint's time to now; never below 0, though clocks differ. */
+/** Whole seconds from a checkpoint's time to now; never negative, though clocks differ. */
 export const ageSeconds = (timestampMs: bigint, nowMs: number): number =>
   Math.max(0, Math.floor((nowMs - Number(timestampMs)) / 1000));

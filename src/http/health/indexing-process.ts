@@ -1,6 +1,5 @@
 /**
- * What the process that serves knows of the process that indexes: the last snapshot it was sent. The age
- * of the snapshot is known too, so that a process that hangs does not look healthy.
+ * The indexing process as the serving process knows it: its last snapshot, and that snapshot's age.
  */
 import { Gauge, type Registry } from "prom-client";
 import type { GaugeName } from "../../telemetry/catalogue.ts";
@@ -12,19 +11,17 @@ import { GRACE_MS, type HealthDetail } from "./health.ts";
 import { noteOf } from "./notes.ts";
 import type { LocalProgress, Trouble } from "./progress.ts";
 
-/** What only the process that indexes knows, as it is now. */
+/** The indexing process's state. */
 export type Snapshot = {
   readonly progress: LocalProgress;
   readonly evm: EvmStanding;
-  /** Why it cannot write to the database, which still answers questions; absent while it can. */
+  /** Why it cannot write to the database, though reads work. */
   readonly unwritable?: Trouble | undefined;
-  /** Memory of that process. */
   readonly residentBytes: number;
-  /** Its processor time since it started. */
   readonly cpuSeconds: number;
-  /** How often the process that serves was started again. */
+  /** Restarts of the serving process. */
   readonly restarts: number;
-  /** All that it counts. */
+  /** All its metrics. */
   readonly figures: readonly Series[];
 };
 
@@ -33,23 +30,22 @@ export type IndexingProcess = {
   readonly evm: () => EvmStanding;
   /** The member `indexing` of the health report. */
   readonly details: () => Promise<HealthDetail>;
-  /** What it counted, as of its last snapshot. */
+  /** Its metrics as of the last snapshot. */
   readonly figures: () => readonly Series[];
-  /** Figures about the process that indexes. */
+  /** Adds metrics about the indexing process. */
   addMetrics(registry: Registry): void;
 };
 
 export type IndexingWatch = IndexingProcess & {
-  /** A snapshot came. */
   take(snapshot: Snapshot): void;
 };
 
-/** A snapshot comes each second, and later when the process that sends it is busy. */
+/** A snapshot comes each second, later when the sender is busy. */
 const LATE_AFTER_MS = 3_000;
 
 /**
- * @param pid of the process that indexes: it started this one
- * @param now milliseconds from any fixed point, while this process runs; replaced by tests
+ * @param now milliseconds while this process runs; replaced by tests
+ * @param pid of the indexing process, by default the parent
  */
 export const watchIndexing = (
   first: Snapshot,
@@ -73,7 +69,7 @@ export const watchIndexing = (
     progress: () => {
       const { progress } = last.snapshot;
       if (!isSilent()) return progress;
-      // What troubled it before it fell silent is no reason for what does not move now.
+      // Trouble reported before the silence does not explain a stall now.
       return { ...progress, process: { gaveUp: false, reason: silence().reason } };
     },
     evm: () => last.snapshot.evm,

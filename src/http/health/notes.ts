@@ -1,4 +1,4 @@
-/** What stands beside the states in `/health`: trouble that may pass, and what needs a look before it is trouble. */
+/** Notes in `/health`: trouble that may pass, and early warnings. */
 import type { Standstill } from "../../waiting/awake.ts";
 import type { Note } from "./report.ts";
 
@@ -7,10 +7,10 @@ export const noteOf = (reason: string, sinceMs: number): Note => ({
   since: new Date(sinceMs).toISOString(),
 });
 
-/** How long a standstill is reported: probes that waited during it ask again within a minute. */
+/** How long a standstill is reported: probes ask again within a minute. */
 const TOLD_FOR_MS = 60_000;
 
-/** This process did not run: what seems wrong may only not have been heard. */
+/** This process was paused: trouble may only be late news. */
 export const standstillNotes = (
   standstill: Standstill | undefined,
   nowMs: number,

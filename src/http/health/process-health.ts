@@ -1,4 +1,4 @@
-/** What processes that index say of themselves: for `/health` of any process. */
+/** Health of the indexing processes by their own notes, for `/health` of any process. */
 import type { Db } from "../../database/connect.ts";
 import { type ProcessNote, readProcesses } from "../../log/process-notes.ts";
 import { awakeMs } from "../../waiting/awake.ts";
@@ -7,60 +7,56 @@ import { noteOf } from "./notes.ts";
 import type { Trouble } from "./progress.ts";
 import type { Judgement, Note, State } from "./report.ts";
 
-/** A process that indexes. */
 export type ProcessHealth = Judgement & {
   readonly pid: number;
   readonly host: string;
-  /** When it last put down that it is alive, ISO 8601. */
+  /** Its last sign of life, ISO 8601. */
   readonly seenAt: string;
 };
 
-/** The queue that wakes those who deliver callbacks and work on requests. */
+/** The queue that wakes callback delivery and request workers. */
 export type QueueHealth = Judgement & {
   readonly backend: "postgres" | "redis";
-  /** Since when it has not answered, ISO 8601; absent while it does. */
+  /** Start of its outage, ISO 8601; absent while it answers. */
   readonly since?: string;
 };
 
 /** The account that signs for an asset. */
 export type SignerHealth = {
   readonly asset: string;
-  /** How many transactions its gas pays for, at the most that one may cost. */
+  /** Transactions that its gas pays for, each at its highest cost. */
   readonly transactionsLeft: number;
 };
 
 export type ProcessDetails = {
   readonly processes: readonly ProcessHealth[];
-  /** Absent while no process works on one. */
+  /** Absent while no process uses one. */
   readonly queue?: QueueHealth;
   readonly signers: readonly SignerHealth[];
 };
 
-/** A note comes every five seconds; then ten seconds of grace. */
+/** A note comes every five seconds; ten seconds of grace. */
 const SILENT_MS = 5_000 + GRACE_MS;
 
-/** When this process did not look for so long, it cannot tell who was silent meanwhile. */
+/** After a longer gap in its own looks this process cannot judge who was silent. */
 const UNSEEN_MS = 15_000;
 
-/** An account that pays for fewer wants gas soon. */
+/** A signer with fewer needs gas soon. */
 export const LOW_TRANSACTIONS = 20;
 
-/**
- * Watches from now on; the members of the answer are `ProcessDetails`.
- * @param runMs milliseconds while this process runs; replaced by tests
- */
+/** @param runMs milliseconds while this process runs; replaced by tests */
 export const processDetails = (
   { db }: { readonly db: Db },
   runMs: () => number = awakeMs,
 ): ((nowMs: number) => Promise<HealthDetail & { readonly members: ProcessDetails }>) => {
   const silences = createSilences(runMs);
-  /** By asset, since when its signer has little gas. */
+  /** By asset, since when its signer is low on gas. */
   const low = new Map<string, number>();
   return async (nowMs) => {
     const notes = await readProcesses(db);
     const silent = silences(notes);
     const alive = notes.filter(({ id }) => !silent.has(id));
-    // Beside one that works a silent one may have been killed: what it left undone shows itself.
+    // Beside a live process, a silent one may have been killed; its undone work shows elsewhere.
     const state: State = notes.length > 0 && alive.length === 0 ? "stalled" : "ok";
     const processes = notes.map((note): ProcessHealth => {
       const { id, pid, host, saidAgoMs } = note;
@@ -89,8 +85,8 @@ export const processDetails = (
 };
 
 /**
- * Ids of those that were silent while they were watched: a note that was old when it was first seen, or that
- * could not be read meanwhile, is given its time.
+ * Ids of processes silent while watched: a note first seen old, or unreadable meanwhile, gets
+ * grace.
  */
 const createSilences = (runMs: () => number) => {
   let seen = new Map<string, { readonly saidAt: string; readonly sinceMs: number }>();
@@ -117,7 +113,7 @@ const silenceOf = ({ pid, host }: ProcessNote, seenAt: string): string =>
 const troubleOf = (silent: ProcessHealth | undefined): Trouble | undefined =>
   silent?.reason === undefined ? undefined : { gaveUp: false, reason: silent.reason };
 
-/** The longest loss that one of them has. */
+/** The longest outage that any of them reports. */
 const queueOf = (alive: readonly ProcessNote[], nowMs: number): QueueHealth | undefined => {
   const [worst] = alive
     .flatMap(({ said, saidAgoMs }) =>

@@ -1,9 +1,7 @@
-/** What `/health` answers: types alone, which the page shares. */
+/** The body of `/health`: types only, shared with the page. */
 
-/** How a part is doing. */
 export type State = "ok" | "catching_up" | "stalled";
 
-/** The state, and why where it is not well. */
 export type Judgement = { readonly state: State; readonly reason?: string };
 
 export type Note = {
@@ -12,60 +10,61 @@ export type Note = {
   readonly since: string;
 };
 
-/** How a source answers. */
 export type SourceHealth = {
   /** Scheme and host, or the kind of source. */
   readonly source: string;
   /** Seconds since its last answer; null when it never answered. */
   readonly answerAgeSeconds: number | null;
-  /** Seconds during which a question has been waiting since; null while no process reads. */
+  /** Seconds a request has waited since; null while no process reads. */
   readonly silentSeconds: number | null;
 };
 
-/** The last checkpoint that a part dealt with; all null before the first. */
+/** The last checkpoint of a part; all null before the first. */
 export type PartProgress = {
   /** Last committed checkpoint, decimal. */
   readonly checkpoint: string | null;
   /** Its time, unix seconds, decimal, as in GraphQL. */
   readonly checkpointTimestamp: string | null;
   readonly ageSeconds: number | null;
-  /** Checkpoints of work, decimal; null while unknown. */
+  /** Checkpoints behind, decimal; null while unknown. */
   readonly lagCheckpoints: string | null;
 };
 
 export type PipelineHealth = PartProgress & {
   readonly pipeline: string;
-  /** Last checkpoint up to which tables that an upgrade added are filled in; absent when none is being. */
+  /** Backfill of tables that an upgrade added: filled through this checkpoint; absent when done. */
   readonly historyFilledThrough?: string;
-  /** The checkpoint that a rebuild has to come back to; absent when none is under way. */
+  /** Checkpoint that a rebuild has to reach again; absent without one. */
   readonly rebuildingTo?: string;
   readonly state: State;
   readonly reason?: string;
 };
 
 export type ReaderHealth = PartProgress & {
-  /** Newest checkpoint of the chain; null when this process does not ask the chain. */
+  /** Newest checkpoint of the chain; null when this process does not ask. */
   readonly tip: string | null;
-  /** `unknown`: nothing was read for a minute, and this process does not know whether the chain has more. */
+  /**
+   * `unknown`: nothing read for a minute, and this process cannot tell whether the chain has more.
+   */
   readonly state: State | "unknown";
   readonly reason?: string;
-  /** What the reader said last of its source, in whatever process it runs; absent before any has. */
+  /** The reader's last note on its source, from any process; absent before the first. */
   readonly source?: SourceHealth;
 };
 
 export type HealthReport = {
   readonly status: State;
   readonly version: string;
-  /** Why the current state is unknown: what follows is the last that was known. Absent while it is known. */
+  /** Why the current state is unknown; the rest is the last known. Absent while known. */
   readonly reason?: string;
   /** Since when, ISO 8601. */
   readonly since?: string;
-  /** Whole seconds since this was seen; absent while it is fresh. */
+  /** Whole seconds since this was observed; absent while fresh. */
   readonly ageSeconds?: number;
-  /** What wants a look and is no reason for another `status`, not yet or not at all; absent without any. */
+  /** Worth a look, but no change of `status`. */
   readonly notes?: readonly Note[];
   readonly pipelines: readonly PipelineHealth[];
   readonly reader: ReaderHealth;
-  /** What other rooms say of themselves, such as `evm` and `callbacks`; absent without any. */
+  /** Details of other rooms, such as `evm` and `callbacks`. */
   readonly details?: Readonly<Record<string, unknown>>;
 };

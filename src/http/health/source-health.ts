@@ -1,13 +1,15 @@
-/** What `/health` makes of the reader's word on its source (`log_source`), true in every process. */
+/** Judges the source by the reader's note (`log_source`), in every process. */
 import type { SourceSaid } from "../../log/log-source.ts";
 import type { ReaderProgress } from "./progress.ts";
 import type { Judgement, SourceHealth } from "./report.ts";
 
-/** Whether a reader runs, by its own word: without one the source's state is unknown. */
+/** Whether a reader runs, by its note; without one the source's state is unknown. */
 export const isHeard = ({ saidAgoMs }: SourceSaid, stallAfterMs: number): boolean =>
   saidAgoMs < stallAfterMs;
 
-/** A reader that gave up, or whose source says something wrong or has been silent for too long; null for all others. */
+/**
+ * Stalled for a reader that gave up or a source that is wrong or silent for too long; else null.
+ */
 export const judgeSource = (
   { source, trouble }: ReaderProgress,
   stallAfterMs: number,
@@ -16,13 +18,13 @@ export const judgeSource = (
     return { state: "stalled", reason: `gave up: ${source.error ?? "see the reader's log"}` };
   }
   const said = source && isHeard(source, stallAfterMs) ? source : null;
-  // What it knew of the chain's end is of before that; another process may read on.
+  // Its knowledge of the chain's end is outdated; another process may still read.
   if (trouble?.gaveUp && !said?.reading) {
     return { state: "stalled", reason: `gave up: ${trouble.reason}` };
   }
   if (said === null) return null;
   if (said.silentMs < stallAfterMs) {
-    // What the source says cannot be used: it is asked again, and until then nothing is read.
+    // The source's answers are unusable: nothing is read until a retry succeeds.
     return said.reading || said.error === null
       ? null
       : { state: "stalled", reason: `the source ${said.source}: ${said.error}` };
@@ -35,7 +37,6 @@ export const judgeSource = (
   return { state: "stalled", reason: `the source ${said.source} ${silent}${why}` };
 };
 
-/** What `/health` shows of it. */
 export const sourceHealth = (said: SourceSaid, stallAfterMs: number): SourceHealth => ({
   source: said.source,
   answerAgeSeconds: said.answeredAgoMs === null ? null : seconds(said.answeredAgoMs),

@@ -1,30 +1,25 @@
 /**
- * Tells slow from stuck.
- *
- * A part is stuck when it has had work for 60 s and did none of it: a backfill is slow
- * and never stuck, an idle pipeline has no work and is never stuck. Times are of this process, and only
- * those in which it ran: a service that was down for a week, or stopped for an hour, is not stuck when it
- * comes back.
+ * Tells slow from stuck: a part is stuck when it had work for 60 s and did none. Only time in which
+ * this process ran counts, so that a service resumed after a pause is not stuck.
  */
 
 import type { Trouble } from "./progress.ts";
 import type { Judgement } from "./report.ts";
 
-/** Work without progress for this long is a stall (decisions, `/health`). */
+/** The limit that decisions.md sets. */
 export const STALL_AFTER_MS = 60_000;
 
-/** Fewer checkpoints behind than this is being there: about half a minute of mainnet. */
+/** Fewer checkpoints behind counts as caught up: about half a minute of mainnet. */
 const NEAR = 100n;
 
-/** An error may quote what it choked on; the log has the whole of it. */
+/** An error may quote its input; the log has all of it. */
 const LONGEST_REASON = 300;
 
-/** A reason as it is shown. */
 export const shortened = (reason: string): string => reason.slice(0, LONGEST_REASON);
 
 export type Observation = {
   readonly name: string;
-  /** Next checkpoint it expects; null while it has never run. */
+  /** Next checkpoint; null before the first run. */
   readonly next: bigint | null;
   /** It has work while `next` is below this; null: unknown. */
   readonly goal: bigint | null;
@@ -33,22 +28,21 @@ export type Observation = {
 
 type Memory = {
   readonly next: bigint | null;
-  /** When `next` was last seen to change; at first, when it was first seen. */
+  /** When `next` last changed, or was first seen. */
   readonly movedMs: number;
   /** Since when there has been work; null while there is none. */
   readonly workMs: number | null;
-  /** `next` when it was first seen to have given up: another process may have gone on since. */
+  /** `next` when it gave up: another process may have continued since. */
   readonly gaveUpAt: { readonly next: bigint | null } | undefined;
 };
 
 export type StallWatch = {
-  /** Judges one observation and remembers it. */
   judge(observation: Observation, nowMs: number): Judgement;
-  /** Milliseconds since it was last seen to move. */
+  /** Milliseconds since `next` last changed. */
   quietMs(name: string, nowMs: number): number;
 };
 
-/** @param unit what is counted, in the singular */
+/** @param unit singular noun for what is counted */
 export const createStallWatch = (
   stallAfterMs: number = STALL_AFTER_MS,
   unit = "checkpoint",
@@ -89,7 +83,7 @@ export const createStallWatch = (
   };
 };
 
-/** Checkpoints of work; one that has never run has all of it to do. */
+/** A part that never ran lags by everything. */
 const lagOf = (next: bigint | null, goal: bigint | null): bigint => {
   if (goal === null) return 0n;
   const lag = goal - (next ?? 0n);

@@ -1,4 +1,4 @@
-/** The answers of this API, as its description shows them (specification, interface C). */
+/** Schemas of this API's answers (specification, interface C). */
 import { z } from "zod";
 import { errorAnswer } from "../../http/json-schema.ts";
 import { FAILURE_REASONS } from "../requests/failure-reasons.ts";
@@ -74,7 +74,6 @@ export const errorAnswerSchema = errorAnswer.extend({
     .describe("For faults of files."),
 });
 
-/** Body of the callback about a request in its final state. */
 export const resultCallback = z.object({
   requestId: z.uuid(),
   type: z.enum(["whitelist", "kyc"]),

@@ -1,34 +1,29 @@
 /**
- * Bounds the memory of bodies under way: in total, and per sender. Bytes count when they have arrived,
- * not when they are announced: a header field takes no room.
- *
- * A body arrives before its signature can be checked, and a key is public: any sender can name it. So
+ * Bounds the memory of incoming bodies, in total and per sender. Received bytes count, not
+ * announced ones. Bodies arrive before their signatures can be checked and keys are public, so the
  * room is shared out by address, and by key within an address.
  */
 
-/** Bodies up to this size are not counted: there is always room for one more. */
+/** Bodies up to this size are not counted. */
 const SMALL_BYTES = 64 * 1024;
 
-/** Largest shares of the room: an address leaves some to others, a key some to others at its address. */
+/** Largest shares: of an address in the room, and of a key. */
 const SHARE_OF_ADDRESS = 3 / 4;
 const SHARE_OF_KEY = 1 / 2;
 
-/** The sender of a body. */
 export type Sender = {
   readonly address: string;
   /** `api_keys.id` of the key it came with. */
   readonly keyId: string;
 };
 
-/** The room of one body. */
 export type Place = {
-  /** Makes room for the part of a body that has arrived; false when there is none. */
+  /** Reserves room for the received part of a body; false when there is none. */
   grow(toBytes: number): boolean;
-  /** Gives all of it back. Safe to call twice. */
+  /** Releases all of it; idempotent. */
   leave(): void;
 };
 
-/** Room for `totalBytes` of bodies. */
 export type BodyRoom = (sender: Sender) => Place;
 
 export const bodyRoom = (totalBytes: number): BodyRoom => {

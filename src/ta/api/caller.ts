@@ -1,6 +1,6 @@
 /**
- * The caller: an Ed25519 public key in `X-Api-Key`, registered for one asset. Signatures prove that the
- * caller owns it: `signatures.ts`.
+ * Callers: an Ed25519 public key in `X-Api-Key`, registered for one asset; `signatures.ts` proves
+ * it.
  */
 import type { KeyObject } from "node:crypto";
 import { KeyFormatError, publicKeyOf } from "../../../client/ed25519.ts";
@@ -9,19 +9,19 @@ import { HttpError } from "../../http/http-error.ts";
 import { findKey } from "../../http/keys.ts";
 import type { TaAsset } from "../requests/asset.ts";
 
-/** A caller with a good key. */
+/** A caller with a valid key. */
 export type Caller = {
   /** `api_keys.id`. */
   readonly id: string;
   readonly asset: TaAsset;
   readonly publicKey: KeyObject;
-  /** Whether its POST requests must carry a bound signature. */
+  /** Its POST requests must carry bound signatures. */
   readonly requireBound: boolean;
 };
 
 /**
- * Looks keys up, for the gate: null for an unknown one.
- * @throws HttpError 403 for a key of another interface, or of an asset that is not configured
+ * Looks up keys for the gate: null for an unknown one.
+ * @throws HttpError 403 for a key of another interface, or of an unconfigured asset
  */
 export const callerLookup = (
   keys: Reads,
@@ -43,10 +43,10 @@ export const callerLookup = (
   };
 };
 
-/** Most keys kept parsed; only registered ones come here. */
+/** Bound of the cache, which only has registered keys. */
 const READY_KEYS = 1_000;
 
-/** Parsing a key takes a good part of the time of verifying with it. */
+/** Caches parsed keys: parsing takes a good part of a verification's time. */
 const publicKeyCache = () => {
   const ready = new Map<string, KeyObject>();
   return (text: string): KeyObject => {
@@ -59,7 +59,7 @@ const publicKeyCache = () => {
   };
 };
 
-/** @throws HttpError 401 for a malformed key, which only a registration without checks lets in */
+/** @throws HttpError 401 for a malformed key, which only an unchecked registration could admit */
 const publicKey = (text: string): KeyObject => {
   try {
     return publicKeyOf(text);

@@ -1,8 +1,7 @@
 /**
- * Lets callers in: the key first, then the signature where a route demands one.
- *
- * A key of this interface is public. So only requests that its owner signed count for the key; any other
- * request counts for the key at the address it came from, and cannot use up the owner's limit.
+ * Admits callers: first the key, then the signature where a route requires one. Keys are public, so
+ * only signed requests count for a key; others count for the key at their address, and cannot use
+ * up the owner's limit.
  */
 import { headerParameter } from "../../http/describe.ts";
 import type { Gate, GateSettings } from "../../http/edge/gate.ts";
@@ -26,8 +25,8 @@ export type Callers = {
   /** By a signature over method, path and time. @throws HttpError 401, 403, 429 */
   readonly signed: Who<Caller>;
   /**
-   * By a signature that covers the body, which `signedBody` reads. Without a good key and a signature of a form that
-   * the key takes, no body is read. @throws HttpError 401, 403, 415, 429
+   * By a signature that covers the body, which `signedBody` reads. No body is read without a valid
+   * key and an acceptable form of signature. @throws HttpError 401, 403, 415, 429
    */
   readonly withBody: Who<Caller>;
   /**
@@ -41,13 +40,13 @@ export type Callers = {
 };
 
 export type AdmittedBody = SignedBody & {
-  /** What a bound signature covers; undefined where the body alone is signed. */
+  /** The content of a bound signature; undefined where only the body is signed. */
   readonly bound: Uint8Array | undefined;
 };
 
 export type CallersSettings = {
   readonly gate: Pick<Gate<Caller>, "identify">;
-  /** `limit` of a key; `attempts` of an address without a good key or without a good signature. */
+  /** `limit` per key; `attempts` per address without a valid key or signature. */
   readonly limits: Pick<GateSettings<Caller>, "limit" | "attempts">;
   readonly room: BodyRoom;
   readonly pace: Pace;
@@ -65,7 +64,7 @@ export const createCallers = ({ gate, limits, room, pace }: CallersSettings): Ca
     visit.addFields(limit.headers(verdict));
   };
 
-  /** A bad signature counts as an attempt, like a bad key; a good one never does. */
+  /** A bad signature counts as an attempt, like a bad key; a valid one never does. */
   const checked = <T>(visit: Visit, caller: Caller, check: () => T): T => {
     try {
       return check();
@@ -177,5 +176,5 @@ const headOf = ({ raw }: Visit): SignedHead => ({
   signature: headerOf(raw, "x-request-sig-b64"),
 });
 
-/** Name to count under for an address that shows a key without proving to own it. */
+/** Rate-limit name of a key that was not proven, at its address. */
 const unproven = ({ remoteAddress }: Visit, { id }: Caller): string => `${id} at ${remoteAddress}`;

@@ -1,4 +1,6 @@
-/** `GET /api/v1/callbacks` and `POST /api/v1/callbacks/{id}/redeliver`: the caller's own deliveries. */
+/**
+ * `GET /api/v1/callbacks` and `POST /api/v1/callbacks/{id}/redeliver`: the caller's own deliveries.
+ */
 import { z } from "zod";
 import {
   holdMessage,
@@ -33,7 +35,7 @@ const deliveriesQuery = z.object({
     .meta({ description: "`id` of the last delivery seen." }),
 });
 
-/** Most bytes of a redelivery's body: ample for `{}`. */
+/** Largest body of a redelivery: ample for `{}`. */
 const SMALL_BODY = 64 * 1024;
 
 /** Bytes of `{}`. */
@@ -65,7 +67,7 @@ export const deliveryRoutes = (settings: TaRouteSettings): readonly Route[] => {
           status,
           createdAt,
           deliveredAt,
-          // Only the operator sees the addresses: those of other keys may be among them.
+          // URLs may belong to other keys: only operators see them.
           attempts: attempts.map(({ url: _, ...attempt }) => attempt),
         }));
       },
@@ -107,7 +109,7 @@ export const deliveryRoutes = (settings: TaRouteSettings): readonly Route[] => {
         });
         const given = await answerGiven(database, fingerprint);
         if (given !== undefined) return given;
-        // A body that was signed for another purpose sends nothing.
+        // A body signed for another purpose must not redeliver.
         if (canonical.length !== EMPTY_OBJECT) {
           throw new HttpError(400, "the body must be an empty JSON object: {}");
         }
@@ -132,9 +134,9 @@ const PAGE = {
 };
 
 /**
- * Sends a message again and remembers the answer, or gives the answer remembered before. All of it runs
- * under the message's lock, so that two equal requests at one moment send it once. Undefined when none
- * of these keys has the message.
+ * Redelivers a message and remembers the answer, or returns the remembered one. Runs under the
+ * message's lock, so that concurrent equal requests send once. Undefined when none of these keys
+ * has the message.
  */
 const redelivered = async (
   tx: Tx,
@@ -149,13 +151,13 @@ const redelivered = async (
   if (message === undefined) return undefined;
   const given = await answerGiven(tx, fingerprint);
   if (given !== undefined) return given;
-  // Any reader of the request can replay a signature of the body alone: it hastens nothing.
+  // A signature of the body alone can be replayed: such a request does not hasten delivery.
   const hasten = !fingerprint.sameDecides;
   const outcome = await redeliverHeld(tx, message, { to: resultEndpoint, hasten });
   const sent = outcome === "accepted";
   const message202 = outcome === "pending" && !hasten ? ON_ITS_WAY : MESSAGE[outcome];
   const answer = { statusCode: 202, answer: JSON.stringify({ id, message: message202 }) };
-  // Requests signed like that are all alike: one that only learned a state is answered anew next time.
+  // Such requests are all alike: one that only reported a state is not remembered.
   const once = sent || !fingerprint.sameDecides;
   if (once || fingerprint.key !== undefined) {
     await remember(tx, fingerprint, answer, { same: once });

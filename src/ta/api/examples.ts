@@ -1,4 +1,4 @@
-/** One story in examples, for the description of this API: an investor is sent and whitelisted. */
+/** Examples of one investor, submitted and whitelisted, for this API's description. */
 import type { z } from "zod";
 import { VERSION } from "../../telemetry/version.ts";
 import type { submissionSchema } from "../requests/investor.ts";

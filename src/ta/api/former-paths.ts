@@ -1,4 +1,4 @@
-/** Paths of the former version of the API: 410, with the path that took over. */
+/** Paths of the API's former version: 410, naming their successors. */
 import { errorAnswerOf } from "../../http/describe.ts";
 import { HttpError } from "../../http/http-error.ts";
 import type { App } from "../../http/part.ts";
@@ -6,13 +6,12 @@ import type { App } from "../../http/part.ts";
 type FormerPath = {
   readonly method: "get" | "post";
   readonly path: string;
-  /** Its last part, where that is a parameter. */
+  /** Its last segment, where that is a parameter. */
   readonly parameter?: string;
-  /** What became of it. */
+  /** Names the successor. */
   readonly details: string;
 };
 
-/** The paths as they were documented. */
 const FORMER: readonly FormerPath[] = [
   {
     method: "post",
@@ -37,12 +36,12 @@ const FORMER: readonly FormerPath[] = [
   },
 ];
 
-/** Answers every method, and also a path without its parameter. */
+/** Answers all methods, with or without the parameter. */
 export const mountFormerPaths = (app: App): void => {
   for (const { path, parameter, details } of FORMER) {
     for (const url of parameter === undefined ? [path] : [path, `${path}/:${parameter}`]) {
       app.all(url, {
-        // Before the body is read: no body changes the answer.
+        // Before the body is read: it does not change the answer.
         onRequest: async () => {
           throw new HttpError(410, details);
         },
@@ -52,7 +51,7 @@ export const mountFormerPaths = (app: App): void => {
   }
 };
 
-/** How the document describes them. @param tag heading @param error name of the schema of errors */
+/** Their operations in the document. @param tag heading @param error name of the errors' schema */
 export const formerPaths = (tag: string, error: string): Readonly<Record<string, object>> =>
   Object.fromEntries(
     FORMER.map(({ method, path, parameter, details }) => [

@@ -1,4 +1,4 @@
-/** The transfer agent API as a part of the server: its routes, how callers are let in, and its errors. */
+/** The transfer agent API: its routes, admission and errors. */
 import type { Reads } from "../../database/readers.ts";
 import { CALLBACK_KEYS, callbackKeysRoute } from "../../http/callback-keys.ts";
 import { createGate, type GateSettings } from "../../http/edge/gate.ts";
@@ -27,20 +27,20 @@ import { statusRoutes } from "./status.ts";
 import { submissionRoutes } from "./submissions.ts";
 
 export type TaPartSettings = TaServices & {
-  /** For keys, which are remembered: the same object for all that share what is remembered. */
+  /** For cached keys: callers that pass the same object share the cache. */
   readonly keys: Reads;
   readonly assets: ReadonlyMap<string, TaAsset>;
-  /** How often a key may ask, and an address without a good key or signature may try. */
+  /** Limits per key, and per address without a valid key or signature. */
   readonly limits: Pick<GateSettings<Caller>, "limit" | "attempts">;
   readonly bounds: TaBounds & {
-    /** Bytes of bodies under way in this process, together. */
+    /** Bytes of all incoming bodies in this process. */
     readonly allBodiesBytes: number;
-    /** How fast a body must come; `BODY_PACE` unless given. */
+    /** Slowest accepted transfer; `BODY_PACE` by default. */
     readonly pace?: Pace;
   };
 };
 
-/** Header field of the caller's key, as messages name it. */
+/** Header field of the caller's key. */
 const KEY_HEADER = "X-Api-Key";
 
 const TAG = "Transfer agent";
@@ -71,7 +71,7 @@ export const taPart = (settings: TaPartSettings): Part => {
       callbackKeysRoute(() => signingKeys.publicKeys(), "TaCallbackKeys"),
       healthRoute(settings),
     ],
-    // Once its sender is known.
+    // Read once the sender is known.
     bodies: "unread",
     refusalOf: taRefusal,
     register: mountFormerPaths,
@@ -118,7 +118,7 @@ const RESULT = {
   responses: { "2XX": { description: "Received; it is not sent again." } },
 };
 
-/** Errors of this API as its callers see them (specification, interface C, "Errors"). */
+/** Errors of this API (specification, interface C, "Errors"). */
 const taRefusal: RefusalOf = (error, refused) => {
   if (!(error instanceof InvalidRequestError)) return refusalOf(asHttpError(error), refused);
   const { statusCode: status, message, code } = error;

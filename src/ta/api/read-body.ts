@@ -1,25 +1,25 @@
-/** Reads the body of a request, bounded in size and in slowness. */
+/** Reads a request's body, bounded in size and slowness. */
 import type { Readable } from "node:stream";
 import { HttpError } from "../../http/http-error.ts";
 
-/** A body must end, or bring `bytes` more, within every `everyMs`. */
+/** A body must end, or deliver `bytes`, within every `everyMs`. */
 export type Pace = { readonly bytes: number; readonly everyMs: number };
 
-/** About half a megabit a second: callers that send large bodies of files are faster. */
+/** Some 0.4 Mbit/s: senders of large files are faster. */
 export const BODY_PACE: Pace = { bytes: 512 * 1024, everyMs: 10_000 };
 
 export type BodyBounds = {
-  /** `Content-Length`, where it was given: a body announced as too large is refused unread. */
+  /** `Content-Length`, if given: too large a body is refused unread. */
   readonly announced: string | undefined;
   readonly mostBytes: number;
   readonly pace: Pace;
-  /** Called with every piece, with the bytes so far; false: there is no room for them. */
+  /** Called after each chunk with the bytes so far; false: no room. */
   readonly grow: (toBytes: number) => boolean;
 };
 
 /**
- * The bytes of a body. A refused body is not read any further; its connection stays as it is.
- * @throws HttpError 413 over the limit, 503 without room, 408 when it comes too slowly, 400 when it ends early
+ * Stops reading on refusal; the connection stays open.
+ * @throws HttpError 413 over the limit, 503 without room, 408 when too slow, 400 when it ends early
  */
 export const readBody = (
   payload: Readable,
@@ -58,7 +58,7 @@ export const readBody = (
     }, pace.everyMs);
     if (payload.destroyed) return gone();
     payload.on("data", take).on("end", end).on("close", gone);
-    // An aborted body emits an error and then a close, which is handled above.
+    // An aborted body emits an error before `close`, which is handled above.
     payload.on("error", () => undefined);
   });
 

@@ -1,4 +1,4 @@
-/** What the routes of this API work with. */
+/** Dependencies of this API's routes. */
 import type { SigningKeys } from "../../callbacks/signing-keys.ts";
 import type { Database } from "../../database/connect.ts";
 import { jsonReply, jsonText, type Answer as RouteAnswer } from "../../http/route.ts";
@@ -9,32 +9,30 @@ import type { Callers } from "./callers.ts";
 
 /** Sizes in bytes. */
 export type TaBounds = {
-  /** One body. */
   readonly bodyBytes: number;
-  /** One decoded file. */
   readonly fileBytes: number;
 };
 
 export type TaServices = {
-  /** Accepts requests and redeliveries. */
+  /** For accepting requests and redeliveries. */
   readonly database: Pick<Database, "sql" | "transaction" | "db">;
-  /** Answers what is only read. */
+  /** For reads. */
   readonly read: Pick<Database, "db">;
   readonly accept: Acceptance;
   readonly fingerprints: Fingerprints;
   readonly signingKeys: Pick<SigningKeys, "publicKeys">;
   /** See `.env.example`. */
   readonly bounds: TaBounds;
-  /** Its capitals followed by 00, as a tin, stand for none. */
+  /** The tin of its capitals followed by 00 means none. */
   readonly platformName: string;
   readonly version: string;
-  /** Whether log lines of requests name their traces; false unless given. */
+  /** Log the trace of each request. */
   readonly isTraced?: boolean;
 };
 
 export type TaRouteSettings = TaServices & { readonly callers: Callers };
 
-/** A JSON answer that may be the remembered one of an earlier request. */
+/** A JSON answer, perhaps remembered from an earlier request. */
 export const replayable = (
   status: number,
   ...described: Parameters<typeof jsonText>

@@ -1,5 +1,5 @@
 /**
- * `X-Request-Sig-B64`, in its three forms: over the canonical body; bound to method, path, time,
+ * The three forms of `X-Request-Sig-B64`: over the canonical body; bound to method, path, time,
  * `Idempotency-Key` and body; over method, path and time of a request without a body.
  */
 import { SIGNATURE_BYTES, strictBase64, verifyBytes } from "../../../client/ed25519.ts";
@@ -9,12 +9,12 @@ import { HttpError } from "../../http/http-error.ts";
 import type { Caller } from "./caller.ts";
 import type { SignedBody } from "./signed-body.ts";
 
-/** What the head of a request says of its signature. */
+/** The head's fields about the signature. */
 export type SignedHead = {
   readonly method: string;
   /** With its query, as sent. */
   readonly path: string;
-  /** `X-Request-Timestamp`; a POST that has one is bound. */
+  /** `X-Request-Timestamp`; makes a POST's signature a bound one. */
   readonly timestamp: string | undefined;
   /** `Idempotency-Key`, as sent. */
   readonly idempotencyKey: string | undefined;
@@ -27,7 +27,7 @@ const BAD_SIGNATURE =
 const BOUND_FORM =
   'the canonical form (RFC 8785) of {"method","path","timestamp","idempotencyKey","bodySha256"}';
 
-/** @throws HttpError 401 for a missing signature, or for text that cannot be one */
+/** @throws HttpError 401 for a missing or malformed signature */
 export const requireSignatureForm = (signature: string | undefined): void => {
   if (signature === undefined) {
     throw new HttpError(401, "send the signature of the request in X-Request-Sig-B64");
@@ -38,7 +38,7 @@ export const requireSignatureForm = (signature: string | undefined): void => {
 };
 
 /**
- * Checks what is known before the body arrives: that the key takes signatures of this form, and the time.
+ * Checks what precedes the body: whether the key accepts this form of signature, and the time.
  * @throws HttpError 401
  */
 export const requireBodyForm = (
@@ -55,8 +55,8 @@ export const requireBodyForm = (
 };
 
 /**
- * Checks the signature of a body whose head `requireBodyForm` let pass. Returns what a bound signature
- * covers; undefined where the body alone is signed.
+ * Checks a body's signature after `requireBodyForm`. Returns the content of a bound signature;
+ * undefined where only the body is signed.
  * @throws HttpError 401
  */
 export const requireBodySignature = (
@@ -88,21 +88,21 @@ export const requireBodySignature = (
 };
 
 /**
- * Whether a body is what a signature of another form covers. Otherwise such a signature, once intercepted,
- * could be sent with what it covers as a body, and would be valid for it.
+ * Whether a body is the content of another form of signature: otherwise an intercepted signature
+ * could be sent with its content as a body, and would be valid.
  */
 const isOtherForm = (value: JsonValue): boolean =>
   typeof value === "object" &&
   value !== null &&
   OTHER_FORMS.includes(Object.keys(value).sort().join());
 
-/** Members of what the other two forms cover, sorted. */
+/** Sorted members of the other forms' contents. */
 const OTHER_FORMS: readonly string[] = [
   "method,path,timestamp",
   "bodySha256,idempotencyKey,method,path,timestamp",
 ];
 
-/** Checks the signature of a request without a body. @throws HttpError 401 */
+/** @throws HttpError 401 */
 export const requireReadSignature = (
   caller: Caller,
   { method, path, timestamp, signature }: SignedHead,
@@ -124,10 +124,10 @@ const requireSigned = (
   }
 };
 
-/** Seconds that a timestamp may differ from our clock, either way. */
+/** Largest accepted difference from our clock, either way. */
 const TOLERANCE_SECONDS = 300;
 
-/** `X-Request-Timestamp`. @throws HttpError 401 when it is malformed, or too far from now */
+/** `X-Request-Timestamp`. @throws HttpError 401 when malformed or too far from now */
 const secondsOf = (timestamp: string | undefined, nowMs: number): number => {
   if (timestamp === undefined || !/^\d{1,12}$/.test(timestamp)) {
     throw new HttpError(401, "send the time in X-Request-Timestamp, in unix seconds");

@@ -1,4 +1,4 @@
-/** What a signed request carries: header fields, and a body of I-JSON with its canonical form. */
+/** Parts of a signed request: header fields, and an I-JSON body with its canonical form. */
 import type { IncomingMessage } from "node:http";
 import { canonicalJson, type JsonValue } from "../../../client/index.ts";
 import { HttpError } from "../../http/http-error.ts";
@@ -7,20 +7,22 @@ import { parseStrictJson } from "../../settings/strict-json.ts";
 
 export type SignedBody = {
   readonly value: JsonValue;
-  /** RFC 8785: what signatures cover. */
+  /** RFC 8785; signatures cover this. */
   readonly canonical: Uint8Array;
 };
 
-/** @throws StrictJsonError (400): a body that is not I-JSON has no canonical form, so no signature */
+/**
+ * @throws StrictJsonError (400): a body that is not I-JSON has no canonical form, so no signature
+ */
 export const parseSignedBody = (bytes: Uint8Array): SignedBody => {
   const value = parseStrictJson(bytes);
   return { value, canonical: Buffer.from(canonicalJson(value)) };
 };
 
-/** The parameter `charset` of a content type. */
+/** Parameter of the content type. */
 const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)/i;
 
-/** @throws HttpError 415, naming what to send, unless the body comes in UTF-8 and uncompressed */
+/** @throws HttpError 415 unless the body is uncompressed UTF-8 */
 export const requirePlainBody = (request: IncomingMessage): void => {
   const encoding = request.headers["content-encoding"];
   if (encoding !== undefined && encoding.trim().toLowerCase() !== "identity") {
@@ -32,10 +34,9 @@ export const requirePlainBody = (request: IncomingMessage): void => {
   }
 };
 
-/** Longest `Idempotency-Key`. */
 const LONGEST_KEY = 255;
 
-/** `Idempotency-Key`, when there is one. @throws HttpError 400 for one that cannot be kept */
+/** @throws HttpError 400 for an invalid key */
 export const idempotencyKeyOf = (request: IncomingMessage): string | undefined => {
   const key = headerOf(request, "idempotency-key");
   if (key === undefined) return undefined;

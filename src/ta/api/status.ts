@@ -36,7 +36,7 @@ export const statusRoutes = ({ read, callers }: TaRouteSettings): readonly Route
         walletGroup(read.db, asset, wallet),
         newestOfCaller(read.db, caller, wallet),
       ]);
-      // Group ids of a ledger may exceed 2^53: canonical JSON prints them as exact integers.
+      // Group ids may exceed 2^53: canonical JSON prints exact integers.
       return canonicalJson({
         requestId,
         address: wallet,

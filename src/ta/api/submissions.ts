@@ -1,4 +1,4 @@
-/** `POST /api/v1/investor/whitelist` and `/kyc`: an investor is submitted. */
+/** `POST /api/v1/investor/whitelist` and `/kyc`: submits an investor. */
 
 import { z } from "zod";
 import { headerParameter } from "../../http/describe.ts";
@@ -18,7 +18,7 @@ import { idempotencyKeyOf } from "./signed-body.ts";
 
 const acceptedBody = z.object({ requestId: z.string() });
 
-/** The trace of the request that was accepted, now or before. */
+/** The trace of the request that was accepted first. */
 const traceOfAnswer = ({ answer }: Answer): string =>
   requestTrace(acceptedBody.parse(JSON.parse(answer)).requestId).traceId;
 
@@ -56,7 +56,7 @@ const submissionRoute = (
     body: callers.signedBody(bodyBytes, {
       schema: schemaRef("TaSubmission"),
       schemas: {
-        // The form of a wallet depends on the asset's ledger; the schema tells it in words only.
+        // A wallet's form depends on the asset's ledger: the schema describes it in words only.
         TaSubmission: submissionSchema(rulesOf("sui")).meta({ examples: [examples.submission] }),
       },
     }),
@@ -75,7 +75,7 @@ const submissionRoute = (
         idempotencyKey,
         bound,
       });
-      // An answer remembered under an Idempotency-Key comes first, even if this body is faulty.
+      // An answer remembered under this Idempotency-Key takes precedence, even over a faulty body.
       const given =
         idempotencyKey === undefined ? undefined : await answerGiven(database, fingerprint);
       if (given !== undefined) return noted(visit, given);
