@@ -1,4 +1,4 @@
-/** The projects of this deployment: those of the assets file, or the demo ledger's own. */
+/** This deployment's projects: those of the assets file, or the demo's own. */
 
 import {
   CallbackAddressError,
@@ -10,23 +10,23 @@ import type { Config } from "../settings/config.ts";
 import { pathOf } from "../settings/json-file.ts";
 import { isDemoLedger, loadDemo } from "./demo.ts";
 
-/** Group that the demo ledger's investors are whitelisted into. */
+/** Whitelist group of the demo ledger's investors. */
 const DEMO_GROUP = 1;
 
-/** The demo's assets: its first coin type, and its second. */
+/** Assets of the demo's first and second coin type. */
 export const DEMO_ASSETS = ["demo-a", "demo-b"] as const;
 
-/** Where callbacks of the demo's assets would go, for processes that send none. */
+/** Callback URL of the demo's assets in processes that send none. */
 const NOWHERE = "http://127.0.0.1:9/no-receiver";
 
-/** What is known of the demo ledger already; without it the ledger is opened to ask it. */
+/** The demo ledger's details if known, to avoid opening it. */
 type DemoKnown = {
   readonly coinTypes: readonly string[];
   readonly callbackUrl: string;
 };
 
 /**
- * Reads an assets file, and holds its callback addresses to what this deployment allows.
+ * Reads an assets file and checks its callback addresses.
  * @throws AssetsFileError (stop) with a line for each fault
  */
 export const assetsOf = async (
@@ -62,16 +62,16 @@ const faultOf = (url: string, policy: OutboundPolicy): string | undefined => {
 type AssetsConfig = Pick<Config, "assetsFile" | "ledgerSource" | "dataDir" | "demo" | "callbacks">;
 
 /**
- * Reads the assets file. Without one there are no projects, but on the demo ledger a project `demo`
- * for people to try, whose assets `demo-a` and `demo-b` take the transfer agent's requests.
+ * Reads the assets file. Without one there are no projects, except on the demo ledger a project
+ * `demo` with the assets `demo-a` and `demo-b`.
  * @throws AssetsFileError (stop), ConfigError
  */
 export const configuredAssets = async (config: AssetsConfig, known?: DemoKnown): Promise<Assets> =>
   (await findAssets(config, known))();
 
 /**
- * As `configuredAssets`, in two steps: all that settings can be wrong in is known after the first one,
- * and the demo ledger, which takes a while, is made in the second.
+ * `configuredAssets` in two steps: the first reports all faults of the settings, the second makes
+ * the demo ledger, which takes a while.
  * @throws AssetsFileError (stop), ConfigError
  */
 export const findAssets = async (

@@ -1,7 +1,4 @@
-/**
- * What a process that indexes works on besides: callbacks, EVM chains, the transfer agent's requests, the
- * watch over what is stored.
- */
+/** Background work of an indexing process: callbacks, EVM chains, TA requests, integrity checks. */
 import type { Logger } from "../logging/logger.ts";
 import type { Assets } from "../settings/assets.ts";
 import type { Config } from "../settings/config.ts";
@@ -17,22 +14,22 @@ import type { Storage } from "./storage.ts";
 import { startTransferAgent } from "./ta.ts";
 import { startWatch } from "./watch.ts";
 
-/** Disposing of it ends the work, and waits for what is under way. */
+/** Disposal stops the work and waits for what is under way. */
 type BackgroundWork = AsyncDisposable & {
   readonly assets: Assets;
-  /** Where the demo's assets send their callbacks; undefined outside the demo. */
+  /** Receiver of the demo's callbacks; undefined outside the demo. */
   readonly receiver: DemoCallbacks | undefined;
   readonly evm: EvmService;
   /**
-   * Processes requests from now on, until disposed of. To be called once, and disposed of first.
-   * @param opensData whether this process opens investors' data. If not, it works without their keys.
+   * Processes requests until disposed. Call it once, and dispose of it first.
+   * @param opensData whether this process opens investors' data; if not, it needs no keys for it
    * @throws PiiKeysError | MasterKeyError (stop), ConfigError
    */
   startAgent(settings: { readonly opensData: boolean }): Promise<AsyncDisposable>;
 };
 
 /**
- * Starts delivering callbacks, reading EVM chains, and watching over what is stored.
+ * Starts delivering callbacks, reading EVM chains, and checking stored data.
  * @throws AssetsFileError | CallbackAddressError | NetworkSettingsError (stop), ConfigError
  */
 export const startBackgroundWork = async (settings: {
@@ -43,7 +40,7 @@ export const startBackgroundWork = async (settings: {
   readonly notes: ProcessNotes;
   readonly ledger: Ledger;
   readonly signal: AbortSignal;
-  /** Ends the process, for a reason that trying again does not mend. */
+  /** Ends the process for a permanent fault. */
   readonly giveUp: (error: Error) => void;
 }): Promise<BackgroundWork> => {
   const { config, logger, telemetry, storage, notes, ledger, signal, giveUp } = settings;
@@ -78,7 +75,7 @@ export const startBackgroundWork = async (settings: {
     receiver,
     evm,
     startAgent: async ({ opensData }) => {
-      // Before any request is processed: with wrong keys, lost data would be called stored.
+      // Before any request is processed: with wrong keys, lost data would be reported as stored.
       if (opensData || config.ta.piiKeys !== undefined) {
         await (await configuredVault(config, storage)).checkKeys();
       }

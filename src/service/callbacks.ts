@@ -1,4 +1,4 @@
-/** Callbacks in this process: signing keys, queue, outgoing connections and the workers. */
+/** Callbacks in this process: signing keys, queue, connections and workers. */
 
 import { type Callbacks, startCallbacks } from "../callbacks/callbacks.ts";
 import { changeEndpoints, registerEndpoint, withdrawAllBut } from "../callbacks/endpoints.ts";
@@ -23,13 +23,13 @@ export type CallbackService = AsyncDisposable & {
   readonly signingKeys: SigningKeys;
   readonly queues: Queues;
   /**
-   * Delivers from now on, to the addresses that these assets name and to no others. To be called once.
-   * @throws CallbackAddressError, AssetsFileError (stop) when the assets file cannot be followed
+   * Delivers to the addresses in these assets only. Call it once.
+   * @throws CallbackAddressError, AssetsFileError (stop) for an unusable assets file
    */
   deliver(assets: Assets): Promise<void>;
 };
 
-/** Prepares callbacks. Disposing of it ends delivering; what is under way ends first. */
+/** Disposal ends deliveries after those under way. */
 export const openCallbackService = async (settings: {
   readonly config: Config;
   readonly logger: Logger;
@@ -50,7 +50,7 @@ export const openCallbackService = async (settings: {
   const outbound = openOutbound({ policy });
   let callbacks: Callbacks | undefined;
   const deliver = async (assets: Assets) => {
-    // First the addresses: nothing must go to one that the file no longer names.
+    // Addresses first: nothing must go to one that the file no longer names.
     for (const endpoint of await applyCallbackAddresses(storage.write, policy, assets)) {
       logger.warn(
         { endpoint },
@@ -78,9 +78,9 @@ export const openCallbackService = async (settings: {
 };
 
 /**
- * Aligns the addresses in the database with the assets file and the keys of its assets: registers the
- * named, withdraws the others. Every delivering process does this at its start; the last one decides, so
- * give all the same file. Returns the keys of what was withdrawn now.
+ * Aligns the addresses in the database with the assets file and its assets' keys: registers the
+ * named, withdraws the others. Every delivering process does so at its start and the last one wins,
+ * so all need the same file. Returns the keys of addresses withdrawn now.
  *
  * @throws CallbackAddressError, AssetsFileError (stop) with nothing changed
  */

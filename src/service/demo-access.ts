@@ -1,4 +1,6 @@
-/** What the demo ledger lends to the browser that opens the link `start` printed, and its guided tour. */
+/**
+ * The demo's access for the browser that opens the link printed by `start`, and its guided tour.
+ */
 import type { Reads } from "../database/readers.ts";
 import { findKey, verifyKey } from "../http/keys.ts";
 import type { DemoAccess } from "../page-api/page-settings.ts";
@@ -10,8 +12,8 @@ import { isAllDemo } from "./demo.ts";
 import { keptDemoTaKey, keptStartKey, takeDemoToken } from "./kept-keys.ts";
 
 /**
- * The key that `start` made, while it opens. Undefined where data may be real.
- * @param keys for keys, which are remembered
+ * The key made by `start`, while valid. Undefined where data may be real.
+ * @param keys for cached keys
  * @param tour where its requests are served
  */
 export const demoAccess = (
@@ -30,10 +32,11 @@ export const demoAccess = (
   };
 };
 
-/** What a tour needs. */
 type DemoTour = Omit<TourSettings, "db" | "reader" | "send">;
 
-/** The tour of the demo's first asset, signed with the pair that `start` made, while that is registered. */
+/**
+ * A tour of the demo's first asset, signed with the pair made by `start` while it is registered.
+ */
 export const demoTour = (config: Config, assets: Assets, keys: Reads): DemoTour | undefined => {
   if (!isAllDemo(config)) return undefined;
   const [asset] = DEMO_ASSETS;

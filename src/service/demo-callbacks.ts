@@ -1,4 +1,4 @@
-/** Callbacks of the demo's assets: sent to a receiver of our own, so that the circle closes by itself. */
+/** A receiver for callbacks of the demo's assets. */
 
 import { endpointsUnder } from "../callbacks/endpoints.ts";
 import type { Logger } from "../logging/logger.ts";
@@ -9,22 +9,21 @@ import type { CallbackService } from "./callbacks.ts";
 import { isAllDemo, loadDemo } from "./demo.ts";
 import type { Storage } from "./storage.ts";
 
-/** The settings with which callbacks of the demo reach loopback; others are as they were. */
+/** Lets callbacks of the demo reach loopback; other settings are unchanged. */
 export const withDemoCallbacks = (config: Config): Config =>
   isAllDemo(config)
     ? { ...config, callbacks: { ...config.callbacks, allowPrivate: true } }
     : config;
 
-/** Where the demo's assets send their callbacks. */
 export type DemoCallbacks = AsyncDisposable & {
   readonly url: string;
-  /** Whether a receiver of our own listens there, which can be asked what came. */
+  /** Whether our own receiver listens there; it shows what it received. */
   readonly isOurs: boolean;
 };
 
 /**
- * The demo's own receiver, unless callbacks go elsewhere: where the demo's assets send theirs. It listens
- * where it did before, which the database knows, so that a noted address stays valid.
+ * Starts the demo's receiver unless callbacks go elsewhere. It reuses its previous address from the
+ * database, so that noted URLs stay valid.
  */
 export const startDemoCallbacks = async (settings: {
   readonly config: Config;

@@ -1,4 +1,6 @@
-/** The deployment's key as the settings say who keeps it: sealed under the master key, or a signer outside. */
+/**
+ * The deployment's key as configured: sealed under the master key, or held by an outside signer.
+ */
 import { type DeploymentKey, openDeploymentKey } from "../audit/sequence/deployment-key.ts";
 import { type OutsideSigner, outsideSigner } from "../audit/sequence/outside-signer.ts";
 import type { Config } from "../settings/config.ts";
@@ -18,10 +20,7 @@ export type ConfiguredKey = {
   open(storage: Pick<Storage, "write">): Promise<DeploymentKey>;
 };
 
-/**
- * One for a process.
- * @param existing never make a master key, see `readMasterKey`
- */
+/** One per process. @param existing never make a master key, see `readMasterKey` */
 export const configuredKey = (
   config: Settings,
   { existing }: { readonly existing?: boolean } = {},

@@ -1,4 +1,4 @@
-/** The EVM side of this process: a reader per chain, and the pipeline that makes records of the logs. */
+/** EVM in this process: a reader per chain, and the pipeline that makes records of logs. */
 
 import { type Database, databaseRetries } from "../database/connect.ts";
 import { acquireWriterLock } from "../database/writer-lock.ts";
@@ -24,35 +24,35 @@ import { followingAbort } from "../waiting/following-abort.ts";
 import { errorOf } from "../waiting/remedy.ts";
 import { retrying } from "../waiting/retrying.ts";
 
-/** Disposing of it ends reading, and waits for what is under way. */
+/** Disposal stops reading and waits for what is under way. */
 export type EvmService = AsyncDisposable & {
   readonly networks: readonly EvmNetwork[];
-  /** Trouble by chain id; chains without are absent. */
+  /** By chain id; only chains in trouble. */
   readonly troubles: ReadonlyMap<number, Trouble>;
   readonly rpcs: ReadonlyMap<number, Fleet>;
-  /** What is doubtful of tokens, by chain id, then address; tokens without are absent. */
+  /** Doubts about tokens, by chain id, then address. */
   readonly doubts: ReadonlyMap<number, ReadonlyMap<Address, readonly string[]>>;
-  /** Records of each project on each chain, as this process makes them. */
+  /** This process's records by project and chain. */
   readonly statuses: ReadonlyMap<string, TransferEventsStatus>;
 };
 
 type EvmSettings = {
   readonly config: Pick<Config, "evmPollMs">;
   readonly logger: Logger;
-  /** Where requests to endpoints are counted; nowhere unless given. */
+  /** Counts requests to endpoints. */
   readonly figures?: Figures | undefined;
   readonly database: Database;
   readonly assets: Assets;
   readonly signal: AbortSignal;
-  /** Fewer attempts and shorter pauses, for tests. */
+  /** Shorter retries, for tests. */
   readonly rpc?: Parameters<typeof openFleet>[2];
   readonly check?: FollowSettings["check"];
 };
 
 /**
- * Starts reading every configured chain; without EVM tokens it does nothing. The projects' callback
+ * Starts reading every configured chain; does nothing without EVM tokens. The projects' callback
  * addresses must be registered.
- * @throws NetworkSettingsError (stop) when the assets file cannot be followed
+ * @throws NetworkSettingsError (stop) for an unusable assets file
  */
 export const startEvm = async (settings: EvmSettings): Promise<EvmService> => {
   const { config, logger, figures, database, assets } = settings;
@@ -70,7 +70,7 @@ export const startEvm = async (settings: EvmSettings): Promise<EvmService> => {
   const rpcs = new Map<number, Fleet>();
   const known = { networks, troubles, rpcs, doubts, statuses };
   if (tokens.length === 0) return { ...known, [Symbol.asyncDispose]: async () => undefined };
-  // What speaks to chains is large: loaded where there is one to read.
+  // Large modules, loaded only for a configured chain.
   const { followChain } = await import("../evm/chain/follow.ts");
   const { openFleet } = await import("../evm/rpc/fleet.ts");
   const { runTransferEvents } = await import("../transfers/run.ts");
@@ -80,7 +80,7 @@ export const startEvm = async (settings: EvmSettings): Promise<EvmService> => {
       ...settings.rpc,
       onAsked: figures && countAsked(figures, chainId),
       onSetAside: endpointWarnings(logger, { chainId, network: name }),
-      // A wait of an hour is trouble now, although nothing has failed for good.
+      // A long wait is trouble, even if nothing has failed for good.
       onNoneUsable: (error) =>
         troubles.set(chainId, { gaveUp: false, reason: errorOf(error).message }),
     });
@@ -111,7 +111,6 @@ export const startEvm = async (settings: EvmSettings): Promise<EvmService> => {
   };
 };
 
-/** Counts a request to an endpoint of a chain. */
 const countAsked =
   (figures: Figures, chainId: number) =>
   ({ endpoint, calls, seconds, failure }: AskedEndpoint): void => {
@@ -124,7 +123,7 @@ const countAsked =
   };
 
 /**
- * What `/health` cannot read from the database.
+ * The part of `/health` that is not in the database.
  * @param nowMs milliseconds since the Unix epoch
  */
 export const evmStanding = (evm: EvmService, nowMs: number): EvmStanding => ({
@@ -159,7 +158,7 @@ type Reading = Pick<EvmSettings, "database" | "logger" | "check"> & {
 
 const BACKOFF: Backoff = { firstMs: 500, maxMs: 10_000 };
 
-/** Reads one chain under its lock; never rejects. A reader that must stop leaves the others going. */
+/** Reads one chain under its lock; never rejects, so that other chains continue. */
 const readChain = async (
   reading: Reading,
   follow: typeof followChain,
@@ -173,7 +172,7 @@ const readChain = async (
     chainStanding({ rpc, trouble: troubles.get(chainId), doubts: reading.doubts }, Date.now()),
   );
   const attempt = async (progressed: () => void): Promise<void> => {
-    // `follow` returns when the lock is lost: then the next one is asked for.
+    // `follow` returns when the lock is lost: acquire it again.
     while (!signal.aborted) {
       await using lock = await acquireWriterLock(database, `evm chain ${chainId}`, {
         signal,
@@ -218,7 +217,7 @@ const readChain = async (
       );
     }
   };
-  // The database went away before the chain was looked at: `follow` waits out all else.
+  // The database failed before `follow` began, which handles later failures itself.
   const onTrouble = (error: Error) => {
     troubles.set(chainId, { gaveUp: false, reason: error.message });
   };
@@ -231,7 +230,7 @@ const readChain = async (
   }
 };
 
-/** Keeps what is doubtful of a token for the health report, and logs it when it is new. */
+/** Keeps a token's doubts for the health report, and logs new ones. */
 const keepDoubts = (
   { network: { chainId, name }, logger, doubts }: Reading,
   { address }: EvmToken,
@@ -246,16 +245,16 @@ const keepDoubts = (
 };
 
 type ChainNotes = {
-  /** Puts it down every few seconds until it is disposed of or `signal` aborts. Never rejects. */
+  /** Writes a note every few seconds until disposed or aborted. Never rejects. */
   keep(signal: AbortSignal): AsyncDisposable;
-  /** Puts it down a last time. Never rejects. */
+  /** Writes a last note. Never rejects. */
   last(): Promise<void>;
 };
 
-/** Between two notes. */
+/** Interval of notes. */
 const NOTE_EVERY_MS = 5_000;
 
-/** Longest wait for a note at the end: a database that is gone must not keep a process from ending. */
+/** Bounds the end of the process while the database is gone. */
 const LAST_NOTE: Deadline = { ms: 2_000 };
 
 const openChainNotes = (
@@ -267,7 +266,7 @@ const openChainNotes = (
     const { trouble, endpoints, doubts } = standing();
     await noteChain(database, { chainId, trouble, endpoints, doubts });
   };
-  // A database that is away shows where it is needed; the next note comes soon.
+  // Its users report an unavailable database; the next note comes soon.
   const ended = (noted: Promise<void>) => withinDeadline(noted, LAST_NOTE).catch(() => undefined);
   return {
     keep: (signal) => {

@@ -1,4 +1,4 @@
-/** Reading and projecting in this process: one reader, and every pipeline at its own pace. */
+/** Indexing in this process: one reader, and every pipeline at its own pace. */
 
 import type { LocalProgress, Trouble } from "../http/health/progress.ts";
 import { readerAt } from "../ledger/reading/read.ts";
@@ -20,38 +20,37 @@ import { verificationOf } from "./verification.ts";
 type IndexingSettings = {
   readonly config: Config;
   readonly logger: Logger;
-  /** Told of every batch; nobody is unless given. */
+  /** Called after each batch. */
   readonly telemetry?: Telemetry | undefined;
   readonly storage: Pick<Storage, "write">;
   readonly ledger: Ledger;
-  /** Where an empty log begins; absent: see `ReaderOptions`. */
+  /** Start of an empty log; default: see `ReaderOptions`. */
   readonly firstCheckpoint?: bigint | undefined;
-  /** End once every pipeline has committed it; absent: never by itself. */
+  /** Ends once every pipeline has committed it; never if absent. */
   readonly last?: bigint | undefined;
-  /** How long what may pass is tried again without reading on, milliseconds; absent: for ever. */
+  /** How long to retry without progress, milliseconds; for ever if absent. */
   readonly retryForMs?: number | undefined;
-  /** Names of the pipelines to run; absent: all. */
+  /** Names of pipelines to run; all if absent. */
   readonly pipelines?: readonly string[] | undefined;
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: ReaderProgress) => void;
 };
 
 export type Indexing = {
-  /** What `/health` cannot read from the database. */
+  /** The part of `/health` that is not in the database. */
   readonly local: () => LocalProgress;
-  /** Resolves once the log is open and of this chain; rejects when it refuses this ledger. */
+  /** Resolves once the log is open; rejects when it belongs to another chain. */
   readonly opened: Promise<void>;
-  /**
-   * Resolves when everything has ended: by `last`, or by the signal. What the reader or a pipeline
-   * gave up over is in `failures`.
-   */
+  /** Resolves when everything has ended, by `last` or the signal; `failures` are permanent ones. */
   readonly ended: Promise<{ readonly failures: readonly Error[] }>;
 };
 
-/** The feed holds this many batches of the largest size: what pipelines may trail without reading back. */
+/**
+ * The feed holds this many of the largest batches: pipelines this far behind need not read back.
+ */
 const FEED_BATCHES = 2;
 
-/** Starts indexing. It ends by itself only with `last`; a failure of one part leaves the others going. */
+/** Ends by itself only with `last`; a failure of one part does not stop the others. */
 export const startIndexing = (settings: IndexingSettings): Indexing => {
   const { config, logger, telemetry, storage, ledger, signal, last, onProgress } = settings;
   const chosen = settings.pipelines;
@@ -62,7 +61,7 @@ export const startIndexing = (settings: IndexingSettings): Indexing => {
   });
   const rarely = createRareLines();
   const opened = Promise.withResolvers<void>();
-  // A caller that does not wait for it still gets the failure from `ended`.
+  // Callers that do not wait for it get the failure from `ended`.
   opened.promise.catch(() => undefined);
 
   let tip: bigint | null = null;
@@ -114,7 +113,7 @@ export const startIndexing = (settings: IndexingSettings): Indexing => {
     else pipelineTroubles.set(pipeline, trouble);
   };
 
-  // Without `last` the pipelines outlive a reader that stopped; with it there is nothing to wait for.
+  // Without `last` pipelines outlive a stopped reader; with it, nothing more would come.
   const giveUp = new AbortController();
   const running = opened.promise.then(
     () =>
@@ -147,7 +146,7 @@ export const startIndexing = (settings: IndexingSettings): Indexing => {
   };
 };
 
-/** @param before trouble that it goes on with */
+/** @param before trouble that this continues */
 const troubleOf = (
   error: Error | null,
   gaveUp: boolean,

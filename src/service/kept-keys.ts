@@ -1,4 +1,4 @@
-/** The keys that `start` makes and keeps below the data folder, each readable by its owner alone. */
+/** Keys that `start` makes below the data folder, readable by their owner only. */
 
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { readFile, rename, unlink, writeFile } from "node:fs/promises";
@@ -7,15 +7,15 @@ import { z } from "zod";
 import type { Config } from "../settings/config.ts";
 import { makeDataDir } from "../settings/data-dir.ts";
 
-/** The key of GraphQL that `start` shows. */
+/** The GraphQL key that `start` shows. */
 export const startKeyFile = ({ dataDir }: Pick<Config, "dataDir">): string =>
   join(dataDir, "start-key");
 
-/** The pair that signs requests for the demo's first asset. */
+/** The key pair that signs requests for the demo's first asset. */
 export const demoTaKeyFile = ({ dataDir }: Pick<Config, "dataDir">): string =>
   join(dataDir, "demo-ta-key.json");
 
-/** The key of GraphQL that a `start` kept; undefined when none did. It may be revoked. */
+/** The GraphQL key of an earlier `start`, perhaps revoked; undefined without one. */
 export const keptStartKey = async (
   config: Pick<Config, "dataDir">,
 ): Promise<string | undefined> => {
@@ -25,16 +25,16 @@ export const keptStartKey = async (
 
 const pair = z.object({ publicKey: z.string(), secretKey: z.string() });
 
-/** A pair as it is kept: both base64. */
+/** Both base64. */
 type KeptPair = z.infer<typeof pair>;
 
-/** The pair of the demo's first asset that a `start` kept; undefined when none did. */
+/** The demo's key pair of an earlier `start`; undefined without one. */
 export const keptDemoTaKey = async (
   config: Pick<Config, "dataDir">,
 ): Promise<KeptPair | undefined> =>
   pair.safeParse(parsed(await readIfThere(demoTaKeyFile(config)))).data;
 
-/** Writes a file of the data folder: complete when it appears, and private from its first byte on. */
+/** Writes a file atomically, private from its first byte on. */
 export const keepPrivately = async (
   { dataDir }: Pick<Config, "dataDir">,
   path: string,
@@ -59,8 +59,8 @@ const readIfThere = (path: string): Promise<string | undefined> =>
 const tokenFile = ({ dataDir }: Pick<Config, "dataDir">): string => join(dataDir, "demo-link");
 
 /**
- * Makes a link; the one before opens nothing any more. The token stands behind the #, which browsers send to no
- * server and no log has.
+ * Makes a link and invalidates the previous one. The token follows the #: browsers do not send it,
+ * so no log has it.
  * @param url of the service, without a path
  */
 export const makeDemoLink = async (
@@ -72,7 +72,7 @@ export const makeDemoLink = async (
   return `${url}/#demo=${token}`;
 };
 
-/** Whether this is the newest link's token; it is used up then. */
+/** Consumes the newest link's token; false for any other. */
 export const takeDemoToken = async (
   config: Pick<Config, "dataDir">,
   token: string,
@@ -80,7 +80,7 @@ export const takeDemoToken = async (
   const path = tokenFile(config);
   const kept = await readFile(path, "utf8").catch(() => undefined);
   if (kept === undefined || !timingSafeEqual(digestOf(token), digestOf(kept.trim()))) return false;
-  // Only one of several callers at one moment removes the file.
+  // Only one of concurrent callers removes the file.
   return unlink(path).then(
     () => true,
     () => false,

@@ -1,4 +1,4 @@
-/** The ledger that the settings name: where it is read, and which packages on it are ours. */
+/** The configured ledger: its source and our packages on it. */
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -29,27 +29,27 @@ import type { Storage } from "./storage.ts";
 
 export type Ledger = {
   readonly source: CheckpointSource;
-  /** What the source tells of its questions; absent: what its reader sees. */
+  /** The source's reports of its requests; absent: the reader's view is used. */
   readonly contact?: SourceContact | undefined;
-  /** The demo ledger when it is that one, which also takes transactions. */
+  /** The demo ledger, which also takes transactions. */
   readonly demo?: OpenDemo | undefined;
   /** The security-token package: its original address, and perhaps those of upgrades. */
   readonly packages: readonly string[];
-  /** Where an empty log begins; absent: where the source says that the package was published, or at 0. */
+  /** Start of an empty log; absent: where the source says that the package was published, or 0. */
   readonly firstCheckpoint?: bigint | undefined;
-  /** Security tokens known beforehand; empty on a real network. */
+  /** Known security tokens; empty on a real network. */
   readonly coinTypes: readonly string[];
-  /** The validators of epoch 0, where the ledger is our own; else settings say whom to trust. */
+  /** Validators of epoch 0 on our own ledger; elsewhere the settings name whom to trust. */
   readonly committee?: Committee | undefined;
-  /** What it is, for a person: ends a sentence. */
+  /** Description for people, at the end of a sentence. */
   readonly about: string;
-  /** Puts down the decimals that the assets file gives, for coins whose metadata is out of sight. */
+  /** Stores decimals of the assets file, for coins whose metadata cannot be read. */
   recordDecimals(storage: Storage): Promise<void>;
 };
 
-/** What `demo write` leaves beside the checkpoints, as far as it is used here. */
+/** The used part of the file that `demo write` leaves beside the checkpoints. */
 const ledgerFile = z.object({
-  // Canonical: what belongs to the contract is told by comparing addresses.
+  // Canonical, because addresses are compared.
   packages: z
     .array(
       z
@@ -62,7 +62,7 @@ const ledgerFile = z.object({
   firstCheckpoint: z.int().min(0).transform(BigInt),
 });
 
-/** What a ledger says about itself, where it does. */
+/** A ledger's description of itself. */
 type Described = {
   readonly packages: readonly string[];
   readonly coinTypes: readonly string[];
@@ -70,8 +70,8 @@ type Described = {
 };
 
 /**
- * Says which ledger the settings name; nothing is contacted or made.
- * @throws ConfigError as `openLedgerSource` does
+ * Logs which ledger the settings name; contacts and makes nothing.
+ * @throws ConfigError as `openLedgerSource`
  */
 export const announceLedger = async (config: Config, logger: Logger): Promise<void> => {
   checkLedgerNamed(config);
@@ -91,16 +91,17 @@ export const announceLedger = async (config: Config, logger: Logger): Promise<vo
 const aboutDemo = ({ demo }: Config): string =>
   `the demo ledger, a simulated issuer (seed ${demo.seed})`;
 
-/** A ledger whose settings are sound; nothing is contacted yet, also not by opening it. */
+/** A ledger with valid settings. */
 type FoundLedger = Pick<Ledger, "firstCheckpoint"> & {
-  /** To be called once. */
+  /** Contacts nothing yet. Call it once. */
   open(): Promise<Ledger>;
 };
 
 /**
- * As `openLedger`, in two steps: all that settings can be wrong in is known after the first one, and the
- * demo ledger, which takes a while, is made in the second.
- * @throws ConfigError, AssetsFileError (stop), FormerDemoLedgerError (stop), OtherDemoLedgerError (stop)
+ * `openLedger` in two steps: the first reports all faults of the settings, the second makes the
+ * demo ledger, which takes a while.
+ * @throws ConfigError, AssetsFileError (stop), FormerDemoLedgerError (stop), OtherDemoLedgerError
+ *   (stop)
  */
 export const findLedger = async (
   config: Config,
@@ -121,9 +122,9 @@ export const findLedger = async (
 };
 
 /**
- * Opens the configured ledger; nothing is contacted yet.
- * @param figures where questions to its source are counted
- * @throws ConfigError when nothing says which packages to index, or they stand without a ledger
+ * Opens the configured ledger; contacts nothing yet.
+ * @param figures counts requests to its source
+ * @throws ConfigError when packages are missing, or given without a ledger
  */
 export const openLedger = async (
   config: Config,
@@ -158,7 +159,7 @@ export const openLedger = async (
   };
 };
 
-/** Counts questions to the source, too, and how long their answers took. */
+/** Also counts and times requests to the source. */
 const countedHearing = ({ answered, failed }: Hearing, figures: Figures): Hearing => ({
   answered,
   failed: (error) => {
@@ -171,8 +172,8 @@ const countedHearing = ({ answered, failed }: Hearing, figures: Figures): Hearin
 });
 
 /**
- * Opens the source alone, and what the ledger says about itself.
- * @throws ConfigError when LEDGER_SOURCE cannot be used, or is left out beside what belongs to it
+ * Opens the source, and the ledger's description of itself.
+ * @throws ConfigError when LEDGER_SOURCE is unusable, or missing beside settings that need it
  */
 export const openLedgerSource = async (
   config: Config,
@@ -205,15 +206,14 @@ export const openLedgerSource = async (
   };
 };
 
-/** How sources are opened. */
 type Opening = {
   readonly hearing?: Hearing | undefined;
   readonly figures?: Figures | undefined;
-  /** How patiently one that stands alone is asked. */
+  /** Retries of a single source. */
   readonly retry?: RetryPolicy | undefined;
 };
 
-/** Opens what is listed, as one source. */
+/** Opens the listed sources as one. */
 const openSources = async (
   config: Config,
   logger: Logger,
@@ -250,7 +250,7 @@ const openSources = async (
   });
 };
 
-/** The `ledger.json` of a folder, when there is one. */
+/** The folder's `ledger.json`, if any. */
 const describedIn = async (setting: string): Promise<Described | undefined> => {
   if (!setting.startsWith("dir:")) return undefined;
   const path = join(setting.slice("dir:".length), "ledger.json");

@@ -1,15 +1,15 @@
-/** What the watch over stored data found: for `/health` and `/metrics` of any process. */
+/** Findings of the integrity checks, for `/health` and `/metrics` of any process. */
 import type { Registry } from "prom-client";
 import { type Findings, readFindings } from "../audit/watch/findings.ts";
 import type { Db } from "../database/connect.ts";
 import type { Health, HealthDetail } from "../http/health/health.ts";
 import { healthGauge } from "../http/health/health-gauge.ts";
 
-/** `integrity` of the health report: `stalled` from the moment something stored proves false. */
+/** `integrity` of the health report: `stalled` once stored data proves false. */
 export type IntegrityDetails = {
   readonly integrity: Findings & {
     readonly state: "ok" | "stalled";
-    /** What does not hold, and what to do; absent while everything does. */
+    /** The fault and its remedy; absent without one. */
     readonly reason?: string;
   };
 };
@@ -26,7 +26,6 @@ const reasonOf = ({ log, sums, rows, roots }: Findings): string | undefined => {
   return `the register does not add up: ${first}; holderbook reconcile tells more, holderbook rebuild makes it anew from the log`;
 };
 
-/** The members of the answer are `IntegrityDetails`. */
 export const integrityDetails =
   ({ db }: { readonly db: Db }) =>
   async (): Promise<HealthDetail & { readonly members: IntegrityDetails }> => {
@@ -40,7 +39,7 @@ export const integrityDetails =
 const isIntegrityDetails = (details: unknown): details is IntegrityDetails =>
   typeof details === "object" && details !== null && "integrity" in details;
 
-/** Adds figures of the same to `/metrics`. */
+/** Adds the same findings to `/metrics`. */
 export const integrityGauges = (registry: Registry, health: Health): void => {
   const gauge = healthGauge(registry, health, isIntegrityDetails);
   const figure = (name: OfIntegrity, of: (findings: Findings) => number | null) =>

@@ -3,7 +3,7 @@ import { readMasterKey } from "../sealing/master-key.ts";
 import type { Config } from "../settings/config.ts";
 
 /**
- * The master key, as configured: it seals the keys that sign callbacks, and the deployment's key.
+ * The configured master key, which seals the signing keys of callbacks and the deployment's key.
  * @param existing never make one, see `readMasterKey`
  * @throws MasterKeyError (stop)
  */

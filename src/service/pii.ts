@@ -1,13 +1,11 @@
-/** The keys and the vault of investors' data, as configured. */
+/** The configured keys and vault of investors' data. */
 import { join } from "node:path";
 import type { Config } from "../settings/config.ts";
 import { readPiiKeys } from "../ta/pii/pii-keys.ts";
 import { openVault, type PiiVault } from "../ta/pii/vault.ts";
 
 /**
- * Opens the vault.
- * @param existing never make a key, see `readPiiKeys`
- * @throws PiiKeysError | MasterKeyError (stop)
+ * @param existing never make a key, see `readPiiKeys` @throws PiiKeysError | MasterKeyError (stop)
  */
 export const configuredVault = async (
   config: Pick<Config, "dataDir" | "ta">,

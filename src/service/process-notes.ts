@@ -1,4 +1,7 @@
-/** Tells other processes that this one is alive and what troubles it (`process_notes`), and counts the same. */
+/**
+ * Notes for other processes that this one is alive, with its troubles (`process_notes`), and
+ * metrics.
+ */
 import { hostname } from "node:os";
 import type { SignerTrouble } from "../audit/sequence/outside-signer.ts";
 import type { Database } from "../database/connect.ts";
@@ -15,31 +18,31 @@ import { pause } from "../waiting/backoff.ts";
 import { type Deadline, withinDeadline } from "../waiting/deadline.ts";
 import { errorOf } from "../waiting/remedy.ts";
 
-/** Disposing of it removes what was said: the process ends in order. */
+/** Disposal removes the note: the process ends in order. */
 export type ProcessNotes = AsyncDisposable & {
-  /** Looks after the queues of this process from now on. */
+  /** Watches this process's queues. */
   watchQueues(queues: Queues): void;
-  /** Asks from now on why nothing is signed with the deployment's key; undefined while it is. */
+  /** Polls why signing with the deployment's key fails; undefined while it works. */
   watchSigning(trouble: () => SignerTrouble | undefined): void;
-  /** What the signers of this process still pay for. */
+  /** Reports the transactions that this process's signers can pay for. */
   saySigners(signers: ProcessSaid["signers"]): void;
-  /** Why nothing can be written to the database; undefined while it can. */
+  /** Why writes to the database fail; undefined while they work. */
   unwritable(): Trouble | undefined;
 };
 
-/** Between two notes. */
+/** Interval of notes. */
 const NOTE_EVERY_MS = 5_000;
 
-/** Without a note written for so long the database takes none. */
+/** After this long without a successful note the database counts as unwritable. */
 const UNWRITTEN_MS = 15_000;
 
-/** The size of a database is read off its files: not with each note. Who is gone is looked for as often. */
+/** The database's size is read from its files, and dead processes are looked for, less often. */
 const SIZE_EVERY_MS = 60_000;
 
-/** A database that is gone must not keep a process from ending. */
+/** Bounds the end of the process while the database is gone. */
 const LAST: Deadline = { ms: 2_000 };
 
-/** Begins at once. Nothing it does ever rejects: a database that is away shows where it is needed. */
+/** Starts writing notes. Never rejects: other code reports an unavailable database. */
 export const keepProcessNotes = (
   { sql }: Pick<Database, "sql">,
   figures: Figures,
@@ -99,7 +102,7 @@ export const keepProcessNotes = (
   return {
     watchQueues: (given) => {
       queues = given;
-      // Now, and not with the next note: until then nothing shows whether it works.
+      // Now rather than with the next note: its state is unknown until then.
       void queueSaid();
     },
     watchSigning: (given) => {
@@ -127,14 +130,14 @@ const isRunning = (pid: number): boolean => {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // Another user's is there.
+    // The process exists but belongs to another user.
     return error instanceof Error && "code" in error && error.code === "EPERM";
   }
 };
 
 /**
- * Of URLs only scheme and host, since the rest may hold a provider's key; of a database that is out of reach nothing
- * but that, since the driver's words may name hosts and users. The log has the whole.
+ * Shortens URLs to scheme and host, because the rest may hold a provider's key, and hides the
+ * driver's message, which may name hosts and users. The log has the whole.
  */
 export const shownReason = (error: unknown): string =>
   isUnreachable(error) ? NO_DATABASE : onlyPlaces(errorOf(error).message);

@@ -1,4 +1,4 @@
-/** The interfaces of this process on one port that is bound already. */
+/** This process's interfaces on a bound port. */
 
 import { publicKeyList } from "../callbacks/signing-keys.ts";
 import { migrationsPending } from "../database/migrate.ts";
@@ -43,13 +43,13 @@ import { integrityDetails, integrityGauges } from "./log-health.ts";
 import { type Storage, watchPools } from "./storage.ts";
 import { taRequests } from "./ta-requests.ts";
 
-/** Attempts a minute without a good key from one address; a person mistypes, a guesser does not stop. */
+/** Attempts per minute and address without a valid key: enough for typing errors. */
 const ATTEMPTS_PER_MINUTE = 60;
 
-/** Weight of what is looked up by a key, see `Admission`. */
+/** Weight of a lookup by key, see `Admission`. */
 const ONE_ROW = 1;
 
-/** What is served where only one interface is asked for: beside it what stands on its data. */
+/** Parts that are served along with a single interface, on the same data. */
 const BESIDE: Readonly<Partial<Record<Part["name"], readonly Part["name"][]>>> = {
   graphql: ["page", "web"],
 };
@@ -60,30 +60,30 @@ const isServed = (name: Part["name"], only: Part["name"] | undefined): boolean =
   name === "roots" ||
   (BESIDE[only]?.includes(name) ?? false);
 
-/** Why requests are refused for what they cost. */
+/** Reasons of refusals under load. */
 const REFUSAL_REASONS = ["rate_limit", "attempts", "busy", "unread"] as const;
 type RefusalReason = (typeof REFUSAL_REASONS)[number];
 
 export type ServingSettings = {
   readonly config: Config;
   readonly logger: Logger;
-  /** Told of its work; nobody is unless given. */
+  /** Optional. */
   readonly telemetry?: Telemetry | undefined;
   readonly storage: Storage;
   readonly assets: Assets;
-  /** Where requests come in: it listens already. */
+  /** The port, already listening. */
   readonly front: Front;
-  /** Only this interface; absent: all of them. */
+  /** Only this interface; all if absent. */
   readonly only?: Part["name"] | undefined;
-  /** Addresses of the security-token package, original first: until the log can tell. */
+  /** Addresses of the security-token package, original first; used until the log has them. */
   readonly packages: readonly string[];
-  /** The process that indexes, where it tells this one what only it knows. */
+  /** The indexing process, where it reports to this one. */
   readonly indexing?: IndexingProcess | undefined;
   /** Ends the process: entries of the sequence that it has seen are lost. */
   readonly giveUp: (error: Error) => void;
 };
 
-/** Answers until disposed of; requests under way are finished, and the port is given back. */
+/** Serves until disposed; finishes requests under way and releases the port. */
 export const startServing = async (settings: ServingSettings): Promise<AsyncDisposable> => {
   const { config, logger, storage, packages, assets, front, only, indexing, giveUp } = settings;
   const { telemetry = noTelemetry() } = settings;
@@ -142,9 +142,9 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
   const capTables = createCapTables();
   const { readers } = storage;
   const { tracing } = telemetry;
-  // Not bound to one request: others with the same question share the answer.
+  // Not bound to one request: concurrent ones share the answer.
   const lookUps = readers.for(undefined, ONE_ROW);
-  // Its keys are the business of processes that serve it.
+  // Only processes that serve it need its keys.
   const ta =
     only === undefined || only === "ta"
       ? await taRequests({ config, storage, tracing, assets, keys: lookUps, limits: limits() })
@@ -219,7 +219,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
     }),
     ...(ta === undefined ? [] : [ta]),
     webPart({ unsent: pages }),
-    // Every process can be asked by those who hold a statement.
+    // Holders of statements may use any process.
     rootsPart({ db, limit: limits().limit }),
     pageApi,
     operator,

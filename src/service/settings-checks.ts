@@ -1,23 +1,22 @@
 /**
- * All that the settings and the files they name can be wrong in, before anything is contacted or made: `start`, `index`
- * and `serve` check it first, and `doctor` tells it.
+ * Checks the settings and the files that they name before anything is contacted or made: first
+ * thing in `start`, `index` and `serve`, and part of `doctor`.
  */
 import type { Config } from "../settings/config.ts";
 import { checkLedgerNamed } from "../settings/read-config.ts";
 import { remedyOf } from "../waiting/remedy.ts";
 import { isDemoLedger, loadDemo } from "./demo.ts";
 
-/** A process of the service. */
 export type Service = "start" | "index" | "serve";
 
-/** Rejects with what is wrong, named by its setting or file. */
+/** Rejects with the fault, naming its setting or file. */
 type SettingsCheck = (config: Config) => Promise<unknown>;
 
-/** What each process checks, in this order. */
+/** Each process's checks, in order. */
 export const settingsChecks = (service: Service): readonly SettingsCheck[] =>
   service === "serve" ? [named({ packagesAlone: true }), ...OF_ALL] : [...OF_READERS, ...OF_ALL];
 
-/** @throws ConfigError, or another error whose remedy is `stop`: the first thing that is wrong */
+/** @throws ConfigError, or another error with remedy `stop`: the first fault */
 export const checkSettings = async (config: Config, service: Service): Promise<void> => {
   for (const check of settingsChecks(service)) await check(config);
 };
@@ -27,7 +26,7 @@ const named =
   async (config) =>
     checkLedgerNamed(config, allowed);
 
-// A start loads the code of what its settings name, and no other.
+// Load only the code that the settings need.
 
 const OF_READERS: readonly SettingsCheck[] = [
   named(),

@@ -1,4 +1,4 @@
-/** The database of this process: a given one, or the embedded one, migrated and connected. */
+/** This process's database, given or embedded, migrated and connected. */
 
 import { resolve } from "node:path";
 import { connect, type Database } from "../database/connect.ts";
@@ -22,23 +22,23 @@ import type { Figures } from "../telemetry/figures.ts";
 import type { ProcessName } from "../telemetry/process-figures.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 
-/** Connections for the two kinds of work. Closing ends them, and the embedded server if it is ours. */
+/** Closing it ends the connections, and an embedded server that it started. */
 export type Storage = AsyncDisposable & {
   /** For the reader, the pipelines and commands. */
   readonly write: Database;
-  /** For callers' queries: refuses writes and cancels what runs too long. */
+  /** For callers' queries: read-only, with a statement timeout. */
   readonly read: Database;
-  /** For the pages that callers ask for: as `read`, and gives up statements whose caller is gone. */
+  /** For callers' pages: as `read`, and cancels statements whose caller is gone. */
   readonly readers: Readers;
-  /** Of the connections, for code with a driver of its own; may hold a password: never logged. */
+  /** For code with a driver of its own; may hold a password: never logged. */
   readonly url: string;
   /** `embedded` with its folder, or `given` by DATABASE_URL. */
   readonly kind: "embedded" | "given";
 };
 
 /**
- * A command about existing data found none: the settings lead to another database than the service's.
- * Give it the service's own.
+ * A command found no existing data: its settings lead to another database. Give it the service's
+ * own.
  */
 export class NoDatabaseError extends Error {
   override readonly name = "NoDatabaseError";
@@ -56,16 +56,16 @@ export class NoDatabaseError extends Error {
 }
 
 /**
- * `migrated`: what is missing is applied. `current`: there must be all of this version; the rule for commands
- * about what is there, which leave an older version's database, and so its services, alone. `current or new`: the
- * same, but an empty database is begun. `as they are`: nothing is asked, so the database may be away.
+ * `migrated`: apply missing migrations. `current`: require all of this version, for commands on
+ * existing data, which must not upgrade a running service's database. `current or new`: the same,
+ * but initialise an empty database. `as they are`: check nothing, so that the database may be away.
  */
 export type Tables = "migrated" | "current" | "current or new" | "as they are";
 
-/** Whose rights connections have: the service's, or those of the role that owns the tables. */
+/** Rights of connections: the service's, or those of the tables' owner. */
 type Role = "service" | "owner";
 
-/** The ways into the database, by whose rights they give; one and the same where there is one role. */
+/** Database URLs by role; the same where there is one role. */
 type Ways = Readonly<Record<Role, string>>;
 
 const waysOf = async (config: Config, embedded: EmbeddedPostgres | undefined): Promise<Ways> => {
@@ -78,7 +78,7 @@ const waysOf = async (config: Config, embedded: EmbeddedPostgres | undefined): P
   return { service: (await embeddedServiceUrl(dataDir, owner)) ?? owner, owner };
 };
 
-/** Migrates where that is asked for, by the owner, which then gives the service's role what it needs. */
+/** Migrates, if asked for, as the owner, which then grants the service's role its rights. */
 const migrateByOwner = async (
   config: Config,
   logger: Logger,
@@ -87,7 +87,7 @@ const migrateByOwner = async (
 ): Promise<void> => {
   if (tables === "current" || tables === "as they are") return;
   await using owner = connect({ ...ownerSettings((await waysOf(config, embedded)).owner), max: 1 });
-  // The first that is asked of it.
+  // The first statement, so that connection errors show here.
   const isOurs = await wasMigrated(owner).catch((error: unknown) => {
     throw toldAs(error, config.databaseOwnerUrl && "DATABASE_OWNER_URL");
   });
@@ -100,33 +100,33 @@ const migrateByOwner = async (
   if (applied > 0) logger.info({ applied }, "migrated the database");
 };
 
-/** Refuses tables of another version, or that there are none, where nothing was migrated. */
+/** Refuses missing tables, or those of another version, unless migrated. */
 const checkTables = async (write: Database, tables: Tables, config: Config): Promise<void> => {
   if (tables === "as they are" || tables === "migrated") return;
   if (!(await wasMigrated(write))) throw new NoDatabaseError(config);
   await requireMigrated(write);
 };
 
-/** What is to be said to an operator of a failure to open. */
+/** Translates a failure to open for an operator. */
 const toldAs = (error: unknown, setting?: string): unknown => {
   if (isForbidden(error)) return new DatabaseRightsError(error.message);
   return isUnreachable(error) ? new DatabaseUnreachableError(error, setting) : error;
 };
 
 /**
- * Connects, starting the embedded Postgres when `DATABASE_URL` is not set. The owner's connection, where that is
- * another role than the service's, is closed by the time this returns.
+ * Connects, starting the embedded Postgres when `DATABASE_URL` is not set. A separate owner's
+ * connection is closed when this returns.
  *
- * @param tables what becomes of them first, see `Tables`
- * @param by whose rights the connections have: the service's, or for mending the owner's
- * @param readOnly `write` refuses every write, too
- * @param onLost told when the embedded Postgres is gone for good: end the process
- * @throws ConfigError when DATA_DIR cannot hold one
- * @throws DatabaseUnreachableError when the server does not answer, or does not let us in
- * @throws DatabaseRightsError when the role may not do what is asked
+ * @param tables what to do with them first, see `Tables`
+ * @param by rights of the connections: the service's, or for repairs the owner's
+ * @param readOnly `write` refuses writes, too
+ * @param onLost called when the embedded Postgres is gone for good: end the process
+ * @throws ConfigError when DATA_DIR is unusable
+ * @throws DatabaseUnreachableError when the server does not answer, or refuses the login
+ * @throws DatabaseRightsError when the role lacks rights
  * @throws OtherDatabaseError when DATABASE_OWNER_URL leads to another database
- * @throws NoDatabaseError with `current`, when there is none, or nothing of ours in it
- * @throws MigrationsMissingError when an older version's is to be left as it is
+ * @throws NoDatabaseError with `current`, without a database or our tables
+ * @throws MigrationsMissingError when an older version must not be migrated
  */
 export const openStorage = async (
   config: Config,
@@ -194,7 +194,7 @@ export const openStorage = async (
   }
 };
 
-/** Shows how full the connection pools are, whenever metrics are read. */
+/** Exports the connection pools' load as metrics. */
 export const watchPools = (
   figures: Figures,
   process: ProcessName,

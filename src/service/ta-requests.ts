@@ -1,4 +1,4 @@
-/** The requests of the transfer agent in this process: what its part of the server needs. */
+/** Services of the transfer agent API in this process. */
 
 import { openSigningKeys } from "../callbacks/signing-keys.ts";
 import type { Part } from "../http/part.ts";
@@ -14,10 +14,10 @@ import { configuredMasterKey } from "./master-key.ts";
 import { configuredVault } from "./pii.ts";
 import type { Storage } from "./storage.ts";
 
-/** Large bodies in memory at once, in units of the largest one. */
+/** Concurrent large bodies, in units of the largest. */
 const LARGE_BODIES = 8;
 
-/** Prepares interface C. @throws AssetsFileError | MasterKeyError | PiiKeysError | PiiKeyLostError (stop) */
+/** @throws AssetsFileError | MasterKeyError | PiiKeysError | PiiKeyLostError (stop) */
 export const taRequests = async (settings: {
   readonly config: Config;
   readonly storage: Storage;

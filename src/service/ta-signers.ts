@@ -1,4 +1,4 @@
-/** Where the transfer agent's transactions go and who signs them, as the settings have it; nothing is contacted. */
+/** Configured nodes and signers of the transfer agent's transactions; contacts nothing. */
 import { type GrpcAddress, readGrpcAddress } from "../ledger/sources/grpc-address.ts";
 import type { Config } from "../settings/config.ts";
 import { ConfigError } from "../settings/config-error.ts";
@@ -10,30 +10,30 @@ import {
   suiKeySigner,
 } from "../ta/ledgers/signer.ts";
 
-/** A full node, and what is sent to it with every call. */
+/** A full node, and the headers of every call. */
 type NodeAddress = GrpcAddress & Pick<LedgerSource, "headers">;
 
 type TaConfig = Pick<Config, "ta">;
 
 /**
- * The full node that transactions go to: TA_NODE, or the first one among the ledger's sources.
+ * The full node for transactions: TA_NODE, or the first one among the ledger's sources.
  * @throws ConfigError
  */
 export const nodeAddressOf = ({
   ta,
   ledgerSources,
 }: Pick<Config, "ta" | "ledgerSources">): NodeAddress | undefined => {
-  // Headers are the source's: a provider's key goes to no other host.
+  // A source's headers may hold its provider's key: send them to no other host.
   const own = ta.node === undefined ? undefined : { setting: ta.node, headers: {} };
   const node = own ?? ledgerSources.find(({ setting }) => setting.startsWith("grpc+"));
   if (node === undefined) return undefined;
   const address = readGrpcAddress(node.setting);
-  // The ledger's source was opened from the same text: only a TA_NODE can be wrong here.
+  // Sources were validated before: only TA_NODE can be wrong here.
   if ("problem" in address) throw new ConfigError(`TA_NODE: ${address.problem}`);
   return { ...address, headers: node.headers };
 };
 
-/** Who signs transactions on Sui; undefined: nobody here. @throws ConfigError */
+/** Undefined without a signer. @throws ConfigError */
 export const suiSignerOf = async ({ ta }: TaConfig): Promise<SuiSigner | undefined> => {
   const { suiKey } = ta;
   if (suiKey !== undefined) return keyOf("TA_SUI_KEY", () => suiKeySigner(suiKey));
@@ -42,7 +42,7 @@ export const suiSignerOf = async ({ ta }: TaConfig): Promise<SuiSigner | undefin
   return httpSuiSigner({ url: ta.signerUrl, token: ta.signerToken, address: ta.suiAddress });
 };
 
-/** Who signs transactions on EVM chains; undefined: nobody here. @throws ConfigError */
+/** Undefined without a signer. @throws ConfigError */
 export const evmSignerOf = async ({ ta }: TaConfig): Promise<EvmSigner | undefined> => {
   const { evmKey } = ta;
   if (evmKey !== undefined) {
@@ -60,7 +60,7 @@ export const evmSignerOf = async ({ ta }: TaConfig): Promise<EvmSigner | undefin
   return httpEvmSigner({ url: ta.signerUrl, token: ta.signerToken, address: ta.evmAddress });
 };
 
-/** @throws ConfigError naming the setting whose key cannot be read */
+/** @throws ConfigError naming the setting with the unreadable key */
 const keyOf = <Signer>(setting: string, read: () => Signer): Signer => {
   try {
     return read();

@@ -1,4 +1,4 @@
-/** The transfer agent's work in this process: processing requests, and what that needs of ledgers. */
+/** Processes the transfer agent's requests, with access to the ledgers. */
 
 import { LOW_TRANSACTIONS } from "../http/health/process-health.ts";
 import { watchPackages } from "../log/packages.ts";
@@ -37,7 +37,7 @@ type TransferAgentSettings = {
   readonly notes: ProcessNotes;
 };
 
-/** Processes requests of the configured assets until disposed of; without any it does nothing. */
+/** Processes requests of the configured assets until disposed. */
 export const startTransferAgent = async (
   settings: TransferAgentSettings,
 ): Promise<AsyncDisposable> => {
@@ -74,7 +74,7 @@ export const startTransferAgent = async (
   return { [Symbol.asyncDispose]: () => all.disposeAsync() };
 };
 
-/** Node and signers as configured. @throws ConfigError */
+/** @throws ConfigError */
 const configuredAccess = async (
   { config, storage, ledger }: TransferAgentSettings,
   opened: AsyncDisposableStack,
@@ -93,7 +93,7 @@ const configuredAccess = async (
   };
 };
 
-/** The demo ledger's own node, and the registrar of each token as its signer. */
+/** The demo ledger's node, with each token's registrar as its signer. */
 const demoAccess = async (
   { config, storage, ledger: { demo, packages }, logger }: TransferAgentSettings,
   assets: ReadonlyMap<string, TaAsset>,
@@ -132,15 +132,15 @@ type Paying = { readonly name: string; readonly relay: Pick<Relay, "payer" | "tr
 
 const LOOK_EVERY_MS = 60_000;
 
-/** While gas is low, or just sent. */
+/** Interval while gas is low, or was just sent. */
 const LOOK_LOW_MS = 5_000;
 
-/** An account pays at most for so many: what is beyond is enough. */
+/** Upper bound of reported transactions. */
 const ENOUGH = 1_000_000n;
 
 /**
- * Looks once a minute, and more often while gas is low, until `signal` aborts. Never rejects: a node that does not
- * answer is logged, and what was seen last stands.
+ * Checks once a minute, more often while gas is low, until aborted. Never rejects: a node's failure
+ * is logged, and the last value stays.
  */
 export const watchGas = async (
   assets: readonly Paying[],
@@ -159,7 +159,7 @@ export const watchGas = async (
 ): Promise<void> => {
   const rarely = createRareLines();
   const left = new Map<string, number>();
-  /** One question for all assets of an account. */
+  // Assets of one account share a request.
   const payers = new Map(assets.map(({ relay }) => [relay.payer, relay]));
   const look = async (relay: Paying["relay"]) => {
     const most = await relay.transactionsLeft(signal);

@@ -1,13 +1,10 @@
-/** How much of what the ledger's source says is checked, as the settings have it. */
+/** The configured verification of the ledger's source. */
 import type { Committee } from "../ledger/proof/committee.ts";
 import type { Verification } from "../ledger/reading/proving.ts";
 import { committeeFrom, readTrusted } from "../ledger/reading/trust.ts";
 import type { Config } from "../settings/config.ts";
 
-/**
- * The level, and the committee or checkpoint that signatures are followed from.
- * @param own the committee of a ledger that is our own: it is trusted where the settings name nothing
- */
+/** @param own committee of our own ledger, trusted unless the settings name another */
 export const verificationOf = (
   { verify: { level, committeeFile, trustedCheckpoint } }: Pick<Config, "verify">,
   own?: Committee,

@@ -1,4 +1,4 @@
-/** The watch over stored data in this process, signing with the deployment's key where that can be opened. */
+/** Integrity checks of stored data, signed with the deployment's key where it can be opened. */
 
 import { SequenceKeyError } from "../audit/sequence/sequence.ts";
 import { logLook } from "../audit/watch/check-log.ts";
@@ -14,7 +14,7 @@ import { type ConfiguredKey, configuredKey } from "./deployment-key.ts";
 import type { ProcessNotes } from "./process-notes.ts";
 import type { Storage } from "./storage.ts";
 
-/** The key; where this process cannot sign with it, the reason. */
+/** The key, or the reason why this process cannot sign. */
 const openedKey = async (keeping: ConfiguredKey, storage: Pick<Storage, "write">) => {
   try {
     return { key: await keeping.open(storage) };
@@ -25,8 +25,8 @@ const openedKey = async (keeping: ConfiguredKey, storage: Pick<Storage, "write">
 };
 
 /**
- * Starts watching; disposing of it ends that, and waits for what is under way.
- * @param settings.giveUp told that entries of the sequence are lost: end the process
+ * Starts the checks; disposal stops them and waits for what is under way.
+ * @param settings.giveUp called when entries of the sequence are lost: end the process
  */
 export const startWatch = async (settings: {
   readonly config: Config;
@@ -55,14 +55,14 @@ export const startWatch = async (settings: {
         ...(config.reconcileSeconds === 0 ? [] : [fullLook(config.reconcileSeconds)]),
         ...(key === undefined ? [] : [dailyRoots({ key, onFault })]),
       ],
-      // A line of the process's log is beyond the reach of one who can change the database.
+      // Changing the database does not change the log line.
       onSigned: ({ checkpoint, hash, signature, keyId }) =>
         logger.info(
           { checkpoint: `${checkpoint}`, hash, signature, keyId },
           "signed the log's head",
         ),
       onTrouble: (err) => {
-        // Another key follows: this process signs nothing until it is started again.
+        // A successor key exists: this process signs nothing until restarted.
         if (err instanceof SequenceKeyError) {
           stopped ??= { reason: err.message, sinceMs: Date.now() };
         }

@@ -1,7 +1,6 @@
-/** Who runs a command. */
 import { userInfo } from "node:os";
 
-/** The account of the operating system, by its number where it has no name; of `sudo` also who asked for it. */
+/** The user's name, or number without one; under `sudo` also the original user. */
 export const account = (): string => {
   const asked = process.env.SUDO_USER;
   return asked === undefined || asked === "" ? own() : `${own()} (sudo: ${asked})`;

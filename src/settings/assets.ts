@@ -1,9 +1,7 @@
 /**
- * The projects and tokens of this deployment: what the ledgers do not say (names, callback
- * addresses, the whitelist group expected of an investor, the chains of EVM tokens).
- *
- * The ledger pipelines index every coin type of the configured packages, listed here or not.
- * `config/assets.example.json` shows a complete file.
+ * Projects and tokens of this deployment, with what ledgers do not have: names, callback addresses,
+ * whitelist groups, EVM chains. The Sui pipelines index every coin type of the configured packages,
+ * listed or not. A complete file: `config/assets.example.json`.
  */
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
@@ -17,10 +15,10 @@ const name = z
 
 const httpUrl = z.url({ protocol: /^https?$/, error: "must be an http or https URL" });
 
-/** Where the transfer agent answers for this token; absent: it takes no requests for it. */
+/** Callbacks of the transfer agent for this token; absent: it takes no requests. */
 const transferAgent = z.strictObject({ callbackUrl: httpUrl });
 
-/** The issuer, as exports of the register name it. */
+/** The issuer in exports of the register. */
 const issuer = z.strictObject({
   legalName: z.string().min(1),
   formationDate: z.iso.date("must be a date, such as 2019-04-01"),
@@ -38,7 +36,7 @@ const suiToken = z.strictObject({
       /^0x[0-9a-fA-F]{1,64}::\w+::\w+(<.+>)?$/,
       "must be a coin type, such as 0x2a…::acme::ACME",
     ),
-  /** Used only while the coin's own metadata has not been seen. */
+  /** Until the coin's own metadata is seen. */
   decimals: z.int().min(0).max(255).optional(),
   whitelistGroupId: z.int().min(0).optional(),
   ta: transferAgent.optional(),
@@ -47,13 +45,13 @@ const suiToken = z.strictObject({
 
 const named = z.record(z.string().regex(/^\d+$/, "must be a number in quotes"), z.string().min(1));
 
-/** In any case in the file; in lower case from here on, so that addresses compare as strings. */
+/** Any case in the file, lower case from here on, so that addresses compare as strings. */
 const evmAddress = z
   .string()
   .regex(/^0x[0-9a-fA-F]{40}$/, "must be 0x and 40 hex digits")
   .transform((address) => `0x${address.slice(2).toLowerCase()}` as const);
 
-/** Token types, as the file and `_token_type` of the REST interface spell them. */
+/** Token types, as in `_token_type` of the REST interface. */
 const evmTokenTypes = [
   "comakery_security_token_v1",
   "comakery_security_token_v2",
@@ -65,14 +63,14 @@ const evmTokenTypes = [
 const evmToken = z.strictObject({
   name,
   ledger: z.literal("evm"),
-  /** Slug of the network as records show it, such as `avalanche_fuji`. */
+  /** Slug of the network in records, such as `avalanche_fuji`. */
   network: z.string().regex(/^[a-z0-9_]+$/, "must be a slug, such as avalanche_fuji"),
   chainId: z.int().min(1),
-  /** Tried in order; the next one when one fails. */
+  /** In order of preference. */
   rpc: z.array(httpUrl).min(1),
   address: evmAddress,
   type: z.enum(evmTokenTypes),
-  /** Block that created the token, or its identity registry where that is older; or earlier. */
+  /** At or before the block that created the token, or its older identity registry. */
   fromBlock: z.int().min(0).default(0),
   /** When a block counts as final: a tag of the chain, or a depth in blocks. */
   finality: z
@@ -82,11 +80,11 @@ const evmToken = z.strictObject({
     .default("finalized"),
   /** The separate lock-up contract of version 1. */
   lockup: evmAddress.nullable().default(null),
-  /** The identity registry of version 5, whose regions are its regulatory groups. */
+  /** Identity registry of version 5; its regions are regulatory groups. */
   identityRegistry: evmAddress.nullable().default(null),
   groups: named.default({}),
   schedules: named.default({}),
-  /** From 1: every wallet that was never put anywhere is in group 0. */
+  /** From 1: wallets without a group are in group 0. */
   whitelistGroupId: z.int().min(1).optional(),
   ta: transferAgent.optional(),
 });
@@ -94,13 +92,13 @@ const evmToken = z.strictObject({
 const isRecord = (value: unknown): boolean =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The form of the file, and of what was read of it. */
+/** The file's schema. */
 export const assetsFile = z
   .strictObject({
     projects: z.array(
       z.strictObject({
         name,
-        /** Where transfer events are delivered; absent: they are only listed. */
+        /** Receiver of transfer events; absent: they are only listed. */
         callbackUrl: httpUrl.optional(),
         tokens: z.array(
           z.discriminatedUnion("ledger", [suiToken, evmToken], {
@@ -120,12 +118,12 @@ export const assetsFile = z
           what: `token ${token.name}`,
           path: ["projects", p, "tokens", t, "name"],
         })),
-        // One record cannot show the settings of both.
+        // A record cannot show the settings of both.
         ...project.tokens.flatMap((token, t) =>
           token.ledger === "evm"
             ? [
                 {
-                  // One that is malformed is compared, too, and is still as it was written.
+                  // Malformed addresses are compared as written.
                   what: `${token.address.toLowerCase()} on chain ${token.chainId} of project ${project.name}`,
                   path: ["projects", p, "tokens", t, "address"],
                 },
@@ -146,20 +144,19 @@ export type Project = Assets["projects"][number];
 export type Token = Project["tokens"][number];
 export type SuiToken = Extract<Token, { ledger: "sui" }>;
 
-/** A token of an EVM chain: the one type of it, from here to what is served. */
 export type EvmToken = Extract<Token, { ledger: "evm" }>;
 
 /**
- * The file cannot be used; the message has a line for each fault with its path inside the file. Stop:
- * correct it.
+ * The assets file is unusable; the message has a line for each fault and its path. Stop: correct
+ * it.
  */
 export class AssetsFileError extends ConfigError {
   override readonly name = "AssetsFileError";
 }
 
 /**
- * Reads and checks the file that `ASSETS_FILE` names.
- * @throws AssetsFileError when it is missing, not JSON, or does not fit the form
+ * Reads and validates `ASSETS_FILE`.
+ * @throws AssetsFileError when missing, not JSON, or invalid
  */
 export const readAssets = async (path: string): Promise<Assets> => {
   const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
@@ -177,11 +174,11 @@ const UNREADABLE: Readonly<Record<string, string>> = {
   EACCES: "may not be read by this user",
 };
 
-/** Tokens on the Sui ledger, over all projects. */
+/** Sui tokens of all projects. */
 export const suiTokens = (assets: Assets): readonly SuiToken[] =>
   assets.projects.flatMap(({ tokens }) => tokens.filter((token) => token.ledger === "sui"));
 
-/** The issuer of a Sui token; undefined where the file has none. */
+/** Undefined where the file has none. */
 export const issuerOf = (assets: Assets, coinType: string): SuiToken["issuer"] =>
   suiTokens(assets).find((token) => token.issuer && canonicalType(token.coinType) === coinType)
     ?.issuer;

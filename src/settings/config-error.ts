@@ -1,10 +1,8 @@
 import type { Remedy } from "../waiting/remedy.ts";
 
 /**
- * One or more settings are wrong; the message has a line for each. Correct them and start again: the
- * program ends with code 2.
- *
- * Beside the settings and not among them, so that the command line knows it without loading them.
+ * One or more settings are wrong; the message has a line for each. Correct them and start again:
+ * the program ends with code 2.
  */
 export class ConfigError extends Error {
   override readonly name: string = "ConfigError";

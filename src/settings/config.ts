@@ -1,6 +1,6 @@
 /**
- * Every setting, written once: its name, section, schema, default and text. `Config` is what the schemas infer.
- * `.env.example`, the reference page and the check for mistyped names are made from this list.
+ * All settings: name, section, schema, default and text. `Config` is inferred from the schemas;
+ * `.env.example`, the reference and the check for mistyped names are derived from this list.
  */
 import { z } from "zod";
 import { ConfigError } from "./config-error.ts";
@@ -26,23 +26,24 @@ import {
   wholeNumber,
 } from "./values.ts";
 
-/** What is said of a setting. */
 type About = {
   readonly name: string;
   readonly section: string;
   readonly text: string;
-  /** A value for `.env.example` and error messages, where there is no default. */
+  /** For `.env.example` and error messages, if there is no default. */
   readonly example?: string;
   /**
-   * How much of a wrong value an error message shows: all of it by default, the host of an `address`, nothing of
-   * what is `hidden` or `secret`. A secret can also be read from the file that the name with `_FILE` gives.
+   * What error messages show of a wrong value: all by default, the host of an `address`, nothing of
+   * `hidden` or `secret`. A secret can also come from the file named by the setting with `_FILE`.
    */
   readonly shown?: "address" | "hidden" | "secret";
 };
 
 const ABOUT = z.registry<About>();
 
-/** Declares the settings of one section. A default is a text (`prefault`), parsed as a given value is. */
+/**
+ * Declares settings of one section. A default is a text (`prefault`), parsed like a given value.
+ */
 const section =
   (title: string) =>
   <T extends z.ZodType>(
@@ -316,7 +317,7 @@ const declared = z.object({
       ports.prefault("443"),
       "Ports that callbacks may go to, separated by commas; list 443 too if it is still wanted.",
     ),
-    /** Eleven attempts are ten delays. */
+    /** Eleven attempts have ten delays. */
     retrySeconds: callbacks(
       "CALLBACK_RETRY_SECONDS",
       retrySeconds.optional(),
@@ -407,7 +408,7 @@ const declared = z.object({
       "EVM address that the remote signer signs for.",
       { example: "0x..." },
     ),
-    /** MIST; from what the cheapest transaction costs to the most that the network allows. */
+    /** MIST; from the cheapest transaction's cost to the network's limit. */
     suiGasBudget: transferAgent(
       "TA_SUI_GAS_BUDGET",
       wholeNumber(1_000_000, 50_000_000_000).transform(BigInt).prefault("50000000"),
@@ -439,7 +440,7 @@ const declared = z.object({
   }),
 });
 
-/** Derives what depends on several settings. */
+/** Derives values that depend on several settings. */
 const config = declared.transform(({ listedSources, ledgerHeaders, signer, ...settings }) => {
   const [ledgerSource = "demo:", ...others] = listedSources ?? [];
   const { level = ledgerSource.startsWith("demo:") ? "signatures" : "links", ...trust } =
@@ -452,11 +453,10 @@ const config = declared.transform(({ listedSources, ledgerHeaders, signer, ...se
   return {
     ...settings,
     verify: { level, ...trust },
-    /** The first source of the ledger. */
     ledgerSource,
-    /** All that are listed, of one chain, in order of preference. */
+    /** All listed sources of the one chain, in order of preference. */
     ledgerSources: ledgerSourcesOf([ledgerSource, ...others], ledgerHeaders),
-    /** Whether LEDGER_SOURCE is set; otherwise it is the demo ledger by default. */
+    /** Whether LEDGER_SOURCE is set; the default is the demo ledger. */
     ledgerSourceNamed: listedSources !== undefined,
     /** Absent: the deployment's key is sealed in the database. */
     deploymentSigner: deploymentSigner(signer),
@@ -486,13 +486,14 @@ const deploymentSigner = ({
   throw new ConfigError(`${alone}: needs DEPLOYMENT_SIGNER_URL, the address of the signer`);
 };
 
-/** The settings with their defaults. Sizes in bytes, times as named; absent settings are undefined. */
+/**
+ * The settings with their defaults. Sizes in bytes, times as named; absent settings are undefined.
+ */
 export type Config = Readonly<z.output<typeof config>>;
 
-/** A setting as the reference lists it. */
 export type Setting = About & {
   readonly default: string | undefined;
-  /** Its place in `Config`. */
+  /** Its path in `Config`. */
   readonly path: readonly string[];
 };
 
@@ -506,10 +507,10 @@ const settingsOf = (group: z.ZodObject, above: readonly string[] = []): readonly
     return [{ ...about, path, default: typeof value === "string" ? value : undefined }];
   });
 
-/** All settings, section by section. */
+/** In order of sections. */
 export const SETTINGS: readonly Setting[] = settingsOf(declared);
 
-/** Parses the variables that are set; issues have the path of their setting. */
+/** Parses the given variables; issues have the path of their setting. */
 export const parseSettings = (given: Readonly<Record<string, string>>) =>
   config.safeParse(inputOf(declared, given));
 

@@ -1,20 +1,20 @@
-/** The folder of `DATA_DIR`, made when something is first to be kept in it. */
+/** The folder of `DATA_DIR`, made on first use. */
 import { existsSync, mkdirSync, mkdtempSync, rmdirSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { ConfigError } from "./config-error.ts";
 
-/** Codes of a disk that has no room now: no fault of the setting, and what is written next will say so. */
+/** Codes of a full disk: no fault of the setting; the next write reports it. */
 const FULL: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT"]);
 
 /**
- * Makes the folder, and those above it, where they are missing, and sees that it can be written to.
+ * Makes the folder with its parents, and checks that it is writable.
  * @throws ConfigError naming DATA_DIR; name a folder that this user may write to
  */
 export const makeDataDir = (dataDir: string): void => {
   const folder = resolve(dataDir);
   try {
     makeMissing(folder);
-    // Asking for permission is not enough: to root, and on some file systems, everything is permitted.
+    // Permission bits do not suffice: root, and some file systems, permit everything.
     rmdirSync(mkdtempSync(join(folder, ".writable-")));
   } catch (error) {
     if (!(error instanceof Error && "code" in error)) throw error;
@@ -25,7 +25,7 @@ export const makeDataDir = (dataDir: string): void => {
   }
 };
 
-/** One by one: where a folder cannot be made below one that is there, Node's own way tries for ever. */
+/** One by one: Node's `recursive` never ends below a folder that cannot have children. */
 const makeMissing = (folder: string): void => {
   if (existsSync(folder) && statSync(folder).isDirectory()) return;
   const above = dirname(folder);

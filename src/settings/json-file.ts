@@ -1,13 +1,12 @@
-/** JSON files that an operator writes: their faults in our own words, with the place inside the file. */
+/** JSON files of operators: readable faults with their place in the file. */
 import type { z } from "zod";
 import { parseStrictJson, StrictJsonError } from "./strict-json.ts";
 
-/** What a file holds, or a line for each fault, each with the place: `at line 3, column 7: …`. */
+/** The content, or a line for each fault with its place: `at line 3, column 7: …`. */
 type JsonFile<T> =
   | { readonly content: T; readonly faults?: undefined }
   | { readonly content?: undefined; readonly faults: readonly string[] };
 
-/** Reads a text as JSON that fits the schema. */
 export const readJsonFile = <T>(text: string, schema: z.ZodType<T>): JsonFile<T> => {
   let json: unknown;
   try {
@@ -27,7 +26,7 @@ export const pathOf = (path: readonly PropertyKey[]): string =>
     .join("")
     .replace(/^\./, "") || "the top";
 
-/** Where a text ceases to be JSON: the runtime's own words do not always say. */
+/** Position of a syntax error: the runtime's message does not always have it. */
 const syntaxFault = (text: string): string => {
   try {
     parseStrictJson(Buffer.from(text));
@@ -40,7 +39,7 @@ const syntaxFault = (text: string): string => {
   return "is not JSON";
 };
 
-/** For what the schema itself has no words. Never quotes a value: it may be a URL with a key in it. */
+/** Messages for the schema's plain issues. Never quotes a value: it may be a URL with a key. */
 const wordsOf = (issue: z.core.$ZodRawIssue): string => {
   if (issue.input === undefined) return "is missing";
   switch (issue.code) {

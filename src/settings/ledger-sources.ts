@@ -1,29 +1,28 @@
-/** The sources that LEDGER_SOURCE lists, each with the headers that LEDGER_HEADERS has for it. */
+/** Sources in LEDGER_SOURCE with their LEDGER_HEADERS. */
 import { ConfigError } from "./config-error.ts";
 
-/** One source of the ledger. */
 export type LedgerSource = {
   readonly setting: string;
-  /** Sent with every request to it; may hold a provider's key: never logged. */
+  /** Sent with every request; may hold a provider's key: never logged. */
   readonly headers: Readonly<Record<string, string>>;
 };
 
-/** A header of sources: of those of one host, or of the only one. */
+/** For sources on one host, or for a single source. */
 export type LedgerHeader = {
   readonly host: string | undefined;
   readonly name: string;
   readonly value: string;
 };
 
-/** A space before one of these parts two sources; one inside the name of a folder does not. */
+/** A space separates sources only before one of these; folders' names may contain spaces. */
 const BETWEEN = /\s+(?=demo:|dir:|https?:\/\/|grpc\+https?:\/\/)/;
 
-/** The sources that a text lists, separated by spaces; whether they are any is left to others. */
+/** Splits without validating. */
 export const splitSources = (text: string): readonly string[] => text.trim().split(BETWEEN);
 
 /**
- * Gives each source its headers. A key is for one provider: where several sources are listed, a header says of
- * which host it is, and goes to no other.
+ * Assigns headers to sources. Keys belong to one provider: with several sources a header names its
+ * host, and goes to no other.
  * @throws ConfigError
  */
 export const ledgerSourcesOf = (
@@ -52,7 +51,7 @@ export const ledgerSourcesOf = (
   }));
 };
 
-/** Whether a source is on a host, which may be given with its port. */
+/** @param host optionally with its port */
 const isOf = (setting: string, host: string): boolean => {
   if (!URL.canParse(setting)) return false;
   const url = new URL(setting);

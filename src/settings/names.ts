@@ -1,9 +1,5 @@
-/**
- * Names that are probably mistyped settings. Ignoring `LEDGER_SOURC` would silently index the demo ledger in place of
- * the intended one.
- */
+/** Finds mistyped settings: ignoring `LEDGER_SOURC` would silently index the demo ledger. */
 
-/** How strict to be with the names of one origin. */
 type NameCheck = {
   /** Ends a sentence: `in .env`. */
   readonly where: string;
@@ -19,7 +15,7 @@ export const ENV_FILE: NameCheck = { where: "in .env", edits: 2, shortest: 1 };
 /** Most names belong to other programs: report only clear cases. */
 export const ENVIRONMENT: NameCheck = { where: "in the environment", edits: 1, shortest: 8 };
 
-/** Common names close to a setting: the shell's, Postgres's own, and other programs'. */
+/** Common names close to a setting, of the shell, Postgres and other programs. */
 const OTHERS: ReadonlySet<string> = new Set([
   "HOME",
   "ROOT",
@@ -34,10 +30,8 @@ const OTHERS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A line for each name that is probably a mistyped setting.
- *
- * @param names those that have a value
- * @param settings the names of all settings
+ * Returns a line for each probably mistyped name.
+ * @param names those with a value
  */
 export const mistyped = (
   names: Iterable<string>,
@@ -61,7 +55,7 @@ const nearest = (name: string, settings: readonly string[], edits: number): stri
 };
 
 /**
- * Edit distance of two texts: letters inserted, deleted, replaced, or swapped with their neighbour.
+ * Edit distance: letters inserted, deleted, replaced, or swapped with their neighbour.
  * @param most larger distances are returned as `most + 1`
  */
 export const distance = (from: string, to: string, most: number): number => {

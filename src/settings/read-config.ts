@@ -1,4 +1,4 @@
-/** Reads the environment, once, into a `Config`. Nothing else in the code reads it. */
+/** Reads the environment into a `Config`; no other code reads it. */
 import { readFileSync } from "node:fs";
 import { loadEnvFile } from "node:process";
 import { parseEnv } from "node:util";
@@ -8,8 +8,8 @@ import { ENV_FILE, ENVIRONMENT, mistyped } from "./names.ts";
 import { shownUrl } from "./shown-url.ts";
 
 /**
- * Reads `.env` in the working folder, if there is one, and the environment, which wins over it.
- * @throws ConfigError with a line for each wrong setting, or for each name that is nearly a setting's
+ * Reads `.env` in the working folder, if any, and the environment, which takes precedence.
+ * @throws ConfigError with a line for each wrong or mistyped setting
  */
 export const configFromEnvironment = (): Config => {
   const environment = { ...process.env };
@@ -25,14 +25,14 @@ export const configFromEnvironment = (): Config => {
   return readConfig(withSecretFiles(given(process.env)));
 };
 
-/** The content of `.env`, which is then in the environment too. */
+/** Loads `.env` into the environment and returns its content. */
 const loadedFile = (): NodeJS.Dict<string> => {
   try {
     loadEnvFile();
     return parseEnv(readFileSync(".env", "utf8"));
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    // No .env is the usual case; an unreadable one is a fault.
+    // Usually there is no .env; an unreadable one is a fault.
     if ("code" in error && error.code === "ENOENT") return {};
     throw new ConfigError(`.env cannot be read: ${error.message}`);
   }
@@ -46,10 +46,7 @@ const given = (environment: NodeJS.Dict<string>): Record<string, string> =>
     ),
   );
 
-/**
- * Checks the settings. An empty variable counts as not set.
- * @throws ConfigError with a line for each wrong setting
- */
+/** @throws ConfigError with a line for each wrong setting */
 export const readConfig = (environment: Readonly<Record<string, string | undefined>>): Config => {
   const present = given(environment);
   const { success, data, error } = parseSettings(present);
@@ -70,17 +67,16 @@ const faultLine = (setting: Setting, message: string, value: string): string => 
 };
 
 /**
- * Settings that may hold secrets can come from files: an environment is visible to anyone who may inspect the
- * container. `PII_KEYS_FILE=/run/secrets/pii-keys` sets `PII_KEYS` to the content of the file.
+ * Secrets can come from files, because an environment is visible to anyone who may inspect the
+ * container. `PII_KEYS_FILE=/run/secrets/pii-keys` sets `PII_KEYS` to the file's content.
  */
 export const SECRETS: readonly { readonly name: string; readonly file: string }[] = SETTINGS.filter(
   ({ shown }) => shown === "secret",
 ).map(({ name }) => ({ name, file: `${name}_FILE` }));
 
 /**
- * Adds the settings that come from files, trimmed.
- * @throws ConfigError with a line for each file that cannot be read or is empty, and for each setting that
- *   is given twice
+ * Adds settings from files, trimmed.
+ * @throws ConfigError with a line for each unreadable or empty file, and each setting given twice
  */
 export const withSecretFiles = (
   given: Readonly<Record<string, string>>,
@@ -112,10 +108,8 @@ const textOf = (path: string): string | { readonly fault: string } => {
 };
 
 /**
- * Requires LEDGER_SOURCE as soon as a setting names packages or a first checkpoint, which belong to another ledger
- * than the demo. For processes that read the ledger, or serve what was read.
- *
- * @param packagesAlone allows packages without LEDGER_SOURCE: they name what is served from a database
+ * Requires LEDGER_SOURCE beside packages or a first checkpoint, which never belong to the demo.
+ * @param packagesAlone allows packages alone: they name what is served from a database
  * @throws ConfigError
  */
 export const checkLedgerNamed = (

@@ -1,11 +1,9 @@
-/** A scheme where there is one, a host, and the rest. */
+/** Optional scheme, host, and the rest. */
 const PARTS = /^([a-z][a-z0-9+.-]*:\/\/)?([^/?#]*)(.*)$/is;
 
 /**
- * A network address as it may be shown: its scheme and host, and an ellipsis for what follows.
- * Providers put their keys into the path, the query or the user. What holds no key, `dir:` and `demo:`,
- * is shown whole.
- *
+ * Shows scheme and host, and an ellipsis for the rest: providers put keys into path, query or user.
+ * `dir:` and `demo:` hold no key and are shown whole.
  * @param text a URL, or a text given in place of one
  */
 export const shownUrl = (text: string): string => {

@@ -1,14 +1,12 @@
 /**
- * JSON as I-JSON (RFC 7493) restricts it, which is what has a canonical form (RFC 8785): UTF-8, no
- * member twice, no lone surrogates, no number beyond 2^53.
- *
- * `JSON.parse` lets all of these pass: it keeps the last of two members and rounds numbers, so that a
- * signature could cover something else than what is then read. One pass; time grows with the text.
+ * I-JSON (RFC 7493), which has a canonical form (RFC 8785): UTF-8, no duplicate members, no lone
+ * surrogates, no number beyond 2^53. `JSON.parse` keeps the last duplicate and rounds numbers: a
+ * signature could cover other content than is read. Takes one pass, in linear time.
  */
 import type { JsonValue } from "../../client/index.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 
-/** A text is not I-JSON; the message says why and at which character, and never quotes it. */
+/** A text is not I-JSON; the message has the reason and the position, and never quotes the text. */
 export class StrictJsonError extends Error {
   override readonly name = "StrictJsonError";
   readonly remedy: Remedy = "stop";
@@ -23,16 +21,13 @@ export class StrictJsonError extends Error {
   }
 }
 
-/** Deeper than any request of ours by far. */
+/** Far deeper than our requests. */
 const DEEPEST = 32;
 
-/** Members of all objects and items of all arrays together: bounds memory, ours have some fifty. */
+/** Members and items together: bounds memory; our requests have some fifty. */
 const MOST_VALUES = 100_000;
 
-/**
- * Parses the bytes of a body. Objects have no prototype, so a member may have any name.
- * @throws StrictJsonError (stop)
- */
+/** Objects have no prototype, so a member may have any name. @throws StrictJsonError (stop) */
 export const parseStrictJson = (bytes: Uint8Array): JsonValue => {
   let text: string;
   try {
@@ -45,7 +40,6 @@ export const parseStrictJson = (bytes: Uint8Array): JsonValue => {
 
 const SPACE = /[ \t\n\r]*/y;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
-/** Ends a string, or makes it more than its own text. */
 const QUOTE_OR_ESCAPE = /["\\]/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what JSON forbids in a string
 const CONTROL = /[\u0000-\u001f]/;
@@ -95,7 +89,7 @@ class Reader {
   }
 
   #object(depth: number): JsonValue {
-    // Without a prototype `__proto__` is a name like any other.
+    // Without a prototype, `__proto__` is a name like any other.
     const members: Record<string, JsonValue> = Object.create(null);
     this.#open();
     if (this.#closes("}")) return members;
@@ -134,7 +128,7 @@ class Reader {
     return text;
   }
 
-  /** Where the string's closing quote is. */
+  /** Index of the closing quote. */
   #endOfString(from: number): number {
     QUOTE_OR_ESCAPE.lastIndex = from;
     for (;;) {
@@ -159,8 +153,8 @@ class Reader {
     if (found === null) return this.#fail("a value is expected");
     const [literal] = found;
     const value = Number(literal);
-    // From 2^53 on every double is an integer, and not every integer a double. However it is spelt: the
-    // canonical form writes 1e16 with all its digits, and must be as good as what it is the form of.
+    // From 2^53 on not every integer is a double. The spelling does not matter: the canonical form
+    // of 1e16 has all its digits, and must be accepted or refused alike.
     if (Math.abs(value) > Number.MAX_SAFE_INTEGER) this.#fail("a number is beyond 2^53");
     this.#at += literal.length;
     return value;

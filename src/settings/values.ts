@@ -1,4 +1,4 @@
-/** Schemas of settings. In a message, `{example}` stands for the setting's default or example. */
+/** Schemas of settings. In a message, `{example}` is the setting's default or example. */
 import { z } from "zod";
 import { strictBase64 } from "../../client/ed25519.ts";
 import { type LedgerHeader, splitSources } from "./ledger-sources.ts";
@@ -10,7 +10,7 @@ export const wholeNumber = (least: number, most: number) =>
     .transform(Number)
     .refine((n) => n >= least && n <= most, `must be from ${least} to ${most}, such as {example}`);
 
-/** A whole number of MiB, as bytes. */
+/** Whole MiB, as bytes. */
 export const bytesOfMib = (least: number, most: number) =>
   wholeNumber(least, most).transform((mib) => mib * 1024 * 1024);
 
@@ -26,7 +26,7 @@ export const flag = z
 export const oneOf = <const T extends string>(values: readonly [T, ...T[]]) =>
   z.enum(values, `must be one of ${values.join(", ")}`);
 
-/** A hex address of so many digits, in lower case once read. */
+/** A hex address with this many digits, in lower case once read. */
 export const hexAddress = (digits: 40 | 64) =>
   z
     .string()
@@ -60,7 +60,7 @@ export const packages = z.string().transform((text, context) => {
   return [...new Set(padded)];
 });
 
-/** The name of a folder may have spaces; an address may not. */
+/** A folder's name may have spaces, a URL may not. */
 const SOURCE = /^(demo:.*|dir:.+|https?:\/\/\S+|grpc\+https?:\/\/\S+)$/;
 
 export const ledgerSources = z.string().transform((text, context) => {
@@ -97,7 +97,7 @@ export const headers = z.string().transform((text, context): readonly LedgerHead
   }));
 });
 
-/** The URL of an explorer's page with one placeholder, or `none`. */
+/** A URL of an explorer's page with one placeholder, or `none`. */
 export const explorerPage = (placeholder: string) =>
   z
     .string()
@@ -106,10 +106,10 @@ export const explorerPage = (placeholder: string) =>
       `must be ${NO_PAGE}, or the address of a page with {${placeholder}} in it once, such as https://explorer.example/{${placeholder}}`,
     );
 
-/** Value of an explorer setting for no link. */
+/** Disables a link. */
 const NO_PAGE = "none";
 
-/** https, or http on this machine; without a user; the placeholder comes after the host. */
+/** https, or http on this machine; no user; the placeholder follows the host. */
 const isPage = (text: string, placeholder: string): boolean => {
   const url = URL.parse(text.replace(placeholder, "0"));
   return (
@@ -149,7 +149,7 @@ export const ports = z.string().transform((text, context) => {
 
 const MAX_ORIGINS = 100;
 
-/** Origins as browsers write them in `Origin`, separated by commas or spaces. */
+/** Origins as in the header `Origin`, separated by commas or spaces. */
 export const origins = z.string().transform((text, context) => {
   const listed = [...new Set(text.split(/[\s,]+/).filter((one) => one !== ""))];
   const wrong = listed.find((one) => !isOrigin(one));
@@ -171,8 +171,8 @@ const isOrigin = (text: string): boolean => {
 };
 
 /**
- * Checks of what a source returns. `off`: none. `links`: the digests inside each decoded checkpoint, and that each names
- * the one before it. `signatures`: all bytes of every checkpoint, up to the validators' signatures.
+ * Checks of a source's data. `off`: none. `links`: the digests inside each decoded checkpoint, and
+ * its link to the previous one. `signatures`: every byte, up to the validators' signatures.
  */
 export const VERIFY_LEVELS = ["off", "links", "signatures"] as const;
 export type VerifyLevel = (typeof VERIFY_LEVELS)[number];

@@ -158,7 +158,6 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
   };
 };
 
-/** How a chain stands by this process, and by the one that reads it. */
 type Told = { readonly local: ChainStanding | undefined; readonly said: ChainSaid | undefined };
 
 /** Whether this process reads; a standby has asked no endpoint. */

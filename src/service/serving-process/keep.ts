@@ -1,6 +1,6 @@
 /**
- * Keeps a process that serves beside this one, which indexes: an overload of the one is none of the
- * other. When it ends, another one takes its place, on the same port.
+ * Runs a serving process beside this indexing one, to isolate overload; restarts it on the same
+ * port.
  */
 import type { Snapshot } from "../../http/health/indexing-process.ts";
 import type { Logger } from "../../logging/logger.ts";
@@ -11,8 +11,7 @@ import { type Ended, type Life, launch } from "./launch.ts";
 import type { Opening } from "./messages.ts";
 
 /**
- * The process that serves could not begin, with its own words. Stop: correct what they name, such as a
- * PORT that another program has.
+ * The serving process could not start. Stop: correct what its message names, such as a taken PORT.
  */
 export class ServingProcessError extends Error {
   override readonly name: string;
@@ -24,7 +23,7 @@ export class ServingProcessError extends Error {
   }
 }
 
-/** Settings that only the process that serves finds wrong end the program as all others do. */
+/** Faulty settings end the program like all others. */
 const failureOf = (ended: Ended): Error =>
   ended.failure?.settings === true
     ? new ConfigError(ended.failure.message)
@@ -32,43 +31,43 @@ const failureOf = (ended: Ended): Error =>
 
 /** Stopping it lets requests under way end. */
 type ServingProcess = AsyncDisposable & {
-  /** Where it listens, `http://host:port`. */
+  /** `http://host:port` */
   readonly url: string;
   /**
-   * Has requests answered, which until then are all refused; resolves once they are.
-   * @param look asked each second for what `/health` tells of this process
+   * Opens the port for requests, which are refused before; resolves once they are answered.
+   * @param look called each second for this process's part of `/health`
    * @throws ServingProcessError (stop)
    */
   open(opening: Opening, look: () => Omit<Snapshot, "restarts">): Promise<void>;
-  /** Safe to call twice. */
+  /** Idempotent. */
   stop(): Promise<void>;
 };
 
 type KeepSettings = {
   readonly logger: Logger;
-  /** Of the largest request that is taken: what it becomes must fit the heap. */
+  /** Largest accepted request, which must fit the heap. */
   readonly bodyBytes: number;
-  /** Between two snapshots, milliseconds; a second unless given. */
+  /** Interval of snapshots, milliseconds; a second by default. */
   readonly snapshotEveryMs?: number;
 };
 
-/** Before another one is started. */
+/** Pauses before restarts. */
 const BACKOFF: Backoff = { firstMs: 100, maxMs: 10_000 };
 
-/** One that lived so long was well: the pauses begin again. */
+/** A process that lived this long resets the pauses. */
 const WELL_MS = 60_000;
 
 const SNAPSHOT_EVERY_MS = 1_000;
 
 /**
- * Starts the first one; resolves when it has its port.
+ * Starts the first process; resolves when it has its port.
  * @throws ServingProcessError (stop) when it cannot have it
  */
 export const keepServing = async (settings: KeepSettings): Promise<ServingProcess> => {
   const { logger, bodyBytes, snapshotEveryMs = SNAPSHOT_EVERY_MS } = settings;
   const stopping = new AbortController();
   const opened = Promise.withResolvers<void>();
-  // A caller that never opens it does not wait for it.
+  // Unhandled if `open` is never called.
   opened.promise.catch(() => undefined);
   let wasOpen = false;
   let restarts = 0;
@@ -118,7 +117,7 @@ export const keepServing = async (settings: KeepSettings): Promise<ServingProces
       if (stopping.signal.aborted) return;
       restarts += 1;
       const next = born(port);
-      // No process to be had now: as one that ended at once.
+      // No process could be started: pause and try again.
       if (next === undefined) continue;
       life = next;
       void next.listening.then(() => openIt(next));

@@ -1,52 +1,54 @@
-/** One process that serves, from its start to its end. */
+/** One serving process, from start to end. */
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { type Deadline, withinDeadline } from "../../waiting/deadline.ts";
 import { type FromServing, fromServing, type ToServing } from "./messages.ts";
 
-/** How it ended, and why where it could still say so. */
+/** How the process ended, and its own reason if it sent one. */
 export type Ended = {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly failure: Extract<FromServing, { kind: "failed" }> | undefined;
 };
 
-/** Where requests come in; `port` also where the URL leaves it out. */
+/** `port` is set even where the URL omits it. */
 export type Listening = { readonly url: string; readonly port: number };
 
 export type Life = {
-  /** Resolves once it has its port; never when it ends before. */
+  /** Resolves once it has its port; never if it ends before. */
   readonly listening: Promise<Listening>;
-  /** Resolves once requests are answered; never when it ends before. */
+  /** Resolves once requests are answered; never if it ends before. */
   readonly opened: Promise<void>;
   readonly ended: Promise<Ended>;
   /**
-   * Sends a message; a snapshot is dropped while one before it was not taken. One that answered none of
-   * the last sixty hangs, and is killed.
+   * Sends a message; drops a snapshot while an earlier one is unsent. A process that answered none
+   * of the last sixty snapshots hangs and is killed.
    */
   tell(message: ToServing): void;
-  /** Lets requests under way end, for a while; before it was told to open all are refused, and it ends at once. */
+  /**
+   * Lets requests under way end for a while; before `open` there are none, so it kills the process.
+   */
   end(): Promise<void>;
 };
 
 const PROGRAM = fileURLToPath(new URL("./main.ts", import.meta.url));
 
-/** Before the program, because it changes how the program's own modules are found. */
+/** Loaded before the program, because it changes module resolution. */
 const PRELOADED = ["--import", new URL("../../commands/quick-imports.ts", import.meta.url).href];
 
-/** Answers are much garbage that dies young: room for it spares copying. */
+/** Answers make much short-lived garbage: a large young generation spares copying. */
 const YOUNG_MIB = 16;
 
 /**
- * The bound of the old generation is what an attack can make of it; buffers are outside of it and bounded
- * where they are made. It holds bodies of the usual size; larger ones need three times their size more.
+ * Bounds what an attack can fill; buffers are outside of it, bounded where they are made. Enough
+ * for bodies of the usual size; larger ones need three times their excess.
  */
 const OLD_MIB = 176;
 const USUAL_BODY_MIB = 15;
 
 /**
- * V8's middle compiler takes some 180 MB beside the heap for a large compiled query, which it never gives
- * back. What indexes keeps it: it runs the same code a few times a second, which it makes a third quicker.
+ * V8's middle compiler permanently takes some 180 MB beside the heap for a large compiled query.
+ * The indexing process keeps it: its repeated code runs a third faster.
  */
 const COMPILERS = ["--no-maglev"];
 
@@ -55,18 +57,17 @@ const heapFor = (bodyBytes: number): readonly string[] => {
   return [`--max-semi-space-size=${YOUNG_MIB}`, `--max-old-space-size=${OLD_MIB + 3 * beyond}`];
 };
 
-/** Longer than it gives itself. */
+/** Longer than the process's own deadline. */
 const END_DEADLINE: Deadline = { ms: 15_000 };
 
 /**
- * A minute of them: longer than any answer takes. Snapshots are counted, not time: a machine that slept
- * has sent none.
+ * A minute of snapshots. They are counted instead of time, because a suspended machine sends none.
  */
 const MOST_UNANSWERED = 60;
 
 /**
- * @param bodyBytes of the largest request that is taken
- * @param port instead of the configured one: that which another one had before
+ * @param bodyBytes largest accepted request
+ * @param port its predecessor's, instead of the configured one
  */
 export const launch = ({
   bodyBytes,
@@ -76,7 +77,7 @@ export const launch = ({
   readonly port?: number | undefined;
 }): Life => {
   const child = fork(PROGRAM, [], {
-    // Of ours, all but the bounds of the heap.
+    // Our own flags, except the heap's bounds.
     execArgv: [
       ...process.execArgv.filter((flag) => !flag.startsWith("--max-")),
       ...heapFor(bodyBytes),
@@ -86,12 +87,12 @@ export const launch = ({
     env: {
       ...process.env,
       ...(port !== undefined && { PORT: String(port) }),
-      // What answers requests has no use for the tables' owner. Empty: a `.env` does not bring it back.
+      // Serving needs no owner's rights. Empty, so that `.env` does not set it again.
       DATABASE_OWNER_URL: "",
       DATABASE_OWNER_URL_FILE: "",
     },
     serialization: "advanced",
-    // Standard output is for data, and it has none.
+    // Standard output is for data; this process has none.
     stdio: ["ignore", 2, 2, "ipc"],
   });
   const listening = Promise.withResolvers<Listening>();
@@ -114,7 +115,7 @@ export const launch = ({
   });
   child.once("exit", (code, signal) => {
     const end = () => ended.resolve({ code, signal, failure });
-    // After the last of its messages.
+    // After its last message.
     if (child.connected) child.once("disconnect", end);
     else end();
   });
@@ -126,7 +127,7 @@ export const launch = ({
       if (message.kind === "open") toldToOpen = true;
       unanswered += 1;
       if (unanswered > MOST_UNANSWERED) child.kill("SIGKILL");
-      // One that is stopped or busy takes nothing: what waits for it must not grow.
+      // A stopped or busy process reads nothing: pending snapshots must not pile up.
       if (!child.connected || (sending && message.kind === "snapshot")) return;
       sending = true;
       child.send(message, () => {
@@ -134,7 +135,7 @@ export const launch = ({
       });
     },
     end: async () => {
-      // It loads code meanwhile, which takes a second or more in which it hears nothing.
+      // While loading code, for a second or more, it cannot handle messages.
       if (!toldToOpen) child.kill("SIGKILL");
       if (child.connected) child.disconnect();
       await withinDeadline(ended.promise, END_DEADLINE).catch(() => child.kill("SIGKILL"));

@@ -1,6 +1,6 @@
 /**
- * The process that serves, as `start` runs it beside the indexing: the port first, then whatever is
- * asked. It ends with `start`, however that ends: then their channel closes.
+ * The serving process of `start`: it binds the port first, and ends when the channel to `start`
+ * closes.
  */
 import { databaseRemedy, databaseRetries } from "../../database/database-error.ts";
 import { createFront } from "../../http/edge/front.ts";
@@ -16,7 +16,7 @@ import type { Backoff } from "../../waiting/backoff.ts";
 import { retrying } from "../../waiting/retrying.ts";
 import { type FromServing, type Opening, toServing } from "./messages.ts";
 
-/** How long an orderly end may take: longer than requests under way are waited for. */
+/** Deadline of an orderly end; longer than requests are waited for. */
 const END_WITHIN_MS = 13_000;
 
 const tell = (message: FromServing): Promise<void> =>
@@ -35,7 +35,7 @@ const end = () => {
 process.on("disconnect", end);
 if (!process.connected) end();
 process.on("SIGTERM", end);
-// A terminal signals everybody; whether to end is up to the process that indexes.
+// A terminal signals all processes; the indexing process decides when to end.
 process.on("SIGINT", () => undefined);
 process.on("SIGHUP", () => undefined);
 
@@ -66,7 +66,7 @@ const run = async (): Promise<void> => {
   await using front = createFront({ logger });
   const url = await front.listen(config);
   await tell({ kind: "listening", url, port: front.port });
-  // Loaded while the database is opened elsewhere: it takes longer than all of the above.
+  // Loads while the parent opens the database: it takes longer than all of the above.
   const { serve } = await import("./serve.ts");
   const ended = aborted(ending.signal);
   const lost = Promise.withResolvers<never>();
@@ -84,7 +84,7 @@ const run = async (): Promise<void> => {
 
 const AGAIN: Backoff = { firstMs: 1_000, maxMs: 1_000 };
 
-/** Tries again while the database is away: the port stays open, and says so. Undefined: it is to end. */
+/** Retries while the database is away; the port stays open. Undefined: the process is to end. */
 const onceThereIsADatabase = (
   begin: () => Promise<AsyncDisposable>,
   tell: (error: Error) => void,

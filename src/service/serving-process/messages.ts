@@ -1,7 +1,6 @@
 /**
- * What `start` and the process that serves for it tell each other: over their channel, never on a
- * command line, because the database's URL holds a password. Structured clones, so bigints and maps
- * arrive as they were; each message is checked where it arrives.
+ * Messages between `start` and its serving process: over their channel, not a command line, because
+ * the database's URL holds a password. Structured clones keep bigints and maps; each is validated.
  */
 import { z } from "zod";
 import { endpointSaid } from "../../evm/log/chain-notes.ts";
@@ -36,7 +35,7 @@ const snapshot: z.ZodType<Snapshot> = z.object({
   ),
 });
 
-/** What serving needs besides the settings of the environment. */
+/** What serving needs besides the environment's settings. */
 const opening = z.object({
   databaseUrl: z.string(),
   /** Addresses of the security-token package, original first. */
@@ -46,7 +45,7 @@ const opening = z.object({
 
 export type Opening = Readonly<z.infer<typeof opening>>;
 
-/** To the process that serves. */
+/** To the serving process. */
 export const toServing = z.discriminatedUnion("kind", [
   /** The log is open: answer requests. */
   z.object({ kind: z.literal("open"), opening, snapshot }),
@@ -55,22 +54,21 @@ export const toServing = z.discriminatedUnion("kind", [
 
 export type ToServing = z.infer<typeof toServing>;
 
-/** From the process that serves. */
+/** From the serving process. */
 export const fromServing = z.discriminatedUnion("kind", [
-  /** The port is bound; everything is answered 503. */
+  /** The port is bound; every request gets 503. */
   z.object({ kind: z.literal("listening"), url: z.string(), port: z.int() }),
   /** Requests are answered. */
   z.object({ kind: z.literal("opened") }),
-  /** It took a snapshot: its event loop comes round. */
+  /** It handled a snapshot: its event loop runs. */
   z.object({ kind: z.literal("alive") }),
-  /** It ends now. */
   z.object({
     kind: z.literal("failed"),
     name: z.string(),
     message: z.string(),
-    /** Whether its settings are what is wrong. */
+    /** The settings are wrong. */
     settings: z.boolean(),
-    /** Whether another try may help. */
+    /** A retry may help. */
     passing: z.boolean(),
   }),
 ]);

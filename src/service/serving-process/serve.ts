@@ -1,4 +1,4 @@
-/** Answering requests in a process of its own, once the process that indexes has opened the log. */
+/** Answers requests in the serving process, once the indexing process has opened the log. */
 
 import type { Front } from "../../http/edge/front.ts";
 import type { IndexingProcess } from "../../http/health/indexing-process.ts";
@@ -9,7 +9,7 @@ import { startServing } from "../serving.ts";
 import { openStorage } from "../storage.ts";
 import type { Opening } from "./messages.ts";
 
-/** Answers on a port that is bound until disposed of; requests under way are finished. */
+/** Serves on a bound port until disposed; finishes requests under way. */
 export const serve = async (settings: {
   readonly config: Config;
   readonly logger: Logger;
