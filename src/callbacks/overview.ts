@@ -1,4 +1,4 @@
-/** The operator's view of all callbacks: owners, addresses, outcomes; never their bodies. */
+/** The operator's view of all callbacks, without bodies. */
 import { texts } from "../database/column-arrays.ts";
 import type { Sql } from "../database/connect.ts";
 import {
@@ -9,14 +9,13 @@ import {
 } from "./deliveries.ts";
 import { pendingMessages } from "./figures.ts";
 
-/** Cursor of lists by time of enqueueing. */
-export type DeliveryPlace = {
+type DeliveryPlace = {
   /** ISO 8601 in UTC, with microseconds. */
   readonly at: string;
   readonly sequence: bigint;
 };
 
-/** A message; its URL may hold secrets of its receiver. */
+/** Its URL may hold the receiver's secrets. */
 export type DeliveryOverview = Omit<Delivery, "attempts"> & {
   readonly givenUpAt: string | null;
   readonly attemptCount: number;
@@ -24,16 +23,16 @@ export type DeliveryOverview = Omit<Delivery, "attempts"> & {
   readonly place: DeliveryPlace;
 };
 
-export type DeliveryFilter = {
+type DeliveryFilter = {
   readonly status?: DeliveryStatus | undefined;
   /** Key of an endpoint. */
   readonly endpoint?: string | undefined;
   readonly id?: string | undefined;
-  /** Enqueued then or later. */
+  /** Inclusive, by time of enqueueing. */
   readonly since?: Date | undefined;
 };
 
-/** Newest first, from before a cursor. */
+/** Messages before a cursor, newest first. */
 export const deliveryOverviews = async (
   { sql }: { readonly sql: Sql },
   page: DeliveryFilter & { readonly after?: DeliveryPlace | undefined; readonly limit: number },
@@ -61,10 +60,9 @@ export const deliveryOverviews = async (
   return rows.map(shown);
 };
 
-/** A message with its attempts. */
-export type DeliveryDetail = DeliveryOverview &
+type DeliveryDetail = DeliveryOverview &
   Pick<Delivery, "attempts"> & {
-    /** ISO 8601; null when it is not its turn, or no further attempt is made. */
+    /** ISO 8601; null when another message precedes it, or no attempt is left. */
     readonly nextAttemptAt: string | null;
   };
 
@@ -95,7 +93,7 @@ export const deliveryWithAttempts = async (
   };
 };
 
-/** Counts the messages of a range; `most` means that many or more. */
+/** `most` means that many or more. */
 export const countDeliveries = async (
   { sql }: { readonly sql: Sql },
   filter: DeliveryRange,
@@ -107,7 +105,7 @@ export const countDeliveries = async (
   return row?.count ?? 0;
 };
 
-/** Messages by when they were enqueued. */
+/** Messages by time of enqueueing. */
 export type DeliveryRange = {
   readonly statuses: readonly ("failed" | "disabled" | "delivered")[];
   readonly endpoint?: string | undefined;
@@ -118,7 +116,7 @@ export type DeliveryRange = {
   readonly after?: DeliveryPlace | undefined;
 };
 
-/** Ids and cursors of the messages of a range, oldest first. */
+/** Oldest first. */
 export const deliveriesInRange = async (
   { sql }: { readonly sql: Sql },
   range: DeliveryRange & { readonly limit: number },
@@ -139,10 +137,10 @@ const inRange = (sql: Sql, { statuses, endpoint, since, until, after }: Delivery
   ${endpoint === undefined ? sql`` : sql`and m.endpoint = ${endpoint}`}
   ${after === undefined ? sql`` : sql`and (m.created_at, m.sequence) > (${after.at}::timestamptz, ${after.sequence}::int8)`}`;
 
-/** An address and its state; times are ISO 8601. */
+/** Times are ISO 8601. */
 export type EndpointOverview = {
   readonly key: string;
-  /** It may hold secrets of its receiver. */
+  /** May hold the receiver's secrets. */
   readonly url: string;
   readonly failures: number;
   readonly failingSince: string | null;
@@ -155,10 +153,9 @@ export type EndpointOverview = {
   readonly pending: number;
 };
 
-/** Bound of the count. */
-export const MOST_PENDING = 1_000;
+const MOST_PENDING = 1_000;
 
-/** Addresses by key, from behind `after`. */
+/** Addresses after a key, by key. */
 export const endpointOverviews = async (
   { sql }: { readonly sql: Sql },
   page: {
@@ -189,7 +186,7 @@ export const endpointOverviews = async (
 };
 
 /** A count of `most` means that many or more. */
-export type DeliveryCounts = {
+type DeliveryCounts = {
   readonly pending: number;
   /** ISO 8601; null without any. */
   readonly oldestPendingAt: string | null;
@@ -198,7 +195,7 @@ export type DeliveryCounts = {
   readonly disabled: number;
 };
 
-/** Pending now, without withdrawn addresses, and given up since then. */
+/** Pending now (without withdrawn addresses), and given up since then. */
 export const deliveryCounts = async (
   { sql }: { readonly sql: Sql },
   since: Date,
@@ -279,6 +276,6 @@ const timed = (attempt: DeliveryAttempt): DeliveryAttempt => ({
 const milliseconds = (time: string | null): string | null =>
   time === null ? null : new Date(time).toISOString();
 
-/** A timestamp column as ISO 8601 in UTC, with the microseconds that cursors need. */
+/** ISO 8601 in UTC, with the microseconds that cursors need. */
 const iso = (sql: Sql, column: string) =>
   sql`to_char(${sql(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;

@@ -1,12 +1,12 @@
-/** How those who bring work wake the processes that do it. */
+/** Producers of work wake the processes that do it. */
 import { texts } from "../database/column-arrays.ts";
 import type { Sql, Tx } from "../database/connect.ts";
 import type { Lanes } from "./lanes.ts";
 
 /**
- * Announces, in the transaction that writes their work, that lanes have something to do once it has
- * committed. The lanes' own rows stay untouched: workers never wait for the transaction.
- * @param arrived names of lanes, as the two columns of `key` have them
+ * Announces lanes with new work, in the transaction that writes it. Leaves the lanes' own rows
+ * untouched, so that workers never wait for the transaction.
+ * @param arrived names of lanes, in the order of the two `key` columns
  */
 export const announceArrivals = async (
   { sql }: Pick<Tx, "sql">,
@@ -27,13 +27,13 @@ export const announceArrivals = async (
   ]);
 };
 
-/** Under load one notification serves all that arrives in this time. */
+/** One notification serves all arrivals of this time. */
 const QUIET_MS = 25;
 
 /**
- * Makes a function that notifies of arrivals, outside of the transactions that write them and not once
- * for each: inside, Postgres would commit them one after the other (a notifying commit holds a lock of
- * the whole database). It is a hint: one that is lost costs the poll interval and nothing else.
+ * Makes a function that notifies of arrivals outside of their transactions, coalesced: inside,
+ * Postgres would serialise the commits (a notifying commit holds a database-wide lock). A lost hint
+ * costs one poll interval.
  */
 export const arrivalHints = (
   { sql }: { readonly sql: Sql },

@@ -1,26 +1,26 @@
-/** What every table of lanes has. */
+/** Columns and index of every lane table. */
 import { sql } from "drizzle-orm";
 import { type AnyPgColumn, index, smallint, uuid } from "drizzle-orm/pg-core";
 import { at, int8 } from "../database/column-types.ts";
 
-/** Columns of a table of lanes; beside them it has two columns of text that name a lane, unique together. */
+/** A lane table also has two text columns that name a lane, unique together. */
 export const laneColumns = () => ({
-  /** What queues name; tells nothing about the lane's content. */
+  /** The lane's number in queues; reveals nothing about its content. */
   id: int8("id").primaryKey().generatedAlwaysAsIdentity(),
-  /** Rises with every arrival. A lane is left as empty only at the value that the worker saw. */
+  /** Rises with every arrival. A worker leaves a lane as empty only if it is unchanged. */
   arrivals: int8("arrivals").notNull().default(sql`1`),
-  /** When its first work may be tried. */
+  /** Earliest time of its next work. */
   dueAt: at("due_at").notNull().defaultNow(),
-  /** When it is looked at next: due, or its wake-up or its worker is overdue; null while it rests without work. */
+  /** Next check: work is due, or a wake-up or worker is overdue; null while it rests. */
   wakeAt: at("wake_at").defaultNow(),
-  /** Another one with every claim: what a former worker still writes is refused. */
+  /** New with every claim: fences off the former worker's writes. */
   token: uuid("token").notNull().defaultRandom(),
-  /** 0 to 3, another one with every wake-up: one that is stuck does not swallow the next. */
+  /** 0 to 3, changes with every wake-up: a stuck wake-up does not swallow the next. */
   wake: smallint("wake").notNull().default(0),
-  /** Until then a worker has the lane; null: none has. */
+  /** End of the worker's lease; null when free. */
   leasedUntil: at("leased_until"),
 });
 
-/** The index that finds due lanes; `name` is that of the table. */
+/** Index of due lanes; `name` is the table's. */
 export const wakeIndex = (name: string, { wakeAt }: { readonly wakeAt: AnyPgColumn }) =>
   index(`${name}_wake`).on(wakeAt).where(sql`wake_at is not null`);

@@ -1,18 +1,17 @@
-/** Which lanes workers are to be woken for. Any number of processes may ask at a time. */
+/** Finds due lanes; any number of processes may ask concurrently. */
 import type { Sql } from "../database/connect.ts";
 import type { Lanes } from "./lanes.ts";
 
-/** A lane to wake a worker for. */
 export type DueLane = {
   readonly id: bigint;
-  /** Of the newest claim. */
+  /** The newest claim's. */
   readonly token: string;
   readonly wake: number;
 };
 
 /**
- * Lanes that are due (or whose worker is overdue), for waking a worker; not looked at again before
- * `againMs` unless their state changes.
+ * Takes lanes that are due or whose worker is overdue; not taken again before `againMs` unless
+ * their state changes.
  */
 export const takeDue = (
   sql: Sql,
@@ -28,8 +27,8 @@ export const takeDue = (
   ) returning id, token, wake`;
 
 /**
- * Lanes that something was announced for become lanes with work. Returns those that had no row before,
- * to wake workers for (they are not looked at again before `againMs`), and how many arrivals were moved.
+ * Turns announced arrivals into lanes with work. Returns lanes that had no row before, to wake
+ * workers for (not checked again before `againMs`), and the number of arrivals moved.
  */
 export const moveArrivals = async (
   sql: Sql,
@@ -60,7 +59,7 @@ export const moveArrivals = async (
   };
 };
 
-/** Puts lanes back whose wake-up could not be sent. */
+/** Makes lanes due again after their wake-up failed. */
 export const putBack = async (
   sql: Sql,
   { table }: Lanes,
@@ -74,7 +73,7 @@ export const putBack = async (
 
 /** Milliseconds until the next lane is due, 0 when one is; undefined when none has work. */
 export const nextDueMs = async (sql: Sql, { table }: Lanes): Promise<number | undefined> => {
-  // The first row, not a minimum: over no rows that is null, which `greatest` takes for 0.
+  // The first row, not a minimum: without rows that is null, which `greatest` ignores.
   const [row] = await sql<{ ms: number }[]>`
     select (greatest(0, extract(epoch from wake_at - now())) * 1000)::float8 as ms
     from ${sql(table)} where wake_at is not null order by wake_at limit 1`;

@@ -1,19 +1,19 @@
-/** Keeps a claimed lane while its worker is busy, however long one of its calls takes. */
+/** Renews the lease of a claimed lane while its worker is busy. */
 import type { Sql } from "../database/connect.ts";
 import { type LaneClaim, LaneLostError, type Lanes } from "./lanes.ts";
 
-/** Renewals per lease: two may fail before the third one is the last. */
+/** Renewals per lease: the lane survives two failures in a row. */
 const RENEWALS = 4;
 
-/** A lane that is being kept; disposing ends that. */
-export type KeptLane = Disposable & {
-  /** Aborts with a LaneLostError when another worker has the lane, or may have it. */
+/** Disposing ends the renewals. */
+type KeptLane = Disposable & {
+  /** Aborts with a LaneLostError when another worker has or may have the lane. */
   readonly lost: AbortSignal;
 };
 
 /**
- * Renews the lease in the background until disposed of. The lane counts as lost when the claim has it no
- * more, and when the lease has run out because the database did not answer: another worker may have it.
+ * Renews the lease in the background. The lane is lost when the claim no longer holds it, or when
+ * the lease expires because the database did not answer: another worker may have it.
  * @param claimedAt `performance.now()` before the lane was claimed
  */
 export const keepLane = (sql: Sql, lanes: Lanes, claim: LaneClaim, claimedAt: number): KeptLane => {
@@ -33,7 +33,7 @@ export const keepLane = (sql: Sql, lanes: Lanes, claim: LaneClaim, claimedAt: nu
       end = endOf(askedAt);
     } catch (error) {
       if (error instanceof LaneLostError) lose();
-      // Otherwise the database is away: the next renewal may be in time.
+      // Otherwise the database is unreachable: the next renewal may succeed.
     }
     if (!disposed && !lost.signal.aborted) next = setTimeout(renew, claim.leaseMs / RENEWALS);
   };

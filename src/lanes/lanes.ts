@@ -1,42 +1,43 @@
 /**
- * Ordered lanes: what is in one lane is done in order by one worker at a time, lanes beside one another.
+ * Ordered lanes: one worker at a time does a lane's work in order; lanes run concurrently.
  *
- * A lane is a row of a table with `laneColumns`. A worker claims it for a time, and everything it writes
- * names the claim's token: once another worker has claimed the lane, the former one's writes match no
- * row. An arrival raises `arrivals`, and a lane is left as empty only if `arrivals` is still what it was
- * in the snapshot that showed no work. So nothing is forgotten.
+ * A lane is a row of a table with `laneColumns`. A worker claims it for a time, and its writes name
+ * the claim's token: once another worker has claimed the lane, they match no row. An arrival raises
+ * `arrivals`, and a lane is left as empty only if `arrivals` still has the value of the snapshot
+ * that showed no work, so no work is lost.
  *
- * Rooms keep their own columns beside these and write no SQL over these: statements of theirs are made
- * with the fragments below.
+ * Rooms add their own columns and touch these columns only through the fragments below.
  */
 import type { PendingQuery, Row } from "postgres";
 import type { Database, Sql, Tx } from "../database/connect.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 
-/** A part of a statement. */
 export type Fragment = PendingQuery<Row[]>;
 
-/** Where lanes of one kind stand. */
-export type LaneTable = {
+/** Tables and channel of one kind of lanes. */
+type LaneTable = {
   readonly table: string;
-  /** The two columns of text that name a lane. */
+  /** The two text columns that name a lane. */
   readonly key: readonly [string, string];
-  /** The table of `announceArrivals`, with an `id` and the two columns; absent where lanes are written directly. */
+  /**
+   * Table of `announceArrivals`, with an `id` and the two columns; absent where lanes are written
+   * directly.
+   */
   readonly arrivals?: string;
-  /** Postgres notifications that something arrived. */
+  /** Channel for notifications of arrivals. */
   readonly channel: string;
   /** The queue of wake-ups. */
   readonly queue: string;
-  /** What becomes of a lane that is left as empty: its row goes, or rests until something arrives. */
+  /** An empty lane's row is deleted, or rests until the next arrival. */
   readonly whenEmpty: "remove" | "rest";
 };
 
-/** A lane that a worker has, until its lease ends. */
+/** A worker's claim on a lane, until its lease ends. */
 export type LaneClaim = {
   readonly id: bigint;
-  /** Random, not counted: a claim that a crash of the database undid must not come again. */
+  /** Random, not counted: a claim undone by a database crash must not recur. */
   readonly token: string;
-  /** How long the lane stays claimed without a renewal. */
+  /** Lease without a renewal. */
   readonly leaseMs: number;
 };
 
@@ -50,18 +51,16 @@ export class LaneLostError extends Error {
   }
 }
 
-/** Lanes of one kind. */
 export type Lanes = ReturnType<typeof lanesIn>;
 
-/** The lanes of a table. */
 export const lanesIn = (place: LaneTable) => {
   const { table, whenEmpty } = place;
 
-  /** Condition on a row of the table: the claim still has the lane. */
+  /** Condition on a row: the claim still holds the lane. */
   const ours = (sql: Sql, { id, token }: LaneClaim): Fragment =>
     sql`id = ${id} and token = ${token}`;
 
-  /** Condition on a row of the table, or of what stands for it in the statement: no worker has the lane. */
+  /** Condition on a row of the table, or of `alias`: no worker has the lane. */
   const free = (sql: Sql, alias: string = table): Fragment => {
     const until = sql(`${alias}.leased_until`);
     return sql`(${until} is null or ${until} <= now())`;
@@ -72,12 +71,12 @@ export const lanesIn = (place: LaneTable) => {
     return sql`leased_until = ${end}, wake_at = ${end}`;
   };
 
-  /** Statement that claims a lane that is due and free, for a `with`: returns its row, or none. */
+  /** Statement that claims a due and free lane, for a `with`: returns its row, or none. */
   const claiming = (sql: Sql, id: bigint, leaseMs: number): Fragment => sql`
     update ${sql(table)} set token = gen_random_uuid(), ${leased(sql, leaseMs)}
     where id = ${id} and wake_at is not null and due_at <= now() and ${free(sql)} returning *`;
 
-  /** Claims a lane; undefined when it is not due, another worker has it, or it is gone. */
+  /** Undefined when the lane is not due, claimed, or gone. */
   const claim = async (sql: Sql, id: bigint, leaseMs: number): Promise<LaneClaim | undefined> => {
     const [row] = await sql<{ token: string }[]>`${claiming(sql, id, leaseMs)}`;
     return row && { id, token: row.token, leaseMs };
@@ -91,13 +90,12 @@ export const lanesIn = (place: LaneTable) => {
     if (renewed.length === 0) throw new LaneLostError(claim.id);
   };
 
-  /** Statement that locks the lane's row, for a `with`: returns it, or none when the claim has it no more. */
+  /** Statement that locks the lane's row, for a `with`: none when the claim no longer holds it. */
   const held = (sql: Sql, claim: LaneClaim): Fragment => sql`
     select * from ${sql(table)} where ${ours(sql, claim)} for no key update`;
 
   /**
-   * A transaction under the claim. It is flushed to disk when it ends: other systems may already rely on
-   * it.
+   * A transaction under the claim, flushed to disk: other systems may already rely on it.
    * @throws LaneLostError, having written nothing
    */
   const underClaim = <Result>(
@@ -113,8 +111,8 @@ export const lanesIn = (place: LaneTable) => {
     });
 
   /**
-   * Statement that gives a lane back, for a `with`: returns its row, or none when the claim has it no
-   * more. It is due again `after` milliseconds, or an interval that may go by the row's own columns.
+   * Statement that releases a lane, for a `with`: returns its row, or none when the claim no longer
+   * holds it. Due again `after` milliseconds, or an interval over the row's own columns.
    */
   const leaving = (sql: Sql, claim: LaneClaim, after: number | Fragment): Fragment => sql`
     update ${sql(table)}
@@ -124,14 +122,14 @@ export const lanesIn = (place: LaneTable) => {
         as later (due))
     where ${ours(sql, claim)} returning *`;
 
-  /** Gives a lane back, as `leaving` says. Does nothing when the claim has it no more. */
+  /** Releases a lane as `leaving` does; no effect when the claim no longer holds it. */
   const leave = async (sql: Sql, claim: LaneClaim, after: number | Fragment): Promise<void> => {
     await leaving(sql, claim, after);
   };
 
   /**
-   * Leaves a lane without work. `arrivals` is from the snapshot that showed none. False when something
-   * has arrived since, or the claim has the lane no more.
+   * Leaves a lane without work. `arrivals` is from the snapshot that showed none. False when work
+   * arrived since, or the claim no longer holds the lane.
    */
   const leaveEmpty = async (sql: Sql, claim: LaneClaim, arrivals: bigint): Promise<boolean> => {
     const unchanged = sql`${ours(sql, claim)} and arrivals = ${arrivals}`;
@@ -144,7 +142,7 @@ export const lanesIn = (place: LaneTable) => {
     return left.length === 1;
   };
 
-  /** What an arrival sets on a lane that is there. */
+  /** Columns that an arrival sets on an existing lane. */
   const arriving = (sql: Sql): Fragment => {
     const before = (column: string) => sql(`${table}.${column}`);
     return sql`
@@ -152,15 +150,15 @@ export const lanesIn = (place: LaneTable) => {
   };
 
   /**
-   * What makes a lane due now. One that a worker has is left as that worker leaves it. The update locks the
-   * row also then: restrict it by `free` where the transaction already holds what the worker may want.
+   * Makes a lane due now; a claimed one is left to its worker. The update locks the row also then:
+   * restrict it by `free` where the transaction already holds locks that the worker may want.
    */
   const dueNow = (sql: Sql): Fragment => sql`
     due_at = least(due_at, now()),
     wake_at = case when ${free(sql)} then least(wake_at, now()) else wake_at end`;
 
   /**
-   * Whatever its former worker still writes is refused from here on; false while a worker has the lane.
+   * Fences off the former worker's writes; false while a worker has the lane.
    * @param id of the lane, or a query for it
    */
   const fence = async (sql: Sql, id: bigint | Fragment): Promise<boolean> => {

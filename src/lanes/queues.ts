@@ -1,9 +1,8 @@
 /**
- * Queues of wake-ups between processes: BullMQ on Postgres, or on Redis when one is configured.
+ * Queues of wake-ups between processes: BullMQ on Postgres, or on Redis when configured.
  *
- * A wake-up carries no work, only the number of a lane's row: the row decides what is done. So one that
- * comes twice, late or after its row is finished does no harm, and one that is lost is added again for
- * the row. A wake-up says nothing about a person.
+ * A wake-up carries only a lane's number; the lane's row decides the work. So a duplicate or late
+ * wake-up does no harm, a lost one is added again for the row, and none holds personal data.
  */
 import type { IQueueBackend } from "bullmq";
 import {
@@ -21,83 +20,76 @@ import { type Backoff, backoffMs } from "../waiting/backoff.ts";
 import { type Deadline, withinDeadline } from "../waiting/deadline.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 
-/** Schema of BullMQ's own tables; beside ours, never among them. */
+/** Schema of BullMQ's tables, apart from ours. */
 const POSTGRES_SCHEMA = "holderbook_queue";
 
-/** Before the name of every key in Redis. */
 const REDIS_PREFIX = "holderbook";
 
-/** How long adding may take before the queue counts as unreachable. */
+/** Adding that takes longer counts as unavailable. */
 const ANSWER_DEADLINE: Deadline = { ms: 10_000 };
 
-/** How long taking leave of the backend may take; one that is down never answers. */
+/** Limits on closing: a backend that is down never answers. */
 const LEAVE_DEADLINE: Deadline = { ms: 2_000 };
 const CUT_DEADLINE: Deadline = { ms: 500 };
 
-/** What a job carries. */
 type LaneData = { readonly lane: string };
 
 /**
- * How long a worker takes no jobs after trouble. BullMQ pauses by itself only where a connection was
- * refused: a server that takes it and says no, such as one without the database, would be asked ten
- * times a second.
+ * Pause of a worker after an error. BullMQ pauses only after a refused connection: a server that
+ * accepts it and then fails, such as one without the database, would be asked ten times a second.
  */
 const REST_MS = 2_000;
 
-/** Of BullMQ's own it is twenty seconds in the end. */
+/** BullMQ's own backoff grows to twenty seconds. */
 const RECONNECT: Backoff = { firstMs: 250, maxMs: 5_000 };
 
 /**
- * Without an answer for so long a connection is silent, not slow: BullMQ's own statements are short, and it
- * waits for jobs ten seconds at a time.
+ * A connection without an answer for so long is dead: BullMQ's statements are short, and it waits
+ * for jobs ten seconds at a time.
  */
 const SILENT_MS = 30_000;
 
-/** Idle this long, the kernel asks whether the other side is still there, milliseconds. */
+/** Idle time before TCP keep-alive, milliseconds. */
 const KEEP_ALIVE_MS = 10_000;
 
-/** Connections for everything but the one that waits for jobs. */
+/** Connections besides the one that waits for jobs. */
 const POSTGRES_POOL = 3;
 
-/** Wakes a worker for a lane. */
 export type Wake = {
-  /** While a wake-up of this id waits or runs, adding it again does nothing. Letters, digits and `-`. */
+  /** Adding is a no-op while a wake-up of this id waits or runs. Letters, digits and `-`. */
   readonly id: string;
-  /** Number of its row. */
+  /** Number of the lane's row. */
   readonly lane: bigint;
 };
 
-/** The side of a queue that wakes. */
-export type WakeQueue = {
-  /** @throws QueueUnavailableError (retry) when the queue does not take them in time */
+type WakeQueue = {
+  /** @throws QueueUnavailableError (retry) on timeout */
   add(wakes: readonly Wake[]): Promise<void>;
 };
 
-/** The side of a queue that works. */
-export type WakeWorker = AsyncDisposable & {
+type WakeWorker = AsyncDisposable & {
   /**
-   * Resolves once the queue is reached and wake-ups are taken.
-   * @throws QueueUnavailableError when Postgres does not let it in: close it. Redis is waited for
+   * Resolves once the worker takes wake-ups; waits for Redis.
+   * @throws QueueUnavailableError when Postgres refuses the connection: close the worker
    */
   ready(): Promise<void>;
-  /** Takes no more jobs, aborts the `signal` of those that run, and resolves when they have returned. */
+  /** Takes no more jobs, aborts the `signal` of running ones, and resolves when they return. */
   close(): Promise<void>;
 };
 
-export type WorkerSettings = {
-  /** Wake-ups at a time in this process. */
+type WorkerSettings = {
+  /** Concurrent wake-ups in this process. */
   readonly concurrency: number;
   /**
-   * Does what the lane's row asks for. `signal` aborts when the worker closes: come to a safe stop.
-   * It must not throw: `startLanes` reports its own errors. One that throws anyway goes to `onError`.
+   * Does the work of the lane's row. `signal` aborts when the worker closes: come to a safe stop.
+   * Must not throw (`startLanes` reports its own errors); if it does, `onError` gets the error.
    */
   readonly run: (lane: bigint, signal: AbortSignal) => Promise<void>;
 };
 
-/** The queues of this process. */
 export type Queues = AsyncDisposable & {
   readonly backend: "postgres" | "redis";
-  /** Resolves when the backend answers; while it does not, it may wait for long. Without queues, at once. */
+  /** Resolves when the backend answers, which may take long; immediately without queues. */
   look(): Promise<void>;
   queue(name: string): WakeQueue;
   worker(name: string, settings: WorkerSettings): WakeWorker;
@@ -105,7 +97,7 @@ export type Queues = AsyncDisposable & {
   close(): Promise<void>;
 };
 
-/** The queue's Postgres or Redis does not answer: retry later. Rows are safe meanwhile. */
+/** The queue's Postgres or Redis does not answer: retry later. The lanes' rows are safe. */
 export class QueueUnavailableError extends Error {
   override readonly name = "QueueUnavailableError";
   readonly remedy: Remedy = "retry";
@@ -117,10 +109,10 @@ export class QueueUnavailableError extends Error {
 }
 
 /**
- * Something went wrong in the background, such as a lost connection; BullMQ goes on by itself.
+ * A background error, such as a lost connection; BullMQ recovers by itself.
  *
- * The driver's error is not kept as a cause: node-postgres hangs its whole client on it, settings and
- * all, and a log line of the error would show them.
+ * The driver's error is not kept as a cause: node-postgres attaches its client with all settings,
+ * and a log line would show them.
  */
 export class QueueTroubleError extends Error {
   override readonly name = "QueueTroubleError";
@@ -133,9 +125,9 @@ export class QueueTroubleError extends Error {
 }
 
 /**
- * Prepares queues; the first use connects and, on Postgres, brings BullMQ's schema up to date.
+ * Prepares queues; the first use connects and, on Postgres, migrates BullMQ's schema.
  *
- * `onError` hears what goes wrong in the background: a QueueTroubleError, or why a job failed.
+ * `onError` receives background errors: a QueueTroubleError, or why a job failed.
  */
 export const openQueues = (settings: {
   readonly databaseUrl: string;
@@ -166,13 +158,13 @@ export const openQueues = (settings: {
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     query_timeout: SILENT_MS,
     application_name: "holderbook-queue",
-    // A crash of the server may forget the newest wake-ups; their rows bring them back. No compiling of
-    // statements: see `connectionOptions`.
+    // A server crash may lose the newest wake-ups; their rows bring them back. No JIT: see
+    // `connectionOptions`.
     options: "-c synchronous_commit=off -c jit=off",
   }));
 };
 
-/** Brings BullMQ's tables up to date as it connects, as a role that may make tables in their schema and no schema. */
+/** Migrates BullMQ's tables on connecting, as a role that may create tables but no schema. */
 class MigratingConnection extends PostgresConnection {
   #ready: Promise<void> | undefined;
 
@@ -195,7 +187,7 @@ class MigratingConnection extends PostgresConnection {
   }
 }
 
-/** As BullMQ's own, over such a connection. */
+/** BullMQ's backend over a `MigratingConnection`. */
 const postgresBackend: BackendFactory<PostgresQueueBackend, PostgresConnectionOptions> = (
   name,
   options,
@@ -206,7 +198,7 @@ const postgresBackend: BackendFactory<PostgresQueueBackend, PostgresConnectionOp
   return new PostgresQueueBackend(connection, name, options, true, worker);
 };
 
-/** Waits for a close, but not for a backend that is down: then its connections are cut. */
+/** Waits for a close; cuts the connections of a backend that is down. */
 const leave = async (
   inner: { disconnect(): Promise<void> },
   left: Promise<unknown>,
@@ -223,12 +215,12 @@ const queuesOver = <Backend extends IQueueBackend, Connection>(
   connection: () => Connection,
 ): Queues => {
   const workers: WakeWorker[] = [];
-  /** One of the queues is asked: all are in one place. */
+  /** Asks any one queue: all share a backend. */
   let ask: (() => Promise<unknown>) | undefined;
   const closers: (() => Promise<void>)[] = [];
   let closing: Promise<void> | undefined;
   const trouble = (name: string) => (error: Error) => {
-    // Connections that end while closing are no news.
+    // Connections may end while closing.
     if (closing === undefined) onError(new QueueTroubleError(name, backend, error));
   };
 
@@ -238,7 +230,7 @@ const queuesOver = <Backend extends IQueueBackend, Connection>(
       prefix: REDIS_PREFIX,
       // Nothing reads the queue's events; the default keeps ten thousand.
       streams: { events: { maxLen: 100 } },
-      // The row remembers; a finished or failed job would only keep its id taken.
+      // The row holds the state; a kept job would only block its id.
       defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
     });
     inner.on("error", trouble(name));
@@ -254,7 +246,7 @@ const queuesOver = <Backend extends IQueueBackend, Connection>(
       try {
         await used.waitUntilReady();
       } catch (error) {
-        // One whose first connection failed repeats that for ever: another takes its place.
+        // BullMQ repeats a failed first connection's error for ever: replace the queue.
         if (inner === used && closing === undefined) {
           inner = open(name);
           await leave(used, used.close());
@@ -306,7 +298,7 @@ const queuesOver = <Backend extends IQueueBackend, Connection>(
         if (!closed.signal.aborted) void inner.resume();
       }, REST_MS);
     });
-    // BullMQ gave the job up: it stalled, or its run threw. The lane's row brings the work back.
+    // BullMQ gave up the job: it stalled, or its run threw. The lane's row brings the work back.
     inner.on("failed", (_job, error) => onError(error));
     let ended: Promise<void> | undefined;
     const close = () => {

@@ -1,26 +1,25 @@
-/** A loop that looks for due work: at once when poked or notified, else when something falls due. */
+/** Looks for due work when poked or notified, else when work falls due. */
 import type { Database } from "../database/connect.ts";
 import { retrying } from "../waiting/retrying.ts";
 import { createWaker } from "../waiting/waker.ts";
 
-export type WakeLoop = {
-  /** Looks again soon. */
+type WakeLoop = {
   poke(): void;
-  /** Stops looking; what is under way ends first. */
+  /** Resolves once the current look has ended. */
   stop(): Promise<void>;
 };
 
-/** Pauses after looks that failed; no longer than polling would wait anyway. */
+/** Pauses after failed looks; no longer than polling. */
 const BACKOFF = { firstMs: 250, maxMs: 2_000 };
 
-/** Starts looking. Any number of processes may: a lost notification costs time and nothing else. */
+/** Any number of processes may run one: a lost notification costs only time. */
 export const startWakeLoop = (settings: {
   readonly database: Pick<Database, "listen">;
-  /** Notifications on it are pokes. */
+  /** Postgres channel whose notifications poke. */
   readonly channel: string;
-  /** One look; returns for how many milliseconds nothing will be due, 0 for "look again". */
+  /** One look; returns the milliseconds until work may be due, 0 for "look again". */
   readonly look: () => Promise<number>;
-  /** Told of a look that failed; the next one comes after `retryMs`. */
+  /** Called after a failed look; the next comes after `retryMs`. */
   readonly onTrouble: (error: Error, retryMs: number) => void;
 }): WakeLoop => {
   const { database, channel, look, onTrouble } = settings;

@@ -1,6 +1,6 @@
 /**
- * Workers on lanes, in any number of processes. The lanes' order and state are in Postgres; BullMQ only
- * tells a worker which lane to look at, and spreads the lanes over the processes.
+ * Workers on lanes, in any number of processes. Postgres holds the lanes' order and state; BullMQ
+ * only distributes their numbers.
  */
 import type { Database } from "../database/connect.ts";
 import { createRareLines, type Repeats } from "../logging/rare-lines.ts";
@@ -11,26 +11,24 @@ import { type LaneClaim, LaneLostError, type Lanes } from "./lanes.ts";
 import type { Queues } from "./queues.ts";
 import { startWakeLoop } from "./wake-loop.ts";
 
-/** How lanes are worked on; milliseconds, but for `concurrency`. */
+/** Milliseconds, except `concurrency`. */
 export type LanePace = {
-  /** Lanes at a time in this process. */
   readonly concurrency: number;
   /**
-   * How long the lanes of a process that was killed rest. A living one renews them every quarter of
-   * this, also while one of its calls takes longer.
+   * How long a killed process keeps its lanes. A running one renews every quarter of this, also
+   * during longer calls.
    */
   readonly leaseMs: number;
-  /** After this a lane with more to do lets others have a turn; a call under way is not cut off. */
+  /** After this a lane with more work yields to others; a call in progress is not cut off. */
   readonly turnMs: number;
-  /** After a failure of our own side (the database, a node) a lane is left alone this long. */
+  /** Pause of a lane after a failure on our side (database, node). */
   readonly troubleMs: number;
-  /** The longest a due lane goes unnoticed. */
+  /** Upper bound on noticing a due lane. */
   readonly pollMs: number;
-  /** A lane whose wake-up came to nothing (a crash, a lost queue) is woken again after this. */
+  /** A lane whose wake-up was lost (crash, queue) is woken again after this. */
   readonly wakeAgainMs: number;
 };
 
-/** The pace where a setting is absent. */
 const USUAL: LanePace = {
   concurrency: 16,
   leaseMs: 20_000,
@@ -40,27 +38,23 @@ const USUAL: LanePace = {
   wakeAgainMs: 15_000,
 };
 
-/** The pace that some settings ask for. */
 export const paceOf = (settings: Partial<LanePace>): LanePace => ({ ...USUAL, ...settings });
 
-/** How a turn left its lane: nothing of it is due, or it is to be looked at again in its time. */
+/** State after a turn: nothing due, or to be looked at again in time. */
 export type LaneLeft = "idle" | "more";
 
-/** What a turn is told, and tells. */
 export type LaneTurn = {
-  /** The worker is told to stop: come to a safe stop. */
+  /** The worker closes: come to a safe stop. */
   readonly stop: AbortSignal;
-  /** Another worker has the lane, or may have it: cut off what is under way. */
+  /** Another worker has or may have the lane: abort calls in progress. */
   readonly lost: AbortSignal;
-  /** When the turn is over, by `performance.now()`; a call in progress is not cut off. */
+  /** End of the turn, by `performance.now()`; a call in progress is not cut off. */
   readonly endsAt: number;
-  /** Looks for due lanes soon: another one may have become due. */
   readonly poke: () => void;
 };
 
-/** Workers that run. */
-export type LaneWorkers = AsyncDisposable & {
-  /** Takes no more lanes, and resolves once turns under way have come to a stop. Safe to call twice. */
+type LaneWorkers = AsyncDisposable & {
+  /** Takes no more lanes; resolves once turns have stopped. Safe to call twice. */
   stop(): Promise<void>;
 };
 
@@ -68,24 +62,23 @@ const ARRIVALS_AT_ONCE = 1_000;
 const LANES_AT_ONCE = 500;
 
 /**
- * Starts working; resolves once this process takes lanes.
- * @throws QueueUnavailableError when the queue does not let it in; nothing is left running
+ * Resolves once this process takes lanes.
+ * @throws QueueUnavailableError when the queue refuses the connection; nothing is left running
  */
 export const startLanes = async <Taken extends { readonly claim: LaneClaim }>(settings: {
   readonly lanes: Lanes;
   readonly database: Database;
   readonly queues: Queues;
   readonly pace: LanePace;
-  /** Claims a lane, and may read it in the same statement; undefined when it is not to be had. */
+  /** Claims a lane, and may read it in the same statement; undefined when it is not available. */
   readonly take: (id: bigint, leaseMs: number) => Promise<Taken | undefined>;
   /**
-   * One turn on a lane, which it leaves at its end. When it throws, the lane is left for `troubleMs`, or
-   * at once when it was told to stop.
+   * One turn on a lane, which releases the lane at its end. When it throws, the lane is released
+   * for `troubleMs`, or immediately on a stop.
    */
   readonly work: (taken: Taken, turn: LaneTurn) => Promise<LaneLeft>;
-  /** Where turns are counted; nowhere unless given. */
   readonly figures?: Figures | undefined;
-  /** Told of what goes wrong, the same only now and then. */
+  /** Called on errors; repeats are rate-limited. */
   readonly onTrouble: {
     waking(error: Error, retryMs: number, repeats: Repeats): void;
     working(error: unknown, lane: bigint, repeats: Repeats): void;
@@ -103,8 +96,8 @@ export const startLanes = async <Taken extends { readonly claim: LaneClaim }>(se
   const wakeWorkers = async (due: readonly DueLane[]) => {
     if (due.length === 0) return;
     try {
-      // While no worker claims a lane a few wake-ups are enough, however long none runs; after a claim
-      // (the token), a new one is not swallowed by the one that is being worked on.
+      // Until a worker claims the lane a few wake-ups suffice; the token lets a new one through
+      // after a claim.
       await queue.add(
         due.map(({ id, token, wake }) => ({ id: `lane-${id}-${token}-${wake}`, lane: id })),
       );
@@ -114,7 +107,7 @@ export const startLanes = async <Taken extends { readonly claim: LaneClaim }>(se
     }
   };
 
-  /** One look; returns how long nothing will be due. */
+  /** Returns the milliseconds until the next look. */
   const look = async (): Promise<number> => {
     const { moved, fresh } = await moveArrivals(sql, lanes, ARRIVALS_AT_ONCE, pace.wakeAgainMs);
     await wakeWorkers(fresh);
@@ -134,10 +127,10 @@ export const startLanes = async <Taken extends { readonly claim: LaneClaim }>(se
       return await work(taken, { stop, lost: kept.lost, endsAt, poke: loop.poke });
     } catch (error) {
       if (error instanceof LaneLostError || kept.lost.aborted) return "idle";
-      // The first error says more than one of leaving; a lane not left is free when its lease ends.
+      // The first error matters more than one of releasing; the lane is free when its lease ends.
       const stopped = stop.aborted;
       await lanes.leave(sql, taken.claim, stopped ? 0 : pace.troubleMs).catch(() => undefined);
-      // A stop in the middle of a call is not a failure.
+      // A stop during a call is not a failure.
       if (stopped) return "more";
       throw error;
     }

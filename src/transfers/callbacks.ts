@@ -1,7 +1,4 @@
-/**
- * Callbacks of records: one for each record, enqueued in the transaction that finds its block final, in
- * the order of the chain for each token.
- */
+/** Enqueues one callback per final record, in chain order for each token. */
 import { createHash } from "node:crypto";
 import { type Callback, enqueueCallbacks } from "../callbacks/enqueue.ts";
 import type { Tx } from "../database/connect.ts";
@@ -9,15 +6,14 @@ import { recordValue, tokenKey } from "./record-json.ts";
 import { AT, type TransferEvent, textAt, transferEventsOfBlocks } from "./records.ts";
 import type { TransferScope } from "./scopes.ts";
 
-/** Key under which a project's callback address is registered. */
 export const callbackEndpoint = (project: string): string => `project:${project}`;
 
-/** Callbacks of one step, beyond the last one's whole block. */
+/** Callbacks of one step; the last block is completed beyond it. */
 const STEP_CALLBACKS = 2_000;
 
 /**
- * Enqueues the callbacks of blocks beyond `notified`, up to the final one, as many as a step holds.
- * Without an address the blocks count as notified, and nothing is sent.
+ * Enqueues callbacks of the final blocks after `notified`, bounded per step. Without an address the
+ * blocks count as notified and nothing is sent.
  */
 export const enqueueFinal = async (
   tx: Tx,
@@ -38,15 +34,15 @@ export const enqueueFinal = async (
   return { notifiedBlock: lastBlock, callbacks: callbacks.length };
 };
 
-/** A record's message: in order with those of its token, and the same however often it is made. */
+/** A record's message: ordered per token, with the same id whenever it is made. */
 const callbackOf = ({ project, book }: TransferScope, event: TransferEvent): Callback => {
   const text = (column: number) => textAt(event, column).toString();
   const id = text(AT.id);
   const key = tokenKey(event);
   const token = book.of(key);
   if (token === null) throw new Error(`record ${id} of ${key.token} has no token`);
-  // By its place on the chain: a record that a reorganisation moved is another message, one that was
-  // made anew with other settings is not, whatever its id.
+  // From the position on the chain: a record moved by a reorganisation is another message; one
+  // derived again with other settings is not, whatever its id.
   const cause = `${project} ${key.chainId} ${text(AT.block)} ${text(AT.txHash)} ${text(AT.logIndex)}`;
   return {
     endpoint: callbackEndpoint(project),

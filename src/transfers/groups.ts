@@ -1,4 +1,4 @@
-/** Every change of a wallet's regulatory groups, so that reading can go on at any block. */
+/** Every change of a wallet's regulatory groups, so that reading can resume at any block. */
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import { integer, pgTable, primaryKey, text } from "drizzle-orm/pg-core";
 import { byteas } from "../database/column-arrays.ts";
@@ -17,7 +17,7 @@ export const transferEventGroupsTable = pgTable(
     wallet: bytea("wallet").notNull(),
     block: int8("block").notNull(),
     logIndex: integer("log_index").notNull(),
-    /** Group ids from here on, decimal, separated by commas; empty for none. */
+    /** Decimal group ids after the log, separated by commas; empty for none. */
     groups: text("groups").notNull(),
   },
   (t) => [primaryKey({ columns: [t.project, t.chainId, t.token, t.wallet, t.block, t.logIndex] })],
@@ -25,12 +25,10 @@ export const transferEventGroupsTable = pgTable(
 
 type Hex = `0x${string}`;
 
-/** Topic of the log that a change of a wallet's transfer group leaves. */
 const GROUP_SET = Buffer.from(
   keccak_256(Buffer.from("AddressTransferGroup(address,address,uint256)")),
 );
 
-/** The groups of a wallet from a log on. */
 export type NewGroups = {
   readonly token: Hex;
   readonly wallet: Hex;
@@ -39,7 +37,6 @@ export type NewGroups = {
   readonly logIndex: number;
 };
 
-/** Appends changes. */
 export const appendGroups = (
   { sql }: Tx,
   { project, chainId }: Scope,
@@ -59,7 +56,6 @@ export const appendGroups = (
     })),
   );
 
-/** Withdraws the changes from a block on. */
 export const withdrawGroups = async (
   { sql }: Tx,
   { project, chainId }: Scope,
@@ -70,7 +66,7 @@ export const withdrawGroups = async (
     where project = ${project} and chain_id = ${chainId} and block >= ${fromBlock}`;
 };
 
-/** Groups of wallets before a block; those never set are absent. */
+/** Wallets never set are absent. */
 export const groupsBefore = async (
   { sql }: Pick<Db, "sql">,
   { project, chainId }: Scope,
@@ -94,7 +90,7 @@ export const groupsBefore = async (
   );
 };
 
-/** Groups of a wallet just before a transaction, and the block they are from; null when never set. */
+/** A wallet's groups just before a transaction, and their block; null when never set. */
 export const groupsBeforeTransaction = async (
   { sql }: Pick<Db, "sql">,
   { project, chainId }: Scope,
@@ -115,10 +111,7 @@ export const groupsBeforeTransaction = async (
   return { groups: row.groups === "" ? [] : row.groups.split(",").map(BigInt), block: row.block };
 };
 
-/**
- * Whether a transaction put a wallet into exactly this group, as the log says, and whether in a final
- * block; null when the log does not say so.
- */
+/** Whether a transaction put a wallet into exactly this group, in a final block; null if not. */
 export const groupSetBy = async (
   { sql }: Pick<Db, "sql">,
   { project, chainId }: Scope,

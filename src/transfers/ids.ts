@@ -1,49 +1,48 @@
 /**
- * Ids of transfer events: where a record stands in its project's history, as one number.
+ * Ids of transfer events: a record's position in its project's history, as one number.
  *
  *     id = block time (unix seconds) * 10^6 + network * 10^5 + ordinal
  *
- * `network` is the place of the record's network among those that the project ever had in this database
- * (from 0, in the order they came, those of one start in the order of the file), `ordinal` counts the
- * project's records of that network in that second, from 1, in the order of the chain. Block times never
- * run back on a chain, so ids rise with it; records that follow each other in a block have consecutive
- * ids. Nothing but chain and configuration goes in: a replay gives the same ids, and a reorganisation
- * leaves those before it alone. By time rather than by block, because blocks of several networks do not
- * compare. Below 2^53 until the year 2255, so that every JSON parser keeps them.
+ * `network` is the index of the record's network among all that the project ever had in this
+ * database (from 0, in order of arrival; networks of one start in the order of the file). `ordinal`
+ * counts the project's records of that network in that second, from 1, in chain order. Block times
+ * never run back on a chain, so ids rise with it, and records that follow each other in a block
+ * have consecutive ids. Ids depend only on chain and configuration: a replay yields the same ids,
+ * and a reorganisation keeps the earlier ones. Time, not block number, because blocks of several
+ * networks do not compare. Below 2^53 until the year 2255, so that every JSON parser keeps them.
  */
 import type { Remedy } from "../waiting/remedy.ts";
 
 const ORDINALS = 100_000n;
 const NETWORKS = 10n;
 
-/** Networks of one project at most. */
 export const MOST_NETWORKS = Number(NETWORKS);
 
-/** A place that ids cannot express; the message says which bound was met. Stop. */
+/** Ids cannot express this position; the message names the exceeded bound. */
 export class TransferEventIdError extends Error {
   override readonly name = "TransferEventIdError";
   readonly remedy: Remedy = "stop";
 }
 
-/** What a record's id is made of, besides the record before it. */
+/** Inputs of a record's id, besides the record before it. */
 export type Place = {
   /** Unix seconds. */
   readonly blockTimestamp: bigint;
-  /** For the message of an error. */
+  /** For the error message. */
   readonly block: bigint;
 };
 
 /**
- * Gives records of one project on one network their ids, one after the other.
+ * Numbers the records of one project on one network in sequence.
  *
- * @param network place of the network among the project's, from 0 to 9
+ * @param network index of the network among the project's, from 0 to 9
  * @param last id of the record before the first one; null when there is none
  */
 export const transferEventIds = (network: number, last: bigint | null) => {
   if (!Number.isInteger(network) || network < 0 || network >= MOST_NETWORKS) {
     throw new TransferEventIdError(
-      `ids have room for ${MOST_NETWORKS} networks of a project, those included that it had in this database before; ` +
-        `this one is number ${network + 1}: list its tokens in a project of another name, whose ids count from the first again`,
+      `ids have room for ${MOST_NETWORKS} networks of a project, including its former ones in this database; ` +
+        `this one is number ${network + 1}: list its tokens in a project of another name, which starts at network 1`,
     );
   }
   let before = last;

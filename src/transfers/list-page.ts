@@ -1,6 +1,6 @@
 /**
- * A page of a project's records, from the question to the JSON array that is sent. The bytes of the
- * columns are copied between pieces of JSON; nothing in between becomes a string.
+ * A page of a project's records as a JSON array. Copies the columns' bytes between pieces of JSON;
+ * none becomes a string.
  */
 import { asInt8 } from "../database/column-types.ts";
 import type { Db } from "../database/connect.ts";
@@ -10,24 +10,23 @@ import { printRecord, tokenKey } from "./record-json.ts";
 import { AT, TRANSFER_EVENT, type TransferEvent, textAt } from "./records.ts";
 import type { TokenBook } from "./token-json.ts";
 
-/** Which page of a project's records is asked for. */
 export type PageQuery = {
   readonly project: string;
   readonly order: "asc" | "desc";
   readonly limit: number;
-  /** Id of the last record seen: the page begins beyond it, in the order asked for. */
+  /** Id of the last record seen; the page begins after it, in `order`. */
   readonly afterId?: bigint | undefined;
-  /** `0x` and hex digits in lower case, as the recipient. */
+  /** `0x` and lower-case hex digits, as for `recipient`. */
   readonly txHash?: `0x${string}` | undefined;
   readonly recipient?: `0x${string}` | undefined;
 };
 
-/** Ids are positive, and far from this one. */
+/** No id reaches this. */
 const BEYOND_ALL_IDS = 2n ** 63n - 1n;
 
 /**
- * The statements of one order, each by one index whatever Postgres believes of the table. Parameters:
- * project, last id seen, limit, and then what is looked for.
+ * The statements of one order, each bound to one index whatever the planner estimates. Parameters:
+ * project, last id seen, limit, then the filters.
  */
 const pages = (beyond: ">" | "<", direction: "asc" | "desc") => {
   const byId = `transfer_events.id ${direction}`;
@@ -35,15 +34,15 @@ const pages = (beyond: ">" | "<", direction: "asc" | "desc") => {
     select ${TRANSFER_EVENT} from transfer_events
     where project = $1 ${condition}
     order by ${order}
-    -- Out of the planner's sight: when it takes a page for everything there is, it gathers and sorts.
+    -- Hides the limit from the planner: if the page seems to hold all rows, it gathers and sorts.
     limit (select $3::int8)`;
   const ofTransaction = `and tx_hash = $4 and id ${beyond} $2`;
   return {
     ofAll: page(`and id ${beyond} $2`),
     ofTransaction: page(ofTransaction),
-    // A transaction holds few records, a recipient may hold most: "||" keeps its index out of this.
+    // A transaction has few records, a recipient may have most: "||" keeps its index out of this.
     ofBoth: page(`${ofTransaction} and recipient || '' = $5`),
-    // Two bounds instead of an equality: the index of recipients alone gives this order.
+    // Two bounds instead of an equality: only the index of recipients yields this order.
     ofRecipient: page(
       `and (recipient, id) ${beyond} ($4, $2) and recipient ${beyond === "<" ? ">=" : "<="} $4`,
       `transfer_events.recipient ${direction}, ${byId}`,
@@ -54,9 +53,9 @@ const pages = (beyond: ">" | "<", direction: "asc" | "desc") => {
 const PAGES = { asc: pages(">", "asc"), desc: pages("<", "desc") };
 
 /**
- * The statement for a page; it finds nothing for an unknown project. It reads one index, whatever is
- * asked and whatever Postgres believes of the table: with a recipient of most records it would rather
- * walk the list and leave rows out, all of them when that wallet receives nothing any more.
+ * The statement for a page; it returns no rows for an unknown project. It reads one index whatever
+ * the planner estimates: for a frequent recipient Postgres would rather filter the whole list, and
+ * read all of it when that wallet stops receiving.
  */
 export const pageStatement = ({ project, order, limit, afterId, txHash, recipient }: PageQuery) => {
   const after = asInt8(afterId ?? (order === "desc" ? BEYOND_ALL_IDS : 0n));
@@ -72,10 +71,10 @@ export const pageStatement = ({ project, order, limit, afterId, txHash, recipien
     : { text: texts.ofRecipient, parameters: [...page, bytesOf(recipient)] };
 };
 
-/** A page: the JSON array as bytes, and the id beyond which the next one begins (null: the last page). */
-export type ListPage = { readonly body: Buffer; readonly next: string | null };
+/** A JSON array, and the id after which the next page begins (null on the last page). */
+type ListPage = { readonly body: Buffer; readonly next: string | null };
 
-/** Reads and prints a page; one statement once the project's tokens are known. */
+/** One statement once the project's tokens are cached. */
 export const listPage = async (
   on: RawReads,
   db: Db,
@@ -83,7 +82,7 @@ export const listPage = async (
   query: PageQuery,
 ): Promise<ListPage> => {
   const { limit } = query;
-  // One more tells whether there is more.
+  // One extra row shows whether another page follows.
   const { text, parameters } = pageStatement({ ...query, limit: limit + 1 });
   const events = await on.raw(text, parameters);
   const page = events.slice(0, limit);
@@ -101,13 +100,13 @@ export const listPage = async (
 
 const [BEGIN, END] = [Buffer.from("["), Buffer.from("]")];
 
-/** Without the records of tokens that the book has not: it is complete when there are none. */
+/** Leaves out records of unknown tokens; `complete` when there are none. */
 const printPage = (page: readonly TransferEvent[], tokens: TokenBook) => {
   const pieces: Buffer[] = [BEGIN];
   let complete = true;
   for (const event of page) {
     const token = tokens.of(tokenKey(event));
-    // After it was asked for: indexed with another assets file than this process has.
+    // After `load`: indexed with another assets file than this process has.
     if (token === null) complete = false;
     else printRecord(event, token, pieces.length > 1, pieces);
   }

@@ -2,12 +2,12 @@
  * Transfer events of EVM security tokens, per project.
  *
  * Facts in:  logs of the EVM log (src/evm), per token
- * Rows out:  transfer_events, transfer_event_groups; callbacks of records that have become final
+ * Rows out:  transfer_events, transfer_event_groups; callbacks of final records
  * Owns:      both tables and transfer_event_progress
  *
- * Unlike the Sui ledger an EVM chain may replace its newest blocks: what stood in them is withdrawn in
- * the transaction that writes what took its place. A record's callback is enqueued in the transaction
- * that finds its block final, which is the one that writes it when the block is final by then.
+ * An EVM chain may replace its newest blocks: one transaction withdraws their rows and writes the
+ * replacements. A record's callback is enqueued in the transaction that finds its block final, at
+ * the earliest the one that writes the record.
  */
 import type { Session, Tx } from "../database/connect.ts";
 import type { Address, EvmFact, ReleaseSchedule } from "../evm/contract/fact.ts";
@@ -40,27 +40,26 @@ import {
 } from "./records.ts";
 import type { TransferScope } from "./scopes.ts";
 
-/** What one step did. */
 export type Step = {
-  /** Whether there may be more to do at once. */
+  /** Whether more work may be due immediately. */
   readonly moved: boolean;
   readonly records: number;
   readonly callbacks: number;
   readonly doubts: readonly Doubt[];
   readonly nextBlock: bigint;
-  /** First block that the log does not have of every token yet; null before the network was read. */
+  /** First block that the log lacks of any token; null before the network was read. */
   readonly goal: bigint | null;
-  /** Why nothing can be done although there is work. */
+  /** What blocks the remaining work. */
   readonly waitingFor: string | null;
 };
 
-/** Facts of one part of a step, over all tokens of the scope. */
+/** Facts per part, over all tokens of the scope. */
 const PART_FACTS = 10_000;
 
 /**
- * Takes one step, in one transaction: follows a rollback, or new settings, makes records of the next
- * facts, enqueues callbacks of what has become final. A step is one part, unless it withdraws records:
- * then it runs until the replacements are written, so readers never see a gap.
+ * Takes one step in one transaction: follows a rollback or new settings, derives records of the
+ * next facts, enqueues callbacks of final records. A step is one part, unless it withdraws records:
+ * then it runs until the replacements are written, so that readers never see a gap.
  *
  * @throws TransferEventsMovedError, TransferEventIdError, UndecodableLogError (stop)
  */
@@ -73,7 +72,7 @@ export const stepTransferEvents = async (session: Session, scope: TransferScope)
   }
 };
 
-/** What is to take the place of records cannot be made yet: everything stays as it was. */
+/** Rolls the step back: the replacements of withdrawn records cannot be derived yet. */
 class ReplacementWaits extends Error {
   readonly step: Step;
 
@@ -84,23 +83,23 @@ class ReplacementWaits extends Error {
 }
 
 const step = async (tx: Tx, scope: TransferScope): Promise<Step> => {
-  // Facts, rollbacks and finality of one moment, however many parts are read.
+  // One snapshot of facts, rollbacks and finality for all parts.
   await tx.sql`set transaction isolation level repeatable read`;
   const stepStart = await stepStartOf(tx, scope);
   if (stepStart === null) return { ...NOTHING, nextBlock: scope.firstBlock, goal: null };
   const { progress, mark, goal, settings, from, tokens } = stepStart;
-  const anew = settings !== progress.settings;
+  const rederives = settings !== progress.settings;
   if (tokens.length === 0) {
     const waitingFor = `the log of chain ${scope.chainId} to have every token up to block ${from}`;
     return { ...NOTHING, nextBlock: from, goal, waitingFor };
   }
   let part = await readPart(tx, scope, tokens, from);
-  // Made anew, messages are the same; those that were not to be sent before still are not.
-  const notified = anew ? progress.silentBlock : lowest(progress.notifiedBlock, from - 1n);
+  // Rederived messages keep their ids; those not sent before stay unsent.
+  const notified = rederives ? progress.silentBlock : lowest(progress.notifiedBlock, from - 1n);
   const due = lowest(mark.finalBlock, part.until - 1n) > notified;
-  const replaces = anew || from < progress.nextBlock;
+  const replaces = rederives || from < progress.nextBlock;
   if (!replaces && part.until === from && !due) {
-    // A step of the log alone is noted with the next change: nothing else needs it.
+    // The log's step alone is stored with the next change.
     return { ...NOTHING, nextBlock: from, goal, waitingFor: waitingFor(scope, part) };
   }
 
@@ -134,7 +133,7 @@ const step = async (tx: Tx, scope: TransferScope): Promise<Step> => {
   );
   await moveProgress(tx, scope, progress, {
     settings,
-    firstBlock: anew ? from : progress.firstBlock,
+    firstBlock: rederives ? from : progress.firstBlock,
     nextBlock,
     step: mark.step,
     notifiedBlock,
@@ -156,13 +155,12 @@ const NOTHING = { moved: false, records: 0, callbacks: 0, doubts: [], waitingFor
 const waitingFor = ({ chainId }: TransferScope, { undescribed }: Part): string | null =>
   undescribed.length === 0
     ? null
-    : `${undescribed.join(", ")} on chain ${chainId} to tell name, symbol and decimals`;
+    : `${undescribed.join(", ")} on chain ${chainId} to return name, symbol and decimals`;
 
-/** The facts of some blocks, and what their records need besides. */
 type Part = {
   /** First block after the part. */
   readonly until: bigint;
-  /** The last record before it. */
+  /** Id of the last record before it. */
   readonly last: bigint | null;
   readonly tokens: readonly {
     readonly token: EvmToken;
@@ -171,8 +169,8 @@ type Part = {
     readonly schedules: ReadonlyMap<bigint, ReleaseSchedule | null>;
   }[];
   /**
-   * Tokens of these facts that have not described themselves yet. A callback names the token: what it
-   * is called must be known before a record is seen, so the part is empty then.
+   * Tokens of these facts without a description yet. Callbacks name the token, so the part stays
+   * empty until its name is known.
    */
   readonly undescribed: readonly Address[];
 };
@@ -218,7 +216,6 @@ const readPart = async (
   return { until, last, tokens, undescribed };
 };
 
-/** Tokens among these that have not described themselves yet. */
 const undescribedOf = async (
   tx: Tx,
   { book, chainId }: TransferScope,
@@ -295,34 +292,34 @@ const rowOf = (
   };
 };
 
-/** The records of a scope, and the log available for it, at the start of a step. */
+/** The scope's records and available log at the start of a step. */
 type StepStart = {
   readonly progress: Progress & { readonly place: number };
   readonly mark: ChainMark;
-  /** What records are made with in this step. */
+  /** See `settingsOf`. */
   readonly settings: string;
   readonly tokens: readonly EvmToken[];
-  /** First block to make records of; below `progress.nextBlock` when records are replaced. */
+  /** First block to derive records from; below `progress.nextBlock` when records are replaced. */
   readonly from: bigint;
-  /** First block that the log does not have of every one of these tokens. */
+  /** First block that the log lacks of any of these tokens. */
   readonly goal: bigint;
 };
 
-/** Raised when this code makes other records of the same facts. */
+/** Raised when this code derives other records from the same facts. */
 const VERSION = "version 1";
 
-/** What the records follow from, besides the chain: other settings, other records. */
+/** The records' inputs besides the chain: a change derives them again. */
 const settingsOf = (tokens: readonly EvmToken[]): string =>
   [VERSION, ...tokens.map(settingOf).sort()].join("\n");
 
-/** With the first block: facts from before those that were read are of earlier records. */
+/** Includes the first block: earlier facts yield earlier records. */
 const settingOf = ({ address, type, lockup, identityRegistry, fromBlock }: EvmToken): string =>
   [address, type, lockup ?? "-", identityRegistry ?? "-", fromBlock].join(" ");
 
 /**
- * When settings change, records are made anew once the log has every token up to where the records
- * reach; until then the old ones stay listed. When tokens were only added, the existing ones continue
- * meanwhile; otherwise the scope waits, without tokens. Null before the network was read.
+ * After a change of settings, records are derived again once the log has every token up to the
+ * records' end; until then the old ones stay listed. If tokens were only added, the existing ones
+ * continue meanwhile; otherwise the scope waits, without tokens. Null before the network was read.
  */
 const stepStartOf = async (tx: Tx, scope: TransferScope): Promise<StepStart | null> => {
   const { chainId, tokens } = scope;

@@ -1,6 +1,6 @@
-/** Texts that many records have in common, printed once and kept as the bytes they are sent as. */
+/** Texts that many records share, cached as bytes. */
 
-/** Most texts kept of a kind (half a kilobyte each), and their bytes. Others are printed each time. */
+/** Cache bounds per kind (texts have about half a kilobyte); others are printed each time. */
 const MOST_KEPT = 1_000;
 const MOST_KEPT_BYTES = 1024 * 1024;
 
@@ -19,7 +19,7 @@ export const printedOnce = <Id extends number | string | null>(print: (id: Id) =
   };
 };
 
-/** In memory of their own: as a part of the pool that short buffers share they would keep all of it. */
+/** Unpooled: a slice of Node's buffer pool would retain all of it. */
 const bytesOf = (text: string): Buffer => {
   const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
   bytes.write(text);

@@ -1,4 +1,4 @@
-/** How far the records of each project on each network are: the watermarks of `transfer_events`. */
+/** Watermarks of `transfer_events`, per project and network. */
 import { sql } from "drizzle-orm";
 import { pgTable, primaryKey, smallint, text, unique } from "drizzle-orm/pg-core";
 import { texts } from "../database/column-arrays.ts";
@@ -14,15 +14,15 @@ export const transferEventProgressTable = pgTable(
   {
     project: identifier("project").notNull(),
     chainId: int8("chain_id").notNull(),
-    /** Place of the network among the project's, from 0, as long as this database lives: part of the ids. */
+    /** Index of the network in the project's ids, from 0, fixed for the life of this database. */
     place: smallint("place").notNull(),
-    /** What the records were made with, see `settingsOf`; empty while there are none. */
+    /** Inputs of the records, see `settingsOf`; empty while there are none. */
     settings: text("settings").notNull().default(""),
-    /** First block of the tokens. */
+    /** The tokens' lowest first block. */
     firstBlock: int8("first_block").notNull(),
-    /** Next block to make records of: every one below is in them. */
+    /** Next block to derive records from. */
     nextBlock: int8("next_block").notNull(),
-    /** Step of the network's log that was seen last: rollbacks after it are still to be followed. */
+    /** Last step seen of the network's log: later rollbacks are still to be applied. */
     step: int8("step").notNull().default(sql`0`),
     /** Callbacks of all records up to this block are enqueued. */
     notifiedBlock: int8("notified_block").notNull().default(sql`-1`),
@@ -33,7 +33,6 @@ export const transferEventProgressTable = pgTable(
   (t) => [primaryKey({ columns: [t.project, t.chainId] }), unique().on(t.project, t.place)],
 );
 
-/** Where the records of a project on a network stand. */
 export type Progress = {
   readonly settings: string;
   readonly firstBlock: bigint;
@@ -44,8 +43,8 @@ export type Progress = {
 };
 
 /**
- * Another writer moved this watermark first; our transaction rolled back. Two processes make these
- * records: stop this one and alert.
+ * Another writer moved this watermark first; this transaction rolled back. Two processes derive
+ * these records: stop this one.
  */
 export class TransferEventsMovedError extends Error {
   override readonly name = "TransferEventsMovedError";
@@ -59,8 +58,8 @@ export class TransferEventsMovedError extends Error {
 }
 
 /**
- * Makes the watermark of a scope, or keeps it. A new network takes the place after all that the project
- * has ever had, so that the ids of others stay what they are.
+ * Creates the scope's watermark if new. A new network comes after all that the project ever had, so
+ * that existing ids stay.
  */
 export const registerScope = async (
   { sql }: Tx,
@@ -74,7 +73,7 @@ export const registerScope = async (
     on conflict (project, chain_id) do nothing`;
 };
 
-/** Chains of a project by their place in its ids, those included that are not configured any more. */
+/** Chains of a project in the order of its ids, including former ones. */
 export const placedChains = async (
   { sql }: Pick<Db, "sql">,
   project: string,
@@ -84,7 +83,6 @@ export const placedChains = async (
   return rows.map(({ chain_id }) => Number(chain_id));
 };
 
-/** Withdraws the records of scopes that are not configured any more. */
 export const withdrawOtherScopes = async (tx: Tx, scopes: readonly Scope[]): Promise<void> => {
   const rows = await tx.sql<{ project: string; chain_id: bigint }[]>`
     select project, chain_id from transfer_event_progress where settings <> ''`;
@@ -99,7 +97,7 @@ export const withdrawOtherScopes = async (tx: Tx, scopes: readonly Scope[]): Pro
   }
 };
 
-/** Null for a scope that was never registered. */
+/** Null for an unregistered scope. */
 export const readProgress = async (
   { sql }: Pick<Db, "sql">,
   { project, chainId }: Scope,
@@ -112,8 +110,8 @@ export const readProgress = async (
 };
 
 /**
- * Has the pipeline make records anew when it runs next, all of them or those of one network; until
- * then they are served as they are.
+ * Makes the pipeline derive all records, or those of one network, again on its next run; existing
+ * ones are served until then.
  */
 export const remakeTransferEvents = async (
   { sql }: Pick<Tx, "sql">,
@@ -124,7 +122,6 @@ export const remakeTransferEvents = async (
     where settings <> '' and (${chainId}::int8 is null or chain_id = ${chainId})`;
 };
 
-/** How far a project's records on a network are, beside the network's newest block. */
 export type RecordsMark = {
   readonly project: string;
   /** Slug, such as `avalanche_fuji`. */
@@ -134,7 +131,7 @@ export type RecordsMark = {
   readonly headBlock: bigint | null;
 };
 
-/** Where the records of these projects stand on every chain they were ever made of. */
+/** Watermarks of these projects on every chain, including former ones. */
 export const recordsStanding = async (
   { sql }: Pick<Db, "sql">,
   projects: readonly string[],
@@ -148,7 +145,7 @@ export const recordsStanding = async (
   return rows.map((row) => ({ ...row, chainId: Number(row.chainId) }));
 };
 
-/** Every project on every network that has records, by name. */
+/** Watermarks of every project and network with records, by name. */
 export const recordsMarks = async ({
   sql,
 }: Pick<Db, "sql">): Promise<readonly RecordsMark[]> => sql<RecordsMark[]>`
@@ -156,7 +153,7 @@ export const recordsMarks = async ({
   from transfer_event_progress p join evm_chains c on c.chain_id = p.chain_id
   where p.settings <> '' order by p.project, p.place`;
 
-/** First block that a token's records do not cover yet; null while it has none. */
+/** First block without the token's records; null while it has none. */
 export const recordsEnd = async (
   { sql }: Pick<Db, "sql">,
   { project, chainId }: Scope,
@@ -168,10 +165,7 @@ export const recordsEnd = async (
   return row?.next_block ?? null;
 };
 
-/**
- * Last block up to which a token's records are made and final, and no rollback is still to be applied.
- * Null while none are made.
- */
+/** Last block with final records of the token and no pending rollback; null while it has none. */
 export const finalRecordsEnd = async (
   { sql }: Pick<Db, "sql">,
   { project, chainId }: Scope,
@@ -187,8 +181,8 @@ export const finalRecordsEnd = async (
 };
 
 /**
- * Takes a watermark for the rest of a repeatable-read transaction, before it writes: a second writer
- * queues here, and then finds the watermark moved.
+ * Locks a watermark for the rest of a repeatable-read transaction, before it writes: a second
+ * writer queues here and then fails.
  * @throws TransferEventsMovedError (stop)
  */
 export const claimProgress = async (
@@ -207,7 +201,7 @@ export const claimProgress = async (
 };
 
 /**
- * Moves a watermark, compare-and-set.
+ * Compare-and-set.
  * @throws TransferEventsMovedError (stop)
  */
 export const moveProgress = async (

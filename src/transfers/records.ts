@@ -1,6 +1,7 @@
 /**
- * Transfer events of EVM security tokens, per project: one row per Transfer log, withdrawn when the
- * chain replaces its block, never changed. The declaration of the table is the only list of its columns.
+ * Transfer events of EVM security tokens, per project: one immutable row per Transfer log,
+ * withdrawn when the chain replaces its block. The table's declaration is the only list of its
+ * columns.
  */
 import { type AnyColumn, getTableColumns } from "drizzle-orm";
 import { index, integer, pgTable, primaryKey } from "drizzle-orm/pg-core";
@@ -9,7 +10,7 @@ import type { Db, Tx } from "../database/connect.ts";
 import type { RawRow } from "../database/readers.ts";
 import { appendRows, placesOf } from "../database/table-rows.ts";
 
-/** One index per way in: all, one transaction, one recipient; and a network's own, for withdrawing. */
+/** One index per query: all, one transaction, one recipient; and a network's, for withdrawing. */
 export const transferEventsTable = pgTable(
   "transfer_events",
   {
@@ -28,14 +29,14 @@ export const transferEventsTable = pgTable(
     amount: uint256("amount").notNull(),
     sender: bytea("sender").notNull(),
     recipient: bytea("recipient").notNull(),
-    /** Null where the wallet has no group known. */
+    /** Null where the wallet has no known group. */
     senderGroup: uint256("sender_group"),
     recipientGroup: uint256("recipient_group"),
-    /** Null for a movement that funds no grant, and with it everything below. */
+    /** Null for a movement that funds no grant, as are all columns below. */
     scheduleId: uint256("schedule_id"),
     /** Unix seconds. */
     commencementTimestamp: uint256("commencement_timestamp"),
-    /** Null, and with it the other three, where the contract refuses to tell of the schedule. */
+    /** Null, with the other three, where the contract does not return the schedule. */
     releaseCount: uint256("release_count"),
     delayUntilFirstReleaseInSeconds: uint256("delay_until_first_release_in_seconds"),
     initialReleasePortionInBips: uint256("initial_release_portion_in_bips"),
@@ -49,17 +50,14 @@ export const transferEventsTable = pgTable(
   ],
 );
 
-/** A record as it is stored. */
 export type NewTransferEvent = typeof transferEventsTable.$inferSelect;
 
-/** The records of one project on one network. */
 export type Scope = { readonly project: string; readonly chainId: number };
 
-/** Appends records. One that is already there is an error: what is replaced is withdrawn first. */
+/** An existing record is an error: withdraw replaced ones first. */
 export const appendTransferEvents = ({ sql }: Tx, rows: readonly NewTransferEvent[]) =>
   appendRows(sql, transferEventsTable, rows);
 
-/** Withdraws the records from a block on. */
 export const withdrawTransferEvents = async (
   { sql }: Tx,
   { project, chainId }: Scope,
@@ -83,41 +81,38 @@ export const lastTransferEventBefore = async (
   return row?.id ?? null;
 };
 
-/** All but the project, which a reader names. */
+/** All columns but the project, which the reader knows. */
 const { project: _, ...readColumns } = getTableColumns(transferEventsTable);
 
 /**
- * A record as Postgres sends it, for printing: its columns' texts as bytes. Numbers are decimal digits,
- * bytes are `0x` and hex digits.
+ * A record as Postgres sends it: its columns' texts as bytes. Numbers are decimal digits, bytes are
+ * `0x` and hex digits.
  */
 export type TransferEvent = RawRow;
 
-/** Where the columns of a `TransferEvent` stand. */
+/** Index of each column in a `TransferEvent`. */
 export const AT = placesOf(readColumns);
 
-/** Digits and hex come as text: they are printed, never calculated with. */
+/** Numbers and bytes as text: they are only printed. */
 const selected = (key: string, column: AnyColumn): string => {
   const type = column.getSQLType();
   if (type === "bytea") return `'0x' || encode(${column.name}, 'hex') as "${key}"`;
   return `${column.name}${type === "bigint" ? "::text" : ""} as "${key}"`;
 };
 
-/**
- * What is selected of a `TransferEvent`. Qualify columns beside it: in `order by` their bare names are
- * these texts.
- */
+/** Select list of a `TransferEvent`. Qualify columns in `order by`: bare names mean these texts. */
 export const TRANSFER_EVENT = Object.entries(readColumns)
   .map(([key, column]) => selected(key, column))
   .join(", ");
 
 const NOTHING = Buffer.alloc(0);
 
-/** The text of a column that is never null. */
+/** Text of a non-null column. */
 export const textAt = (event: TransferEvent, place: number): Buffer => event[place] ?? NOTHING;
 
 /**
- * Records of whole blocks beyond `afterBlock` up to `toBlock`, in chain order: as many as fit into
- * `limit`, but at least one block with records.
+ * Records of whole blocks after `afterBlock` up to `toBlock`, in chain order, within `limit`, but
+ * at least one block with records.
  */
 export const transferEventsOfBlocks = async (
   { sql }: Pick<Db, "sql">,
@@ -138,7 +133,7 @@ export const transferEventsOfBlocks = async (
     select block, (select min(block) from transfer_events where ${within(toBlock)}) as first
     from transfer_events where ${within(toBlock)}
     order by block, id offset ${limit} limit 1`;
-  // The block in which the limit falls is left for later, unless it is the only one.
+  // The block at the limit is left for the next call, unless it is the only one.
   const lastBlock =
     cut === undefined ? toBlock : cut.block > cut.first ? cut.block - 1n : cut.first;
   const events = await sql`

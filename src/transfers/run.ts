@@ -1,4 +1,4 @@
-/** Runs the pipeline `transfer_events` over every project and network, until told to stop. */
+/** Runs the pipeline `transfer_events` over every project and network. */
 import {
   type Database,
   databaseRemedy,
@@ -18,22 +18,21 @@ import { stepTransferEvents } from "./make-records.ts";
 import { placedChains, registerScope, withdrawOtherScopes } from "./progress.ts";
 import type { TransferScope } from "./scopes.ts";
 
-/** Where the records of one project on one network are, as this process knows. */
 export type TransferEventsStatus = {
   readonly project: string;
   readonly chainId: number;
   readonly state: "starting" | "standby" | "running" | "waiting" | "retrying" | "stopped";
-  /** Next block to make records of; null before the first step. */
+  /** Next block to derive records from; null before the first step. */
   readonly nextBlock: bigint | null;
-  /** First block that the log does not have yet. */
+  /** First block that the log lacks. */
   readonly goal: bigint | null;
   readonly records: number;
   readonly callbacks: number;
-  /** Why it does not move. */
+  /** Why it is not running. */
   readonly reason: string | null;
 };
 
-export type TransferEventsRun = {
+type TransferEventsRun = {
   readonly database: Database;
   readonly scopes: readonly TransferScope[];
   readonly logger: Logger;
@@ -43,28 +42,28 @@ export type TransferEventsRun = {
 
 const NAME = "transfer_events";
 
-/** Without news it looks at the log itself after this many milliseconds. */
+/** Poll interval of the log without notifications. */
 const ASK_AFTER_MS = 1_000;
 
 const BACKOFF: Backoff = { firstMs: 100, maxMs: 30_000 };
 
-/** Doubts of the same kind are told this often in a run, then no more: a wrong type doubts every log. */
-const DOUBTS_TOLD = 20;
+/** Doubts logged per run: a wrong type doubts every log. */
+const MAX_DOUBTS = 20;
 
 /**
- * Runs until `signal` aborts; one process at a time works, others stand by. Never rejects: a scope that
- * must stop is left where it is while the others go on, and what passes is waited out.
+ * Runs until `signal` aborts; one process works, others stand by. Never rejects: a scope that must
+ * stop halts while the others continue, and transient errors are retried.
  */
 export const runTransferEvents = async (run: TransferEventsRun): Promise<void> => {
   const { database, scopes, logger, signal } = run;
   const board = statusBoard(run);
-  const heard = createWaker();
+  const waker = createWaker();
   const rarely = createRareLines();
-  database.listen(evmLogChannel, heard.wake, signal);
+  database.listen(evmLogChannel, waker.wake, signal);
   const attempt = async (progressed: () => void): Promise<void> => {
     await using lock = await acquireWriterLock(database, `pipeline ${NAME}`, {
       signal,
-      // What a crash of the server takes is made again from the log, the same.
+      // Rows lost in a server crash are derived again from the log.
       synchronousCommit: "off",
       onStandby: () => board.all({ state: "standby", reason: null }),
     });
@@ -75,7 +74,7 @@ export const runTransferEvents = async (run: TransferEventsRun): Promise<void> =
       await warnOfPlaces(run, tx);
     });
     board.all({ state: "running", reason: null });
-    await stepAll(run, session, board, heard, progressed);
+    await stepAll(run, session, board, waker, progressed);
   };
   const onTrouble = (error: Error, pauseMs: number) => {
     board.all({ state: "retrying", reason: error.message });
@@ -94,7 +93,7 @@ export const runTransferEvents = async (run: TransferEventsRun): Promise<void> =
   }
 };
 
-/** Ids are never renumbered. Warns when the file lists networks in another order than the ids. */
+/** Ids are never renumbered: warns when the file lists networks in another order than the ids. */
 const warnOfPlaces = async ({ scopes, logger }: TransferEventsRun, tx: Tx): Promise<void> => {
   for (const project of new Set(scopes.map((scope) => scope.project))) {
     const listed = scopes.filter((scope) => scope.project === project);
@@ -105,8 +104,8 @@ const warnOfPlaces = async ({ scopes, logger }: TransferEventsRun, tx: Tx): Prom
     const names = (of: readonly TransferScope[]) => of.map(({ network }) => network);
     logger.warn(
       { pipeline: NAME, project, inIds: names(placed), inFile: names(listed) },
-      `the ids of ${project} count its networks as ${names(placed).join(", ")}, as they came, the assets file lists ${names(listed).join(", ")}: ` +
-        "an empty database would give other ids; list them as they are counted, a new network after the others",
+      `the ids of ${project} number its networks in the order ${names(placed).join(", ")}, but the assets file lists ${names(listed).join(", ")}: ` +
+        "an empty database would give other ids; list them in the order of the ids, new networks last",
     );
   }
 };
@@ -147,20 +146,22 @@ const statusBoard = ({ scopes, onStatus }: TransferEventsRun) => {
   };
 };
 
-/** Steps through the scopes in turn, waiting for the log where none has work. Throws what concerns all.
- * `onRound` hears of every round in which nothing failed. */
+/**
+ * Steps through the scopes in turn, waiting for the log where none has work. Throws errors that
+ * concern all. Calls `onRound` after every round without a failure.
+ */
 const stepAll = async (
   run: TransferEventsRun,
   session: Session,
   board: Board,
-  heard: Waker,
+  waker: Waker,
   onRound: () => void,
 ): Promise<void> => {
   const { scopes, logger, signal } = run;
-  let doubtsLeft = DOUBTS_TOLD;
+  let doubtsLeft = MAX_DOUBTS;
   while (!signal.aborted) {
     session.lost.throwIfAborted();
-    const seen = heard.mark();
+    const mark = waker.mark();
     let moved = false;
     for (const scope of scopes) {
       const before = board.of(scope);
@@ -185,7 +186,7 @@ const stepAll = async (
         doubtsLeft = Math.max(0, doubtsLeft - step.doubts.length);
       } catch (error) {
         if (databaseRemedy(error) !== "stop") throw error;
-        // Only this project on this network: every other one moves on.
+        // Stops only this project on this network.
         board.set(scope, { state: "stopped", reason: errorOf(error).message });
         logger.error(
           { pipeline: NAME, project: scope.project, chainId: scope.chainId, err: error },
@@ -194,6 +195,6 @@ const stepAll = async (
       }
     }
     onRound();
-    if (!moved) await heard.since(seen, ASK_AFTER_MS, signal);
+    if (!moved) await waker.since(mark, ASK_AFTER_MS, signal);
   }
 };

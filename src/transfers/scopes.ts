@@ -1,27 +1,20 @@
-/** What the pipeline `transfer_events` works on: the tokens of each project on each network. */
+/** Scopes of the pipeline `transfer_events`: the tokens of each project on each network. */
 import type { Assets, EvmToken } from "../settings/assets.ts";
 import { MOST_NETWORKS, TransferEventIdError } from "./ids.ts";
 import { projectsOf } from "./projects.ts";
 import type { Scope } from "./records.ts";
 import { type TokenBook, tokenBook } from "./token-json.ts";
 
-/** The tokens of one project on one network. */
 export type TransferScope = Scope & {
-  /** Slug of the network, for messages. */
   readonly network: string;
   readonly tokens: readonly EvmToken[];
-  /** First block of the tokens. */
+  /** The tokens' lowest first block. */
   readonly firstBlock: bigint;
-  /** Whether the project has an address for callbacks. */
   readonly hasCallbacks: boolean;
-  /** Prints the project's tokens. */
   readonly book: TokenBook;
 };
 
-/**
- * One scope per project and network.
- * @throws TransferEventIdError (stop) for a project of too many networks
- */
+/** @throws TransferEventIdError (stop) for a project of too many networks */
 export const transferScopes = (assets: Assets): readonly TransferScope[] =>
   projectsOf(assets).flatMap((project) => {
     const chains = Map.groupBy(project.tokens, ({ chainId }) => chainId);

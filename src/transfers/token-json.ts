@@ -1,4 +1,4 @@
-/** A project's tokens as its records show them: what the assets file says, and what the contracts do. */
+/** A project's tokens as its records show them: from the assets file and the contracts. */
 import { createHash } from "node:crypto";
 import type { Db } from "../database/connect.ts";
 import { tokenDescription } from "../evm/log/descriptions.ts";
@@ -6,12 +6,12 @@ import type { EvmToken } from "../settings/assets.ts";
 import { printedOnce } from "./printed-once.ts";
 import type { Project } from "./projects.ts";
 
-/** A group's id: a number as long as that is exact, else its digits. */
+/** A number while that is exact, else its digits. */
 type GroupId = number | string;
 
-/** A token ready to be printed: what its records say of it and of its groups and schedules, as JSON. */
+/** JSON fragments of a token, its groups and its schedules. */
 export type PrintedToken = {
-  /** From the end of the sender to the recipient's group; null: a wallet that has none known. */
+  /** From the end of the sender to the recipient's group; null: no known group. */
   recipientGroup(id: GroupId | null): Buffer;
   /** From the sender's group to the end of the record. */
   senderGroupAndToken(id: GroupId | null): Buffer;
@@ -19,38 +19,34 @@ export type PrintedToken = {
   scheduleName(id: string): Buffer;
 };
 
-/** Which token a record is about; its address in lower case. */
+/** Address in lower case. */
 export type TokenKey = { readonly chainId: number; readonly token: string };
 
-/** Prints the tokens of a project. */
 export type TokenBook = {
   /**
-   * The token of a record; null for one that the assets file does not list, or that has not described
-   * itself yet (no record of it exists then), or that has to be read again (see `load`).
+   * Null for a token that the assets file does not list, that has no description yet (then it has
+   * no records), or that must be read again by `load`.
    */
   of(key: TokenKey): PrintedToken | null;
-  /**
-   * Reads the descriptions of tokens among these that are not known yet, or have told only a part: what
-   * is missing they may tell later.
-   */
+  /** Reads unknown descriptions, and incomplete ones again: they may become complete. */
   load(db: Db, tokens: readonly TokenKey[]): Promise<void>;
 };
 
-/** A configured token, and how it is printed once it has described itself. */
+/** A configured token, and its JSON once it has a description. */
 type Entry = {
   readonly token: EvmToken;
   printed: PrintedToken | null;
-  /** `performance.now()` from which on it has to be read again; never, once it has told everything. */
+  /** `performance.now()` after which to read it again; never once complete. */
   staleAtMs: number;
 };
 
-/** How long a token that has told only a part is shown as it was read. */
-const PART_FRESH_MS = 5_000;
+/** How long an incomplete description is cached. */
+const INCOMPLETE_TTL_MS = 5_000;
 
 const NEVER = Number.POSITIVE_INFINITY;
 
 export const tokenBook = ({ tokens }: Project): TokenBook => {
-  // Looked up for every record that is printed: without a key to put together.
+  // Nested maps: a lookup per record without building a key.
   const chains = new Map<number, Map<string, Entry>>();
   for (const token of tokens) {
     const entries = chains.get(token.chainId) ?? new Map<string, Entry>();
@@ -75,7 +71,7 @@ export const tokenBook = ({ tokens }: Project): TokenBook => {
         entry.printed = print(entry.token, described);
         const { name, symbol, decimals } = described;
         const isWhole = name !== null && symbol !== null && decimals !== null;
-        entry.staleAtMs = isWhole ? NEVER : performance.now() + PART_FRESH_MS;
+        entry.staleAtMs = isWhole ? NEVER : performance.now() + INCOMPLETE_TTL_MS;
       }
     },
   };
@@ -112,8 +108,8 @@ const print = (
 };
 
 /**
- * A number for a token that follows from chain and address alone: 48 bits of their hash, positive and
- * exact in every JSON parser. Two tokens of one project would have to be several millions for a clash.
+ * A token's id, from chain and address alone: 48 bits of their hash, positive and exact in every
+ * JSON parser. A clash needs several million tokens in one project.
  */
 const tokenId = ({ chainId, address }: Pick<EvmToken, "chainId" | "address">): number =>
   createHash("sha256").update(`${chainId}:${address}`).digest().readUIntBE(0, 6) + 1;

@@ -7,33 +7,28 @@ import { type LogRange, LogRangeRefusedError } from "../rpc/logs.ts";
 import { readRange } from "../rpc/ranges.ts";
 import type { TokenGroup } from "./state.ts";
 
-/** A range that was read. */
-export type SettledPart = {
+type SettledPart = {
   readonly first: bigint;
   readonly last: bigint;
   readonly facts: readonly EvmFact[];
   readonly schedules: readonly ScheduleFact[];
-  /** The last block: what follows must be its child. */
+  /** The last block: the next part must start with its child. */
   readonly blocks: readonly LinkedBlock[];
 };
 
-export type CatchUpSettings = {
+type CatchUpSettings = {
   readonly chainId: number;
   readonly range: LogRange;
-  /** Ranges under way at once. */
+  /** Ranges read concurrently. */
   readonly ahead: number;
   /** Schedules already read, by `scheduleKey`. */
   readonly known: ReadonlyMap<string, unknown>;
-  /** Number of the chain's newest block. */
   readonly head: bigint;
   /** `performance.now()` after which no further range is begun. */
   readonly until: number;
 };
 
-/**
- * Parts of the group's range from its first block, in order and without gap, until the end or the time
- * is reached.
- */
+/** Parts of the group's range in order and without gap, until the end or the deadline. */
 export async function* catchUp(
   rpc: Fleet,
   group: TokenGroup,
@@ -50,7 +45,7 @@ export async function* catchUp(
     const end = next + BigInt(range.size()) - 1n;
     const last = end < group.last ? end : group.last;
     const reading = readSettled(rpc, { ...group, first: next, last }, settings, stop);
-    // It is awaited in its turn; until then its failure must not count as unhandled.
+    // Awaited in its turn; silence the unhandled rejection until then.
     reading.catch(() => undefined);
     underWay.push(reading);
     next = last + 1n;
@@ -69,7 +64,7 @@ export async function* catchUp(
   }
 }
 
-/** One range, in as many parts as the provider makes of it. */
+/** One range, split where the provider refuses its size. */
 const readSettled = async (
   rpc: Fleet,
   { tokens, first, last }: TokenGroup,

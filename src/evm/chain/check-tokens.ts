@@ -1,8 +1,8 @@
 /**
- * Holds what the log has of a token against what its contracts say, now and then, beside the reading.
+ * Compares the log of each token with its contracts, periodically, beside the reader.
  *
- * Logs that a node leaves out of old blocks contradict nothing while they are read. Mints and burns among
- * them show in the supply; what was logged before the first block, in contracts that are older.
+ * Logs that a node omits from old blocks go unnoticed while they are read. The total supply reveals
+ * missing mints and burns; contracts older than `fromBlock` reveal logs before it.
  */
 
 import type { Database } from "../../database/connect.ts";
@@ -21,22 +21,22 @@ export type CheckSettings = {
   readonly rpc: Fleet;
   /** Between two checks of a token. */
   readonly everyMs?: number | undefined;
-  /** Until a difference is looked at again, before it is told. */
+  /** Delay before a difference is checked again and reported. */
   readonly confirmMs?: number | undefined;
-  /** What is doubtful of a token, after each check; empty while nothing is. */
+  /** Called after each check with the token's doubts; empty when there are none. */
   readonly onChecked?: ((token: EvmToken, doubts: readonly string[]) => void) | undefined;
 };
 
 const EVERY_MS = 3_600_000;
 const CONFIRM_MS = 10_000;
 
-/** Until tokens that could not be checked yet are looked at again. */
+/** Poll interval for tokens that have not caught up. */
 const LOOK_MS = 1_000;
 
-/** Until a check is made again that an error prevented. */
+/** Retry delay after an error. */
 const AFTER_ERROR_MS = 60_000;
 
-/** Minted minus burned up to a block that stays, so that the next check reads only what came after. */
+/** Minted minus burned up to a final block, so that the next check reads only later facts. */
 type Base = { readonly block: bigint; readonly net: bigint; readonly step: bigint };
 
 type Checking = CheckSettings & {
@@ -46,8 +46,8 @@ type Checking = CheckSettings & {
 };
 
 /**
- * Checks each token once it has caught up, and again every hour. Returns when `signal` aborts. What
- * prevents a check is not reported: whatever it is, reading meets it too.
+ * Checks each token once it has caught up, and again every hour. Returns when `signal` aborts.
+ * Errors are not reported: the reader meets them too.
  */
 export const checkTokens = async (settings: CheckSettings, signal: AbortSignal): Promise<void> => {
   const { network, everyMs = EVERY_MS, onChecked } = settings;
@@ -76,7 +76,7 @@ export const checkTokens = async (settings: CheckSettings, signal: AbortSignal):
 
 const NOTHING: Base = { block: -1n, net: 0n, step: 0n };
 
-/** A difference that is still there after a while: one look may fall between two blocks. */
+/** A difference seen twice: one check may fall between two blocks. */
 const confirmedDifference = async (checking: Checking, signal: AbortSignal) => {
   const first = await difference(checking, signal);
   if (first === null || first === "later") return first;
@@ -85,7 +85,7 @@ const confirmedDifference = async (checking: Checking, signal: AbortSignal) => {
   return difference(checking, signal);
 };
 
-/** Null when log and contract agree, or the contract cannot be asked; `later` before the log is at the head. */
+/** Null when they agree or the contract does not answer; `later` before the log is at the head. */
 const difference = async (
   checking: Checking,
   signal: AbortSignal,
@@ -117,7 +117,7 @@ const difference = async (
   ];
 };
 
-/** Contracts of the token that were there before the first block that is read. */
+/** Doubts for contracts of the token that are older than the first block read. */
 const olderContracts = async (
   { database, network, rpc, token }: Checking,
   signal: AbortSignal,
@@ -129,7 +129,7 @@ const olderContracts = async (
   const older = await rpc.use((endpoint) => contractsAt(endpoint, asked, signal), signal);
   return older.map(
     (contract) =>
-      `token ${token.address}: contract ${contract} is older than its fromBlock (${first}), and what it logged before is not known; ` +
+      `token ${token.address}: contract ${contract} is older than its fromBlock (${first}), and its logs before that are missing; ` +
       `lower fromBlock to the first block of the contract, then: holderbook evm reread --chain ${chainId} --token ${token.address}`,
   );
 };

@@ -1,4 +1,4 @@
-/** Asks tokens how they are called, beside the reading of their logs: neither waits for the other. */
+/** Reads the names of tokens beside their logs: neither waits for the other. */
 import { type Database, databaseRetries } from "../../database/connect.ts";
 import { type Backoff, pause } from "../../waiting/backoff.ts";
 import { retrying } from "../../waiting/retrying.ts";
@@ -8,32 +8,31 @@ import { openDescriptions, recordDescription } from "../log/descriptions.ts";
 import { describeToken } from "../rpc/contract-calls.ts";
 import type { Fleet } from "../rpc/fleet.ts";
 
-export type DescribeSettings = {
+type DescribeSettings = {
   readonly database: Database;
   readonly network: EvmNetwork;
   readonly rpc: Fleet;
-  /** Until a token that left something out is asked again; doubles, up to an hour. */
+  /** Delay before an incomplete description is read again; doubles, up to an hour. */
   readonly againMs?: number | undefined;
-  /** Before every pause that an error causes. */
+  /** Called before every pause after an error. */
   readonly onError?: ((error: Error, pauseMs: number) => void) | undefined;
 };
 
-/** Pauses while tokens without a log are waited for. */
+/** Pauses while some tokens have no log yet. */
 const FIRST_LOOK_MS = 50;
 const LONGEST_LOOK_MS = 250;
 
-/** Pauses while a token cannot be asked. */
+/** Pauses while a token cannot be read. */
 const BACKOFF: Backoff = { firstMs: 500, maxMs: 60_000 };
 
 const FIRST_AGAIN_MS = 60_000;
 const LONGEST_AGAIN_MS = 3_600_000;
 
 /**
- * Describes every token of the network once the log has a fact of it: before that it may not exist.
- * What is open is asked of the log, so that neither a crash nor an RPC that fails between a fact and its
- * token's description leaves one out. A token that says nothing at all is asked again like one that
- * cannot be asked; one that leaves out its name, symbol or decimals now and then. Returns when all is
- * known, or `signal` aborts.
+ * Describes every token once the log has a fact of it: before that it may not exist. The log lists
+ * the open ones, so that a crash or an RPC failure skips none. A token without any description is
+ * retried like an error; one that lacks its name, symbol or decimals now and then. Returns when all
+ * are described, or `signal` aborts.
  */
 export const describeTokens = async (
   { database, network, rpc, onError, againMs = FIRST_AGAIN_MS }: DescribeSettings,
@@ -58,7 +57,7 @@ export const describeTokens = async (
         again.at = performance.now() + again.everyMs;
       }
       const errors: unknown[] = [];
-      // One that cannot be asked does not keep the others waiting.
+      // One failure does not delay the others.
       for (const token of [...due, ...(isTime ? partial : [])]) {
         await describe(token, head ?? 0n).catch((error) => errors.push(error));
       }
@@ -69,7 +68,7 @@ export const describeTokens = async (
       lookMs = Math.min(2 * lookMs, LONGEST_LOOK_MS);
     }
   };
-  // What must stop stops the reading of the logs, which meets it too.
+  // The log reader meets the same errors, and stops where it must.
   const remedy = () => "retry" as const;
   await retrying(
     attempt,

@@ -1,7 +1,4 @@
-/**
- * Follows one chain into its log until told to stop: reader, log and patience together, and beside them
- * what is asked of the tokens themselves.
- */
+/** Follows one chain into its log until aborted; describes and checks its tokens meanwhile. */
 
 import { type Database, databaseRetries } from "../../database/connect.ts";
 import type { Backoff } from "../../waiting/backoff.ts";
@@ -19,13 +16,13 @@ export type FollowSettings = {
   readonly network: EvmNetwork;
   readonly rpc: Fleet;
   readonly reader?: Partial<ReaderSettings>;
-  /** After every batch that was kept. */
+  /** Called after every stored batch. */
   readonly onBatch?: (batch: EvmBatch) => void;
-  /** Before every pause that an error causes. */
+  /** Called before every pause after an error. */
   readonly onError?: (error: Error, pauseMs: number) => void;
-  /** The same while tokens are asked how they are called: reading goes on meanwhile. */
+  /** The same for descriptions of tokens; reading continues meanwhile. */
   readonly onUndescribed?: (error: Error, pauseMs: number) => void;
-  /** Until a token that left something of its description out is asked again. */
+  /** Delay before an incomplete description is read again. */
   readonly describeAgainMs?: number;
   readonly check?: Pick<CheckSettings, "everyMs" | "confirmMs" | "onChecked">;
 };
@@ -33,9 +30,9 @@ export type FollowSettings = {
 const BACKOFF: Backoff = { firstMs: 500, maxMs: 60_000 };
 
 /**
- * Reads the chain and keeps what it reads. Errors that pass (of the RPC, of the database) are waited
- * out, each time from what the log holds. Returns when `signal` aborts.
- * @throws whatever an operator must look at (remedy `stop`)
+ * Reads the chain into the log. Retries transient errors (RPC, database) from the log's state.
+ * Returns when `signal` aborts.
+ * @throws errors of remedy `stop`, which need an operator
  */
 export const followChain = async (settings: FollowSettings, signal: AbortSignal): Promise<void> => {
   const { database, network, rpc, onUndescribed: onError, describeAgainMs: againMs } = settings;
@@ -56,7 +53,7 @@ export const followChain = async (settings: FollowSettings, signal: AbortSignal)
   }
 };
 
-/** @param onLooked once the log knows where the head is now: old state can often not be asked for */
+/** @param onLooked called once the log knows the head: nodes often lack the state of old blocks */
 const read = async (
   { database, network, rpc, reader, onBatch, onError }: FollowSettings,
   onLooked: () => void,

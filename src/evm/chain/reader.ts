@@ -1,10 +1,10 @@
 /**
- * Reads the tokens of one chain, from their first blocks to the head and on, as batches of facts.
+ * Reads the tokens of one chain as batches of facts, from their first blocks to the head and on.
  *
- * Two regions. Blocks that are final, or far enough below the head, are settled: read in ranges as
- * large as the provider allows, several ahead. Blocks above are followed one by one with their
- * parents, so that a reorganisation is seen, and undone in the batch that holds what took its place.
- * Tokens that start later, or were added later, catch up by themselves between steps at the head.
+ * Blocks that are final, or far enough below the head, are settled: read in ranges as large as the
+ * provider allows, several ahead. Blocks above are followed one by one with their parents; the
+ * batch that undoes a reorganisation holds the replacement. Tokens that start or were added later
+ * catch up between steps at the head.
  */
 
 import { highest, lowest } from "../../values/bigints.ts";
@@ -34,18 +34,18 @@ import {
 import { type ChainView, viewChain } from "./view.ts";
 
 export type ReaderSettings = {
-  /** Pause between looks at a head that did not move. */
+  /** Pause between polls of an unchanged head. */
   readonly pollMs: number;
   /** Blocks below the head that are followed even when they count as final. */
   readonly followDepth: number;
-  /** Followed blocks in one batch, unless more were replaced at once. */
+  /** Followed blocks in one batch, unless more were replaced. */
   readonly followBlocks: number;
   /** Settled ranges read ahead of the consumer. */
   readonly ahead: number;
   readonly range: LogRangeSettings;
-  /** The other endpoints are asked for their heads when the head has stood still for so long. */
+  /** The head may stay unchanged this long before the other endpoints are asked for theirs. */
   readonly stillMs: number;
-  /** After every look at a chain that has nothing new: it answered. */
+  /** Called after every poll that the chain answered without news. */
   readonly onQuiet: () => void;
 };
 
@@ -59,15 +59,15 @@ const readerDefaults: ReaderSettings = {
   onQuiet: () => undefined,
 };
 
-/** Longest that tokens catch up between two looks at the head while others wait there. */
+/** Longest catch-up between two polls of the head while other tokens wait there. */
 const CATCH_UP_TURN_MS = 2_000;
 
-/** The same while none waits: only for finality to move on. */
+/** The same while no token waits there; bounded so that finality moves on. */
 const CATCH_UP_ALONE_MS = 15_000;
 
 /**
- * Batches of facts without end, each continuing the one before. A batch counts as kept once the next
- * one is asked for; a consumer that could not keep it reads anew from its own state.
+ * Endless batches of facts, each continuing the one before. Asking for the next batch confirms the
+ * last one; a consumer that could not store it starts again from its own state.
  *
  * @throws LyingRpcError, RpcUnavailableError, RpcRefusedError (retry) when every endpoint failed
  *   repeatedly; WrongChainError, FinalityViolatedError (stop); the reason of `signal`
@@ -140,16 +140,15 @@ export async function* readChain(
   }
 }
 
-/** The newest block that is read as one that stays. */
+/** The newest settled block. */
 const settledBlock = (view: ChainView, finalBlock: bigint, options: ReaderSettings): bigint =>
   lowest(finalBlock, view.head.number - BigInt(options.followDepth));
 
 /**
- * The newest block that is final. Depths are counted from the newest block that was read, never from a
- * head that was only spoken of, and no tag reaches beyond it.
- *
- * @param newest of the blocks that were read; undefined before the first
- * @param kept what was final before
+ * The newest final block. Depths count from the newest block read, never from a head that was only
+ * announced, and no tag reaches beyond it.
+ * @param newest newest block read; undefined before the first
+ * @param kept the former final block
  */
 const finalOf = (
   { finality }: EvmNetwork,
@@ -172,8 +171,8 @@ type Reading = {
 type Step = { readonly view: ChainView; readonly batch: EvmBatch | null };
 
 /**
- * Looks at the head and reads there, at one endpoint: what one node calls the head another may not have
- * yet. A chain that replaced final blocks is followed once every endpoint shows it.
+ * Polls and reads at one endpoint: another node may lack its head. Follows a chain that replaced
+ * final blocks only once every endpoint shows it.
  */
 const nextAtHead = async (reading: Reading, signal: AbortSignal): Promise<Step> => {
   const step = (agreed: boolean) =>
@@ -186,7 +185,7 @@ const nextAtHead = async (reading: Reading, signal: AbortSignal): Promise<Step> 
   }
 };
 
-/** One look at the head, with what is to be withdrawn and read there; no batch when nothing changed. */
+/** One poll of the head with its rollback and facts; no batch when nothing changed. */
 const stepAtHead = async (
   endpoint: Endpoint,
   { network, state, range, options }: Reading,
@@ -207,7 +206,7 @@ const stepAtHead = async (
   const common = { chainId, rollback, keepFrom: settled, head: view.head };
   if (group === undefined) {
     const finalBlock = finalOf(network, view, tip, kept);
-    // The first look is told at once: how far there is to go must be known while a range is read.
+    // The first poll yields the head immediately, so that the backlog is known during a range.
     const nothingNew = rollback === null && finalBlock === state.finalBlock && state.headStored;
     if (nothingNew) return { view, batch: null };
     const last = tip ?? -1n;
@@ -240,7 +239,7 @@ const stepAtHead = async (
   return { view, batch: { ...common, ...covered, finalBlock } };
 };
 
-/** Facts of tokens that were taken back to the same block, of each from its own first block on. */
+/** Facts of rolled-back tokens, each from its own next block. */
 const factsAfter = (
   toBlock: bigint,
   { tokens }: TokenGroup,
@@ -253,7 +252,7 @@ const factsAfter = (
   return facts.filter(({ token, block }) => block.number >= (from.get(token) ?? 0n));
 };
 
-/** A token that catches up inside the followed blocks must see the same ones. */
+/** A token that catches up inside the followed blocks must see the same blocks. */
 const checkKnown = (endpoint: Endpoint, state: ReadingState, read: RangeRead) => {
   for (const { number, hash } of read.blocks) {
     const known = state.known.at(number);
@@ -267,10 +266,10 @@ const checkKnown = (endpoint: Endpoint, state: ReadingState, read: RangeRead) =>
 };
 
 /**
- * What to withdraw after a reorganisation; null when the chain only grew. Everything, if no known block is left
- * and the known blocks reach back to the first one read.
- * @param label the endpoint that shows the chain like this
- * @param agreed every endpoint shows it: also follow the chain below a block that is final by depth
+ * The rollback after a reorganisation; null when the chain only grew. Withdraws everything if the
+ * chain has none of the known blocks and these reach back to the first block read.
+ * @param label the endpoint that shows this chain
+ * @param agreed every endpoint shows it: also roll back below a block that is final by depth
  * @throws FinalityViolatedError (stop) when a final block was replaced, or no kept block is left
  */
 const rollbackOf = (

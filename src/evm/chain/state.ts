@@ -1,11 +1,11 @@
-/** How far a chain has been read. */
+/** The reader's progress on a chain. */
 import type { EvmToken } from "../../settings/assets.ts";
 import { highest, lowest } from "../../values/bigints.ts";
 import type { LinkedBlock } from "../contract/fact.ts";
 import type { EvmNetwork } from "../contract/network.ts";
 import { type ChainState, type EvmBatch, scheduleKey } from "../log/chain-state.ts";
 
-/** The reader's copy, moved by every batch that it hands out. */
+/** The reader's copy, advanced by every batch that it yields. */
 export type ReadingState = {
   readonly known: KnownBlocks;
   readonly schedules: Map<string, bigint>;
@@ -13,11 +13,11 @@ export type ReadingState = {
   /** Whether a batch of this run has stored the head. */
   headStored: boolean;
   next(token: EvmToken): bigint;
-  /** The first block that was read, or will be, of any token. */
+  /** The first block of any token. */
   first(): bigint;
   /** The token's next block after a rollback: never below the first block that was read. */
   nextAfterRollback(token: EvmToken, toBlock: bigint): bigint;
-  /** Moves as the store does for the same batch. */
+  /** Applies a batch as the store does. */
   apply(batch: EvmBatch): void;
 };
 
@@ -69,12 +69,8 @@ export const readingState = (network: EvmNetwork, start: ChainState): ReadingSta
   return state;
 };
 
-/**
- * The newest blocks read: consecutive, each the parent of the next. Reorganisations are detected by comparing
- * the chain with them.
- */
+/** The newest blocks read, each the parent of the next; comparing them detects reorganisations. */
 export type KnownBlocks = {
-  /** The newest; undefined while none is known. */
   tip(): LinkedBlock | undefined;
   oldest(): LinkedBlock | undefined;
   at(number: bigint): LinkedBlock | undefined;
@@ -112,7 +108,7 @@ const knownBlocks = (blocks: readonly LinkedBlock[]): KnownBlocks => {
         const tip = known.at(-1);
         if (tip === undefined || block.number > tip.number + 1n) known = [block];
         else if (block.number === tip.number + 1n) known.push(block);
-        // Otherwise it is known, and was read again for a token that catches up.
+        // Otherwise known: read again for a token that catches up.
       }
     },
     cutAbove: (number) => {
@@ -125,11 +121,11 @@ const knownBlocks = (blocks: readonly LinkedBlock[]): KnownBlocks => {
   };
 };
 
-/** Tokens that are read together, because their next block is the same. */
+/** Tokens with the same next block, read together. */
 export type TokenGroup = {
   readonly tokens: readonly EvmToken[];
   readonly first: bigint;
-  /** Up to where the next token joins, or the region ends; inclusive. */
+  /** Inclusive: before the next token joins, or the end of the region. */
   readonly last: bigint;
 };
 
@@ -153,8 +149,8 @@ export const furthestBehind = (
 };
 
 /**
- * Tokens that had been read beyond the rollback's block, with those of a later first block: one batch replaces
- * everything that is withdrawn. The facts of each begin at its `nextAfterRollback`.
+ * Tokens read beyond the rollback's block, with those of a later first block: one batch replaces
+ * all withdrawn facts. Each token's facts begin at its `nextAfterRollback`.
  */
 export const replacedTokens = (
   tokens: readonly EvmToken[],

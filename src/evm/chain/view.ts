@@ -1,4 +1,4 @@
-/** What a chain looks like now, seen from the blocks already read: head, finality, reorganisation. */
+/** The chain now, compared with the blocks already read: head, finality, reorganisation. */
 import { highest, lowest } from "../../values/bigints.ts";
 import type { LinkedBlock } from "../contract/fact.ts";
 import type { EvmNetwork, Finality } from "../contract/network.ts";
@@ -12,32 +12,32 @@ import type { KnownBlocks } from "./state.ts";
 
 export type ChainView = {
   readonly head: LinkedBlock;
-  /** Newest final block by the network's setting, as far as the chain says; -1 while there is none. */
+  /** Newest final block by the network's setting; -1 while there is none. */
   readonly finalBlock: bigint;
-  /** Where the chain left the known blocks; null while the newest known one is in it. */
+  /** Where the chain leaves the known blocks; null while the newest known block is in it. */
   readonly fork: Fork | null;
 };
 
-export type Fork = {
+type Fork = {
   /** Newest known block that is still in the chain; null when none is. */
   readonly ancestor: LinkedBlock | null;
 };
 
-/** Known blocks compared with the chain in one request; doubles while none is found. */
+/** Known blocks compared in the first request; doubles until one matches. */
 const FIRST_LOOK_BACK = 16;
 
 /**
- * Looks at the chain through one endpoint.
+ * Reads the chain's head and finality through one endpoint.
  *
- * An endpoint below the newest known block is only behind as long as its head is known: a chain that
- * lost blocks counts as replaced once it has a block of its own in their place.
+ * An endpoint below the newest known block counts as behind while its head is known. A chain that
+ * lost blocks counts as replaced once it has another block at a known number.
  *
- * The head and the block that a tag calls final must be what the endpoint has at their numbers: finality
- * is counted from them, and one inflated number would have callbacks sent that nothing takes back.
+ * The head and the tagged final block must match the endpoint's blocks at their numbers: one
+ * inflated number would send callbacks that cannot be withdrawn.
  *
- * @throws WrongChainError (stop) when the endpoint is of another chain by now
- * @throws RpcUnavailableError (retry) when the endpoint is behind everything that is known
- * @throws LyingRpcError (retry) when it does not have the blocks it names, or others at their numbers
+ * @throws WrongChainError (stop) when the endpoint now serves another chain
+ * @throws RpcUnavailableError (retry) when the endpoint is behind every known block
+ * @throws LyingRpcError (retry) when it lacks the blocks it names, or has others at their numbers
  */
 export const viewChain = async (
   endpoint: Endpoint,
@@ -95,10 +95,9 @@ export const viewChain = async (
 };
 
 /**
- * Whether the chain still has a known block. The hash covers the time, so a block told with two times was
- * told falsely once. A head's time cannot be checked at once; the block is then read again as if it had
- * been replaced. The oldest known block is compared by its hash alone: nothing below it is left to go back
- * to, and the times of the blocks around it bound its own.
+ * Whether the chain still has a known block. The hash covers the time, so one of two different
+ * times is false; the block is then read again as if replaced. The oldest known block is compared
+ * by hash alone: no block below it remains to roll back to, and its neighbours bound its time.
  */
 const isSame = (known: KnownBlocks, block: LinkedBlock, now: LinkedBlock) =>
   now.hash === block.hash &&
@@ -107,13 +106,13 @@ const isSame = (known: KnownBlocks, block: LinkedBlock, now: LinkedBlock) =>
 const blockIn = (endpoint: Endpoint, outcome: Outcome | undefined) =>
   outcome === undefined ? undefined : readBlock(endpoint.label, resultOf(outcome));
 
-/** The block that a tag names; before its first epoch a chain has none. */
+/** The tagged block; a chain has none before its first epoch. */
 const taggedIn = (endpoint: Endpoint, answer: Outcome | undefined): LinkedBlock | undefined =>
   answer?.ok === false && /not found|unknown block/i.test(answer.error.details)
     ? undefined
     : blockIn(endpoint, answer);
 
-/** Asks for blocks that the endpoint named, by their numbers, except those that are known anyway. */
+/** Reads the blocks that the endpoint named by number, except known ones. */
 const checkNamed = async (
   endpoint: Endpoint,
   known: KnownBlocks,

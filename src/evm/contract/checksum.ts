@@ -1,11 +1,7 @@
-/** The letter case of an EVM address, which tells a mistyped one (EIP-55). */
 import { keccak_256 } from "@noble/hashes/sha3.js";
 
 /**
- * The 40 digits of an address in their checksum's letter case.
- *
- * Of our own because every command that knows assets would load all of viem for it, a third of a second.
- *
+ * EIP-55: address digits in checksum case. Avoids viem, which takes a third of a second to load.
  * @param digits 40 lower-case hex digits, without `0x`
  */
 export const checksumOf = (digits: string): string => {

@@ -1,6 +1,4 @@
-/**
- * Events of the security-token contracts: every signature known, and the few that become values.
- */
+/** Events of the security-token contracts: all known signatures, and decoders for a few. */
 import {
   type AbiEvent,
   decodeAbiParameters,
@@ -12,7 +10,7 @@ import {
 import type { Remedy } from "../../waiting/remedy.ts";
 import { type Address, type EvmFact, lowerCase } from "./fact.ts";
 
-/** Transfers and vesting: what becomes transfer records. */
+/** Events that become transfer records. */
 const recordEvents = parseAbi([
   "event Transfer(address indexed from, address indexed to, uint256 value)",
   "event ScheduleCreated(address indexed from, uint256 indexed scheduleId)",
@@ -24,12 +22,12 @@ const recordEvents = parseAbi([
   "event IdentityRemoved(address indexed authority, address indexed owner)",
 ]);
 
-/** The first vesting contracts did not log by whom a funding may be cancelled. */
+/** The first vesting contracts did not log `cancelableBy`. */
 const earlyScheduleFunded = parseAbi([
   "event ScheduleFunded(address indexed from, address indexed to, uint256 indexed scheduleId, uint256 amount, uint256 commencementTimestamp, uint256 timelockId)",
 ]);
 
-/** What an event is about: each is said by one contract of a token alone. */
+/** Each subject has one authoritative contract per token. */
 export type Subject = "transfers" | "schedules" | "transfer groups" | "regions";
 
 const subjects: Readonly<Record<(typeof recordEvents)[number]["name"], Subject>> = {
@@ -50,10 +48,10 @@ const subjectByTopic: ReadonlyMap<Hex, Subject> = new Map(
   ]),
 );
 
-/** What an event is about, by its first topic; undefined for one that makes no record. */
+/** Subject of an event by its first topic; undefined for one that makes no record. */
 export const subjectOf = (topic: Hex): Subject | undefined => subjectByTopic.get(topic);
 
-/** Everything else the contracts are known to log; kept raw, named here for readers of the log. */
+/** Other known events; stored raw, named for readers of the log. */
 const otherEvents = parseAbi([
   "event Approval(address indexed owner, address indexed spender, uint256 value)",
   "event TimelockCanceled(address indexed canceledBy, address indexed target, uint256 indexed timelockIndex, address reclaimTokenTo, uint256 canceledAmount, uint256 paidAmount)",
@@ -99,14 +97,14 @@ const nameByTopic: ReadonlyMap<Hex, string> = new Map(
   contractEvents.map((event) => [toEventSelector(event), event.name]),
 );
 
-/** Name of an event by its first topic; undefined for one that no known contract logs. */
+/** Name of an event by its first topic; undefined for an unknown one. */
 export const eventName = (topic: Hex): string | undefined => nameByTopic.get(topic);
 
-/** Topic of the ERC-20 Transfer, by far the most frequent log: decoded without a table. */
+/** Topic of the ERC-20 Transfer, by far the most frequent log. */
 export const transferTopic: Hex =
   "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 
-/** What a log means for transfer records. Addresses in lower case. */
+/** A decoded log. Addresses in lower case. */
 export type TokenEvent =
   | {
       readonly kind: "transfer";
@@ -131,8 +129,8 @@ export type TokenEvent =
   | { readonly kind: "identity removed"; readonly wallet: Address };
 
 /**
- * A log has the first topic of a known event and not its shape: the contract is of no known
- * generation. Stop this token: correct its configured type or address.
+ * A log has the first topic of a known event but another shape: the contract is of no known
+ * generation. Correct the token's configured type or address.
  */
 export class UndecodableLogError extends Error {
   override readonly name = "UndecodableLogError";
@@ -148,7 +146,7 @@ export class UndecodableLogError extends Error {
 }
 
 /**
- * Decodes a log into what it means for transfer records; undefined for any other event.
+ * Decodes a log; undefined for events that make no record.
  * @throws UndecodableLogError (stop)
  */
 export const decodeEvent = (fact: EvmFact): TokenEvent | undefined => {
@@ -161,7 +159,7 @@ export const decodeEvent = (fact: EvmFact): TokenEvent | undefined => {
   }
 };
 
-/** The address in a topic: its last 20 bytes; the twelve before them must be zero. */
+/** The last 20 bytes of a topic; the first twelve must be zero. */
 const addressIn = (topic: Hex | undefined): Address => {
   if (topic === undefined || !topic.startsWith("0x000000000000000000000000")) {
     throw new Error("an indexed address is missing or too long");

@@ -1,22 +1,19 @@
 /**
- * What an EVM chain says about a token, as raw as it was read: one fact per log of the token's
- * contracts, with the block and the transaction it stands in.
+ * Raw facts of an EVM chain: one per log of a token's contracts, with its block and transaction.
  *
- * Facts are written once and withdrawn only when the chain replaces their block. Everything served
- * is derived from them later, so that a decoder that learns something new replays from the log.
+ * Facts are written once and withdrawn only when the chain replaces their block. All served rows
+ * derive from them, so that an improved decoder can replay the log.
  */
 import type { Hex } from "viem";
 
 /** `0x` and 40 hex digits, always in lower case: addresses are compared as strings. */
 export type Address = `0x${string}`;
 
-/** Brings an address to the form of ours. */
 export const lowerCase = (address: Hex): Address => `0x${address.slice(2).toLowerCase()}`;
 
-/** The address mints come from and burns go to. */
+/** Mints come from this address, and burns go to it. */
 export const zeroAddress: Address = "0x0000000000000000000000000000000000000000";
 
-/** A block. */
 export type EvmBlock = {
   readonly number: bigint;
   /** `0x` and 64 lower-case hex digits, as are all hashes here. */
@@ -25,10 +22,10 @@ export type EvmBlock = {
   readonly timestamp: bigint;
 };
 
-/** A block with the one before it: a chain of these shows when its end was replaced. */
+/** A block with its parent's hash, which reveals a reorganisation. */
 export type LinkedBlock = EvmBlock & { readonly parentHash: Hex };
 
-/** The transaction a log was emitted in; one object is shared by all its logs. */
+/** The transaction of a log; all its logs share one object. */
 export type EvmTransaction = {
   readonly hash: Hex;
   /** Index inside the block, from 0. */
@@ -36,14 +33,13 @@ export type EvmTransaction = {
   readonly from: Address;
   /** Null for a transaction that creates a contract. */
   readonly to: Address | null;
-  /** Sender's nonce: with `from` it gives the address of a created contract. */
+  /** Sender's nonce; with `from` it yields the address of a created contract. */
   readonly nonce: bigint;
   readonly input: Hex;
 };
 
-/** One log of one of a token's contracts. Its place in chain order is (block.number, logIndex). */
+/** One log of a token's contracts, ordered by (block.number, logIndex). */
 export type EvmFact = {
-  /** The token this fact belongs to. */
   readonly token: Address;
   /** Contract that emitted the log: the token, its lockup or its identity registry. */
   readonly address: Address;

@@ -1,15 +1,13 @@
 /**
- * Contracts that call others on behalf of a sender: Safe wallets and their MultiSend, ERC-2771
- * forwarders, multicalls, smart accounts. They are known by the functions they share, since each
- * deployment has its own address.
+ * Contracts that call others for a sender: Safe wallets and their MultiSend, ERC-2771 forwarders,
+ * multicalls, smart accounts. Recognised by function, since each deployment has its own address.
  */
 import { decodeFunctionData, type Hex, parseAbi, slice, toFunctionSelector } from "viem";
 import { type Address, lowerCase, zeroAddress } from "./fact.ts";
 import { selectorOf } from "./functions.ts";
 
-/** A call from one contract to another. */
 export type Call = {
-  /** Null for a delegate call into unknown code: it may do anything in the caller's name. */
+  /** Null for a delegate call into unknown code, which may do anything as the caller. */
   readonly to: Address | null;
   readonly input: Hex;
 };
@@ -41,17 +39,14 @@ const forwarding = parseAbi([
 
 const selectors: ReadonlySet<Hex> = new Set(forwarding.map((item) => toFunctionSelector(item)));
 
-/**
- * The calls that a forwarder makes when it is called like this, in order; undefined when the input is
- * of no known forwarder or malformed.
- */
+/** The calls that a forwarder makes, in order; undefined for an unknown or malformed input. */
 export const innerCalls = (call: Call): readonly Call[] | undefined => {
   const selector = selectorOf(call.input);
   if (selector === undefined || !selectors.has(selector)) return undefined;
   try {
     return unwrap(call);
   } catch {
-    // Arguments that do not decode: whatever it did, it is not what the selector says.
+    // Undecodable arguments: the selector does not describe this call.
     return undefined;
   }
 };
@@ -103,15 +98,15 @@ const zip = (to: readonly Hex[], data: readonly Hex[]): readonly Call[] => {
 
 const DELEGATE_CALL = 1;
 
-/** Safe's operation: a delegate call is understood only into a MultiSend. */
+/** Safe's operation: of delegate calls, only those to a MultiSend are decoded. */
 const operation = (to: Hex, data: Hex, kind: number): Call => {
   const known = kind !== DELEGATE_CALL || selectorOf(data) === MULTI_SEND;
   return { to: known ? lowerCase(to) : null, input: data };
 };
 
 /**
- * Afterwards a Safe refunds the sender of its transaction: in a token by a transfer of its own, of an
- * amount that the gas decides. No call asks for it, so it has no name.
+ * A Safe may refund its sender by a token transfer whose amount depends on the gas: no call
+ * requests it, so it has no method name.
  */
 const refund = (gasPrice: bigint, gasToken: Hex): readonly Call[] => {
   const paidIn = lowerCase(gasToken);

@@ -1,11 +1,8 @@
-/**
- * Functions of the security-token contracts: the names that `method_name` shows, and the calls this
- * system makes itself.
- */
+/** Functions of the security-token contracts: `method_name` names, and this system's own calls. */
 import { type AbiFunction, type Hex, parseAbi, toFunctionSelector } from "viem";
 import type { Version } from "./generations.ts";
 
-/** Functions that move tokens, and so may stand behind a Transfer log. */
+/** Functions that move tokens and may cause a Transfer log. */
 export const movingFunctions = parseAbi([
   "function transfer(address to, uint256 amount)",
   "function transferFrom(address from, address to, uint256 amount)",
@@ -32,7 +29,7 @@ export const movingFunctions = parseAbi([
   "function burnHolding(address from, uint256 amount, uint256 holdingIndex)",
 ]);
 
-/** Functions that administrate and never move a token: a relay may call them beside a movement. */
+/** Administrative functions, which never move a token; a relay may call them beside a movement. */
 const quietFunctions = parseAbi([
   "function approve(address spender, uint256 amount)",
   "function increaseAllowance(address spender, uint256 amount)",
@@ -45,7 +42,6 @@ const quietFunctions = parseAbi([
   "function setAllowGroupTransfer(uint256 from, uint256 to, uint256 lockedUntil)",
 ]);
 
-/** What this system asks a token itself. */
 export const tokenReads = parseAbi([
   "function name() view returns (string)",
   "function symbol() view returns (string)",
@@ -65,17 +61,15 @@ export const selectorOf = (input: Hex): Hex | undefined => {
 const bySelector = <F extends AbiFunction>(functions: readonly F[]): ReadonlyMap<Hex, F> =>
   new Map(functions.map((item) => [toFunctionSelector(item), item]));
 
-/** Moving functions by selector. A selector has one name whatever the generation. */
+/** A selector has the same name in every generation. */
 export const movingBySelector = bySelector(movingFunctions);
 
-/** Quiet functions by selector. */
 export const quietBySelector = bySelector(quietFunctions);
 
 const everywhere: readonly Version[] = [1, 2, 3, 4, 5];
 
 /**
- * Generations known to have each moving function, by selector. Functions of v5 count as v4's too, of
- * which no code is public.
+ * Generations with a moving function. v5's functions count as v4's too, whose code is not public.
  */
 export const versionsOf = (selector: Hex): readonly Version[] => known.get(selector) ?? [4, 5];
 

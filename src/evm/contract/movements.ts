@@ -1,19 +1,17 @@
-/** What a call to a moving function says about the Transfers it causes. */
 import { decodeFunctionData, type Hex } from "viem";
 import { type Address, lowerCase, zeroAddress } from "./fact.ts";
 import { movingFunctions } from "./functions.ts";
 
-/** One movement that a call asks for. */
 export type Movement = {
-  /** Absent where the call leaves it to the contract (the caller, a timelock's owner). */
+  /** Absent where the contract decides (the caller, a timelock's owner). */
   readonly from?: Address;
   readonly to?: Address;
   readonly amount: bigint;
 };
 
 /**
- * Movements that a call to a moving function asks for; undefined where the arguments do not say
- * (a cancel computes its amounts) or do not decode.
+ * Movements that a call requests; undefined where the arguments do not determine them (a cancel
+ * computes its amounts) or do not decode.
  */
 export const movementsOf = (input: Hex): readonly Movement[] | undefined => {
   try {
@@ -61,7 +59,7 @@ const asked = (input: Hex): readonly Movement[] | undefined => {
       if (typeof first === "string") {
         return [{ from: lowerCase(first), to: zeroAddress, amount: second ?? 0n }];
       }
-      // Inside a timelock the contract knows the amount; otherwise the caller's own tokens burn.
+      // In a timelock only the contract knows the amount; otherwise the caller's own tokens burn.
       return second === undefined ? [{ to: zeroAddress, amount: first }] : undefined;
     }
     case "cancelTimelock":

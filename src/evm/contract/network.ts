@@ -1,23 +1,22 @@
-/** The chains to read and the tokens on each, from the tokens that configuration lists. */
+/** The chains to read and their tokens, from the configuration. */
 import type { EvmToken } from "../../settings/assets.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
 import { generations } from "./generations.ts";
 
-/** When a block counts as final: a tag of the chain, or that many blocks below the head. */
+/** A tag of the chain, or a number of blocks below the head. */
 export type Finality = EvmToken["finality"];
 
-/** A chain to read, with all its tokens. */
 export type EvmNetwork = {
   readonly name: string;
   readonly chainId: number;
   /** Tried in order. */
   readonly rpc: readonly string[];
   readonly finality: Finality;
-  /** Each address once: a token of several projects is the one that the file lists first. */
+  /** Each address once: for a token of several projects, its first entry in the file. */
   readonly tokens: readonly EvmToken[];
 };
 
-/** Tokens of one chain are configured in ways that exclude each other: correct the file. */
+/** Tokens of one chain have contradictory settings: correct the file. */
 export class NetworkSettingsError extends Error {
   override readonly name = "NetworkSettingsError";
   readonly remedy: Remedy = "stop";

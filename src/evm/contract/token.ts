@@ -1,19 +1,17 @@
 /**
- * What the contracts of a token say about it. Others log events of the same names about something
- * else (a registry whose identities are tokens, a lockup that is one): those are not even decoded.
+ * Decodes only events of the token's own contracts: others may log events of the same name with
+ * another meaning (a registry whose identities are tokens, a lockup that is one).
  */
 import type { EvmToken } from "../../settings/assets.ts";
 import { decodeEvent, type Subject, subjectOf, type TokenEvent } from "./events.ts";
 import type { Address, EvmFact } from "./fact.ts";
 import { generations } from "./generations.ts";
 
-/** Every contract whose logs are facts of the token. */
 export const contractsOf = (token: EvmToken): readonly Address[] =>
   [token.address, token.lockup, token.identityRegistry].filter((address) => address !== null);
 
 /**
- * A log as what it means for the records of its token; undefined where it means nothing for them, or is
- * another contract's.
+ * Decodes a log of the token's authoritative contract; undefined for any other.
  * @throws UndecodableLogError (stop)
  */
 export const ownEvent = (token: EvmToken, fact: EvmFact): TokenEvent | undefined => {
@@ -22,7 +20,7 @@ export const ownEvent = (token: EvmToken, fact: EvmFact): TokenEvent | undefined
   return decodeEvent(fact);
 };
 
-/** The one contract that is believed; null where the token's generation has nothing of the kind. */
+/** The authoritative contract; null where the generation has none. */
 const speakerOf = (token: EvmToken, subject: Subject): Address | null => {
   switch (subject) {
     case "transfers":

@@ -1,7 +1,4 @@
-/**
- * What the process that reads a chain says of it, kept beside the log for every process
- * (`evm_chain_notes`): the log tells how far it is, not why it goes no further.
- */
+/** A reader's notes on its chain (`evm_chain_notes`): why it stopped, for other processes. */
 import { z } from "zod";
 import { bigints } from "../../database/column-arrays.ts";
 import type { Db } from "../../database/connect.ts";
@@ -16,38 +13,37 @@ export const endpointSaid = z.object({
     .nullable(),
 });
 
-/** Tokens by address, each with why its log is doubtful. */
+/** Reasons to doubt a token's log, by its address. */
 const doubts = z.record(z.string(), z.array(z.string()));
 
-/** What a reader says of its chain. */
-export type ChainNote = {
+type ChainNote = {
   readonly chainId: number;
-  /** Why it does not read; undefined while it does. */
+  /** Why reading stopped; undefined while it runs. */
   readonly trouble: { readonly gaveUp: boolean; readonly reason: string } | undefined;
   /** In order of preference. */
   readonly endpoints: readonly Readonly<z.infer<typeof endpointSaid>>[];
-  /** By address; tokens without are absent. */
+  /** By address; tokens without doubts are absent. */
   readonly doubts: ReadonlyMap<string, readonly string[]>;
 };
 
-/** Puts down what the holder of the chain's writer lock knows: nobody else may. */
+/** Only the holder of the chain's writer lock may call this. */
 export const noteChain = async (
   { sql }: Pick<Db, "sql">,
-  { chainId, trouble, ...said }: ChainNote,
+  { chainId, trouble, ...note }: ChainNote,
 ): Promise<void> => {
   await sql`
     insert into evm_chain_notes (chain_id, gave_up, trouble, endpoints, doubts, written_at)
     values (${BigInt(chainId)}, ${trouble?.gaveUp ?? false}, ${trouble?.reason ?? null},
-      ${JSON.stringify(said.endpoints)}::text::jsonb,
-      ${JSON.stringify(Object.fromEntries(said.doubts))}::text::jsonb, clock_timestamp())
+      ${JSON.stringify(note.endpoints)}::text::jsonb,
+      ${JSON.stringify(Object.fromEntries(note.doubts))}::text::jsonb, clock_timestamp())
     on conflict (chain_id) do update set
       gave_up = excluded.gave_up, trouble = excluded.trouble, endpoints = excluded.endpoints,
       doubts = excluded.doubts, written_at = excluded.written_at`;
 };
 
-/** What a reader said last; ages by the database's clock. */
+/** The reader's last note; ages by the database's clock. */
 export type ChainSaid = ChainNote & {
-  /** Milliseconds since: nobody reads the chain when that is long. */
+  /** Age of the note in ms; a large one means no reader. */
   readonly saidAgoMs: number;
 };
 
@@ -60,7 +56,7 @@ const row = z.object({
   saidAgoMs: z.number(),
 });
 
-/** Of these chains; those that no reader has told of are absent. */
+/** Chains without a note are absent. */
 export const chainNotes = async (
   { sql }: Pick<Db, "sql">,
   chainIds: readonly number[],
@@ -71,7 +67,7 @@ export const chainNotes = async (
     from evm_chain_notes where chain_id = any(${bigints(chainIds.map(BigInt))}::int8[])`;
   return new Map(
     rows.map((found) => {
-      const { chainId, gaveUp, reason, endpoints, saidAgoMs, ...said } = row.parse(found);
+      const { chainId, gaveUp, reason, endpoints, saidAgoMs, doubts } = row.parse(found);
       const aged = endpoints.map(({ lastError, ...each }) => ({
         ...each,
         lastError: lastError && {
@@ -86,7 +82,7 @@ export const chainNotes = async (
           chainId,
           trouble,
           endpoints: aged,
-          doubts: new Map(Object.entries(said.doubts)),
+          doubts: new Map(Object.entries(doubts)),
           saidAgoMs,
         },
       ];

@@ -1,4 +1,4 @@
-/** How tokens describe themselves, kept beside their facts. */
+/** Descriptions of tokens, stored beside their facts. */
 import type { Db } from "../../database/connect.ts";
 import { bytesOf, hexOf } from "../../values/hex-bytes.ts";
 import type { Address } from "../contract/fact.ts";
@@ -6,15 +6,14 @@ import type { EvmNetwork } from "../contract/network.ts";
 import type { TokenDescription } from "../rpc/contract-calls.ts";
 import { evmLogChannel } from "./store.ts";
 
-/** Tokens of a network that are still to be asked how they are called. */
-export type OpenDescriptions = {
-  /** Never described, and the log has facts of them. */
+type OpenDescriptions = {
+  /** Never described, with facts in the log. */
   readonly due: readonly Address[];
-  /** Never described, and without a fact so far. */
+  /** Never described, without a fact yet. */
   readonly waiting: readonly Address[];
-  /** Described, and without a name, a symbol or decimals. */
+  /** Described without a name, a symbol or decimals. */
   readonly partial: readonly Address[];
-  /** Newest block that was seen of the chain; null before the first. */
+  /** The chain's newest known block; null before the first. */
   readonly head: bigint | null;
 };
 
@@ -43,10 +42,7 @@ export const openDescriptions = async (
   };
 };
 
-/**
- * Stores a token's description. Absent members keep their former value, and the first time stays. Wakes
- * the scopes whose records wait for it.
- */
+/** Keeps former values of absent members. Wakes the scopes whose records wait for it. */
 export const recordDescription = async (
   db: Db,
   chainId: number,
@@ -67,7 +63,7 @@ export const recordDescription = async (
     select pg_notify(${evmLogChannel}, ${`${chainId}`}) from described`;
 };
 
-/** A token's description and when it was first read; null until then. */
+/** Null until the token is described. */
 export const tokenDescription = async (
   db: Db,
   chainId: number,

@@ -1,4 +1,3 @@
-/** Reads of the EVM log, for code that derives rows from it. */
 import type { Hex } from "viem";
 import { byteas } from "../../database/column-arrays.ts";
 import type { Db } from "../../database/connect.ts";
@@ -8,18 +7,14 @@ import { transferTopic } from "../contract/events.ts";
 import type { Address, EvmFact, EvmTransaction, ReleaseSchedule } from "../contract/fact.ts";
 import { evmFacts } from "./tables.ts";
 
-/** A token's facts from one block on. */
-export type FactsRead = {
+type FactsRead = {
   /** In chain order; whole blocks. */
   readonly facts: readonly EvmFact[];
-  /** First block after those that were read: where to go on. */
+  /** First unread block. */
   readonly nextBlock: bigint;
 };
 
-/**
- * Facts of a token from block `from` on: as many whole blocks as fit into `limit` facts, but at least
- * one block; all that the log has when they fit.
- */
+/** A token's facts from block `from` on: whole blocks, within `limit` facts or one block. */
 export const readFacts = async (
   db: Db,
   chainId: number,
@@ -28,7 +23,7 @@ export const readFacts = async (
   limit: number,
 ): Promise<FactsRead> => {
   const address = bytesOf(token);
-  // One statement, so that facts and coverage are of the same moment.
+  // One statement, so that facts and coverage share a snapshot.
   const rows = await db.sql<Row[]>`
     select t.next_block as "nextBlock", f.*
     from evm_tokens t
@@ -45,7 +40,7 @@ export const readFacts = async (
   if (first === undefined) return { facts: [], nextBlock: from };
   const facts = factsOf(token, rows.filter(isFact));
   if (facts.length <= limit) return { facts, nextBlock: first.nextBlock };
-  // One fact too many: its block is cut off, unless it is the only one.
+  // One fact too many: drop its block, unless it is the only one.
   const lastBlock = facts.at(-1)?.block.number ?? from;
   const whole = facts.filter(({ block }) => block.number < lastBlock);
   return whole.length > 0
@@ -57,7 +52,7 @@ const COLUMNS = columnsByKey(evmFacts);
 
 type FactRow = typeof evmFacts.$inferSelect;
 
-/** The left join finds no fact where there is none to read: then `block` is null, as all of the fact is. */
+/** `block` is null where the left join found no fact. */
 type Row = (FactRow | { readonly block: null }) & { readonly nextBlock: bigint };
 
 const isFact = (row: Row): row is FactRow & Row => row.block !== null;
@@ -73,7 +68,7 @@ const factsOf = (token: Address, rows: readonly FactRow[]): readonly EvmFact[] =
         timestamp: row.blockTimestamp,
       };
     }
-    // The input stands on a transaction's first fact alone; blocks are read whole, so it comes first.
+    // Only a transaction's first fact has the input; blocks are read whole, so it comes first.
     if (transaction === undefined || row.txInput !== null) {
       transaction = {
         hash: hexOf(row.txHash),
@@ -102,9 +97,8 @@ const topicsOf = (bytes: Uint8Array): readonly [Hex, ...Hex[]] => {
   return [hexOf(bytes.subarray(0, 32)), ...rest];
 };
 
-/** Where a chain's log stands. */
 export type ChainMark = {
-  /** Grows with every batch; rollbacks carry the step of theirs. */
+  /** Grows with every batch; a rollback carries its batch's step. */
   readonly step: bigint;
   readonly finalBlock: bigint;
   readonly headBlock: bigint | null;
@@ -132,7 +126,7 @@ export const chainMark = async (
   return { step, finalBlock, headBlock, headTimestamp: row.head_timestamp };
 };
 
-/** First block that the log does not have of every one of these tokens; null before it has begun. */
+/** First block that the log lacks of any of these tokens; null before it has begun. */
 export const logEnd = async (
   db: Pick<Db, "sql">,
   chainId: number,
@@ -144,7 +138,7 @@ export const logEnd = async (
   return row?.tokens === tokens.length ? row.next_block : null;
 };
 
-/** First block that the log has of a token; null before it has begun. */
+/** A token's first block in the log; null before it has begun. */
 export const firstBlockOf = async (
   db: Pick<Db, "sql">,
   chainId: number,
@@ -155,7 +149,7 @@ export const firstBlockOf = async (
   return row?.first_block ?? null;
 };
 
-/** Lowest block that every rollback after `step` left standing; null when there was none. */
+/** Lowest block kept by every rollback after `step`; null when there was none. */
 export const rolledBackTo = async (
   db: Db,
   chainId: number,
@@ -167,7 +161,7 @@ export const rolledBackTo = async (
   return row?.to_block ?? null;
 };
 
-/** Schedules of a token by id; those that the contract refuses to tell are absent. */
+/** Schedules of a token by id; those that the contract does not return are absent. */
 export const schedulesOf = async (
   db: Db,
   chainId: number,
@@ -192,10 +186,9 @@ export const schedulesOf = async (
   );
 };
 
-/** Facts per statement. */
 const FACTS_PER_PART = 50_000;
 
-/** Minted minus burned by the token's Transfers of blocks `from` to `to`, both included. */
+/** Minted minus burned by the token's Transfers from `from` to `to`, inclusive. */
 export const netMinted = async (
   db: Db,
   chainId: number,
@@ -207,7 +200,7 @@ export const netMinted = async (
   let net = 0n;
   let at = { block: from, logIndex: -1 };
   for (;;) {
-    // From and to of a Transfer are its second and third topic; 32 zero bytes are the zero address.
+    // Topics 2 and 3 of a Transfer are from and to; 32 zero bytes are the zero address.
     const rows = await db.sql<
       { block: bigint; log_index: number; minted: boolean | null; data: Buffer }[]
     >`

@@ -1,29 +1,28 @@
-/** How far the logs of several chains and tokens are, for the health report. */
+/** Log progress of several chains and tokens, for the health report. */
 import { bigints, byteas } from "../../database/column-arrays.ts";
 import type { Db } from "../../database/connect.ts";
 import { bytesOf, hexOf } from "../../values/hex-bytes.ts";
 import type { Address } from "../contract/fact.ts";
 
-/** Where a chain's log is. */
 export type ChainLog = {
   readonly chainId: number;
   /** Newest block known; null before the RPC first answered. */
   readonly headBlock: bigint | null;
-  /** Its time, unix seconds. */
+  /** Unix seconds. */
   readonly headTimestamp: bigint | null;
   /** -1 while no block is final. */
   readonly finalBlock: bigint;
   /** Final blocks that the chain replaced; null while it never did. */
   readonly finalReplaced: {
     readonly times: number;
-    /** Newest block that the last such rollback left standing. */
+    /** Newest block that the last such rollback kept. */
     readonly toBlock: bigint;
-    /** When that was, ISO 8601. */
+    /** ISO 8601. */
     readonly at: string;
   } | null;
 };
 
-/** Of these chains; those never read are absent. */
+/** Chains never read are absent. */
 export const chainLogs = async (
   { sql }: Pick<Db, "sql">,
   chainIds: readonly number[],
@@ -57,13 +56,11 @@ export const chainLogs = async (
   }));
 };
 
-/** A token on a chain. */
-export type TokenPlace = { readonly chainId: number; readonly address: Address };
+type TokenPlace = { readonly chainId: number; readonly address: Address };
 
-/** Finds the next block to read of a token; undefined for a token that was never read. */
-export type NextBlockOf = (token: TokenPlace) => bigint | undefined;
+/** Next block to read of a token; undefined for one never read. */
+type NextBlockOf = (token: TokenPlace) => bigint | undefined;
 
-/** Reads the next block of each of these tokens. */
 export const nextBlocks = async (
   { sql }: Pick<Db, "sql">,
   tokens: readonly TokenPlace[],
@@ -79,8 +76,7 @@ export const nextBlocks = async (
   return ({ chainId, address }) => known.get(`${chainId} ${address}`);
 };
 
-/** A token that the log has, and how far it is read. */
-export type LoggedToken = {
+type LoggedToken = {
   readonly chainId: number;
   /** Slug, such as `avalanche_fuji`. */
   readonly network: string;
@@ -88,10 +84,10 @@ export type LoggedToken = {
   /** As the contract describes itself; null until read. */
   readonly name: string | null;
   readonly symbol: string | null;
-  /** As it was read last, in the smallest unit; null until read. */
+  /** As last read, in the smallest unit; null until read. */
   readonly totalSupply: bigint | null;
   readonly firstBlock: bigint;
-  /** Every block from the first up to, not including, this one has its facts in the log. */
+  /** Blocks from the first to before this one are in the log. */
   readonly nextBlock: bigint;
   /** Newest block known of the chain; null before the RPC first answered. */
   readonly headBlock: bigint | null;

@@ -1,4 +1,4 @@
-/** The EVM log in Postgres: opens a chain's part of it, and appends batches, each in one transaction. */
+/** The EVM log in Postgres: appends batches, each in one transaction. */
 
 import { bigints, byteas } from "../../database/column-arrays.ts";
 import type { Database, Tx } from "../../database/connect.ts";
@@ -20,21 +20,21 @@ import { evmFacts } from "./tables.ts";
 /** Notified with the chain id after every append. */
 export const evmLogChannel = "evm_log";
 
-/** Another process appended to this chain; our transaction rolled back. Stop this one and alert. */
+/** Another process appended to this chain; this transaction rolled back. Stop this process. */
 export class EvmLogMovedError extends Error {
   override readonly name = "EvmLogMovedError";
   readonly remedy: Remedy = "stop";
 
   constructor(chainId: number, step: bigint) {
     super(
-      `chain ${chainId}: the log no longer stands at step ${step}; another process reads this chain`,
+      `chain ${chainId}: the log is no longer at step ${step}; another process reads this chain`,
     );
   }
 }
 
 /**
- * A token's contracts, or its first block, changed to what the log cannot hold facts of: stop. Put the
- * former settings back, or read the token anew with `holderbook evm reread`.
+ * A token's contracts or first block changed, and the log has no facts for the new setting. Restore
+ * the former setting, or read the token again with `holderbook evm reread`.
  */
 export class TokenSettingsChangedError extends Error {
   override readonly name = "TokenSettingsChangedError";
@@ -42,7 +42,7 @@ export class TokenSettingsChangedError extends Error {
 
   constructor(chainId: number, token: Address, what: string) {
     super(
-      `chain ${chainId}, token ${token}: ${what} differs from what its facts were read with; put it back, or read the token anew: holderbook evm reread --chain ${chainId} --token ${token}`,
+      `chain ${chainId}, token ${token}: ${what} differs from the setting its facts were read with; restore it, or read the token again: holderbook evm reread --chain ${chainId} --token ${token}`,
     );
   }
 }
@@ -56,7 +56,7 @@ export const openEvmLog = async (database: Database, network: EvmNetwork): Promi
   let step = await database.transaction((tx) => register(tx, network));
   return {
     state: async () => {
-      // In one transaction: blocks, tokens and schedules of the same step.
+      // One snapshot: blocks, tokens and schedules of the same step.
       const [state, seen] = await database.transaction(async (tx) => {
         await tx.sql`set transaction isolation level repeatable read`;
         return readState(tx, network);
@@ -82,7 +82,7 @@ const register = async ({ sql }: Tx, network: EvmNetwork): Promise<bigint> => {
     returning step`;
   for (const token of tokens) {
     const { address, lockup, identityRegistry, fromBlock } = token;
-    // A token of which nothing is read (not yet, or all was forgotten) takes the present settings.
+    // A token without facts (none read yet, or all deleted) takes the present settings.
     await sql`
       insert into evm_tokens (chain_id, address, lockup, identity_registry, first_block, next_block)
       values (${chainId}, ${bytesOf(address)}, ${lockup && bytesOf(lockup)},
@@ -112,7 +112,7 @@ const refuseChanges = (
   if ((kept.identity_registry && hexOf(kept.identity_registry)) !== identityRegistry) {
     throw changed("identityRegistry");
   }
-  // A later first block is harmless: the log holds more than is asked for.
+  // A later first block is harmless: the log holds more than needed.
   if (fromBlock < kept.first_block) throw changed("fromBlock");
 };
 
@@ -157,7 +157,7 @@ const readState = async ({ sql }: Tx, network: EvmNetwork): Promise<[ChainState,
 const append = async (tx: Tx, batch: EvmBatch, step: bigint): Promise<void> => {
   const { sql } = tx;
   const { chainId, head } = batch;
-  // First: a second writer queues on this row, then fails before it writes.
+  // First, so that a second writer queues on this row and fails before it writes.
   const moved = await sql`
     update evm_chains
     set step = step + 1, final_block = ${batch.finalBlock}, head_block = ${head.number},
@@ -178,7 +178,7 @@ const append = async (tx: Tx, batch: EvmBatch, step: bigint): Promise<void> => {
         ${byteas(batch.blocks.map(({ parentHash }) => bytesOf(parentHash)))}::bytea[],
         ${bigints(batch.blocks.map(({ timestamp }) => timestamp))}::int8[])
       on conflict do nothing`,
-    // The newest is kept whatever it is: what comes next must be its child.
+    // Always keep the newest: the next block must be its child.
     sql`
       delete from evm_blocks
       where chain_id = ${chainId} and number < ${batch.keepFrom}
@@ -218,7 +218,7 @@ const insertSchedules = async (
 ) => {
   if (schedules.length === 0) return;
   const numbers = (of: (schedule: ScheduleFact) => bigint) => bigints(schedules.map(of));
-  // Ranges read ahead of one another may both have met it.
+  // Concurrent ranges may both have found it.
   await sql`
     insert into evm_schedules (chain_id, token, schedule_id, block, release_count,
       delay_until_first_release_in_seconds, initial_release_portion_in_bips,
@@ -236,7 +236,7 @@ const insertSchedules = async (
 
 const copyFacts = async ({ sql }: Tx, chainId: number, facts: readonly EvmFact[]) => {
   const chain = BigInt(chainId);
-  /** Last transaction of each token whose input was written. */
+  /** Last transaction of each token with its input written. */
   const written = new Map<Address, string>();
   const rows = facts.map((fact): typeof evmFacts.$inferSelect => {
     const { token, block, transaction } = fact;
@@ -263,13 +263,12 @@ const copyFacts = async ({ sql }: Tx, chainId: number, facts: readonly EvmFact[]
   await appendRows(sql, evmFacts, rows);
 };
 
-/** Counts of what was removed. */
-export type Forgotten = { readonly tokens: number; readonly facts: number };
+type Forgotten = { readonly tokens: number; readonly facts: number };
 
 /**
- * Removes a chain or a token from the log, under the lock of the chain's reader, which then reads it again from
- * the first configured block. Blocks and finality go only with the whole chain. Token names stay, so that
- * records can be served meanwhile.
+ * Removes a chain or a token from the log under the reader's lock; the reader then starts again
+ * from the first configured block. Blocks and finality go only with the whole chain. Token names
+ * stay, so that records remain readable.
  * @param token null for the whole chain
  */
 export const forgetLog = async (

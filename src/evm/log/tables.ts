@@ -1,22 +1,20 @@
 /**
- * Tables of the EVM log: what was read of each chain, how far it is complete for each token, and the
- * newest blocks to recognise a reorganisation by. Written by `append` (store.ts) alone; what its reader says
- * of a chain beside it, by chain-notes.ts.
+ * Tables of the EVM log: facts, each token's progress, and the newest blocks for detecting
+ * reorganisations. Only `append` (store.ts) writes them; chain-notes.ts writes the reader's notes.
  */
 import { sql } from "drizzle-orm";
 import { boolean, integer, jsonb, pgTable, primaryKey, smallint, text } from "drizzle-orm/pg-core";
 import { at, bytea, int8, uint256 } from "../../database/column-types.ts";
 
-/** One row per chain. */
 export const evmChains = pgTable("evm_chains", {
   chainId: int8("chain_id").primaryKey(),
   /** Slug, such as `avalanche_fuji`. */
   network: text("network").notNull(),
-  /** Batches appended: who appends the next one must have seen this many. */
+  /** Number of batches appended; compare-and-set by the next append. */
   step: int8("step").notNull().default(sql`0`),
   /** Blocks up to this one are final; -1 while none is. */
   finalBlock: int8("final_block").notNull(),
-  /** Newest block that the RPC told of; null before the first answer. */
+  /** Newest block known from the RPC; null before the first answer. */
   headBlock: int8("head_block"),
   headHash: bytea("head_hash"),
   /** Unix seconds. */
@@ -24,7 +22,6 @@ export const evmChains = pgTable("evm_chains", {
   committedAt: at("committed_at").notNull().defaultNow(),
 });
 
-/** One row per token of a chain. */
 export const evmTokens = pgTable(
   "evm_tokens",
   {
@@ -33,15 +30,15 @@ export const evmTokens = pgTable(
     lockup: bytea("lockup"),
     identityRegistry: bytea("identity_registry"),
     firstBlock: int8("first_block").notNull(),
-    /** Every block from the first up to, not including, this one has its facts in the log. */
+    /** Blocks from the first to before this one are in the log. */
     nextBlock: int8("next_block").notNull(),
-    /** As the contract describes itself; null until read, and where it does not say. */
+    /** As the contract describes itself; null until read, or where it does not. */
     name: text("name"),
     symbol: text("symbol"),
     decimals: smallint("decimals"),
     totalSupply: uint256("total_supply"),
     contractVersion: text("contract_version"),
-    /** When the description was first read, by the database's clock: what `created_at` of the token shows. */
+    /** First read of the description, by the database's clock: the token's `created_at`. */
     describedAt: at("described_at"),
   },
   (t) => [primaryKey({ columns: [t.chainId, t.address] })],
@@ -78,17 +75,16 @@ export const evmFacts = pgTable(
     /** Null for a transaction that creates a contract. */
     txTo: bytea("tx_to"),
     txNonce: int8("tx_nonce").notNull(),
-    /** On the first fact of a transaction; null on the others, of which batches have hundreds. */
+    /** On a transaction's first fact; null on the others, hundreds in a batch transaction. */
     txInput: bytea("tx_input"),
     address: bytea("address").notNull(),
-    /** One to four topics of 32 bytes, one after the other. */
+    /** One to four concatenated topics of 32 bytes. */
     topics: bytea("topics").notNull(),
     data: bytea("data").notNull(),
   },
   (t) => [primaryKey({ columns: [t.chainId, t.token, t.block, t.logIndex] })],
 );
 
-/** Release schedules, each read once. */
 export const evmSchedules = pgTable(
   "evm_schedules",
   {
@@ -105,12 +101,12 @@ export const evmSchedules = pgTable(
   (t) => [primaryKey({ columns: [t.chainId, t.token, t.scheduleId] })],
 );
 
-/** Every rollback, for code that derives rows from facts: withdraw rows above it, then read on. */
+/** Every rollback: derived rows above its block are withdrawn, then derived again. */
 export const evmRollbacks = pgTable(
   "evm_rollbacks",
   {
     chainId: int8("chain_id").notNull(),
-    /** Of the batch that rolled back. */
+    /** Step of the batch that rolled back. */
     step: int8("step").notNull(),
     /** Last block that survived. */
     toBlock: int8("to_block").notNull(),
@@ -120,16 +116,16 @@ export const evmRollbacks = pgTable(
   (t) => [primaryKey({ columns: [t.chainId, t.step] })],
 );
 
-/** What the reader of each chain said of it last: for processes that do not read it. */
+/** The last note of each chain's reader, for other processes. */
 export const evmChainNotes = pgTable("evm_chain_notes", {
   chainId: int8("chain_id").primaryKey(),
-  /** It gave up, for the reason in `trouble`; no reader has begun since. */
+  /** It gave up for the reason in `trouble`, and has not restarted. */
   gaveUp: boolean("gave_up").notNull(),
-  /** Why it does not read; null while it does. */
+  /** Why reading stopped; null while it runs. */
   trouble: text("trouble"),
-  /** In order of preference, by their labels: nothing that may hold a key. */
+  /** In order of preference, by label: their URLs may hold keys. */
   endpoints: jsonb("endpoints").notNull(),
-  /** Tokens by address, each with why its log is doubtful. */
+  /** Reasons to doubt a token's log, by its address. */
   doubts: jsonb("doubts").notNull(),
   writtenAt: at("written_at").notNull(),
 });

@@ -1,33 +1,29 @@
-/**
- * Which contract method moved the tokens of a Transfer log: read from the transaction's input, never
- * guessed.
- */
+/** The contract method behind a Transfer log, read from the transaction's input, never guessed. */
 import { getContractAddress, type Hex } from "viem";
 import { type Address, type EvmTransaction, zeroAddress } from "../contract/fact.ts";
 import { type Call, innerCalls } from "../contract/forwarders.ts";
 import { movingBySelector, quietBySelector, selectorOf } from "../contract/functions.ts";
 import { type Movement, movementsOf } from "../contract/movements.ts";
 
-/** Ends and amount of one Transfer log. */
 export type Moved = { readonly from: Address; readonly to: Address; readonly amount: bigint };
 
-/** Shown where no method can be told. */
+/** Shown where the method cannot be determined. */
 const unknownMethod = "unknown";
 
 /** Forwarders inside forwarders: real ones nest two or three deep. */
 const MAX_DEPTH = 8;
 
-/** Calls of one transaction: a batch of thousands of calls is real, more is an attack on our time. */
+/** Calls of one transaction: real batches have thousands, more would be an attack. */
 const MAX_CALLS = 20_000;
 
 /**
- * Method names for the Transfers of one transaction.
+ * Method names for the Transfers of one transaction:
  *
  * - The creating transaction: `constructor`.
  * - A call to the token (or its lockup): the function of its selector.
- * - A known forwarder or multisend: the function of the inner call. When inner calls of several
- *   functions reach the token, or when the transaction also calls contracts that cannot be looked
- *   into, a Transfer has the name of the calls that ask for exactly it, if they agree.
+ * - A known forwarder or multisend: the function of the inner call. When several functions reach
+ *   the token, or the transaction also calls unknown contracts, the calls that match a Transfer
+ *   exactly name it, if they agree.
  * - Anything else: `unknown`.
  *
  * @param contracts the token and, in version 1, its lockup
@@ -50,7 +46,7 @@ export const methodNames = (
   if (names.size === 1 && only !== undefined && !opaque) return () => only;
 
   const asking = calls.map(({ name, input }) => ({ name, asks: movementsOf(input) }));
-  // A call whose amounts only the contract knows could stand behind any of the Transfers.
+  // A call whose amounts only the contract knows may cause any of the Transfers.
   if (asking.some(({ asks }) => asks === undefined)) return () => unknownMethod;
   return (moved) => {
     const fitting = new Set(
@@ -63,7 +59,7 @@ export const methodNames = (
 
 type TokenCall = { readonly name: string; readonly input: Hex };
 
-/** Calls that reach the token, and whether anything was called that cannot be looked into. */
+/** Calls that reach the token; `opaque` when any other call cannot be decoded. */
 const tokenCalls = (outer: Call, contracts: ReadonlySet<Address>) => {
   const calls: TokenCall[] = [];
   let opaque = false;
@@ -88,7 +84,6 @@ const tokenCalls = (outer: Call, contracts: ReadonlySet<Address>) => {
   return { calls, opaque };
 };
 
-/** Whether a call asks for exactly this Transfer. */
 const fits = (asks: readonly Movement[], moved: Moved, contracts: ReadonlySet<Address>): boolean =>
   asks.some(
     ({ from, to, amount }) =>

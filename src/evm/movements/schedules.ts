@@ -1,4 +1,4 @@
-/** Schedules that logs name for the first time, read from the contract that logged them. */
+/** Reads schedules from their contracts when a log first names them. */
 
 import type { EvmToken } from "../../settings/assets.ts";
 import type { EvmFact } from "../contract/fact.ts";
@@ -7,20 +7,17 @@ import { type ScheduleFact, scheduleKey } from "../log/chain-state.ts";
 import { readSchedules } from "../rpc/contract-calls.ts";
 import type { Endpoint } from "../rpc/endpoint.ts";
 
-export type SchedulesAsked = {
-  /** Those whose facts these are. */
+type SchedulesAsked = {
   readonly tokens: readonly EvmToken[];
   readonly facts: readonly EvmFact[];
   /** Schedules already read, by `scheduleKey`. */
   readonly known: ReadonlyMap<string, unknown>;
-  /** Number of the chain's newest block. */
   readonly head: bigint;
 };
 
 /**
- * Reads the schedules that `facts` create, or fund without having created them within what was read
- * (a token followed from a later block), each once, at the block of the log. One that the contract
- * refuses to tell is left out, and asked for again when another log names it.
+ * Reads each new schedule that `facts` create or fund once, at the block of the log. A schedule
+ * that the contract does not return is left out, and read again when another log names it.
  */
 export const newSchedules = async (
   endpoint: Endpoint,
@@ -58,7 +55,7 @@ const scheduleIn = (token: EvmToken | undefined, fact: EvmFact): bigint | undefi
     const event = token && ownEvent(token, fact);
     return event !== undefined && "scheduleId" in event ? event.scheduleId : undefined;
   } catch {
-    // Reading goes on for every other token; making its records reports it.
+    // Deriving the token's records reports it; other tokens continue.
     return undefined;
   }
 };

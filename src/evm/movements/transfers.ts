@@ -1,6 +1,6 @@
 /**
- * From a token's logs to transfer records: one record per ERC-20 Transfer log, with its method, the
- * groups of both wallets as they stood at that log, and the vesting it funded. Pure.
+ * Derives one transfer record per ERC-20 Transfer log: its method, the groups of both wallets at
+ * that log, and the vesting it funded. Pure.
  */
 import type { Hex } from "viem";
 import type { EvmToken } from "../../settings/assets.ts";
@@ -12,7 +12,6 @@ import { ownEvent } from "../contract/token.ts";
 import { methodNames } from "./method-name.ts";
 import { joinFundings } from "./vesting-join.ts";
 
-/** One movement of tokens, as one Transfer log tells it. */
 export type TransferRecord = {
   readonly token: Address;
   readonly block: bigint;
@@ -27,7 +26,7 @@ export type TransferRecord = {
   readonly amount: bigint;
   readonly from: Address;
   readonly to: Address;
-  /** Null where the wallet has none known. */
+  /** Null where the wallet has no known group. */
   readonly fromGroup: bigint | null;
   readonly toGroup: bigint | null;
   /** The grant these tokens funded; null for any other movement. */
@@ -42,10 +41,7 @@ export type Vesting = {
   readonly timelockId: bigint;
 };
 
-/**
- * Something a log says that the configured token type does not explain. Records are still right as
- * far as they go (a Transfer is a Transfer); an operator should correct the type.
- */
+/** A log contradicts the configured token type. Records stay correct; correct the type. */
 export type Doubt = {
   readonly token: Address;
   readonly block: bigint;
@@ -66,8 +62,7 @@ export type Reading = {
  * Reads one token's facts of consecutive whole transactions.
  *
  * @param facts in chain order; the transactions are complete
- * @param groups groups before the first fact of the wallets that `walletsOf` names; left as they
- *   stand after the last
+ * @param groups groups before the first fact for the wallets of `walletsOf`; updated in place
  * @throws UndecodableLogError (stop)
  */
 export const readTransfers = (
@@ -85,7 +80,7 @@ export const readTransfers = (
   return reading;
 };
 
-/** Wallets whose groups must be known to read these facts. */
+/** Wallets whose groups `readTransfers` needs for these facts. */
 export const walletsOf = (token: EvmToken, facts: readonly EvmFact[]): ReadonlySet<Address> => {
   const wallets = new Set<Address>();
   for (const fact of facts) {
@@ -179,7 +174,7 @@ const readTransaction = (
   }
 };
 
-/** Versions known to log an event, for the events that tell them apart. */
+/** Versions that log an event, for events that some versions lack. */
 const versionsLogging: Readonly<Record<string, readonly number[]>> = {
   AddressTransferGroup: [2, 3, 4],
   AddressMaxBalance: [2],
@@ -199,7 +194,7 @@ const foreignTo = (token: EvmToken, fact: EvmFact): string | undefined => {
   return `${name} is logged by version ${versions.join(", ")}, the token is configured as ${token.type}`;
 };
 
-/** A call straight to the token of a function that its generation is not known to have. */
+/** A direct call to the token of a function that its generation lacks. */
 const foreignCall = (
   token: EvmToken,
   { to, input }: EvmTransaction,
@@ -214,12 +209,11 @@ const foreignCall = (
 };
 
 /**
- * Regulatory groups of wallets, folded from logs: the one transfer group (versions 2 to 4), or the regions in
- * the order of the identity registry (version 5, where one is configured).
+ * Regulatory groups of wallets, folded from logs: the one transfer group (versions 2 to 4), or the
+ * regions in the order of the identity registry (version 5 with a registry).
  */
 type WalletGroups = Map<Address, readonly bigint[]>;
 
-/** A wallet's groups after a log. */
 type GroupChange = {
   readonly wallet: Address;
   readonly groups: readonly bigint[];
@@ -227,7 +221,7 @@ type GroupChange = {
   readonly logIndex: number;
 };
 
-/** The wallet an event moves between groups, with its groups afterwards; undefined for other events. */
+/** The wallet whose groups an event changes, with its new groups; undefined for other events. */
 const groupsAfter = (
   event: TokenEvent,
   before: WalletGroups,
@@ -253,7 +247,7 @@ const groupsAfter = (
 const without = (regions: readonly bigint[] | undefined, region: bigint): readonly bigint[] =>
   (regions ?? []).filter((each) => each !== region);
 
-/** The group a record shows for a wallet: null for the zero address and where there are no groups. */
+/** The group shown for a wallet: null for the zero address and where there are no groups. */
 const groupShown = (
   wallet: Address,
   groups: WalletGroups,

@@ -1,14 +1,13 @@
 /**
  * Joins fundings of vesting schedules to the Transfers that carried their tokens.
  *
- * `ScheduleFunded` follows its Transfers in the same transaction, not always directly (`HolderCreated`
- * or `Approval` may stand between), and a batch repeats the whole group per recipient.
+ * `ScheduleFunded` follows its Transfers in the same transaction, sometimes after a `HolderCreated`
+ * or `Approval`; a batch repeats the whole group per recipient.
  */
 
 import type { Address } from "../contract/fact.ts";
 import type { Generation } from "../contract/generations.ts";
 
-/** A Transfer of one transaction. */
 export type Leg = {
   readonly logIndex: number;
   readonly from: Address;
@@ -16,24 +15,22 @@ export type Leg = {
   readonly amount: bigint;
 };
 
-/** A `ScheduleFunded` of the same transaction. */
 export type Funding = {
   readonly logIndex: number;
-  /** Who received the grant. */
+  /** Recipient of the grant. */
   readonly to: Address;
   readonly amount: bigint;
 };
 
 /**
- * For each funding, the legs that carried it: from the funding back, the nearest leg of equal amount
- * that no earlier funding took. Older contracts that hold locked tokens themselves split the inbound
- * movement when the funder spends unlocked and simple tokens together; without a leg of equal amount
- * the nearest legs that add up to it are taken, all of them.
+ * For each funding, the legs that carried it: the nearest earlier leg of equal amount that no
+ * earlier funding took. Older contracts that hold locked tokens split the inbound movement when the
+ * funder spends unlocked and simple tokens together: then the nearest legs that add up to it.
  *
  * @param legs ascending by log index
  * @param fundings ascending by log index
- * @param holder who holds locked tokens: the token itself, or the lockup
- * @returns the log indexes of each funding's legs, ascending; none when nothing fits
+ * @param holder holder of locked tokens: the token itself, or the lockup
+ * @returns the log indexes of each funding's legs, ascending; empty when nothing fits
  */
 export const joinFundings = <F extends Funding>(
   legs: readonly Leg[],
@@ -74,7 +71,7 @@ const carries = (
     case "holder":
       return to === holder;
     case "pair":
-      // The second of the pair stands nearer than the first; early builds have the first alone.
+      // The pair's second leg is nearer than its first; early builds have the first alone.
       return to === holder || (from === holder && to === funding.to);
   }
 };

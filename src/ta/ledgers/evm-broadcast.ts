@@ -1,10 +1,10 @@
 /**
- * Submits a signed transaction to an EVM chain, and finds it there, over several endpoints.
+ * Submits a signed transaction to an EVM chain, and looks it up, over several endpoints.
  *
- * No single answer is authoritative: behind one URL there may be many nodes, some of them lagging. So a
- * transaction counts as refused in two cases only: every endpoint refused it when it was first offered, so
- * that no node has it; or its nonce was spent `SETTLED_BLOCKS` ago and no endpoint has its receipt, so that
- * another transaction spent it. Otherwise it may be mined.
+ * No single answer is authoritative: one URL may serve many nodes, some lagging. So a transaction
+ * counts as refused in two cases only: every endpoint refused its first offer, so that no node has
+ * it; or its nonce was spent `SETTLED_BLOCKS` ago and no endpoint has its receipt, so that another
+ * transaction spent it. Otherwise it may be mined.
  */
 import {
   type Hex,
@@ -27,7 +27,7 @@ import { type Verdict, verdictOn } from "./evm-verdict.ts";
 import { type Executed, RelayUnavailableError, SubmissionRefusedError } from "./relay.ts";
 import type { SigningFor } from "./signer.ts";
 
-/** Final on Ethereum, and within the 128 blocks that a node without history can answer for. */
+/** Final on Ethereum, and within the 128 blocks of a node without history. */
 const SETTLED_BLOCKS = 64n;
 
 /** An RPC error as a retryable relay error, without keys in its text. */
@@ -37,9 +37,9 @@ export const relayError = (error: unknown): unknown =>
     : error;
 
 /**
- * How many transactions of an address are mined: the highest count of all endpoints, because with that of a
- * lagging one a nonce would be used twice.
- * @throws RelayUnavailableError (retry) when no endpoint answers, or one is of another chain
+ * Mined transactions of an address: the highest count of all endpoints, since a lagging one would
+ * reuse a nonce.
+ * @throws RelayUnavailableError (retry) when no endpoint answers, or one serves another chain
  */
 export const countOn = async (rpc: Fleet, address: Hex, signal: AbortSignal): Promise<number> => {
   const asked = { chainId: rpc.chainId, address: lowerCase(address) };
@@ -55,7 +55,7 @@ export const countOn = async (rpc: Fleet, address: Hex, signal: AbortSignal): Pr
 };
 
 /**
- * The outcome of a transaction from the first endpoint that knows it; null when none does.
+ * Outcome from the first endpoint that knows the transaction; null when none does.
  * @throws RelayUnavailableError (retry) when no endpoint answers
  */
 export const lookUpOn = async (
@@ -81,8 +81,8 @@ export const lookUpOn = async (
 };
 
 /**
- * Offers a transaction to one endpoint after the other until one takes it. Also returns when it may have been
- * taken before.
+ * Offers a transaction to the endpoints in turn until one takes it. Also returns when one may have
+ * taken it before.
  * @param again whether it may have been offered before
  * @throws SubmissionRefusedError (stop) when it will never be executed
  * @throws RelayUnavailableError (retry)
@@ -110,7 +110,7 @@ export const offerTo = async (
     if (!(await spentByAnother(rpc, transaction, signal))) return;
     throw new SubmissionRefusedError("another transaction of the signer has used its nonce");
   }
-  // An endpoint without an answer, or one that was offered it before, may have taken it.
+  // An endpoint without an answer, or with an earlier offer, may have taken it.
   const open = answers.find(({ verdict }) => again || verdict?.is !== "refused");
   if (open !== undefined) throw open.error;
   const [first] = answers;
@@ -118,7 +118,7 @@ export const offerTo = async (
   throw new SubmissionRefusedError(reason, { cause: first?.error });
 };
 
-/** Whether all endpoints report the nonce as spent long ago, by another transaction. */
+/** Whether all endpoints report the nonce as spent by another transaction, `SETTLED_BLOCKS` ago. */
 const spentByAnother = async (
   rpc: Fleet,
   transaction: TransactionSerializedEIP1559,
@@ -142,15 +142,15 @@ const spentByAnother = async (
 };
 
 /**
- * A stored transaction as viem's type. The relay only signs type 2, the first byte.
- * @throws RelayUnavailableError for another one
+ * A stored transaction as viem's type; the relay signs only type 2 (first byte).
+ * @throws RelayUnavailableError for another type
  */
-export const serialized = (signed: Uint8Array): TransactionSerializedEIP1559 => {
+const serialized = (signed: Uint8Array): TransactionSerializedEIP1559 => {
   if (signed[0] !== 2) throw new RelayUnavailableError("the stored transaction is not of type 2");
   return `0x02${Buffer.from(signed.subarray(1)).toString("hex")}`;
 };
 
-/** Transactions offered per look, lowest nonce first; the next ones follow when these are mined. */
+/** Transactions offered per look, lowest nonce first; more follow once these are mined. */
 export const MAX_GAP = 16;
 
 /** A stored transaction with a lower nonce. */
@@ -158,21 +158,20 @@ export type SignedBefore = {
   readonly nonce: number;
   readonly signed: Uint8Array;
   /**
-   * Set when the transaction must not be executed any more (refused or failed): an empty one takes its nonce,
-   * signed for this request.
+   * Set when the transaction must no longer be executed (refused or failed): an empty one, signed
+   * for this request, takes its nonce.
    */
   readonly replaced: SigningFor | null;
 };
 
-/** A signed transaction's nonce. */
 export const nonceOf = (signed: Uint8Array): number =>
   parseTransaction(serialized(signed)).nonce ?? 0;
 
 /**
- * Closes the nonce gap below a signed transaction: an EVM chain mines a sender's transactions in nonce order, so
- * it waits for predecessors that a reorganisation took back. Offers their bytes again, in the order given,
- * also those of ended requests and removed assets; `empty` signs replacements. Refusals are ignored: the
- * node may know them, or have mined them.
+ * Closes the nonce gap below a signed transaction, which waits for predecessors that a
+ * reorganisation removed. Offers their bytes again, in the order given, also those of ended
+ * requests and removed assets; `empty` signs replacements. Ignores refusals: the node may know or
+ * have mined them.
  */
 export const closeGap = async (
   rpc: Fleet,
@@ -185,7 +184,7 @@ export const closeGap = async (
       const bytes = replaced === null ? signed : await empty(nonce, replaced);
       await offerTo(rpc, bytes, signal, true);
     } catch {
-      // A gap that is still open shows when the transaction above is offered again.
+      // A remaining gap shows when the transaction above it is offered again.
       signal.throwIfAborted();
     }
   }

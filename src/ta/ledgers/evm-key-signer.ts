@@ -1,11 +1,10 @@
-/** Signing for EVM chains with a key of the configuration. */
+/** Signing for EVM chains with a configured key. */
 import { privateKeyToAccount } from "viem/accounts";
 import { type EvmSigner, SigningError } from "./signer.ts";
 
 /**
- * Signs with a secp256k1 key at hand.
- * @param secret 0x and 64 hex digits
- * @throws SigningError (stop) when it is not; never shows it
+ * @param secret secp256k1 key: 0x and 64 hex digits
+ * @throws SigningError (stop) for an invalid key, without showing it
  */
 export const evmKeySigner = (secret: string): EvmSigner => {
   const digits = /^0x([0-9a-fA-F]{64})$/.exec(secret)?.[1];

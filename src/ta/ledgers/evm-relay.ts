@@ -1,8 +1,7 @@
 /**
- * The relay for EVM assets: one `setTransferGroup` per order.
- *
- * `setAddressPermissions` would also overwrite a wallet's freeze, and in version 2 its lock and limit;
- * whitelisting changes only the group.
+ * Relay for EVM assets: one `setTransferGroup` per order, which changes only the group.
+ * `setAddressPermissions` would also overwrite a wallet's freeze, and in version 2 its lock and
+ * limit.
  */
 import { encodeFunctionData, type Hex, keccak256, parseAbi } from "viem";
 import { readHead } from "../../evm/rpc/chain-id.ts";
@@ -22,7 +21,7 @@ import {
 import type { Relay } from "./relay.ts";
 import type { EvmSigner, SigningFor } from "./signer.ts";
 
-/** The token has no transfer groups: no transfer agent is possible. Stop. */
+/** The token has no transfer groups, so a transfer agent is impossible. */
 export class NoTransferGroupsError extends Error {
   override readonly name = "NoTransferGroupsError";
   readonly remedy: Remedy = "stop";
@@ -37,45 +36,42 @@ const threeArguments = parseAbi([
   "function setTransferGroup(address addr, uint256 groupId, bool applyToHolder)",
 ]);
 
-export type EvmRelaySettings = {
+type EvmRelaySettings = {
   readonly chainId: number;
   /** URLs, the preferred one first. */
   readonly rpc: readonly string[];
   readonly token: Hex;
-  /** As configuration spells it, such as `comakery_security_token_v3`. */
+  /** As configured, such as `comakery_security_token_v3`. */
   readonly type: string;
   readonly signer: EvmSigner;
-  /** The lowest free nonce, by the stored transactions. */
+  /** The lowest nonce above the stored transactions. */
   readonly lowestNonce: (resource: string) => Promise<number>;
   /** Stored transactions with nonces from `from` to below `below`, ascending, one per nonce. */
   readonly signedBefore: (
     resource: string,
     nonces: { readonly from: number; readonly below: number; readonly limit: number },
   ) => Promise<readonly SignedBefore[]>;
-  /** For one HTTP request. */
+  /** Per HTTP request. */
   readonly timeoutMs?: number;
 };
 
 const TIMEOUT_MS = 10_000;
 
-/** Gas limit over the estimate: storage may change until it is mined. */
+/** Gas limit relative to the estimate: storage may change before mining. */
 const GAS_MARGIN_PERCENT = 130n;
 
-/** The base fee may rise until then, by at most an eighth per block (EIP-1559). */
+/** The base fee may rise before mining, by at most an eighth per block (EIP-1559). */
 const BASE_FEE_PERCENT = 120n;
 
-/** A call that would revert cannot be estimated; it is sent anyway, so that its failure is on the chain. */
+/** A reverting call cannot be estimated; it is sent anyway, to record its failure on the chain. */
 const GAS_WHEN_REVERTED = 200_000n;
 
-/**
- * The relay of one asset.
- * @throws NoTransferGroupsError (stop) for a token without transfer groups
- */
+/** @throws NoTransferGroupsError (stop) for a token without transfer groups */
 export const evmRelay = (settings: EvmRelaySettings): Relay => {
   const { chainId, rpc: urls, token, type, signer, timeoutMs = TIMEOUT_MS } = settings;
   const callOf = callFor(type);
-  // Separate from the reader's, whose rate limits must not delay a transaction. Does not wait: a stuck lane
-  // leaves its worker to others.
+  // Separate from the reader's, whose rate limits must not delay a transaction. Does not wait: a
+  // stuck lane frees its worker.
   const rpc = openFleet(chainId, urls, { timeoutMs, attempts: urls.length, waits: false });
   const atOne = <T>(work: Work<T>, signal: AbortSignal): Promise<T> =>
     rpc.use(work, signal).catch((error: unknown) => {
@@ -84,7 +80,7 @@ export const evmRelay = (settings: EvmRelaySettings): Relay => {
 
   const payer = `evm:${chainId}:${signer.address}`;
 
-  /** An unsigned call of the signer's at the current fees. */
+  /** An unsigned call at the current fees. */
   const priced = async (nonce: number, to: Hex, data: Hex, signal: AbortSignal) => {
     const call = { from: signer.address, to, data };
     const prices = await atOne((one) => readPrices(one, chainId, call, signal), signal);
@@ -101,13 +97,13 @@ export const evmRelay = (settings: EvmRelaySettings): Relay => {
     };
   };
 
-  /** Offers the transactions that are missing below one that is not mined. */
+  /** Offers the transactions that are missing below an unmined one. */
   const closeGapBelow = async (nonce: number, signal: AbortSignal) => {
     const from = await countOn(rpc, signer.address, signal);
     if (from >= nonce) return;
     const nonces = { from, below: nonce, limit: MAX_GAP };
     const before = await settings.signedBefore(payer, nonces);
-    // No value, from the signer to itself: only uses the nonce.
+    // A transfer of nothing to itself, which only uses the nonce.
     const empty = async (at: number, about: SigningFor) =>
       bytesOf(await signer.sign(await priced(at, signer.address, "0x", signal), about, signal));
     await closeGap(rpc, before, empty, signal);
@@ -118,7 +114,7 @@ export const evmRelay = (settings: EvmRelaySettings): Relay => {
 
     tip: (signal) => atOne((one) => readHead(one, chainId, signal), signal),
 
-    // One at a time: the next transaction needs the next nonce.
+    // One transaction at a time: the next needs the next nonce.
     resources: async () => [{ name: payer, version: null }],
 
     transactionsLeft: async (signal) => {
@@ -149,13 +145,12 @@ export const evmRelay = (settings: EvmRelaySettings): Relay => {
   };
 };
 
-/** Balance that a node requires per unit of gas. At least 1: test chains may be free. */
+/** Balance that a node requires per unit of gas; at least 1, since test chains may be free. */
 const mostPerGas = ({ baseFeePerGas, maxPriorityFeePerGas }: Omit<Prices, "gas">): bigint => {
   const most = 2n * ((baseFeePerGas * BASE_FEE_PERCENT) / 100n + maxPriorityFeePerGas);
   return most > 0n ? most : 1n;
 };
 
-/** The call that puts a wallet into a group, by token type. */
 const callFor = (type: string): ((wallet: Hex, groupId: bigint) => Hex) => {
   switch (type) {
     case "comakery_security_token_v2":

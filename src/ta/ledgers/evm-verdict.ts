@@ -1,20 +1,22 @@
 /**
  * Classifies an EVM node's refusal of a transaction.
  *
- * There is no standard: geth and its forks answer nearly everything with code -32000, others have codes of
- * their own, and a provider before the node answers for unrelated reasons. So a transaction counts as
- * refused only with one of the two usual codes and a reason listed here; all other errors are retried.
+ * There is no standard: geth and its forks answer nearly everything with code -32000, others have
+ * their own codes, and a provider before the node answers for unrelated reasons. So a transaction
+ * counts as refused only with one of the two usual codes and a reason listed here; other errors are
+ * retried.
  *
- * Texts of: geth (core/txpool/errors.go, core/error.go) and coreth, erigon (txpoolcfg.go), nethermind
- * (TxPoolErrorMessages.cs), besu (RpcErrorType.java), reth (rpc-eth-types), anvil (eth/error.rs).
+ * Texts of: geth (core/txpool/errors.go, core/error.go) and coreth, erigon (txpoolcfg.go),
+ * nethermind (TxPoolErrorMessages.cs), besu (RpcErrorType.java), reth (rpc-eth-types), anvil
+ * (eth/error.rs).
  */
 
 export type Verdict =
-  /** The node has it already. */
+  /** The node already has it. */
   | { readonly is: "there" }
-  /** A transaction with its nonce is mined: this one or another. */
+  /** A transaction with its nonce is mined, this one or another. */
   | { readonly is: "nonce spent" }
-  /** The node will never take these bytes; `reason` is one of this list, never the node's own text. */
+  /** The node will never take these bytes; `reason` is from this list, never the node's text. */
   | { readonly is: "refused"; readonly reason: string }
   /** Unrelated to the transaction, or temporary. */
   | { readonly is: "again" };
@@ -42,11 +44,11 @@ const NONCE_SPENT = [
 /**
  * Reasons in the bytes, the signer's account, or the chain's rules.
  *
- * Not here, because temporary: fees that have risen beyond the transaction's ("max fee per gas less than
- * block base fee", "transaction underpriced", "fee too low", "gas price below current base fee"); another
- * transaction that waits with its nonce ("replacement transaction underpriced", "could not replace
- * existing tx"), which is mined or forgotten; a nonce whose predecessors are missing ("nonce too high");
- * a node that is full, syncing or busy ("txpool is full", "pending sub-pool is full", "account limit
+ * Omitted, because temporary: fees that rose above the transaction's ("max fee per gas less than
+ * block base fee", "transaction underpriced", "fee too low", "gas price below current base fee");
+ * another pending transaction with its nonce ("replacement transaction underpriced", "could not
+ * replace existing tx"), which is mined or dropped; missing predecessors ("nonce too high"); a node
+ * that is full, syncing or busy ("txpool is full", "pending sub-pool is full", "account limit
  * exceeded").
  */
 const REFUSED = [
@@ -84,7 +86,7 @@ const REFUSED = [
   "negative value", // geth, coreth, erigon
 ];
 
-/** Erigon's, without figures: with more text they are another client's. */
+/** Erigon's, without figures; with more text they come from another client. */
 const REFUSED_ALONE = [
   "insufficient funds",
   "IntrinsicGas",
@@ -93,38 +95,38 @@ const REFUSED_ALONE = [
   "RLPTooLong",
 ];
 
-/** Erigon and some proxies name a class first: `INTERNAL_ERROR: nonce too low`. */
+/** Erigon and some proxies prefix a class: `INTERNAL_ERROR: nonce too low`. */
 const CLASS = /^(?:[A-Z]+(?:_[A-Z]+)+|INVALID|STALE|err): /;
 
-/** No word may follow directly: it would be another reason. */
+/** Another word directly after it makes another reason. */
 const ENDS = /^(?!\w)/;
 
 /** Only figures may follow a refusal: more words change its meaning. */
 const FIGURES = /^\.?$|^ ?(?:[(:,]|--)/;
 
-/** Funds reserved by other pending transactions; a node that still syncs. */
+/** Funds reserved by other pending transactions; a syncing node. */
 const PASSES = /\bqueued cost\b|\bpool not yet in\b/;
 
 /** Geth and coreth: "tx fee (2.10 ether) exceeds the configured cap (1.00 ether)". */
 const BEYOND_CAP = /^tx fee \([\d.]+ \w+\) exceeds the configured cap \([\d.]+ \w+\)$/;
 
-/** Classifies the error that a node answered an offered transaction with. */
-export const verdictOn = (code: number, words: string): Verdict => {
-  const said = words.trim().replace(CLASS, "");
-  if (said === "mined" || begins(said, THERE, ENDS) !== undefined) return { is: "there" };
-  if (begins(said, NONCE_SPENT, ENDS) !== undefined) return { is: "nonce spent" };
-  if (!REFUSING_CODES.includes(code) || PASSES.test(said)) return { is: "again" };
+/** Classifies a node's error for an offered transaction. */
+export const verdictOn = (code: number, details: string): Verdict => {
+  const text = details.trim().replace(CLASS, "");
+  if (text === "mined" || begins(text, THERE, ENDS) !== undefined) return { is: "there" };
+  if (begins(text, NONCE_SPENT, ENDS) !== undefined) return { is: "nonce spent" };
+  if (!REFUSING_CODES.includes(code) || PASSES.test(text)) return { is: "again" };
   const reason =
-    begins(said, REFUSED, FIGURES) ??
-    REFUSED_ALONE.find((alone) => alone === said) ??
-    (BEYOND_CAP.test(said) ? "tx fee exceeds the configured cap" : undefined);
+    begins(text, REFUSED, FIGURES) ??
+    REFUSED_ALONE.find((alone) => alone === text) ??
+    (BEYOND_CAP.test(text) ? "tx fee exceeds the configured cap" : undefined);
   return reason === undefined ? { is: "again" } : { is: "refused", reason };
 };
 
-/** The reason that a text begins with, if `rest` allows what follows. */
-const begins = (said: string, reasons: readonly string[], rest: RegExp): string | undefined =>
+/** The reason that begins a text, if `rest` matches the remainder. */
+const begins = (text: string, reasons: readonly string[], rest: RegExp): string | undefined =>
   reasons.find(
     (reason) =>
-      said.slice(0, reason.length).toLowerCase() === reason.toLowerCase() &&
-      rest.test(said.slice(reason.length)),
+      text.slice(0, reason.length).toLowerCase() === reason.toLowerCase() &&
+      rest.test(text.slice(reason.length)),
   );

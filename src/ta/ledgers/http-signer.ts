@@ -3,10 +3,10 @@
  *
  * `POST <url>` with `{ ledger, address, asset, requestId, transaction }`: the transaction to sign,
  * base64 of BCS `TransactionData` on Sui, the serialised unsigned transaction in hex on EVM. It
- * answers 200 with `{ "signature": … }` on Sui (base64 of flag, signature, public key) or
- * `{ "signedTransaction": … }` on EVM (hex); 403 when signing is not allowed.
+ * answers 200 with `{ "signature": … }` on Sui (base64 of flag, signature, public key) or `{
+ * "signedTransaction": … }` on EVM (hex); 403 when signing is not allowed.
  *
- * The answer is verified: the signature must be by the named address, over these bytes.
+ * The answer must be a signature of these bytes by the named address.
  */
 import { verifyTransactionSignature } from "@mysten/sui/verify";
 import {
@@ -22,11 +22,10 @@ import { z } from "zod";
 import { askSigner, type SignerAddress } from "../../sealing/ask-signer.ts";
 import { type EvmSigner, SigningError, SigningNotAllowedError, type SuiSigner } from "./signer.ts";
 
-/** Where the service is. */
-export type HttpSignerSettings = SignerAddress & {
-  /** The address it signs for. */
+type HttpSignerSettings = SignerAddress & {
+  /** The address that it signs for. */
   readonly address: string;
-  /** Longest time for one answer, milliseconds. */
+  /** For one answer. */
   readonly timeoutMs?: number;
 };
 
@@ -34,7 +33,6 @@ const TIMEOUT_MS = 10_000;
 const suiAnswer = z.object({ signature: z.base64() });
 const evmAnswer = z.object({ signedTransaction: z.string() });
 
-/** A remote signer for a Sui address. */
 export const httpSuiSigner = (settings: HttpSignerSettings): SuiSigner => ({
   address: settings.address,
   sign: async (data, about, signal) => {
@@ -52,7 +50,6 @@ export const httpSuiSigner = (settings: HttpSignerSettings): SuiSigner => ({
   },
 });
 
-/** A remote signer for an EVM address. */
 export const httpEvmSigner = (settings: HttpSignerSettings): EvmSigner => {
   const address: Hex = `0x${settings.address.slice(2).toLowerCase()}`;
   return {
@@ -76,7 +73,7 @@ const isSigned = async (signed: Hex, unsigned: Hex, address: Hex): Promise<boole
   try {
     const { r: _r, s: _s, v: _v, yParity: _parity, ...parts } = parseTransaction(signed);
     if (keccak256(serializeTransaction(parts)) !== keccak256(unsigned)) return false;
-    // parseTransaction has just read it: its type byte is one that viem knows.
+    // parseTransaction accepted it, so viem knows its type byte.
     const serializedTransaction = signed as TransactionSerialized;
     const signer = await recoverTransactionAddress({ serializedTransaction });
     return signer.toLowerCase() === address;
@@ -101,7 +98,7 @@ const ask = async <Answer>(
     throw new SigningError(`the signer answered ${status}`, isRefused ? "stop" : "retry");
   }
   if (answer === undefined) {
-    throw new SigningError("the signer's answer has not the form it must have", "retry");
+    throw new SigningError("the signer's answer is malformed", "retry");
   }
   return answer;
 };

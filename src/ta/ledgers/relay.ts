@@ -1,14 +1,13 @@
-/** The port for getting transactions onto a ledger: one relay per kind of ledger. */
+/** Port for transactions on a ledger: one relay per kind of ledger. */
 import type { Remedy } from "../../waiting/remedy.ts";
 
-/** The group change to make on the ledger. */
 export type WhitelistOrder = {
   readonly requestId: string;
   readonly asset: string;
   /** Canonical. */
   readonly wallet: string;
   readonly groupId: number;
-  /** The holder to register the wallet under first; null when it is registered. */
+  /** Holder to register the wallet under first; null when registered. */
   readonly holderId: bigint | null;
 };
 
@@ -23,17 +22,15 @@ export type UnsignedOrder = {
 export type SignedOrder = {
   /** Digest (Sui) or hash (EVM). */
   readonly txId: string;
-  /** What `submit` takes. */
   readonly signed: Uint8Array;
-  /** The sender's nonce; only where the ledger numbers transactions. */
+  /** The sender's nonce, if the ledger numbers transactions. */
   readonly nonce?: number;
 };
 
-/** The outcome of a transaction. */
 export type Executed = {
-  /** Its checkpoint or block; null while the ledger does not name it. */
+  /** Checkpoint or block; null while the ledger does not name it. */
   readonly place: bigint | null;
-  /** Index in its block, from 0; only where the state inside a block matters. */
+  /** Index in its block, from 0; only where the order inside a block matters. */
   readonly index?: number;
   /** The ledger's error; null when it succeeded. */
   readonly error: string | null;
@@ -44,47 +41,43 @@ export type Resource = {
   /** The same in every process. */
   readonly name: string;
   /**
-   * Changes with every transaction that it paid for. A version can be locked, and then be the cause of a
-   * refusal. Null for a resource that cannot be locked.
+   * Changes with every transaction that it pays for; a locked version may cause a refusal. Null for
+   * a resource that cannot be locked.
    */
   readonly version: string | null;
 };
 
-/** One asset's ledger. Everything rejects with `signal`'s reason once that aborts. */
+/** One asset's ledger. All calls reject with `signal`'s reason once it aborts. */
 export type Relay = {
-  /** The owner of the resources, by a name that is the same in every process; any of its resources will do. */
+  /** Owner of the resources, named alike in every process; its resources are interchangeable. */
   readonly payer: string;
   /**
-   * Newest checkpoint or block that the ledger's node has.
+   * The node's newest checkpoint or block.
    * @throws RelayUnavailableError (retry), as all others do
    */
   tip(signal: AbortSignal): Promise<bigint>;
-  /** The resources a transaction may reserve; any of them will do. */
+  /** Resources that a transaction may reserve; interchangeable. */
   resources(signal: AbortSignal): Promise<readonly Resource[]>;
-  /**
-   * Transactions that the payer's balance covers, each at its highest possible cost, so that more will be
-   * possible.
-   */
+  /** Transactions that the payer's balance covers, each at its highest possible cost. */
   transactionsLeft(signal: AbortSignal): Promise<bigint>;
-  /** Builds the order's transaction for the ledger's present state. */
   prepare(order: WhitelistOrder, resource: string, signal: AbortSignal): Promise<UnsignedOrder>;
   /**
-   * Submits; `lookUp` has the outcome. The same transaction may be submitted again.
+   * Submits; `lookUp` returns the outcome. Idempotent.
    * @param again whether it may have been submitted before: a refusal alone is then not final
    * @throws SubmissionRefusedError (stop)
    */
   submit(signed: Uint8Array, signal: AbortSignal, again: boolean): Promise<void>;
-  /** Null when the node does not know it. */
+  /** Null when unknown to the node. */
   lookUp(txId: string, signal: AbortSignal): Promise<Executed | null>;
 };
 
-/** The ledger's node does not answer, or unusably. Retry. */
+/** The ledger's node gives no usable answer. Retry. */
 export class RelayUnavailableError extends Error {
   override readonly name = "RelayUnavailableError";
   readonly remedy: Remedy = "retry";
 }
 
-/** The node will never accept this transaction. Stop. */
+/** The node will never accept this transaction. */
 export class SubmissionRefusedError extends Error {
   override readonly name = "SubmissionRefusedError";
   readonly remedy: Remedy = "stop";

@@ -1,4 +1,4 @@
-/** Who signs transactions: a port with keys of the configuration, or a remote service (http-signer.ts). */
+/** Port for signers: configured keys, or a remote service (http-signer.ts). */
 import { Ed25519Keypair } from "@mysten/sui/keypairs/ed25519";
 import type { Hex, TransactionSerializable } from "viem";
 import type { Remedy } from "../../waiting/remedy.ts";
@@ -6,35 +6,33 @@ import type { Remedy } from "../../waiting/remedy.ts";
 /** Context for a signer's decision. */
 export type SigningFor = { readonly asset: string; readonly requestId: string };
 
-/** Signs for one Sui address. */
 export type SuiSigner = {
   /** Canonical. */
   readonly address: string;
   /**
-   * Signs BCS of `TransactionData`: base64 of flag, signature and public key.
+   * Signs BCS of `TransactionData`; returns base64 of flag, signature and public key.
    * @throws SigningNotAllowedError (stop), SigningError
    */
   sign(data: Uint8Array, about: SigningFor, signal: AbortSignal): Promise<string>;
 };
 
-/** Signs for one EVM address. */
 export type EvmSigner = {
   /** Lower case. */
   readonly address: Hex;
   /**
-   * Signs a transaction: its serialised, signed form.
+   * Returns the serialised, signed transaction.
    * @throws SigningNotAllowedError (stop), SigningError
    */
   sign(transaction: TransactionSerializable, about: SigningFor, signal: AbortSignal): Promise<Hex>;
 };
 
-/** The signer refuses this transaction. Stop. */
+/** The signer refuses this transaction. */
 export class SigningNotAllowedError extends Error {
   override readonly name = "SigningNotAllowedError";
   readonly remedy: Remedy = "stop";
 }
 
-/** The signer could not sign: `retry` when it may do so later. */
+/** The signer could not sign: `retry` when it may later. */
 export class SigningError extends Error {
   override readonly name = "SigningError";
   readonly remedy: Remedy;
@@ -46,9 +44,8 @@ export class SigningError extends Error {
 }
 
 /**
- * Signs with a configured Ed25519 key.
- * @param secret `suiprivkey1…`, or base64 of the 32 bytes
- * @throws SigningError (stop) when it is neither; never shows it
+ * @param secret Ed25519 key: `suiprivkey1…`, or base64 of the 32 bytes
+ * @throws SigningError (stop) for an invalid key, without showing it
  */
 export const suiKeySigner = (secret: string | Uint8Array): SuiSigner => {
   const keypair = keypairOf(secret);

@@ -1,4 +1,4 @@
-/** The relay for Sui assets: one programmable transaction per order, over the gRPC of a full node. */
+/** Relay for Sui assets: one programmable transaction per order, over a full node's gRPC. */
 import { ChannelCredentials } from "@grpc/grpc-js";
 import { type GrpcTypes, SuiGrpcClient } from "@mysten/sui/grpc";
 import { Transaction, TransactionDataBuilder } from "@mysten/sui/transactions";
@@ -21,12 +21,12 @@ export type SuiNode = {
   close(): void;
 };
 
-/** Prepares the connection; the first call connects. */
+/** Connects on the first call. */
 export const openSuiNode = (settings: {
-  /** Name or address with its port. */
+  /** Name or address with port. */
   readonly host: string;
   readonly tls: boolean;
-  /** Sent with every call, such as a provider's key. */
+  /** Sent with every call, such as an API key. */
   readonly headers?: Readonly<Record<string, string>>;
 }): SuiNode => {
   const transport = new GrpcTransport({
@@ -35,45 +35,43 @@ export const openSuiNode = (settings: {
       ? ChannelCredentials.createSsl()
       : ChannelCredentials.createInsecure(),
     meta: { ...settings.headers },
-    // Processing counts attempts.
+    // Processing counts the attempts.
     clientOptions: { "grpc.enable_retries": 0, "grpc.max_reconnect_backoff_ms": 5_000 },
   });
   const client = new SuiGrpcClient({ network: "as-configured", transport });
   return { client, close: () => transport.close() };
 };
 
-export type SuiRelaySettings = {
+type SuiRelaySettings = {
   readonly node: SuiNode;
   readonly signer: SuiSigner;
   /** Canonical. */
   readonly coinType: string;
-  /** Address of the security-token package's newest version; asked for each transaction. */
+  /** Newest version of the security-token package; called for each transaction. */
   readonly packageId: () => Promise<string>;
-  /** Id of the coin type's `ControlledTreasury`; undefined while it is not on the ledger. */
+  /** Id of the coin type's `ControlledTreasury`; undefined while not on the ledger. */
   readonly treasuryId: () => Promise<string | undefined>;
-  /** The most one transaction may cost, MIST; a coin that holds less pays for none. */
+  /** Highest cost of one transaction, MIST; smaller coins are not used. */
   readonly gasBudget: bigint;
 };
 
 const ANSWER_MS = 10_000;
-/** The node answers when the transaction is final: half a second on a network. */
+/** The node answers once the transaction is final: half a second on a network. */
 const EXECUTION_MS = 20_000;
-/** Most coins used in turns. */
 const MOST_COINS = 200;
 /** Coins per page; a node may return fewer. */
 const PAGE_COINS = 1_000;
-/** Pages read: an address with thousands of small coins must merge them. */
+/** An address with more small coins must merge them. */
 const MOST_PAGES = 10;
 const GAS_COIN = "0x2::coin::Coin<0x2::sui::SUI>";
 
-/** Statuses with which a node says that it will never take this transaction. */
+/** Statuses of permanent refusals. */
 const REFUSED: ReadonlySet<string> = new Set([
   "INVALID_ARGUMENT",
   "FAILED_PRECONDITION",
   "OUT_OF_RANGE",
 ]);
 
-/** The relay of one asset. */
 export const suiRelay = (settings: SuiRelaySettings): Relay => {
   const { node, signer, coinType, packageId, gasBudget } = settings;
   const { ledgerService, stateService, transactionExecutionService } = node.client;
@@ -83,7 +81,7 @@ export const suiRelay = (settings: SuiRelaySettings): Relay => {
     if (treasury !== undefined) return treasury;
     const id = await settings.treasuryId();
     if (id === undefined)
-      throw new RelayUnavailableError(`the treasury of ${coinType} is not seen yet`);
+      throw new RelayUnavailableError(`the treasury of ${coinType} is not on the ledger yet`);
     const { object } = await ask(signal, (options) =>
       ledgerService.getObject({ objectId: id, readMask: { paths: ["owner"] } }, options),
     );
@@ -93,7 +91,7 @@ export const suiRelay = (settings: SuiRelaySettings): Relay => {
     return treasury;
   };
 
-  /** Coins of the signer, page by page, until there are enough, no more, or `MOST_PAGES` were read. */
+  /** The signer's coins, until there are enough, no more, or `MOST_PAGES` were read. */
   const gasCoins = async (
     isEnough: (found: readonly GrpcTypes.Object[]) => boolean,
     signal: AbortSignal,
@@ -146,7 +144,7 @@ export const suiRelay = (settings: SuiRelaySettings): Relay => {
 
     transactionsLeft: async (signal) => {
       const { coins } = await gasCoins(() => false, signal);
-      // A coin without a balance counts for one.
+      // A coin without a stated balance counts for one.
       const each = coins.map(({ balance = gasBudget }) => balance / gasBudget);
       return each.reduce((sum, some) => sum + some, 0n);
     },
@@ -163,7 +161,7 @@ export const suiRelay = (settings: SuiRelaySettings): Relay => {
       ]);
       const price = epoch?.referenceGasPrice;
       if (coin?.version === undefined || coin.digest === undefined || price === undefined) {
-        throw new RelayUnavailableError("the node leaves out the coin or the gas price");
+        throw new RelayUnavailableError("the node's answer lacks the coin or the gas price");
       }
       const on = { packageId: await packageId(), coinType, shared };
       const transaction = transactionOf(order, on);
@@ -240,8 +238,8 @@ export const decoded = (message: string): string => {
 };
 
 /**
- * The coins that can pay for a transaction, as resources. Any address may send coins that are too small,
- * whose transactions would be refused. A coin without a balance is included.
+ * Coins that can pay for a transaction: any address may send smaller coins, which would be refused.
+ * Includes coins without a stated balance.
  */
 export const payingCoins = (
   coins: readonly Pick<GrpcTypes.Object, "objectId" | "version" | "balance">[],
@@ -287,7 +285,7 @@ const transactionOf = (
 const executedOf = ({ effects, checkpoint }: GrpcTypes.ExecutedTransaction): Executed => {
   const { success, error } = effects?.status ?? {};
   if (success === undefined) {
-    throw new RelayUnavailableError("the node leaves out how the transaction ended");
+    throw new RelayUnavailableError("the node's answer lacks the transaction's status");
   }
   return {
     place: checkpoint ?? null,
@@ -295,7 +293,7 @@ const executedOf = ({ effects, checkpoint }: GrpcTypes.ExecutedTransaction): Exe
   };
 };
 
-/** One call; a failure becomes a RelayUnavailableError with the call's error as its cause. */
+/** A failure becomes a RelayUnavailableError with the call's error as its cause. */
 const ask = async <Answer extends object>(
   signal: AbortSignal,
   call: (options: RpcOptions) => UnaryCall<object, Answer>,

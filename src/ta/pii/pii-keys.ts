@@ -1,9 +1,9 @@
 /**
- * The keys that seal what is known of investors: from configuration, or from a file that only its
- * owner may read. They never stand in the database, so that a backup of that reveals nothing.
+ * Keys that seal investors' data: from the configuration, or from a file that only its owner may
+ * read. Never in the database, so that its backup reveals nothing.
  *
- * The first key seals; the others still open. To rotate, put a new one first, run
- * `holderbook pii rotate`, and drop the old ones once it says that nothing needs them.
+ * The first key seals; the others still open. To rotate, put a new one first, run `holderbook pii
+ * rotate`, and remove the old ones once it reports that no record needs them.
  */
 
 import { strictBase64 } from "../../../client/ed25519.ts";
@@ -11,26 +11,25 @@ import { readMasterKey } from "../../sealing/master-key.ts";
 import { ConfigError } from "../../settings/config-error.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
 
-/** One key and the name that records remember it by. */
-export type PiiKey = {
+type PiiKey = {
   readonly id: string;
   /** 32 bytes. */
   readonly key: Uint8Array;
 };
 
 export type PiiKeys = {
-  /** Seals. */
+  /** Seals new records. */
   readonly current: PiiKey;
-  /** Opens what was sealed with the key of this name; undefined when it is not configured (any more). */
+  /** Key of this name, to open records; undefined when not configured. */
   find(id: string): PiiKey | undefined;
 };
 
-/** The configured keys cannot be used; the message never shows one. Stop. */
+/** The configured keys are invalid; the message never shows one. */
 export class PiiKeysError extends ConfigError {
   override readonly name = "PiiKeysError";
 }
 
-/** A record was sealed with a key that is not configured. Stop: configure it again beside the others. */
+/** A record was sealed with a key that is not configured. Configure it again beside the others. */
 export class PiiKeyMissingError extends Error {
   override readonly name = "PiiKeyMissingError";
   readonly remedy: Remedy = "stop";
@@ -44,8 +43,8 @@ export class PiiKeyMissingError extends Error {
 const FILE_KEY_ID = "file";
 
 /**
- * Stored data was sealed with a key that is not configured: it was dropped too early, or the settings are
- * another service's. Stop: put the key back, or delete what cannot be opened any more.
+ * Stored data were sealed with a key that is not configured: it was removed too early, or the
+ * settings are another service's. Restore the key, or delete the unreadable data.
  */
 export class PiiKeyLostError extends ConfigError {
   override readonly name = "PiiKeyLostError";
@@ -66,9 +65,9 @@ export class PiiKeyLostError extends ConfigError {
 }
 
 /**
- * Reads the keys: `configured` as `id:base64,id:base64`, the sealing one first; without it the one in
- * `file`, made at random the first time.
- * @param existing never make one, see `readMasterKey`
+ * Reads the keys: `configured` as `id:base64,id:base64`, the sealing one first; otherwise from
+ * `file`, generated on first use.
+ * @param existing never generate one, see `readMasterKey`
  * @throws PiiKeysError | MasterKeyError (stop)
  */
 export const readPiiKeys = async (settings: {
@@ -95,7 +94,7 @@ const parse = (text: string): readonly PiiKey[] =>
     return { id, key };
   });
 
-/** @throws PiiKeysError without any, or with two of one name */
+/** @throws PiiKeysError for no keys, or two of one name */
 export const ringOf = (keys: readonly PiiKey[]): PiiKeys => {
   const [current] = keys;
   if (current === undefined) throw new PiiKeysError("PII_KEYS: there must be at least one key");

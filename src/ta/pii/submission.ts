@@ -1,14 +1,14 @@
-/** What a caller submits about an investor, checked and in one form. All of it is personal data. */
+/** A checked submission in canonical form. All of it is personal data. */
 
-/** A file as it was sent; `data` is base64 of exactly `size` bytes. */
-export type InvestorFile = {
+/** `data` is base64 of exactly `size` bytes. */
+type InvestorFile = {
   readonly fileName: string;
   readonly contentType: string;
   readonly size: number;
   readonly data: string;
 };
 
-/** The investor object of the specification; what was absent, null or a sentinel is null. */
+/** The specification's investor object; absent members, null and sentinels are null. */
 export type Investor = {
   readonly id: string;
   readonly first_name: string;

@@ -1,4 +1,4 @@
-/** The investors' data in Postgres, sealed. Every access and deletion is recorded permanently. */
+/** Investors' data in Postgres, sealed. Every access and deletion is recorded permanently. */
 
 import { randomBytes } from "node:crypto";
 import { texts } from "../../database/column-arrays.ts";
@@ -8,29 +8,28 @@ import type { Remedy } from "../../waiting/remedy.ts";
 import { PiiKeyLostError, PiiKeyMissingError, type PiiKeys } from "./pii-keys.ts";
 import type { Submission } from "./submission.ts";
 
-export type StoredRequest = {
+type StoredRequest = {
   readonly requestId: string;
   readonly asset: string;
   readonly submission: Submission;
 };
 
-/** Stores investors' data; a port, so that they can live elsewhere. */
+/** Stores investors' data; a port, so that they may be stored elsewhere. */
 export type PiiVault = {
   /**
-   * Stores the data of a request as part of the statement that accepts it, `with record as (${...})`, so
-   * that both are written or neither. In that statement `request` has a row with the request's `id`, or
-   * none.
+   * Stores a request's data as part of the statement that accepts it, `with record as (${...})`:
+   * both or neither. In that statement `request` has a row with the request's `id`, or none.
    */
   storing(sql: Sql, request: StoredRequest): ReturnType<Sql>;
-  /** Whether the data of a request exist; needs no key. */
+  /** Whether the request has data; needs no key. */
   holds(requestId: string): Promise<boolean>;
-  /** The newest request of an investor with data; null without any. */
+  /** The investor's newest request with data; null without any. */
   newestOf(investor: {
     readonly asset: string;
     readonly investorId: string;
   }): Promise<string | null>;
   /**
-   * Opens the data of a request, after recording by whom and why.
+   * Opens a request's data, after recording person and reason.
    * @param purpose command, person and reason, such as `command: pii show, by jo: court order 12`;
    *   nothing about the investor
    * @throws PiiDeletedError (stop) when they were deleted
@@ -38,8 +37,8 @@ export type PiiVault = {
    */
   open(requestId: string, purpose: string): Promise<Submission>;
   /**
-   * Deletes all data of an investor of an asset and returns the number of records. The requests and their
-   * history stay; replaying one restores nothing.
+   * Deletes an investor's data and returns the number of records. Requests and their history stay;
+   * a replay restores nothing.
    */
   deleteInvestor(
     investor: { readonly asset: string; readonly investorId: string },
@@ -52,19 +51,19 @@ export type PiiVault = {
   deleteSealedWith(keyId: string, purpose: string): Promise<number>;
   isEmpty(): Promise<boolean>;
   /**
-   * Checks that the keys of all records are configured, by one record per key; opens no data.
+   * Checks that the keys of all records are configured, with one record per key; opens no data.
    * @throws PiiKeyLostError (stop)
    */
   checkKeys(): Promise<void>;
   /**
    * Reseals every record's key with the current key and returns their number. Records stay readable
-   * meanwhile. Safe to stop and to run again.
-   * @param begins runs in the first transaction, if there is anything to reseal
+   * meanwhile. Safe to interrupt and repeat.
+   * @param begins runs in the first transaction, if any record needs resealing
    */
   rotate(begins?: (sql: Sql) => Promise<void>): Promise<number>;
 };
 
-/** The data of a request were deleted on demand, or never stored. Stop. */
+/** A request's data were deleted on demand, or never stored. */
 export class PiiDeletedError extends Error {
   override readonly name = "PiiDeletedError";
   readonly remedy: Remedy = "stop";
@@ -74,7 +73,7 @@ export class PiiDeletedError extends Error {
   }
 }
 
-/** A key that should be deleted as lost is configured and works. Stop. */
+/** The key to be deleted as lost is configured and works. */
 export class PiiKeyPresentError extends Error {
   override readonly name = "PiiKeyPresentError";
   readonly remedy: Remedy = "stop";
@@ -87,10 +86,10 @@ export class PiiKeyPresentError extends Error {
 /** Records resealed per transaction. */
 const ROWS_PER_ROTATION = 200;
 
-/** The part of a vault that processing needs. */
+/** The part that processing needs. */
 export type PiiPresence = Pick<PiiVault, "holds">;
 
-/** That part in our own Postgres, for processes without keys. */
+/** For processes without keys. */
 export const heldIn = ({ sql }: Pick<Database, "sql">): PiiPresence => ({
   holds: async (requestId) => {
     const found = await sql`select 1 from ta_pii_records where request_id = ${requestId}`;
@@ -98,7 +97,6 @@ export const heldIn = ({ sql }: Pick<Database, "sql">): PiiPresence => ({
   },
 });
 
-/** The vault in our own Postgres. */
 export const openVault = (
   database: Pick<Database, "sql" | "transaction">,
   keys: PiiKeys,
@@ -123,7 +121,7 @@ export const openVault = (
       return renewed.length;
     });
 
-  /** Names of keys that records are sealed with and that do not open them here. */
+  /** Names of the records' keys that do not open them here. */
   const lostKeys = async (): Promise<readonly string[]> => {
     // One index look-up per key, however many records there are.
     const samples = await database.sql<
@@ -232,9 +230,9 @@ export const openVault = (
 };
 
 /**
- * Envelope encryption of a row of `ta_pii_records`: AES-256-GCM under a key of its own, which is sealed under a
- * configured key. Rotation reseals only the record's key. Both are bound to the request, so that neither can be
- * moved to another row.
+ * Envelope encryption of a row of `ta_pii_records`: AES-256-GCM under its own key, which is sealed
+ * under a configured key. Rotation reseals only that key. Both are bound to the request, so that
+ * neither can be moved to another row.
  */
 type SealedRecord = {
   readonly keyId: string;
@@ -242,7 +240,6 @@ type SealedRecord = {
   readonly sealed: Uint8Array;
 };
 
-/** Seals the data of a request. */
 export const sealRecord = (keys: PiiKeys, requestId: string, plain: Uint8Array): SealedRecord => {
   const key = randomBytes(MASTER_KEY_BYTES);
   return {
@@ -252,17 +249,11 @@ export const sealRecord = (keys: PiiKeys, requestId: string, plain: Uint8Array):
   };
 };
 
-/**
- * Opens them.
- * @throws PiiKeyMissingError | SealedError (stop)
- */
+/** @throws PiiKeyMissingError | SealedError (stop) */
 const openRecord = (keys: PiiKeys, requestId: string, record: SealedRecord): Uint8Array =>
   unseal(recordKey(keys, requestId, record), recordName(requestId), record.sealed);
 
-/**
- * Seals a record's key with the current key.
- * @throws PiiKeyMissingError | SealedError (stop)
- */
+/** @throws PiiKeyMissingError | SealedError (stop) */
 const resealKey = (
   keys: PiiKeys,
   requestId: string,
@@ -272,7 +263,7 @@ const resealKey = (
   sealedKey: seal(keys.current.key, keyName(requestId), recordKey(keys, requestId, record)),
 });
 
-/** Whether the keys open a record's key; its data stay sealed. */
+/** Whether the keys open a record's key; does not open its data. */
 const opensKey = (
   keys: PiiKeys,
   requestId: string,

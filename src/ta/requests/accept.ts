@@ -1,8 +1,8 @@
 /**
- * Accepting a request: its place in the investor's lane, its row, the sealed data and the answer that
- * a replay will get, all in one statement, so all or nothing and in one round trip.
+ * Accepts a request in one atomic statement and round trip: its position in the investor's lane,
+ * its row, the sealed data and the answer for replays.
  *
- * The lane's row is the outbox: it is due from the commit on, and the processes that do requests find it.
+ * The lane's row is the outbox: it is due from the commit on, and workers find it.
  */
 import { randomUUID } from "node:crypto";
 import type { Database } from "../../database/connect.ts";
@@ -25,14 +25,14 @@ import {
 export type RequestKind = "whitelist" | "kyc";
 
 /** A checked request of an authenticated caller. */
-export type NewRequest = {
+type NewRequest = {
   readonly asset: string;
   readonly kind: RequestKind;
   readonly submission: Submission;
   readonly fingerprint: Fingerprint;
 };
 
-/** The same request was answered and forgotten again and again while we looked. Retry. */
+/** An equal request was answered and expired repeatedly during acceptance. Retry. */
 export class AcceptanceRacedError extends Error {
   override readonly name = "AcceptanceRacedError";
   readonly remedy: Remedy = "retry";
@@ -42,13 +42,12 @@ export class AcceptanceRacedError extends Error {
   }
 }
 
-/** The message of a request that waits. */
 const QUEUED_MESSAGE: Readonly<Record<RequestKind, string>> = {
   whitelist: "accepted; the wallet will be whitelisted",
   kyc: "accepted; the investor's data will be stored",
 };
 
-/** The step of the history that goes with it. */
+/** Second step of the history. */
 const STORED_MESSAGE = "the investor's data are stored, sealed";
 
 /**
@@ -57,10 +56,10 @@ const STORED_MESSAGE = "the investor's data are stored, sealed";
  */
 export type Acceptance = (request: NewRequest) => Promise<Answer>;
 
-/** An answer may expire between writing and reading; twice in a row is already next to impossible. */
+/** An answer may expire between writing and reading; twice in a row is nearly impossible. */
 const TRIES = 3;
 
-/** @throws the error, unless it says that the request was answered meanwhile */
+/** @throws the error, unless the request was answered meanwhile */
 const nothingIfAnswered = (error: unknown): readonly [] => {
   if (answeredMeanwhile(error)) return [];
   throw error;
@@ -78,7 +77,7 @@ export const createAcceptance = (settings: {
     const beganMs = performance.now();
     const { asset, kind, submission, fingerprint } = request;
     const { investor } = submission;
-    // What processing goes by, and nothing else of it stands outside the sealed record.
+    // Processing needs only this outside the sealed record.
     const verifiedStatus = kind === "whitelist" ? submission.verifiedStatus : null;
     const requestId = randomUUID();
     const message = QUEUED_MESSAGE[kind];
@@ -94,9 +93,9 @@ export const createAcceptance = (settings: {
         ${keyed ? sql`as_same as (${rememberingSame(sql, fingerprint, answer)}),` : sql``}
         lane as (
           insert into ta_lanes (asset, investor_id) select ${asset}, ${investor.id} from answered
-          -- Every request waits for answers first and for its lane then: none waits crosswise.
+          -- Every request locks answers first and its lane second, which avoids deadlocks.
           ${keyed ? sql`cross join (select count(*) from as_same) as waited` : sql``}
-          -- Writing the row is what matters: others wait for our commit before they draw a number.
+          -- Locks the row: others wait for our commit before they draw a number.
           on conflict (asset, investor_id) do update
             set ${investorLanes.arriving(sql)}
           returning id

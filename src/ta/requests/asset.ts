@@ -1,5 +1,3 @@
-/** The tokens that the transfer agent answers for, with what it needs of each. */
-
 import { checksumOf } from "../../evm/contract/checksum.ts";
 import {
   type Assets,
@@ -9,24 +7,18 @@ import {
 } from "../../settings/assets.ts";
 import { canonicalAddress, canonicalType, MoveTypeError } from "../../values/move-type.ts";
 
-/**
- * An asset that the transfer agent answers for: a token of either ledger with what a request needs
- * beside it. It holds its token, and is no second form of it: on Sui a coin type is all of a token.
- */
+/** A token with a transfer agent; on Sui a coin type identifies the token. */
 export type TaAsset = {
   /** As in the assets file and in `keys create --asset`. */
   readonly name: string;
   readonly project: string;
-  /** Where results go. */
   readonly callbackUrl: string;
-  /** Group a whitelisted wallet is in. */
   readonly whitelistGroupId: number;
 } & (
   | { readonly ledger: "sui"; readonly coinType: string }
   | { readonly ledger: "evm"; readonly token: EvmToken }
 );
 
-/** Key of an asset's callback endpoint, as `registerEndpoint` and `enqueueCallback` take it. */
 export const taEndpoint = (asset: string): string => `ta:${asset}`;
 
 /**
@@ -55,13 +47,12 @@ const ledgerOf = (token: SuiToken | EvmToken) =>
     ? { ledger: "sui" as const, coinType: canonicalType(token.coinType) }
     : { ledger: "evm" as const, token };
 
-/** How a wallet is written, for messages. */
 export const WALLET_FORM = {
   sui: "must be a Sui address: 0x and 1 to 64 hex digits",
   evm: "must be an EVM address: 0x and 40 hex digits, in mixed case only with a right checksum",
 } as const;
 
-/** A wallet in the ledger's one form (lower case, padded on Sui); undefined when it is none. */
+/** A wallet in canonical form (lower case, padded on Sui); undefined when invalid. */
 export const canonicalWallet = (ledger: TaAsset["ledger"], text: string): string | undefined => {
   if (ledger === "evm") return evmWallet(text);
   if (!text.startsWith("0x")) return undefined;

@@ -1,9 +1,9 @@
 /**
- * Where the result of a request goes: to the callback address of the key that signed the request, or of
- * the key that it was handed to; without such an address, to the asset's.
+ * A request's result goes to the callback address of the key that signed it, or of the key it was
+ * handed over to; without such an address, to the asset's.
  *
- * Keys and the asset may share an address, and results of one investor must reach it in order. So each
- * address of an asset is one endpoint: `ta:<asset>` is the asset's own, `ta:<asset>:<digest>` is one
+ * Keys and the asset may share an address, and results of one investor must reach it in order. So
+ * each address of an asset is one endpoint: `ta:<asset>` is the asset's, `ta:<asset>:<digest>` one
  * that only keys have.
  */
 import {
@@ -17,8 +17,8 @@ import type { Sql, Tx } from "../../database/connect.ts";
 import { taEndpoint } from "./asset.ts";
 
 /**
- * The key whose address counts for requests of the key `id` (an SQL expression): that key, or the last
- * one it was handed to. A row to join laterally.
+ * Row to join laterally: the callback address of the key `id` (an SQL expression), or of the last
+ * key it was handed over to.
  */
 const holderOf = (sql: Sql, id: ReturnType<Sql>) => sql`(
   with recursive line as (
@@ -29,17 +29,16 @@ const holderOf = (sql: Sql, id: ReturnType<Sql>) => sql`(
   )
   select callback_url from line where handed_to is null)`;
 
-/** Endpoint of the key `k`; `asset` is an SQL expression, `a` the asset's own endpoint if it has one. */
+/** Endpoint of the key `k`; `asset` is an SQL expression, `a` the asset's own endpoint if any. */
 const endpointOfKey = (sql: Sql, asset: ReturnType<Sql>) => sql`
   ${taEndpoint("")} || ${asset} || case
     when k.callback_url is null or k.callback_url = a.url then ''
     else ':' || left(encode(sha256(convert_to(k.callback_url, 'UTF8')), 'hex'), 32) end`;
 
-/** `webhook-id` of the message that has the result of a request. */
+/** `webhook-id` of the message with a request's result. */
 export const resultMessageId = (requestId: string): string => `ta-${requestId}`;
 
-/** Where the result of a request goes. */
-export type ResultAddress = {
+type ResultAddress = {
   /** Key of a registered endpoint. */
   readonly endpoint: string;
   /** `api_keys.id` of the caller. */
@@ -49,8 +48,8 @@ export type ResultAddress = {
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * Where the result of a request goes; it stays so until the transaction ends. Undefined without an
- * address, or without such a request.
+ * Address of a request's result, locked until the transaction ends. Undefined without an address,
+ * or for an unknown request.
  */
 export const resultAddress = async (
   tx: Tx,
@@ -66,19 +65,19 @@ export const resultAddress = async (
     left join callback_endpoints a on a.key = ${taEndpoint("")} || r.asset
     join callback_endpoints e on e.key = ${endpointOfKey(sql, sql`r.asset`)}
     where r.id = ${requestId}`;
-  // Both leave together; the connection runs the second once it has the lock.
+  // Pipelined; the connection runs the second once it has the lock.
   const [, [address]] = await Promise.all([held, found]);
   return address;
 };
 
-/** Endpoint for a message that is sent again: where the request's result would go now. */
+/** Endpoint for a redelivery: the present address of the request's result. */
 export const resultEndpoint = async (tx: Tx, requestId: string): Promise<string | undefined> =>
   (await resultAddress(tx, requestId))?.endpoint;
 
 /**
- * Registers the addresses of these assets' keys, inside `changeEndpoints` and after the assets' own;
- * each was checked when it was given. A key that was handed over has no address any more. Returns the
- * keys of the endpoints.
+ * Registers the addresses of these assets' keys, inside `changeEndpoints` and after the assets'
+ * own; each was checked when set. A key that was handed over has no address. Returns the endpoints'
+ * keys.
  */
 export const registerKeyAddresses = async (
   tx: Tx,
@@ -95,8 +94,8 @@ export const registerKeyAddresses = async (
 };
 
 /**
- * Moves waiting messages to where their callers' results go now, inside `changeEndpoints`, with a new
- * schedule of attempts. A worker that still holds one of the lanes records nothing more.
+ * Moves pending messages to their callers' present endpoints, inside `changeEndpoints`, with a new
+ * schedule of attempts. Fences off workers that hold one of the lanes.
  */
 export const moveResults = ({ sql }: Tx): Promise<void> =>
   movePending(
@@ -109,7 +108,7 @@ export const moveResults = ({ sql }: Tx): Promise<void> =>
       where asked.kind = 'ta'`,
   );
 
-/** Registers, moves and withdraws endpoints after an asset's keys got other addresses or were handed over. */
+/** Updates endpoints after an asset's keys changed addresses or were handed over. */
 export const followKeys = async (tx: Tx, asset: string): Promise<void> => {
   const named = await registerKeyAddresses(tx, [asset]);
   await moveResults(tx);

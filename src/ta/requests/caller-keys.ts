@@ -1,7 +1,4 @@
-/**
- * Keys of the transfer agent's callers: registering one, giving it a callback address, handing its
- * requests over to another, and which keys' requests a caller may see.
- */
+/** Keys of the transfer agent's callers. */
 
 import { publicKeyOf, publicTextOf } from "../../../client/ed25519.ts";
 import { generateKeyPair, KeyFormatError } from "../../../client/index.ts";
@@ -11,14 +8,14 @@ import { handOverKey, registerPublicKey } from "../../http/keys.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
 import { followKeys } from "./callback-address.ts";
 
-/** A public key cannot be registered; the message says why. Stop: use another one. */
+/** A public key cannot be registered; the message has the reason. Use another one. */
 export class PublicKeyRefusedError extends Error {
   override readonly name = "PublicKeyRefusedError";
   readonly remedy: Remedy = "stop";
 }
 
-/** A registered key. A secret half that was made here exists in this answer and nowhere else. */
-export type RegisteredKey = {
+/** A registered key. A generated secret key exists only in this answer. */
+type RegisteredKey = {
   readonly id: string;
   /** Base64 of 32 bytes. */
   readonly publicKey: string;
@@ -34,7 +31,7 @@ export const registerKey = async (
   key: {
     readonly asset: string;
     readonly publicKey?: string | undefined;
-    /** Where results of its requests go, as `checkCallbackUrl` returns it; absent: the asset's address. */
+    /** Its callback address, as `checkCallbackUrl` returns it; absent: the asset's. */
     readonly callbackUrl?: string | undefined;
     readonly label?: string | undefined;
     /** Whether only bound signatures are accepted; false unless given. */
@@ -54,19 +51,19 @@ export const registerKey = async (
     return made;
   });
   if (registered === null) {
-    throw new PublicKeyRefusedError(
-      "this public key was registered before; every key is used once",
-    );
+    throw new PublicKeyRefusedError("this public key was registered before; register a new one");
   }
   return { id: registered.id, ...pair };
 };
 
-/** The key as callers present it: without a prefix. */
+/** The key without a prefix, as callers send it. */
 const canonicalKey = (text: string): string => {
   try {
     const canonical = publicTextOf(publicKeyOf(text.trim()));
     if (SMALL_ORDER.has(canonical)) {
-      throw new PublicKeyRefusedError("anybody can sign for this public key; make a real one");
+      throw new PublicKeyRefusedError(
+        "this public key is weak: signatures for it need no secret; generate a new key",
+      );
     }
     return canonical;
   } catch (error) {
@@ -75,7 +72,7 @@ const canonicalKey = (text: string): string => {
   }
 };
 
-/** Points of small order, for which signatures can be made without a secret. */
+/** Points of small order: signatures for them need no secret. */
 const SMALL_ORDER: ReadonlySet<string> = new Set(
   [
     "0000000000000000000000000000000000000000000000000000000000000000",
@@ -96,8 +93,8 @@ const SMALL_ORDER: ReadonlySet<string> = new Set(
 );
 
 /**
- * Gives a key of the transfer agent another address of its own, or none (null): then its results go to
- * the asset's. Waiting messages move too. Does nothing when no such key has this id.
+ * Changes a key's callback address, or removes it (null): then results go to the asset's. Moves
+ * pending messages too. No effect for an unknown id.
  *
  * @param url as `checkCallbackUrl` returns it
  */
@@ -114,8 +111,8 @@ export const changeCallbackUrl = (
   });
 
 /**
- * Ends a key and hands its requests over, as `handOverKey` does. Their results, waiting ones included,
- * go where those of the other key go. False when `handOverKey` refuses.
+ * Revokes a key and hands its requests over, as `handOverKey` does. Its results, pending ones
+ * included, go to the other key's address. False when `handOverKey` refuses.
  */
 export const handOver = (
   database: Pick<Database, "transaction">,
@@ -128,8 +125,8 @@ export const handOver = (
   });
 
 /**
- * The keys (`api_keys.id`) whose requests a caller sees: the caller's own, and every revoked key that
- * was handed over to one of these. Requests of a key that was not handed over are seen by no caller.
+ * Keys (`api_keys.id`) whose requests a caller sees: its own, and every revoked key handed over to
+ * one of these. No caller sees requests of a revoked key that was not handed over.
  */
 export const ownKeys = async (
   { sql }: Pick<Db, "sql">,

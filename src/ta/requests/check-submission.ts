@@ -1,4 +1,4 @@
-/** Turns a parsed body into a submission, or names every fault of it. */
+/** Turns a parsed body into a submission, or lists its faults. */
 import { z } from "zod";
 import type { JsonValue } from "../../../client/index.ts";
 import type { Submission } from "../pii/submission.ts";
@@ -6,10 +6,10 @@ import { type Fault, type FileCode, InvalidRequestError } from "./invalid-reques
 import { type SubmissionRules, submissionSchema } from "./investor.ts";
 
 /**
- * Makes the check for an asset. Unknown members are left out; null counts as absent. Empty text makes a
- * required member missing, and is a fault of an optional one.
+ * Makes the check for an asset. Ignores unknown members; null counts as absent. Empty text counts
+ * as missing in a required member, and is a fault of an optional one.
  *
- * @throws InvalidRequestError naming every member at fault, each once
+ * @throws InvalidRequestError naming every faulty member once
  */
 export const submissionCheck = (
   rules: SubmissionRules,
@@ -22,7 +22,7 @@ export const submissionCheck = (
   );
   return async (body) => {
     const present = withEveryObject(withoutAbsent(body, optional));
-    // Only the content of files is checked asynchronously; without files the check is quicker.
+    // Only file contents need the slower asynchronous check.
     const { success, data, error } = hasFiles(present)
       ? await schema.safeParseAsync(present)
       : schema.safeParse(present);
@@ -50,8 +50,8 @@ export const submissionCheck = (
 };
 
 /**
- * The body without absent members, as deep as known members stand: without null, and inside the investor
- * object without empty text. Empty text of an optional member stays, to be reported.
+ * The body without null, and without empty text inside the investor object, down to the depth of
+ * known members. Empty text of an optional member stays, to be reported.
  */
 const withoutAbsent = (value: JsonValue, optional: ReadonlySet<string>, depth = 0): JsonValue => {
   if (!isObject(value) || depth > 2) return value;
@@ -65,7 +65,7 @@ const withoutAbsent = (value: JsonValue, optional: ReadonlySet<string>, depth = 
   );
 };
 
-/** Adds absent objects as empty ones, so that each required member in them is reported as missing. */
+/** Adds absent objects as empty ones, to report each required member in them. */
 const withEveryObject = (body: JsonValue): JsonValue => {
   if (!isObject(body)) return body;
   const { investor = {} } = body;
@@ -98,7 +98,7 @@ const faultOf = (issue: z.core.$ZodIssue, body: JsonValue): Fault => {
   };
 };
 
-/** One fault per member: further ones follow from the first. */
+/** One fault per member: later ones follow from the first. */
 const firstOfEach = (faults: readonly Fault[]): readonly Fault[] => {
   const named = new Set<string>();
   return faults.filter(({ member }) => named.size < named.add(member).size);

@@ -1,4 +1,4 @@
-/** Why a request failed, as the interface specifies (specification, interface C). */
+/** Reasons of failed requests (specification, interface C). */
 export const FAILURE_REASONS = [
   "INVALID_MESSAGE",
   "PII_STORAGE_ERROR",

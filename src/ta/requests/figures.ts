@@ -1,15 +1,15 @@
-/** How many requests there are, for health and metrics; nothing personal. */
+/** Counts of requests, for health and metrics; nothing personal. */
 import { texts } from "../../database/column-arrays.ts";
 import type { Db } from "../../database/connect.ts";
 
-/** Requests that wait, that are worked on, and that failed within the last day. */
-export type RequestFigures = {
+/** Requests waiting, in progress, and failed within the last day. */
+type RequestFigures = {
   readonly waiting: number;
   readonly active: number;
   readonly failed: number;
 };
 
-/** Counting goes no further: health is asked every few seconds. */
+/** Bound of each count: health is polled every few seconds. */
 const COUNTED_AT_MOST = 100_000;
 
 export const requestFigures = async ({ sql }: Pick<Db, "sql">): Promise<RequestFigures> => {
@@ -26,13 +26,12 @@ export const requestFigures = async ({ sql }: Pick<Db, "sql">): Promise<RequestF
   return row ?? { waiting: 0, active: 0, failed: 0 };
 };
 
-/** The open requests of an asset. */
 export type OpenRequests = {
   readonly asset: string;
-  /** Waiting, and worked on; counted up to 100,000 of them. */
+  /** Both counted up to 100,000. */
   readonly queued: number;
   readonly pending: number;
-  /** The one that was accepted first; null while none is open. */
+  /** Null while none is open. */
   readonly oldest: {
     /** `ta_lanes.id`. */
     readonly lane: bigint;
@@ -41,7 +40,7 @@ export type OpenRequests = {
   } | null;
 };
 
-/** Of these assets, and of others that have open requests; in the order of their names. */
+/** These assets and others with open requests, by name. */
 export const openRequests = async (
   { sql }: Pick<Db, "sql">,
   assets: readonly string[],
@@ -57,7 +56,7 @@ export const openRequests = async (
     }[]
   >`
     with recursive named as (
-      -- One look into the index per asset, however many requests each has.
+      -- One index look-up per asset, however many requests each has.
       (select asset from ta_requests where status in ('QUEUED', 'PENDING') order by asset limit 1)
       union all
       select (select r.asset from ta_requests r
@@ -95,8 +94,7 @@ export const openRequests = async (
   }));
 };
 
-/** Requests that ended alike. */
-export type EndedRequests = {
+type EndedRequests = {
   readonly asset: string;
   readonly status: string;
   /** Null unless FAILED. */
@@ -105,10 +103,10 @@ export type EndedRequests = {
 };
 
 /**
- * Requests that ended after `since` and up to `lagSeconds` ago, and that time, from which to go on: when
- * it is asked for again and again each is counted once, unless its transaction took longer than the lag.
- * One that failed after all, because its result could not be delivered, has ended twice.
- * @param since as it was returned; null: from now on
+ * Requests that ended after `since` and up to `lagSeconds` ago, and that time as the next `since`:
+ * repeated calls count each once, unless its transaction took longer than the lag. One that failed
+ * after all, because its result could not be delivered, counts twice.
+ * @param since as returned before; null: from now on
  */
 export const endedRequests = async (
   { sql }: Pick<Db, "sql">,

@@ -1,4 +1,4 @@
-/** Where the transfer agent's requests stand: for `/health` and `/metrics` of any process. */
+/** Open requests of the transfer agent, for `/health` and `/metrics` of any process. */
 import { Counter, type Registry } from "prom-client";
 import type { Db } from "../../database/connect.ts";
 import type { Health, HealthDetail } from "../../http/health/health.ts";
@@ -9,23 +9,19 @@ import { type Deadline, withinDeadline } from "../../waiting/deadline.ts";
 import { FAILURE_REASONS } from "./failure-reasons.ts";
 import { endedRequests, type OpenRequests, openRequests } from "./figures.ts";
 
-/** A request is named that has been open for longer: most take seconds. */
+/** A request open for longer is reported: most take seconds. */
 const LONG_SECONDS = 60;
 
-/** The requests of an asset. */
-export type AssetRequests = Omit<OpenRequests, "oldest"> & {
-  /** Age of the oldest open one; null while none is open. */
+type AssetRequests = Omit<OpenRequests, "oldest"> & {
+  /** Age of the oldest open request; null without one. */
   readonly oldestSeconds: number | null;
-  /** Its investor's lane, by the number that logs name, when it has waited for longer than a minute. */
+  /** Lane number, as in logs, of the oldest request when it has waited for over a minute. */
   readonly waitingLane: string | null;
 };
 
-export type TaDetails = { readonly transferAgent: readonly AssetRequests[] };
+type TaDetails = { readonly transferAgent: readonly AssetRequests[] };
 
-/**
- * Members of the answer are `TaDetails`. It never judges: how long a request may take depends on when
- * its ledger is final, and on whether a signer is configured at all.
- */
+/** Always "ok": a request's duration depends on its ledger's finality and its signer. */
 export const taDetails = ({ db, assets }: { readonly db: Db; readonly assets: Assets }) => {
   const names = namesOf(assets);
   return async (): Promise<HealthDetail & { readonly members: TaDetails }> => {
@@ -39,19 +35,18 @@ export const taDetails = ({ db, assets }: { readonly db: Db; readonly assets: As
   };
 };
 
-/** Of the assets that requests are taken for. */
 const namesOf = ({ projects }: Assets): readonly string[] =>
   projects.flatMap(({ tokens }) =>
     tokens.flatMap(({ name, ta }) => (ta === undefined ? [] : [name])),
   );
 
-/** Health has most of the two seconds in which figures are answered. */
+/** Health needs most of the two seconds that a scrape may take. */
 const COUNTED: Deadline = { ms: 300 };
 
-/** Longer than any transaction that ends a request: what it counts is committed by then. */
+/** Longer than any transaction that ends a request, so that counted ones are committed. */
 const LAG_SECONDS = 60;
 
-/** Adds figures of the same to `/metrics`, and counts what ends from now on, whichever process ends it. */
+/** Adds the figures to `/metrics`, and counts requests that end from now on in any process. */
 export const taMetrics = (
   registry: Registry,
   {
@@ -86,7 +81,7 @@ export const taMetrics = (
     }
   };
   let counting: Promise<void> | undefined;
-  // One at a time: two at once would both count the same, and many would wait for a database that is away.
+  // One count at a time: concurrent ones would count twice, and pile up while the database is down.
   const count = () => {
     counting ??= counted().finally(() => {
       counting = undefined;
@@ -97,15 +92,15 @@ export const taMetrics = (
     ...registered("holderbook_ta_requests_ended_total"),
     registers: [registry],
     async collect() {
-      // One that is late is counted when it is there, and shown the next time.
+      // A late count shows at the next scrape.
       await withinDeadline(count(), COUNTED).catch(() => undefined);
     },
   });
-  // A series that begins at its first failure has no increase: an alarm would miss that one.
+  // Start each series at 0: otherwise its first failure is no increase, and an alarm would miss it.
   for (const asset of namesOf(assets)) {
     for (const reason of FAILURE_REASONS) counter.inc({ asset, status: "FAILED", reason }, 0);
   }
-  // Where it begins.
+  // Sets the starting point.
   count().catch(() => undefined);
 };
 

@@ -1,19 +1,19 @@
 import type { Remedy } from "../../waiting/remedy.ts";
 
-/** The additional member `code` of an error about a file (specification, "File upload validation codes"). */
+/** `code` of a file error (specification, "File upload validation codes"). */
 export type FileCode = "INVALID_REQUEST" | "INVALID_DATA" | "SIZE_MISMATCH" | "FILE_TOO_LARGE";
 
-/** One fault of a body: the member and what is wrong. Never the value, which is personal. */
+/** A fault of a body. Never includes the value, which is personal. */
 export type Fault = {
   /** Such as `investor.full_address.city`. */
   readonly member: string;
-  /** Reads on after the member: `is missing`. */
+  /** Continues the member's name: `is missing`. */
   readonly fault: string;
-  /** For files. */
+  /** Only for files. */
   readonly code: FileCode | undefined;
 };
 
-/** A body is at fault; the message names every fault. Stop: the caller has to correct it. */
+/** The body is invalid; the message lists every fault. The caller has to correct it. */
 export class InvalidRequestError extends Error {
   override readonly name = "InvalidRequestError";
   readonly remedy: Remedy = "stop";

@@ -1,26 +1,24 @@
-/** Uploaded files: their form, base64 and size. */
+/** Checks uploaded files: form, base64, size and content. */
 
 import { fileTypeFromBuffer, supportedMimeTypes } from "file-type";
 import { z } from "zod";
 import { strictBase64 } from "../../../client/ed25519.ts";
 import type { FileCode } from "./invalid-request.ts";
 
-/** Characters of a media type with its parameters. */
+/** Characters, with parameters. */
 const LONGEST_MEDIA_TYPE = 255;
 
 const TOKEN = "[\\w!#$%&'*+.^`|~-]+";
 const QUOTED = String.raw`"(?:[\t !#-\[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"`;
 
 /**
- * A media type (RFC 9110, 8.3.1), such as `text/plain; charset=utf-8`. White space before a parameter
- * belongs to that parameter and to nothing else: a text that does not fit is refused without trying
- * every way to share it out.
+ * A media type (RFC 9110, 8.3.1), such as `text/plain; charset=utf-8`. White space matches only
+ * before a parameter, which avoids catastrophic backtracking.
  */
 const MEDIA_TYPE = new RegExp(
   `^${TOKEN}/${TOKEN}(?:[\\t ]*;(?:[\\t ]*${TOKEN}=(?:${TOKEN}|${QUOTED}))?)*[\\t ]*$`,
 );
 
-/** The form of a file; its content is checked below. */
 const shape = z.object(
   {
     fileName: z.string("must be text").max(255, "must be at most 255 characters"),
@@ -40,7 +38,7 @@ const shape = z.object(
   "must be a file object",
 );
 
-/** A file, checked: `data` is standard base64 of exactly `size` bytes that begin as `contentType` does. */
+/** A file: `data` is standard base64 of exactly `size` bytes that begin as `contentType` does. */
 export const investorFile = (maxBytes: number) =>
   shape.superRefine(async (file, context) => {
     const refuse = (member: keyof typeof file, message: string, code: FileCode) =>
@@ -58,16 +56,16 @@ export const investorFile = (maxBytes: number) =>
       return refuse("size", `differs from the decoded size, ${bytes.length}`, "SIZE_MISMATCH");
     }
     if (!(await contentIs(file.contentType, bytes))) {
-      refuse("data", "does not hold what contentType says", "INVALID_DATA");
+      refuse("data", "does not match contentType", "INVALID_DATA");
     }
   });
 
-/** Other names of types, as `file-type` calls them. */
+/** Aliases of media types, with the name that `file-type` uses. */
 const SAME: ReadonlyMap<string, string> = new Map([
   ["image/jpg", "image/jpeg"],
   ["image/pjpeg", "image/jpeg"],
   ["image/x-png", "image/png"],
-  // An animation is a PNG too, and calls itself one.
+  // An animated PNG may call itself a PNG.
   ["image/apng", "image/png"],
   ["image/x-ms-bmp", "image/bmp"],
   ["image/x-bmp", "image/bmp"],
@@ -84,14 +82,14 @@ const SAME: ReadonlyMap<string, string> = new Map([
   ["application/x-gzip", "application/gzip"],
 ]);
 
-/** Type and subtype alone, under the one name that is compared. */
+/** Type and subtype, with aliases resolved. */
 const essenceOf = (mediaType: string): string => {
   const [type = ""] = mediaType.split(";", 1);
   const essence = type.trim().toLowerCase();
   return SAME.get(essence) ?? essence;
 };
 
-/** Older Office formats are compound files, told apart by the name of the stream that holds the text. */
+/** Older Office formats are compound files, distinguished by the name of a stream. */
 const COMPOUND = "application/x-cfb";
 const COMPOUND_STREAMS: ReadonlyMap<string, readonly string[]> = new Map([
   ["application/msword", ["WordDocument"]],
@@ -100,17 +98,17 @@ const COMPOUND_STREAMS: ReadonlyMap<string, readonly string[]> = new Map([
   ["application/vnd.ms-outlook", ["__properties_version1.0"]],
 ]);
 
-/** Recognised by its declaration, which is optional. */
+/** Detected by its declaration, which is optional. */
 const XML = "application/xml";
 const isXml = (essence: string): boolean => essence === XML || essence.endsWith("+xml");
 
-/** Types that `file-type` recognises by content; it gives some of them parameters. */
-const TOLD_BY_CONTENT: ReadonlySet<string> = new Set([
+/** Types that `file-type` detects by content. */
+const DETECTABLE: ReadonlySet<string> = new Set([
   ...[...supportedMimeTypes].map(essenceOf).filter((essence) => !isXml(essence)),
   ...COMPOUND_STREAMS.keys(),
 ]);
 
-/** Says nothing about the content, so any content fits, except programs: they identify no person. */
+/** Fits any content except programs, which identify no person. */
 const ANYTHING = "application/octet-stream";
 const PROGRAMS: ReadonlySet<string> = new Set([
   "application/x-msdownload",
@@ -129,22 +127,22 @@ const PROGRAMS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * False when the content is recognised as another type, or is not recognised although its type has
- * telling first bytes. Types without such bytes (text/plain, text/csv, application/json) fit any content
- * that is not recognised.
+ * False when the content is detected as another type, or not detected although its type has a
+ * signature. Types without a signature (text/plain, text/csv, application/json) fit any undetected
+ * content.
  */
 export const contentIs = async (contentType: string, bytes: Uint8Array): Promise<boolean> => {
-  const said = essenceOf(contentType);
-  // A damaged file may break its parser: then it is not of the type it claims.
+  const claimed = essenceOf(contentType);
+  // A damaged file may break its parser: then it does not match.
   const type = await fileTypeFromBuffer(bytes).catch(() => "broken" as const);
-  if (type === "broken") return said === ANYTHING;
-  if (type === undefined) return !TOLD_BY_CONTENT.has(said);
+  if (type === "broken") return claimed === ANYTHING;
+  if (type === undefined) return !DETECTABLE.has(claimed);
   const found = essenceOf(type.mime);
-  if (said === ANYTHING) return !PROGRAMS.has(found);
-  if (found === XML) return isXml(said);
-  const streams = found === COMPOUND ? COMPOUND_STREAMS.get(said) : undefined;
+  if (claimed === ANYTHING) return !PROGRAMS.has(found);
+  if (found === XML) return isXml(claimed);
+  const streams = found === COMPOUND ? COMPOUND_STREAMS.get(claimed) : undefined;
   if (streams !== undefined) return streams.some((name) => holdsStream(bytes, name));
-  return found === said;
+  return found === claimed;
 };
 
 /** The directory of a compound file names its streams in UTF-16. */

@@ -1,4 +1,4 @@
-/** The body of the whitelist and KYC requests, as zod checks it (specification, "Investor object"). */
+/** Schema of whitelist and KYC requests (specification, "Investor object"). */
 import { isValidPhoneNumber } from "libphonenumber-js";
 import { z } from "zod";
 import { canonicalWallet, type TaAsset, WALLET_FORM } from "./asset.ts";
@@ -6,16 +6,16 @@ import { investorFile } from "./investor-file.ts";
 
 export type SubmissionRules = {
   readonly ledger: TaAsset["ledger"];
-  /** Its capitals followed by 00 stand for "no tin". */
+  /** In capitals, followed by 00: means "no tin". */
   readonly platformName: string;
   /** Bytes of one decoded file. */
   readonly maxFileBytes: number;
 };
 
-/** Clocks differ a little; more than this ahead is the future. */
+/** Tolerated clock skew of `verifiedAt`. */
 const CLOCK_SKEW_MS = 30_000;
 
-/** No verification is older; it also keeps out years that Postgres does not have. */
+/** No verification is older; also excludes years that Postgres lacks. */
 const EARLIEST_MS = Date.UTC(1900, 0);
 
 const DATE_TIME = "must be an ISO 8601 date-time with offset, such as 2026-11-20T12:00:00Z";
@@ -23,15 +23,14 @@ const DATE_TIME = "must be an ISO 8601 date-time with offset, such as 2026-11-20
 /** Down to attoseconds. */
 const LONGEST_DATE_TIME = 64;
 
-/** Text of bounded length. `submissionCheck` reports missing members; these schemas check the form. */
+/** Text of bounded length; `submissionCheck` reports missing members. */
 const words = (most: number) =>
   z.string("must be text").max(most, {
     error: `must be at most ${most} characters`,
-    // No pattern runs on longer text: a regular expression may run out of stack there.
+    // Run no pattern on longer text: it may overflow the stack.
     abort: true,
   });
 
-/** Text of an optional member, which is left out rather than empty. */
 const optionalWords = words(64).regex(/\S/, "must not be empty; leave it out or send null");
 
 const id = words(128)
@@ -54,7 +53,7 @@ const email = words(254)
     `must be an e-mail address with at most ${LONGEST_LOCAL_PART} characters before the @`,
   );
 
-/** The longest-lived person on record was born in 1875: no living investor was born earlier. */
+/** The longest-lived person on record was born in 1875. */
 const EARLIEST_DAY = "1875-01-01";
 
 const dob = z
@@ -89,7 +88,7 @@ const address = z.object(
   "must be an object",
 );
 
-/** The zero address belongs to no wallet: tokens sent there are lost. */
+/** The zero address is no wallet: tokens sent there are lost. */
 const ZERO = /^0x0+$/;
 
 const investor = ({ ledger, platformName, maxFileBytes }: SubmissionRules) => {
@@ -138,7 +137,6 @@ const investor = ({ ledger, platformName, maxFileBytes }: SubmissionRules) => {
   );
 };
 
-/** The whole body. */
 export const submissionSchema = (rules: SubmissionRules) =>
   z.object(
     {
@@ -164,7 +162,7 @@ export const submissionSchema = (rules: SubmissionRules) =>
     "must be a JSON object",
   );
 
-/** Assigned ISO 3166-1 alpha-2 codes: 249, as the ISO Online Browsing Platform lists them. */
+/** The 249 assigned ISO 3166-1 alpha-2 codes, from the ISO Online Browsing Platform. */
 const ASSIGNED = `
 AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ
 BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY BZ

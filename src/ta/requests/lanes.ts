@@ -1,7 +1,6 @@
-/** The lanes of the transfer agent: requests of one investor of an asset are done one after the other. */
+/** One lane per investor of an asset, so that the investor's requests run in order. */
 import { lanesIn } from "../../lanes/lanes.ts";
 
-/** One lane per investor of an asset. Rows stay: a lane without open requests rests. */
 export const investorLanes = lanesIn({
   table: "ta_lanes",
   key: ["asset", "investor_id"],

@@ -1,26 +1,26 @@
-/** What an operator sees of all requests: their state, and nothing personal. */
+/** The operator's view of all requests; nothing personal. */
 import type { Sql } from "../../database/connect.ts";
 
-/** One request. Neither its investor nor the wallet is named. */
-export type RequestOverview = {
+/** One request, without investor and wallet. */
+type RequestOverview = {
   readonly id: string;
   readonly asset: string;
   readonly kind: "whitelist" | "kyc";
   readonly status: string;
   /** Null unless FAILED. */
   readonly reason: string | null;
-  /** Since it was accepted. */
+  /** Since acceptance. */
   readonly ageSeconds: number;
   readonly txId: string | null;
-  /** What has to happen next; null once it is final. */
+  /** The next step's precondition; null once final. */
   readonly waitsFor: string | null;
-  /** The gas coin or nonce reserved for it, under the name that users of the command know; null for none. */
+  /** The reserved gas coin or nonce, under the command's name for it; null for none. */
   readonly purse: string | null;
-  /** Of its newest step. */
+  /** The newest step's. */
   readonly message: string;
 };
 
-/** Requests of one asset, or all: the open ones oldest first, or the newest whatever became of them. */
+/** Requests of one asset or all: open ones oldest first, or all newest first. */
 export const requestOverviews = async (
   sql: Sql,
   page: { readonly asset?: string | undefined; readonly open: boolean; readonly limit: number },
@@ -34,23 +34,22 @@ export const requestOverviews = async (
   return rows.map(shown);
 };
 
-/** A request as the operator's interface lists it: as above, with its times. */
 export type ListedRequest = Omit<RequestOverview, "ageSeconds" | "purse"> & {
   /** ISO 8601. */
   readonly createdAt: string;
-  /** Of its newest step. */
+  /** The newest step's. */
   readonly updatedAt: string;
   readonly place: RequestPlace;
 };
 
-/** A place in the list. */
-export type RequestPlace = {
+/** Cursor of the list. */
+type RequestPlace = {
   /** ISO 8601 in UTC, with microseconds. */
   readonly at: string;
   readonly sequence: bigint;
 };
 
-/** Requests, the newest first, those before a place. `OPEN` stands for `QUEUED` and `PENDING`. */
+/** Requests before a cursor, newest first. `OPEN` means `QUEUED` and `PENDING`. */
 export const listedRequests = async (
   { sql }: { readonly sql: Sql },
   page: {
@@ -67,7 +66,7 @@ export const listedRequests = async (
       ? sql``
       : status === "OPEN"
         ? sql`and ${isOpen(sql)}`
-        : // A partial index is found by its own words alone.
+        : // Repeat the predicate, or Postgres skips the partial index.
           sql`and ${status === "FAILED" ? sql`r.status = 'FAILED'` : sql`r.status = ${status}`}`;
   const rows = await sql<(Row & { created: string; updated: string; sequence: bigint })[]>`
     ${overview(sql)}
@@ -89,7 +88,7 @@ export const listedRequests = async (
   });
 };
 
-/** The wallet that a request is about, canonical; undefined when there is none of this id (a UUID). */
+/** A request's wallet, canonical; undefined for an unknown id (a UUID). */
 export const requestWallet = async (
   { sql }: { readonly sql: Sql },
   id: string,
@@ -98,7 +97,7 @@ export const requestWallet = async (
   return row?.wallet;
 };
 
-/** Steps of a request, oldest first. */
+/** Oldest first. */
 export const requestHistory = async (
   { sql }: { readonly sql: Sql },
   id: string,
@@ -109,11 +108,10 @@ export const requestHistory = async (
   return [...steps];
 };
 
-/** What became of requests; a count of `most` means that many or more. */
-export type RequestCounts = {
-  /** Now. */
+/** A count of `most` means that many or more. */
+type RequestCounts = {
   readonly open: number;
-  /** Ended since then. */
+  /** Since then. */
   readonly failed: number;
   readonly succeeded: number;
 };
@@ -135,7 +133,7 @@ export const requestCounts = async (
   return row ?? { open: 0, failed: 0, succeeded: 0 };
 };
 
-/** One request with every step, oldest first; null when there is none of this id (a UUID). */
+/** One request with its steps, oldest first; null for an unknown id (a UUID). */
 export const requestWithHistory = async (
   sql: Sql,
   id: string,
@@ -145,18 +143,16 @@ export const requestWithHistory = async (
   return { ...shown(row), history: await requestHistory({ sql }, id) };
 };
 
-/** A step of a request. */
 export type Step = { readonly at: string; readonly status: string; readonly message: string };
 
 type Row = Omit<RequestOverview, "ageSeconds" | "txId" | "waitsFor" | "purse"> & {
   readonly age_seconds: number;
   readonly tx_id: string | null;
-  /** The gas coin or nonce reserved for it. */
   readonly resource: string | null;
   readonly open: boolean;
-  /** An earlier request of the same investor, which is not final. */
+  /** An earlier open request of the same investor. */
   readonly before: string | null;
-  /** Another request that has the same wallet in its turn. */
+  /** Another request that has claimed the same wallet. */
   readonly wallet_of: string | null;
 };
 
@@ -193,7 +189,7 @@ const shown = (row: Row): RequestOverview => {
   };
 };
 
-/** The order is that of processing: each is looked at when those before it do not hold it up. */
+/** In the order of processing. */
 const waitsFor = ({
   asset,
   status,

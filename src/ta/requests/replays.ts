@@ -1,6 +1,6 @@
 /**
- * Replays: a request that is sent again gets the first answer again and does nothing, even if its data
- * were deleted since: a replay must not bring them back. `fingerprint.ts` says which requests are equal.
+ * Replays: a repeated request gets the first answer and has no effect, even after its data were
+ * deleted: a replay must not restore them. `fingerprint.ts` defines equal requests.
  */
 import { timingSafeEqual } from "node:crypto";
 import postgres from "postgres";
@@ -8,10 +8,9 @@ import type { Sql } from "../../database/connect.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
 import type { Fingerprint } from "./fingerprint.ts";
 
-/** How long an `Idempotency-Key` is remembered: longer than callers retry. */
+/** An `Idempotency-Key` expires after this: longer than callers retry. */
 const KEY_SECONDS = 30 * 24 * 60 * 60;
 
-/** The answer to a request. */
 export type Answer = {
   readonly statusCode: number;
   /** JSON. */
@@ -29,7 +28,7 @@ export class IdempotencyKeyReusedError extends Error {
 }
 
 /**
- * The answer given to this request before; undefined without one, or after it expired.
+ * The stored answer to this request; undefined without one, or after it expired.
  * @throws IdempotencyKeyReusedError (stop)
  */
 export const answerGiven = async (
@@ -51,9 +50,9 @@ export const answerGiven = async (
 };
 
 /**
- * Remembers an answer as part of a statement, `with answered as (${...})`: one row for a new request,
- * none for one that was answered before (then nothing else in the statement may happen). Concurrent
- * replays wait for one another here.
+ * Stores an answer as part of a statement, `with answered as (${...})`: one row for a new request,
+ * none for an answered one (then the statement must do nothing else). Concurrent replays queue
+ * here.
  */
 export const remembering = (
   sql: Sql,
@@ -71,12 +70,12 @@ export const remembering = (
   returning key_id`;
 
 /**
- * Remembers the answer to a request with an `Idempotency-Key` under `same` too, so that the request sent
- * again without its key is a replay. Part of a statement in which `answered` is `remembering` of the
- * same request; it runs in full once its rows are counted.
+ * Stores the answer to a request with an `Idempotency-Key` under `same` too, so that the request
+ * without its key is a replay. Part of a statement in which `answered` is `remembering` of the same
+ * request; it runs in full once its rows are counted.
  *
- * Where `same` decides and was answered meanwhile, the whole statement is refused: `answeredMeanwhile`.
- * Otherwise an existing answer stays, and its time begins again.
+ * Where `same` decides and was answered meanwhile, the whole statement fails: `answeredMeanwhile`.
+ * Otherwise an existing answer stays and its expiry is extended.
  */
 export const rememberingSame = (
   sql: Sql,
@@ -84,7 +83,7 @@ export const rememberingSame = (
   { statusCode, answer }: Answer,
 ) => {
   const expired = sql`ta_answers.expires_at <= now()`;
-  // The column refuses null: then nothing of the statement happens.
+  // Null violates the column's constraint, which rolls back the statement.
   const kept = sameDecides ? sql`null::smallint` : sql`ta_answers.status_code`;
   return sql`
   insert into ta_answers (key_id, marker, body, status_code, answer, expires_at)
@@ -108,9 +107,8 @@ export const answeredMeanwhile = (error: unknown): boolean =>
   error.table_name === "ta_answers";
 
 /**
- * Remembers an answer in a statement of its own, after `answerGiven` found none under a lock that
- * requests with the same fingerprint wait for. `same`: also for the request without its
- * `Idempotency-Key`.
+ * Stores an answer in its own statement, after `answerGiven` found none under a lock that equal
+ * requests queue for. `same`: also for the request without its `Idempotency-Key`.
  */
 export const remember = async (
   { sql }: { readonly sql: Sql },
@@ -126,24 +124,23 @@ export const remember = async (
     select count(*) from answered`;
 };
 
-/** Rows removed in one statement: few enough to take a moment. */
-const FORGOTTEN_AT_ONCE = 10_000;
+/** Rows per statement, to keep it short. */
+const ROWS_PER_STATEMENT = 10_000;
 
-/** Removes expired answers; returns how many. */
 export const forgetAnswers = async ({ sql }: { readonly sql: Sql }): Promise<number> => {
   let forgotten = 0;
   for (;;) {
     const { count } = await sql`
       delete from ta_answers where (key_id, marker) in (
-        select key_id, marker from ta_answers where expires_at <= now() limit ${FORGOTTEN_AT_ONCE})`;
+        select key_id, marker from ta_answers where expires_at <= now() limit ${ROWS_PER_STATEMENT})`;
     forgotten += count;
-    if (count < FORGOTTEN_AT_ONCE) return forgotten;
+    if (count < ROWS_PER_STATEMENT) return forgotten;
   }
 };
 
 const FORGET_EVERY_MS = 60_000;
 
-/** Removes expired answers when called, at most once a minute. A failure leaves them for the next time. */
+/** Removes expired answers at most once a minute; a failure leaves them for the next time. */
 export const forgetting = (database: { readonly sql: Sql }): (() => void) => {
   let forgotAt = -Infinity;
   return () => {

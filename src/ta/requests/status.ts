@@ -1,4 +1,4 @@
-/** What callers see: the status of a request, and of a wallet. */
+/** The status of a request and of a wallet, for callers. */
 import { texts } from "../../database/column-arrays.ts";
 import type { Db } from "../../database/connect.ts";
 import { HttpError } from "../../http/http-error.ts";
@@ -25,7 +25,7 @@ export type RequestStatus = {
   }[];
 };
 
-/** A request of these keys (`api_keys.id`) with its history; null when they have none of this id. */
+/** A request of these keys (`api_keys.id`) with its history; null for an unknown id. */
 export const requestStatus = async (
   { sql }: Pick<Db, "sql">,
   { keyIds, requestId }: { readonly keyIds: readonly string[]; readonly requestId: string },
@@ -54,7 +54,7 @@ export const requestStatus = async (
   return { requestId, status, message, reason, txId, history };
 };
 
-/** The newest whitelist request of these keys (`api_keys.id`) for a wallet of an asset; null without one. */
+/** Newest whitelist request of these keys (`api_keys.id`) for a wallet; null without one. */
 export const newestWhitelistRequest = async (
   { sql }: Pick<Db, "sql">,
   {
@@ -71,11 +71,11 @@ export const newestWhitelistRequest = async (
   return row?.id ?? null;
 };
 
-/** Later than every block. */
+/** After every block. */
 const NO_BLOCK = 2n ** 63n - 1n;
 
 /**
- * The group a wallet (in canonical form) is in now, from the projections; null when it is in none.
+ * The present group of a wallet (in canonical form); null for none.
  * @throws HttpError (503) while the projection is being rebuilt
  */
 export const walletGroup = async (
@@ -93,11 +93,11 @@ export const walletGroup = async (
     new Set([hex]),
     NO_BLOCK,
   );
-  // A wallet may be in several: its first one is the group that transfer records show.
+  // Of several groups, transfer records show the first.
   return groups.get(hex)?.[0] ?? null;
 };
 
-/** A register that is being rebuilt says nothing: the wallet may be whitelisted all the same. */
+/** 503 during a rebuild: the wallet may be whitelisted all the same. */
 const groupOnSui = async (db: Db, coinType: string, wallet: string): Promise<bigint | null> => {
   try {
     return await newestGroup(guardedReads(db, FOR_HOLDERS), coinType, wallet);

@@ -1,13 +1,12 @@
 /**
- * Tables of the transfer agent: what was asked, in which order it is done, and what is known of the
- * investors.
+ * Tables of the transfer agent: requests, their order, and investors' data.
  *
- * Personal data stand in `ta_pii_records` alone, sealed. An investor's id is the caller's pseudonym
- * and a wallet is public on the ledger: both stand in the clear, because callbacks carry them.
+ * Personal data are only in `ta_pii_records`, sealed. An investor's id is the caller's pseudonym
+ * and a wallet is public on the ledger: both are stored in the clear, because callbacks carry them.
  *
- * What one statement writes together, a lane, its request, the request's history and its record, refers
- * to one another without foreign keys: the ids are those of the rows of that statement, and neither lanes
- * nor requests are ever deleted. Checking each would cost an eighth of what accepting costs Postgres.
+ * Rows that one statement writes together (a lane, its request, history and record) have no foreign
+ * keys: the statement itself supplies the ids, and lanes and requests are never deleted. Checking
+ * them would add an eighth to the cost of accepting a request.
  */
 import { sql } from "drizzle-orm";
 import {
@@ -26,8 +25,8 @@ import { at, bytea, int8 } from "../../database/column-types.ts";
 import { laneColumns, wakeIndex } from "../../lanes/columns.ts";
 
 /**
- * One row per investor of an asset: the investor's requests are done one after the other. The row is written by
- * every accepted request, so that the requests of a lane become visible in the order of their numbers.
+ * One row per investor of an asset, whose requests run in order. Every accepted request updates the
+ * row, so that a lane's requests become visible in the order of their numbers.
  */
 export const taLanes = pgTable(
   "ta_lanes",
@@ -35,36 +34,35 @@ export const taLanes = pgTable(
     ...laneColumns(),
     asset: text("asset").notNull(),
     investorId: text("investor_id").notNull(),
-    /** Whose coins or nonces its first request waits for; null when for none. */
+    /** Payer whose coins or nonces the first request waits for; null for none. */
     waitsFor: text("waits_for"),
     waitingSince: at("waiting_since"),
   },
   (t) => [
     unique("ta_lanes_of_investor").on(t.asset, t.investorId),
     wakeIndex("ta_lanes", t),
-    // Which lane gets the next free reservation.
+    // Finds the lane for the next free reservation.
     index("ta_lanes_waiting").on(t.waitsFor, t.waitingSince).where(sql`waits_for is not null`),
   ],
 );
 
-/** Every accepted request. Rows stay, also when the investor's data are deleted. */
+/** Every accepted request; kept after the investor's data are deleted. */
 export const taRequests = pgTable(
   "ta_requests",
   {
     id: uuid("id").primaryKey(),
-    /** `ta_lanes.id`; see the note on references above. */
+    /** `ta_lanes.id`; no foreign key, see above. */
     laneId: int8("lane_id").notNull(),
-    /** Order inside the lane: drawn under the lane's row lock, so it rises as transactions commit. */
+    /** Order in the lane: assigned under the lane's row lock, so it rises in commit order. */
     sequence: int8("sequence").generatedAlwaysAsIdentity().notNull(),
     asset: text("asset").notNull(),
-    /** `whitelist` or `kyc`. */
     kind: text("kind", { enum: ["whitelist", "kyc"] }).notNull(),
     investorId: text("investor_id").notNull(),
     /** Canonical: lower case, padded on Sui. */
     wallet: text("wallet").notNull(),
     /**
-     * Of a whitelist request: whether external verification passed, as the caller says; `false` is
-     * never whitelisted. Null for KYC, where nothing goes by it.
+     * Of a whitelist request: whether external verification passed, by the caller; `false` is never
+     * whitelisted. Null for KYC, which ignores it.
      */
     verifiedStatus: boolean("verified_status"),
     status: text("status", { enum: ["QUEUED", "PENDING", "SUCCESS", "FAILED"] })
@@ -74,13 +72,13 @@ export const taRequests = pgTable(
     message: text("message").notNull(),
     /** Null unless FAILED. */
     reason: text("reason"),
-    /** How often a signer was asked for its transaction, counted before each time. */
+    /** Signing attempts, counted before each. */
     signingTries: smallint("signing_tries").notNull().default(0),
-    /** Checkpoint or block that the register has to reach before the step that waits for it. */
+    /** Checkpoint or block that the register must reach before the waiting step. */
     awaitedPlace: int8("awaited_place"),
-    /** Since when it waits for that. */
+    /** Start of that wait. */
     awaitedSince: at("awaited_since"),
-    /** Digest or hash of the transaction, stored before it is submitted. */
+    /** Transaction digest or hash, stored before submission. */
     txId: text("tx_id"),
     /** `api_keys.id` of the caller. */
     keyId: text("key_id").notNull(),
@@ -95,13 +93,13 @@ export const taRequests = pgTable(
     ),
     check("ta_requests_status", sql`${t.status} in ('QUEUED', 'PENDING', 'SUCCESS', 'FAILED')`),
     check("ta_requests_reason", sql`(${t.status} = 'FAILED') = (${t.reason} is not null)`),
-    // The next of a lane; only what is open, so it stays as small as the backlog.
+    // The next request of a lane; partial, so it stays as small as the backlog.
     index("ta_requests_open").on(t.laneId, t.sequence).where(sql`status in ('QUEUED', 'PENDING')`),
     index("ta_requests_of_wallet").on(t.asset, t.wallet, t.sequence),
-    // The operator's lists: the newest of all, and of what failed.
+    // The operator's lists: newest requests, and newest failures.
     index("ta_requests_newest").on(t.createdAt, t.sequence),
     index("ta_requests_failed").on(t.createdAt, t.sequence).where(sql`status = 'FAILED'`),
-    // Figures for the operator: the open ones of an asset, oldest first, and what has ended lately.
+    // The operator's figures: open requests of an asset, oldest first, and recently ended ones.
     index("ta_requests_waiting")
       .on(t.asset, t.sequence)
       .where(sql`status in ('QUEUED', 'PENDING')`),
@@ -111,7 +109,7 @@ export const taRequests = pgTable(
   ],
 );
 
-/** Every status a request had, and every step on the way, as its caller sees them. */
+/** Every status and step of a request, as its caller sees them. */
 export const taRequestHistory = pgTable(
   "ta_request_history",
   {
@@ -127,8 +125,8 @@ export const taRequestHistory = pgTable(
 );
 
 /**
- * The investor's data of one request: a key of its own seals them, and that key is sealed with the
- * key named `keyId` of the configuration. Deleting the row deletes the data.
+ * The investor's data of one request, sealed with a key of its own, which is sealed with the
+ * configured key `keyId`. Deleting the row deletes the data.
  */
 export const taPiiRecords = pgTable(
   "ta_pii_records",
@@ -143,28 +141,28 @@ export const taPiiRecords = pgTable(
   },
   (t) => [
     index("ta_pii_records_of_investor").on(t.asset, t.investorId),
-    // What a rotation still has to do.
+    // Finds the rows that a rotation must reseal.
     index("ta_pii_records_of_key").on(t.keyId),
   ],
 );
 
-/** Every time personal data were opened or deleted; rows stay. */
+/** Every access to personal data and every deletion; rows are kept. */
 export const taPiiAccesses = pgTable(
   "ta_pii_accesses",
   {
     id: int8("id").primaryKey().generatedAlwaysAsIdentity(),
     at: at("at").notNull().defaultNow(),
-    /** No reference: what is said of a record outlives it. */
+    /** No foreign key: the entry outlives the record. */
     requestId: uuid("request_id").notNull(),
     /** `open` or `delete`. */
     action: text("action").notNull(),
-    /** Command, who ran it and why, such as `command: pii show, by jo: audit 12`. */
+    /** Command, person and reason, such as `command: pii show, by jo: audit 12`. */
     purpose: text("purpose").notNull(),
   },
   (t) => [index("ta_pii_accesses_of_request").on(t.requestId, t.id)],
 );
 
-/** Answers already given, by who asked for what: the same again gets the same answer. */
+/** Stored answers: a repeated request gets the same answer. */
 export const taAnswers = pgTable(
   "ta_answers",
   {
@@ -172,13 +170,12 @@ export const taAnswers = pgTable(
     keyId: text("key_id").notNull(),
     /** Keyed digest of path and `Idempotency-Key`, or of path and body. */
     marker: bytea("marker").notNull(),
-    /** Keyed digest of path and body: the same `Idempotency-Key` with another one is refused. */
+    /** Keyed digest of path and body: an `Idempotency-Key` with another body is refused. */
     body: bytea("body").notNull(),
     statusCode: smallint("status_code").notNull(),
     /** JSON; nothing personal. */
     answer: text("answer").notNull(),
     createdAt: at("created_at").notNull().defaultNow(),
-    /** Forgotten from then on. */
     expiresAt: at("expires_at").notNull(),
   },
   (t) => [primaryKey({ columns: [t.keyId, t.marker] }), index("ta_answers_expiry").on(t.expiresAt)],
