@@ -1,4 +1,4 @@
-/** The thread of the attackers: answers are counted and thrown away. */
+/** The attackers' thread: counts answers and discards them. */
 import { Agent, request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
@@ -6,11 +6,11 @@ import { parentPort } from "node:worker_threads";
 import type { Order, Target } from "./attack-attackers.ts";
 import type { Attack, Statuses } from "./attack-attacks.ts";
 
-/** Another address than that of the probes, with ports of its own: Linux has all of 127.0.0.0/8. */
+/** Not the probes' address, for separate ports: Linux has all of 127.0.0.0/8. */
 const FROM = process.platform === "linux" ? { localAddress: "127.0.0.2" } : {};
 const HOST = "127.0.0.1";
 
-/** The longest that a caller waits for an answer. */
+/** A caller waits at most this long for an answer. */
 const PATIENCE_MS = 30_000;
 
 type Count = (status: string) => void;
@@ -97,12 +97,12 @@ const asking = async (
   const callers = Array.from({ length: attack.callers }, async () => {
     while (performance.now() < until) {
       await ask();
-      // Of a connection that is refused, too.
+      // Applies to refused connections, too.
       await delay(0);
     }
   });
   void delay(attack.forMs, undefined, { signal: left.signal }).then(
-    // Callers that still wait leave, too.
+    // Also ends callers that still wait.
     () => agent.destroy(),
     () => undefined,
   );

@@ -1,9 +1,8 @@
-/** The attackers, in a thread of their own, so that they do not delay the probes beside them. */
+/** The attackers, in a separate thread so that they do not delay the probes. */
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import type { Attack, Statuses } from "./attack-attacks.ts";
 
-/** Where the attackers go, and the key they have. */
 export type Target = { readonly port: number; readonly key: string };
 
 export type Order = { readonly attack: Attack; readonly target: Target };

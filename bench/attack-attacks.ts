@@ -1,48 +1,47 @@
-/** What the attackers do: everything bounded in count and in time, to one port of this machine. */
+/** The attacks: bounded in count and time, against one local port. */
 import { getIntrospectionQuery } from "graphql";
 import { bodyOf, FIELDS } from "./graphql-queries.ts";
 
 /** Each kind ends by itself. */
 export type Attack =
   | {
-      /** Requests sent at once on each connection, without waiting for answers, and then hung up. */
+      /** Requests sent on each connection without reading answers, then a hang-up. */
       readonly kind: "pipelined";
       readonly path: string;
       readonly connections: number;
       readonly requests: number;
-      /** Otherwise every second connection reads nothing of what it is sent. */
+      /** Otherwise every second connection reads nothing. */
       readonly allRead: boolean;
       readonly hangUpAfterMs: number;
       readonly rounds: number;
     }
   | {
-      /** GraphQL by so many callers at a time; each asks again as soon as it has an answer. */
+      /** Concurrent GraphQL callers; each repeats after its answer. */
       readonly kind: "asking";
       readonly query: string;
-      /** Makes every document another one. */
+      /** Makes every document unique. */
       readonly everAnother: boolean;
       readonly callers: number;
       readonly forMs: number;
-      /** Each caller hangs up then, and comes again on another connection. */
+      /** Each caller then hangs up and reconnects. */
       readonly hangUpAfterMs?: number;
     };
 
-/** Answers to the attackers by status; `none` for requests that got no answer. */
+/** Answers by status; `none` for requests without one. */
 export type Statuses = Readonly<Record<string, number>>;
 
-/** One row of the table. */
 export type Phase = {
-  /** Name by which it can be measured alone. */
+  /** Selects the phase on the command line. */
   readonly name: string;
   readonly label: string;
-  /** Absent: no attack for ten seconds. */
+  /** Absent: ten seconds without an attack. */
   readonly attack?: Attack;
 };
 
 const several = (count: number, field: (n: number) => string): string =>
   `{ ${Array.from({ length: count }, (_, n) => `a${n}: ${field(n)}`).join(" ")} }`;
 
-/** Two kinds of the most that one request may ask for. */
+/** Two maximal requests. */
 const heavyQueries = (coinTypes: readonly string[]) => {
   const activity = (n: number, limit: number) =>
     `tokenActivity(coinType: "${coinTypes[n % coinTypes.length]}", limit: ${limit}) { ${FIELDS.tokenActivity} }`;
@@ -54,7 +53,7 @@ const heavyQueries = (coinTypes: readonly string[]) => {
 
 const pages = { kind: "pipelined", path: "/docs/js/scalar.js" } as const;
 
-/** @param coinTypes of the ledger that is served */
+/** @param coinTypes of the served ledger */
 export const phasesOver = (coinTypes: readonly string[]): readonly Phase[] => {
   const { rows, aliases } = heavyQueries(coinTypes);
   const introspection = {
@@ -90,7 +89,7 @@ export const phasesOver = (coinTypes: readonly string[]): readonly Phase[] => {
       },
     },
     {
-      // As many as a connection may have waiting.
+      // The maximum pending on one connection.
       name: "pages",
       label: "no key: 400 x 16 pages",
       attack: {
@@ -137,6 +136,6 @@ export const phasesOver = (coinTypes: readonly string[]): readonly Phase[] => {
   ];
 };
 
-/** The small query of another key. */
+/** A small query with another key. */
 export const smallQuery = (coinType: string): string =>
   bodyOf({ name: "tokenHolders", variables: { coinType, limit: 5 } });

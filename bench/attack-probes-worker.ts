@@ -1,4 +1,4 @@
-/** The thread of the probes. Each is sent when it is due, whether or not those before it were answered. */
+/** The probes' thread. Sends each probe when due, whether or not earlier ones were answered. */
 import { Agent, request } from "node:http";
 import { parentPort, workerData } from "node:worker_threads";
 import { z } from "zod";
@@ -6,7 +6,7 @@ import type { Probed, ProbeKind } from "./attack-probes.ts";
 
 const EVERY_MS = 50;
 
-/** After so long a probe counts as unanswered. */
+/** Then a probe counts as unanswered. */
 const PATIENCE_MS = 30_000;
 
 const { port, key, body } = z
@@ -59,7 +59,7 @@ let dueMs = performance.now();
 let fresh = false;
 
 const tick = () => {
-  // Those that this thread itself was late with are sent late, and count from when they were due.
+  // If this thread is late, probes still count from when they were due.
   while (dueMs <= performance.now()) {
     const agent = fresh ? false : kept;
     underWay.push(ask("health", dueMs, agent), ask("query", dueMs, agent));

@@ -1,21 +1,19 @@
-/** The probes: callers that ask during an attack. A thread of their own, which does little. */
+/** Callers that ask during an attack, in a mostly idle thread. */
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 
 export type ProbeKind = "health" | "query";
 
-/** One request of a probe. */
 export type Probed = {
   readonly kind: ProbeKind;
-  /** When it should have been sent, milliseconds since the Unix epoch. */
+  /** When it was due, Unix ms. */
   readonly sentMs: number;
   /** From then to the last byte of the answer. */
   readonly tookMs: number;
-  /** Of the answer; `none` when there was none, `errors` when it is GraphQL's answer with errors. */
+  /** HTTP status; `none` without an answer, `errors` for GraphQL errors. */
   readonly status: string;
 };
 
-/** Where the probes go, the key they have, and the body they ask GraphQL with. */
 export type ProbeSettings = {
   readonly port: number;
   readonly key: string;
@@ -23,11 +21,11 @@ export type ProbeSettings = {
 };
 
 export type Probes = AsyncDisposable & {
-  /** All that were sent since it was last called; waits for those under way. */
+  /** All sent since the last call; waits for pending ones. */
   take(): Promise<readonly Probed[]>;
 };
 
-/** One of each kind is sent every 50 ms from now on, on a new connection and on a kept one in turn. */
+/** Sends one of each kind every 50 ms, alternating new and kept connections. */
 export const startProbes = (settings: ProbeSettings): Probes => {
   const worker = new Worker(new URL("./attack-probes-worker.ts", import.meta.url), {
     workerData: settings,

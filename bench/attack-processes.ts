@@ -1,14 +1,13 @@
-/** The processes of a running service, and what they hold of the machine. Linux tells; others do not. */
+/** A running service's processes and their memory, on Linux only. */
 import { readFile } from "node:fs/promises";
 
-/** Processes of a service by what they do. */
 export type ServiceProcesses = {
-  /** The launcher, the process that indexes and the one that serves. */
+  /** The launcher, the indexing and the serving process. */
   readonly node: readonly number[];
   readonly serving: number | undefined;
 };
 
-/** @param launcher its pid */
+/** @param launcher pid */
 export const processesOf = async (launcher: number): Promise<ServiceProcesses> => {
   const [indexing] = await childrenOf(launcher);
   if (indexing === undefined) return { node: [launcher], serving: undefined };
@@ -22,17 +21,17 @@ export const processesOf = async (launcher: number): Promise<ServiceProcesses> =
   return { node: [launcher, indexing, ...(serving === undefined ? [] : [serving])], serving };
 };
 
-/** Of the process's main thread, which starts all that ours have. */
+/** Children of the main thread, which starts all of ours. */
 export const childrenOf = async (pid: number): Promise<readonly number[]> => {
   const text = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8").catch(() => "");
   return text.split(" ").filter(Boolean).map(Number);
 };
 
-/** Resident memory of these together, MB: what they share is counted in each. */
+/** Resident memory in MB; shared pages count in each process. */
 export const residentMb = async (pids: readonly number[]): Promise<number> =>
   sumMb(pids, "status", /^VmRSS:\s+(\d+) kB$/m);
 
-/** Memory of a process and its children, MB: what they share is counted once. */
+/** Memory of a process and its children in MB; shared pages count once. */
 export const sharedMb = async (parent: number): Promise<number> =>
   sumMb([parent, ...(await childrenOf(parent))], "smaps_rollup", /^Pss:\s+(\d+) kB$/m);
 

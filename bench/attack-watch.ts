@@ -1,4 +1,4 @@
-/** What a service takes and how far it is, seen from outside during an attack. */
+/** A service's resources and progress, seen from outside during an attack. */
 import { setTimeout as delay } from "node:timers/promises";
 import { ledgerPipelines } from "../src/pipelines/ledger-pipelines.ts";
 import { readWatermarks } from "../src/projections/read-watermarks.ts";
@@ -6,14 +6,14 @@ import { lowest } from "../src/values/bigints.ts";
 import { processesOf, residentMb, sharedMb } from "./attack-processes.ts";
 import type { StartedService } from "./whole-service.ts";
 
-/** The most that was seen since it was last taken. */
+/** Maxima since the last `take`. */
 export type Seen = {
-  /** Of our Node processes together, and of Postgres, MB. */
+  /** All Node processes, and Postgres, MB. */
   readonly nodeMb: number;
   readonly postgresMb: number;
-  /** Since the newest checkpoint that all pipelines have committed became available, milliseconds. */
+  /** Ms since the newest checkpoint committed by all pipelines became available. */
   readonly ageMs: number;
-  /** Times that another process took the place of the one that serves. */
+  /** Times that another serving process took over. */
   readonly restarts: number;
 };
 
@@ -22,12 +22,12 @@ export type Watch = AsyncDisposable & {
 };
 
 const LOOK_EVERY_MS = 100;
-/** Looking at all pages of a Postgres takes it some time. */
+/** Reading a Postgres's pages is slow. */
 const POSTGRES_EVERY = 10;
 
 const NOTHING: Seen = { nodeMb: 0, postgresMb: 0, ageMs: 0, restarts: 0 };
 
-/** Looks ten times a second until disposed of. */
+/** Samples ten times a second until disposed of. */
 export const watchService = (service: StartedService): Watch => {
   const ending = new AbortController();
   let seen = NOTHING;
@@ -35,7 +35,7 @@ export const watchService = (service: StartedService): Watch => {
 
   const look = async (n: number) => {
     const { node, serving } = await processesOf(service.pid);
-    const { ageMs } = await standingOf(service);
+    const { ageMs } = await progressOf(service);
     const nodeMb = await residentMb(node);
     const postgresMb = n % POSTGRES_EVERY === 0 ? await sharedMb(service.postgresPid) : 0;
     const another = served !== undefined && serving !== undefined && serving !== served;
@@ -54,7 +54,7 @@ export const watchService = (service: StartedService): Watch => {
     }
   };
   const watching = watch();
-  // A failure is reported where the watch is disposed of.
+  // Disposal reports the failure.
   watching.catch(() => undefined);
   return {
     take: () => {
@@ -69,24 +69,24 @@ export const watchService = (service: StartedService): Watch => {
   };
 };
 
-/** How far all of the reader and the pipelines are. */
-export type Standing = {
-  /** Checkpoint that the last of them expects. */
+/** Progress of the reader and all pipelines. */
+export type Progress = {
+  /** The next checkpoint of the slowest. */
   readonly next: bigint;
-  /** Age of the newest checkpoint that all have committed, milliseconds. */
+  /** Age of the newest checkpoint committed by all, ms. */
   readonly ageMs: number;
 };
 
-/** Read from the database: what serves may be what is being looked into. */
-export const standingOf = async ({ database }: Pick<StartedService, "database">) => {
-  // Before asking, so that the time of asking is not counted.
+/** Read from the database, since the serving process may be under test. */
+export const progressOf = async ({ database }: Pick<StartedService, "database">) => {
+  // Before the query, so that its time is not counted.
   const now = Date.now();
   const { log, pipelines } = await readWatermarks(database.db, ledgerPipelines);
   const all = [log, ...pipelines];
   const least = ([first = 0n, ...others]: readonly bigint[]) => lowest(first, ...others);
-  const standing: Standing = {
+  const progress: Progress = {
     next: least(all.map(({ next }) => next ?? 0n)),
     ageMs: now - Number(least(all.map(({ mark }) => mark?.timestampMs ?? 0n))),
   };
-  return standing;
+  return progress;
 };

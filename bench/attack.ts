@@ -1,7 +1,7 @@
 /**
- * The service under attack: what others notice of it, what it takes of the machine, and whether indexing
- * keeps up. It runs as a user starts it, but for the rate limit, which is out of reach: what holds is to
- * be what bounds the work under way. Attackers and probes are threads of this process.
+ * The service under attack: effects on other callers, its resources, and indexing. It runs as a
+ * user starts it, except for an unreachable rate limit: limits on the work under way must hold.
+ * Attackers and probes are threads of this process.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -11,18 +11,18 @@ import { writeDemoLedger } from "../demo/write.ts";
 import { startAttackers } from "./attack-attackers.ts";
 import { phasesOver, type Statuses, smallQuery } from "./attack-attacks.ts";
 import { type Probed, type ProbeKind, startProbes } from "./attack-probes.ts";
-import { type Seen, type Standing, standingOf, watchService } from "./attack-watch.ts";
+import { type Progress, progressOf, type Seen, watchService } from "./attack-watch.ts";
 import { columns, type Figure, quantile } from "./figure.ts";
 import { type StartedService, startWhole } from "./whole-service.ts";
 
 const AIMS = { p99Ms: 500, maxMs: 1_000, nodeMb: 600, behind: 5 } as const;
 
-/** Checkpoints there are at first: enough for pages of 1000 rows. */
+/** Initial checkpoints: enough for pages of 1000 rows. */
 const HISTORY = 5_000;
 const PER_SECOND = 4;
 const RATE_LIMIT = { RATE_LIMIT_PER_MINUTE: "10000000" };
 
-/** Some 110 facts in each of so many checkpoints: a million. */
+/** About 110 facts per checkpoint: a million. */
 const DENSE = { checkpoints: 9_000, actionsPerCheckpoint: 50, investors: 5_000, noise: 0 };
 
 const QUIET_MS = 10_000;
@@ -30,23 +30,22 @@ const BETWEEN_MS = 5_000;
 const RECOVERED_WITHIN_MS = 300_000;
 const CAUGHT_UP_WITHIN_MS = 1_200_000;
 
-/** What one row of the table is made of. */
 type Row = {
   readonly label: string;
   readonly probed: readonly Probed[];
   readonly seen: Seen;
-  /** Checkpoints behind at the most; null where all of a ledger had yet to be indexed. */
+  /** Maximum lag in checkpoints; null while a whole ledger is indexed. */
   readonly behind: number | null;
   readonly attackers: Statuses;
-  /** Until `/health` answered as usual, once the attackers had left; absent without any. */
+  /** Ms until `/health` answered normally after the attack; absent without one. */
   readonly recoveredMs: number | undefined;
   readonly note: string;
 };
 
 /**
- * Takes some five minutes.
- * @param only names of phases, separated by commas; absent: all
- * @throws when there is no phase of such a name
+ * Takes about five minutes.
+ * @param only phase names, comma-separated; absent: all
+ * @throws for an unknown phase
  */
 export const attackBench = async (only?: string): Promise<readonly Figure[]> => {
   const wanted = only?.split(",");
@@ -78,7 +77,7 @@ export const attackBench = async (only?: string): Promise<readonly Figure[]> => 
 
 const INDEXING = "indexing";
 
-/** Every phase with an attack, one after the other, on one service. */
+/** Every phase with an attack, in sequence on one service. */
 const attackAll = async (isWanted: (name: string) => boolean): Promise<readonly Row[]> => {
   await using attackers = startAttackers();
   await using service = await startWhole({ DEMO_HISTORY: String(HISTORY), ...RATE_LIMIT });
@@ -119,7 +118,7 @@ const attackAll = async (isWanted: (name: string) => boolean): Promise<readonly 
   return rows;
 };
 
-/** Asked while a million facts are indexed, from the first answer on. */
+/** Probes a service that indexes a million facts, from its first answer on. */
 const whileIndexing = async (): Promise<Row> => {
   const dir = await mkdtemp(join(tmpdir(), "holderbook-bench-"));
   try {
@@ -152,23 +151,23 @@ const whileIndexing = async (): Promise<Row> => {
 const probesOf = ({ port, coinTypes }: StartedService, key: string) =>
   startProbes({ port, key, body: smallQuery(coinTypes[0] ?? "") });
 
-/** @throws when it is not so far within twenty minutes, with how far it is */
+/** @throws with the progress, after twenty minutes */
 const caughtUp = async (
   service: StartedService,
-  isEnough: (standing: Standing) => boolean,
+  isEnough: (progress: Progress) => boolean,
 ): Promise<void> => {
   const deadline = Date.now() + CAUGHT_UP_WITHIN_MS;
   for (;;) {
-    const standing = await standingOf(service);
-    if (isEnough(standing)) return;
+    const progress = await progressOf(service);
+    if (isEnough(progress)) return;
     if (Date.now() > deadline) {
-      throw new Error(`the service is only at checkpoint ${standing.next}: ${await service.log()}`);
+      throw new Error(`the service is only at checkpoint ${progress.next}: ${await service.log()}`);
     }
     await delay(100);
   }
 };
 
-/** Milliseconds until the first request to `/health` since then that was answered as usual. */
+/** Ms until the first `/health` request since then that was answered normally. */
 const recovered = (probed: readonly Probed[], leftMs: number): number | undefined => {
   const first = probed.find(
     ({ kind, sentMs, tookMs, status }) =>
@@ -180,7 +179,7 @@ const recovered = (probed: readonly Probed[], leftMs: number): number | undefine
 const tookMs = ({ probed }: Row, kind: ProbeKind): readonly number[] =>
   probed.filter((probe) => probe.kind === kind).map((probe) => probe.tookMs);
 
-/** What a phase misses, in a word each. */
+/** The aims that a phase misses. */
 const missed = (row: Row): readonly string[] => {
   const slow = KINDS.filter((kind) => {
     const millis = tookMs(row, kind);
@@ -216,7 +215,7 @@ const spread = (millis: readonly number[]): string =>
     .map((each) => each.toFixed(each < 10 ? 1 : 0))
     .join(" / ");
 
-/** What does not fit into the table. */
+/** Remarks below the table. */
 const remarksOf = (row: Row): string => {
   const { label, probed, attackers, recoveredMs, note } = row;
   const statuses: Record<string, number> = {};
@@ -240,7 +239,7 @@ const written = (statuses: Statuses): string =>
     .map(([status, count]) => `${status} x ${count}`)
     .join(", ");
 
-/** For readers who wait for the table. */
+/** Progress output. */
 const tell = (row: Row): void => {
   const [, line = ""] = tableOf([row]);
   process.stderr.write(`${line}\n  ${remarksOf(row)}\n`);

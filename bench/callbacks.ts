@@ -1,9 +1,7 @@
 /**
- * How fast callbacks are delivered to a receiver on the same machine: signed, recorded one by one,
- * in order per lane.
- *
- * Beside it, in the same run, the least that any sender would have to do: the same bodies posted over the
- * same kind of connections by as many loops, each success written to Postgres by one update.
+ * Delivery rate of callbacks to a local receiver: signed, recorded one by one, in order per lane.
+ * The baseline, in the same run: the same bodies over the same kind of connections, as many loops,
+ * and one Postgres update per success.
  */
 import { randomBytes } from "node:crypto";
 import { Worker } from "node:worker_threads";
@@ -21,12 +19,12 @@ import { scratchPostgres } from "./scratch-postgres.ts";
 const POLICY = { allowPrivate: true };
 const ENDPOINT = "project:bench";
 
-/** A transfer event's size. */
+/** The size of a transfer event. */
 const PADDING = "x".repeat(1_200);
 
 const CONCURRENCY = 16;
 
-/** Receives in a thread of its own and tells, by message, when each callback arrived. */
+/** A thread that reports each callback's arrival. */
 const RECEIVER = `
   const { createServer } = require("node:http");
   const { parentPort } = require("node:worker_threads");
@@ -70,7 +68,7 @@ export const callbacksBench = async (): Promise<Figure> => {
     outbound,
     signingKeys,
     logger: pino({ level: "silent" }),
-    // The bench has one receiver; half of the workers is what one gets.
+    // The bench has one receiver, which gets half of the workers.
     concurrency: 2 * CONCURRENCY,
   });
   try {
@@ -113,7 +111,7 @@ const draft = (id: string, lane: string): Callback => ({
 const send = (database: Database, callbacks: readonly Callback[]) =>
   database.transaction((tx) => enqueueCallbacks(tx, callbacks));
 
-/** Enqueues everything and returns deliveries per second from then until all is recorded. */
+/** Enqueues everything; returns deliveries per second until all is recorded. */
 const deliverAll = async (database: Database, name: string, count: number, lanes: number) => {
   const all = Array.from({ length: count }, (_, n) =>
     draft(`${name}_${n}`, `${name}-${n % lanes}`),
@@ -129,7 +127,7 @@ const deliverAll = async (database: Database, name: string, count: number, lanes
   return (count / (performance.now() - started)) * 1_000;
 };
 
-/** As many loops as lanes are worked on at once, each posting and then marking one row. */
+/** One loop per concurrent lane: post, then mark one row. */
 const postBare = async (database: Database, url: string, count: number) => {
   const outbound = openOutbound({ policy: POLICY });
   const { sql } = database;

@@ -1,10 +1,8 @@
 /**
  * Rows committed through the log and the five pipelines, beside a plain COPY of the same rows.
- *
- * The input is decoded beforehand: what is measured is everything from a batch of facts in memory to
- * committed rows, the way the service does it (the log's appends durable, pipelines fed from memory
- * and running side by side). The yardstick copies what all tables hold afterwards, in Postgres's own
- * binary format and already in memory, into tables with the same keys and indexes.
+ * Measures decoded batches in memory to committed rows, as the service does it (durable log
+ * appends, pipelines fed from memory in parallel). The baseline copies the final tables in
+ * Postgres's binary format from memory into tables with the same keys and indexes.
  */
 import { once } from "node:events";
 import { getTableName } from "drizzle-orm";
@@ -87,7 +85,6 @@ export const commitBench = async (): Promise<Figure> => {
   };
 };
 
-/** Decodes a dense demo ledger into batches. */
 const prepare = () => {
   const ledger = createDemoLedger({
     seed: "bench",
@@ -130,7 +127,7 @@ const counting = (pipeline: Pipeline, made: (rows: number) => void): Pipeline =>
   },
 });
 
-/** Copies every table's rows into an empty twin: same columns, keys and indexes. */
+/** Copies every table into an empty twin: same columns, keys and indexes. */
 const copyAgain = async (database: Database) => {
   await using session = await database.session();
   const { sql } = session;
@@ -140,7 +137,7 @@ const copyAgain = async (database: Database) => {
     const [{ count } = { count: 0n }] = await sql<{ count: bigint }[]>`
       select count(*) as count from ${sql(table)}`;
     rows += Number(count);
-    // Generated columns cannot be copied into.
+    // COPY rejects generated columns.
     const columns = await sql<{ name: string }[]>`
       select attname as name from pg_attribute
       where attrelid = ${table}::regclass and attnum > 0 and attgenerated = '' order by attnum`;

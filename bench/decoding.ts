@@ -1,7 +1,7 @@
 /**
- * Decoding of the demo's checkpoints, beside `@mysten/sui` doing the like: from the same protobuf to the
- * same values, which are compared before anything is measured, and neither checking a digest. What the
- * digests add, which the service always recomputes, is told beside it.
+ * Decoding of demo checkpoints, beside `@mysten/sui`: from the same protobuf to the same values,
+ * compared first, without checking digests. The cost of our digests, which the service always
+ * recomputes, is reported separately.
  */
 import { isDeepStrictEqual } from "node:util";
 import { createDemoLedger } from "../demo/demo-ledger.ts";
@@ -10,17 +10,17 @@ import { decodeCheckpoint, decodeWith } from "../src/ledger/decode/decode.ts";
 import { type Figure, quantile } from "./figure.ts";
 import { decodeByLibrary } from "./library-decoding.ts";
 
-/** Enough for every kind of action of the demo's issuer. */
+/** Enough for every kind of action. */
 const CHECKPOINTS = 400;
 
-/** Rounds measured, after some to warm up; the middle one counts. */
+/** Measured rounds after warm-up; the median counts. */
 const ROUNDS = 9;
 const WARM_UP = 3;
 
-/** Believes every digest, as the library does. */
+/** Trusts every digest, as the library does. */
 const UNCHECKED: Parameters<typeof decodeWith>[1] = { inputs: false, claim: () => {} };
 
-/** Decodings a second by us, by those of the library. Measured in turns, so that a busy moment meets both. */
+/** Decodings per second, ours and the library's, interleaved so that load affects both. */
 export const decodingBench = async (): Promise<Figure> => {
   const ledger = createDemoLedger({ seed: "bench" });
   const inputs = Array.from({ length: CHECKPOINTS }, (): RawCheckpoint => {
@@ -65,7 +65,7 @@ export const decodingBench = async (): Promise<Figure> => {
   };
 };
 
-/** Objects in one order: the library's decoding has that of the effects, ours that of the digests. */
+/** The library orders objects by effects, ours by digests. */
 const inOrder = (checkpoint: Checkpoint): Checkpoint => ({
   ...checkpoint,
   transactions: checkpoint.transactions.map((transaction) => ({
@@ -81,5 +81,5 @@ const inOrder = (checkpoint: Checkpoint): Checkpoint => ({
 const byId = (a: { readonly id: string }, b: { readonly id: string }): number =>
   a.id < b.id ? -1 : 1;
 
-/** A Buffer and a Uint8Array of the same bytes are not strictly equal. */
+/** A Buffer and a Uint8Array of equal bytes are not strictly equal. */
 const plain = (bytes: Uint8Array): Uint8Array => Uint8Array.from(bytes);

@@ -1,11 +1,11 @@
-/** A chain with a token of many transfers, for measurements, on anvil. */
+/** An anvil chain with a token of many transfers. */
 import { encodeFunctionData, type Hex, parseAbi } from "viem";
 import { type Anvil, startAnvil } from "../test/evm/anvil.ts";
 
 export type BenchChain = AsyncDisposable & {
   readonly anvil: Anvil;
   readonly token: Hex;
-  /** Transfers besides the one that minted. */
+  /** Transfers besides the mint. */
   readonly transfers: number;
   readonly lastBlock: bigint;
 };
@@ -19,12 +19,9 @@ const PER_BLOCK = 100;
 const WALLETS = 1_000;
 
 /**
- * Makes the chain, a hundred transfers a block: each in a transaction of its own, or `perTransaction`
- * of them by one `batchTransfer`.
- *
- * The sender is impersonated, because anvil recovers the sender of a signed transaction from its
- * signature whenever it prints one: ten times the rest of its work, which every reader would wait for
- * alike. A node of a real network keeps the sender.
+ * A hundred transfers a block, one per transaction or `perTransaction` per `batchTransfer`. The
+ * sender is impersonated: anvil recovers a signer whenever it prints a transaction, which would
+ * dominate every reader's time. Real nodes store the sender.
  */
 export const benchChain = async (transfers: number, perTransaction = 1): Promise<BenchChain> => {
   const anvil = await startAnvil({ args: ["--gas-limit", "60000000"] });

@@ -1,7 +1,6 @@
 /**
- * How fast transfer events come out of a chain: from an empty log to the last record in Postgres,
- * beside Ponder indexing the same Transfer events of the same chain over the same RPC into the same
- * Postgres, one after the other.
+ * Indexing speed of transfer events, from an empty log to the last record in Postgres, beside
+ * Ponder with the same chain, RPC and Postgres, in sequence.
  */
 import pino from "pino";
 import type { Database } from "../src/database/connect.ts";
@@ -13,7 +12,6 @@ import { scratchPostgres } from "./scratch-postgres.ts";
 
 const DEADLINE_MS = 300_000;
 
-/** Measures with that many transfers, so many in each transaction. */
 export const evmBench = async ({
   transfers = 100_000,
   perTransaction = 1,
@@ -39,7 +37,7 @@ export const evmBench = async ({
   };
 };
 
-/** From the start of reading to the last record, seconds. */
+/** Seconds from the start of reading to the last record. */
 const runOurs = async (database: Database, chain: BenchChain): Promise<number> => {
   const started = performance.now();
   await using evm = await startEvm({

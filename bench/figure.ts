@@ -1,22 +1,21 @@
-/** One line of what `npm run bench` prints. */
+/** A line of `npm run bench`. */
 export type Figure = {
-  /** What was measured, and against what in the same run. */
+  /** The measurement and its baseline. */
   readonly name: string;
-  /** The figure, with its unit; a ratio where there is something to compare with. */
+  /** With unit; a ratio if there is a baseline. */
   readonly reached: string;
-  /** What it should be. */
   readonly aim: string;
-  /** Sizes, absolute figures, and what limits it. */
+  /** Sizes, absolute figures and limiting factors. */
   readonly detail: string;
 };
 
-/** The value below which this share of the values lies; 0.5 is the median. */
+/** The `share` quantile; 0.5 is the median. */
 export const quantile = (values: readonly number[], share: number): number => {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
 };
 
-/** Lines of a table whose columns stand below one another; the first column is left-aligned. */
+/** Aligns columns; the first one left. */
 export const columns = (rows: readonly (readonly string[])[]): readonly string[] => {
   const widths = (rows[0] ?? []).map((_, n) => Math.max(...rows.map((row) => row[n]?.length ?? 0)));
   return rows.map((row) =>

@@ -1,8 +1,7 @@
 /**
- * The bare chain beside which freshness is measured, as a process of its own: at each due time one
- * durable insert of as many bytes as a checkpoint's facts, then five one-row updates on a connection
- * each, all at once and not waiting for the disk; and a handler that reads the five rows. It prints
- * where it listens.
+ * The baseline of freshness, as a separate process: at each due time a durable insert of a
+ * checkpoint's bytes, then five concurrent one-row updates, one per connection, without waiting for
+ * the disk; and a handler that reads the five rows. Prints its address.
  */
 import { once } from "node:events";
 import { createServer } from "node:http";

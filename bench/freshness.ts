@@ -1,11 +1,9 @@
 /**
- * Freshness: from the moment a checkpoint of the demo ledger becomes available to the moment a GraphQL
- * answer shows that every pipeline has it. The service runs as a process of its own; this one asks over
- * HTTP, from the moment a checkpoint is due and again and again until it is there, so the figure
- * includes one answer's time and the pause between two questions.
- *
- * Midway between two checkpoints the same is asked of a bare chain of statements (freshness-bare.ts):
- * what a flush to disk, five commits and an answer take on this machine at this hour.
+ * Freshness: from a demo checkpoint's availability to the GraphQL answer in which every pipeline
+ * has it. The service is a separate process, polled over HTTP from the due time on: the figure
+ * includes one answer and one pause.
+ * Midway between checkpoints the same is asked of freshness-bare.ts: a flush to disk, five commits
+ * and an answer on this machine.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -25,7 +23,7 @@ import { startWhole } from "./whole-service.ts";
 const CHECKPOINTS = 400;
 const PER_SECOND = 10;
 const EVERY_MS = 1_000 / PER_SECOND;
-/** Between two questions, milliseconds; counts towards the figure. */
+/** Ms between polls; included in the figure. */
 const PAUSE_MS = 1;
 const BARE = fileURLToPath(new URL("./freshness-bare.ts", import.meta.url));
 
@@ -36,7 +34,7 @@ const LEDGER = ledgerOptions({ seed: SEED, investors: INVESTORS });
 
 const SERVICE = {
   LOG_LEVEL: "warn",
-  // What the demo ledger has unless told otherwise; a pairing takes most of a signature's time.
+  // The demo ledger's default; a pairing takes most of a signature's time.
   VERIFY: process.env.VERIFY ?? "signatures",
   DEMO_SEED: SEED,
   DEMO_INVESTORS: String(INVESTORS),
@@ -54,19 +52,19 @@ export const freshnessBench = async (): Promise<Figure> => {
   const { port, key, dataDir } = running.use(await startWhole(SERVICE));
   const service = running.use(openQuestion(`http://127.0.0.1:${port}`, { "x-api-key": key }));
   const dueOurs = (sequence: bigint) => {
-    // The ledger's own journal says when each checkpoint is due.
+    // The ledger's journal has each checkpoint's due time.
     const timeline = openJournal(dataDir, LEDGER).readTimeline();
     if (timeline === undefined) throw new Error("the demo ledger keeps no journal");
     return Number(timeOf(timeline, sequence));
   };
   let next = await service.ask();
-  // Past the history and its catching up.
+  // Past the history and the backlog.
   while (next < HISTORY + 5 * PER_SECOND) {
     await delay(EVERY_MS);
     next = await service.ask();
   }
   const scratch = running.use(await scratchPostgres());
-  // A checkpoint of ours at 0, 100, 200 ms; of the bare chain at 50, 150, 250.
+  // Ours at 0, 100, 200 ms; the baseline at 50, 150, 250.
   const bareFirst = dueOurs(next) + 3 * 1_000 + EVERY_MS / 2;
   const bare = running.use(openQuestion(await startBare(running, scratch.url, bareFirst), {}));
   await delay(Math.max(0, bareFirst - Date.now()) + 20 * EVERY_MS);
@@ -78,20 +76,20 @@ export const freshnessBench = async (): Promise<Figure> => {
     await watchNext(service, dueOurs, ours);
     await watchNext(bare, dueBare, theirs);
   }
-  const told = (ages: readonly number[]) =>
+  const shown = (ages: readonly number[]) =>
     [0.5, 0.9, 0.99, 1].map((share) => quantile(ages, share).toFixed(1)).join(", ");
   return {
     name: "freshness: checkpoint available to visible in GraphQL, all five pipelines",
     reached: `p50 ${quantile(ours.ages, 0.5).toFixed(1)}, p99 ${quantile(ours.ages, 0.99).toFixed(1)} ms; a bare chain p50 ${quantile(theirs.ages, 0.5).toFixed(1)}, p99 ${quantile(theirs.ages, 0.99).toFixed(1)} ms`,
     aim: "p99 under 15 ms and p50 under 6 ms on an idle machine",
     detail:
-      `${ours.ages.length} checkpoints at ${PER_SECOND}/s, p50, p90, p99 and worst: ${told(ours.ages)} ms; ` +
-      `of the bare chain (a durable insert, five updates at once, an answer): ${told(theirs.ages)} ms; ` +
+      `${ours.ages.length} checkpoints at ${PER_SECOND}/s, p50, p90, p99 and worst: ${shown(ours.ages)} ms; ` +
+      `of the bare chain (a durable insert, five updates at once, an answer): ${shown(theirs.ages)} ms; ` +
       `one question takes ${quantile(ours.asks, 0.5).toFixed(1)} and ${quantile(theirs.asks, 0.5).toFixed(1)} ms`,
   };
 };
 
-/** Waits for the next checkpoint that is due, and asks until it is there. */
+/** Polls from the next due time until the checkpoint is visible. */
 const watchNext = async (
   question: Question,
   dueMs: (sequence: bigint) => number,
@@ -105,13 +103,13 @@ const watchNext = async (
   };
   let next = (await question.ask()) + 1n;
   while (dueMs(next) < Date.now()) next += 1n;
-  // Until then nothing is asked: a client that never rests keeps a core from being idle.
+  // Idle until then: a busy client keeps a core from resting.
   await delay(Math.max(1, dueMs(next) - Date.now()));
   while ((await ask()) < next) await delay(PAUSE_MS);
   ages.push(performance.timeOrigin + performance.now() - dueMs(next));
 };
 
-/** Its URL. */
+/** Returns its URL. */
 const startBare = async (running: AsyncDisposableStack, database: string, firstMs: number) => {
   const bare = spawn(process.execPath, [BARE, database, String(firstMs), String(EVERY_MS)], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -125,11 +123,11 @@ const startBare = async (running: AsyncDisposableStack, database: string, firstM
 };
 
 type Question = Disposable & {
-  /** The last checkpoint that every pipeline has committed; -1 before the first. */
+  /** The last checkpoint committed by every pipeline; -1 before the first. */
   ask(): Promise<bigint>;
 };
 
-/** Asks on one kept connection. */
+/** Uses one kept connection. */
 const openQuestion = (url: string, headers: Readonly<Record<string, string>>): Question => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const ask = async (): Promise<bigint> => {

@@ -1,25 +1,24 @@
 /**
- * What the GraphQL API is compared with, a program of its own: fastify and postgres.js, one handler for
- * each query that parses the same body, runs the SQL that the service runs, and sends the same JSON; no
- * GraphQL, no keys, no limits, no log. Decimals and the contract's address are read once.
- *
- * Needs DATABASE_URL and DATABASE_POOL; prints the port it listens on.
+ * The baseline of the GraphQL API as a separate program: fastify and postgres.js handlers with the
+ * same bodies, SQL and JSON, but no GraphQL, keys, limits or log. Decimals and the contract's
+ * address are read once.
+ * Needs DATABASE_URL and DATABASE_POOL; prints its port.
  */
 import fastify from "fastify";
 import postgres from "postgres";
 
-/** int8 and numeric come as text and leave as text; what is no text is passed on unseen. */
+/** int8 and numeric stay text; other values pass through. */
 type Row = Readonly<Record<string, string>>;
 
-/** The variables of a request's body; what is absent is not asked for. */
-type Asked = { readonly coinType: string; readonly owner: string; readonly limit: number };
+/** The variables of a request. */
+type Variables = { readonly coinType: string; readonly owner: string; readonly limit: number };
 
 const sql = postgres(process.env.DATABASE_URL ?? "", {
   max: Number(process.env.DATABASE_POOL),
   fetch_types: false,
 });
 
-/** Prepared once on each connection. */
+/** Prepared once per connection. */
 const run = (statement: string, values: readonly (string | number)[]) =>
   sql.unsafe<Row[]>(statement, [...values], { prepare: true });
 
@@ -30,7 +29,7 @@ for (const row of await sql`select coin_type, decimals from log_coins`) {
 
 const [log] = await sql`select packages[1] as package from log_high_water`;
 
-/** Whether grants may be told: see src/projections/balance-progress.ts. */
+/** Whether grants are complete: see src/projections/balance-progress.ts. */
 const GRANTS_INCLUDED = `(select
   coalesce((select max(w.next_checkpoint) from timelock_objects_watermark w), 0) + 1000
   >= coalesce((select max(w.next_checkpoint) from shared_token_objects_watermark w), 0))`;
@@ -42,7 +41,7 @@ const TOKEN_ACTIVITY = `
 
 const TOKEN_BALANCE = `
   select included, token_balance, token_count, grant_balance, grant_count
-  from (select ${GRANTS_INCLUDED} as included) as told left join balances on coin_type = $1 and owner = $2`;
+  from (select ${GRANTS_INCLUDED} as included) as grants left join balances on coin_type = $1 and owner = $2`;
 
 const TOKEN_OBJECTS = `
   select object_id, owner, balance, version, checkpoint
@@ -57,11 +56,11 @@ const TOKEN_HOLDERS = `
    order by (- token_balance), owner limit (select $2::int8))`;
 
 const TOKEN_TIMELOCKS = `
-  select included, page.* from (select ${GRANTS_INCLUDED} as included) as told left join lateral (
+  select included, page.* from (select ${GRANTS_INCLUDED} as included) as grants left join lateral (
     select object_id, owner, funder, release_schedule_id, release_count, delay_until_first_release_ms,
            period_between_releases_ms, initial_release_portion_bps, commencement_timestamp_ms,
            total_amount, tokens_transferred, left_balance
-    from timelock_objects where told.included and coin_type = $1
+    from timelock_objects where grants.included and coin_type = $1
     order by commencement_timestamp_ms, object_id limit (select $2::int8)
   ) page on true`;
 
@@ -102,15 +101,15 @@ const ROLE_BITS = new Map(
 
 const bitOf = (role: string): number => ROLE_BITS.get(role) ?? 0;
 
-/** A position ends in nine digits for the place in the checkpoint, four of them for the event. */
+/** A position ends in nine digits of index, the last four for the event. */
 const eventSeqOf = ({ position = "" }: Row): number => Number(position.slice(-4));
 
 const eventIdOf = (row: Row): string => `${row.tx_digest}-${eventSeqOf(row)}`;
 
 const secondsOf = (milliseconds = ""): string => milliseconds.slice(0, -3);
 
-/** What each query answers below `data` and its name. */
-const QUERIES: Readonly<Record<string, (asked: Asked) => unknown>> = {
+/** Answers by query name, below `data`. */
+const QUERIES: Readonly<Record<string, (asked: Variables) => unknown>> = {
   __typename: () => "Query",
   tokenActivity: async ({ coinType, limit }) =>
     (await run(TOKEN_ACTIVITY, [coinType, limit])).map((row) => ({
@@ -219,11 +218,11 @@ const QUERIES: Readonly<Record<string, (asked: Asked) => unknown>> = {
 
 const server = fastify();
 for (const [name, answer] of Object.entries(QUERIES)) {
-  server.post<{ Body: { variables: Asked } }>(`/${name}`, async ({ body }) => ({
+  server.post<{ Body: { variables: Variables } }>(`/${name}`, async ({ body }) => ({
     data: { [name]: await answer(body.variables) },
   }));
 }
-// The channel to the launcher closes when that dies, however it dies.
+// The channel closes when the launcher dies, however it dies.
 process.on("disconnect", () => process.exit());
 process.channel?.unref();
 const url = await server.listen({ port: 0, host: "127.0.0.1" });

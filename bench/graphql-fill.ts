@@ -1,4 +1,4 @@
-/** Fills the product's own tables for the GraphQL measurements, in bulk, as many rows as are wanted. */
+/** Bulk-fills the product's tables for the GraphQL measurements. */
 import type { Database } from "../src/database/connect.ts";
 import { ledgerPipelines } from "../src/pipelines/ledger-pipelines.ts";
 import {
@@ -14,12 +14,11 @@ import {
 
 const DECIMALS = 6;
 
-/** Rows of one statement. */
+/** Rows per statement. */
 const STEP = 500_000;
 
 /**
- * What every measurement needs: the coins with their decimals, the log's and the pipelines' marks, and
- * the roles of `coinOfOwners` for each of these numbers.
+ * Common rows: coins with decimals, watermarks, and the roles of `coinOfOwners` for each number.
  */
 export const writeBasics = async (
   { sql }: Database,
@@ -49,15 +48,13 @@ export const writeBasics = async (
   await sql`vacuum analyze wallet_roles`;
 };
 
-/** Takes all rows from a table, and the room they took. */
 export const emptyTable = async ({ sql }: Database, table: GrowingTable): Promise<void> => {
   await sql`truncate ${sql(table)}`;
 };
 
 /**
- * Replaces a table's rows by `count` new ones (a power of ten), with all its indexes and the statistics
- * that autovacuum would take, and has every page read once, so that none is met for the first time in a
- * measurement.
+ * Replaces a table's rows by `count` (a power of ten), rebuilds indexes, runs the statistics of
+ * autovacuum, and reads every page once, so that no measurement meets a cold page.
  */
 export const fillTable = async (
   database: Database,
@@ -68,10 +65,10 @@ export const fillTable = async (
   const row = ROWS[table](count);
   const [columns, values] = [Object.keys(row).join(", "), Object.values(row).join(", ")];
   await emptyTable(database, table);
-  // Read like any other table; its journal would be as large again, and be thrown away.
+  // Reads are the same; its WAL would double the writes.
   await sql`alter table ${sql(table)} set unlogged`;
   const buildIndexes = await dropIndexes(database, table);
-  // Two at a time: a core each.
+  // Two at a time, one per core.
   for (let from = 0; from < count; from += 2 * STEP) {
     const steps = [from, from + STEP].filter((begin) => begin < count);
     await Promise.all(
@@ -91,8 +88,8 @@ export const fillTable = async (
 };
 
 /**
- * Takes the indexes from a table; what it returns makes them again, over all rows at once: keys that come
- * in no order make slow work of it row by row.
+ * Drops the indexes; the returned function rebuilds them in bulk, since random keys are slow row by
+ * row.
  */
 const dropIndexes = async (
   database: Database,
@@ -114,15 +111,15 @@ const dropIndexes = async (
     });
 };
 
-/** Since when every second object stands as it does now. */
+/** Since this checkpoint every second object has its current state. */
 const CHANGED_AT = NEXT_CHECKPOINT - 1_000_000;
 
-/** A checkpoint in the middle of the history that `fillHistory` makes. */
+/** A checkpoint in the middle of `fillHistory`'s history. */
 export const MIDDLE = CHANGED_AT - 1_000_000;
 
 /**
- * Gives what stands now a past: every balance had one movement before the middle and one after it, and
- * every second object and grant stood otherwise in the middle.
+ * Adds a past: every balance moved once before and once after the middle, and every second object
+ * and grant differed in the middle.
  */
 export const fillHistory = async ({ sql }: Database): Promise<void> => {
   const early = (NEXT_CHECKPOINT - 9_000_000).toString();

@@ -1,6 +1,6 @@
 /**
- * How long each query of the GraphQL API takes with few rows in its table and with many. `walletRoles` and
- * `indexerStatus` read tables that do not grow with the register.
+ * Latency of each GraphQL query with few and with many rows. `walletRoles` and `indexerStatus` read
+ * tables that do not grow with the register.
  */
 import { z } from "zod";
 import type { Database } from "../src/database/connect.ts";
@@ -29,20 +29,16 @@ const AIM = 1.5;
 const LIMIT = 10;
 
 const ROUNDS = 5;
-/** Requests of one kind in one round, for each number of rows. */
+/** Requests per kind, round and number of rows. */
 const OF_A_KIND = 100;
 
-/**
- * A kind of request: its arguments beside coin and limit for a row of `count`, from 0, another one in
- * every request.
- */
+/** A kind of request: arguments for a row of `count`, from 0, different in every request. */
 type Kind = {
   readonly label: string;
   readonly name: QueryName;
   readonly ask: (row: number, count: number) => Variables;
 };
 
-/** Pages of an event log. */
 const pages = (name: QueryName): readonly Kind[] => [
   { label: `${name}, first page`, name, ask: () => ({}) },
   {
@@ -52,7 +48,7 @@ const pages = (name: QueryName): readonly Kind[] => [
   },
 ];
 
-/** Pages of an event log from a second on. */
+/** From the second page on. */
 const pagesInTime = (name: QueryName): readonly Kind[] => [
   ...pages(name),
   {
@@ -70,7 +66,7 @@ const pagesInTime = (name: QueryName): readonly Kind[] => [
   },
 ];
 
-/** What one owner holds: of four objects, or of most. */
+/** Holdings of an owner of four objects, or of most. */
 const ofOwners = (name: QueryName): readonly Kind[] => [
   {
     label: `${name}, an owner of four`,
@@ -118,7 +114,7 @@ const KINDS: Readonly<Record<GrowingTable, readonly Kind[]>> = {
   role_events: pagesInTime("roleEvents"),
 };
 
-/** A service over a database of its own, with so many rows in the table that is measured. */
+/** A service over a separate database with `count` rows in the measured table. */
 type Served = { readonly database: Database; readonly service: Server; readonly count: number };
 
 type Grown = {
@@ -129,8 +125,8 @@ type Grown = {
 
 /**
  * Fills, measures and empties one table after the other.
- * @param rows how many rows are many, a power of ten; absent: ten million, for which 15 GB should be free below
- *   the temporary folder
+ * @param rows a power of ten; default: ten million, for which 15 GB should be free below the
+ * temporary folder
  */
 export const growthBench = async (rows = String(MANY)): Promise<readonly Figure[]> => {
   const many = Number(rows);
@@ -177,8 +173,8 @@ export const growthBench = async (rows = String(MANY)): Promise<readonly Figure[
 };
 
 /**
- * One request at a time, so that none waits for another; both numbers of rows in turn, so that what else
- * the machine does falls on both alike. The first round is not counted.
+ * One request at a time, so that none queues; row counts interleaved, so that load affects both.
+ * The first round is warm-up.
  */
 const measure = async (
   load: Load,
@@ -206,12 +202,12 @@ const measure = async (
   return { label: kind.label, few, many };
 };
 
-/** An answer with something in it, and without errors. */
+/** A non-empty answer without errors. */
 const answered = z.strictObject({
   data: z.record(z.string(), z.union([z.array(z.unknown()).nonempty(), z.looseObject({})])),
 });
 
-/** `at` is from 0 to below 1: where among `count` rows. */
+/** `at`: from 0 to below 1, the place among `count` rows. */
 const questionOf = ({ name, ask }: Kind, at: number, count: number): Question => ({
   name,
   variables: {

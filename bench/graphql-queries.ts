@@ -1,6 +1,6 @@
-/** The nine queries as the measurements ask them: every field of every type, arguments as variables. */
+/** The nine queries as measured: every field, arguments as variables. */
 
-/** Fields of an answer's rows, in the order they are asked for. */
+/** In query order. */
 export const FIELDS = {
   tokenActivity:
     "activityType txDigest eventSeq eventId position checkpoint checkpointTimestamp amount coinType decimals fromAddress toAddress signer tokenObjectId",
@@ -28,13 +28,11 @@ const VARIABLE_TYPES = {
   atCheckpoint: "String",
 } as const;
 
-/** Arguments by name. */
 export type Variables = Readonly<Partial<Record<keyof typeof VARIABLE_TYPES, string | number>>>;
 
-/** One thing to ask: a query, or `__typename` alone, which needs no database. */
+/** A query, or `__typename` alone, which needs no database. */
 export type Question = { readonly name: QueryName | "__typename"; readonly variables: Variables };
 
-/** The body of a GraphQL request. */
 export const bodyOf = ({ name, variables }: Question): string => {
   if (name === "__typename") return JSON.stringify({ query: "{ __typename }" });
   const given = Object.entries(VARIABLE_TYPES).filter(([variable]) => variable in variables);

@@ -1,42 +1,41 @@
 /**
- * Rows for the GraphQL measurements: made by Postgres out of their numbers, and known here by them, so
- * that any of them can be asked for. Rows of a table are numbered from 0.
+ * Rows for the GraphQL measurements, computed from their numbers (from 0) in Postgres and here, so
+ * that any can be queried.
  */
 import { createHash } from "node:crypto";
 import { ROLE_BITS } from "../src/ledger/contract/roles.ts";
 
-/** The one package whose role types have bits. */
+/** The only package whose role types have bits. */
 export const PACKAGE = `0x${"5e".repeat(32)}`;
 
-/** The coin that all rows are of, except those of `wallet_roles`. */
+/** The coin of all rows except those of `wallet_roles`. */
 export const COIN = `0x${"c0".repeat(32)}::bench_coin::BENCH_COIN`;
 
-/** A coin that so many owners may administer. */
+/** A coin with this many role owners. */
 export const coinOfOwners = (owners: number): string =>
   `0x${"c1".repeat(32)}::bench_roles::ROLES_${owners}`;
 
-/** Owner of so many objects and grants, more than any page holds; the others have four of each. */
+/** Objects and grants of one owner, more than any page; the others have four of each. */
 export const BUSY_OBJECTS = 1_000;
 
-/** The last is of another package and has no bit. */
+/** The last is from another package and has no bit. */
 const ROLES = [
   ...Object.keys(ROLE_BITS).map((name) => `${PACKAGE}::roles::${name}`),
   `0x${"f0".repeat(32)}::roles::ContractAdmin`,
 ];
 
-/** Where the log and the pipelines stand: behind all rows. */
+/** The watermarks, after all rows. */
 export const NEXT_CHECKPOINT = 160_000_000;
 const FIRST_CHECKPOINT = 150_000_000;
-/** Long ago, so that the age has as many digits at the end of a measurement as at its beginning. */
+/** Long ago, so that the age keeps its number of digits during a measurement. */
 export const FIRST_MS = 1_600_000_000_000;
-/** Four rows a checkpoint, four checkpoints a second. */
 const PER_CHECKPOINT = 4;
 const CHECKPOINT_MS = 250;
 
-/** Multiplying by it shuffles the numbers below any power of ten. */
+/** Multiplying by this prime shuffles the numbers below any power of ten. */
 const SHUFFLE = 7_919;
 
-/** The tables that grow, each with the query that reads it. */
+/** Growing tables, each with its query. */
 export const GROWING = [
   "token_activity",
   "balances",
@@ -48,36 +47,35 @@ export const GROWING = [
 
 export type GrowingTable = (typeof GROWING)[number];
 
-/** Address of a wallet, from 0. */
+/** Address by number, from 0. */
 export const wallet = (number: number): string => {
   const bytes = Buffer.alloc(4);
   bytes.writeInt32BE(number);
   return `0x${createHash("sha256").update(bytes).digest("hex")}`;
 };
 
-/** Wallet that holds the object, or is granted the grant, of this number. */
+/** Owner of the object or grant with this number. */
 export const ownerOfObject = (number: number): string =>
   wallet(number < BUSY_OBJECTS ? 0 : Math.floor(number / 4));
 
-/** Position of a row of one of the three logs. */
+/** Position of a row in the three logs. */
 export const positionOfRow = (row: number): bigint =>
   BigInt(FIRST_CHECKPOINT + Math.floor(row / PER_CHECKPOINT)) * 1_000_000_000n +
   BigInt(row % PER_CHECKPOINT) * 10_000n;
 
-/** Unix seconds of a row of one of the three logs. */
+/** Unix seconds of a row in the three logs. */
 export const secondOfRow = (row: number): number =>
   Math.floor((FIRST_MS + Math.floor(row / PER_CHECKPOINT) * CHECKPOINT_MS) / 1_000);
 
-/** Where in the list of holders a wallet stands, as `tokenHolders` takes it; `count` wallets hold the coin. */
+/** A wallet's cursor in `tokenHolders`; `count` wallets hold the coin. */
 export const holderPlace = (number: number, count: number): string => {
   const tokens = (((number * SHUFFLE) % count) + 1) * 1_000;
   return `${tokens + (number % 5 === 0 ? 500 : 0)}:${wallet(number)}`;
 };
 
-/** SQL for a wallet's address. */
 const walletSql = (number: string) => `'0x' || encode(sha256(int4send((${number})::int4)), 'hex')`;
 
-/** SQL for a role's type; six numbers in a row give six different ones. */
+/** SQL for a role's type; six consecutive numbers give six different ones. */
 const roleSql = (number: string) =>
   `(array['${ROLES.join("', '")}'])[(${number}) % ${ROLES.length} + 1]`;
 
@@ -87,7 +85,7 @@ const TIME = `${FIRST_MS} + (n / ${PER_CHECKPOINT})::int8 * ${CHECKPOINT_MS}`;
 const OBJECT_OWNER = walletSql(`case when n < ${BUSY_OBJECTS} then 0 else n / 4 end`);
 const OBJECT_ID = walletSql("-100000000 - n");
 
-/** Columns of row `n` of `count`, each with SQL for its value. */
+/** SQL for each column of row `n` of `count`. */
 export const ROWS: Readonly<
   Record<GrowingTable, (count: number) => Readonly<Record<string, string>>>
 > = {
@@ -129,7 +127,7 @@ export const ROWS: Readonly<
     delay_until_first_release_ms: "86400000",
     period_between_releases_ms: "2592000000",
     initial_release_portion_bps: "500",
-    // Three grants begin at once.
+    // Three grants start at a time.
     commencement_timestamp_ms: `${FIRST_MS} + n::int8 * ${SHUFFLE} % ${count} / 3 * 1000`,
     total_amount: "n::int8 * 1000 + 1000",
     tokens_transferred: "n % 1000",
@@ -163,7 +161,7 @@ export const ROWS: Readonly<
   }),
 };
 
-/** SQL for the rows of `wallet_roles` of `coinOfOwners`: each owner has one to three roles. */
+/** SQL for `wallet_roles` of `coinOfOwners`: one to three roles per owner. */
 export const rolesOfOwners = (owners: number): string => `
   select '${coinOfOwners(owners)}', ${walletSql("n")}, ${roleSql("n + role")}, ${POSITION}
   from generate_series(0, ${owners - 1}) as n, generate_series(0, n % 3) as role`;

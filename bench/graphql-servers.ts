@@ -1,4 +1,4 @@
-/** The service as a user runs it, and the bare handlers beside it: a process each, over one database. */
+/** The service as a user runs it, and the bare handlers: one process each, one database. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, open, readFile } from "node:fs/promises";
@@ -14,28 +14,28 @@ const LAUNCHER = fileURLToPath(new URL("../bin/holderbook.mjs", import.meta.url)
 const LAUNCH = new URL("../bin/launch.mjs", import.meta.url).href;
 const BARE = fileURLToPath(new URL("./graphql-bare.ts", import.meta.url));
 
-/** Connections of either to the database. */
+/** Database connections of each. */
 const POOL = "10";
 
 const DEADLINE_MS = 60_000;
 
-/** A server that answers questions; closing ends its process. */
+/** Closing ends the process. */
 export type Server = AsyncDisposable & {
-  /** Of the launcher; what answers is below it. */
+  /** The launcher's; the server is its child. */
   readonly pid: number;
-  /** The answer, as it is sent. @throws when its status is not 200 */
+  /** The body. @throws unless the status is 200 */
   ask(question: Question): Promise<string>;
-  /** The question as a call whose answer is so many bytes; null: whatever many. */
+  /** A call with the answer's expected bytes; null: any. */
   call(question: Question, length: number | null): Call;
 };
 
-/** The service: keys checked, limits counted, and the log at `info` in `logFile`. */
+/** With checked keys, counted limits, and the log at `info` in `logFile`. */
 export type Service = Server & { readonly logFile: string };
 
-/** `serve graphql` over this database, for callers with a good key and a limit out of reach. */
+/** `serve graphql` with a valid key and an unreachable limit. */
 export const startService = async ({ database, url, folder }: Scratch): Promise<Service> => {
   const { secret } = await createKey(database, { kind: "graphql" });
-  // A folder of its own: an .env of the person who measures is not read.
+  // A separate folder, so that no local .env is read.
   const cwd = join(folder, "service");
   await mkdir(cwd);
   const logFile = join(cwd, "log");
@@ -54,19 +54,19 @@ export const startService = async ({ database, url, folder }: Scratch): Promise<
     stdio: ["ignore", "ignore", log.fd],
   });
   await log.close();
-  const said = async () => {
+  const output = async () => {
     const text = await readFile(logFile, "utf8");
     return { text, port: /"url":"http:\/\/127\.0\.0\.1:(\d+)"/.exec(text)?.[1] };
   };
   const server = await listening(
     child,
     { path: () => "/graphql", headers: { "x-api-key": secret } },
-    said,
+    output,
   );
   return { ...server, logFile };
 };
 
-/** The bare handlers over this database, with the launcher's Node flags and as many connections. */
+/** The bare handlers, with the launcher's Node flags and as many connections. */
 export const startBare = async ({ url }: Scratch): Promise<Server> => {
   const run = `import { launch } from ${JSON.stringify(LAUNCH)};
     process.exitCode = await launch([${JSON.stringify(BARE)}], { tether: true, serving: true });`;
@@ -78,28 +78,27 @@ export const startBare = async ({ url }: Scratch): Promise<Server> => {
   child.stdout.on("data", (chunk: Buffer) => {
     text += chunk.toString();
   });
-  const said = async () => ({ text, port: /^(\d+)\n/.exec(text)?.[1] });
-  return listening(child, { path: ({ name }) => `/${name}`, headers: {} }, said);
+  const output = async () => ({ text, port: /^(\d+)\n/.exec(text)?.[1] });
+  return listening(child, { path: ({ name }) => `/${name}`, headers: {} }, output);
 };
 
-/** How a question is sent to a server. */
 type Address = {
   readonly path: (question: Question) => string;
   readonly headers: Readonly<Record<string, string>>;
 };
 
-/** The server, as soon as the process has said where it listens and answers there. */
+/** Resolves once the process printed its address and answers there. */
 const listening = async (
   child: ChildProcess,
   address: Address,
-  said: () => Promise<{ readonly text: string; readonly port: string | undefined }>,
+  output: () => Promise<{ readonly text: string; readonly port: string | undefined }>,
 ): Promise<Server> => {
   const { pid } = child;
   const kill = () => child.kill("SIGTERM");
   process.once("exit", kill);
   const deadline = Date.now() + DEADLINE_MS;
   for (let refusal = ""; ; ) {
-    const { text, port } = await said();
+    const { text, port } = await output();
     if (port !== undefined && pid !== undefined) {
       const { ask, call } = client(Number(port), address);
       const answered = await ask({ name: "__typename", variables: {} }).catch((error: Error) => {
@@ -116,7 +115,7 @@ const listening = async (
     }
     if (child.exitCode !== null || Date.now() > deadline) {
       kill();
-      throw new Error(`a server does not answer (${refusal}); it said: ${text}`);
+      throw new Error(`a server does not answer (${refusal}); its output: ${text}`);
     }
     await delay(20);
   }

@@ -1,6 +1,6 @@
 /**
- * The nine queries of the GraphQL API, each beside a bare handler that runs the same SQL and sends the
- * same bytes, in a process of its own with the same Node flags and as many connections.
+ * The nine GraphQL queries, each beside a bare handler with the same SQL and bytes, in a separate
+ * process with the same Node flags and as many connections.
  */
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
@@ -23,7 +23,7 @@ const WARM_UP_MS = 1_000;
 const ROUNDS = 3;
 const ROUND_MS = 2_000;
 
-/** What is measured, and the share of the bare handler's rate that it should reach; null: none is set. */
+/** `aim`: share of the bare handler's rate to reach; null: none. */
 type Case = { readonly label: string; readonly question: Question; readonly aim: number | null };
 
 const list = (name: Question["name"], variables: Variables = {}): readonly Case[] =>
@@ -46,7 +46,7 @@ const CASES: readonly Case[] = [
   ...list("tokenHolders"),
   ...list("tokenTimelocks"),
   ...list("holderEvents"),
-  // It has no limit: coins of so many owners.
+  // Without a limit: coins with this many owners.
   ...LIMITS.map((owners) => ({
     label: `walletRoles ${owners}`,
     question: { name: "walletRoles" as const, variables: { coinType: coinOfOwners(owners) } },
@@ -60,14 +60,13 @@ const CASES: readonly Case[] = [
   },
 ];
 
-/** One side of a case over all rounds that count. */
+/** One side of a case over all counted rounds. */
 type Side = {
-  /** Median of the rounds. */
   readonly perSecond: number;
-  /** Of all requests, milliseconds. */
+  /** Of all requests, ms. */
   readonly p50: number;
   readonly p99: number;
-  /** Processor time of one request, milliseconds. */
+  /** Processor time per request, ms. */
   readonly own: number;
   readonly postgres: number;
 };
@@ -76,8 +75,8 @@ type Measured = Case & { readonly service: Side; readonly bare: Side };
 
 /**
  * Takes four minutes.
- * @param only names of queries, separated by commas; absent: all
- * @throws when there is no query of such a name
+ * @param only query names, comma-separated; absent: all
+ * @throws for an unknown query
  */
 export const graphqlBench = async (only?: string): Promise<readonly Figure[]> => {
   const names = only?.split(",") ?? CASES.map(({ question }) => question.name);
@@ -104,7 +103,7 @@ export const graphqlBench = async (only?: string): Promise<readonly Figure[]> =>
   ];
 };
 
-/** All cases, one after the other; the service has ended, and its log is whole, when this returns. */
+/** All cases in sequence; when it returns, the service has ended and its log is complete. */
 const measureAll = async (scratch: Scratch, cases: readonly Case[]) => {
   await using load = startLoad();
   await using bare = await startBare(scratch);
@@ -127,13 +126,13 @@ const measureAll = async (scratch: Scratch, cases: readonly Case[]) => {
   return { measured, requests, logFile: service.logFile };
 };
 
-/** Both calls, when both answers are equal to the byte. @throws when they are not, with both */
+/** Both calls, once their answers are byte-identical. @throws with both if they differ */
 const agreed = async (
   question: Question,
   service: Server,
   bare: Server,
 ): Promise<readonly [Call, Call]> => {
-  // An age in seconds may fall on either side of a second's end.
+  // An age in seconds may change between the two answers.
   for (let attempt = 1; ; attempt += 1) {
     const [ours, theirs] = await Promise.all([service.ask(question), bare.ask(question)]);
     if (ours === theirs) {
@@ -149,7 +148,7 @@ const agreed = async (
 type Round = {
   readonly millis: readonly number[];
   readonly perSecond: number;
-  /** Processor time of the server and of Postgres, milliseconds. */
+  /** Processor time of the server and of Postgres, ms. */
   readonly own: number;
   readonly postgres: number;
 };

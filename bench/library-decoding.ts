@@ -1,8 +1,7 @@
 /**
- * A checkpoint decoded by `@mysten/sui`: its message types for the protobuf, its BCS types for the parts,
- * its own texts for types and digests. What the library has no type for (objects, the summary) is put
- * together from its BCS primitives. Gives the values that our decoder gives, and checks none of them: it
- * takes the digests that the checkpoint names, where our decoder computes that of the summary.
+ * Decodes a checkpoint with `@mysten/sui`: its message types, BCS types, type texts and digests;
+ * objects and the summary, which it lacks, from its BCS primitives. Gives our decoder's values but
+ * checks none: it copies the named digests, where ours computes the summary's.
  */
 
 import { bcs, TypeTagSerializer } from "@mysten/sui/bcs";
@@ -18,10 +17,10 @@ import type {
 } from "../src/ledger/decode/checkpoint.ts";
 import { events, object, summary } from "../test/ledger/wire-types.ts";
 
-/** A value of the set of objects, by id and version. */
+/** An object by id and version. */
 type Objects = ReadonlyMap<string, typeof object.$inferType>;
 
-/** Decodes a `sui.rpc.v2.Checkpoint` whose effects are of version 2. */
+/** Decodes a `sui.rpc.v2.Checkpoint` with effects of version 2. */
 export const decodeByLibrary = (bytes: Uint8Array): Checkpoint => {
   const message = GrpcTypes.Checkpoint.fromBinary(bytes);
   const head = summary.parse(bytesOf(message.summary?.bcs));
@@ -68,7 +67,7 @@ const transactionOf = (
     sender: data.V1.sender,
     events: emitted?.bcs === undefined ? [] : events.parse(bytesOf(emitted.bcs)).map(eventOf),
     outputObjects,
-    // Not compared: the other side has them at no cost worth measuring.
+    // Not compared: negligible cost on the other side.
     packages: [],
     removedObjects,
   };
@@ -116,7 +115,7 @@ const ownerOf = (owner: (typeof object.$inferType)["owner"]): Owner => {
 const SUI = `0x${"2".padStart(64, "0")}`;
 const GAS_COIN = `${SUI}::coin::Coin<${SUI}::sui::SUI>`;
 
-/** Null for a package, and for what is not in the set. */
+/** Null for a package or a missing object. */
 const typeOf = (value: typeof object.$inferType | undefined): string | null => {
   if (value?.data.Move === undefined) return null;
   const { type } = value.data.Move;

@@ -1,13 +1,13 @@
 /**
- * The thread that asks: requests as bytes over kept connections, and of an answer no more is read than
- * its status and its length. A client that did more would take its time from the server it measures.
+ * The load thread: raw requests over kept connections, reading only status and length. More work
+ * would take time from the measured server.
  */
 import { connect } from "node:net";
 import { parentPort } from "node:worker_threads";
 import type { Answers, Call, Work } from "./load.ts";
 
 type Connection = {
-  /** One call at a time; rejects when the answer is not the one that is expected. */
+  /** One call at a time; rejects an unexpected answer. */
   ask(call: Call): Promise<void>;
   close(): void;
 };
@@ -16,7 +16,7 @@ const open = async (port: number): Promise<Connection> => {
   const socket = connect({ port, host: "127.0.0.1", noDelay: true });
   let waiting: (PromiseWithResolvers<void> & { readonly length: number | null }) | undefined;
   let head: Buffer = Buffer.alloc(0);
-  /** Bytes of the body still to come; null before the head has been read. */
+  /** Remaining bytes of the body; null before the head. */
   let left: number | null = null;
 
   const fail = (what: string) => {
@@ -37,7 +37,7 @@ const open = async (port: number): Promise<Connection> => {
       left = length - (head.length - end - 4);
       head = Buffer.alloc(0);
     } else left -= chunk.length;
-    // GraphQL's errors come with 200; where the length is known they would show in it.
+    // GraphQL errors have status 200; with a known length they would show in it.
     if (waiting?.length === null && chunk.includes('"errors":')) {
       return fail(`an answer with errors: ${chunk.toString()}`);
     }
@@ -60,7 +60,7 @@ const open = async (port: number): Promise<Connection> => {
   };
 };
 
-/** Asks the one call again and again, over all connections, until the time is up. */
+/** Repeats the call over all connections until the time is up. */
 const askFor = async (
   call: Call,
   connections: readonly Connection[],
@@ -81,7 +81,7 @@ const askFor = async (
   return millis;
 };
 
-/** Asks each call once, one after the other. */
+/** Each call once, in sequence. */
 const askOnce = async (
   calls: readonly Call[],
   connections: ReadonlyMap<number, Connection>,

@@ -1,18 +1,15 @@
-/** Asks servers over HTTP from a thread of its own, as cheaply as can be. */
+/** Asks servers over HTTP from a separate thread, as cheaply as possible. */
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 
-/**
- * A request as it is sent, to a port of this machine, and how many bytes the body of its answer has; null
- * where that is not known.
- */
+/** A raw request to a local port, and the body length of its answer; null if unknown. */
 export type Call = {
   readonly port: number;
   readonly bytes: Uint8Array;
   readonly length: number | null;
 };
 
-/** The call that a request is, to a port of this machine; its headers are sent as they are given. */
+/** Headers are sent as given. */
 export const callOf = (
   port: number,
   request: string,
@@ -30,7 +27,6 @@ export const callOf = (
   };
 };
 
-/** What the thread is told to do. */
 export type Work =
   | {
       readonly kind: "rate";
@@ -40,22 +36,22 @@ export type Work =
     }
   | { readonly kind: "once"; readonly calls: readonly Call[] };
 
-/** How long each request took, in the order they ended, and all together; milliseconds. */
+/** Duration of each request in order of completion, and of all; ms. */
 export type Answers = { readonly millis: readonly number[]; readonly tookMs: number };
 
-/** All but `failure` is absent when a request failed. */
+/** All but `failure` is absent if a request failed. */
 type Reply = Answers | { readonly failure: string };
 
 export type Load = AsyncDisposable & {
   /**
-   * Asks the same thing for this long over so many connections, one request at a time on each.
-   * @throws when an answer has another status than 200 or another length than expected
+   * Repeats a call for this long over so many connections, one request at a time on each.
+   * @throws for a status other than 200 or an unexpected length
    */
   rate(
     call: Call,
     over: { readonly connections: number; readonly forMs: number },
   ): Promise<Answers>;
-  /** Makes each call once, one after the other. @throws as `rate` does */
+  /** Each call once, in sequence. @throws as `rate` does */
   once(calls: readonly Call[]): Promise<readonly number[]>;
 };
 

@@ -1,8 +1,8 @@
 /**
- * `npm run bench [name …]`: the figures of docs/explanation/performance.md. Each compares with something measured
- * in the same run, because absolute figures say more of the machine than of the code. Some take a
- * setting: `graphql=tokenHolders,tokenBalance` measures these queries alone, `growth=1000000` grows to
- * that many rows, `attack=pages,heavy` makes these attacks.
+ * `npm run bench [name …]`: the figures of docs/explanation/performance.md, each with a baseline
+ * from the same run, since absolute figures depend on the machine. Settings:
+ * `graphql=tokenHolders,tokenBalance` (only these queries), `growth=1000000` (rows),
+ * `attack=pages,heavy` (only these attacks).
  */
 import type { Figure } from "./figure.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Peak memory of `holderbook index` over a million facts, read from a folder the way any operator
- * would. The figure is the largest resident set the kernel saw, Postgres not included.
+ * Peak memory of `holderbook index` over a million facts from a folder: the kernel's largest
+ * resident set, without Postgres.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -12,7 +12,7 @@ import { childrenOf } from "./attack-processes.ts";
 import type { Figure } from "./figure.ts";
 import { scratchPostgres } from "./scratch-postgres.ts";
 
-/** Dense checkpoints: some 200 facts each. */
+/** Dense checkpoints: about 200 facts each. */
 const CHECKPOINTS = 9_000;
 const ACTIONS = 50;
 const LAUNCHER = fileURLToPath(new URL("../bin/holderbook.mjs", import.meta.url));
@@ -42,7 +42,7 @@ export const memoryBench = async (): Promise<Figure> => {
   });
   let peakKib = 0;
   const watching = setInterval(async () => {
-    // The process that the launcher started: the one that works.
+    // The launcher's child does the work.
     const [worker = 0] = await childrenOf(indexer.pid ?? 0);
     peakKib = Math.max(peakKib, await residentPeak(worker));
   }, 50);
@@ -61,7 +61,7 @@ export const memoryBench = async (): Promise<Figure> => {
   };
 };
 
-/** Largest resident set so far, KiB; 0 once the process is gone or where the kernel does not tell. */
+/** Largest resident set so far, KiB; 0 once the process is gone or without /proc. */
 const residentPeak = async (pid: number): Promise<number> => {
   const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0);

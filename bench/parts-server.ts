@@ -1,4 +1,4 @@
-/** The server of the service with some of its parts, for measuring them in this process. */
+/** The service's server with some of its parts, in this process. */
 import type { Database } from "../src/database/connect.ts";
 import { watchHealth } from "../src/http/health/health.ts";
 import { databaseProgress } from "../src/http/health/progress.ts";

@@ -1,6 +1,6 @@
 /**
- * Pages of the past beside the same pages of now: the same service, the same rows, in turn. Every balance
- * had a movement before and after the checkpoint that is asked for, and half of the objects stood otherwise.
+ * Past pages beside current pages: same service and rows, interleaved. Every balance moved before
+ * and after the requested checkpoint, and half of the objects differed.
  */
 import { columns, type Figure, quantile } from "./figure.ts";
 import { fillHistory, fillTable, MIDDLE, writeBasics } from "./graphql-fill.ts";

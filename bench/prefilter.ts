@@ -1,8 +1,6 @@
 /**
- * What the prefilter adds to decompression, which every checkpoint of an archive needs anyway.
- *
- * Input: the genuine checkpoints of the tests, re-encoded as protobuf and compressed with zstd as the
- * object store has them.
+ * The prefilter's cost beside decompression, which every archived checkpoint needs. Input: the
+ * tests' genuine checkpoints as protobuf, compressed with zstd as in the object store.
  */
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import type { RawCheckpoint } from "../src/ledger/decode/checkpoint.ts";
@@ -11,18 +9,18 @@ import { createPrefilter } from "../src/ledger/reading/prefilter.ts";
 import { genuineCheckpoint, genuineFiles } from "../test/genuine.ts";
 import { type Figure, quantile } from "./figure.ts";
 
-/** Rounds measured, after as many to warm up; the middle one counts. */
+/** Measured rounds after as many for warm-up; the median counts. */
 const ROUNDS = 25;
 
-/** Two versions of a package that no checkpoint holds: the case of nearly all of a chain's history. */
+/** Two package versions that no checkpoint has: the usual case. */
 const PACKAGES = [
   "0x6e4f1c0f7d2b3a59887766554433221100ffeeddccbbaa99887766554433f1a7",
   "0x93b1d7e2c4a6580f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a697887",
 ];
 
 /**
- * Time of decompression alone, by the time of decompression and prefilter together: 1 would be a
- * prefilter that costs nothing. Measured in turns, so that a busy moment meets both.
+ * Decompression time / (decompression + prefilter): 1 is free. Interleaved, so that load affects
+ * both.
  */
 export const prefilterBench = async (): Promise<Figure> => {
   const inputs = genuineFiles.map((file) => genuineCheckpoint(file).protobuf);

@@ -1,15 +1,15 @@
-/** What a process costs, as Linux counts it. */
+/** A process's cost, as counted by Linux. */
 import { readdirSync, readFileSync } from "node:fs";
 
-/** Of a process and of its children that have ended. */
+/** Of a process and its ended children. */
 type Spent = { readonly pid: number; readonly parent: number; readonly ms: number };
 
 /** Linux counts in hundredths of a second, whatever the clock. */
 const TICK_MS = 10;
 
 /**
- * Processor time of a process and of all below it so far, in milliseconds; NaN where there is no /proc.
- * Parents that do nothing, such as a launcher, cost nothing; children that have ended are counted.
+ * Processor ms of a process and all descendants; NaN without /proc. Idle parents, such as a
+ * launcher, cost nothing; ended children are counted.
  */
 export const processorMs = (pid: number): number => {
   const all = everyProcess();
@@ -36,13 +36,13 @@ const everyProcess = (): readonly Spent[] => {
 const spentBy = (pid: number): readonly Spent[] => {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "latin1");
-    // The name before the last bracket may hold spaces. Behind it: state, parent, …, and from the
-    // twelfth on user and system time, its own and of children that have ended.
+    // The name in brackets may contain spaces. Fields after it: state, parent, …; from the twelfth
+    // user and system time of the process and its ended children.
     const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
     const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
     return [{ pid, parent: Number(fields[1]), ms: ticks * TICK_MS }];
   } catch {
-    // It ended meanwhile.
+    // It has ended.
     return [];
   }
 };

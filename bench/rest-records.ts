@@ -1,10 +1,8 @@
 /**
- * Transfer events for a measurement: written by Postgres into the product's own table with all its
- * indexes, and known here by their numbers, so that any of them can be asked for.
- *
- * Of every two records one goes to a wallet that receives half of everything in the first three quarters
- * of the list and nothing after, as a contract does that was replaced; the other to one of many wallets
- * with four records each, far apart. Two records share a transaction.
+ * Transfer events for a measurement, computed from their numbers in Postgres and here, so that any
+ * can be queried. Half go to one wallet, all in the first three quarters of the list, as to a
+ * replaced contract; the others to wallets with four scattered records each. Two records share a
+ * transaction.
  */
 import { createHash } from "node:crypto";
 import type { Database } from "../src/database/connect.ts";
@@ -17,7 +15,7 @@ const TOKENS = [0, 1, 2].map((n) => `${n}`.repeat(40));
 const BUSY_WALLET = "acce".padStart(40, "0");
 const FIRST_SECOND = 1_600_000_000;
 
-/** Records of one statement. */
+/** Rows per statement. */
 const STEP = 500_000;
 
 export const benchTokens: readonly EvmToken[] = TOKENS.map((address, n) => ({
@@ -36,27 +34,27 @@ export const benchTokens: readonly EvmToken[] = TOKENS.map((address, n) => ({
   address: `0x${address}`,
 }));
 
-/** The list of `count` records as callers name them; numbers are from 0. */
+/** Records by number, from 0. */
 export type KnownRecords = {
   readonly count: number;
-  /** The `after_id` of the page that begins with a record, in ascending order. */
+  /** The `after_id` of the page that starts with a record, ascending. */
   before(record: number): bigint;
-  /** Hash of the transaction that a record is of. */
+  /** The transaction's hash. */
   txHash(record: number): string;
   /** A recipient of four records, from 0 to below `wallets`. */
   wallet(number: number): string;
   readonly wallets: number;
-  /** The recipient of three eighths of all. */
+  /** The recipient of three eighths of all records. */
   readonly busyWallet: string;
 };
 
 /**
- * Writes them, takes the statistics that autovacuum would take, and has every page read once, so that
- * none is met for the first time in a measurement.
+ * Writes records, runs the statistics of autovacuum, and reads every page once, so that no
+ * measurement meets a cold page.
  */
 export const writeRecords = async (database: Database, count: number): Promise<KnownRecords> => {
   const { sql } = database;
-  // Read like any other table; its journal would be as large again, and be thrown away.
+  // Reads are the same; its WAL would double the writes.
   await sql`alter table transfer_events set unlogged`;
   for (const [n, token] of TOKENS.entries()) {
     await sql`
@@ -65,7 +63,7 @@ export const writeRecords = async (database: Database, count: number): Promise<K
       values (${CHAIN}, decode(${token}, 'hex'), 0, 0, ${`Bench Shares ${n}`}, 'BNCH', 18, now())`;
   }
   const wallets = count / 8;
-  // Two at a time, as two chains are read: a core each.
+  // Two at a time, as for two chains, one per core.
   for (let from = 0; from < count; from += 2 * STEP) {
     const steps = [from, from + STEP]
       .filter((begin) => begin < count)
@@ -89,7 +87,7 @@ export const writeRecords = async (database: Database, count: number): Promise<K
   };
 };
 
-/** Keeps hashes of wallets apart from those of transactions. */
+/** Separates wallet hashes from transaction hashes. */
 const WALLET_SALT = 100_000_000;
 
 const hashOf = (number: number): string => {
@@ -98,7 +96,7 @@ const hashOf = (number: number): string => {
   return createHash("sha256").update(bytes).digest("hex");
 };
 
-/** Records `from` to below `to`; numbers are of the whole list. */
+/** Records `from` to below `to` of the whole list. */
 const writeStep = async (
   { sql }: Database,
   { from, to, count, wallets }: Record<"from" | "to" | "count" | "wallets", number>,

@@ -1,4 +1,4 @@
-/** The transfer events API as it ships, and beside it a bare fastify handler that runs the same SQL. */
+/** The shipped transfer events API, and a bare fastify handler with the same SQL. */
 import { closeSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import fastify from "fastify";
@@ -18,7 +18,7 @@ import type { Scratch } from "./scratch-postgres.ts";
 /** As many as the bare handler has. */
 const READERS = 8;
 
-/** Both servers over one database; a call is made of the list's query string. */
+/** Both servers over one database; calls take the list's query string. */
 export type Servers = AsyncDisposable & {
   ours(query: string): Call;
   bare(query: string): Call;
@@ -30,7 +30,7 @@ export const openServers = async ({ database, url, folder }: Scratch): Promise<S
   const limit = (policy: string) =>
     createRateLimit({ policy, quota: 1_000_000_000, windowSeconds: 60 });
   const log = openSync(join(folder, "rest.log"), "a");
-  // As the service writes it: every request a line.
+  // As the service logs: a line per request.
   const logger = createLogger({
     level: "info",
     remedyOf,
@@ -61,7 +61,7 @@ export const openServers = async ({ database, url, folder }: Scratch): Promise<S
       await server[Symbol.asyncDispose]();
       await bare.close();
       await readers.close();
-      // The last lines wait for a moment to be written together.
+      // Writes the buffered last lines.
       logger.flush();
       closeSync(log);
     },

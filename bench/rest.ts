@@ -1,6 +1,6 @@
 /**
- * The transfer events API: requests per second beside a bare fastify handler that runs the same SQL and
- * sends the rows; and how long each kind of request takes with few records and with many.
+ * The transfer events API: requests per second beside a bare fastify handler with the same SQL; and
+ * latency by kind of request with few and with many records.
  */
 import { type Figure, quantile } from "./figure.ts";
 import { type Call, type Load, startLoad } from "./load.ts";
@@ -14,10 +14,13 @@ const RATE_ROUND_MS = 2_000;
 const CONNECTIONS = 16;
 
 const ROUNDS = 50;
-/** Requests of one kind in one round, for each number of records. */
+/** Requests per kind, round and number of records. */
 const OF_A_KIND = 100;
 
-/** Query strings by kind. `at` is from 0 to below 1, another in every request: where in the list. */
+/**
+ * Query strings by kind. `at`: from 0 to below 1, the place in the list, different in every
+ * request.
+ */
 const KINDS: Readonly<Record<string, (records: KnownRecords, at: number) => string>> = {
   "first page": () => "",
   "page from the middle": (records, at) => `after_id=${placeIn(records, 0.25 + at / 2)}`,
@@ -39,8 +42,8 @@ const placeIn = ({ before, count }: KnownRecords, share: number): bigint =>
   before(Math.floor(share * count));
 
 /**
- * Measures with `few` records beside `many`. Takes seven minutes on two cores with little else to do,
- * more than twice that beside other work, and 5 GB below the temporary folder.
+ * Measures `few` beside `many` records. Takes seven minutes on two idle cores, twice that on busy
+ * ones, and 5 GB below the temporary folder.
  */
 export const restBench = async ({
   few = 10_000,
@@ -55,7 +58,7 @@ export const restBench = async ({
 
 type Served = AsyncDisposable & { readonly records: KnownRecords; readonly servers: Servers };
 
-/** A database of its own with that many records, and the servers over it. */
+/** A separate database with that many records, and its servers. */
 const served = async (count: number): Promise<Served> => {
   const opened = new AsyncDisposableStack();
   try {
@@ -80,7 +83,7 @@ const rateFigure = async (load: Load, { servers }: Served): Promise<Figure> => {
   for (let round = 0; round <= RATE_ROUNDS; round += 1) {
     bare.push(await rateOf(servers.bare("limit=100")));
     ours.push(await rateOf(servers.ours("limit=100")));
-    // The first round warms everything up.
+    // The first round is warm-up.
     if (round === 0) for (const each of [ours, bare]) each.length = 0;
   }
   const [our, their] = [quantile(ours, 0.5), quantile(bare, 0.5)];
@@ -93,8 +96,8 @@ const rateFigure = async (load: Load, { servers }: Served): Promise<Figure> => {
 };
 
 /**
- * One request at a time, so that none waits for another; both numbers of records in turn, so that what
- * else the machine does falls on both alike. The first round of each kind is not counted.
+ * One request at a time, so that none queues; record counts interleaved, so that load affects both.
+ * The first round of each kind is warm-up.
  */
 const timeFigures = async (
   load: Load,
@@ -106,7 +109,7 @@ const timeFigures = async (
     few: Array.of<number>(),
     many: Array.of<number>(),
   }));
-  // As many connections to either database: one alone would be the quicker.
+  // Warms as many connections to either database, or one would be faster.
   for (const { servers } of [small, large]) {
     await load.rate(servers.ours("limit=10"), { connections: CONNECTIONS, forMs: RATE_ROUND_MS });
   }

@@ -1,4 +1,4 @@
-/** An embedded Postgres for one measurement, migrated and gone afterwards. */
+/** An embedded, migrated Postgres, removed after the measurement. */
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,16 +11,16 @@ export type Scratch = AsyncDisposable & {
   readonly folder: string;
   /** For processes that connect by themselves. */
   readonly url: string;
-  /** Of the server; its backends are its children. */
+  /** The server's; its backends are its children. */
   readonly pid: number;
 };
 
-/** Ends each one that is open. */
+/** Cleanups of open servers. */
 const open = new Set<() => Promise<void>>();
 
 let watching = false;
 
-/** A measurement that is broken off leaves no server running and no gigabytes behind. */
+/** An interrupted measurement leaves no server and no gigabytes behind. */
 const removeWhenInterrupted = () => {
   if (watching) return;
   watching = true;
@@ -55,6 +55,6 @@ export const scratchPostgres = async (): Promise<Scratch> => {
   };
 };
 
-/** Pid of the embedded server of a data folder: its own note, in the first line of its lock. */
+/** Pid of a data folder's embedded server, from the first line of its lock file. */
 export const postmasterIn = async (folder: string): Promise<number> =>
   Number.parseInt(await readFile(join(folder, "postgres", "postmaster.pid"), "utf8"), 10);

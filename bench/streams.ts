@@ -1,7 +1,7 @@
 /**
- * A thousand subscriptions to one coin type: what they cost while nothing happens, while empty checkpoints
- * come, and with each movement; and how long a movement takes to the first and to the last of them. The
- * service runs as a process of its own; beside it stands what it costs with a single one.
+ * A thousand subscriptions to one coin type: cost when idle, with empty checkpoints, and per
+ * movement; and latency to the first and last subscriber. The service is a separate process; the
+ * baseline has a single subscription.
  */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
@@ -85,7 +85,7 @@ export const streamsBench = async (): Promise<readonly Figure[]> => {
   ];
 };
 
-/** Commits a checkpoint, as the log and the pipelines do: with a movement, or empty. */
+/** Commits a checkpoint as log and pipelines do: with a movement, or empty. */
 const committing = ({ database }: Scratch) => {
   let next = 0n;
   return async (isMovement: boolean): Promise<void> => {
@@ -131,9 +131,9 @@ const costOf = async <Value>(pid: number, work: () => Promise<Value>): Promise<C
 };
 
 type Streams = {
-  /** Milliseconds at which each has had its newest event. */
+  /** Time of each one's newest event, ms. */
   readonly atMs: readonly number[];
-  /** Resolves when all have had one event more than when it was last called. */
+  /** Resolves when all have had one more event than at the last call. */
   all(): Promise<void>;
   close(): void;
 };
@@ -190,7 +190,7 @@ const openStreams = async (
   };
 };
 
-/** Movements, one after the other; how long each took to the first and to the last subscriber. */
+/** Movements in sequence; latency to the first and last subscriber. */
 const changing = async (commit: (isMovement: boolean) => Promise<void>, streams: Streams) => {
   const first: number[] = [];
   const last: number[] = [];

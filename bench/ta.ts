@@ -1,7 +1,7 @@
 /**
- * The transfer agent API: accepted whitelist requests per second, beside a bare fastify handler that
- * checks the same signature over the same canonical body and inserts one row; and the time from 201
- * to the callback on the demo ledger.
+ * The transfer agent API: accepted whitelist requests per second, beside a bare fastify handler
+ * that checks the same signature over the same canonical body and inserts one row; and the time
+ * from 201 to callback on the demo ledger.
  */
 import { randomBytes } from "node:crypto";
 import { createServer as createHttpServer } from "node:http";
@@ -37,7 +37,7 @@ const PATH = "/api/v1/investor/whitelist";
 const CIRCLES = 20;
 const DEADLINE_MS = 30_000;
 
-/** Posts prepared requests over kept connections, in a thread of its own. */
+/** A thread that posts prepared requests over kept connections. */
 const LOAD = `
   const { Agent, request } = require("node:http");
   const { parentPort } = require("node:worker_threads");
@@ -88,7 +88,7 @@ const acceptance = async (): Promise<Figure> => {
     for (let round = 0; round <= ROUNDS; round += 1) {
       const first = await run(bare.url, signedPosts(pair.secretKey, REQUESTS));
       const second = await run(ours.url, signedPosts(pair.secretKey, REQUESTS));
-      // The first round warms up.
+      // The first round is warm-up.
       if (round === 0) continue;
       rates.bare.push(first);
       rates.ours.push(second);
@@ -164,7 +164,7 @@ const openOurs = async (database: Database) => {
   });
 };
 
-/** The least that any service would have to do: the signature over the canonical body, and one row. */
+/** The minimum for any service: one signature over the canonical body, and one row. */
 const openBare = async ({ sql }: Database) => {
   await sql`create table bench_requests (id uuid primary key default gen_random_uuid(), body jsonb not null)`;
   const app = fastify();
@@ -185,7 +185,7 @@ const openBare = async ({ sql }: Database) => {
   return { url, [Symbol.asyncDispose]: () => app.close() };
 };
 
-/** The whole service on the demo ledger as `start` runs it, one request after the other. */
+/** The whole service on the demo ledger as `start` runs it, one request at a time. */
 const circle = async (): Promise<Figure> => {
   const arrived = new Map<string, number>();
   const receiver = createHttpServer((request, response) => {

@@ -1,6 +1,6 @@
 /**
- * What each level of `VERIFY` costs beside `off`: for each checkpoint of the network and of the demo, as the
- * reader reads them, and for each signature. At the tip every checkpoint comes with one.
+ * The cost of each `VERIFY` level beside `off`: per checkpoint of network and demo as the reader
+ * reads them, and per signature. At the tip every checkpoint has one.
  */
 import { join } from "node:path";
 import { createDemoLedger } from "../demo/demo-ledger.ts";
@@ -16,20 +16,20 @@ import { type Figure, quantile } from "./figure.ts";
 
 /** Of the demo. */
 const CHECKPOINTS = 400;
-/** The network's pace, a second. */
+/** The network's checkpoints per second. */
 const AT_THE_TIP = 4;
 
-/** Rounds measured, after some to warm up; the middle one counts. */
+/** Measured rounds after warm-up; the median counts. */
 const ROUNDS = 15;
 const WARM_UP = 5;
 
-/** Processor time so far, milliseconds: what a share of a core is made of, also on a busy machine. */
+/** Processor ms so far, independent of a busy machine. */
 const spentMs = (): number => {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;
 };
 
-/** Milliseconds for each checkpoint, by level. Measured in turns, so that a busy moment meets all. */
+/** Ms per checkpoint, by level; interleaved, so that load affects all. */
 const readingMs = (inputs: readonly RawCheckpoint[], packages: readonly string[]) => {
   const readers = VERIFY_LEVELS.map((level) => ({ level, read: readerAt(level)(packages) }));
   const times = new Map<VerifyLevel, number[]>(VERIFY_LEVELS.map((level) => [level, []]));
@@ -45,7 +45,7 @@ const readingMs = (inputs: readonly RawCheckpoint[], packages: readonly string[]
   return { off: of("off"), links: of("links"), signatures: of("signatures") };
 };
 
-/** Milliseconds to parse a committee's keys, and for each signature of a quorum of it. */
+/** Ms to parse a committee's keys, and per signature of its quorum. */
 const signatureMs = async () => {
   const open = (file: string) => readCheckpointFile(join(GENUINE_FOLDER, file));
   const committee = committeeAfter(readCertified(await open("15918264.chk")));
@@ -72,7 +72,7 @@ export const verifyBench = async (): Promise<Figure> => {
     const next = ledger.next();
     return { sequence: next.sequence, encoding: "protobuf", bytes: next.raw("protobuf") };
   });
-  // Nothing in the network's ones is ours: they are skipped, as most are.
+  // The network's checkpoints have nothing of ours: they are skipped, as most are.
   const skipped = readingMs(network, ledger.packages);
   const read = readingMs(demo, ledger.packages);
   const { keysMs, ms } = await signatureMs();

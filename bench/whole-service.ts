@@ -1,4 +1,4 @@
-/** The service as a user starts it, in a scratch folder, and a look at it from outside. */
+/** The service as a user starts it, in a scratch folder, observed from outside. */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, mkdtemp, open, readFile, rm } from "node:fs/promises";
@@ -13,37 +13,37 @@ import { postmasterIn } from "./scratch-postgres.ts";
 
 const LAUNCHER = fileURLToPath(new URL("../bin/holderbook.mjs", import.meta.url));
 
-/** Starting takes a second or two; a busy machine takes longer. */
+/** Usually a second or two; longer on a busy machine. */
 const DEADLINE_MS = 120_000;
 
 export type StartedService = AsyncDisposable & {
-  /** Of the launcher. */
+  /** The launcher's. */
   readonly pid: number;
-  /** Of the embedded server. */
+  /** The embedded server's. */
   readonly postgresPid: number;
   readonly dataDir: string;
   readonly port: number;
-  /** The key that `start` shows. */
+  /** The key printed by `start`. */
   readonly key: string;
-  /** Of the ledger, in the order `start` shows them. */
+  /** In the order of `start`'s output. */
   readonly coinTypes: readonly string[];
-  /** The service's database, for looking past whatever serves. */
+  /** The service's database, bypassing the serving process. */
   readonly database: Database;
-  /** Creates one more key; what `keys create` prints with these options. */
+  /** Creates another key; `options` as for `keys create`. */
   createKey(...options: readonly string[]): Promise<string>;
-  /** What it said on standard error so far. */
+  /** Standard error so far. */
   log(): Promise<string>;
 };
 
 /**
- * Resolves once requests are answered. Ending the process that measures ends the service.
- * @param settings of the environment, beside those of the folder and the port
+ * Resolves once requests are answered. The service ends with this process.
+ * @param settings environment beside the folder's and the port
  */
 export const startWhole = async (
   settings: Readonly<Record<string, string>>,
 ): Promise<StartedService> => {
   const folder = await mkdtemp(join(tmpdir(), "holderbook-bench-"));
-  // A folder of its own: an .env of the person who measures is not read.
+  // A separate folder, so that no local .env is read.
   const cwd = join(folder, "service");
   const dataDir = join(cwd, "data");
   await mkdir(dataDir, { recursive: true });
@@ -63,14 +63,14 @@ export const startWhole = async (
   });
   await log.close();
   const end = endOf(child, folder);
-  const said = () => readFile(logFile, "utf8");
+  const readLog = () => readFile(logFile, "utf8");
   try {
     const { pid } = child;
     const shown = await welcomed(child);
     if (shown === undefined || pid === undefined) {
-      throw new Error(`the service does not answer; it said: ${await said()}`);
+      throw new Error(`the service does not answer; its log: ${await readLog()}`);
     }
-    // It runs already: we are its guest.
+    // Already running: this joins it.
     const { url } = await startEmbeddedPostgres({ dataDir });
     const database = connect({ url, max: 1, applicationName: "bench" });
     return {
@@ -84,7 +84,7 @@ export const startWhole = async (
         const { stdout } = await promisify(execFile)(process.execPath, create, { cwd, env });
         return stdout.trim();
       },
-      log: said,
+      log: readLog,
       [Symbol.asyncDispose]: async () => {
         await database.close();
         await end();
@@ -96,7 +96,7 @@ export const startWhole = async (
   }
 };
 
-/** What ends the process and removes its folder, also when measuring is broken off. */
+/** Ends the process and removes its folder, also on interruption. */
 const endOf = (child: ChildProcess, folder: string) => {
   const ended = once(child, "exit");
   const end = async () => {
@@ -110,7 +110,7 @@ const endOf = (child: ChildProcess, folder: string) => {
   return end;
 };
 
-/** Port, key and coin types as the service prints them; undefined when it does not. */
+/** Printed port, key and coin types; undefined if absent. */
 const welcomed = async (child: ChildProcess) => {
   let text = "";
   child.stdout?.on("data", (chunk: Buffer) => {

@@ -1,8 +1,6 @@
 /**
- * Emits the package `holderbook-client`, JavaScript and types, from the TypeScript of `client/` into `client/dist`
- * when that has changed:
- *
- *   npm run client      also done by `npm test`, and before either package is packed
+ * Emits the package `holderbook-client` from `client/` into `client/dist` if stale: `npm run
+ * client`; also run by `npm test` and before packing.
  */
 import { spawnSync } from "node:child_process";
 import {
@@ -31,10 +29,10 @@ const isStale = () => {
   return sources.some((name) => changedMs(join(client, name)) >= emittedMs);
 };
 
-/** Returns the exit code of the compiler; an image has no compiler, and no use for the package. */
+/** Returns the compiler's exit code; images have no compiler and do not need the package. */
 export const emitClient = () => {
   if (!existsSync(compiler) || !isStale()) return 0;
-  // Renamed as a whole, so that nobody reads half of it.
+  // Renamed as a whole, so that no reader sees half of it.
   const made = mkdtempSync(join(client, ".dist-"));
   try {
     const args = [compiler, "--project", client, "--outDir", made];
@@ -43,7 +41,7 @@ export const emitClient = () => {
     for (const name of ["noble.mjs", "noble.d.mts"]) {
       copyFileSync(join(client, name), join(made, name));
     }
-    // The compiler rewrites imports in JavaScript alone.
+    // The compiler rewrites imports only in JavaScript.
     for (const name of readdirSync(made).filter((each) => each.endsWith(".d.ts"))) {
       const text = readFileSync(join(made, name), "utf8");
       writeFileSync(join(made, name), text.replaceAll(/(from "\.\/[\w-]+)\.ts"/g, '$1.js"'));

@@ -1,4 +1,4 @@
-/** Writes the reference: `npm run docs`. A service of the demo is started for what it says of itself. */
+/** Writes the reference: `npm run docs`. Starts a demo service for its OpenAPI document. */
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -11,7 +11,7 @@ import { pagesOfCode, pagesOfService } from "./reference/pages.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 
-/** `/openapi.json` of a service that is ended afterwards. */
+/** `/openapi.json` of a temporary service. */
 const described = async () => {
   const folder = await mkdtemp(join(tmpdir(), "holderbook-docs-"));
   const child = spawn(process.execPath, [join(root, "bin", "holderbook.mjs"), "start"], {

@@ -1,8 +1,6 @@
 /**
- * Brings node_modules up to package-lock.json, and finds the Node that the project runs on.
- *
- * Plain JavaScript that any Node from 20 runs: everything after it runs on the pinned Node that the
- * npm package `node` brings.
+ * Installs node_modules per package-lock.json and finds the pinned Node. Plain JavaScript for any
+ * Node from 20: everything later runs on the Node of the npm package `node`.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
@@ -10,10 +8,9 @@ import { createRequire } from "node:module";
 import { dirname, join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The project's folder. */
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** True when the project is itself a dependency: then another project installs its packages. */
+/** True if another project depends on this one, and installs its packages. */
 export const installedAsDependency = root.split(sep).includes("node_modules");
 
 const packagesIn = (lockFile) => {
@@ -24,17 +21,17 @@ const packagesIn = (lockFile) => {
   }
 };
 
-/** Why an install is needed, or undefined when node_modules already matches the lock file. */
+/** Why an install is needed; undefined if node_modules matches the lock file. */
 const reasonToInstall = (development) => {
   const wanted = packagesIn(join(root, "package-lock.json"));
   if (wanted === undefined) return undefined;
-  // npm records what it installed here; comparing versions needs no stamp file of our own.
+  // npm records its installs here, so no stamp file is needed.
   const present = packagesIn(join(root, "node_modules", ".package-lock.json"));
   if (present === undefined) return "node_modules is missing";
   for (const [path, { version, optional, devOptional, dev }] of Object.entries(wanted)) {
     if (path === "") continue;
     const found = present[path];
-    // Optional packages of other platforms are never installed; tools are left out of an image.
+    // Other platforms' optional packages are never installed; images omit development tools.
     if (found === undefined && (optional || (!development && (dev || devOptional)))) continue;
     if (found?.version !== version) return `${path} is not at ${version}`;
   }
@@ -42,7 +39,6 @@ const reasonToInstall = (development) => {
   return undefined;
 };
 
-/** Path of the pinned Node. */
 export const nodeBinary = () => {
   if (!installedAsDependency) {
     const name = process.platform === "win32" ? "node.exe" : "node";
@@ -53,16 +49,15 @@ export const nodeBinary = () => {
 };
 
 /**
- * Installs when node_modules is missing or stale. Ends the process when the install fails.
- *
- * @param {{ development: boolean }} needs whether the tools of development must be there too
+ * Installs if node_modules is missing or stale; a failed install ends the process.
+ * @param {{ development: boolean }} needs whether development tools are required
  */
 export const installIfStale = ({ development }) => {
   if (installedAsDependency) return;
   const reason = reasonToInstall(development);
   if (reason === undefined) return;
   process.stderr.write(`holderbook: installing packages (${reason})\n`);
-  // npm's own report goes to standard error: standard output belongs to the command.
+  // npm reports on standard error: standard output belongs to the command.
   const { status, error } = spawnSync(
     "npm",
     ["ci", "--no-audit", "--no-fund", "--loglevel=error"],

@@ -1,15 +1,12 @@
 /**
- * Adds a migration to `drizzle/`: what the tables in the code have beyond the last one. Migrations are
- * only ever added, because databases in the field know those they have by what is in them:
- * `drizzle/hashes.json` holds the hash of each, and a test compares.
- *
- *   npm run migration <name>
- *   npm run migration <name> -- --custom     begins an empty one
- *
- * What drizzle cannot express (triggers, the rewriting of data) is written by hand at the end of the
- * new file, whose hash is then noted anew, until it has landed:
- *
- *   npm run migration -- --hash
+ * Adds a migration to `drizzle/`: the tables' changes since the last one. Released migrations must
+ * not change, because databases identify them by content: `drizzle/hashes.json` holds each hash,
+ * and a test compares.
+ * npm run migration <name>
+ * npm run migration <name> -- --custom     starts an empty one
+ * Triggers and data changes are written by hand at the end of a new file. Until it lands, update
+ * its hash:
+ * npm run migration -- --hash
  */
 import { createHash } from "node:crypto";
 import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -34,7 +31,7 @@ const sqlIn = async (folder) =>
 
 const HASH = "--hash";
 
-/** Notes the hash of the newest migration; those of all others stay as they are. */
+/** Records the newest migration's hash; earlier hashes stay. */
 const noteHash = async () => {
   const noted = join(target, "hashes.json");
   const hashes = JSON.parse(await readFile(noted, "utf8"));
@@ -46,14 +43,14 @@ const noteHash = async () => {
 };
 
 const add = async () => {
-  // Beside the target first: tests that run meanwhile must not meet half of it.
+  // Elsewhere first: concurrent tests must not see half of it.
   const making = join(root, ".holderbook", `migration-${process.pid}`);
   const out = join(making, "drizzle");
   try {
     await mkdir(making, { recursive: true });
     await cp(target, out, { recursive: true });
     const configFile = join(making, "drizzle.config.json");
-    // drizzle-kit reads what is there below its working folder, whatever a path begins with.
+    // drizzle-kit resolves every path, even an absolute one, below its working folder.
     await writeFile(configFile, JSON.stringify({ ...config, out: relative(root, out) }));
     const kit = join(root, "node_modules", "drizzle-kit", "bin.cjs");
     await launch([kit, "generate", ...custom, "--name", name, "--config", configFile], {
@@ -62,7 +59,7 @@ const add = async () => {
     const before = await sqlIn(target);
     const [added] = (await sqlIn(out)).filter((file) => !before.includes(file));
     if (added === undefined) return fail("drizzle-kit made no migration; drizzle/ is as it was");
-    // It ends with code 0 even when a file with tables cannot be loaded, and takes them for dropped.
+    // drizzle-kit exits with 0 even if a table file fails to load, and drops its tables.
     const generated = await readFile(join(out, added), "utf8");
     if (/^DROP TABLE/m.test(generated)) {
       return fail("the migration would drop a table; drizzle/ is as it was");

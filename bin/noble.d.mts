@@ -1,5 +1,4 @@
-/** Where the bundle stands. */
 export declare const file: string;
 
-/** The bundle's text, of the packages that are installed. */
+/** The bundle's text, from the installed packages. */
 export declare const bundle: () => Promise<string>;

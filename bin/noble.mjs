@@ -1,15 +1,13 @@
 /**
- * Bundles what `holderbook/client` takes from noble (BLAKE2b and Ed25519, which browsers lack or have only
- * on secure pages) into `client/noble.mjs`, so that the client has no dependency:
- *
- *   npm run noble      after an update of @noble/hashes or @noble/curves
+ * Bundles BLAKE2b and Ed25519 of noble, which browsers lack or have only on secure pages, into the
+ * dependency-free `client/noble.mjs`: `npm run noble` after an update of @noble/hashes or
+ * @noble/curves.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { rolldown } from "rolldown";
 import { root } from "./install.mjs";
 
-/** Where the bundle stands. */
 export const file = join(root, "client", "noble.mjs");
 
 const ENTRY = `
@@ -18,7 +16,7 @@ export { ed25519 } from "@noble/curves/ed25519.js";`;
 
 const LICENSE = join(root, "node_modules", "@noble", "hashes", "LICENSE");
 
-/** The bundle's text: the same for the same packages. */
+/** Deterministic for given packages. */
 export const bundle = async () => {
   const made = await rolldown({
     cwd: root,

@@ -9,7 +9,7 @@ const colors = process.stdout.isTTY ? "--colors=force" : "--colors=off";
 
 const emitClient = [join(root, "bin", "client.mjs")];
 
-/** Each task is a list of programs, run one after the other until one fails. */
+/** Programs of each task, run in sequence until one fails. */
 const tasks = {
   test: (rest) => [emitClient, [tool("vitest", "vitest.mjs"), "run", ...rest]],
   "test:fast": (rest) => [

@@ -1,6 +1,6 @@
 /**
- * Pictures of every page for the documentation, from the demo ledger: `npm run screenshots`. Needs a
- * `chromium` on the path. `--all DIR` puts both widths in both themes into a folder, to be looked at.
+ * Screenshots of every page from the demo ledger: `npm run screenshots`. Needs `chromium` on the
+ * path. `--all DIR` writes both widths in both themes for review.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -38,7 +38,7 @@ const looks = all
       { theme: "dark", size: PHONE },
     ];
 
-/** The service at HOLDERBOOK_URL, with the operator key HOLDERBOOK_KEY, or one that is started for this. */
+/** The service at HOLDERBOOK_URL with the operator key HOLDERBOOK_KEY, or a temporary one. */
 const service = async () => {
   const { HOLDERBOOK_URL: url } = process.env;
   const given = process.env.HOLDERBOOK_KEY;
@@ -71,7 +71,7 @@ const service = async () => {
 };
 
 const { url, key, end } = await service();
-/** Something to show on the transfer agent's pages: the demo's own tour, some times. */
+/** Fills the transfer agent's pages by the demo's tour. */
 for (let number = 0; number < 3; number += 1) {
   const headers = { "content-type": "application/json", "x-api-key": key };
   const begun = await fetch(`${url}/demo/tour`, { method: "POST", headers, body: "{}" });
@@ -98,15 +98,15 @@ try {
     const settled = async () => {
       await page.locator("#content h1").first().waitFor();
       await page.waitForFunction(() => document.querySelector('[aria-label="Loading"]') === null);
-      // Charts are drawn after what they show has arrived.
+      // Charts are drawn after their data arrives.
       await page.waitForTimeout(800);
     };
-    // What the operator's pages show takes an operator's key.
+    // The operator's pages need an operator key.
     await page.getByLabel("API key").fill(key);
     await page.getByRole("button", { name: "Sign in" }).click();
     await settled();
     for (const [name, path] of Object.entries(PAGES)) {
-      // By the page's own router: a reload would forget the key.
+      // Navigate in the page: a reload would lose the key.
       await page.evaluate((to) => {
         history.pushState(null, "", to);
         dispatchEvent(new PopStateEvent("popstate"));

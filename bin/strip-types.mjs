@@ -1,4 +1,4 @@
-/** Strips the types of this package's own files when it is installed below node_modules. */
+/** Strips types from this package's files when installed below node_modules. */
 import { readFileSync } from "node:fs";
 import { registerHooks, stripTypeScriptTypes } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";

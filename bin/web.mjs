@@ -1,9 +1,7 @@
 /**
- * Builds the page (`web/`) when what it is made of has changed: `node bin/web.mjs` waits for it; a start
- * of the service does it beside, at low priority, and does not wait.
- *
- * A build replaces the one before at once, so that a service never reads half of one. Two starts at the
- * same time build once.
+ * Builds the page (`web/`) if its sources changed: `node bin/web.mjs` waits; the service starts it
+ * in the background at low priority. The new build replaces the old one atomically, and concurrent
+ * starts build only once.
  */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -25,16 +23,16 @@ import { nodeBinary, root } from "./install.mjs";
 
 const web = join(root, "web");
 const dist = join(web, "dist");
-/** Holds what the build was made of, so that a newer one is made only when that has changed. */
+/** Records the build's inputs, to detect changes. */
 const stamp = join(dist, "made-of");
 const building = join(root, "node_modules", ".holderbook", "web");
-/** A build takes seconds: one older than this was killed, milliseconds. */
+/** A build takes seconds: an older one was killed. Milliseconds. */
 const ABANDONED_MS = 120_000;
 
-/** Folders that are built or installed. */
+/** Built or installed folders. */
 const MADE = /[\\/](?:\.?dist[^\\/]*|node_modules)[\\/]/;
 
-/** Everything that goes into the page. */
+/** All inputs of the page. */
 const sources = () =>
   ["web", "client"].flatMap((folder) =>
     existsSync(join(root, folder))
@@ -62,7 +60,7 @@ const built = () => {
   }
 };
 
-/** True when this process may build: no other one does. */
+/** True if no other process builds. */
 const begin = () => {
   mkdirSync(join(building, ".."), { recursive: true });
   try {
@@ -76,7 +74,7 @@ const begin = () => {
   }
 };
 
-/** Resolves to whether there is a page of what lies here now. */
+/** Resolves to whether the page is current. */
 const build = async () => {
   const wanted = madeOf();
   if (built() === wanted) return true;
@@ -91,7 +89,7 @@ const build = async () => {
         {
           cwd: root,
           stdio: ["ignore", 2, 2],
-          // Whoever starts it, a test run too: React has another, larger half for development.
+          // In test runs, too: React has another, larger half for development.
           env: { ...process.env, NODE_ENV: "production" },
         },
       );
@@ -108,9 +106,9 @@ const build = async () => {
   }
 };
 
-/** Begins to build the page beside this process where it is stale and can be built; never waits. */
+/** Starts a background build if the page is stale and can be built; never waits. */
 export const buildPageBeside = () => {
-  // An image has the page and not what builds it.
+  // Images have the page but not its build tools.
   if (!existsSync(join(web, "index.html")) || !existsSync(join(root, "node_modules", "vite")))
     return;
   spawn(process.execPath, [fileURLToPath(import.meta.url), "beside"], {
@@ -122,7 +120,7 @@ export const buildPageBeside = () => {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const isBeside = process.argv[2] === "beside";
-  // The service comes first.
+  // Low priority: the service comes first.
   if (isBeside) setPriority(19);
   const there = await build();
   if (!there)

@@ -1,20 +1,20 @@
 /** Requests to a service, retried where that can help. */
 import { isPlain } from "./forms.ts";
 
-/** An answer that is not the service's: of a proxy, which may pass. */
+/** The answer is not the service's but a proxy's; may pass. */
 export const NO_ANSWER = "NO_ANSWER";
 
 const PASSING_STATUSES = new Set([0, 429, 502, 503, 504]);
 const PASSING = new Set(["OVERLOADED", "RATE_LIMITED", NO_ANSWER]);
 
-/** Not ready yet, perhaps for hours, or took too long: followers wait, single requests do not. */
+/** Not ready yet, perhaps for hours: followers wait, single requests do not. */
 const LATER = new Set(["NOT_YET_INDEXED", "REBUILDING", "GRANT_INDEX_BEHIND", "INTERNAL"]);
 
-/** Pauses between attempts, milliseconds: doubled each time up to the longest, a fifth more or less. */
+/** Pauses between attempts, ms: doubled each time, with 20% jitter. */
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 15_000;
 
-/** Timers count milliseconds in 31 bits; a longer one would end immediately. */
+/** Timers count ms in 31 bits; a longer one would end immediately. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**
@@ -25,11 +25,11 @@ export class BookError extends Error {
   override readonly name = "BookError";
   /** HTTP status; 0 when there was no answer. */
   readonly status: number;
-  /** From the service's error body, such as `NOT_YET_INDEXED`; empty where there was none. */
+  /** From the service's error body, such as `NOT_YET_INDEXED`; empty without one. */
   readonly code: string;
-  /** To quote when asking the operator of the service. */
+  /** Quote it to the operator of the service. */
   readonly requestId: string | null;
-  /** How long the service asked to wait; null when it did not say. */
+  /** Wait that the service asked for; null without one. */
   readonly retryAfterMs: number | null;
 
   constructor(
@@ -55,16 +55,16 @@ export class BookError extends Error {
     this.retryAfterMs = retryAfterMs;
   }
 
-  /** Whether the same request could succeed later, or has to be changed first. */
+  /** Whether the same request could succeed later, or must be changed first. */
   get remedy(): "retry" | "stop" {
     return passes(this) || LATER.has(this.code) || this.status === 500 ? "retry" : "stop";
   }
 }
 
-/** Whether the same request may well succeed within seconds. */
+/** Whether the same request may succeed within seconds. */
 const passes = ({ status, code }: BookError) => PASSING_STATUSES.has(status) || PASSING.has(code);
 
-/** A pause that ends early, with the signal's reason, when the signal is raised. */
+/** Ends early, with the signal's reason, when the signal is raised. */
 export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
     signal?.throwIfAborted();
@@ -82,14 +82,14 @@ export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
     signal?.addEventListener("abort", stop, { once: true });
   });
 
-/** How long to wait before the attempt with this number, from 0; never less than the service asked for. */
+/** Pause before attempt `attempt` (from 0); never less than the service asked for. */
 export const pauseBefore = (attempt: number, error?: BookError): number => {
   const usual =
     Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS) * (0.8 + Math.random() * 0.4);
   return Math.max(usual, error?.retryAfterMs ?? 0);
 };
 
-/** Retries what may pass soon, `attempts` times at most; without a bound everything that may pass at all. */
+/** Retries what may pass soon, at most `attempts` times; without a bound, all that may pass. */
 export const retrying = async <Result>(
   attempts: number,
   signal: AbortSignal | undefined,
@@ -109,10 +109,7 @@ export const retrying = async <Result>(
   }
 };
 
-/**
- * `fetch`, with every failure to get an answer as a BookError. Redirections are not followed: the key would be
- * sent on to wherever they lead.
- */
+/** `fetch`; failures throw BookError. Never follows redirects, which would leak the key. */
 export const send = async (
   fetch: typeof globalThis.fetch,
   url: string,
@@ -132,7 +129,7 @@ export const send = async (
   );
 };
 
-/** The text of an answer; one that breaks off can be requested again. */
+/** The answer's text; one that breaks off can be requested again. */
 export const textOf = async (response: Response, signal?: AbortSignal): Promise<string> => {
   try {
     return await response.text();
@@ -142,7 +139,7 @@ export const textOf = async (response: Response, signal?: AbortSignal): Promise<
   }
 };
 
-/** The JSON of an answer; undefined where it is none, as a proxy's. */
+/** The answer's JSON; undefined where it is none, as a proxy's. */
 export const jsonOf = async (response: Response, signal?: AbortSignal): Promise<unknown> => {
   const text = await textOf(response, signal);
   try {
@@ -152,22 +149,20 @@ export const jsonOf = async (response: Response, signal?: AbortSignal): Promise<
   }
 };
 
-/** `Retry-After`, in seconds or as a date (RFC 9110), as milliseconds from now; null if absent or past. */
+/** `Retry-After`, seconds or a date (RFC 9110), as ms from now; null if absent or past. */
 const retryAfterMs = (header: string | null) => {
   if (header === null) return null;
   const ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - Date.now();
   return ms > 0 ? ms : null;
 };
 
-/** A member of a JSON value; undefined where there is none. */
 export const memberOf = (value: unknown, name: string): unknown =>
   isPlain(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 
-/** The first of some values that is text. */
 const firstText = (...values: readonly unknown[]) =>
   values.find((value) => typeof value === "string");
 
-/** The error of an answer without success; `body` is undefined where it could not be read. */
+/** The error of an unsuccessful answer; `body` is undefined if it was unreadable. */
 export const refusalOf = (response: Response, body: unknown): BookError => {
   const errors = memberOf(body, "errors");
   const first: unknown = Array.isArray(errors) ? errors[0] : undefined;

@@ -34,13 +34,12 @@ import { eventsOf } from "./server-sent.ts";
 
 const ROWS_PER_PAGE = 1_000;
 
-/** Attempts of one request, as long as each could have helped. */
 const ATTEMPTS = 6;
 
-/** Milliseconds without a byte; the service sends a comment every 20 seconds. */
+/** Ms without a byte; the service sends a comment every 20 seconds. */
 const SILENT_MS = 60_000;
 
-/** Pause between two polls where a service offers no subscriptions. */
+/** Polling interval where a service offers no subscriptions. */
 const POLL_MS = 2_000;
 
 const META =
@@ -62,10 +61,10 @@ const ROLE_EVENT =
 const STATUS =
   "pipeline checkpoint checkpointTimestamp ageSeconds digest historyFilledThrough rebuildingTo";
 
-/** The key is refused: polling would be, too. */
+/** The key is refused; polling would be refused too. */
 const DENIED = new Set([401, 403]);
 
-/** A service, or a proxy before it, answered a subscription with something other than a stream. */
+/** The service, or a proxy, answered a subscription with something other than a stream. */
 class NoStreamError extends Error {
   override readonly name = "NoStreamError";
   readonly refusal: BookError;
@@ -82,7 +81,7 @@ type Asking = { readonly signal?: AbortSignal | undefined; readonly attempts?: n
 type Paging<Row> = Asking & {
   readonly rowsOf: (data: Data) => readonly Row[] | undefined;
   readonly cursorOf: (row: Row) => string;
-  /** The cursor to begin behind; from the beginning without one. */
+  /** The cursor to start after; absent: from the beginning. */
   readonly first?: string | undefined;
 };
 type Following<Row> = {
@@ -90,7 +89,7 @@ type Following<Row> = {
   readonly cursorOf?: (row: Row) => string;
   readonly after?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Polls for rows behind a place where the service offers no streams. */
+  /** Fallback where the service offers no streams. */
   readonly polled: (place: string | undefined, cause: BookError) => AsyncIterable<Row>;
 };
 type OfToken = {
@@ -101,8 +100,8 @@ type OfToken = {
 
 /**
  * Opens a register.
- * @param service `url`: where it answers, such as `https://holderbook.example`; `key`: of the kind
- *   `graphql` or `operator`
+ * @param service `url`: such as `https://holderbook.example`; `key`: of the kind `graphql` or
+ * `operator`
  */
 export const createBook = ({
   url,
@@ -144,7 +143,6 @@ export const createBook = ({
       return exactMembers(data);
     });
 
-  /** One field of an answer, of the type that the schema promises. */
   const askFor = async <Value>(
     name: string,
     query: string,
@@ -152,7 +150,7 @@ export const createBook = ({
     asking: Asking,
   ): Promise<Value> => (await ask(query, variables, asking))[name] as Value;
 
-  /** Arguments of one checkpoint, given or the newest, so that all pages of a list agree. */
+  /** Pins one checkpoint, given or the newest, so that all pages of a list agree. */
   const fixed = async ({
     at,
     signal,
@@ -169,7 +167,6 @@ export const createBook = ({
     return { atCheckpoint: meta.checkpoint.toString() };
   };
 
-  /** All rows of a list, page after page. */
   async function* paged<Row>(
     query: string,
     variables: Variables,
@@ -186,7 +183,7 @@ export const createBook = ({
     }
   }
 
-  /** @param owner type of the argument `owner` in GraphQL; without it the list has none */
+  /** @param owner GraphQL type of the argument `owner`; absent: the list has none */
   const listOf = <Row>(
     name: string,
     fields: string,
@@ -210,7 +207,7 @@ export const createBook = ({
     };
 
   const capTable: Book["capTable"] = async ({ coinType, at, holder, having, signal }) => {
-    // Named only where they are given: earlier versions of the service have no such arguments.
+    // Send only if given: earlier versions of the service lack these arguments.
     const given = [
       { name: "holder", type: "String", value: holder?.toString() },
       { name: "having", type: "RowsWith", value: having },
@@ -252,7 +249,7 @@ export const createBook = ({
     };
   };
 
-  /** What one connection brings; returns where the service asks to connect again. */
+  /** Reads one connection; returns when the service asks to reconnect. */
   async function* connection(query: string, variables: Variables, signal: AbortSignal | undefined) {
     const response = await post(query, variables, signal, "text/event-stream");
     const type = response.headers.get("content-type") ?? "";
@@ -281,7 +278,7 @@ export const createBook = ({
     }
   }
 
-  /** Events from a place on, without end: reconnects behind the last one given. */
+  /** Endless events from a place; reconnects after the last one delivered. */
   async function* followed<Row>(
     query: string,
     variables: Variables,
@@ -298,14 +295,14 @@ export const createBook = ({
           place = cursorOf?.(row) ?? place;
           yield row;
         }
-        // An orderly end, such as for an upgrade: reconnect soon, and slower while that repeats.
+        // An orderly end, such as an upgrade: reconnect soon, slower if it repeats.
         signal?.throwIfAborted();
         await pause(pauseBefore(failures), signal);
       } catch (error) {
         signal?.throwIfAborted();
         const refusal = error instanceof NoStreamError ? error.refusal : error;
         if (error instanceof NoStreamError && !(hasStreamed && error.refusal.code === NO_ANSWER)) {
-          // Where the question itself is at fault, polling brings the same refusal.
+          // If the query itself is at fault, polling is refused too.
           yield* polled(place, error.refusal);
           return;
         }
@@ -334,7 +331,7 @@ export const createBook = ({
       which: Which<Cursor> & { readonly owner?: string | undefined },
     ): AsyncGenerator<Row> {
       const { coinType, coinTypes, owner, after, follow = true, signal } = which;
-      // Earlier versions of the service know one coin type alone.
+      // Earlier versions of the service accept one coin type only.
       const isOne = coinType !== undefined;
       if (!isOne && !follow) {
         throw new BookError("a list is of one coinType; several, or all, can be followed", {
@@ -386,7 +383,6 @@ export const createBook = ({
       asking,
     );
 
-  /** One field about a token, now or at a moment. */
   const ofToken = async <Value>(
     { at, signal, ...variables }: OfToken & { readonly owner?: string },
     name: string,
@@ -487,7 +483,6 @@ export const createBook = ({
   };
 };
 
-/** Reads the rows of a list from an answer, of the type that the schema promises. */
 const rowsIn =
   <Row>(name: string) =>
   (data: Data) =>

@@ -1,6 +1,6 @@
 /**
- * `holderbook-client` without Node: reading, following, and verifying signatures. Signing requests and receiving
- * callbacks need secrets or a listener, and belong on a server.
+ * `holderbook-client` without Node: reading, following, verifying. Signing requests and receiving
+ * callbacks belong on a server.
  */
 export { BookError } from "./asking.ts";
 export { createBook } from "./book.ts";

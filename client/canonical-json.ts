@@ -1,13 +1,10 @@
 /**
- * Canonical JSON as RFC 8785 (JCS) describes it: no space, members sorted by UTF-16 code units,
- * strings and numbers as ECMAScript prints them. Both sides sign and verify these bytes.
- *
- * One thing goes beyond the RFC: a `bigint` is printed in full. Up to 2^53 that is what the RFC gives
- * for the number; beyond it the RFC has no exact form, and amounts must never be rounded.
+ * Canonical JSON (RFC 8785, JCS). Both sides sign and verify these bytes.
+ * Beyond the RFC, a `bigint` is printed in full, since amounts must never be rounded; up to 2^53
+ * the result is the RFC's.
  */
 import { isPlain } from "./forms.ts";
 
-/** What has a canonical form. A `bigint` is printed in full, never rounded and never quoted. */
 export type JsonValue =
   | string
   | number
@@ -23,18 +20,17 @@ export class NotCanonicalError extends Error {
   readonly remedy = "stop";
 }
 
-/** Deeper than any message of ours, shallow enough for every stack. */
+/** Deeper than any of our messages, shallow enough for every stack. */
 const DEEPEST = 100;
 
 /**
- * The canonical text (RFC 8785) of a JSON value.
- *
- * @throws NotCanonicalError for what JSON cannot hold: NaN, infinities, lone surrogates, class
- *   instances, nesting of more than 100 levels
+ * The RFC 8785 text of a JSON value.
+ * @throws NotCanonicalError for NaN, infinities, lone surrogates, class instances, or more than 100
+ * levels
  */
 export const canonicalJson = (value: JsonValue): string => write(value, "the value", 0);
 
-/** Callers without types can pass anything. */
+/** Takes `unknown` because untyped callers can pass anything. */
 const write = (value: unknown, path: string, depth: number): string => {
   if (depth > DEEPEST) throw new NotCanonicalError(`${path} is nested more than ${DEEPEST} deep`);
   switch (typeof value) {
@@ -64,7 +60,7 @@ const writeObject = (
   if (prototype !== null && prototype !== Object.prototype) {
     throw new NotCanonicalError(`${path} is not a plain object`);
   }
-  // The default order of `sort` is the one the RFC asks for: by UTF-16 code units.
+  // `sort` orders by UTF-16 code units, as the RFC requires.
   const members = Object.keys(value)
     .sort()
     .map((key) => {

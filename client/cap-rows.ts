@@ -1,10 +1,11 @@
-/** Rows of a cap table: what they hold, their order, and their share. */
 import { inTokens } from "./in-tokens.ts";
 
-/** A holder with all its wallets, or (holderId null) a wallet that belongs to none; amounts in the smallest unit. */
+/**
+ * A holder with all its wallets, or (holderId null) one unassigned wallet; in the smallest unit.
+ */
 export type RowOf<Amount> = {
   readonly holderId: Amount | null;
-  /** By address, ascending; empty ones too. */
+  /** By address, ascending; includes empty wallets. */
   readonly wallets: readonly {
     readonly address: string;
     readonly balance: Amount;
@@ -16,16 +17,15 @@ export type RowOf<Amount> = {
   readonly balance: Amount;
   readonly tokens: Amount;
   readonly granted: Amount;
-  /** The part of `granted` that could be claimed at the checkpoint's time; `locked` is the rest. */
+  /** Part of `granted` claimable at the checkpoint's time; `locked` is the rest. */
   readonly unlocked: Amount;
   readonly locked: Amount;
 };
 
-/** The place of a row in its table. */
 export type CapPlace = {
   readonly balance: bigint;
   readonly holderId: bigint | null;
-  /** The wallet's; empty where there is a holder. */
+  /** The wallet's address; empty if there is a holder. */
   readonly address: string;
 };
 
@@ -41,10 +41,10 @@ export const placeOf = ({
   address: holderId === null ? (wallets[0]?.address ?? "") : "",
 });
 
-/** Above every holder id, so that rows without a holder come last. */
+/** Above every holder id, so that rows without a holder sort last. */
 export const NO_HOLDER = 2n ** 64n;
 
-/** Negative when `a` comes first: by balance, the largest first, then by holder, then by address. */
+/** Sort order: largest balance first, then holder, then address. */
 export const comparePlaces = (a: CapPlace, b: CapPlace): number => {
   if (a.balance !== b.balance) return a.balance > b.balance ? -1 : 1;
   const [one, other] = [a.holderId ?? NO_HOLDER, b.holderId ?? NO_HOLDER];
@@ -52,9 +52,8 @@ export const comparePlaces = (a: CapPlace, b: CapPlace): number => {
   return a.address === b.address ? 0 : a.address < b.address ? -1 : 1;
 };
 
-/** Digits of a share after the point. */
 export const SHARE_DIGITS = 12;
 
-/** A balance divided by all that is issued, 12 digits after the point, rounded down: "0.250000000000". */
+/** Balance / issued, 12 decimals, rounded down: "0.250000000000". */
 export const shareOf = (balance: bigint, issued: bigint): string =>
   inTokens(issued === 0n ? 0n : (balance * 10n ** BigInt(SHARE_DIGITS)) / issued, SHARE_DIGITS);

@@ -1,4 +1,4 @@
-/** Ed25519 keys as text: base64 of the 32 bytes, with or without the prefix of Standard Webhooks. */
+/** Ed25519 keys as text: base64 of 32 bytes, optionally with the Standard Webhooks prefix. */
 import {
   createPrivateKey,
   createPublicKey,
@@ -17,16 +17,16 @@ export class KeyFormatError extends Error {
   readonly remedy = "stop";
 }
 
-/** The bytes of standard base64 with padding; undefined for anything else, which `Buffer.from` accepts. */
+/** Strict base64 with padding; `Buffer.from` accepts anything. Undefined if malformed. */
 export const strictBase64 = (text: string): Buffer | undefined => {
   const bytes = Buffer.from(text, "base64");
   return bytes.toString("base64") === text ? bytes : undefined;
 };
 
-/** The prime of the field of the coordinates. */
+/** The field prime. */
 const PRIME = 2n ** 255n - 19n;
 
-/** The points of small order, by their y; OpenSSL accepts them as keys. */
+/** y coordinates of the small-order points, which OpenSSL accepts as keys. */
 const SMALL = new Set([
   0n,
   1n,
@@ -35,7 +35,7 @@ const SMALL = new Set([
   0x7a03ac9277fdc74ec6cc392cfa53202a0f67100d760b3cba4fd83d3d7a6a17c7n,
 ]);
 
-/** A point in its one form, and not of small order: anybody can make signatures for those. */
+/** Canonical and not of small order: anyone can forge signatures for small-order keys. */
 const isPoint = (bytes: Uint8Array) => {
   const y = BigInt(`0x${Buffer.from(bytes).reverse().toString("hex")}`) % 2n ** 255n;
   return y < PRIME && !SMALL.has(y);
@@ -54,13 +54,13 @@ export const publicKeyOf = (text: string): KeyObject => {
   return createPublicKey({ key: jwk, format: "jwk" });
 };
 
-/** PKCS #8 of an Ed25519 key is this and the 32 bytes of the seed (RFC 8410). */
+/** PKCS #8 prefix of an Ed25519 key; the 32-byte seed follows (RFC 8410). */
 const PKCS8_PREFIX = Buffer.from("302e020100300506032b657004220420", "hex");
 
 /** @throws KeyFormatError */
 export const secretKeyOf = (text: string): KeyObject => {
   const bytes = strictBase64(withoutPrefix(text, "whsk_"));
-  // Some tools write the seed with the public key behind it.
+  // Some tools append the public key to the seed.
   if (bytes?.length !== KEY_BYTES && bytes?.length !== 2 * KEY_BYTES) {
     throw new KeyFormatError("a secret key is base64 of 32 bytes, with or without whsk_ before it");
   }
@@ -79,11 +79,11 @@ export const generateKeyPair = (): { readonly publicKey: string; readonly secret
   return { publicKey: publicTextOf(publicKey), secretKey: seed.toString("base64") };
 };
 
-/** Base64 of the 64 bytes of the signature. */
+/** Returns base64 of the 64-byte signature. */
 export const signBytes = (bytes: Uint8Array, privateKey: KeyObject): string =>
   cryptoSign(null, bytes, privateKey).toString("base64");
 
-/** Node verifies with OpenSSL, whose time does not depend on how much of a signature is right. */
+/** OpenSSL compares in constant time. */
 export const verifyBytes = (
   bytes: Uint8Array,
   signature: Uint8Array,
@@ -91,7 +91,7 @@ export const verifyBytes = (
 ): boolean =>
   signature.length === SIGNATURE_BYTES && cryptoVerify(null, bytes, publicKey, signature);
 
-/** Callers without types can pass anything. */
+/** Takes `unknown` because untyped callers can pass anything. */
 const withoutPrefix = (text: unknown, prefix: string) => {
   if (typeof text !== "string") throw new KeyFormatError("a key is text");
   return text.startsWith(prefix) ? text.slice(prefix.length) : text;

@@ -1,9 +1,7 @@
-/** Values of JSON from elsewhere, each with its one canonical form. */
+/** Type guards for untrusted JSON; each value has one canonical form. */
 
-/** A check that narrows the type of what it accepts. */
 export type Check<T> = (value: unknown) => value is T;
 
-/** A JSON object. */
 export const isPlain = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
@@ -14,16 +12,15 @@ export const isNullOr =
 
 export const isFlag = (value: unknown): value is boolean => typeof value === "boolean";
 
-/** Texts that match a pattern. */
 export const isLike =
   (pattern: RegExp): Check<string> =>
   (value): value is string =>
     typeof value === "string" && pattern.test(value);
 
-/** A whole number in decimal, of at most 39 digits, as a text. */
+/** A whole number as decimal text, at most 39 digits. */
 export const isDecimal = isLike(/^(0|[1-9]\d{0,38})$/);
 
-/** The same below 2^bits. */
+/** A whole number below 2^bits. */
 export const isBelow =
   (bits: bigint): Check<string> =>
   (value): value is string =>
@@ -31,18 +28,17 @@ export const isBelow =
 
 /** Sums are hashed as 16 bytes. */
 export const isAmount = isBelow(128n);
-/** Decimals of a coin. */
 export const isDecimals = (value: unknown): value is number =>
   typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= 255;
 
 export const isHash = isLike(/^[0-9a-f]{64}$/);
 export const isAddress = isLike(/^0x[0-9a-f]{64}$/);
 export const isShare = isLike(/^[01]\.\d{12}$/);
-/** Printable, so that it can write nothing into a report or terminal. */
+/** Printable, so that it cannot inject into a report or terminal. */
 export const isChainId = isLike(/^[0-9A-Za-z][0-9A-Za-z._:-]{0,99}$/);
 export const isKeyId = isLike(/^[0-9A-Za-z_-]{1,100}$/);
 
-/** Standard base64 of a number of bytes, in its only form. */
+/** Standard base64 of exactly `bytes` bytes, canonical. */
 export const isBase64 =
   (bytes: number): Check<string> =>
   (value): value is string => {
@@ -54,7 +50,7 @@ export const isBase64 =
     }
   };
 
-/** ISO 8601, UTC, milliseconds, of a date that exists: parsers make 2 March of 30 February. */
+/** ISO 8601 UTC with ms, of an existing date: parsers turn 30 February into 2 March. */
 export const isMoment = (value: unknown): value is string =>
   typeof value === "string" &&
   /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value) &&
@@ -63,7 +59,7 @@ export const isMoment = (value: unknown): value is string =>
 
 const BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 
-/** Base58 of 32 bytes, in its only form: one leading 1 for each leading byte of zero. */
+/** Base58 of 32 bytes, canonical: one leading 1 per leading zero byte. */
 export const isDigest = (value: unknown): value is string => {
   if (typeof value !== "string" || !/^[1-9A-HJ-NP-Za-km-z]{32,44}$/.test(value)) return false;
   let bytes = 0n;
@@ -75,13 +71,12 @@ export const isDigest = (value: unknown): value is string => {
   return bytes < 2n ** 256n && ones.length === zeros.length / 2;
 };
 
-/** Longer types are not indexed. */
 const LONGEST_TYPE = 1_024;
-/** An address with module and name, with or without parameters: these are replaced from the inside out. */
+/** A type whose parameters, if any, are already replaced by `#`: replaced from the inside out. */
 const INNERMOST =
   /(?:0x[0-9a-f]{64}::[A-Za-z_]\w{0,127}::[A-Za-z_]\w{0,127}|(?<![\w:])vector)<#(?:,#)*>|0x[0-9a-f]{64}::[A-Za-z_]\w{0,127}::[A-Za-z_]\w{0,127}(?![\w<])|(?<![\w:#])(?:bool|u8|u16|u32|u64|u128|u256|address|signer)(?![\w<:])/g;
 
-/** Any Move type in canonical form: addresses of 64 lower-case digits, no spaces. */
+/** Any Move type in canonical form: 64-digit lower-case addresses, no spaces. */
 export const isAnyType = (value: unknown): value is string => {
   if (typeof value !== "string" || value.length > LONGEST_TYPE) return false;
   if (!/^[\w:,<>]+$/.test(value)) return false;
@@ -93,6 +88,5 @@ export const isAnyType = (value: unknown): value is string => {
   return rest === "#";
 };
 
-/** A struct type in canonical form. */
 export const isType = (value: unknown): value is string =>
   isAnyType(value) && /^0x[0-9a-f]{64}::\w+::\w+(?:<|$)/.test(value);

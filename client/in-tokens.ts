@@ -1,7 +1,6 @@
 /**
- * An amount of the smallest unit in tokens, exact (no number comes in between), with all decimals: `1234500n`
- * with 4 decimals is "123.4500".
- * @param decimals of the token, 0 to 255
+ * Smallest units as tokens, exact, with all decimals: `1234500n` with 4 is "123.4500".
+ * @param decimals 0 to 255
  */
 export const inTokens = (units: bigint, decimals: number): string => {
   if (decimals === 0) return units.toString();

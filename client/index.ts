@@ -1,4 +1,4 @@
-/** `holderbook-client`: what users of the service need in their own programs, without dependencies. */
+/** `holderbook-client`: a dependency-free client for users' own programs. */
 export * from "./browser.ts";
 export { generateKeyPair, KeyFormatError } from "./ed25519.ts";
 export { type SignedHeaders, signRequest } from "./sign-request.ts";

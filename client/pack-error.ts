@@ -1,18 +1,18 @@
-/** What is wrong with an audit pack, in words that a terminal can be shown. */
+/** Errors of audit packs, in text that is safe for a terminal. */
 
-/** What a pack is asked: see `Verdict`. */
+/** The questions asked about a pack: see `Verdict`. */
 export type TierName = "authentic" | "consistent" | "complete";
 
-/** One thing that does not hold, with its file. */
+/** A failed check and its file. */
 export type Failure = { readonly file: string; readonly what: string };
 
-/** Reasons listed; a pack that was packed wrongly has thousands. */
+/** Limit of listed reasons; a badly packed pack has thousands. */
 const LISTED = 100;
 
-/** The longest part of foreign text that a reason shows, in characters. */
+/** Limit of foreign text in a reason, in characters. */
 const LONGEST = 400;
 
-/** A text from elsewhere, bounded, with control and bidirectional characters shown by their numbers. */
+/** Bounds foreign text and escapes control and bidirectional characters. */
 export const shown = (text: string): string => {
   const visible = text
     .slice(0, LONGEST + 1)
@@ -27,9 +27,9 @@ export const shown = (text: string): string => {
 export class AuditPackError extends Error {
   override readonly name = "AuditPackError";
   readonly remedy = "stop";
-  /** Each thing that does not hold, with its file; never empty, 101 at most, free of control characters. */
+  /** 1 to 101 failed checks, free of control characters. */
   readonly failures: readonly Failure[];
-  /** Which of the three tiers is false by it. */
+  /** The tier that this makes false. */
   readonly tier: TierName;
 
   constructor(failures: readonly Failure[], tier: TierName = "consistent") {
@@ -44,7 +44,7 @@ export class AuditPackError extends Error {
   }
 }
 
-/** @throws AuditPackError where there are failures */
+/** @throws AuditPackError if there are failures */
 export const stopAt = (failures: readonly Failure[], tier?: TierName): void => {
   if (failures.length > 0) throw new AuditPackError(failures, tier);
 };

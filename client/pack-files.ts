@@ -1,4 +1,4 @@
-/** Reads the files of an audit pack, each bounded before it is read, and checks that they are the signed ones. */
+/** Reads a pack's files, each bounded first, and checks them against the signed manifest. */
 import { canonicalJson, type JsonValue } from "./canonical-json.ts";
 import { isBase64 } from "./forms.ts";
 import { AuditPackError, type Failure, fail, stopAt, type TierName } from "./pack-error.ts";
@@ -15,25 +15,25 @@ import {
 import { hexOf, isSignatureOf } from "./sum-tree.ts";
 import { signedRoot } from "./verify-statement.ts";
 
-/** The files of a pack, by path below its folder. */
+/** A pack's files, by path below its folder. */
 export type PackFiles = ReadonlyMap<string, Blob>;
 
-/** SHA-256 of a file in lower-case hex. */
+/** SHA-256 as lower-case hex. */
 export type Hash = (file: Blob) => Promise<string>;
 
-/** Bytes of a manifest beside its list of files, and the most that a file in the list takes. */
+/** Bounds of a manifest: its head, and each file in its list. */
 const MANIFEST_BYTES = 2 ** 17;
 const BYTES_PER_FILE = 200;
 const SIGNATURE_BYTES = 200;
 
-/** SHA-256 in hex; browsers have no way to hash a file piece by piece. */
+/** SHA-256 as hex; browsers cannot hash a stream. */
 export const sha256Of: Hash = async (file) =>
   hexOf(new Uint8Array(await crypto.subtle.digest("SHA-256", await file.arrayBuffer())));
 
-/** Replaces or drops no byte on the way to text. */
+/** Strict: replaces and drops nothing. */
 const decoder = () => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** The whole text of a small file. @throws AuditPackError */
+/** @throws AuditPackError */
 export const textOf = async (
   pack: PackFiles,
   path: string,
@@ -57,7 +57,7 @@ export const parsed = (path: string, text: string, place = "", tier?: TierName):
   }
 };
 
-/** The canonical form has no member twice, of which parsers would keep one or the other. */
+/** Rejects duplicate members, of which parsers keep one or the other. */
 export const isCanonical = (value: unknown, text: string): boolean => {
   try {
     return canonicalJson(value as JsonValue) === text;
@@ -66,7 +66,7 @@ export const isCanonical = (value: unknown, text: string): boolean => {
   }
 };
 
-/** Lines of a file, each ended by LF, none longer than `most` characters. @throws AuditPackError */
+/** The lines of a file, each ended by LF, of at most `most` characters. @throws AuditPackError */
 export async function* linesOf(
   pack: PackFiles,
   path: string,
@@ -110,7 +110,7 @@ export async function* linesOf(
 const isSigned = (signature: string | undefined, signed: JsonValue, publicKey: string) =>
   isBase64(64)(signature) && isSignatureOf(signature, canonicalJson(signed), publicKey);
 
-/** What the deployment's key signs: as RFC 8785 JSON. */
+/** The content that the deployment's key signs, as RFC 8785 JSON. */
 export const signedPack = (
   manifestSha256: string,
   version = 1,
@@ -119,7 +119,9 @@ export const signedPack = (
   manifestSha256,
 });
 
-/** The manifest, in its form, signed with the key that it names, which is the known one if there is one. */
+/**
+ * The manifest, well-formed and signed with the key it names, which must be the known one if given.
+ */
 export const signedManifest = async (
   pack: PackFiles,
   { publicKey, hash }: { readonly publicKey: string | undefined; readonly hash: Hash },
@@ -173,8 +175,8 @@ const rootSignatures = ({ chainId, coinType, publicKey, roots, ...marks }: PackM
   });
 
 /**
- * Stops unless the files are those of the manifest: every one of them, unchanged, and no other.
- * @param told is given how many files were hashed, of how many
+ * Stops unless the files are exactly those of the manifest, unchanged.
+ * @param told receives the number of files hashed, and of all
  */
 export const checkFiles = async (
   pack: PackFiles,
@@ -193,7 +195,7 @@ export const checkFiles = async (
   for (const path of [MANIFEST, SIGNATURE]) left.delete(path);
   const failures: Failure[] = [];
   const here: { readonly path: string; readonly sha256: string; readonly file: Blob }[] = [];
-  // All sizes come first, so that nothing of a wrong folder is hashed.
+  // Compare all sizes first, so that a wrong folder is not hashed.
   for (const [path, { size, sha256 }] of Object.entries(files)) {
     const file = pack.get(path);
     left.delete(path);
@@ -216,7 +218,7 @@ export const checkFiles = async (
   stopAt(failures, "authentic");
 };
 
-/** Stops unless the first committee is in its only form, so that every reader sees the same validators. */
+/** Stops unless the first committee is canonical, so that every reader sees the same validators. */
 export const checkCommittee = async (pack: PackFiles): Promise<void> => {
   const text = await textOf(pack, COMMITTEE, LONGEST_FILE(COMMITTEE));
   const json = parsed(COMMITTEE, text);

@@ -1,6 +1,6 @@
 /**
- * The form of everything in an audit pack: each member known, each identifier in its one canonical form, each
- * text and list bounded. What has another form is refused before anything is computed from it.
+ * Schemas of everything in an audit pack: known members, canonical identifiers, bounded texts and
+ * lists. Checked before anything is computed.
  */
 import {
   isAddress,
@@ -22,14 +22,14 @@ import {
   isType,
 } from "./forms.ts";
 
-/** A checkpoint of a pack: number and time in milliseconds as decimal texts, digest in base58. */
+/** A checkpoint: number and time in ms as decimal texts, digest in base58. */
 export type PackMark = {
   readonly checkpoint: string;
   readonly digest: string;
   readonly timestampMs: string;
 };
 
-/** SHA-256 in hex, and bytes as a decimal text. */
+/** SHA-256 in hex, size in bytes as decimal text. */
 export type PackFile = { readonly sha256: string; readonly size: string };
 
 export type PackRoot = {
@@ -38,32 +38,35 @@ export type PackRoot = {
   readonly signature: string;
 };
 
-/** A manifest as in its file; numbers are decimal texts. */
+/** A manifest as stored; numbers are decimal texts. */
 export type PackManifest = {
   readonly format: "holderbook-audit-pack";
   readonly version: 1 | 2 | 3;
-  /** The network's chain id, as the signer says. */
+  /** The network's chain id, claimed by the signer. */
   readonly chainId: string;
   readonly coinType: string;
-  /** Addresses of the contract, as the signer says. */
+  /** The contract's addresses, claimed by the signer. */
   readonly packages: readonly string[];
   readonly first: PackMark;
   readonly last: PackMark;
   /**
-   * Whether the pack has all facts of the coin since its first one (`whole`, from version 2 on), the
-   * checkpoints that the first register came from (`proven`), or the first register is as `signed`.
+   * `whole` (from version 2): all facts since the coin's first; `proven`: the checkpoints that made
+   * the first register; `signed`: neither.
    */
   readonly opening: "whole" | "proven" | "signed";
   /**
-   * From version 2 on: where the chain of the coin's facts ends, when the opening is whole, and the number of the
-   * entry of the deployment's sequence that says the same, as the signer says; numbers are decimal texts.
+   * From version 2, if `whole`: the end of the coin's chain of facts and the sequence entry with
+   * it, claimed by the signer; decimal texts.
    */
   readonly coinChain?: {
     readonly facts: string;
     readonly hash: string;
     readonly entry: string;
   } | null;
-  /** The committee that all signatures follow from; `checkpoint` ended the epoch before and names it. */
+  /**
+   * The committee that all signatures follow from; `checkpoint` ended the previous epoch and names
+   * it.
+   */
   readonly trust: {
     readonly epoch: string;
     readonly checkpoint: string | null;
@@ -74,34 +77,34 @@ export type PackManifest = {
     readonly first: Readonly<Record<string, string>>;
     readonly last: Readonly<Record<string, string>>;
   };
-  /** Signed as `GET /roots` shows them. */
+  /** Signed as in `GET /roots`. */
   readonly roots: { readonly first: PackRoot; readonly last: PackRoot };
   readonly holderNames: PackFile | null;
   readonly keyId: string;
-  /** Base64 of the deployment's key. */
+  /** The deployment's key, base64. */
   readonly publicKey: string;
-  /** Every file but the manifest and its signature. */
+  /** Every file except the manifest and its signature. */
   readonly files: Readonly<Record<string, PackFile>>;
 };
 
 /** A line of `acts.ndjson`: an operator's command. */
 export type ActLine = {
-  /** From 1, decimal; those between are acts on other coins or projects. */
+  /** Decimal, from 1; gaps are acts on other coins or projects. */
   readonly number: string;
   /** ISO 8601, UTC, with milliseconds. */
   readonly at: string;
-  /** As it was typed, without its arguments. */
+  /** The command without its arguments. */
   readonly command: string;
-  /** What was asked for: ids and names. */
+  /** Its arguments: ids and names. */
   readonly details: { readonly [name: string]: string | boolean | null };
-  /** Account and host of the operating system, and role of the database. */
+  /** OS account, host, and database role. */
   readonly by: { readonly user: string; readonly host: string; readonly role: string };
   readonly scope: "deployment" | "coin";
-  /** The coin that the act is on; null for the whole deployment. */
+  /** The coin of the act; null for the whole deployment. */
   readonly coinType: string | null;
-  /** Hex of 16 random bytes. */
+  /** 16 random bytes, hex. */
   readonly salt: string;
-  /** Number of the entry of the deployment's sequence that has its hash; null while there was none. */
+  /** The sequence entry with its hash; null if there was none yet. */
   readonly entry: string | null;
 };
 
@@ -146,7 +149,6 @@ type RoleEventLine = {
   readonly granted: boolean;
 } & Texts<"position" | "txDigest" | "timestampMs" | "owner" | "role" | "signer">;
 
-/** Lines by the file that they are in. */
 export type LineOf = {
   readonly [STATE]: StateLine;
   readonly [MOVEMENTS]: MovementLine;
@@ -155,14 +157,14 @@ export type LineOf = {
   readonly [ACTS]: ActLine;
 };
 
-/** Faults that are listed of one value. */
+/** Limit of listed faults per value. */
 const LISTED = 100;
 
-/** The faults of a value, one text each. */
+/** Returns the faults of a value, one text each. */
 type Form = (value: unknown, path: string) => readonly string[];
 type Shape = Readonly<Record<string, Form>>;
 
-/** Whether a value has no faults, and so the type that its form describes. */
+/** No faults: the value has the type that its form describes. */
 export const isFormed = <T>(_value: unknown, faults: readonly string[]): _value is T =>
   faults.length === 0;
 
@@ -197,7 +199,7 @@ const membersOf =
     ];
   };
 
-/** The same with the members in this order. */
+/** As `membersOf`, with the members in this order. */
 const orderedMembersOf =
   (shape: Shape): Form =>
   (value, path) => {
@@ -215,7 +217,7 @@ const listOf =
     return value.flatMap((one: unknown, at) => form(one, `${path}[${at}]`)).slice(0, LISTED);
   };
 
-/** An object whose members have free names of a form. */
+/** An object with free member names of one form. */
 const recordOf =
   (isName: (name: string) => boolean, form: Form, most: number): Form =>
   (value, path) => {
@@ -233,7 +235,7 @@ const recordOf =
     return faults;
   };
 
-/** The ledger's numbers; the database keeps them in 63 bits. */
+/** The database keeps the ledger's numbers in 63 bits. */
 const number = must(isBelow(63n), "a whole number below 2^63, as a text");
 const u64 = must(isBelow(64n), "a whole number below 2^64, as a text");
 const amount = must(isAmount, "a whole number below 2^128, as a text");
@@ -257,7 +259,7 @@ const exactly = (expected: string | number) =>
 const digest = must(isDigest, "a digest: the base58 of 32 bytes");
 
 const type = must(isType, "a Move type in canonical form");
-/** A role's type is the granter's choice: it may also be `bool` or a vector. */
+/** The granter chooses a role's type: it may also be `bool` or a vector. */
 const role = must(isAnyType, "a Move type in canonical form");
 
 const chainId = must(isChainId, "1 to 100 letters, digits and . _ : -");
@@ -277,7 +279,7 @@ export const ROLE_EVENTS = "role-events.ndjson";
 export const ACTS = "acts.ndjson";
 export const TABLES = { first: "first/cap-table.json", last: "last/cap-table.json" } as const;
 
-/** Every file of a pack but the manifest, its signature and the excerpts, with its longest length in bytes. */
+/** Every fixed file except manifest and signature, with its maximum length in bytes. */
 const FIXED_FILES: Readonly<Record<string, number>> = {
   "report.md": 2 ** 28,
   [COMMITTEE]: 2 ** 20,
@@ -289,7 +291,7 @@ const FIXED_FILES: Readonly<Record<string, number>> = {
   [ROLE_EVENTS]: 2 ** 32,
 };
 const OF_VERSION_3 = { [ACTS]: 2 ** 26 };
-/** The network limits a checkpoint to some 30 MB. */
+/** The network limits a checkpoint to about 30 MB. */
 const LONGEST_EXCERPT = 2 ** 26;
 const EXCERPT = /^(?:checkpoints|epochs)\/(?:0|[1-9]\d{0,17})\.binpb$/;
 
@@ -341,7 +343,6 @@ const MANIFESTS: Readonly<Record<number, Form>> = {
   3: manifestOf(3, WHOLE),
 };
 
-/** What is wrong with the JSON of a manifest. */
 export const manifestFaults = (json: unknown): readonly string[] => {
   const form =
     isPlain(json) && json.format === PACK_FORMAT ? MANIFESTS[Number(json.version)] : undefined;
@@ -367,13 +368,13 @@ export const manifestFaults = (json: unknown): readonly string[] => {
   ];
 };
 
-/** Wallets of one holder; the limit of the reference contract is lower. */
+/** Limit per holder; above the reference contract's. */
 const MOST_WALLETS = 10_000;
 
 const decimals = nullOr(must(isDecimals, "a whole number up to 255, or null"));
 const share = must(isShare, "a share with 12 digits after the point");
 
-/** Members in their order. */
+/** In this order. */
 const TABLE_HEAD = {
   coinType: type,
   decimals,
@@ -418,7 +419,7 @@ export const tableHeadFaults = (json: unknown): readonly string[] =>
   orderedMembersOf(TABLE_HEAD)(json, "it");
 export const rowFaults = (json: unknown): readonly string[] => orderedMembersOf(ROW)(json, "it");
 
-/** Far above what the network allows. */
+/** Far above the network's limit. */
 const MOST_MEMBERS = 4_096;
 const COMMITTEE_FORM = orderedMembersOf({
   epoch: number,
@@ -428,7 +429,7 @@ const COMMITTEE_FORM = orderedMembersOf({
   ),
 });
 
-/** What is wrong with the JSON of the validators at the beginning, who ascend by their keys. */
+/** Faults of the initial committee's JSON; members ascend by key. */
 export const committeeFaults = (json: unknown): readonly string[] => {
   type Committee = { readonly members: readonly { readonly publicKey: string }[] };
   const faults = COMMITTEE_FORM(json, "it");
@@ -447,7 +448,6 @@ const EVENT_TYPES =
     " ",
   );
 
-/** Forms of lines, by their file. */
 const LINES: Record<string, Form> = {
   [MOVEMENTS]: membersOf({
     ...EVENT,
@@ -478,7 +478,7 @@ const index = must(
   (value) => isDecimal(value) && BigInt(value) < 1_000_000n,
   "a small number, as a text",
 );
-/** What the largest object of the ledger has in base64. */
+/** Base64 length of the ledger's largest object. */
 const LONGEST_CONTENTS = 400_000;
 const contents = must(
   (value) =>
@@ -489,7 +489,7 @@ const contents = must(
   `base64 of at most ${LONGEST_CONTENTS} characters`,
 );
 
-/** Lines of the state at the beginning, by kind. */
+/** Lines of the opening state, by kind. */
 const STATES = new Map<unknown, Form>(
   Object.entries({
     object: membersOf({
@@ -521,7 +521,7 @@ LINES[STATE] = (json, path) =>
     `${path} must be an object, a membership or a role`,
   ];
 
-/** Visible ASCII and spaces, without `, so that a report can quote it. */
+/** Visible ASCII and spaces, no backtick, so that a report can quote it. */
 const plainText = (most: number) =>
   must(
     (value) => typeof value === "string" && value.length <= most && /^[ -_a-~]+$/.test(value),
@@ -542,6 +542,5 @@ LINES[ACTS] = membersOf({
   entry: nullOr(number),
 });
 
-/** What is wrong with the JSON of a line of a file. */
 export const lineFaults = (path: string, json: unknown): readonly string[] =>
   LINES[path]?.(json, "it") ?? [`it is in ${path}, which has no lines`];

@@ -1,4 +1,4 @@
-/** The files of lines of an audit pack: the form of every line, and whether the lines lead from one register to the other. */
+/** Checks the form of every NDJSON line, and that the lines lead from one register to the other. */
 import { canonicalJson } from "./canonical-json.ts";
 import { type Failure, fail, stopAt } from "./pack-error.ts";
 import { isCanonical, linesOf, type PackFiles, parsed } from "./pack-files.ts";
@@ -20,13 +20,13 @@ import {
 import type { Register, Wallets } from "./pack-tables.ts";
 import { hexOf, utf8 } from "./sum-tree.ts";
 
-/** Characters of the longest line of a file of lines: an object of the largest size in base64, and its frame. */
+/** Limit in characters: the largest object in base64, with its frame. */
 export const LONGEST_LINE = 2 ** 19;
 
-/** A position is its checkpoint, then the transaction and event in so many digits. */
+/** A position is its checkpoint, then nine digits for transaction and event. */
 const POSITIONS = 1_000_000_000n;
 
-/** The lines of a file, each of the form that the file has, in its only form. @throws AuditPackError */
+/** The lines of a file, well-formed and canonical. @throws AuditPackError */
 export async function* jsonLines<Path extends keyof LineOf>(
   pack: PackFiles,
   path: Path,
@@ -47,7 +47,7 @@ export async function* jsonLines<Path extends keyof LineOf>(
   }
 }
 
-/** Checks that positions ascend within the range of the pack. */
+/** Positions ascend within the pack's range. */
 const inOrder = (path: string, { first, last }: PackManifest) => {
   let before = 0n;
   return ({ position }: { readonly position: string }, at: number) => {
@@ -61,8 +61,8 @@ const inOrder = (path: string, { first, last }: PackManifest) => {
 };
 
 /**
- * Checks all files of lines against their form, and both registers against the state of wallets in the lines.
- * @returns the numbers of lines (acts: null before version 3), and the sums of the movements
+ * Checks all lines against their form, and both registers against the wallet states in the lines.
+ * @returns line counts (acts: null before version 3) and sums of the movements
  */
 export const linesIn = async (
   pack: PackFiles,
@@ -103,7 +103,7 @@ export const linesIn = async (
   return { movements, holderEvents, acts, moved };
 };
 
-/** By wallet and part: its balance before its first movement, and after its last. */
+/** By wallet and part: the balance before its first and after its last movement. */
 type Moved = Map<string, { readonly first: bigint; readonly last: bigint }>;
 
 const move = (moved: Moved, { owner, part, change, balanceAfter }: MovementLine, at: number) => {
@@ -121,7 +121,6 @@ const move = (moved: Moved, { owner, part, change, balanceAfter }: MovementLine,
   moved.set(key, { first: known?.first ?? before, last: after });
 };
 
-/** Stops unless each wallet's movements lead from its first balance to its last. */
 export const checkMovements = (moved: Moved, first: Wallets, last: Wallets): void => {
   const failures: Failure[] = [];
   const wallets = new Set([...first.keys(), ...last.keys()]);
@@ -133,7 +132,7 @@ export const checkMovements = (moved: Moved, first: Wallets, last: Wallets): voi
     const sum = (of: "first" | "last") =>
       parts.reduce((total, part) => total + (part?.[of] ?? 0n), 0n);
     const change = sum("last") - sum("first");
-    // A part without movements is only known as the remainder.
+    // Without movements, a part is known only as the remainder.
     const isWhole = parts.every((part) => part !== undefined);
     const fits = isWhole ? sum("first") === had : sum("first") <= had;
     if (had + change === has && fits) continue;
@@ -148,7 +147,7 @@ export const checkMovements = (moved: Moved, first: Wallets, last: Wallets): voi
 
 type Aspect = "holder" | "group" | "freeze";
 
-/** What an event makes of its wallet; null ends it. The newest event decides. */
+/** The wallet's state after an event; null ends it. The newest event decides. */
 const CHANGES: Readonly<
   Record<string, (event: HolderEventLine) => readonly [Aspect, string | null]>
 > = {
@@ -159,7 +158,7 @@ const CHANGES: Readonly<
   address_frozen: ({ isFrozen }) => ["freeze", isFrozen ? "1" : null],
 };
 
-/** Holder, group and freeze of wallets by the lines of a pack. */
+/** Each wallet's holder, group and freeze, folded from the lines. */
 class WalletStates {
   readonly #states: Readonly<Record<Aspect, Map<string, string>>> = {
     holder: new Map(),
@@ -177,7 +176,7 @@ class WalletStates {
     if (change !== undefined && event.address !== null) this.set(event.address, ...change);
   }
 
-  /** Stops unless the wallets of a register are in these states. */
+  /** Stops unless the register's wallets are in these states. */
   check(file: string, wallets: Wallets): void {
     const { holder, group, freeze } = this.#states;
     const failures: Failure[] = [];
@@ -202,7 +201,7 @@ class WalletStates {
   }
 }
 
-/** Checks that operators' acts are on the coin or on all, each once, in the order in which they were done. */
+/** Acts must be on this coin or the whole deployment, unique, and in order. */
 const actsInOrder = ({ coinType }: PackManifest) => {
   let before: Pick<ActLine, "number" | "at" | "entry"> = { number: "0", at: "", entry: null };
   return (act: ActLine, at: number) => {
@@ -212,7 +211,7 @@ const actsInOrder = ({ coinType }: PackManifest) => {
     }
     if (BigInt(act.number) <= BigInt(before.number)) wrong("stands out of its order");
     if (act.at < before.at) wrong(`is dated ${act.at}, before the line above it`);
-    // Acts are published in order, and those of a pack before it is made.
+    // Acts are published in order, and a pack's acts before the pack.
     if (act.entry !== null && before.entry !== null && BigInt(act.entry) <= BigInt(before.entry)) {
       wrong(`names entry ${act.entry}, and the line above it ${before.entry}`);
     }
@@ -223,7 +222,7 @@ const actsInOrder = ({ coinType }: PackManifest) => {
   };
 };
 
-/** SHA-256, hex, as the act's entry in the sequence has it: over the RFC 8785 JSON of all members but `entry`. */
+/** SHA-256 (hex) over the RFC 8785 JSON of all members except `entry`, as published. */
 export const actHash = async ({
   entry: _,
   ...act

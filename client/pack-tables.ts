@@ -15,7 +15,7 @@ import {
 import { createSumTree } from "./sum-tree.ts";
 import type { StatementRow } from "./verify-statement.ts";
 
-/** The wallets of a register, by address. */
+/** By address. */
 export type Wallets = ReadonlyMap<string, Wallet>;
 
 type Wallet = {
@@ -25,20 +25,19 @@ type Wallet = {
   readonly isFrozen: boolean;
 };
 
-/** A register that was read and checked. */
 export type Register = {
   readonly head: TableHead;
   readonly wallets: Wallets;
   readonly rows: number;
 };
 
-/** Characters of the longest row of a cap table: of as many wallets as a row may have. */
+/** Limit in characters: a row with the maximum number of wallets. */
 export const LONGEST_ROW = 2 ** 21;
 
-/** Faults that are listed of one table. */
+/** Limit of listed faults per table. */
 const LISTED = 100;
 
-/** Reads a register line by line (the head, then one row a line). @throws AuditPackError */
+/** Reads a register line by line: the head, then the rows. @throws AuditPackError */
 export const registerOf = async (
   pack: PackFiles,
   name: "first" | "last",
@@ -91,7 +90,7 @@ export const registerOf = async (
   return { head, wallets, rows };
 };
 
-/** JSON as a cap table prints it: without spaces, and no member twice. */
+/** JSON as a cap table prints it: no spaces, no duplicate members. */
 const printed = <T>(
   file: string,
   text: string,
@@ -142,7 +141,9 @@ const headFaults = (
   ];
 };
 
-/** What in a row contradicts itself, the row before it, or the table; adds its wallets to the known ones. */
+/**
+ * Contradictions within a row, or with the row before or the table; adds its wallets to `wallets`.
+ */
 const faultsIn = (
   row: StatementRow,
   before: StatementRow | undefined,

@@ -2,23 +2,21 @@
 import type { AuditPackError, TierName } from "./pack-error.ts";
 import type { PackManifest } from "./pack-forms.ts";
 
-/** The finding for one tier. */
 export type Tier = {
-  /** Null: neither shown nor refuted. */
+  /** Null: neither proven nor refuted. */
   readonly holds: boolean | null;
-  /** What it rests on, in words. */
+  /** The evidence, in words. */
   readonly by: readonly string[];
-  /** What remains open, in words. */
+  /** The open questions, in words. */
   readonly not_shown: readonly string[];
 };
 
 /**
- * `authentic`: signed by the key that the caller knows, over these bytes; `consistent`: tables, movements and
- * report follow from the facts; `complete`: nothing of the range is missing.
+ * `authentic`: signed by the known key over these bytes; `consistent`: tables, movements and report
+ * follow from the facts; `complete`: nothing in the range is missing.
  */
 export type Verdict = Readonly<Record<TierName, Tier>>;
 
-/** What each tier means. */
 export const TIERS: Readonly<Record<TierName, string>> = {
   authentic: "signed by this key, over these bytes",
   consistent: "tables, movements and report follow from the facts",
@@ -27,7 +25,7 @@ export const TIERS: Readonly<Record<TierName, string>> = {
 
 const NAMES: readonly TierName[] = ["authentic", "consistent", "complete"];
 
-/** The verdict on a pack that was refused: the tiers behind the false one were not reached. */
+/** The verdict on a rejected pack: tiers after the false one were not reached. */
 export const failedVerdict = ({
   tier,
   message,
@@ -37,7 +35,6 @@ export const failedVerdict = ({
   return { authentic: open, consistent: open, complete: open, [tier]: wrong };
 };
 
-/** A verdict in lines for people. */
 export const verdictLines = (verdict: Verdict): readonly string[] =>
   NAMES.flatMap((name) => {
     const { holds, by, not_shown } = verdict[name];
@@ -48,11 +45,11 @@ export const verdictLines = (verdict: Verdict): readonly string[] =>
     ];
   });
 
-/** Those of the tiers asked for that are neither shown nor refuted. */
+/** The required tiers that are neither proven nor refuted. */
 export const unshown = (verdict: Verdict, required: readonly TierName[]): readonly TierName[] =>
   required.filter((name) => verdict[name].holds === null);
 
-/** The signature of a manifest whose files were hashed; `publicKey` is the key that is known, if one is. */
+/** Authenticity of a manifest whose files were hashed; `publicKey` is the known key, if any. */
 export const authenticity = (
   { publicKey: own, chainId, holderNames, files }: PackManifest,
   publicKey: string | undefined,
@@ -78,7 +75,7 @@ export const authenticity = (
   ],
 });
 
-/** What remains open about operators' acts, by tier; nothing where the pack has no list of them (null). */
+/** Open questions about operators' acts, by tier; none if the pack lists no acts (null). */
 export const actsOpen = (
   count: number | null,
 ): Readonly<Record<"consistent" | "complete", readonly string[]>> =>
@@ -98,7 +95,6 @@ export const actsOpen = (
         ],
       };
 
-/** Coin type and checkpoints of a pack, in words. */
 export const rangeText = ({
   coinType,
   first,

@@ -1,38 +1,38 @@
-/** What the service answers about a register. */
+/** The types of the service's answers. */
 import { isPlain } from "./forms.ts";
 
 /** Unix seconds. */
 type Seconds = bigint;
 
-/** A moment of the past: the end of a checkpoint, or of a second. Answers about it never change. */
+/** The end of a checkpoint or second in the past. Answers about it never change. */
 export type At = { readonly checkpoint: bigint } | { readonly time: Date };
 
 type Asking = { readonly signal?: AbortSignal | undefined };
 type OfToken = Asking & { readonly coinType: string };
 type OfTokenAt = OfToken & { readonly at?: At | undefined };
 
-/** Which rows of a cap table; all without it. */
+/** Filters a cap table's rows. */
 type WhichRows = {
-  /** The row of this holder (its number), or the one that this wallet (its address) is in. */
+  /** The row of this holder (its number) or containing this wallet (its address). */
   readonly holder?: bigint | string | undefined;
-  /** Wallets without a holder, or rows with a frozen wallet that holds. */
+  /** Wallets without a holder, or rows with a frozen wallet that has a balance. */
   readonly having?: "NO_HOLDER" | "FROZEN_BALANCE" | undefined;
 };
 
-/** A security token that was seen on the ledger. */
+/** A security token seen on the ledger. */
 export type Token = {
   readonly coinType: string;
   readonly name: string | null;
   readonly symbol: string | null;
   readonly decimals: number | null;
-  /** In the smallest unit; null while the treasury was not seen. */
+  /** In the smallest unit; null until the treasury is seen. */
   readonly totalSupply: bigint | null;
   readonly firstCheckpoint: bigint;
 };
 
-/** A token with its counts, which are too costly per row of a list. */
+/** With counts, which are too costly per row of a list. */
 export type CountedToken = Token & {
-  /** Rows of its cap table. */
+  /** Rows of the cap table. */
   readonly holderCount: number;
   /** Wallets with a balance. */
   readonly ownerCount: number;
@@ -40,20 +40,19 @@ export type CountedToken = Token & {
 
 /** Progress of the whole register. */
 export type Meta = {
-  /** The last checkpoint that all pipelines have committed; null before the first. */
+  /** The last checkpoint committed by all pipelines; null before the first. */
   readonly checkpoint: bigint | null;
   readonly checkpointTimestamp: Seconds | null;
   readonly checkpointDigest: string | null;
   readonly chainId: string | null;
-  /** Position to follow events from, after a copy of that checkpoint. */
+  /** Follow events from this position after copying that checkpoint. */
   readonly followPosition: bigint | null;
   /** First checkpoint of the log. */
   readonly firstCheckpoint: bigint | null;
-  /** First checkpoint that can be queried. */
+  /** First checkpoint that queries accept. */
   readonly historyCheckpoint: bigint | null;
 };
 
-/** Progress of a pipeline. */
 export type PipelineStatus = {
   readonly pipeline: string;
   readonly checkpoint: bigint | null;
@@ -61,11 +60,11 @@ export type PipelineStatus = {
   readonly ageSeconds: number;
   readonly digest: string | null;
   readonly historyFilledThrough: bigint | null;
-  /** The checkpoint that a rebuild has to come back to; null when none is under way. */
+  /** The checkpoint that the rebuild must reach; null without a rebuild. */
   readonly rebuildingTo: bigint | null;
 };
 
-/** Everything a wallet holds; amounts in the smallest unit. */
+/** A wallet's holdings, in the smallest unit. */
 export type Balance = {
   readonly owner: string;
   readonly balance: bigint;
@@ -91,7 +90,7 @@ export type TokenObject = {
   readonly checkpoint: bigint;
 };
 
-/** A vesting grant; times in milliseconds. */
+/** Times in milliseconds. */
 export type Grant = {
   readonly objectId: string;
   readonly owner: string;
@@ -109,14 +108,14 @@ export type Grant = {
 };
 
 export type CapTableRow = {
-  /** Null for a wallet without a holder; 0n is a holder. */
+  /** Null for an unassigned wallet; 0n is a valid holder. */
   readonly holderId: bigint | null;
   readonly balance: bigint;
   readonly tokens: bigint;
   readonly granted: bigint;
   readonly unlocked: bigint;
   readonly locked: bigint;
-  /** Share of all that is issued, 12 digits after the point, rounded down. */
+  /** Share of the issued total, 12 decimals, rounded down. */
   readonly share: string;
   readonly cursor: string;
   readonly wallets: readonly {
@@ -127,7 +126,7 @@ export type CapTableRow = {
   }[];
 };
 
-/** The register at the end of one checkpoint; iterate over it for its rows, all of that checkpoint. */
+/** The register at the end of one checkpoint; iterate for its rows. */
 export type CapTable = AsyncIterable<CapTableRow> & {
   readonly coinType: string;
   readonly decimals: number | null;
@@ -138,7 +137,7 @@ export type CapTable = AsyncIterable<CapTableRow> & {
   readonly issued: bigint;
   readonly holderCount: number;
   readonly root: string;
-  /** Cursor to follow balance changes from, directly after this table. */
+  /** Follow balance changes from this cursor, directly after this table. */
   readonly followCursor: string;
 };
 
@@ -164,7 +163,7 @@ export type TokenActivity = {
   /** The same time, in milliseconds. */
   readonly checkpointTimestampMs: bigint;
   readonly txDigest: string;
-  /** Place in chain order: keep it, to go on behind it. */
+  /** Chain order; keep it to resume after this event. */
   readonly position: bigint;
 };
 
@@ -189,7 +188,7 @@ export type BalanceChange = {
   readonly checkpointTimestampMs: bigint;
   readonly txDigest: string;
   readonly position: bigint;
-  /** Keep it, to go on behind it. */
+  /** Keep it to resume after this event. */
   readonly cursor: string;
 };
 
@@ -221,10 +220,10 @@ export type RoleEvent = {
   readonly position: bigint;
 };
 
-/** A state of a coin as one digest line, with the checkpoints between which it was current. */
+/** A coin's state as one digest line, and the checkpoint range in which it was current. */
 export type StateRange = {
   readonly checkpoint: bigint;
-  /** First checkpoint that ended it; null if it was still current at the checkpoint asked about. */
+  /** The first checkpoint that ended it; null if still current at the requested checkpoint. */
   readonly until: bigint | null;
   /** RFC 8785 JSON of its row. */
   readonly line: string;
@@ -232,9 +231,9 @@ export type StateRange = {
 };
 
 /**
- * Which events: all behind `after`, or from the beginning without it. `follow` (true unless given): go on
- * with those that come, over one connection that is made again behind the last event when it is lost, or by
- * asking every two seconds where a service or a proxy offers no streams; false: end with the newest there is.
+ * All events after `after`, or from the beginning. `follow` (default true): continue with new ones
+ * over one connection, reconnecting after the last event, or polling every two seconds without
+ * streams; false: end with the newest event.
  */
 export type Which<Cursor> = Asking & { readonly after?: Cursor | undefined } & (
     | {
@@ -244,7 +243,7 @@ export type Which<Cursor> = Asking & { readonly after?: Cursor | undefined } & (
       }
     | {
         readonly coinType?: undefined;
-        /** Up to 100, their events in chain order; all coins without it. These can only be followed. */
+        /** Up to 100, in chain order; absent: all coins. Follow only. */
         readonly coinTypes?: readonly string[] | undefined;
         readonly follow?: true | undefined;
       }
@@ -252,33 +251,32 @@ export type Which<Cursor> = Asking & { readonly after?: Cursor | undefined } & (
 
 export type Book = {
   /**
-   * Any query of the schema; decimal texts of known fields come as `bigint`.
-   * @throws BookError when it is refused, or not answered after some attempts
+   * Any query of the schema; decimal texts of known fields become `bigint`.
+   * @throws BookError if refused, or unanswered after several attempts
    */
   ask(
     query: string,
     variables?: Readonly<Record<string, unknown>>,
     asking?: Asking,
   ): Promise<unknown>;
-  /** With `at`: of that checkpoint. */
   meta(asking?: Asking & { readonly at?: At | undefined }): Promise<Meta>;
   tokens(asking?: Asking): AsyncIterable<Token>;
-  /** Null for a token that was not seen by then. */
+  /** Null for a token not seen by then. */
   token(of: OfTokenAt): Promise<CountedToken | null>;
-  /** Hex over all rows of a pipeline up to a checkpoint: equal ones mean equal rows, wherever. */
+  /** Hex over a pipeline's rows up to a checkpoint: equal digests mean equal rows anywhere. */
   pipelineDigest(
     of: Asking & { readonly pipeline: string; readonly checkpoint: bigint },
   ): Promise<string | null>;
   status(asking?: Asking): Promise<readonly PipelineStatus[]>;
   balance(of: OfTokenAt & { readonly owner: string }): Promise<Balance>;
   roles(of: OfTokenAt): Promise<readonly WalletRole[]>;
-  /** Null for a token that was not seen by then. Totals are of all rows, whichever are asked for. */
+  /** Null for a token not seen by then. Totals cover all rows, whatever the filter. */
   capTable(of: OfTokenAt & WhichRows): Promise<CapTable | null>;
-  /** Wallets by balance, all of one checkpoint: the newest unless `at` says another. */
+  /** Wallets by balance, at `at` or the newest checkpoint. */
   holders(of: OfTokenAt): AsyncIterable<Holder>;
   objects(of: OfTokenAt & { readonly owner: string }): AsyncIterable<TokenObject>;
   grants(of: OfTokenAt & { readonly owner?: string | undefined }): AsyncIterable<Grant>;
-  /** All past and current states of a kind, up to the end of a checkpoint. */
+  /** All past and current states of a kind, up to a checkpoint. */
   stateRanges(
     of: OfToken & {
       readonly kind: "GRANT" | "MEMBERSHIP" | "ROLE" | "SUPPLY" | "TOKEN";
@@ -291,11 +289,11 @@ export type Book = {
   balanceChanges(
     which: Which<string> & { readonly owner?: string | undefined },
   ): AsyncIterable<BalanceChange>;
-  /** The whole list, at once and whenever it has changed. */
+  /** The whole list, now and after each change. */
   statusChanges(asking?: Asking): AsyncIterable<readonly PipelineStatus[]>;
 };
 
-/** Members of answers that the schema gives as decimal text. */
+/** Members that the schema gives as decimal text. */
 const DECIMAL = new Set([
   "amount",
   "balance",
@@ -332,7 +330,7 @@ const DECIMAL = new Set([
   "version",
 ]);
 
-/** An answer with its decimal texts as `bigint`, all the way down. */
+/** Converts decimal texts to `bigint`, recursively. */
 export const exactMembers = (
   answer: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> =>

@@ -1,14 +1,12 @@
-/** Server-sent events from the body of a response. */
-
-/** Characters, more than any event of ours has: bounds memory where a server ends none. */
+/** Bounds memory, in characters; larger than any event of ours. */
 const LONGEST = 16 * 1024 * 1024;
 
-/** An event of a stream: its name, and its data lines joined. */
+/** The name, and the joined data lines. */
 export type ServerSentEvent = { readonly event: string; readonly data: string };
 
 /**
- * The events of a stream, without comments, which keep the connection open. Ends with the connection, or when
- * nothing came for `silentMs`: a connection whose other end vanished looks open for ever.
+ * The events of a stream, without keep-alive comments. Ends with the connection or after `silentMs`
+ * of silence: a connection whose peer vanished looks open forever.
  * @throws the signal's reason
  */
 export async function* eventsOf(
@@ -35,7 +33,7 @@ export async function* eventsOf(
     }
   } catch (error) {
     signal?.throwIfAborted();
-    // A broken connection has ended: followers connect again.
+    // The connection broke: followers reconnect.
     if (error instanceof TypeError || isReset(error)) return;
     throw error;
   } finally {

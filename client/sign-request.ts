@@ -3,7 +3,7 @@ import { createHash, createPublicKey } from "node:crypto";
 import { canonicalJson, type JsonValue } from "./canonical-json.ts";
 import { publicTextOf, secretKeyOf, signBytes } from "./ed25519.ts";
 
-/** Headers to send, names in lower case. */
+/** Names are lower case. */
 export type SignedHeaders = Readonly<Record<string, string>>;
 
 type WithBody = {
@@ -15,7 +15,7 @@ type Bound = {
   readonly secretKey: string;
   readonly body: JsonValue;
   readonly path: string;
-  /** POST unless given. */
+  /** Default: POST. */
   readonly method?: string;
   /** 1 to 255 visible ASCII characters. */
   readonly idempotencyKey?: string | undefined;
@@ -30,21 +30,14 @@ type Read = {
 type SignedBody = { readonly body: string; readonly headers: SignedHeaders };
 
 /**
- * Signs a request to the transfer agent API with the secret key of the pair whose public key is
- * registered for the asset.
- *
- * With `body` and `path` (POST): the signature is bound to the path, the time, the `Idempotency-Key`
- * and the body, and is good for 300 s. Send `body` of the result, byte for byte, with `headers`, which
- * hold the `Idempotency-Key` too; sign again before sending again. `path` is what the service gets: it
- * begins with `/` and includes the query, if any.
- *
- * With `body` alone: the older form, which covers the body and nothing else; a key made with
- * `--require-bound` does not take it.
- *
- * With `method` and `path` (GET of the request status and of the delivery log): as bound, without a body.
- *
- * @throws KeyFormatError the secret key is not base64 of 32 bytes
- * @throws NotCanonicalError the body has no canonical form
+ * Signs a transfer agent API request with the secret key registered for the asset.
+ * `body` and `path` (POST): binds path, time, `Idempotency-Key` and body, for 300 s. Send the
+ * returned `body` byte for byte with `headers`, which include the `Idempotency-Key`; sign again
+ * before each resend. `path` begins with `/` and includes the query.
+ * `body` alone: the older form, which covers only the body; `--require-bound` keys reject it.
+ * `method` and `path` (GET of request status and delivery log): bound, without a body.
+ * @throws KeyFormatError if the secret key is not base64 of 32 bytes
+ * @throws NotCanonicalError if the body has no canonical form
  */
 export function signRequest(request: Bound): SignedBody;
 export function signRequest(request: Omit<WithBody, "path">): SignedBody;
@@ -87,7 +80,7 @@ export function signRequest(
   };
 }
 
-/** What the signature of a request without a body covers; `timestamp` in unix seconds. */
+/** The signed content of a request without a body; `timestamp` in unix seconds. */
 export const readContent = ({
   method,
   path,
@@ -98,7 +91,7 @@ export const readContent = ({
   readonly timestamp: number;
 }): Uint8Array => Buffer.from(canonicalJson({ method, path, timestamp }));
 
-/** What a bound signature covers; `body` is the canonical form, `timestamp` in unix seconds. */
+/** The signed content of a bound request; `body` is canonical, `timestamp` in unix seconds. */
 export const boundContent = ({
   method,
   path,

@@ -1,6 +1,6 @@
 /**
- * The Merkle sum tree over the rows of a cap table: its root commits to every row and to their sum.
- * docs/reference/formats.md has every hash.
+ * The Merkle sum tree of a cap table: its root commits to every row and their sum. See
+ * docs/reference/formats.md.
  */
 import type { RowOf } from "./cap-rows.ts";
 import { blake2b, ed25519 } from "./noble.mjs";
@@ -8,10 +8,10 @@ import { blake2b, ed25519 } from "./noble.mjs";
 /** BLAKE2b-256. */
 export type Hash = (bytes: Uint8Array) => Uint8Array;
 
-/** A row; amounts are numbers, or decimal texts below 2^128. */
+/** Amounts are bigints or decimal texts below 2^128. */
 export type CommittedRow2 = RowOf<bigint | string>;
 
-/** The part of a row that its leaf of version 1 commits to. */
+/** The part covered by a version 1 leaf. */
 export type CommittedRow = Pick<CommittedRow2, "holderId" | "balance" | "tokens" | "granted"> & {
   readonly wallets: readonly { readonly address: string }[];
 };
@@ -20,34 +20,33 @@ type OfTable = { readonly coinType: string; readonly checkpoint: bigint | string
 type Version1 = { readonly version?: 1 | undefined };
 type Version2 = {
   readonly version: 2;
-  /** Null while the coin's metadata is not known. */
+  /** Null until the coin's metadata is known. */
   readonly decimals: number | null;
 };
 
-/** A row of a table: version 2 commits to all of it and to the decimals. */
+/** Version 2 commits to the whole row and the decimals. */
 export type Leaf = OfTable &
   ((Version1 & { readonly row: CommittedRow }) | (Version2 & { readonly row: CommittedRow2 }));
 
-/** A cap table, in the order of its rows. */
+/** Rows in table order. */
 export type CommittedTable = OfTable &
   (
     | (Version1 & { readonly rows: readonly CommittedRow[] })
     | (Version2 & { readonly rows: readonly CommittedRow2[] })
   );
 
-/** A node of the tree: its hash, and the sum of all rows below it. */
+/** The hash, and the sum of all rows below. */
 export type TreeNode = { readonly hash: Uint8Array; readonly sum: bigint };
 
-/** A sibling on the way from a row to the root. */
+/** A sibling on the path from row to root. */
 export type Step = {
   /** Hex without 0x. */
   readonly hash: string;
   readonly sum: bigint;
-  /** The side of the sibling. */
   readonly side: "left" | "right";
 };
 
-/** BLAKE2b-256 that runs anywhere. */
+/** BLAKE2b-256 for any runtime. */
 export const hashOf: Hash = (bytes) => {
   const hashing = blake2b.create({ dkLen: 32 });
   hashing.update(bytes);
@@ -58,12 +57,12 @@ const encoder = new TextEncoder();
 
 export const utf8 = (value: string): Uint8Array<ArrayBuffer> => encoder.encode(value);
 
-/** The bytes of a leaf or node; numbers are big-endian, a text follows its length in bytes. */
+/** The bytes of a leaf or node: big-endian numbers, length-prefixed texts. */
 class Fields {
   #bytes: Uint8Array<ArrayBuffer>;
   #length = 0;
 
-  /** @param size in bytes; it grows where that is too small */
+  /** @param size initial size in bytes; grows as needed */
   constructor(size: number) {
     this.#bytes = new Uint8Array(size);
   }
@@ -72,7 +71,7 @@ class Fields {
     return this.#bytes.subarray(0, this.#length);
   }
 
-  /** Makes room for more bytes; returns where they begin. */
+  /** Grows the buffer; returns where the new bytes begin. */
   #extend(more: number): number {
     const at = this.#length;
     this.#length += more;
@@ -102,7 +101,7 @@ class Fields {
       this.u32(Number((value >> shift) & 0xffff_ffffn));
   }
 
-  /** A value as text; empty for null. */
+  /** Null is written as an empty text. */
   text(value: string | bigint | number | null): void {
     const characters = value === null ? "" : value.toString();
     const at = this.#length;
@@ -115,7 +114,7 @@ class Fields {
       this.#bytes[begin + n] = code;
     }
     if (n === characters.length) return;
-    // Only texts that are not ASCII, which hardly any is, need the slower encoder.
+    // Only the rare non-ASCII text needs the slower encoder.
     const bytes = utf8(characters);
     this.#length = at;
     this.u32(bytes.length);
@@ -126,22 +125,22 @@ class Fields {
 export const bytesOf = (hex: string): Uint8Array =>
   Uint8Array.from(hex.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16));
 
-/** Hex of bytes, lower case, without 0x. */
+/** Lower-case hex without 0x. */
 export const hexOf = (bytes: Uint8Array): string =>
   Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 const base64Bytes = (value: string) => Uint8Array.from(atob(value), (char) => char.charCodeAt(0));
 
-/** Whether a key signed a text (Ed25519, strictly); both base64 and of the right length. */
+/** Strict Ed25519; both base64 must have the right length. */
 export const isSignatureOf = (signature: string, signed: string, publicKey: string): boolean =>
   ed25519.verify(base64Bytes(signature), utf8(signed), base64Bytes(publicKey), { zip215: false });
 
-/** First byte of what is hashed: a leaf of version 1, a node, a leaf of version 2. */
+/** The domain-separating first byte of each hash input. */
 const LEAF = 0;
 const NODE = 1;
 const LEAF_2 = 2;
 
-/** Bytes for the texts of a leaf, and for those of one wallet in it; enough for most. */
+/** Initial bytes for a leaf's texts, and for one wallet's; enough for most. */
 const LEAF_SIZE = 320;
 const WALLET_SIZE = 120;
 
@@ -171,10 +170,9 @@ export const leafOf = (leaf: Leaf, hash: Hash = hashOf): TreeNode => {
   return { hash: hash(fields.bytes), sum: BigInt(row.balance) };
 };
 
-/** Bytes of a node: the first, and two hashes with their sums. */
+/** Bytes: the first byte, and two hashes with their sums. */
 const NODE_SIZE = 1 + 2 * (32 + 16);
 
-/** The node above two. */
 export const parentOf = (left: TreeNode, right: TreeNode, hash: Hash = hashOf): TreeNode => {
   const fields = new Fields(NODE_SIZE);
   fields.byte(NODE);
@@ -185,11 +183,11 @@ export const parentOf = (left: TreeNode, right: TreeNode, hash: Hash = hashOf): 
   return { hash: hash(fields.bytes), sum: left.sum + right.sum };
 };
 
-/** A tree that is made as its rows come, in their order: it keeps one node of each level at most. */
+/** Builds the tree as rows arrive in order, keeping at most one node per level. */
 export type SumTree = {
-  /** @param isProven whether the path from this row is wanted */
+  /** @param isProven whether to record the path from this row */
   add(leaf: Leaf, isProven?: boolean): void;
-  /** Root (hex without 0x, 32 zero bytes without rows), total, and the path from the proven row. */
+  /** Root (hex without 0x; 32 zero bytes if empty), total, and the proven row's path. */
   top(): {
     readonly root: string;
     readonly total: bigint;
@@ -197,12 +195,12 @@ export type SumTree = {
   };
 };
 
-/** A node, and the path from the proven row up to it where that is below. */
+/** A node, with the path from the proven row if that is below it. */
 type Node = TreeNode & { readonly path?: readonly Step[] | undefined };
 
-/** @param hash a faster one, where the runtime has it */
+/** @param hash a faster one, if the runtime has it */
 export const createSumTree = (hash: Hash = hashOf): SumTree => {
-  /** The node of each level that waits for its right sibling. */
+  /** Per level, the node waiting for its right sibling. */
   const waiting: (Node | undefined)[] = [];
   const above = (left: Node, right: Node): Node => ({
     ...parentOf(left, right, hash),
@@ -220,7 +218,7 @@ export const createSumTree = (hash: Hash = hashOf): SumTree => {
       waiting[level] = node;
     },
     top: () => {
-      // A lone last node of a level moves up unchanged, to the right of the node that waits there.
+      // A level's lone last node moves up unchanged, to the right of the waiting node.
       let right: Node | undefined;
       for (const left of waiting) {
         if (left !== undefined) right = right === undefined ? left : above(left, right);
@@ -234,7 +232,7 @@ export const createSumTree = (hash: Hash = hashOf): SumTree => {
 const pathThrough = ({ path }: Node, { hash, sum }: TreeNode, side: Step["side"]) =>
   path && [...path, { hash: hexOf(hash), sum, side }];
 
-/** Rows hashed before other work gets the thread. */
+/** Rows hashed before yielding the thread. */
 const ROWS_PER_TURN = 2_000;
 
 function* leavesOf(table: CommittedTable): Generator<Leaf, void> {
@@ -247,7 +245,7 @@ function* leavesOf(table: CommittedTable): Generator<Leaf, void> {
   }
 }
 
-/** Root and total of a whole table; yields the thread now and then, so that a page stays responsive. */
+/** Root and total of a table; yields the thread so that a page stays responsive. */
 export const rootOf = async (
   table: CommittedTable,
 ): Promise<{ readonly root: string; readonly total: bigint }> => {

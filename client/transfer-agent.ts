@@ -1,4 +1,4 @@
-/** Requests to the transfer agent (interface C), signed, sent again where that is safe, and waited for. */
+/** Transfer agent requests (interface C): signed, retried where safe, and awaited. */
 import { BookError, jsonOf, pause, refusalOf, retrying, send } from "./asking.ts";
 import type { JsonValue } from "./canonical-json.ts";
 import { signRequest } from "./sign-request.ts";
@@ -28,7 +28,7 @@ export type RequestSeen = {
 };
 
 type Sending = {
-  /** The same one makes one request, however often it is sent; a new one each time unless given. */
+  /** Repeats with one key make one request; default: a new key each time. */
   readonly idempotencyKey?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 };
@@ -65,7 +65,6 @@ export const createTransferAgent = ({
   readonly secretKey: string;
   readonly fetch?: typeof globalThis.fetch | undefined;
 }): TransferAgent => {
-  /** The answer's JSON, of the type that the API promises for the path. */
   const answered = async <Answer>(path: string, init: RequestInit): Promise<Answer> => {
     const response = await send(fetch, new URL(path, url).href, init);
     const body = await jsonOf(response, init.signal ?? undefined);
@@ -77,7 +76,7 @@ export const createTransferAgent = ({
     body: JsonValue,
     { idempotencyKey = globalThis.crypto.randomUUID(), signal }: Sending = {},
   ) =>
-    // The same Idempotency-Key each time: one request results, whatever was lost on the way.
+    // Reuse the Idempotency-Key, so that a retry creates no second request.
     retrying(ATTEMPTS, signal, () => {
       const signed = signRequest({ secretKey, body, path, idempotencyKey });
       const { headers } = signed;

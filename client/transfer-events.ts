@@ -1,4 +1,4 @@
-/** Transfer events of a project's EVM tokens (interface A), page after page, and as they come. */
+/** Transfer events of a project's EVM tokens (interface A): paged and followed. */
 import { pause, refusalOf, retrying, send, textOf } from "./asking.ts";
 import { parseExactly } from "./exact-json.ts";
 
@@ -6,13 +6,13 @@ const ROWS_PER_PAGE = 1_000;
 const ATTEMPTS = 6;
 const POLL_MS = 5_000;
 
-/** A record as interface A lists it; integers beyond 2^53 are `bigint`, others numbers. */
+/** Integers beyond 2^53 are `bigint`, others numbers. */
 export type TransferEvent = Readonly<Record<string, unknown>> & { readonly id: number | bigint };
 
 export type TransferEvents = {
   /**
-   * Records behind `afterId`, or all, in the order of the chain. `follow`: go on with those that come,
-   * asking every `pollMs` (5000).
+   * Records after `afterId`, or all, in chain order. `follow`: continue, polling every `pollMs`
+   * (5000).
    * @throws BookError
    */
   events(which?: {
@@ -55,7 +55,7 @@ export const createTransferEvents = ({
   return {
     async *events({ afterId, txHash, recipient, follow = false, pollMs = POLL_MS, signal } = {}) {
       let after = afterId;
-      // Followers wait for an unavailable service, however long.
+      // Followers wait out an outage, however long.
       const attempts = follow ? Number.POSITIVE_INFINITY : ATTEMPTS;
       for (;;) {
         const rows = await page(

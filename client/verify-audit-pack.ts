@@ -1,6 +1,6 @@
 /**
- * Checks everything in an audit pack that needs no ledger. Runs in browsers and in Node. `holderbook audit-pack
- * verify` does the same with this code, then folds the facts and verifies the validators.
+ * Checks everything in an audit pack that needs no ledger, in browsers and Node. `holderbook
+ * audit-pack verify` also folds the facts and verifies the validators.
  */
 import { fail } from "./pack-error.ts";
 import { checkCommittee, checkFiles, type Hash, sha256Of, signedManifest } from "./pack-files.ts";
@@ -13,40 +13,41 @@ export { AuditPackError, type TierName } from "./pack-error.ts";
 export type { PackFile, PackManifest, PackMark, PackRoot } from "./pack-forms.ts";
 export { failedVerdict, TIERS, type Tier, type Verdict, verdictLines } from "./pack-verdict.ts";
 
-/** One register of a pack. */
 export type PackRegister = {
   readonly checkpoint: bigint;
   /** Base58. */
   readonly digest: string;
-  /** Hex, as it was signed and recomputed from the rows. */
+  /** Hex, signed and recomputed from the rows. */
   readonly root: string;
-  /** What all rows add up to, in the smallest unit. */
+  /** Sum of all rows, in the smallest unit. */
   readonly total: bigint;
   readonly rows: number;
-  /** Null where they are not known. */
+  /** Null if unknown. */
   readonly decimals: number | null;
 };
 
-/** A pack that passed every check made here. */
+/** Passed every check made here. */
 export type VerifiedPack = {
-  /** As the signer says. */
+  /** Claimed by the signer. */
   readonly chainId: string;
   readonly coinType: string;
   readonly first: PackRegister;
   readonly last: PackRegister;
   readonly movements: number;
-  /** `signed`: the first register is as the deployment signed it, without the checkpoints it came from. */
+  /**
+   * `signed`: the first register is as the deployment signed it, without its source checkpoints.
+   */
   readonly opening: PackManifest["opening"];
-  /** The validators that the pack begins with; not verified here. */
+  /** The initial committee; not verified here. */
   readonly trust: PackManifest["trust"];
-  /** Base64 of the key that signed it. */
+  /** The signer's key, base64. */
   readonly publicKey: string;
   readonly manifest: PackManifest;
-  /** What is proven and what is not: show it with anything else from the pack. */
+  /** What is proven and what is open: show it with anything else from the pack. */
   readonly verdict: Verdict;
-  /** Which checks were made, in words: `by` of all tiers. */
+  /** The checks made: `by` of all tiers. */
   readonly checked: readonly string[];
-  /** What was not checked, and what does check it: `not_shown` of all tiers. */
+  /** The checks not made, and who makes them: `not_shown` of all tiers. */
   readonly unchecked: readonly string[];
 };
 
@@ -61,18 +62,17 @@ const INCOMPLETE =
   "that no transaction, object, role, group or freeze is left out: not checked. `holderbook audit-pack verify` does, with --source or --entry";
 
 /**
- * Checks everything in an audit pack that needs no ledger: the manifest's signature and those of both
- * roots, size and SHA-256 of every file, the form of every line, both roots from their rows, and that the
- * movements lead from the first register to the last. `holderbook audit-pack verify` does that and folds the
- * facts as well, back to the validators' signatures: a pack that is not refused here may still be refused there,
- * so `verdict.consistent.holds` and `verdict.complete.holds` are null here.
- *
- * @param files by path below the pack's folder, such as `first/cap-table.json`; blobs are read one at a time
- * @param options.publicKey the deployment's key, base64, as you know it from elsewhere
- * @param options.hash SHA-256 of a file in lower-case hex, where the runtime has one that reads in pieces
- * @param options.told is given how many files were hashed, of how many
- * @throws AuditPackError naming everything in the first step that does not hold
- * @throws Error where the runtime cannot hash: a page that came over plain http
+ * Checks everything in an audit pack that needs no ledger: manifest and root signatures, every
+ * file's size and SHA-256, every line's form, both roots from their rows, and that the movements
+ * lead from the first register to the last. `holderbook audit-pack verify` also folds the facts
+ * back to the validators' signatures and may still reject the pack, so `verdict.consistent.holds`
+ * and `verdict.complete.holds` are null.
+ * @param files by path below the pack's folder, such as `first/cap-table.json`; read one at a time
+ * @param options.publicKey the deployment's key, base64, from a source other than the pack
+ * @param options.hash SHA-256 as lower-case hex, if the runtime can hash a stream
+ * @param options.told receives the number of files hashed, and of all
+ * @throws AuditPackError naming all failures of the first step that fails
+ * @throws Error if the runtime cannot hash: a page served over plain http
  */
 export const verifyAuditPack = async (
   files: Iterable<readonly [path: string, file: Blob | Uint8Array<ArrayBuffer>]>,
@@ -92,7 +92,7 @@ export const verifyAuditPack = async (
     if (pack.has(path)) fail(path, "is there twice", "authentic");
     pack.set(path, file instanceof Blob ? file : new Blob([file]));
   }
-  // In this order, because an unsigned list of files shows nothing.
+  // In this order: an unsigned list of files proves nothing.
   const manifest = await signedManifest(pack, { publicKey, hash });
   await checkFiles(pack, manifest, { hash, signal, told });
   await checkCommittee(pack);

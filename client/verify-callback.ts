@@ -1,12 +1,12 @@
-/** Verifies callbacks the way Standard Webhooks describes its asymmetric signatures. */
+/** Verifies callbacks by the asymmetric signatures of Standard Webhooks. */
 import { publicKeyOf, strictBase64, verifyBytes } from "./ed25519.ts";
 import { parseExactly } from "./exact-json.ts";
 import { isPlain } from "./forms.ts";
 
-/** Older than this, or this far in the future, is refused unless the caller says otherwise. */
+/** Default limit of age, and of time in the future. */
 const TOLERANCE_SECONDS = 300;
 
-/** More signatures than there are keys at a time; a longer list only costs time. */
+/** More than there are keys at a time; bounds the work. */
 const MOST_SIGNATURES = 16;
 
 /** A header that every callback has is missing or not of its form. Answer 400; stop. */
@@ -35,33 +35,30 @@ export type CallbackHeaders =
 /** Base64 of 32 bytes, with or without `whpk_`; or an entry of `keys` of `GET /api/v1/callback_pk`. */
 export type PublicKey = string | { readonly publicKey: string };
 
-/** One key, several, or the whole answer of `GET /api/v1/callback_pk`. */
+/** One key, several, or the answer of `GET /api/v1/callback_pk`. */
 export type PublicKeys = PublicKey | readonly PublicKey[] | { readonly keys: readonly PublicKey[] };
 
-/** A verified callback. */
 export type VerifiedCallback = {
-  /** `webhook-id`: the same whenever the same message is delivered again. Act once per id. */
+  /** `webhook-id`: constant across redeliveries. Act once per id. */
   readonly id: string;
   /** When this delivery was signed. */
   readonly signedAt: Date;
-  /** The body as it was signed. */
+  /** The signed body. */
   readonly body: string;
-  /** The body parsed; an integer beyond 2^53 is a `bigint`, so that no amount is ever rounded. */
+  /** The parsed body; integers beyond 2^53 are `bigint`, so that no amount is rounded. */
   json(): unknown;
 };
 
 /**
  * Verifies a callback by its `webhook-signature` (Standard Webhooks, Ed25519).
- *
- * `body` is the body exactly as received, before any parsing. `publicKeys` are the keys to trust: keep
- * those that `GET /api/v1/callback_pk` lists, and ask again when none fits. `toleranceSeconds` (300) is
- * how far the signature's time may be from `now`, either way.
- *
+ * `body`: exactly as received, before any parsing. `publicKeys`: cache those of `GET
+ * /api/v1/callback_pk`, and refetch when none fits. `toleranceSeconds` (300): the limit between the
+ * signature's time and `now`, either way.
  * @throws CallbackMalformedError a header is missing or malformed
  * @throws CallbackSignatureError no signature fits any key
- * @throws CallbackTooOldError signed longer ago, or further ahead, than the tolerance
- * @throws KeyFormatError one of the public keys is not one
- * @throws TypeError called with something else than that, such as a body that was parsed
+ * @throws CallbackTooOldError the signature's time is outside the tolerance
+ * @throws KeyFormatError a public key is malformed
+ * @throws TypeError an argument has the wrong type, such as a parsed body
  */
 export const verifyCallback = ({
   headers,
@@ -80,7 +77,7 @@ export const verifyCallback = ({
   const bytes = bytesOf(body);
   const id = header(headers, "webhook-id");
   const timestamp = header(headers, "webhook-timestamp");
-  // Without dots the three parts of what is signed cannot run into one another.
+  // Dots separate the signed parts: without dots in the id they are unambiguous.
   if (!/^[A-Za-z0-9_-]{1,200}$/.test(id))
     throw new CallbackMalformedError("webhook-id is malformed");
   if (!/^\d{1,12}$/.test(timestamp)) {
@@ -99,7 +96,7 @@ export const verifyCallback = ({
       `callback ${id}: none of ${signatures.length} signatures fits any of ${keys.length} public keys`,
     );
   }
-  // After the signature: an unsigned timestamp says nothing.
+  // After the signature: an unsigned timestamp proves nothing.
   const signedAt = new Date(Number(timestamp) * 1_000);
   const age = Math.trunc((now.getTime() - signedAt.getTime()) / 1_000);
   if (Math.abs(age) > toleranceSeconds) {
@@ -111,9 +108,8 @@ export const verifyCallback = ({
 };
 
 /**
- * Verifies `X-Request-Sig-B64` alone: the signature over the body, made the way requests are signed.
- * It says nothing about when or how often a body was sent; prefer `verifyCallback`.
- *
+ * Verifies only `X-Request-Sig-B64`, the signature over the body. It does not detect old or
+ * repeated bodies; prefer `verifyCallback`.
  * @throws CallbackMalformedError the signature is not base64
  * @throws CallbackSignatureError it fits no key
  */
@@ -135,7 +131,7 @@ export const verifyBodySignature = ({
   }
 };
 
-/** A comparison with NaN is never true: a wrong tolerance would accept any age. */
+/** A NaN tolerance would accept any age: comparisons with it are false. */
 const checkClock = (toleranceSeconds: number, now: unknown) => {
   if (!Number.isFinite(toleranceSeconds) || toleranceSeconds < 0) {
     throw new TypeError(`toleranceSeconds is ${String(toleranceSeconds)}, not a number of seconds`);
@@ -153,7 +149,6 @@ const bytesOf = (body: unknown) => {
   );
 };
 
-/** One key, several, or the whole answer of `callback_pk`. */
 const keysOf = (given: unknown) => {
   // `keys` of an array is a method.
   const all = isPlain(given) && Array.isArray(given.keys) ? given.keys : given;
@@ -170,7 +165,7 @@ const keysOf = (given: unknown) => {
   });
 };
 
-/** `v1a,<base64>` each; other versions (v1 is a shared secret) are skipped. */
+/** `v1a,<base64>` each; skips other versions (v1 is a shared secret). */
 const signaturesIn = (text: string) => {
   const parts = text.split(" ").slice(0, MOST_SIGNATURES);
   const signatures = parts
@@ -183,7 +178,6 @@ const signaturesIn = (text: string) => {
   return signatures;
 };
 
-/** From `Headers`, Node's `IncomingHttpHeaders`, or a plain object in any letter case. */
 const header = (headers: CallbackHeaders, name: string) => {
   if (headers === null || typeof headers !== "object") {
     throw new TypeError("headers must be those of the request");

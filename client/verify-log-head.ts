@@ -1,11 +1,11 @@
-/** Checks a signed head of the log, which `GET /log-heads` publishes. */
+/** Checks the signed log heads of `GET /log-heads`. */
 import { canonicalJson } from "./canonical-json.ts";
 import { isBase64 } from "./forms.ts";
 import { isSignatureOf } from "./sum-tree.ts";
 
-/** A head of the log's hash chain, as `GET /log-heads` lists it. */
+/** A head of the log's hash chain, as in `GET /log-heads`. */
 export type LogHead = {
-  /** The last checkpoint that the hash covers, decimal. */
+  /** The last checkpoint covered, decimal. */
   readonly checkpoint: string;
   /** Hex of 32 bytes. */
   readonly hash: string;
@@ -13,7 +13,7 @@ export type LogHead = {
   readonly signature: string;
 };
 
-/** The content that the signature of a head is over, as RFC 8785 JSON. */
+/** The signed content, as RFC 8785 JSON. */
 export const signedLogHead = ({
   chainId,
   checkpoint,
@@ -26,11 +26,10 @@ export const signedLogHead = ({
 });
 
 /**
- * Whether the deployment signed a head of its log. Keep heads: one that you have and that the deployment no
- * longer shows, or shows with another hash, proves that its past was changed.
- *
- * @param known.chainId as `GET /log-heads` says it
- * @param known.publicKey the deployment's key, base64; which one it was, `keyId` tells (`GET /deployment-keys`)
+ * Whether the deployment signed a head of its log. Keep heads: one that the deployment later omits
+ * or shows with another hash proves a changed past.
+ * @param known.chainId from `GET /log-heads`
+ * @param known.publicKey the deployment's key, base64; `keyId` says which (`GET /deployment-keys`)
  */
 export const isLogHeadSigned = (
   { checkpoint, hash, signature }: LogHead,
@@ -38,7 +37,7 @@ export const isLogHeadSigned = (
 ): boolean =>
   isBase64(64)(signature) &&
   isBase64(32)(publicKey) &&
-  // The first heads may be older than the first source that knew the chain's id.
+  // The first heads may predate the first source that knew the chain's id.
   [chainId, null].some((id) =>
     isSignatureOf(
       signature,

@@ -1,6 +1,6 @@
 /**
- * Checks entries of a deployment's signed sequence that somebody kept: that the key signed each, that each follows the
- * one before, and that no two say different things of the same checkpoint.
+ * Checks kept entries of a deployment's signed sequence: signatures, links, and contradictions
+ * about a checkpoint.
  */
 import { canonicalJson, type JsonValue } from "./canonical-json.ts";
 import {
@@ -19,11 +19,11 @@ import { hexOf, isSignatureOf, utf8 } from "./sum-tree.ts";
 
 const KINDS = ["root", "head", "coin", "blocks", "inputs", "key", "correction", "act"] as const;
 
-/** An entry of the deployment's signed sequence, as `GET /sequence` lists it. */
+/** As in `GET /sequence`. */
 export type SequenceEntry = {
   /** From 0, decimal. */
   readonly number: string;
-  /** SHA-256 of the entry before, hex; 64 zeros for number 0. */
+  /** SHA-256 of the previous entry, hex; 64 zeros for number 0. */
   readonly previous: string;
   readonly kind: (typeof KINDS)[number];
   /** Numbers are decimal texts. */
@@ -36,27 +36,27 @@ export type SequenceEntry = {
 };
 
 export type VerifiedSequence = {
-  /** That hold. */
+  /** Valid entries. */
   readonly entries: readonly SequenceEntry[];
   /**
-   * They show nothing: by other keys, where these are passed over; behind an entry that says that the known key was
-   * lost; or signed with a revoked key, in entries numbered from where it is not believed.
+   * They prove nothing: signed by other keys, where these are allowed; after the known key was
+   * declared lost; or with a revoked key, from the entry at which it was revoked.
    */
   readonly notShown: readonly SequenceEntry[];
-  /** Why a lost or revoked key leaves some of them without effect; empty where none does. */
+  /** How lost or revoked keys affect them; empty if they do not. */
   readonly why: readonly string[];
-  /** Keys that are believed, base64: the given one, and those that entries signed with believed keys name. */
+  /** Trusted keys, base64: the given one and those that entries of trusted keys name. */
   readonly keys: readonly string[];
-  /** Keys that the entries revoke: what they signed from entry `from` on is not believed, as `entry` says. */
+  /** Revoked keys: what they signed from entry `from` on is not trusted, as `entry` says. */
   readonly revoked: readonly {
     readonly keyId: string;
     readonly from: string;
     readonly entry: string;
   }[];
-  /** They begin with number 0 and leave none out. */
+  /** Starts at number 0, without gaps. */
   readonly whole: boolean;
   readonly last: { readonly number: string; readonly hash: string };
-  /** The last key that is believed, base64: another than the given one when an entry signed with the key before names it. */
+  /** The last trusted key, base64; differs from the given one after a key change. */
   readonly publicKey: string;
 };
 
@@ -67,15 +67,15 @@ export class SequenceError extends Error {
 }
 
 export type KnownToKeeper = {
-  /** The key that signed the first of them, base64, as the caller knows it. */
+  /** The key that signed the first entry, base64, as the caller knows it. */
   readonly publicKey: string;
   /**
-   * Whether entries that neither this key signed, nor one that entries here name as the next, are refused or passed
-   * over. Passed over, the key may be any of the deployment's; an entry of an earlier key holds where the hashes of
-   * entries without a gap lead back to it. One that claims to be of a known key is refused in any case.
+   * How to treat entries signed neither by this key nor by a successor named here. Passed over, the
+   * key may be any of the deployment's; an earlier key's entry holds if gapless hashes lead back to
+   * it. An entry that falsely claims a known key is always refused.
    */
   readonly otherKeys?: "refused" | "passed over" | undefined;
-  /** Whether a key signed a text, all base64 but the text; slow unless given, since it runs anywhere. */
+  /** Verifies a signature (base64 except the text); the portable default is slow. */
   readonly isSigned?: ((signature: string, text: string, publicKey: string) => boolean) | undefined;
 };
 
@@ -94,18 +94,16 @@ const signedMembers = ({ number, previous, kind, body, at }: SignedMembers): Sig
 const sha256 = async (text: string) =>
   hexOf(new Uint8Array(await crypto.subtle.digest("SHA-256", utf8(text))));
 
-/** SHA-256 of an entry, hex: `previous` of the next one. */
+/** SHA-256 of an entry, hex: `previous` of the next. */
 export const entryHash = (entry: SignedMembers): Promise<string> =>
   sha256(canonicalJson(signedMembers(entry)));
 
 const keyIdOf = async (publicKey: string) => `dep_${(await sha256(publicKey)).slice(0, 16)}`;
 
 /**
- * Checks entries that were kept, the lowest number first; some may be left out, and then the hash of the one before is
- * checked for those that follow one another alone. Whether the deployment still has them is not asked:
- * `holderbook verify --log --head FILE` does.
- *
- * @param kept JSON texts, one a line, or entries as they were parsed
+ * Checks kept entries in ascending order. Gaps are allowed; hashes are checked between neighbours.
+ * `holderbook verify --log --head FILE` checks that the deployment still has them.
+ * @param kept JSON texts, one a line, or parsed entries
  * @throws SequenceError (stop)
  */
 export const verifySequence = async (
@@ -136,7 +134,7 @@ export const verifySequence = async (
   };
 };
 
-/** A text in the body of an entry whose form was checked; empty where there is none. */
+/** A text of a validated body; empty if absent. */
 const textIn = (body: SequenceEntry["body"], name: string): string => {
   const value = body[name];
   return typeof value === "string" ? value : "";
@@ -144,21 +142,21 @@ const textIn = (body: SequenceEntry["body"], name: string): string => {
 
 type Key = { readonly publicKey: string; readonly keyId: string };
 
-/** An entry that names a new key because the one before it was lost. */
+/** Names a new key because the previous one was lost. */
 type Loss = { readonly number: string; readonly lost: string; readonly keyId: string };
 
 type Signed = {
   readonly entry: SequenceEntry;
-  /** The key that signed it; undefined where the entries lead to none. */
+  /** Undefined if the entries lead to no key. */
   readonly by: Key | undefined;
-  /** Whether the entry before it is here, too. */
+  /** Whether the previous entry is included. */
   readonly follows: boolean;
 };
 
-/** By key id: the entry `from` which on a key is not believed, and the number of the `entry` that says so. */
+/** By key id: not trusted from entry `from` on, as `entry` says. */
 type Revocations = ReadonlyMap<string, { readonly from: string; readonly entry: string }>;
 
-/** Finds the key that signed each entry, and whether it follows the one before. */
+/** Finds each entry's signer, and whether it follows its predecessor. */
 const signedBy = async (
   all: readonly SequenceEntry[],
   publicKey: string,
@@ -169,7 +167,7 @@ const signedBy = async (
     keyId: await keyIdOf(text),
   });
   const given = await keyOf(publicKey);
-  // Each was named by an entry of the one before; the last one signs.
+  // Each key was named by an entry of the previous; the last one signs.
   const keys = [given];
   const entries: Signed[] = [];
   let lost: Loss | undefined;
@@ -212,7 +210,7 @@ const signedBy = async (
   return { entries, given, last: before, lost };
 };
 
-/** Stops at an entry that claims a known key without its signature, unless other keys are passed over. */
+/** Refuses an entry that falsely claims a known key, unless other keys are passed over. */
 const refuseForged = (
   entry: SequenceEntry,
   {
@@ -242,7 +240,7 @@ const refuseForged = (
   }
 };
 
-/** Each key is revoked from the lowest entry that any of these names. */
+/** Each key is revoked from the lowest entry named. */
 const revocations = (entries: readonly SequenceEntry[]): Revocations => {
   const revoked = new Map<string, { readonly from: string; readonly entry: string }>();
   for (const entry of entries.filter(isRevocation)) {
@@ -272,7 +270,7 @@ const believed = (signed: readonly Signed[], given: Key, revoked: Revocations) =
   return { entries, keys };
 };
 
-/** Entries of believed keys, and those that the hashes of such entries lead back to. */
+/** Entries of trusted keys, and those that their hashes lead back to. */
 const linked = (signed: readonly Signed[]) => {
   const entries: SequenceEntry[] = [];
   const notShown: SequenceEntry[] = [];
@@ -302,7 +300,7 @@ type Statements = Map<
   { readonly number: string; readonly kind: string; readonly text: string }
 >;
 
-/** Stops at an entry that is dated before an earlier one, or contradicts one. */
+/** Refuses an entry dated before, or contradicting, an earlier one. */
 const agreeing = (entries: readonly SequenceEntry[]) => {
   const known: Statements = new Map();
   let before: SequenceEntry | undefined;
@@ -315,7 +313,7 @@ const agreeing = (entries: readonly SequenceEntry[]) => {
   }
 };
 
-/** A correction changes the log: of the entries before it, only roots and acts bind later ones. */
+/** A correction changes the log: of earlier entries, only roots and acts still bind. */
 const compare = (known: Statements, entry: SequenceEntry) => {
   const { number, kind, body } = entry;
   if (kind === "correction" && body.of !== "key") {
@@ -347,7 +345,7 @@ const ENTRY: Checks = {
   signature: isBase64(64),
 };
 
-/** Members that have one form in bodies of every kind. */
+/** Forms of members, common to all kinds. */
 const IN_BODIES: Checks = {
   act: isDecimal,
   chainId: isNullOr(isChainId),
@@ -365,7 +363,6 @@ const IN_BODIES: Checks = {
   total: isDecimal,
 };
 
-/** Members that bodies of a kind must have. */
 const NEEDED: Readonly<Record<string, readonly string[]>> = {
   root: ["chainId", "coinType", "checkpoint", "root", "total"],
   head: ["chainId", "checkpoint", "hash"],
@@ -374,7 +371,7 @@ const NEEDED: Readonly<Record<string, readonly string[]>> = {
   act: ["act", "sha256"],
 };
 
-/** Corrections other than revocations have members of any form beside `of`. */
+/** Other corrections may have members of any form beside `of`. */
 const IN_REVOCATIONS: Checks = {
   keyId: isKeyId,
   from: isDecimal,
@@ -385,7 +382,6 @@ const failed = ({ number }: SequenceEntry, what: string): never => {
   throw new SequenceError(`entry ${number} ${what}`);
 };
 
-/** Whether a correction revokes a former key. */
 const isRevocation = ({ kind, body }: Pick<SequenceEntry, "kind" | "body">) =>
   kind === "correction" && body.of === "key";
 

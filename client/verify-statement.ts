@@ -1,6 +1,6 @@
 /**
- * Checks a holder's statement: that its row is part of the cap table whose root it names, and who signed
- * it. Runs in browsers and in Node; docs/reference/formats.md has every hash, for verifiers in other languages.
+ * Checks a holder's statement: its row is in the cap table with the named root, and who signed it.
+ * Runs in browsers and Node. docs/reference/formats.md defines the hashes.
  */
 import { canonicalJson, type JsonValue } from "./canonical-json.ts";
 import { type RowOf, shareOf } from "./cap-rows.ts";
@@ -24,59 +24,58 @@ import {
 import { bytesOf, hashOf, hexOf, isSignatureOf, leafOf, parentOf, utf8 } from "./sum-tree.ts";
 import type { SequenceEntry } from "./verify-sequence.ts";
 
-/** A row of a cap table as a statement has it: amounts are decimal texts. */
+/** Amounts are decimal texts. */
 export type StatementRow = RowOf<string> & {
-  /** Balance divided by total, 12 digits after the point, rounded down. */
+  /** Balance / total, 12 decimals, rounded down. */
   readonly share: string;
 };
 
 /**
- * A holder's part of a cap table: its row, and the proof that the row is part of the table.
- * Amounts are decimal texts in the coin's smallest unit; hashes are hex without 0x.
+ * A holder's row and the proof that it is in the cap table. Amounts are decimal texts in the
+ * smallest unit; hashes are hex without 0x.
  */
 export type Statement = Statement1 | Statement2;
 
-/** In version 1 the root covers holder, addresses, balance, tokens and granted alone. */
+/** The root covers only holder, addresses, balance, tokens and granted. */
 export type Statement1 = Said & { readonly version: 1 };
 
-/** In version 2 the root covers the whole row and the decimals, and is an entry of the deployment's sequence. */
+/** The root covers the whole row and the decimals, and is an entry of the sequence. */
 export type Statement2 = Said & {
   readonly version: 2;
-  /** The checkpoint's time, milliseconds since the Unix epoch. */
+  /** The checkpoint's time, Unix ms. */
   readonly checkpointTimestampMs: string;
-  /** The entry of the sequence that publishes the root; its members are signed with the root. */
+  /** The sequence entry that publishes the root; signed with the root. */
   readonly entry: {
     readonly number: string;
-    /** SHA-256 of the entry before, hex; 64 zeros at first. */
+    /** SHA-256 of the previous entry, hex; 64 zeros for the first. */
     readonly previous: string;
-    /** When it was signed, ISO 8601 in UTC with milliseconds. */
+    /** Time of signing, ISO 8601 UTC with ms. */
     readonly at: string;
   };
 };
 
-/** Members of every version. */
 type Said = {
   readonly format: "holderbook-statement";
-  /** Id of the ledger's network. */
+  /** The network's id. */
   readonly chainId: string;
   readonly coinType: string;
-  /** Null while the coin's metadata is not known. */
+  /** Null until the coin's metadata is known. */
   readonly decimals: number | null;
-  /** The checkpoint at whose end this was the table. */
+  /** The table is the one at the end of this checkpoint. */
   readonly checkpoint: string;
-  /** Its time, unix seconds. */
+  /** The checkpoint's time, unix seconds. */
   readonly checkpointTimestamp: string;
   readonly checkpointDigest: string;
   readonly row: StatementRow;
-  /** The siblings between the row and the root, the row's own first. */
+  /** The siblings from row to root. */
   readonly path: readonly StatementStep[];
   readonly root: string;
-  /** What all rows add up to. */
+  /** Sum of all rows. */
   readonly total: string;
-  /** The same as the treasury says it; null where the log has not seen the treasury. */
+  /** The treasury's supply; null if the log has not seen the treasury. */
   readonly totalSupply: string | null;
   readonly keyId: string;
-  /** The deployment's key; base64 of 32 bytes. */
+  /** The deployment's key, base64 of 32 bytes. */
   readonly publicKey: string;
   /** Ed25519 over `signedRoot` (version 1) or `signedRootEntry` (version 2), base64. */
   readonly rootSignature: string;
@@ -87,7 +86,6 @@ type Said = {
 export type StatementStep = {
   readonly hash: string;
   readonly sum: string;
-  /** The side of the sibling. */
   readonly side: "left" | "right";
 };
 
@@ -95,7 +93,7 @@ export type StatementStep = {
 export class StatementError extends Error {
   override readonly name = "StatementError";
   readonly remedy = "stop";
-  /** Each thing that does not hold, in words; never empty. */
+  /** Failed checks, in words; never empty. */
   readonly failures: readonly string[];
 
   constructor(failures: readonly string[]) {
@@ -105,13 +103,13 @@ export class StatementError extends Error {
 }
 
 export const FORMAT: Statement["format"] = "holderbook-statement";
-/** The first version; kept for existing importers. */
+/** Kept for existing importers. */
 export const VERSION = 1;
 
-/** Steps: far more than any table has. */
+/** Limit of steps, far above any table's. */
 const LONGEST_PATH = 64;
 
-/** What a root of version 1 consists of; all are texts. */
+/** The members of a version 1 root; all are texts. */
 export type Root1 = Pick<
   Statement1,
   "chainId" | "coinType" | "checkpoint" | "checkpointDigest" | "root" | "total"
@@ -133,19 +131,19 @@ const rootOf1 = ({
   total,
 });
 
-/** The content that the signature of a root of version 1 is over, as RFC 8785 JSON. */
+/** The signed content of a version 1 root, as RFC 8785 JSON. */
 export const signedRoot = (root: Root1): { readonly purpose: "holderbook-root-v1" } & Root1 => ({
   purpose: "holderbook-root-v1",
   ...rootOf1(root),
 });
 
-/** Body of the entry of the deployment's sequence that publishes a root of version 1. */
+/** The body of the sequence entry that publishes a version 1 root. */
 export const rootBody1 = (root: Root1): { readonly version: "1" } & Root1 => ({
   version: "1",
   ...rootOf1(root),
 });
 
-/** What a root of version 2 consists of, beside the entry that publishes it. */
+/** The members of a version 2 root, beside its entry. */
 export type Root2 = Pick<
   Statement2,
   | "chainId"
@@ -158,7 +156,7 @@ export type Root2 = Pick<
   | "total"
 >;
 
-/** Body of the entry that publishes a root of version 2: all are texts. */
+/** The body of the entry that publishes a version 2 root; all are texts. */
 export const rootBody = (statement: Root2) => ({
   version: "2" as const,
   chainId: statement.chainId,
@@ -172,8 +170,8 @@ export const rootBody = (statement: Root2) => ({
 });
 
 /**
- * The content that the signature of a root of version 2 is over, as RFC 8785 JSON: an entry of the deployment's
- * sequence, so that its number and the entry before it are signed with the root.
+ * The signed content of a version 2 root, as RFC 8785 JSON: a sequence entry, so that its number
+ * and predecessor are signed too.
  */
 export const signedRootEntry = (root: Root2 & Pick<Statement2, "entry">) => ({
   purpose: "holderbook-sequence-v1" as const,
@@ -185,8 +183,8 @@ export const signedRootEntry = (root: Root2 & Pick<Statement2, "entry">) => ({
 });
 
 /**
- * The content that the signature of a whole statement is over, as RFC 8785 JSON; `digest` is BLAKE2b-256 (hex)
- * over the RFC 8785 JSON of the statement without its `signature`.
+ * The signed content of a statement, as RFC 8785 JSON; `digest` is BLAKE2b-256 (hex) over the RFC
+ * 8785 JSON without `signature`.
  */
 export const signedStatement = (
   signed: Statement | Omit<Statement1, "signature"> | Omit<Statement2, "signature">,
@@ -201,24 +199,22 @@ export const signedStatement = (
   };
 };
 
-/** The entry of the sequence that a statement of version 2 names, as `GET /sequence` has it. */
+/** The sequence entry of a version 2 statement, as in `GET /sequence`. */
 export const entryOf = (statement: Statement2): SequenceEntry => {
   const { purpose: _, ...entry } = signedRootEntry(statement);
   return { ...entry, keyId: statement.keyId, signature: statement.rootSignature };
 };
 
 /**
- * Checks a statement, parsed from its JSON: the row's own sums, the way from the row up to root and total,
- * and both signatures. Without options this shows that the statement is consistent and unchanged since
- * it was signed with the key that it names itself; whose key that is, it cannot show.
- *
- * @param options.root the root of its version that others see, hex (`GET /roots?version=`): then all speak of one
- *   table
- * @param options.publicKey the deployment's key, base64, as you know it from elsewhere
- * @param options.entries of the deployment's sequence, as `verifySequence` gives them: those about the root of this
- *   token at this checkpoint and of the statement's version must name its root
+ * Checks a parsed statement: the row's sums, its path to root and total, and both signatures.
+ * Without options it proves only consistency since signing, not whose key signed.
+ * @param options.root root of its version from elsewhere, hex (`GET /roots?version=`): proves one
+ * common table
+ * @param options.publicKey the deployment's key, base64, from a source other than the statement
+ * @param options.entries from `verifySequence`: those about this token's root at this checkpoint
+ * and version must name its root
  * @returns the statement
- * @throws StatementError naming everything that does not hold
+ * @throws StatementError naming every failed check
  */
 export const verifyStatement = (
   statement: unknown,
@@ -254,7 +250,7 @@ export const verifyStatement = (
   return statement;
 };
 
-/** Whether an entry publishes a root of the statement's token, checkpoint and version. */
+/** Whether an entry publishes a root of the same token, checkpoint and version. */
 export const isRootOf =
   ({ version, coinType, checkpoint }: Pick<Statement, "version" | "coinType" | "checkpoint">) =>
   ({ kind, body }: Pick<SequenceEntry, "kind" | "body">): boolean =>
@@ -263,7 +259,7 @@ export const isRootOf =
     body.coinType === coinType &&
     body.checkpoint === checkpoint;
 
-/** Entries that were kept must publish the same root. */
+/** Kept entries must publish the same root. */
 const published = (statement: Statement, entries: readonly SequenceEntry[]) => {
   const own = statement.version === 1 ? rootBody1(statement) : rootBody(statement);
   const text = canonicalJson(own);
@@ -276,7 +272,7 @@ const published = (statement: Statement, entries: readonly SequenceEntry[]) => {
     );
 };
 
-/** A check for each member; all must be there, and no other. */
+/** All members are required; no others are allowed. */
 type Shape<T> = { readonly [Member in keyof T]-?: Check<T[Member]> };
 
 const is =
@@ -344,10 +340,10 @@ const STATEMENT_2: Shape<Statement2> = {
   entry: isShaped<Statement2["entry"]>({ number: isAmount, previous: isHash, at: isMoment }),
 };
 
-/** Unknown members that are named. */
+/** Limit of listed unknown members. */
 const LISTED = 100;
 
-/** A member's name from elsewhere, which may write nothing into a terminal. */
+/** Untrusted name, made safe for a terminal. */
 const shown = (key: string) =>
   /^\w{1,40}$/.test(key)
     ? key
@@ -384,7 +380,7 @@ const shapeFaults = (value: unknown) => {
     : faults;
 };
 
-/** No wallet counts twice, and a row without a holder is that of one. */
+/** Wallets are unique, and a row without a holder has exactly one. */
 const wallets = ({ holderId, wallets, balance }: StatementRow) => {
   const isAscending = wallets.every(
     ({ address }, at) => (wallets[at - 1]?.address ?? "") < address,
@@ -396,7 +392,6 @@ const wallets = ({ holderId, wallets, balance }: StatementRow) => {
   ].flat();
 };
 
-/** The amounts of the row add up. */
 const sums = ({ row, total, totalSupply }: Statement) => {
   const balance = BigInt(row.balance);
   const tokens = BigInt(row.tokens);
@@ -417,14 +412,14 @@ const sums = ({ row, total, totalSupply }: Statement) => {
   ].flat();
 };
 
-/** Version 2 has the time in milliseconds, which is signed, and in seconds as version 1 did. */
+/** Version 2 signs the time in ms; the seconds of version 1 must agree. */
 const times = (statement: Statement) =>
   statement.version === 1 ||
   BigInt(statement.checkpointTimestampMs) / 1_000n === BigInt(statement.checkpointTimestamp)
     ? []
     : ["the checkpoint's time in seconds is not that in milliseconds"];
 
-/** Row and path lead to the root. */
+/** The path must lead from the row to root and total. */
 const climb = (statement: Statement) => {
   let node = leafOf(statement);
   for (const { hash: hex, sum, side } of statement.path) {

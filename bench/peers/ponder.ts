@@ -1,4 +1,4 @@
-/** Runs Ponder over a chain, as its own documentation says, and takes its time. */
+/** Runs Ponder over a chain, as its documentation says, and measures its time. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
@@ -7,17 +7,16 @@ import postgres from "postgres";
 
 const FOLDER = fileURLToPath(new URL("ponder", import.meta.url));
 
-/** Longest that Ponder may take. */
 const DEADLINE_MS = 300_000;
 
 export type PeerRun = {
   /** From its start to its last row. */
   readonly seconds: number;
-  /** From its first look at the chain's logs to its last row: without starting up. */
+  /** From its first query of the chain's logs, without start-up. */
   readonly indexingSeconds: number;
 };
 
-/** Installs it when it is not there; needs the registry the first time. */
+/** Installs if missing; the first time needs the registry. */
 export const installPonder = async (): Promise<void> => {
   if (existsSync(`${FOLDER}/node_modules/ponder`)) return;
   const child = spawn("npm", ["install", "--no-audit", "--no-fund", "--loglevel=error"], {

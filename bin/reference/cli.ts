@@ -2,7 +2,6 @@
 import type { Command } from "commander";
 import { code, head, table } from "./markdown.ts";
 
-/** The page. */
 export const cliPage = ({ commands }: Command): string =>
   [
     head(

@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { errorName } from "../../src/http/error-body.ts";
 import { code, head, table } from "./markdown.ts";
 
-/** An error that operators meet in logs, in `/health` and on the command line. */
+/** An error in logs, `/health` and command output. */
 type Named = { readonly name: string; readonly remedy: string; readonly about: string };
 
-/** A comment, the class behind it, and its body as far as the end of the class or what follows. */
+/** A comment, its class, and the class's body. */
 const CLASS =
   /\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*(?:export )?(?:abstract )?class (\w+) extends (\w+) \{([\s\S]*?)\n\}/g;
 
-/** The page. @param codes values of `extensions.code` of GraphQL; `reasons` of requests that failed */
+/** @param codes values of `extensions.code` of GraphQL; `reasons` of failed requests */
 export const errorsPage = (
   root: string,
   { codes, reasons }: { readonly codes: readonly string[]; readonly reasons: readonly string[] },

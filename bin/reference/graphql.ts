@@ -1,4 +1,4 @@
-/** `docs/reference/graphql.md`, from the schema that is served. */
+/** `docs/reference/graphql.md`, from the served schema. */
 import {
   type GraphQLArgument,
   type GraphQLField,
@@ -10,7 +10,7 @@ import {
 } from "graphql";
 import { code, head, table } from "./markdown.ts";
 
-/** The page. @param codes values of `extensions.code` */
+/** @param codes values of `extensions.code` */
 export const graphqlPage = (schema: GraphQLSchema, codes: readonly string[]): string => {
   const roots = [
     ["Queries", schema.getQueryType()],

@@ -1,4 +1,4 @@
-/** `docs/reference/rest.md` and `ta.md`, from the OpenAPI document that a service serves. */
+/** `docs/reference/rest.md` and `ta.md`, from a service's OpenAPI document. */
 import { z } from "zod";
 import { cell, code, head, table } from "./markdown.ts";
 
@@ -44,7 +44,7 @@ const operation = z.object({
   ),
 });
 
-/** The parts of the document that the pages use. */
+/** The parts that the pages use. */
 export const openApiDocument = z.object({
   tags: z.array(z.object({ name: z.string(), description: z.string() })),
   paths: z.record(z.string(), z.record(z.string(), operation)),
@@ -55,10 +55,9 @@ export const openApiDocument = z.object({
 export type OpenApiDocument = z.infer<typeof openApiDocument>;
 type Schema = z.infer<typeof schema>;
 
-/** Tags whose operations belong to the page of the transfer agent. */
+/** Tags on the transfer agent's page. */
 const TA = /transfer agent/i;
 
-/** The page of the transfer agent's interface, or that of all others. */
 export const openApiPage = (document: OpenApiDocument, which: "rest" | "ta"): string => {
   const isHere = (tag: string) => TA.test(tag) === (which === "ta");
   const tags = document.tags.filter(({ name }) => isHere(name));
@@ -74,7 +73,7 @@ export const openApiPage = (document: OpenApiDocument, which: "rest" | "ta"): st
       post.tags[0] === tag ? [shown(`Callback: ${post.summary}`, post, names)] : [],
     ),
   ]);
-  // What they name may name others.
+  // Referenced schemas may reference others.
   const schemas: string[] = [];
   for (const name of names) {
     const found = document.components.schemas[name];
@@ -135,7 +134,6 @@ const shown = (title: string, one: z.infer<typeof operation>, names: Set<string>
     .join("\n");
 };
 
-/** What is taken where nothing is given. */
 const defaultOf = (of: Schema): string | undefined =>
   of.default === undefined ? undefined : ` Default: ${code(JSON.stringify(of.default))}.`;
 
@@ -155,7 +153,7 @@ const typeOf = (value: unknown, names: Set<string>): string => {
   return of.format === undefined ? type : `${type} (${of.format})`;
 };
 
-/** Members of an object, and of the objects in it. */
+/** Members of an object and its nested objects. */
 const members = (of: Schema, names: Set<string>): string => {
   const rows = rowsOf(of, names, "");
   if (rows.length > 0) return table(["member", "type", "what it is"], rows);

@@ -1,4 +1,4 @@
-/** All pages of the reference that are made from the code, by their paths in the project. */
+/** All generated reference pages, by path in the project. */
 import { wholeProgram } from "../../src/commands/command-line.ts";
 import { ERROR_CODES } from "../../src/graphql/errors.ts";
 import { schema } from "../../src/graphql/schema.ts";
@@ -13,7 +13,7 @@ import { schemaFiles } from "./schemas/files.ts";
 import { envExample, settingsPage } from "./settings.ts";
 import { vectorFiles } from "./vectors/files.ts";
 
-/** Pages by path, from the code alone. */
+/** From the code alone. */
 export const pagesOfCode = async (root: string): Promise<ReadonlyMap<string, string>> =>
   new Map([
     ["docs/reference/cli.md", cliPage(await wholeProgram())],
@@ -29,7 +29,7 @@ export const pagesOfCode = async (root: string): Promise<ReadonlyMap<string, str
     ...(await vectorFiles()),
   ]);
 
-/** Pages by path, from `/openapi.json` of a running service. */
+/** From `/openapi.json` of a running service. */
 export const pagesOfService = (document: OpenApiDocument): ReadonlyMap<string, string> =>
   new Map([
     ["docs/reference/rest.md", openApiPage(document, "rest")],

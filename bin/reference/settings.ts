@@ -1,4 +1,4 @@
-/** `.env.example` and `docs/reference/settings.md`, from the settings that the program reads. */
+/** `.env.example` and `docs/reference/settings.md`, from the program's settings. */
 import { SETTINGS, type Setting } from "../../src/settings/config.ts";
 import { SECRETS } from "../../src/settings/read-config.ts";
 import { code, head, table } from "./markdown.ts";
@@ -9,7 +9,6 @@ const sections: ReadonlyMap<string, readonly Setting[]> = Map.groupBy(
 );
 const secrets = SECRETS.map(({ name }) => name);
 
-/** The page of the reference. */
 export const settingsPage = (): string =>
   [
     head(
@@ -33,7 +32,6 @@ export const settingsPage = (): string =>
     }),
   ].join("\n");
 
-/** The example that an operator copies to `.env`. */
 export const envExample = (): string =>
   [
     comment(
@@ -53,6 +51,6 @@ export const envExample = (): string =>
     "",
   ].join("\n");
 
-/** A text as comment lines of at most 112 characters, where its words allow. */
+/** Comment lines of at most 112 characters, if the words fit. */
 const comment = (text: string): string =>
   `# ${text}`.replace(/(.{1,112})(?:\s+|$)/g, "$1\n# ").replace(/\n# $/, "");

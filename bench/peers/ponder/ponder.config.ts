@@ -1,7 +1,7 @@
 import { createConfig } from "ponder";
 import { erc20Abi } from "viem";
 
-/** Everything comes from the bench: the chain's RPC, the token and the last block. */
+/** The bench provides the RPC, the token and the last block. */
 const { PEER_RPC = "", PEER_TOKEN = "0x", PEER_LAST_BLOCK = "0", DATABASE_URL = "" } = process.env;
 
 export default createConfig({

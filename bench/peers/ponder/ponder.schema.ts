@@ -1,6 +1,6 @@
 import { onchainTable } from "ponder";
 
-/** What a transfer event needs of a log, its block and its transaction. */
+/** A transfer's fields from its log, block and transaction. */
 export const transfer = onchainTable("transfer", (t) => ({
   id: t.text().primaryKey(),
   block: t.bigint().notNull(),

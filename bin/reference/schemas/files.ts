@@ -1,9 +1,9 @@
-/** `docs/reference/schemas/`: a JSON Schema for each form. */
+/** `docs/reference/schemas/`: a JSON Schema per form. */
 import { z } from "zod";
 import * as packs from "./packs.ts";
 import * as signed from "./signed.ts";
 
-/** Schemas by file, with their titles. */
+/** By file, with their titles. */
 export const SCHEMAS = {
   "statement-v1": [signed.statement1, "A statement of version 1"],
   "statement-v2": [signed.statement2, "A statement of version 2"],
@@ -32,10 +32,10 @@ export const SCHEMAS = {
 
 export const schemaPath = (name: string): string => `docs/reference/schemas/${name}.json`;
 
-/** Texts by path. */
+/** By path. */
 export const schemaFiles = (): readonly (readonly [string, string])[] =>
   Object.entries(SCHEMAS).map(([name, [schema, title]]) => {
-    // Formats are notes to most validators; the pattern beside this one says it.
+    // Most validators ignore formats; the pattern beside it decides.
     const made = z.toJSONSchema(schema, {
       reused: "ref",
       override: ({ jsonSchema }) => {

@@ -1,4 +1,4 @@
-/** Everything of an audit pack that is JSON: a file, or a line of one. */
+/** An audit pack's JSON: files, and lines of files. */
 import { z } from "zod";
 import { CAUSES } from "../../../src/projections/balance-changes.ts";
 import {
@@ -44,7 +44,7 @@ const FIXED = [
 ];
 const EXCERPT = "(?:checkpoints|epochs)/(?:0|[1-9][0-9]{0,17})\\.binpb";
 
-/** All of these paths, excerpts, and no other. */
+/** Exactly these paths, and excerpts. */
 const filesOf = (fixed: readonly string[]) => {
   const paths = fixed.map((path) => path.replaceAll(".", "\\.")).join("|");
   return z.intersection(
@@ -116,7 +116,7 @@ export const tableHead = z.strictObject({
   rows: z.array(z.never()).max(0),
 });
 
-/** Each further line, without the comma at its end. */
+/** Other lines, without the trailing comma. */
 export const tableRow = z.strictObject({
   holderId: u64.nullable(),
   wallets: z

@@ -30,7 +30,7 @@ const row = z.strictObject({
   ...rowAmounts,
 });
 
-const said = {
+const base = {
   format: z.literal("holderbook-statement"),
   chainId,
   coinType,
@@ -49,15 +49,15 @@ const said = {
   signature,
 };
 
-export const statement1 = z.strictObject({ ...said, version: z.literal(1) });
+export const statement1 = z.strictObject({ ...base, version: z.literal(1) });
 export const statement2 = z.strictObject({
-  ...said,
+  ...base,
   version: z.literal(2),
   checkpointTimestampMs: amount,
   entry: z.strictObject({ number: amount, previous: hash, at: moment }),
 });
 
-/** What roots of both versions are of. */
+/** Members of roots of both versions. */
 const table = {
   chainId: chainId.nullable(),
   coinType,
@@ -69,7 +69,7 @@ const table = {
 const meant = { decimals: number.nullable(), checkpointTimestampMs: timeMs };
 const listed = { keyId, signature, signedAt: moment };
 
-/** Of the list at `GET /roots`. */
+/** An item of `GET /roots`. */
 export const root = z.union([
   z.strictObject({ ...table, ...listed, number: number.nullable() }),
   z.strictObject({
@@ -82,14 +82,14 @@ export const root = z.union([
   }),
 ]);
 
-/** Of the list at `GET /log-heads`. */
+/** An item of `GET /log-heads`. */
 export const head = z.strictObject({ checkpoint: number, hash, ...listed });
 
 const chain = { chainId: chainId.nullable() };
 const count = z.strictObject({ count: number, sha256: hash });
 const stretch = z.strictObject({ ...chain, from: number, through: number, hash });
 
-/** Bodies by kind, as a deployment makes them. */
+/** Bodies by kind. */
 const BODIES = {
   key: z.union([
     z.strictObject({ keyId, publicKey, ...chain, roots: count, heads: count }),

@@ -1,11 +1,11 @@
-/** Values of the forms, each by a pattern alone, so that a JSON Schema says the same. */
+/** Values as patterns alone, which JSON Schema can express. */
 import { z } from "zod";
 
-/** Decimal numbers from 1 to below a limit, in their one form. */
+/** Canonical decimals from 1 to below a limit. */
 const positiveBelow = (limit: bigint): string => {
   const most = `${limit - 1n}`;
   const ways = most.length > 1 ? [`[1-9][0-9]{0,${most.length - 2}}`] : [];
-  // As long as the largest: the same up to a digit that is lower.
+  // As long as the largest: equal up to a lower digit.
   for (const [at, digit] of [...most].entries()) {
     const least = at === 0 ? 1 : 0;
     if (Number(digit) <= least) continue;
@@ -36,7 +36,7 @@ export const decimals = z.int().min(0).max(255).nullable();
 
 export const hash = z.string().regex(/^[0-9a-f]{64}$/);
 export const address = z.string().regex(/^0x[0-9a-f]{64}$/);
-/** The bytes behind it are 32 only where its value says so; the pattern cannot. */
+/** A pattern cannot require exactly 32 bytes. */
 export const digest = z
   .string()
   .regex(/^[1-9A-HJ-NP-Za-km-z]{32,44}$/)
@@ -80,7 +80,7 @@ export const chainId = z.string().regex(/^[0-9A-Za-z][0-9A-Za-z._:-]{0,99}$/);
 export const keyId = z.string().regex(/^[0-9A-Za-z_-]{1,100}$/);
 export const moment = z.iso.datetime({ precision: 3 });
 const share = z.string().regex(/^[01]\.[0-9]{12}$/);
-/** What a row of a cap table says in amounts, in the order of its members. */
+/** A cap table row's amounts, in member order. */
 export const rowAmounts = {
   balance: amount,
   tokens: amount,

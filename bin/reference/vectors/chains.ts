@@ -1,4 +1,7 @@
-/** `docs/reference/vectors/chain.json`: the hash chains over facts, input versions, times and digests; positions. */
+/**
+ * `docs/reference/vectors/chain.json`: positions, and hash chains over facts, input versions, times
+ * and digests.
+ */
 import { z } from "zod";
 import { SHARED_TOKEN } from "../../../src/ledger/contract/names.ts";
 import { blockHash } from "../../../src/log/block-chain.ts";

@@ -1,4 +1,4 @@
-/** `docs/reference/vectors/excerpt.json`: excerpts of checkpoints, and the validators' signatures on them. */
+/** `docs/reference/vectors/excerpt.json`: excerpts of checkpoints, and validators' signatures. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { unzipSync } from "fflate";
@@ -78,7 +78,6 @@ export const judgeSignature: Judge = async (given) => {
   }
 };
 
-/** The summary of an excerpt of either folder of a pack. */
 const readSummaryOf = async (sequence: bigint, given: Uint8Array) => {
   try {
     return await readSummaryExcerpt(sequence, given);
@@ -95,7 +94,7 @@ const filesOf = async (name: string) =>
     ).map(([path, own]) => [path, Uint8Array.from(own)] as const),
   );
 
-/** The bytes with one bit changed, in base64. */
+/** Flips one bit; base64. */
 const flipped = (own: Uint8Array, at: number) => {
   const bytesOf = Buffer.from(own);
   bytesOf[at] = (bytesOf[at] ?? 0) ^ 1;
@@ -166,7 +165,6 @@ export const excerptVectors = async (): Promise<string> => {
   const { epoch, members } = z
     .object({ epoch: z.string(), members: z.array(z.record(z.string(), z.string())) })
     .parse(committee);
-  // A validator that did not sign checkpoint 11 has nearly all of the stake.
   // A validator that did not sign checkpoint 11 gets nearly all of the stake.
   const LEFT_OUT = 3;
   const lighter = members.map((one, at) => ({ ...one, stake: at === LEFT_OUT ? "9994" : "1" }));

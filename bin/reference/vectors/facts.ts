@@ -1,4 +1,4 @@
-/** Facts as the vectors write them down, and facts of the tests' builders with real digests. */
+/** Facts in vector form, and the test builders' facts with real digests. */
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { nameAndCoin } from "../../../src/ledger/reading/facts.ts";
@@ -20,7 +20,7 @@ const place = {
 const contents = z.base64().transform((text) => Buffer.from(text, "base64"));
 const object = { objectId: z.string(), version: number };
 
-/** A fact of the vectors; its name and coin type follow from its type. */
+/** Name and coin type follow from the type. */
 export const fact = z
   .discriminatedUnion("kind", [
     z.strictObject({ kind: z.literal("event"), ...place, contents }),
@@ -29,7 +29,6 @@ export const fact = z
   ])
   .transform((given): Fact => ({ ...given, ...nameAndCoin(given.type) }));
 
-/** The same as its JSON. */
 export const factJson = (given: Fact) => {
   const { kind, checkpoint, transaction, index, timestampMs, type, txDigest, sender } = given;
   return {
@@ -51,13 +50,11 @@ export const factJson = (given: Fact) => {
 export const digestOf = (text: string): string =>
   base58(createHash("sha256").update(text).digest());
 
-/** A checkpoint of the vectors. */
 export const markOf = (sequence: bigint): CheckpointMark => ({
   sequence,
   digest: digestOf(`checkpoint ${sequence}`),
   timestampMs: (1_700_000_000n + sequence) * 1_000n,
 });
 
-/** Facts by checkpoint. */
-export const factsOf = (said: readonly SaidCheckpoint[]): readonly Fact[] =>
-  batchOf(said).facts.map((one) => ({ ...one, txDigest: digestOf(one.txDigest) }));
+export const factsOf = (checkpoints: readonly SaidCheckpoint[]): readonly Fact[] =>
+  batchOf(checkpoints).facts.map((one) => ({ ...one, txDigest: digestOf(one.txDigest) }));

@@ -1,4 +1,4 @@
-/** All files of test vectors, and the judge of each kind of vector. */
+/** All test vector files, and each kind's judge. */
 import { chainVectors, judgeBlocks, judgeFacts, judgeInputs, judgePosition } from "./chains.ts";
 import { excerptVectors, judgeExcerpt, judgeSignature } from "./excerpts.ts";
 import { judgePack, packVectors } from "./packs.ts";
@@ -8,7 +8,7 @@ import { judgeStatement, statementVectors } from "./statements.ts";
 import { judgeLeaf, judgeNode, judgeRoot, tableVectors } from "./tables.ts";
 import type { Judge } from "./vector.ts";
 
-/** By the name under which a file has the vectors. */
+/** By the vectors' member name in a file. */
 export const JUDGES: Readonly<Record<string, Judge>> = {
   statement: judgeStatement,
   leaf: judgeLeaf,
@@ -29,7 +29,7 @@ export const JUDGES: Readonly<Record<string, Judge>> = {
   pack: judgePack,
 };
 
-/** Texts by path. */
+/** By path. */
 export const vectorFiles = async (): Promise<readonly (readonly [string, string])[]> => [
   ["docs/reference/vectors/cap-table.json", await tableVectors()],
   ["docs/reference/vectors/chain.json", await chainVectors()],

@@ -70,7 +70,6 @@ const verdictOf = async (checking: Promise<{ readonly verdict: Verdict }>): Prom
   }
 };
 
-/** The pack that an input describes. */
 export const packOf = async (given: Input): Promise<PackInMemory> => {
   const { pack: path, put, putBase64, remove } = input.parse(given);
   const pack = await kept(path);
@@ -112,7 +111,7 @@ const SIGNED = "test/fixtures/audit-pack-v1-signed.zip";
 const WHOLE = "test/fixtures/audit-pack-v2-whole.zip";
 const ACTING = "test/fixtures/audit-pack-v3-whole.zip";
 
-/** What makes one pack of another. */
+/** The changes that turn one pack into another. */
 const difference = (pack: string, before: PackInMemory, after: PackInMemory) => {
   const put: Record<string, string> = {};
   const putBase64: Record<string, string> = {};
@@ -160,7 +159,7 @@ const CHOSEN: Readonly<Record<string, string>> = {
   "excerpts: the last one is missing": "checkpoints/32.binpb: is missing",
   "excerpts: an unknown field behind the end": "checkpoints/32.binpb",
 };
-/** Forgeries of the pack with all facts of its token. */
+/** Forgeries of the whole pack. */
 const CHOSEN_OF_WHOLE: Readonly<Record<string, string>> = {
   "the manifest says: another end of the facts": "the chain of the coin's",
   "excerpts: the first one is missing": "",
@@ -211,15 +210,15 @@ const forgedCases = async (
   return cases;
 };
 
-/** An entry that was kept, and the pack's facts through it. */
+/** A kept entry that covers the pack's facts. */
 const entryCases = async (): Promise<readonly Case[]> => {
   const before = await kept(WHOLE);
   const pack = { ...difference(WHOLE, before, signedAnew(before, undefined, key)), publicKey };
   const { chainId, coinType, last, coinChain } = manifestIn(before);
   if (coinChain === null || coinChain === undefined) throw new Error("the pack has no chain");
   const { facts, hash, entry: number } = coinChain;
-  const said = { chainId, coinType, checkpoint: last.checkpoint, facts, hash };
-  const entry = (body: typeof said) =>
+  const end = { chainId, coinType, checkpoint: last.checkpoint, facts, hash };
+  const entry = (body: typeof end) =>
     signedBy(key, {
       number,
       previous: "ab".repeat(32),
@@ -228,16 +227,16 @@ const entryCases = async (): Promise<readonly Case[]> => {
       at: "2026-07-01T00:00:02.114Z",
     });
   return [
-    ["version 2, the entry of its chain kept", { ...pack, entries: [entry(said)] }, null],
+    ["version 2, the entry of its chain kept", { ...pack, entries: [entry(end)] }, null],
     [
       "version 2: the kept entry has one fact more",
-      { ...pack, entries: [entry({ ...said, facts: `${BigInt(facts) + 1n}` })] },
+      { ...pack, entries: [entry({ ...end, facts: `${BigInt(facts) + 1n}` })] },
       "facts were left out, added or changed",
     ],
   ];
 };
 
-/** An entry about an act of the pack, which was kept. */
+/** A kept entry about an act of the pack. */
 const actCases = async (): Promise<readonly Case[]> => {
   const before = await kept(ACTING);
   const pack = { ...difference(ACTING, before, signedAnew(before, undefined, key)), publicKey };

@@ -1,4 +1,7 @@
-/** `docs/reference/vectors/register.json`: what facts make of a register, its movements with their causes, and what is unlocked. */
+/**
+ * `docs/reference/vectors/register.json`: registers folded from facts, movements with causes, and
+ * unlocking.
+ */
 import { z } from "zod";
 import { canonicalJson } from "../../../client/canonical-json.ts";
 import { holderEventLine, movementLine, roleEventLine } from "../../../src/evidence/pack/lines.ts";
@@ -61,8 +64,8 @@ export const judgeRegister: Judge = (given) => {
   const claimed = z.strictObject({ ...facts.shape, ...made }).parse(given);
   const is = z.strictObject(made).parse(madeOf(claimed));
   for (const name of ["movements", "holderEvents", "roleEvents", "rows"] as const) {
-    const [said, own] = [canonicalJson(claimed[name]), canonicalJson(is[name])];
-    if (said !== own) return { ok: false, error: `${name} are ${own}` };
+    const [claim, own] = [canonicalJson(claimed[name]), canonicalJson(is[name])];
+    if (claim !== own) return { ok: false, error: `${name} are ${own}` };
   }
   return { ok: true };
 };
@@ -94,7 +97,7 @@ const BOB = address("b0b");
 const CAROL = address("ca401");
 const ID = (digits: string) => address(`1d${digits}`);
 
-/** Checkpoints from 1 on, each with these transactions; the claims are what the code makes of them. */
+/** Checkpoints from 1 with these transactions; the code computes the claims. */
 const registerOf = (
   ...checkpoints: readonly (readonly (readonly Said[])[])[]
 ): Input & { readonly facts: readonly Input[] } => {
@@ -118,7 +121,7 @@ const mintTo = (to: string, amount: bigint, id = ID("1")) => [
   minted({ tokenId: id, to, amount }),
   tokenOf(to, amount, id),
 ];
-/** A grant of 1,000 to Bob by Alice, of which so much is left and was claimed. */
+/** A grant of 1,000 from Alice to Bob, with this much left and claimed. */
 const grantOf = (leftBalance: bigint, tokensTransferred = 0n, owner = BOB) =>
   grant({ id: ID("9"), owner, funder: ALICE, leftBalance, tokensTransferred });
 const FUNDED = [mintTo(ALICE, 1_500n), [tokenOf(ALICE, 500n), grantOf(1_000n)]] as const;

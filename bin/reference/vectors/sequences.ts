@@ -129,7 +129,6 @@ const SAID: readonly Said[] = [
   ["head", { ...HEAD, hash: "cc".repeat(32) }, next],
 ];
 
-/** A sequence as the deployment makes it. */
 const sequenceOf = async (said: readonly Said[]): Promise<readonly SequenceEntry[]> => {
   const entries: SequenceEntry[] = [];
   let previous = "0".repeat(64);
@@ -247,7 +246,7 @@ const sequenceCases = async (): Promise<readonly Case[]> => {
   ];
 };
 
-/** Keys that follow one another, are lost and are revoked; with the numbers of entries that show nothing. */
+/** Succeeding, lost and revoked keys, with the numbers of entries that prove nothing. */
 const keyCases = async (): Promise<readonly Case[]> => {
   const [first = SAID[0]] = SAID;
   const named = { keyId: next.keyId, publicKey: next.publicKey };

@@ -52,7 +52,7 @@ const holding: readonly Case[] = [
 const ROOT = "the signature of the root does not fit the key";
 const WHOLE = "the signature of the statement does not fit the key";
 
-/** The same signed again by the deployment. */
+/** Changed and signed again by the deployment. */
 const lie = <Of extends Statement1 | Statement2>(statement: Of, change: Partial<Of>): Statement =>
   signedAgain({ ...statement, ...change });
 const rowLie = (statement: Statement, change: Partial<Statement["row"]>): Statement =>

@@ -1,4 +1,4 @@
-/** `docs/reference/vectors/cap-table.json`: leaves, nodes and roots of the tree over a cap table. */
+/** `docs/reference/vectors/cap-table.json`: leaves, nodes and roots of a cap table's tree. */
 import { z } from "zod";
 import { type CommittedRow2, hexOf, parentOf, rootOf } from "../../../client/sum-tree.ts";
 import { statement2Of } from "../../../test/client/statement.ts";

@@ -1,13 +1,13 @@
-/** What a file of test vectors is, and the keys that sign in them. */
+/** The form of test vector files, and their signing keys. */
 import { createPublicKey } from "node:crypto";
 import { canonicalJson, type JsonValue } from "../../../client/canonical-json.ts";
 import { publicTextOf, secretKeyOf, signBytes } from "../../../client/ed25519.ts";
 import { keyIdOf } from "../../../src/audit/sequence/deployment-key.ts";
 
-/** What is given to a check, as its JSON. */
+/** A check's input as JSON. */
 export type Input = { readonly [name: string]: JsonValue };
 
-/** Whether the input holds; `error` is in this project's words, which another verifier need not use. */
+/** `error` is this project's wording; other verifiers need not match it. */
 export type Expected =
   | { readonly ok: true; readonly [name: string]: JsonValue }
   | { readonly ok: false; readonly error: string; readonly [name: string]: JsonValue };
@@ -18,15 +18,14 @@ export type Vector = {
   readonly expect: Expected;
 };
 
-/** How an input is judged. */
 export type Judge = (input: Input) => Expected | Promise<Expected>;
 
-/** An input with its expected error; null where it is valid. */
+/** `fails`: the expected error; null if valid. */
 export type Case = readonly [name: string, input: object, fails: string | null];
 
 /**
- * Vectors with the verdict that the code gives.
- * @throws Error where the verdict is not the intended one
+ * Vectors with the code's verdict.
+ * @throws Error if it is not the intended one
  */
 export const judged = async (judge: Judge, cases: readonly Case[]): Promise<readonly Vector[]> => {
   const vectors: Vector[] = [];
@@ -35,15 +34,15 @@ export const judged = async (judge: Judge, cases: readonly Case[]): Promise<read
     const expect = await judge(input);
     const isIntended = expect.ok ? fails === null : fails !== null && expect.error.includes(fails);
     if (!isIntended) {
-      const said = expect.ok ? "it holds" : expect.error;
-      throw new Error(`the vector "${name}" should say ${fails ?? "that it holds"}: ${said}`);
+      const verdict = expect.ok ? "it holds" : expect.error;
+      throw new Error(`the vector "${name}" should say ${fails ?? "that it holds"}: ${verdict}`);
     }
     vectors.push({ name, input, expect });
   }
   return vectors;
 };
 
-/** A pair of the vectors; its secret is published, so it proves nothing anywhere else. */
+/** The secret is published, so the key proves nothing elsewhere. */
 const testKey = (name: string, byte: number) => {
   const seed = Buffer.alloc(32, byte);
   const secret = secretKeyOf(seed.toString("base64"));
@@ -68,8 +67,8 @@ export const KEYS = {
 } as const;
 
 /**
- * The text of a file.
- * @param vectors by the check that they are for
+ * A file's text.
+ * @param vectors by their check
  */
 export const vectorFile = (
   about: string,

@@ -17,10 +17,10 @@ export const READERS = ["people", "programs"] as const;
 
 export type Reader = (typeof READERS)[number];
 
-/** The forms of a table, and whom each can be for, the first unless another is asked for. */
+/** Formats with their readers; the first is the default. */
 export const FORMATS = {
   csv: READERS,
-  /** An archive of two files: the table, and a description of it. */
+  /** An archive of the table and its description. */
   "csv-zip": ["people"],
   json: ["programs"],
   ocf: ["programs"],
@@ -28,7 +28,7 @@ export const FORMATS = {
 
 export type Format = keyof typeof FORMATS;
 
-/** Why a form is not for a reader; null when it is, or none is named. */
+/** Why a format does not suit a reader; null if it does, or without a reader. */
 export const notFor = (format: Format, reader: Reader | undefined): string | null => {
   const readers: readonly Reader[] = FORMATS[format];
   return reader === undefined || readers.includes(reader)
@@ -53,7 +53,7 @@ export class DecimalsUnknownError extends Error {
 
 type CapTableFile = {
   readonly type: string;
-  /** After `fileNameOf`. */
+  /** Appended to `fileNameOf`. */
   readonly ending: string;
   readonly pieces: AsyncIterable<TablePiece<string | Uint8Array>>;
 };
@@ -84,8 +84,8 @@ export const capTableFile = (
 };
 
 /**
- * `ACME-cap-table-250`: symbol and checkpoint. Anyone may name a token anything: everything but letters, digits
- * and `_` becomes `-`, and the name of the type replaces an empty result.
+ * `ACME-cap-table-250`: symbol and checkpoint. Token names are arbitrary: other characters than
+ * letters, digits and `_` become `-`; an empty result falls back to the type's name.
  */
 export const fileNameOf = ({ symbol, coinType, mark }: SeenTableOf): string => {
   const type = /(\w+)(?:<.*)?$/.exec(coinType)?.[1];
@@ -100,7 +100,7 @@ const plain = (name: string | null | undefined): string =>
     .slice(0, 40)
     .replaceAll(/^-|-$/g, "");
 
-/** Describes a table for people: amounts in tokens, times in ISO 8601. */
+/** For people: amounts in tokens, times in ISO 8601. */
 const aboutOf = ({ symbol, mark }: SeenTableOf, head: CapTableHead, decimals: number) => ({
   coinType: head.coinType,
   symbol,
@@ -139,7 +139,7 @@ async function* withAbout(
 
 type Rows = AsyncIterable<readonly CapRow[]>;
 
-/** Columns by name, in order, with the cell of a row. */
+/** Cells by column name, in order. */
 type Columns = Readonly<Record<string, (row: CapRow) => string | bigint>>;
 
 const HOLDER: Columns = {
@@ -148,9 +148,8 @@ const HOLDER: Columns = {
 };
 
 /**
- * The table for people: its columns first, amounts with the token's decimals and a point. `frozen` and
- * `groups` have one word for each of `wallets`, in their order.
- * @param decimals of the token
+ * For people: header row, amounts with a decimal point. `frozen` and `groups` have one word per
+ * entry of `wallets`, in order.
  */
 const csvForPeople = (
   { issued }: CapTableHead,
@@ -170,7 +169,7 @@ const csvForPeople = (
   });
 };
 
-/** The table for programs: its head as lines that begin with `#`, amounts in the smallest unit. */
+/** For programs: the head as `#` lines, amounts in the smallest unit. */
 async function* csvForPrograms(head: CapTableHead, rows: Rows): AsyncGenerator<TablePiece> {
   const lines = Object.entries(head).map(([name, value]) => `# ${name},${value ?? ""}\n`);
   yield { data: lines.join(""), rows: 0 };

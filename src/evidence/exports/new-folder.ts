@@ -38,10 +38,11 @@ export const assertFree = async (path: string): Promise<boolean> => {
 };
 
 /**
- * Writes a folder beside its place, and moves it there when it is complete.
+ * Writes a folder beside its destination and moves it there when complete.
  * @param path absent, or an empty folder
- * @param write is given the folder to write into
- * @throws FolderInUseError | ParentFolderMissingError
+ * @param write receives the folder to write into
+ * @throws FolderInUseError
+ * ParentFolderMissingError
  */
 export const writeNewFolder = async <Written>(
   path: string,

@@ -1,7 +1,6 @@
-/** A zip archive, streamed. */
 import { Zip, ZipDeflate } from "fflate";
 
-/** A file of an archive; read only when it is written. */
+/** Read only when it is written. */
 export type Zipped = {
   readonly name: string;
   readonly content: AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>;
@@ -9,8 +8,8 @@ export type Zipped = {
 
 /**
  * The archive, piece by piece. The same files and time give the same bytes.
- * @param files in the order of the archive; each piece of content should compress in a few milliseconds
- * @param madeMs modification time of the files, milliseconds since the Unix epoch
+ * @param files in archive order; each piece of content should compress in a few ms
+ * @param madeMs modification time of the files, Unix ms
  */
 export async function* zipped(files: Iterable<Zipped>, madeMs: number): AsyncGenerator<Uint8Array> {
   let pieces: Uint8Array[] = [];
@@ -41,7 +40,7 @@ export async function* zipped(files: Iterable<Zipped>, madeMs: number): AsyncGen
   yield* made();
 }
 
-/** Archives hold local time, from 1980 on; this shows UTC in every time zone. */
+/** Zip stores local time, from 1980 on; this shows UTC in every time zone. */
 const inLocalTime = (ms: number): Date => {
   const utc = new Date(Math.max(ms, Date.UTC(1980, 0, 2)));
   return new Date(

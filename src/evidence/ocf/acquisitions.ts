@@ -1,6 +1,6 @@
 /**
- * What wallets acquire in a transaction, each of which is one new security: what an account receives from
- * another one, and of grants what each grant is, whoever gave it.
+ * A transaction's acquisitions, each a new security: what an account receives from another one, and
+ * each grant separately.
  */
 import type { Cause } from "../../projections/balance-changes.ts";
 import { lowest } from "../../values/bigints.ts";
@@ -9,7 +9,6 @@ import { cutOf, newGrants, type Received } from "./lots.ts";
 import type { LedgerStep } from "./source.ts";
 import type { GrantPart } from "./vesting.ts";
 
-/** What an account gives. */
 export type Source = { readonly from: Account; readonly amount: bigint };
 
 export type Acquisition = {
@@ -17,13 +16,13 @@ export type Acquisition = {
   readonly to: Account | undefined;
   readonly amount: bigint;
   readonly cause: Cause;
-  /** None: it was made. */
+  /** Empty: minted. */
   readonly sources: readonly Source[];
-  /** The part of a grant that it is; "kept": whatever part it was with its owner before. */
+  /** Its part of a grant; "kept": the same part as with its previous owner. */
   readonly part: GrantPart | "kept" | undefined;
 };
 
-/** What the grants of each wallet gained, in stretches. */
+/** What each wallet's grants gained, in stretches. */
 export const receivedBy = (
   { changes, grants }: LedgerStep,
   made: Set<string>,
@@ -34,13 +33,13 @@ export const receivedBy = (
   );
 };
 
-/** @param received of `receivedBy`; it shrinks */
+/** @param received from `receivedBy`; consumed */
 export const acquisitionsOf = (
   flows: readonly Flow[],
   received: ReadonlyMap<string, Received[]>,
 ): readonly Acquisition[] => {
   const acquired: Acquisition[] = [];
-  /** Flows into the grants of a wallet, made and moved ones apart. */
+  /** Flows into a wallet's grants, made and transferred ones apart. */
   const pools = new Map<string, Flow[]>();
   for (const flow of flows) {
     const { from, to, amount, cause } = flow;
@@ -59,7 +58,7 @@ export const acquisitionsOf = (
   return acquired;
 };
 
-/** Flows into the grants of one wallet, by grant. */
+/** Flows into one wallet's grants, by grant. */
 const ofGrants = (
   flows: readonly Flow[],
   received: ReadonlyMap<string, Received[]>,
@@ -83,7 +82,7 @@ const ofGrants = (
   });
 };
 
-/** Takes an amount from the queue, cut where its source changes. */
+/** Takes an amount from the queue, split where its source changes. */
 const stretchesOf = (amount: bigint, queue: Received[]): readonly Received[] => {
   const stretches: Received[] = [];
   for (let rest = amount; rest > 0n; ) {

@@ -1,7 +1,7 @@
 /**
- * Checks a package of Open Cap Format while it is written: the form of every object, that every reference
- * is to something that is there, what its transactions come to (see held.ts), and that this is the cap
- * table, wallet by wallet, with the legends that hold. It reads the texts that are written and nothing else.
+ * Checks an Open Cap Format package while it is written, from its texts alone: every object's form,
+ * every reference, and that the transactions (see held.ts) add up to the cap table and its legends,
+ * wallet by wallet.
  */
 import type { z } from "zod";
 import type { CapWallet } from "../../projections/cap-rows.ts";
@@ -18,11 +18,11 @@ import {
 import { HeldSecurities, stakeKey } from "./held.ts";
 import { legendsOf } from "./wallets.ts";
 
-/** Objects of one kind: those that are there, and those that others name. */
+/** Ids of one kind: defined, and referenced. */
 type Listed = { readonly there: Set<string>; readonly named: Set<string> };
 const listed = (): Listed => ({ there: new Set(), named: new Set() });
 
-/** Memory: that of `HeldSecurities`, and the ids of all other objects. */
+/** Memory: `HeldSecurities`, and the ids of all other objects. */
 export class OcfCheck {
   readonly #held = new HeldSecurities();
   readonly #classes = new Set<string>();
@@ -30,12 +30,12 @@ export class OcfCheck {
   readonly #legends = listed();
   readonly #stakeholders = new Set<string>();
 
-  /** Checks a class; before every transaction. @throws OcfError (stop) */
+  /** Call before all transactions. @throws OcfError (stop) */
   stockClass(text: string): void {
     this.#add(this.#classes, formed(stockClassForm, text).id);
   }
 
-  /** Checks one transaction, in its order. @throws OcfError (stop) */
+  /** Call in order. @throws OcfError (stop) */
   transaction(text: string): void {
     const transaction = formed(transactionForm, text);
     if (transaction.object_type === "TX_STOCK_ISSUANCE") {
@@ -47,12 +47,12 @@ export class OcfCheck {
     this.#held.take(transaction);
   }
 
-  /** Checks a template of a legend; after all transactions. @throws OcfError (stop) */
+  /** Call after all transactions. @throws OcfError (stop) */
   legend(text: string): void {
     this.#add(this.#legends.there, formed(stockLegendTemplateForm, text).id);
   }
 
-  /** Checks vesting terms; after all transactions. @throws OcfError (stop) */
+  /** Call after all transactions. @throws OcfError (stop) */
   vestingTerms(text: string): void {
     const { id, vesting_conditions } = formed(vestingTermsForm, text);
     this.#add(this.#terms.there, id);
@@ -68,10 +68,10 @@ export class OcfCheck {
   }
 
   /**
-   * Checks a stakeholder; after all transactions.
+   * Call after all transactions.
    * @param wallets its wallets in the cap table
-   * @param unit the token's smallest unit, in units of the tenth digit
-   * @throws OcfError (stop) also where the transactions leave them with something else
+   * @param unit the token's smallest unit, in units of the tenth decimal
+   * @throws OcfError (stop), also if the transactions leave another balance
    */
   stakeholder(text: string, wallets: readonly CapWallet[], unit: bigint): void {
     const { id } = formed(stakeholderForm, text);
@@ -82,20 +82,20 @@ export class OcfCheck {
     );
     const sums = this.#held.sumsOf(id);
     for (const key of new Set([...expected.keys(), ...sums.keys()])) {
-      const [told, sum] = [expected.get(key) ?? 0n, sums.get(key) ?? 0n];
-      if (told === sum) continue;
+      const [wanted, sum] = [expected.get(key) ?? 0n, sums.get(key) ?? 0n];
+      if (wanted === sum) continue;
       throw new OcfError(
-        `the movements leave ${id} with ${sum} in ${key}, the cap table says ${told} (in units of 10^-${OCF_DIGITS}; behind the wallet: its legends)`,
+        `the movements leave ${id} with ${sum} in ${key}, the cap table says ${wanted} (in units of 10^-${OCF_DIGITS}; behind the wallet: its legends)`,
       );
     }
   }
 
-  /** Stakeholders of transactions that were not checked yet, in the order in which they first held. */
+  /** Stakeholders of transactions not checked yet, in the order of their first holding. */
   get unlisted(): readonly string[] {
     return this.#held.stakeholders.filter((id) => !this.#stakeholders.has(id));
   }
 
-  /** Checks, at the end, that nothing is missing. @throws OcfError (stop) */
+  /** Checks that nothing is missing. @throws OcfError (stop) */
   end(): void {
     this.#held.end();
     for (const id of this.unlisted) refuse(`there is no stakeholder ${id}`);
@@ -111,10 +111,7 @@ export class OcfCheck {
   }
 }
 
-/**
- * What a text of the package says, when it has the form.
- * @throws OcfError (stop)
- */
+/** Parses a text of the package. @throws OcfError (stop) */
 export const formed = <Form extends z.ZodType>(form: Form, text: string): z.infer<Form> => {
   const { success, data, error } = form.safeParse(JSON.parse(text));
   if (success) return data;

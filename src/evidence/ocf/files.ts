@@ -1,10 +1,10 @@
-/** Lists of objects as files of Open Cap Format: many items go into several files, none is empty. */
+/** Lists of objects as files of Open Cap Format: many items need several files; none is empty. */
 import { createHash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import type { PackagedFile } from "./forms.ts";
 
-/** Files of lists, by type of object. */
+/** File types by list. */
 export const FILE_TYPES = {
   Stakeholders: "OCF_STAKEHOLDERS_FILE",
   StockClasses: "OCF_STOCK_CLASSES_FILE",
@@ -13,13 +13,13 @@ export const FILE_TYPES = {
   VestingTerms: "OCF_VESTING_TERMS_FILE",
 } as const;
 
-/** Items of one file: some 50 MB of transactions. */
+/** Per file: about 50 MB of transactions. */
 const MOST_ITEMS = 100_000;
 
-/** Characters that are gathered before they are written. */
-const AT_ONCE = 1 << 20;
+/** Characters buffered before a write. */
+const BUFFER_CHARACTERS = 1 << 20;
 
-/** Writes items, one a line, into `Name.ocf.json`, then `Name-2.ocf.json` and so on. */
+/** Writes one item a line into `Name.ocf.json`, then `Name-2.ocf.json` and so on. */
 export class ItemFiles {
   readonly #folder: string;
   readonly #name: keyof typeof FILE_TYPES;
@@ -48,16 +48,16 @@ export class ItemFiles {
         : `,\n${item}`;
     this.#inFile += 1;
     this.#count += 1;
-    if (this.#text.length > AT_ONCE) await this.#flush();
+    if (this.#text.length > BUFFER_CHARACTERS) await this.#flush();
   }
 
-  /** Ends the last file. @returns all of them; none without items */
+  /** Closes the last file. @returns all files; none without items */
   async end(): Promise<PackagedFile[]> {
     if (this.#inFile > 0) await this.#close();
     return this.#written;
   }
 
-  /** Lets go of a file that is not complete. */
+  /** Closes an incomplete file. */
   async abandon(): Promise<void> {
     await this.#file?.close();
     this.#file = undefined;

@@ -1,19 +1,16 @@
 /**
- * From whom to whom: the net movements of one transaction, paired.
- *
- * The movements are what counts: whatever the pairing, their sum is kept. Mints, burns and transfers that
- * the ledger logged pair first, in their order. Then a wallet's grants with its own tokens (a claim),
- * then movements of one cause, then the rest, each in the order of owners. What remains was made or
- * destroyed. What one account receives from another for one cause is one flow.
+ * Pairs the net movements of one transaction into flows; their sums are kept.
+ * The order: logged mints, burns and transfers; a wallet's grants with its own tokens (a claim);
+ * movements of one cause; the rest. Each in the order of owners. Remainders were minted or burned.
+ * What one account receives from another for one cause is one flow.
  */
 import type { BalanceChange, Cause, ChangedPart } from "../../projections/balance-changes.ts";
 import type { ActivityType, TokenActivity } from "../../projections/token-activity.ts";
 import { lowest } from "../../values/bigints.ts";
 
-/** One part of a wallet's balance. */
 export type Account = { readonly wallet: string; readonly part: ChangedPart };
 
-/** An amount, more than 0; without `from` it was made, without `to` destroyed. */
+/** More than 0; without `from` minted, without `to` burned. */
 export type Flow = {
   readonly from?: Account;
   readonly to?: Account;
@@ -21,7 +18,6 @@ export type Flow = {
   readonly cause: Cause;
 };
 
-/** Tells accounts apart. */
 export const keyOf = (account: Account | undefined): string =>
   account === undefined ? "" : `${account.part} ${account.wallet}`;
 
@@ -34,7 +30,6 @@ const CAUSE_OF: Readonly<Record<ActivityType, Cause>> = {
   force_transfer: "FORCE_TRANSFER",
 };
 
-/** The flows of a transaction's movements. Pure. */
 export const flowsOf = (
   changes: readonly Pick<BalanceChange, "owner" | "part" | "cause" | "change">[],
   activity: readonly Pick<TokenActivity, "activityType" | "fromAddress" | "toAddress" | "amount">[],
@@ -68,7 +63,7 @@ export const flowsOf = (
     side.find(({ account }) => account.part === "TOKENS" && account.wallet === wallet);
   for (const { activityType, fromAddress, toAddress, amount } of activity) {
     const [out, into] = [tokensOf(outs, fromAddress), tokensOf(ins, toAddress)];
-    // A side that is named and has nothing left has passed it on within the transaction.
+    // A named side with nothing left has passed it on within the transaction.
     if ((fromAddress !== null && !out) || (toAddress !== null && !into)) continue;
     const most = lowest(amount, out?.rest ?? amount, into?.rest ?? amount);
     flow(out, into, most, CAUSE_OF[activityType]);

@@ -1,7 +1,6 @@
 /**
- * The objects of Open Cap Format 1.2.0 that are written here: every required field, of the optional ones
- * those that are used, and nothing else. A field that the format does not have, or a value of another
- * kind, is refused.
+ * The objects of Open Cap Format 1.2.0 that are written here: every required field, and the
+ * optional ones used. Unknown fields and other kinds of values are refused.
  */
 import { z } from "zod";
 import type { Remedy } from "../../waiting/remedy.ts";
@@ -12,12 +11,12 @@ export class OcfError extends Error {
   readonly remedy: Remedy = "stop";
 }
 
-/** Always throws: the result is not a valid package. @throws OcfError (stop) */
+/** @throws OcfError (stop) */
 export const refuse = (why: string): never => {
   throw new OcfError(`not Open Cap Format: ${why}`);
 };
 
-/** A number as text: at most ten digits after the point. */
+/** A decimal text with at most ten decimals. */
 const numeric = z
   .string()
   .regex(/^[+-]?[0-9]+(\.[0-9]{1,10})?$/, "must be a decimal number as text");
@@ -198,10 +197,10 @@ export type Manifest = z.infer<typeof manifestForm>;
 /** A file of the package, as the manifest names it. */
 export type PackagedFile = z.infer<typeof file>;
 
-/** Digits after the point that the format allows. */
+/** Decimals that the format allows. */
 export const OCF_DIGITS = 10;
 
-/** An amount in the smallest unit as a decimal number, without zeros at its end. */
+/** Smallest units as a decimal number without trailing zeros. */
 export const numericOf = (amount: bigint, digits: number): string => {
   if (digits === 0) return amount.toString();
   const text = amount.toString().padStart(digits + 1, "0");
@@ -209,7 +208,7 @@ export const numericOf = (amount: bigint, digits: number): string => {
   return `${text.slice(0, -digits)}${fraction === "" ? "" : `.${fraction}`}`;
 };
 
-/** A decimal number in units of the tenth digit after the point. */
+/** A decimal number in units of the tenth decimal. */
 export const unitsOf = (numeric: string): bigint => {
   const [whole = "", fraction = ""] = numeric.split(".");
   return BigInt(whole + fraction.padEnd(OCF_DIGITS, "0"));

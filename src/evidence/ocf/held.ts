@@ -1,26 +1,25 @@
 /**
- * What is held after the transactions of a package: every security issued once and used up once, no share
- * made or lost on the way, and nothing that vests before it is issued. Reads transactions and nothing else.
+ * The holdings after a package's transactions: each security issued once and used up once, no share
+ * made or lost, no vesting before issue. Reads transactions only.
  */
 
 import { refuse, type StockIssuance, type Transaction, unitsOf } from "./forms.ts";
 
-/** Securities of one wallet that carry the same legends, and their sum in units of the tenth digit. */
+/** A wallet's securities with the same legends; sum in units of the tenth decimal. */
 type Stake = { readonly stakeholder: string; readonly key: string; sum: bigint };
 
-/** A security that is held. */
 type Held = { readonly quantity: bigint; readonly stake: Stake; readonly wallet: string };
 
-/** Announced issuances that are still to come. */
+/** Announced issuances that are pending. */
 type Announced = {
-  /** The first of them. */
+  /** The first announcing transaction. */
   readonly by: string;
   readonly type: Transaction["object_type"];
-  /** Ids not issued yet; one for a transfer. */
+  /** Pending ids; one for a transfer. */
   readonly resulting: Set<string>;
-  /** Quantity of it. */
+  /** Pending quantity. */
   rest: bigint;
-  /** Of what is reissued. */
+  /** Holder of the reissued securities. */
   readonly holder: Held | undefined;
   readonly balances: Map<string, Held>;
   isBegun: boolean;
@@ -28,35 +27,34 @@ type Announced = {
 
 type Use = Exclude<Transaction, { object_type: "TX_STOCK_ISSUANCE" | "TX_VESTING_START" }>;
 
-/** Distinguishes the securities of a wallet. */
 export const stakeKey = (wallet: string, legends: readonly string[]): string =>
   [wallet, ...legends].join(" ");
 
 /**
- * Memory: the securities that are held, and a sum for each wallet. What is used up is forgotten: ids rise
- * (`…-1`, `…-2`), so that none comes twice.
+ * Memory: held securities and a sum per wallet. Used-up ids need not be kept: ids rise, so that
+ * none repeats.
  */
 export class HeldSecurities {
   /** By the number in the id. */
   readonly #held = new Map<number, Held>();
   readonly #stakes = new Map<string, Map<string, Stake>>();
   readonly #last = { transaction: 0, security: 0, date: "" };
-  /** Securities with vesting terms whose vesting has not started yet. */
+  /** Securities whose vesting has not started. */
   readonly #waiting = new Set<string>();
   #announced: Announced | undefined;
 
-  /** Stakeholders, in the order in which they first held. */
+  /** In the order of their first holding. */
   get stakeholders(): readonly string[] {
     return [...this.#stakes.keys()];
   }
 
-  /** What a stakeholder holds: units of the tenth digit, by `stakeKey`. */
+  /** Holdings in units of the tenth decimal, by `stakeKey`. */
   sumsOf(stakeholder: string): ReadonlyMap<string, bigint> {
     const stakes = this.#stakes.get(stakeholder) ?? [];
     return new Map([...stakes].map(([key, { sum }]) => [key, sum]));
   }
 
-  /** The next transaction. @throws OcfError (stop) */
+  /** Call in order. @throws OcfError (stop) */
   take(transaction: Transaction): void {
     const { id, date } = transaction;
     this.#last.transaction = rising(id, this.#last.transaction);
@@ -64,14 +62,14 @@ export class HeldSecurities {
     this.#last.date = date;
     if (transaction.object_type === "TX_STOCK_ISSUANCE") this.#issue(transaction);
     else if (transaction.object_type === "TX_VESTING_START") {
-      // Issued before, and dates do not go back: no vesting starts before its security is issued.
+      // Issued before; dates ascend, so no vesting starts before its issue.
       if (!this.#waiting.delete(transaction.security_id)) {
         refuse(`${id} starts what has no vesting terms, or has started`);
       }
     } else this.#use(transaction);
   }
 
-  /** @throws OcfError (stop) when something is missing at the end */
+  /** @throws OcfError (stop) if something is missing */
   end(): void {
     if (this.#announced !== undefined) refuse(`${this.#announced.by} is not complete`);
     for (const id of this.#waiting) refuse(`the vesting of ${id} has no start`);
@@ -95,7 +93,7 @@ export class HeldSecurities {
     this.#held.set(numberOf(security_id), held);
   }
 
-  /** While securities are announced, those are issued and no others. */
+  /** Only announced securities may be issued while any are pending. */
   #fulfil(id: string, held: Held): void {
     const announced = this.#announced;
     if (announced === undefined) return;
@@ -135,8 +133,7 @@ export class HeldSecurities {
   }
 
   /**
-   * Transfers from several securities into one, and reissuances of several of a wallet, come behind one
-   * another, ahead of what they make.
+   * Transfers of several securities into one, and a wallet's reissuances, precede what they make.
    */
   #announce({ id, object_type: type }: Use, into: readonly string[], holder: Held | undefined) {
     if (type === "TX_STOCK_TRANSFER" && into.length > 1) refuse(`${id} makes several acquisitions`);
@@ -162,7 +159,6 @@ export class HeldSecurities {
   }
 }
 
-/** Whether all is issued. */
 const isOver = ({ by, balances, resulting, rest }: Announced): boolean => {
   if (resulting.size > 0 || balances.size > 0) return false;
   if (rest !== 0n) refuse(`what results from ${by} is not its quantity`);
@@ -172,10 +168,10 @@ const isOver = ({ by, balances, resulting, rest }: Announced): boolean => {
 const isSameHolder = (one: Held, other: Held): boolean =>
   one.wallet === other.wallet && one.stake.stakeholder === other.stake.stakeholder;
 
-/** Only the comments of an issuance name the wallet that holds the security. */
+/** An issuance names the wallet only in its comments. */
 const walletOf = ({ security_id, comments }: StockIssuance): string => {
-  const said = comments?.map((comment) => /^wallet (\S+)$/.exec(comment)?.[1]) ?? [];
-  return said.find((wallet) => wallet !== undefined) ?? refuse(`${security_id} is of no wallet`);
+  const named = comments?.map((comment) => /^wallet (\S+)$/.exec(comment)?.[1]) ?? [];
+  return named.find((wallet) => wallet !== undefined) ?? refuse(`${security_id} is of no wallet`);
 };
 
 const checkVestings = (
@@ -193,7 +189,6 @@ const checkVestings = (
   if (all !== quantity) refuse(`the vestings of ${id} do not add up to it`);
 };
 
-/** The number of an id such as `tx-1` or `security-1`. */
 const numberOf = (id: string): number => {
   const number = Number(/^(?:tx|security)-(\d{1,15})$/.exec(id)?.[1]);
   return number > 0 ? number : refuse(`${id} has no number`);

@@ -1,4 +1,4 @@
-/** Turns the steps of the ledger into transactions of Open Cap Format. */
+/** Turns ledger steps into Open Cap Format transactions. */
 import { lowest } from "../../values/bigints.ts";
 import { type Acquisition, acquisitionsOf, receivedBy } from "./acquisitions.ts";
 import { type Account, flowsOf } from "./flows.ts";
@@ -11,43 +11,42 @@ import { legendTemplate, WalletBook } from "./wallets.ts";
 
 const PARTS = ["TOKENS", "GRANTS"] as const;
 
-/** What was taken, and whose lots it was taken from. */
+/** The quantity taken, and the account of its lots. */
 type TakenFrom = { readonly from: Account; readonly taken: Taken };
 
 /**
- * Memory: one entry for each security that is held, each wallet that is a holder's, grouped or frozen, and
- * each vesting schedule and legend.
+ * Memory: one entry per held security, per wallet with a holder, group or freeze, per schedule and
+ * legend.
  */
 export class OcfHistory {
   readonly #writer: OcfWriter;
   readonly #lots: LotBook;
   readonly #wallets = new WalletBook();
-  /** Grants that the transactions of one checkpoint made. */
+  /** Grants made by one checkpoint's transactions. */
   #made = { checkpoint: -1n, grants: new Set<string>() };
-  /** Dates never go back, whatever the times of checkpoints do. */
+  /** Dates never go back, even if checkpoint times do. */
   #latestMs = 0n;
 
-  /** @param digits after the point, of a quantity in whole shares */
+  /** @param digits decimals of a quantity in whole shares */
   constructor({ digits, lots }: { readonly digits: number; readonly lots: LotPolicy }) {
     this.#writer = new OcfWriter(digits);
     this.#lots = new LotBook(lots);
   }
 
-  /** The terms that the transactions so far name, in the order of their first use. */
+  /** In the order of their first use. */
   get terms(): readonly VestingTerms[] {
     return this.#writer.terms;
   }
 
-  /** Their legends, in the same order. */
+  /** In the order of their first use. */
   get legends(): readonly StockLegendTemplate[] {
     return this.#writer.legends.map(legendTemplate);
   }
 
   /**
-   * What a step is in Open Cap Format; to be read to its end. Wallets join a holder before its movements and
-   * leave after them: when a holder replaces a wallet, its tokens never were of another stakeholder. Legends
-   * are those after the step: its movements issue securities with them, and whatever else the wallets hold is
-   * reissued.
+   * The transactions of a step; read to the end. Wallets join a holder before the movements and
+   * leave after, so that a replaced wallet's tokens never change stakeholder. Movements issue
+   * securities with the legends after the step; other holdings are reissued.
    * @throws OcfError (stop)
    */
   *transactions(step: LedgerStep): Generator<Transaction> {
@@ -69,7 +68,7 @@ export class OcfHistory {
       if (words === null || event.address === null) continue;
       relabelled.set(event.address, [...(relabelled.get(event.address) ?? []), words]);
     }
-    // The last event of a wallet counts.
+    // A wallet's last event counts.
     const members = new Map(
       register.flatMap(({ address, holderId, eventType }) =>
         address === null || holderId === null
@@ -95,7 +94,7 @@ export class OcfHistory {
     if (step.isLast) yield* this.#settle(step, dated("a grant took another one's place"));
   }
 
-  /** A wallet belongs to another stakeholder: so do its securities, each as a whole. */
+  /** A wallet's securities follow it to its new stakeholder, each as a whole. */
   *#reassign(wallet: string, holderId: bigint | null, dated: Dated): Generator<Transaction> {
     if (!this.#wallets.moveTo(wallet, holderId)) return;
     for (const [account, lot] of this.#heldBy(wallet)) {
@@ -107,7 +106,7 @@ export class OcfHistory {
     }
   }
 
-  /** Reissues securities of a wallet whose legends have changed. */
+  /** Reissues a wallet's securities if its legends changed. */
   *#reissue(wallet: string, reason: string, dated: (what: string) => Dated) {
     const legends = this.#wallets.legendsOf(wallet);
     for (const [account, lot] of this.#heldBy(wallet)) {
@@ -119,7 +118,7 @@ export class OcfHistory {
     }
   }
 
-  /** Securities of grants are those parts of them that the ledger says, after each checkpoint. */
+  /** After each checkpoint, grant securities match the ledger's grants. */
   *#settle({ grants }: LedgerStep, dated: Dated): Generator<Transaction> {
     const wallets = new Set([...grants.values()].flatMap(({ owners }) => owners));
     for (const wallet of wallets) {
@@ -151,7 +150,7 @@ export class OcfHistory {
     }
   }
 
-  /** What is acquired becomes one security; "kept" parts of grants each one of their own. */
+  /** Makes one security; "kept" parts of grants get one each. */
   *#acquire(
     acquisition: Acquisition,
     { grants }: LedgerStep,
@@ -202,7 +201,7 @@ export class OcfHistory {
     yield* this.#writer.issuances(issued, dated);
   }
 
-  /** What is left of a lot is a new security in its place. */
+  /** The remainder of a lot becomes a new security in its place. */
   #balanceOf(from: Account, { lot }: Taken): Issued | undefined {
     return lot.quantity > 0n ? this.#renew(from, lot) : undefined;
   }
@@ -231,7 +230,7 @@ const causeOf = ({ cause }: Acquisition): string =>
     ? `${cause}: a transfer admin moved it, without its owner's consent`
     : cause;
 
-/** Securities to reissue, and their replacements of the same amount. */
+/** Securities to reissue, with replacements of the same amount. */
 type Resettled = { readonly lots: readonly Lot[]; readonly into: readonly Received[] };
 
 const sumOf = (all: readonly { readonly quantity: bigint }[]): bigint =>
@@ -239,7 +238,7 @@ const sumOf = (all: readonly { readonly quantity: bigint }[]): bigint =>
 
 /**
  * @param held lots of the wallet's grants
- * @returns null where nothing needs to change, or where the ledger's grants exceed the wallet's securities
+ * @returns null if nothing changes, or if the ledger's grants exceed the wallet's securities
  */
 const resettle = (
   wallet: string,
@@ -264,7 +263,7 @@ const resettle = (
   return { lots, into };
 };
 
-/** Whether lots of one grant are just this part of it. */
+/** Whether a grant's lots are exactly this part of it. */
 const isWhole = (
   lots: readonly Lot[],
   { from, to }: { readonly from: bigint; readonly to: bigint },

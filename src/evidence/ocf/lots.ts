@@ -1,9 +1,7 @@
 /**
- * The securities that each wallet holds, as lots, oldest first: tokens and grants apart.
- *
- * The lot policy says from which lots tokens leave a wallet. Tokens of a grant leave it as they unlock,
- * earliest first, when they are claimed, and from the latest on when it is cancelled. What remains of a
- * lot keeps its place.
+ * Each wallet's securities as lots, oldest first, tokens and grants apart.
+ * The lot policy picks the lots that tokens leave from. Claims take what unlocks first,
+ * cancellations what unlocks last. A lot's remainder keeps its place.
  */
 
 import { lowest } from "../../values/bigints.ts";
@@ -14,37 +12,36 @@ import type { TouchedGrant } from "./source.ts";
 import type { GrantPart } from "./vesting.ts";
 
 /**
- * From which lots tokens leave a wallet: the oldest first, or from every lot in proportion.
- * An accounting policy of the issuer; the ledger does not know lots.
+ * Oldest lots first, or all in proportion: the issuer's accounting policy, as the ledger has no
+ * lots.
  */
 export const LOT_POLICIES = ["fifo", "pro-rata"] as const;
 export type LotPolicy = (typeof LOT_POLICIES)[number];
 
-/** Why a lot policy does not fit a format; null when it does, or none is named. */
+/** Why a lot policy does not suit a format; null if it does, or without a policy. */
 export const lotsNotFor = (format: Format, lots: LotPolicy | undefined): string | null =>
   lots === undefined || format === "ocf" ? null : "only the format ocf has lots";
 
-/** A security, or its remainder. */
+/** A security or its remainder. */
 export type Lot = {
   securityId: string;
   quantity: bigint;
-  /** The part of a grant that it is; undefined for tokens, and for grants of which too little is known. */
+  /** Its part of a grant; undefined for tokens, and for grants with too little data. */
   part: GrantPart | undefined;
-  /** Ids of the legends that it carries, as `WalletBook` gives them. */
+  /** Legend ids from `WalletBook`. */
   legends: readonly string[];
 };
 
-/** What was taken out of a lot. */
 export type Taken = {
-  /** As it remains; gone when nothing does. */
+  /** The remainder; dropped when empty. */
   readonly lot: Lot;
-  /** The security that it was taken out of. */
+  /** The original security. */
   readonly securityId: string;
   readonly quantity: bigint;
   readonly part: GrantPart | undefined;
 };
 
-/** Memory: one entry for each security that is held. */
+/** Memory: one entry per held security. */
 export class LotBook {
   readonly #accounts = new Map<string, Lot[]>();
   readonly #policy: LotPolicy;
@@ -59,21 +56,20 @@ export class LotBook {
     else lots.push(lot);
   }
 
-  /** Puts lots in the place of others. */
   replace(account: Account, gone: readonly Lot[], added: readonly Lot[]): void {
     const kept = this.of(account).filter((lot) => !gone.includes(lot));
     this.#accounts.set(keyOf(account), [...kept, ...added]);
   }
 
-  /** The lots of an account, oldest first. */
+  /** Oldest first. */
   of(account: Account): readonly Lot[] {
     return this.#accounts.get(keyOf(account)) ?? [];
   }
 
   /**
-   * Takes an amount out of an account's lots.
-   * @param how of a grant account: what its checkpoint left in grants, and whether it was cancelled
-   * @throws OcfError (stop) when there is less
+   * Takes an amount from an account's lots.
+   * @param how for grants: their amounts after the checkpoint, and whether any was cancelled
+   * @throws OcfError (stop) if there is too little
    */
   take(
     account: Account,
@@ -92,7 +88,7 @@ export class LotBook {
       return quantity;
     };
     if (account.part === "GRANTS") {
-      // The decrease of grants that shrank; all of grants that changed owner.
+      // Shrunk grants give their decrease; transferred grants give everything.
       for (const [objectId, ofGrant] of byGrant(lots, how.grants)) {
         const held = ofGrant.reduce((sum, { quantity }) => sum + quantity, 0n);
         const touched = how.grants.get(objectId);
@@ -116,7 +112,7 @@ export class LotBook {
         takeFrom(lot, lot.quantity);
       }
     };
-    // A grant that the checkpoint did not touch is as it was: its lots go last.
+    // Grants untouched by the checkpoint are unchanged: their lots come last.
     if (account.part === "GRANTS") {
       takeByPolicy(
         lots.filter(({ part }) => part === undefined || how.grants.has(part.grant.objectId)),
@@ -135,7 +131,7 @@ export class LotBook {
     return taken;
   }
 
-  /** Without what is used up: of tokens, the first ones where the oldest leave first. */
+  /** Drops used-up lots; for fifo tokens these are the first. */
   #drop(account: Account, lots: Lot[]): void {
     const firstHeld = lots.findIndex(({ quantity }) => quantity > 0n);
     if (firstHeld === -1) this.#accounts.delete(keyOf(account));
@@ -149,9 +145,9 @@ export class LotBook {
 }
 
 /**
- * Splits an amount in proportion to quantities: each part rounded down, then one unit more for those that
- * lost most by rounding, the earlier of equal ones. The parts add up to the amount, and none is larger than
- * its quantity, unless the amount is larger than all of them together: then each is its whole quantity.
+ * Splits an amount in proportion: each part rounded down, the remainder to the largest fractions,
+ * earlier ones first. Parts add up to the amount and do not exceed their quantity; an amount above
+ * the total yields the whole quantities.
  */
 export const proRata = (quantities: readonly bigint[], amount: bigint): readonly bigint[] => {
   const all = quantities.reduce((sum, quantity) => sum + quantity, 0n);
@@ -180,19 +176,19 @@ export const cutOf = (
   return fromTheEnd ? [late, early] : [early, late];
 };
 
-/** Lots of the grants that a checkpoint touched. */
+/** Lots of grants that the checkpoint touched. */
 const byGrant = (lots: readonly Lot[], grants: ReadonlyMap<string, TouchedGrant>) => {
   const known = lots.filter(({ part }) => part !== undefined && grants.has(part.grant.objectId));
   return Map.groupBy(known, ({ part }) => part?.grant.objectId ?? "");
 };
 
-/** An amount that an account received: part of a new grant, or other tokens. */
+/** An amount received: part of a new grant, or other tokens. */
 export type Received = { quantity: bigint; part: GrantPart | undefined };
 
 /**
- * What a wallet's grants gained in a transaction, by the grants that were made: one of just this amount,
- * else as many as fit, by object id. The rest is of grants that the ledger's states do not tell.
- * @param taken grants that were given to an earlier transaction of the checkpoint; brought up to date
+ * Assigns a wallet's gain to new grants: one of exactly this amount, else as many as fit, by object
+ * id. The rest belongs to grants missing from the ledger's states.
+ * @param taken grants assigned earlier in the checkpoint; updated
  */
 export const newGrants = (
   wallet: string,

@@ -1,9 +1,7 @@
 /**
- * A cap table as Open Cap Format 1.2.0: a folder of JSON files that has every movement of the token up to
- * a checkpoint, and ends in the cap table of that checkpoint. The same checkpoint and lot policy give the
- * same bytes, and the transactions of an earlier checkpoint are the first ones of a later one.
- *
- * `docs/how-to/audit.md` says how movements become securities.
+ * A cap table as Open Cap Format 1.2.0: a folder of JSON files with every movement up to a
+ * checkpoint, ending in its cap table. Output is deterministic per checkpoint and lot policy; an
+ * earlier checkpoint's transactions are a prefix. See `docs/how-to/audit.md`.
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -30,35 +28,33 @@ import { ledgerSteps } from "./source.ts";
 import { dayOf } from "./vesting.ts";
 import { stakeholderId } from "./wallets.ts";
 
-/** What is written. */
 export type OcfRequest = {
   /** Canonical. */
   readonly coinType: string;
-  /** Null while they are unknown. */
+  /** Null if unknown. */
   readonly decimals: number | null;
   readonly checkpoint: bigint;
   /** Unix seconds. */
   readonly checkpointTimestamp: bigint;
   readonly checkpointDigest: string;
-  /** All rows of the cap table of that checkpoint, in its order. */
+  /** All rows of that checkpoint's cap table, in order. */
   readonly rows: AsyncIterable<readonly CapRow[]>;
-  /** From which lots tokens leave a wallet: the ledger does not say it. */
+  /** Which lots tokens leave from; the ledger has no lots. */
   readonly lots: LotPolicy;
-  /** Facts about the issuer that the ledger does not have; placeholders replace unknown ones. */
+  /** Facts about the issuer from outside the ledger; placeholders replace missing ones. */
   readonly issuer: SuiToken["issuer"];
-  /** A folder that is absent or empty. */
+  /** Absent, or an empty folder. */
   readonly folder: string;
-  /** Aborts when the caller is gone; removes everything written so far. */
+  /** Aborted when the caller disconnects; removes everything written so far. */
   readonly signal?: AbortSignal | undefined;
 };
 
-/** How much was written. */
 export type OcfWritten = { readonly transactions: number; readonly stakeholders: number };
 
 const VERSION = "1.2.0";
 
-/** Transactions, or holders, before the rest of the process gets a turn: some milliseconds. */
-const AT_A_STRETCH = 100;
+/** Transactions or holders before yielding the thread: a few ms. */
+const ITEMS_PER_TURN = 100;
 
 const LOTS: Readonly<Record<LotPolicy, string>> = {
   fifo: "lots: fifo. Tokens leave a wallet from its oldest securities first; an accounting policy, the ledger does not know lots",
@@ -66,13 +62,13 @@ const LOTS: Readonly<Record<LotPolicy, string>> = {
     "lots: pro-rata. Tokens leave a wallet from all its securities in proportion, rounded to the smallest unit by largest remainder, the oldest of equal ones first; an accounting policy, the ledger does not know lots",
 };
 
-/** Placeholders for an unknown country and date: `ZZ` is no country's code. */
+/** Placeholders: `ZZ` is no country's code. */
 const NO_COUNTRY = "ZZ";
 const NO_DATE = "1970-01-01";
 
 /**
- * Writes a cap table with its history. What is written is checked, object by object, and must add up to
- * the cap table, holder by holder; otherwise nothing is left behind.
+ * Writes and checks a cap table with its history: it must add up to the cap table, holder by
+ * holder, or nothing is left behind.
  * @throws OcfError (stop), FolderInUseError
  */
 export const writeOcf = (
@@ -118,7 +114,7 @@ const write = async (
       const text = JSON.stringify(transaction);
       check.transaction(text);
       await files.transactions.add(text);
-      if (files.transactions.count % AT_A_STRETCH !== 0) continue;
+      if (files.transactions.count % ITEMS_PER_TURN !== 0) continue;
       await turn();
       request.signal?.throwIfAborted();
     }
@@ -141,7 +137,7 @@ const write = async (
   };
   for await (const page of request.rows) {
     for (const [place, { holderId, wallets }] of page.entries()) {
-      if (place % AT_A_STRETCH === 0) await turn();
+      if (place % ITEMS_PER_TURN === 0) await turn();
       const addresses = wallets.map(({ address }) => address);
       const id = stakeholderId(holderId, addresses[0] ?? "");
       await addStakeholder(stakeholderOf(id, `wallets: ${addresses.join(", ")}`), wallets);
@@ -158,11 +154,11 @@ const write = async (
   return { transactions: files.transactions.count, stakeholders: files.stakeholders.count };
 };
 
-/** Digits after the point. What has more than the format allows is given in its smallest unit. */
+/** Decimals; 0 (smallest unit) if the token has more than the format allows. */
 const digitsOf = ({ decimals }: OcfRequest): number =>
   decimals === null || decimals > OCF_DIGITS ? 0 : decimals;
 
-/** What the token is called; the name of its type while no metadata was seen. */
+/** The token's symbol; the name of its type without metadata. */
 const symbolOf = async ({ db }: Pick<Database, "db">, { coinType, checkpoint }: OcfRequest) => {
   const seen = await token(db, { coinType, at: checkpoint });
   const typeName = /(\w+)(<.*)?$/.exec(coinType)?.[1] ?? coinType;

@@ -1,4 +1,4 @@
-/** Numbers securities and transactions, and puts them into the words of Open Cap Format. */
+/** Numbers securities and transactions, and writes them as Open Cap Format. */
 
 import {
   numericOf,
@@ -9,40 +9,38 @@ import {
 } from "./forms.ts";
 import { dayOf, type GrantPart, START, vestingOf } from "./vesting.ts";
 
-/** Id of the one class of stock: the token. */
+/** The only class of stock: the token. */
 export const STOCK_CLASS = "class-1";
 
-/** Prefix of the numbers of securities. */
 export const SECURITY_PREFIX = "S-";
 
 const SECURITY_WORD = "security-";
 
-/** ISO 4217: no currency is involved. */
+/** ISO 4217 for no currency. */
 const NO_CURRENCY = "XXX";
 
-/** Bound on the package: some 10 GB. */
+/** Limits the package to about 10 GB. */
 const MOST_WRITTEN = 20_000_000;
 
-/** What of a step goes into each of its objects. */
+/** A step's members in each of its objects. */
 export type Dated = { readonly nowMs: bigint; readonly comments: readonly string[] };
 
-/** A security to be issued. */
+/** A security to issue. */
 export type Issued = {
   readonly wallet: string;
   readonly stakeholder: string;
   readonly securityId: string;
   readonly quantity: bigint;
   readonly part: GrantPart | undefined;
-  /** Whether it is of a grant, even one of which nothing is known. */
+  /** Whether it belongs to a grant, even an unknown one. */
   readonly isGranted: boolean;
   readonly legends: readonly string[];
 };
 
-/** What a transaction does to a security. */
 type Used = {
   readonly securityId: string;
   readonly quantity: bigint;
-  /** Id of the security of the remainder; undefined where nothing remains. */
+  /** Id of the remainder's security; undefined without one. */
   readonly balance: string | undefined;
 };
 
@@ -58,12 +56,12 @@ export class OcfWriter {
     this.#digits = digits;
   }
 
-  /** Terms that issuances name, in the order of their first use. */
+  /** Terms named by issuances, in the order of their first use. */
   get terms(): readonly VestingTerms[] {
     return [...this.#terms.values()];
   }
 
-  /** Ids of legends, the same. */
+  /** Legend ids, in the order of their first use. */
   get legends(): readonly string[] {
     return [...this.#legends];
   }
@@ -107,7 +105,7 @@ export class OcfWriter {
     };
   }
 
-  /** Issuances of securities to their wallets, then the starts of their vesting. */
+  /** Issuances, then their vesting starts. */
   *issuances(issued: readonly Issued[], dated: Dated): Generator<Transaction> {
     const starting: string[] = [];
     for (const one of issued) {
@@ -128,7 +126,7 @@ export class OcfWriter {
     { wallet, stakeholder, securityId, quantity, part, isGranted, legends }: Issued,
     dated: Dated,
   ): StockIssuance {
-    // The check reads the wallet from here: nothing else in an issuance has it.
+    // The check reads the wallet from this comment: nothing else in an issuance has it.
     const about = [`wallet ${wallet}`];
     if (part !== undefined) about.push(`grant ${part.grant.objectId}`);
     else if (isGranted) about.push("of a grant whose schedule is not known: no vesting is given");

@@ -1,4 +1,7 @@
-/** All movements of a coin up to a checkpoint, by transaction, with the events and grants that explain them. */
+/**
+ * A coin's movements up to a checkpoint, by transaction, with the events and grants that explain
+ * them.
+ */
 import type { Database } from "../../database/connect.ts";
 import type { Reads } from "../../database/readers.ts";
 import { checkpointMark } from "../../log/blocks.ts";
@@ -15,33 +18,33 @@ import { type TokenActivity, tokenActivity } from "../../projections/token-activ
 /** A grant after a checkpoint that wrote or ended it. */
 export type TouchedGrant = {
   readonly grant: TokenTimelock;
-  /** What it holds after the checkpoint; 0 when it has ended. */
+  /** Its amount after the checkpoint; 0 if ended. */
   readonly left: bigint;
-  /** Whether the checkpoint made it. */
+  /** Made by this checkpoint. */
   readonly isNew: boolean;
-  /** Whose it was before the checkpoint, or is after it. */
+  /** Owners before and after the checkpoint. */
   readonly owners: readonly string[];
 };
 
-/** What one transaction did to a coin, or a checkpoint to its grants without moving a balance. */
+/** One transaction's effects on a coin, or a checkpoint's on its grants if no balance moved. */
 export type LedgerStep = {
   readonly checkpoint: bigint;
   readonly timestampMs: bigint;
-  /** Null where no balance moved. */
+  /** Null if no balance moved. */
   readonly txDigest: string | null;
-  /** Whether no other one of its checkpoint follows. */
+  /** The last step of its checkpoint. */
   readonly isLast: boolean;
   /** By owner, tokens before grants. */
   readonly changes: readonly BalanceChange[];
   readonly activity: readonly TokenActivity[];
-  /** What happened to holders, groups and freezes. */
+  /** Events of holders, groups and freezes. */
   readonly register: readonly HolderEvent[];
-  /** Grants that the step's checkpoint touched, by object id. */
+  /** Grants touched by the step's checkpoint, by object id. */
   readonly grants: ReadonlyMap<string, TouchedGrant>;
 };
 
 /** Rows of each kind in memory. */
-const AT_ONCE = 5_000;
+const PAGE_ROWS = 5_000;
 
 async function* paged<Row>(
   read: (after: Row | undefined) => Promise<readonly Row[]>,
@@ -50,11 +53,11 @@ async function* paged<Row>(
     const rows = await read(after);
     yield* rows;
     after = rows.at(-1);
-    if (rows.length < AT_ONCE) return;
+    if (rows.length < PAGE_ROWS) return;
   }
 }
 
-/** Rows in order, read ahead by one. */
+/** Reads rows in order, one ahead. */
 class Ordered<Row> implements AsyncDisposable {
   readonly #rows: AsyncGenerator<Row>;
   readonly #placeOf: (row: Row) => bigint;
@@ -66,7 +69,7 @@ class Ordered<Row> implements AsyncDisposable {
     this.#placeOf = placeOf;
   }
 
-  /** Place of the next row; undefined behind the last. */
+  /** Place of the next row; undefined at the end. */
   async place(): Promise<bigint | undefined> {
     if (!this.#begun) await this.#advance();
     return this.#next === undefined ? undefined : this.#placeOf(this.#next);
@@ -94,21 +97,20 @@ class Ordered<Row> implements AsyncDisposable {
   }
 }
 
-/** The place of the transaction that an event belongs to. */
+/** The place of an event's transaction. */
 const transactionOf = ({ position }: { readonly position: bigint }): bigint =>
   positionOf({ ...placeOf(position), index: 0 });
 
 /**
- * Reads in pages: memory depends neither on how many movements there are nor on how long ago they began.
- * @throws NotYetIndexedError (wait) while the history of an upgraded database is being filled in, or a
- *   pipeline is being rebuilt
+ * Reads in pages: memory does not depend on the length of the history.
+ * @throws NotYetIndexedError (wait) while history is backfilled or a pipeline is rebuilt
  */
 export async function* ledgerSteps(
   { db }: Pick<Database, "db">,
   { coinType, checkpoint }: { readonly coinType: string; readonly checkpoint: bigint },
 ): AsyncGenerator<LedgerStep> {
   const on = guardedReads(db, FOR_HISTORIES);
-  const page = { coinType, limit: AT_ONCE } as const;
+  const page = { coinType, limit: PAGE_ROWS } as const;
   await using changes = new Ordered(
     paged<BalanceChange>((after) => balanceChanges(on, { ...page, order: "asc", after })),
     transactionOf,
@@ -163,7 +165,7 @@ export async function* ledgerSteps(
   }
 }
 
-/** Checkpoints that put one grant of a wallet in the place of another, so that its balance did not move. */
+/** Checkpoints that swapped one of a wallet's grants for another without moving its balance. */
 async function* exchanges(on: Reads, states: readonly GrantState[]): AsyncGenerator<LedgerStep> {
   for (const [checkpoint, of] of Map.groupBy(states, (state) => state.checkpoint)) {
     const changes = new Map<string, bigint>();
@@ -190,7 +192,7 @@ async function* exchanges(on: Reads, states: readonly GrantState[]): AsyncGenera
   }
 }
 
-/** A state that came after one that is over has replaced it. */
+/** A state that follows an ended one has replaced it. */
 const touchedBy = (states: readonly GrantState[]): ReadonlyMap<string, TouchedGrant> => {
   const touched = new Map<string, TouchedGrant>();
   for (const { grant, isOver } of states) {

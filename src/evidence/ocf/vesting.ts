@@ -1,18 +1,16 @@
 /**
  * Vesting of a grant's tokens in Open Cap Format, never before the security is issued.
- *
- * A security has the dates and amounts themselves: what unlocks on a day (UTC), all of it together; what was
- * unlocked by the day of issue stands on that day. A whole grant that begins on its day of issue, whose
- * delay and periods are full days and whose releases are whole shares, has vesting terms instead, which
- * grants of one schedule share: every reader rounds those to the same amounts. A part is the tokens `from`
- * to `to` of the grant, counted in the order in which they unlock.
+ * Securities list dates (UTC days) and amounts; what unlocked by the day of issue is dated that
+ * day. A whole grant that starts on its day of issue, with delay and periods in full days and
+ * releases in whole shares, names shared vesting terms instead: every reader rounds those alike. A
+ * part is the tokens `from` to `to`, in unlock order.
  */
 import type { TokenTimelock } from "../../projections/timelock-objects.ts";
 import { stepsOf, stepThatUnlocks, unlockedAfter, WHOLE_BPS } from "../../projections/unlocking.ts";
 import { lowest } from "../../values/bigints.ts";
 import type { VestingTerms } from "./forms.ts";
 
-/** Tokens of a grant, in the order in which they unlock; `to` is not included. */
+/** Tokens of a grant in unlock order; `to` is exclusive. */
 export type GrantPart = {
   readonly grant: TokenTimelock;
   readonly from: bigint;
@@ -22,8 +20,8 @@ export type GrantPart = {
 type VestingDate = { readonly date: string; readonly amount: bigint };
 
 /**
- * How it vests: by terms that start on the day of issue, or by dates, ascending; `lumpedFrom`: where
- * that day's amount stands for many releases, the day of the first one.
+ * Terms starting on the day of issue, or ascending dates; `lumpedFrom`: the first release day, if
+ * the day of issue lumps many.
  */
 export type Vesting =
   | { readonly terms: VestingTerms }
@@ -31,25 +29,25 @@ export type Vesting =
 
 const DAY_MS = 86_400_000n;
 
-/** Dates of one security: some eleven years of days. Each partial claim writes the remaining ones again. */
+/** Per security: about eleven years of days. Each partial claim repeats the remaining ones. */
 export const MOST_DATES = 4_000;
 
-/** What JSON and every reader can have as a whole number. */
+/** Bound that JSON and every reader hold as a whole number. */
 const MOST_DAYS = 1_000_000n;
 
-/** The last moment of the year 9999. */
+/** The end of the year 9999. */
 const MOST_MS = 253_402_300_799_999n;
 
-/** The day of a time, UTC: `2026-06-30`. Times beyond the year 9999 have none. */
+/** The UTC day, `2026-06-30`; only up to the year 9999. */
 export const dayOf = (timestampMs: bigint): string =>
   new Date(Number(timestampMs)).toISOString().slice(0, 10);
 
-/** Id of the condition that the start of vesting meets. */
+/** The condition met by the start of vesting. */
 export const START = "start";
 
 /**
- * @param issuedMs when the security is issued
- * @param share a whole share in the token's smallest unit
+ * @param issuedMs the security's time of issue
+ * @param share a whole share in the smallest unit
  */
 export const vestingOf = (part: GrantPart, issuedMs: bigint, share: bigint): Vesting => {
   const { grant, from, to } = part;
@@ -62,9 +60,9 @@ export const vestingOf = (part: GrantPart, issuedMs: bigint, share: bigint): Ves
 const datesOf = ({ grant, from, to }: GrantPart, issuedMs: bigint): Vesting => {
   const period = stepsOf(grant) === 0n ? 0n : grant.periodBetweenReleasesMs;
   const first = grant.commencementTimestampMs + grant.delayUntilFirstReleaseMs;
-  /** When so many tokens of the grant are unlocked. */
+  /** When this many of the grant's tokens are unlocked. */
   const timeOf = (amount: bigint): bigint => first + stepThatUnlocks(grant, amount) * period;
-  /** Not before it is issued, and no later than dates go. */
+  /** Not before the issue, and within the range of dates. */
   const dateOf = (timeMs: bigint): string =>
     dayOf(lowest(timeMs > issuedMs ? timeMs : issuedMs, MOST_MS));
   const dates: VestingDate[] = [];

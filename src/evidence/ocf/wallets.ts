@@ -1,20 +1,19 @@
-/** Holder and legends of each wallet, event by event; freezes and groups are stock legends of its securities. */
+/** Each wallet's holder and legends, event by event; freezes and groups are stock legends. */
 import type { HolderEvent } from "../../projections/holder-events.ts";
 import type { StockLegendTemplate } from "./forms.ts";
 
 const FROZEN = "legend-frozen";
 const GROUP = "legend-group-";
 
-/** State of a wallet that restricts its securities. */
 type Restricted = { readonly groupId: bigint | null; readonly isFrozen: boolean };
 
-/** Ids of a wallet's legends, in their order. */
+/** In their fixed order. */
 export const legendsOf = ({ groupId, isFrozen }: Restricted): readonly string[] => [
   ...(isFrozen ? [FROZEN] : []),
   ...(groupId === null ? [] : [`${GROUP}${groupId}`]),
 ];
 
-/** The template of an id that `legendsOf` gave. */
+/** @param id from `legendsOf` */
 export const legendTemplate = (id: string): StockLegendTemplate => {
   const group = id.startsWith(GROUP) ? id.slice(GROUP.length) : null;
   return {
@@ -29,13 +28,13 @@ export const legendTemplate = (id: string): StockLegendTemplate => {
   };
 };
 
-/** Id of the stakeholder that a holder is, or a wallet that belongs to none. */
+/** The stakeholder: a holder, or an unassigned wallet. */
 export const stakeholderId = (holderId: bigint | null, wallet: string): string =>
   holderId === null ? `wallet-${wallet}` : `holder-${holderId}`;
 
 const UNRESTRICTED: Restricted = { groupId: null, isFrozen: false };
 
-/** Memory: each wallet that belongs to a holder, is in a group or is frozen; each set of legends once. */
+/** Memory: each wallet with a holder, group or freeze; each set of legends once. */
 export class WalletBook {
   readonly #holders = new Map<string, bigint>();
   readonly #restricted = new Map<string, Restricted>();
@@ -45,7 +44,7 @@ export class WalletBook {
     return stakeholderId(this.#holders.get(wallet) ?? null, wallet);
   }
 
-  /** Ids of its legends: always the same array for the same legends. */
+  /** The same array for the same legends. */
   legendsOf(wallet: string): readonly string[] {
     const ids = legendsOf(this.#restricted.get(wallet) ?? UNRESTRICTED);
     const key = ids.join(" ");
@@ -62,7 +61,7 @@ export class WalletBook {
     return this.stakeholderOf(wallet) !== before;
   }
 
-  /** Applies an event about a group or a freeze. @returns its effect in words; null for other events */
+  /** Applies a group or freeze event. @returns its effect in words; null for other events */
   restrict({ eventType, address, groupId, isFrozen }: HolderEvent): string | null {
     if (address === null) return null;
     const before = this.#restricted.get(address) ?? UNRESTRICTED;

@@ -1,4 +1,4 @@
-/** Operators' acts of a pack, held against entries of the deployment's sequence that an auditor kept. */
+/** Compares a pack's operators' acts with kept entries of the deployment's sequence. */
 import type { ActLine } from "../../../client/pack-forms.ts";
 import { actHash } from "../../../client/pack-lines.ts";
 import type { SequenceEntry } from "../../../client/verify-sequence.ts";
@@ -6,13 +6,13 @@ import { CLOCKS_MS } from "../../audit/sequence/acts.ts";
 import { textIn } from "../../audit/sequence/sequence.ts";
 import { FILES, packError } from "./form.ts";
 
-/** Which acts the entries prove, and what they leave open. */
+/** The proven acts, and the open ones. */
 export type HeldActs = { readonly by: readonly string[]; readonly open: readonly string[] };
 
 /**
- * @param entries all that were kept and hold, of whatever kind
- * @param acts null where the pack has none: of before version 3
- * @throws AuditPackError (stop) when an act was changed, or exchanged, since its entry was published
+ * @param entries all valid kept entries, of any kind
+ * @param acts null before version 3
+ * @throws AuditPackError (stop) if an act was changed or replaced since its entry
  */
 export const heldActs = async (
   entries: readonly SequenceEntry[],
@@ -50,7 +50,7 @@ export const heldActs = async (
   };
 };
 
-/** How many numbers are listed. */
+/** Limit of listed numbers. */
 const LISTED = 5;
 
 const numbered = (entries: readonly SequenceEntry[]): string => {
@@ -78,7 +78,7 @@ const assertSame = async (act: ActLine, { number, at, body }: SequenceEntry): Pr
   }
 };
 
-/** Acts are published in their order, those that the pack does not show among them. */
+/** Acts are published in order, including those missing from the pack. */
 const assertOrder = (acts: readonly ActLine[], withheld: readonly SequenceEntry[]): void => {
   const all = [
     ...acts.flatMap(({ number, entry }) => (entry === null ? [] : [{ act: number, entry }])),

@@ -1,7 +1,7 @@
 /**
- * Reads the range of a pack again, from any source: then nothing in it can have been left out. Each checkpoint
- * must name the digest of the one before, up to the last of the pack, which is signed; so the source need not be
- * trusted. Read from the publication of the token's package on, it makes the first register again, too.
+ * Rereads a pack's range from any source, which proves that nothing was left out. Each checkpoint
+ * must name its predecessor's digest, up to the pack's signed last one, so the source need not be
+ * trusted. Reread from the publication of the token's package, it rebuilds the first register too.
  */
 import type { PackFiles } from "../../../client/pack-files.ts";
 import type { Checkpoint } from "../../ledger/decode/checkpoint.ts";
@@ -16,28 +16,27 @@ import { PackBeginning } from "./beginning.ts";
 import { CHECKPOINTS, excerptFile, FILES, type Manifest, packError } from "./form.ts";
 import { excerptBytes, reading } from "./signatures.ts";
 
-/** What was read again. */
 export type ReadAgain = {
   readonly source: string;
-  /** The first checkpoint that was read, and how many were. */
+  /** The first checkpoint read, and their number. */
   readonly from: bigint;
   readonly checkpoints: bigint;
-  /** How the token began, in words; null when that was not read. */
+  /** How the token began, in words; null if not read. */
   readonly beginning: string | null;
-  /** Addresses of the contract whose publication as a version was not seen. */
+  /** Package addresses whose publication was not read. */
   readonly unseen: readonly string[];
-  /** The first address, where its publication was not read: there may be earlier versions. */
+  /** The first address, if its publication was not read: earlier versions may exist. */
   readonly olderThanRead: string | null;
 };
 
-/** The source did not deliver, so nothing is known from it. */
+/** The source failed, so it proves nothing. */
 export type Unread = { readonly source: string; readonly why: string };
 
 /**
- * @param manifest of a pack that was verified
- * @param since where to begin; behind the first register when it is left out
- * @throws AuditPackError (stop) naming the first transaction that the pack leaves out, what of the first register
- *   is another, or the checkpoint at which the source is of another chain; what the source throws
+ * @param manifest of a verified pack
+ * @param since first checkpoint to read; default: after the first register
+ * @throws AuditPackError (stop) naming the first omitted transaction, the differing item of the
+ * first register, or the checkpoint at which the chain differs; and the source's errors
  */
 export const readAgain = async (
   pack: PackFiles,
@@ -62,7 +61,7 @@ export const readAgain = async (
   let digest = from > first.checkpoint ? first.digest : null;
   let next = from;
   for await (const raw of source.checkpoints({ first: from, last: last.checkpoint }, signal)) {
-    // Every digest in a checkpoint that may concern the token is checked, so that nothing can be hidden.
+    // Check every digest in a checkpoint that may concern the token, so that nothing can be hidden.
     const checkpoint = decodeCheckpoint(raw, wanted);
     const file = excerptFile(CHECKPOINTS, next);
     const { sequence, previousDigest } = checkpoint;
@@ -78,12 +77,12 @@ export const readAgain = async (
     const facts = ofCoin(factsOf(checkpoint));
     const hadBegun = beginning !== null;
     beginning ??= beginningIn(checkpoint, coinType, next === from);
-    // Before the token was made, the first register is empty.
+    // The first register is empty before the token exists.
     if (next > first.checkpoint && beginning !== null && !hadBegun) {
       await opening.compare(pack, "complete");
     }
     if (next <= first.checkpoint) await reading(file, () => opening.apply(facts));
-    // A whole pack has the facts before the first register, too.
+    // A whole pack also has the facts before the first register.
     if (next > first.checkpoint || manifest.opening === "whole") {
       const packed = facts.length === 0 ? [] : await inPack(file, next);
       const known = new Set(packed.map(({ transaction }) => transaction));
@@ -124,8 +123,8 @@ const otherChain = (file: string, what: string) =>
   packError(file, `${what}: it is of another chain, or damaged`, "complete");
 
 /**
- * Whether no fact of a coin can be older than this checkpoint: it is the ledger's first one, or publishes the
- * package of the coin's own type, without which nothing can be of it.
+ * Whether no fact of a coin can be older: the checkpoint is the ledger's first, or publishes the
+ * package of the coin's own type.
  */
 const beginningIn = (checkpoint: Checkpoint, coinType: string, isFirst: boolean): string | null => {
   const { sequence, previousDigest } = checkpoint;
@@ -139,7 +138,7 @@ const beginningIn = (checkpoint: Checkpoint, coinType: string, isFirst: boolean)
 const publishes = ({ transactions }: Checkpoint, address: string | null): boolean =>
   transactions.some(({ packages }) => packages.some(({ id }) => id === address));
 
-/** A version of the contract that the manifest leaves out would hide its facts. */
+/** A contract version missing from the manifest would hide its facts. */
 const assertPackages = (checkpoint: Checkpoint, packages: readonly string[]): void => {
   const [joined] = joiningPackages(checkpoint, packages);
   if (joined === undefined) return;

@@ -1,4 +1,4 @@
-/** The first register of a pack with all facts since the coin's first one, recomputed from these. */
+/** The first register of a whole pack, recomputed from all facts since the coin's first. */
 import { canonicalJson } from "../../../client/canonical-json.ts";
 import type { TierName } from "../../../client/pack-error.ts";
 import type { PackFiles } from "../../../client/pack-files.ts";
@@ -19,7 +19,7 @@ export class PackBeginning {
     this.register = new PackRegister(coinType);
   }
 
-  /** Goes on by facts of the coin, in chain order. @throws UndecodableFactError (stop) */
+  /** Applies facts in chain order. @throws UndecodableFactError (stop) */
   apply(facts: readonly Fact[]): Happened {
     for (const fact of facts) {
       if (fact.kind === "object") this.#objects.set(fact.objectId, fact);
@@ -39,9 +39,9 @@ export class PackBeginning {
   }
 
   /**
-   * Compares the pack's state of the first register with the recomputed one.
+   * Compares the pack's first state with the recomputed one.
    * @returns the number of items
-   * @throws AuditPackError (stop) naming an item that is wrong, or left out
+   * @throws AuditPackError (stop) naming an item that is wrong or missing
    */
   async compare(pack: PackFiles, tier?: TierName): Promise<number> {
     const items = this.#items();

@@ -1,10 +1,13 @@
-/** Shows gaps in the facts of a pack: by the hash chain of the coin (log/chain-hash.ts) and by versions of objects. */
+/**
+ * Detects gaps in a pack's facts: by the coin's hash chain (log/chain-hash.ts) and by object
+ * versions.
+ */
 import { Buffer } from "node:buffer";
 import { hashFacts, linkOf, START } from "../../log/chain-hash.ts";
 import type { CheckpointMark, Fact } from "../../log/fact.ts";
 import type { StateItem } from "./lines.ts";
 
-/** End of the chain: the number of facts, and the last hash in hex. */
+/** The number of facts, and the last hash in hex. */
 export type ChainEnd = { readonly facts: bigint; readonly hash: string };
 
 export class PackChain {
@@ -13,7 +16,7 @@ export class PackChain {
   readonly #left: bigint[];
   readonly #ends = new Map<bigint, ChainEnd>();
 
-  /** @param marks checkpoints at which the end of the chain is wanted */
+  /** @param marks checkpoints at which to record the end of the chain */
   constructor(marks: Iterable<bigint>) {
     this.#left = [...new Set(marks)].sort((a, b) => (a < b ? 1 : -1));
   }
@@ -22,7 +25,7 @@ export class PackChain {
     return { facts: this.#facts, hash: Buffer.from(this.#hash).toString("hex") };
   }
 
-  /** @param facts of the coin in one checkpoint; call in ascending order */
+  /** @param facts of one checkpoint; call in ascending order */
   add(mark: CheckpointMark, facts: readonly Fact[]): void {
     this.#reach(mark.sequence - 1n);
     if (facts.length === 0) return;
@@ -30,7 +33,7 @@ export class PackChain {
     this.#facts += BigInt(facts.length);
   }
 
-  /** Ends at the marks, those behind `last` left out. */
+  /** Ends at the marks up to `last`. */
   ends(last: bigint): ReadonlyMap<bigint, ChainEnd> {
     this.#reach(last);
     return this.#ends;
@@ -54,7 +57,7 @@ export class PackVersions {
   readonly #versions = new Map<string, bigint>();
   #followed = 0;
 
-  /** How often a transaction found an object in its last known version. */
+  /** How often a transaction read an object at its last known version. */
   get followed(): number {
     return this.#followed;
   }
@@ -67,7 +70,7 @@ export class PackVersions {
 
   /**
    * @param facts of the token, in chain order
-   * @param versionsBefore as excerpts have them
+   * @param versionsBefore from the excerpts
    * @throws VersionGapError
    */
   follow(

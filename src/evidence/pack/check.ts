@@ -1,7 +1,7 @@
 /**
- * Checks an audit pack against the validators' signatures: every fact up to a signed summary, the first register
- * against the objects and events that it came from, and the last one against the facts since. Reads one
- * checkpoint at a time.
+ * Checks an audit pack against the validators' signatures, one checkpoint at a time: every fact up
+ * to a signed summary, the first register against its objects and events, the last one against the
+ * facts since.
  */
 
 import type { PackFiles } from "../../../client/pack-files.ts";
@@ -29,49 +29,49 @@ import {
   reading,
 } from "./signatures.ts";
 
-/** A register with its memberships and roles at that moment. */
+/** With its memberships and roles. */
 export type ProvenRegister = RegisterTable & {
   readonly memberships: readonly MembershipRange[];
   readonly roles: readonly RoleRange[];
 };
 
-/** Receives the contents of a pack while it is checked; use nothing before the check succeeded. */
+/** Receives a pack's contents during the check; do not use them before it succeeds. */
 export type Witness = {
   readonly opens: (first: ProvenRegister) => void;
-  /** A checkpoint between the registers, ascending; facts are of the coin, in chain order. */
+  /** Checkpoints between the registers, ascending; facts of the coin in chain order. */
   readonly happens: (facts: readonly Fact[], happened: Happened) => void;
 };
 
-/** The contents of a pack, as checked. */
+/** The checked contents of a pack. */
 export type Outcome = {
   readonly first: ProvenRegister;
   readonly last: ProvenRegister;
-  /** Checkpoints between the two, and those that the first register came from. */
+  /** Checkpoints between the registers, and those that made the first one. */
   readonly checkpoints: number;
   readonly openingCheckpoints: number;
-  /** Signatures of validators that were verified, those that end epochs among them. */
+  /** Verified validator signatures, including those that end epochs. */
   readonly signatures: number;
   readonly lowestStake: bigint;
   readonly firstEpoch: bigint;
   readonly lastEpoch: bigint;
-  /** Transactions between the two with facts of the token, and these facts. */
+  /** Transactions between the registers with facts of the token, and their facts. */
   readonly transactions: number;
   readonly facts: number;
   readonly movements: number;
   readonly holderEvents: number;
   readonly roleEvents: number;
-  /** Operators' acts on the coin and on the whole deployment; null in packs of before version 3. */
+  /** Acts on the coin and on the whole deployment; null before version 3. */
   readonly acts: readonly ActLine[] | null;
-  /** Objects, memberships and roles of the first register, and how many of them are proven. */
+  /** Objects, memberships and roles of the first register, and how many are proven. */
   readonly items: number;
   readonly itemsProven: number;
-  /** How often a transaction found an object of the token as the one before it here left it. */
+  /** How often a transaction found an object of the token in its last known version. */
   readonly followed: number;
-  /** The facts include the coin's metadata; otherwise the decimals are as the deployment signed them. */
+  /** Whether the facts include the metadata; otherwise the decimals are as signed. */
   readonly decimalsProven: boolean;
-  /** Facts of the coin up to the first register, of those that the pack has. */
+  /** Facts up to the first register, as far as the pack has them. */
   readonly openingFacts: number;
-  /** Ends of the chain of the coin's facts, now and at the requested checkpoints; null without all facts. */
+  /** Ends of the coin's fact chain, now and at `marks`; null without all facts. */
   readonly chain: {
     readonly end: ChainEnd;
     readonly ends: ReadonlyMap<bigint, ChainEnd>;
@@ -79,9 +79,9 @@ export type Outcome = {
 };
 
 /**
- * @param decimals from the tables, used where the facts have no metadata
- * @param marks checkpoints at which the end of the coin's chain of facts is wanted
- * @throws AuditPackError (stop) naming the file and what does not hold
+ * @param decimals from the tables, used if the facts have no metadata
+ * @param marks checkpoints at which to record the end of the coin's fact chain
+ * @throws AuditPackError (stop) naming the file and the failed check
  */
 export const checkContents = async (
   pack: PackFiles,
@@ -103,10 +103,10 @@ export const checkContents = async (
   let items = 0;
   // A whole opening is folded from facts and compared at the end.
   for await (const line of isWhole ? [] : jsonLines(pack, FILES.firstState)) {
-    const said = itemIn(line, coinType, STILL_OPEN);
-    await reading(FILES.firstState, () => register.put(said));
-    versions.put(said);
-    opening.expect(said);
+    const item = itemIn(line, coinType, STILL_OPEN);
+    await reading(FILES.firstState, () => register.put(item));
+    versions.put(item);
+    opening.expect(item);
     items += 1;
   }
   await using movements = new PackLines(pack, FILES.movements);
@@ -185,7 +185,7 @@ export const checkContents = async (
         first: firstRegister,
         last: lastRegister,
         ...counts,
-        ...signatures.told(),
+        ...signatures.totals(),
         movements: movements.count,
         holderEvents: holderEvents.count,
         roleEvents: roleEvents.count,
@@ -208,7 +208,7 @@ const actsIn = async (pack: PackFiles): Promise<readonly ActLine[]> => {
   return acts;
 };
 
-/** What a signer says of the facts is only compared: an entry of its sequence, kept elsewhere, binds it. */
+/** Only compares the signer's claim: an entry of its sequence, kept elsewhere, binds it. */
 const assertChain = ({ coinChain = null }: PackHead, chain: PackChain | null): void => {
   if (chain === null || coinChain === null) return;
   const { facts, hash } = chain.end;
@@ -221,7 +221,7 @@ const assertChain = ({ coinChain = null }: PackHead, chain: PackChain | null): v
 
 /**
  * @param isEmpty the first register may be empty, without a treasury
- * @throws AuditPackError (stop) where the file says something else than the table that was folded
+ * @throws AuditPackError (stop) if the file differs from the folded table
  */
 const checkTable = async (
   pack: PackFiles,

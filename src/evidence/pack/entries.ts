@@ -1,6 +1,6 @@
 /**
- * Entries of the deployment's signed sequence that an auditor kept: what the deployment said at their time that
- * the facts of a coin were, and can no longer take back.
+ * Entries of the deployment's sequence that an auditor kept: earlier claims about a coin's facts,
+ * which the deployment can no longer take back.
  */
 
 import type { Tier } from "../../../client/verify-audit-pack.ts";
@@ -19,31 +19,30 @@ import type { ChainEnd } from "./chain.ts";
 import { FILES, type Manifest, type PackHead, packError } from "./form.ts";
 import type { RegisterTable } from "./register.ts";
 
-/** Where a coin's chain of facts ended, as the deployment signed it. */
+/** A signed end of a coin's fact chain. */
 type CoinEntry = {
-  /** Number of the entry in the sequence. */
+  /** Number in the sequence. */
   readonly number: string;
   readonly at: string;
   readonly checkpoint: bigint;
 } & ChainEnd;
 
-/** What the entries say of the pack's coin. */
+/** The kept entries about the pack's coin. */
 type PackEntries = {
   readonly coins: readonly CoinEntry[];
-  /** Entries about roots of its registers, of both versions. */
+  /** Entries about its registers' roots, of both versions. */
   readonly roots: readonly SequenceEntry[];
-  /** All entries. */
   readonly all: readonly SequenceEntry[];
-  /** Which entries say nothing, and why. */
+  /** Entries that prove nothing, with the reason. */
   readonly notes: readonly string[];
   readonly kept: KeptEntries;
 };
 
 /**
- * The entries of these files about the pack's coin: where its chain ended, and the roots of its registers.
- * @param given the deployment's key, base64, where the auditor knows one
- * @throws AuditPackError (stop) for entries that do not hold
- * @throws KeptHeadsError (stop) for a file that has something else
+ * Reads the entries about the pack's coin: chain ends and roots of its registers.
+ * @param given the deployment's key, base64, if the auditor knows one
+ * @throws AuditPackError (stop) for invalid entries
+ * @throws KeptHeadsError (stop) for a file with something else
  */
 export const packEntries = async (
   paths: readonly string[],
@@ -63,11 +62,11 @@ export const packEntries = async (
     const what = `is of the chain ${textIn(foreign.body, "chainId")}, and the pack of ${chainId}`;
     throw packError(`entry ${foreign.number}`, what, "complete");
   }
-  // Entries from before a correction are about another log.
-  const anew = kept.entries.findLast(
+  // Entries before a correction are about another log.
+  const correction = kept.entries.findLast(
     ({ kind, body }) => kind === "correction" && body.of === "log",
   );
-  const since = BigInt(anew?.number ?? -1);
+  const since = BigInt(correction?.number ?? -1);
   const coins = about.filter(({ kind }) => kind === "coin");
   const current = coins.filter(({ number }) => BigInt(number) > since);
   const earlier = coins.length - current.length;
@@ -93,19 +92,19 @@ const coinEntryIn = ({ number, at, body }: SequenceEntry): CoinEntry => ({
   hash: textIn(body, "hash"),
 });
 
-/** What the entries prove. */
+/** The entries' evidence. */
 export type Kept = {
-  /** The newest that shows something; null: none does. */
+  /** The newest that proves something, or null. */
   readonly entry: CoinEntry | null;
-  /** The pack has all facts up to here; null: not shown. */
+  /** The pack has all facts up to this checkpoint; null: not proven. */
   readonly through: bigint | null;
   readonly notes: readonly string[];
 };
 
 /**
- * Holds the chain of a pack against the entries.
- * @param chain where the chain of the pack ended, also at the entries' checkpoints; null when the pack has not all facts
- * @throws AuditPackError (stop) when the pack has other facts than the deployment signed
+ * Compares a pack's fact chain with the entries.
+ * @param chain its ends, also at the entries' checkpoints; null without all facts
+ * @throws AuditPackError (stop) if the pack's facts differ from the signed ones
  */
 export const heldAgainst = (
   { coins, notes }: PackEntries,
@@ -139,8 +138,8 @@ export const heldAgainst = (
 
 /**
  * @param authentic the verdict without a known key
- * @param given the deployment's key, base64, where the auditor knows one
- * @throws AuditPackError (stop) for a key that neither is the given one nor follows from it
+ * @param given the deployment's key, base64, if the auditor knows one
+ * @throws AuditPackError (stop) for a key that is not, and does not follow from, the given one
  */
 export const authenticBy = (
   authentic: Tier,
@@ -154,7 +153,7 @@ export const authenticBy = (
     throw packError(FILES.signature, what, "authentic");
   }
   const [, ...by] = authentic.by;
-  // The first is whose key it is.
+  // The first open question is whose key it is.
   const [, ...open] = authentic.not_shown;
   const isShown = signer.how !== "itself";
   const tier = isShown
@@ -174,8 +173,8 @@ const WITH = {
 };
 
 /**
- * What is shown by entries about the registers of a pack; those of other checkpoints say nothing of it.
- * @throws AuditPackError (stop) when another root was published
+ * The evidence of entries about the pack's roots; other checkpoints prove nothing about it.
+ * @throws AuditPackError (stop) if another root was published
  */
 export const heldRoots = (
   entries: readonly SequenceEntry[],
@@ -189,16 +188,16 @@ export const heldRoots = (
         const { issued, checkpointDigest } = tables[name].head;
         const version = textIn(body, "version");
         const own = version === "1" ? tables[name].head.root : root2Of(tables[name], body);
-        const said = [
+        const published = [
           textIn(body, "root"),
           textIn(body, "total"),
           textIn(body, "checkpointDigest"),
         ];
         const has = [own, `${issued}`, checkpointDigest];
-        if (said.join() !== has.join()) {
+        if (published.join() !== has.join()) {
           throw packError(
             name === "first" ? FILES.firstTable : FILES.lastTable,
-            `has the root ${own} of version ${version} with the total ${issued}; entry ${number}, which was kept, says ${said[0]} and ${said[1]}: the deployment published another register`,
+            `has the root ${own} of version ${version} with the total ${issued}; entry ${number}, which was kept, says ${published[0]} and ${published[1]}: the deployment published another register`,
             "complete",
           );
         }

@@ -1,4 +1,4 @@
-/** The files of an audit pack on this machine, and its manifest. */
+/** An audit pack's files on this machine, and its manifest. */
 
 import { createHash } from "node:crypto";
 import { createReadStream, openAsBlob } from "node:fs";
@@ -18,7 +18,7 @@ import {
 
 export { AuditPackError } from "../../../client/verify-audit-pack.ts";
 
-/** The files of a pack; checkpoints and ends of epochs have one each, named by their numbers. */
+/** Checkpoints and ends of epochs have one file each, named by number. */
 export const FILES = {
   manifest: "manifest.json",
   signature: "manifest.sig.json",
@@ -36,7 +36,6 @@ export const FILES = {
 export const CHECKPOINTS = "checkpoints";
 export const EPOCHS = "epochs";
 
-/** Path of the excerpt of a checkpoint. */
 export const excerptFile = (folder: typeof CHECKPOINTS | typeof EPOCHS, sequence: bigint): string =>
   `${folder}/${sequence}.binpb`;
 
@@ -44,7 +43,7 @@ export const excerptFile = (folder: typeof CHECKPOINTS | typeof EPOCHS, sequence
 export const packError = (file: string, what: string, tier?: TierName): AuditPackError =>
   new AuditPackError([{ file, what }], tier);
 
-/** Numbers of the manifest's JSON, which has them as texts. */
+/** Converts members that JSON stores as texts. */
 type Exact<T, Names extends keyof T> = {
   readonly [Name in keyof T]: Name extends Names ? bigint : T[Name];
 };
@@ -60,7 +59,10 @@ export type Manifest = Omit<
 > & {
   readonly first: Mark;
   readonly last: Mark;
-  /** The committee that all signatures follow from; `checkpoint` ended the epoch before and names it. */
+  /**
+   * The committee that all signatures follow from; `checkpoint` ended the previous epoch and names
+   * it.
+   */
   readonly trust: {
     readonly epoch: bigint;
     readonly checkpoint: bigint | null;
@@ -68,11 +70,10 @@ export type Manifest = Omit<
   };
   readonly roots: { readonly first: Root; readonly last: Root };
   readonly holderNames: File | null;
-  /** Every file but the manifest and its signature. */
+  /** Every file except the manifest and its signature. */
   readonly files: Readonly<Record<string, File>>;
 };
 
-/** A manifest without its list of files. */
 export type PackHead = Omit<Manifest, "files">;
 
 const markIn = ({ checkpoint, digest, timestampMs }: PackMark): Mark => ({
@@ -85,7 +86,6 @@ const rootIn = ({ total, ...rest }: PackRoot): Root => ({ ...rest, total: BigInt
 
 const fileIn = ({ sha256, size }: PackFile): File => ({ sha256, size: BigInt(size) });
 
-/** The manifest with numbers instead of texts. */
 export const manifestIn = (json: PackManifest): Manifest => {
   const { first, last, trust, roots, holderNames, files } = json;
   const { epoch, checkpoint, digest } = trust;
@@ -104,17 +104,17 @@ export const manifestIn = (json: PackManifest): Manifest => {
   };
 };
 
-/** Files of the largest pack; a checkpoint has two at most. */
+/** Limit of a pack; a checkpoint has at most two. */
 const MOST_FILES = 1_000_000;
 
-/** Bytes of a file's entry in the manifest, at least. */
+/** Least bytes of a file's manifest entry. */
 const MIN_BYTES_PER_ENTRY = 100;
-/** Files beyond the manifest that are still named one by one. */
+/** Limit of unlisted files that are named. */
 const MAX_NAMED = 200;
 
 /**
- * The files of a folder, none of them read yet. Only files and folders are taken: a link or a device could
- * lead anywhere, and never end.
+ * A folder's files, unread. Accepts only files and folders: a link or device could lead anywhere or
+ * never end.
  * @throws AuditPackError (stop)
  */
 export const openFiles = async (folder: string, most = MOST_FILES): Promise<PackFiles> => {
@@ -136,7 +136,7 @@ export const openFiles = async (folder: string, most = MOST_FILES): Promise<Pack
   return files;
 };
 
-/** Opens the files of a pack: opening takes time, so no more than its manifest can list. */
+/** Opening is slow: open no more files than the manifest can list. */
 export const openPack = async (folder: string): Promise<PackFiles> => {
   const manifest = await lstat(join(folder, FILES.manifest)).catch(() => null);
   if (manifest === null) throw packError(FILES.manifest, "is missing", "authentic");
@@ -144,14 +144,13 @@ export const openPack = async (folder: string): Promise<PackFiles> => {
   return openFiles(folder, Math.min(MOST_FILES, listed));
 };
 
-/** SHA-256 of a file, read piece by piece. */
+/** SHA-256 of a file, streamed. */
 export const hashOf = async (file: Blob): Promise<string> => {
   const hash = createHash("sha256");
   for await (const chunk of file.stream()) hash.update(chunk);
   return hash.digest("hex");
 };
 
-/** SHA-256 and size of a file. */
 export const hashed = async (path: string): Promise<Manifest["files"][string]> => {
   const hash = createHash("sha256");
   let size = 0n;
@@ -164,7 +163,7 @@ export const hashed = async (path: string): Promise<Manifest["files"][string]> =
   return { sha256: hash.digest("hex"), size };
 };
 
-/** Files of a pack, manifest and signature left out, with `/` between folder and name; ascending. */
+/** A pack's files except manifest and signature, as `/` paths, ascending. */
 export const filesOf = async (folder: string): Promise<readonly string[]> => {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   return entries
@@ -176,7 +175,7 @@ export const filesOf = async (folder: string): Promise<readonly string[]> => {
     .sort();
 };
 
-/** RFC 8785, whole numbers as texts. */
+/** RFC 8785, with whole numbers as texts. */
 export const manifestText = (manifest: Manifest): string =>
   canonicalJson(
     JSON.parse(

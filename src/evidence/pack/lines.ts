@@ -13,7 +13,6 @@ import type { MembershipRange } from "../../projections/memberships.ts";
 import { type RoleEventRow, type RoleRange, roleKey } from "../../projections/roles.ts";
 import { FILES, packError } from "./form.ts";
 
-/** A line with these members of a row. */
 const line = (row: Readonly<Record<string, unknown>>, names: readonly string[]): string =>
   canonicalJson(Object.fromEntries(names.map((name) => [name, asJson(row[name])])));
 
@@ -24,7 +23,6 @@ const asJson = (value: unknown): JsonValue => {
 
 const EVENT = ["position", "txDigest", "timestampMs"] as const;
 
-/** A movement; `part` is of the balance. */
 export type Movement = Omit<BalanceChange, "checkpoint">;
 
 export const movementLine = (movement: Movement): string =>
@@ -36,17 +34,15 @@ export const holderEventLine = (event: Omit<HolderEventRow, "coinType">): string
 export const roleEventLine = (event: Omit<RoleEventRow, "coinType">): string =>
   line(event, [...EVENT, "owner", "role", "granted", "signer"]);
 
-/** An item of the state behind the first register: an object, a membership of a wallet, or a role. */
+/** An item of the opening state: an object, a wallet's membership, or a role. */
 export type StateItem =
   | { readonly kind: "object"; readonly fact: ObjectFact }
   | { readonly kind: "membership"; readonly range: MembershipRange }
   | { readonly kind: "role"; readonly range: RoleRange };
 
-/** The checkpoint that made an item. */
 export const sinceOf = (item: StateItem): bigint =>
   item.kind === "object" ? item.fact.checkpoint : item.range.checkpoint;
 
-/** Identifies an item; each exists once. */
 export const keyOf = (item: StateItem): string => {
   if (item.kind === "object") return `object ${item.fact.objectId}`;
   if (item.kind === "role") return `role ${roleKey(item.range)}`;
@@ -73,7 +69,7 @@ export const stateLine = (item: StateItem): string => {
 };
 
 /**
- * @param until of an open range
+ * @param until end of an open range
  * @throws AuditPackError (stop) for an object of another coin
  */
 export const itemIn = (json: StateLine, coinType: string, until: bigint): StateItem => {
@@ -105,7 +101,7 @@ export const itemIn = (json: StateLine, coinType: string, until: bigint): StateI
   }
 };
 
-/** Compares the lines of a file of a pack with recomputed ones. */
+/** Compares the lines of a pack's file with recomputed ones. */
 export class PackLines implements AsyncDisposable {
   readonly #file: string;
   readonly #lines: AsyncGenerator<string, void>;
@@ -117,7 +113,6 @@ export class PackLines implements AsyncDisposable {
     this.#lines = linesOf(pack, file, most);
   }
 
-  /** Lines read so far. */
   get count(): number {
     return this.#count;
   }
@@ -129,7 +124,7 @@ export class PackLines implements AsyncDisposable {
     return next.value;
   }
 
-  /** @throws AuditPackError (stop) when the next line differs */
+  /** @throws AuditPackError (stop) if the next line differs */
   async expect(text: string): Promise<void> {
     const found = await this.#next();
     if (found === text) return;
@@ -140,7 +135,7 @@ export class PackLines implements AsyncDisposable {
     );
   }
 
-  /** @throws AuditPackError (stop) when there are more lines */
+  /** @throws AuditPackError (stop) if there are more lines */
   async end(): Promise<void> {
     const found = await this.#next();
     if (found === undefined) return;

@@ -1,4 +1,4 @@
-/** Proves the first register of a pack by the checkpoints up to it that the pack has. */
+/** Proves a pack's first register by its checkpoints up to it. */
 import { Buffer } from "node:buffer";
 import type { Fact, ObjectFact } from "../../log/fact.ts";
 import { membershipKey } from "../../pipelines/holder-lifecycle.ts";
@@ -16,7 +16,7 @@ type Expected = {
 
 export class PackOpening {
   readonly #expected = new Map<string, Expected>();
-  /** Memberships and roles not applied yet, so that a later end of one is noticed. */
+  /** Memberships and roles to apply, so that their end is noticed later. */
   readonly #waiting: StateItem[] = [];
   #isSorted = false;
   readonly #register: PackRegister;
@@ -29,7 +29,6 @@ export class PackOpening {
     this.#first = first;
   }
 
-  /** Items proven so far. */
   get proven(): number {
     return this.#proven;
   }
@@ -49,11 +48,10 @@ export class PackOpening {
   }
 
   /**
-   * Compares the facts of a checkpoint with the items since then; call in ascending order.
-   * @throws AuditPackError (stop) when they differ
+   * Compares a checkpoint's facts with the items since; call in ascending order.
+   * @throws AuditPackError (stop) if they differ
    */
   meet(checkpoint: bigint, facts: readonly Fact[]): void {
-    // The last state of each object in the checkpoint.
     const objects = new Map<string, Fact>();
     for (const fact of facts) if (fact.kind !== "event") objects.set(fact.objectId, fact);
     for (const [objectId, fact] of objects) {
@@ -62,9 +60,9 @@ export class PackOpening {
         return isSameObject(fact, item.fact);
       });
     }
-    this.#standFrom(checkpoint);
+    this.#applyBefore(checkpoint);
     const { memberships, roles } = this.#register.apply(facts);
-    // Ranges that begin come behind those that end in their place.
+    // Starting ranges follow the ended ones that they replace.
     const lastOf = <Range>(ranges: readonly Range[], keyed: (range: Range) => string) =>
       new Map(ranges.map((range) => [keyed(range), range]));
     for (const [key, range] of lastOf(memberships, membershipKey)) {
@@ -79,7 +77,7 @@ export class PackOpening {
   }
 
   /** Applies items from before a checkpoint, so that their end is noticed there. */
-  #standFrom(checkpoint: bigint): void {
+  #applyBefore(checkpoint: bigint): void {
     if (!this.#isSorted) this.#waiting.sort((a, b) => (sinceOf(a) < sinceOf(b) ? 1 : -1));
     this.#isSorted = true;
     for (
@@ -102,7 +100,7 @@ export class PackOpening {
     expected.isProven = true;
   }
 
-  /** @throws AuditPackError (stop) naming an item that no checkpoint of the pack proves */
+  /** @throws AuditPackError (stop) naming an item that no checkpoint proves */
   assertProven(): void {
     for (const [key, { checkpoint, isProven }] of this.#expected) {
       if (isProven) continue;

@@ -1,6 +1,6 @@
 /**
- * A register folded from facts alone by the code of the pipelines, to write and to verify audit packs. Memory
- * grows with the state, not with the history.
+ * A register folded from facts by the pipelines' code, for writing and verifying packs. Memory
+ * grows with the state, not the history.
  */
 
 import { comparePlaces, placeOf } from "../../../client/cap-rows.ts";
@@ -24,17 +24,16 @@ import type { TimelockState } from "../../projections/timelock-objects.ts";
 import { claimableAt } from "../../projections/unlocking.ts";
 import type { Movement, StateItem } from "./lines.ts";
 
-/** The effects of some facts, each list in the order of its file. */
+/** The effects of facts, each list in its file's order. */
 export type Happened = {
   readonly movements: readonly Movement[];
   readonly holderEvents: readonly HolderEventRow[];
   readonly roleEvents: readonly RoleEventRow[];
-  /** Ranges that they began and ended. */
+  /** Ranges that began or ended. */
   readonly memberships: readonly MembershipRange[];
   readonly roles: readonly RoleRange[];
 };
 
-/** A register at the end of a checkpoint. */
 export type RegisterTable = { readonly head: CapTableHead; readonly rows: readonly CapRow[] };
 
 const ofPipeline = (facts: readonly Fact[], { facts: names }: { facts: readonly string[] }) =>
@@ -56,28 +55,26 @@ export class PackRegister {
     this.#coinType = coinType;
   }
 
-  /** From metadata among the facts; null without any. */
+  /** From metadata among the facts, or null. */
   get decimals(): number | null {
     return this.#decimals;
   }
 
-  /** Whether the state is empty. */
   get holdsNothing(): boolean {
     const item = [this.#tokens, this.#grants, this.#memberships, this.#roles];
     return this.#supply === null && item.every(({ size }) => size === 0);
   }
 
-  /** Open memberships of wallets. */
+  /** Open memberships. */
   get memberships(): readonly MembershipRange[] {
     return [...this.#memberships.values()];
   }
 
-  /** Roles that are held, by owner and role. */
+  /** Current roles, by owner and role. */
   get roles(): readonly RoleRange[] {
     return [...this.#roles.values()].sort((a, b) => (roleKey(a) < roleKey(b) ? -1 : 1));
   }
 
-  /** Adds an item of earlier state. */
   put(item: StateItem): void {
     if (item.kind === "object") this.apply([item.fact]);
     else if (item.kind === "role") this.#roles.set(roleKey(item.range), item.range);
@@ -85,7 +82,7 @@ export class PackRegister {
   }
 
   /**
-   * Applies facts of the coin, in chain order.
+   * Applies facts in chain order.
    * @throws UndecodableFactError (stop)
    */
   apply(facts: readonly Fact[]): Happened {
@@ -117,7 +114,7 @@ export class PackRegister {
       ...ofGrants.changes.map((row) => ({ ...row, part: "GRANTS" as const })),
     ];
     return {
-      // A sort keeps the order of equals: tokens come before grants.
+      // The sort is stable: tokens stay before grants.
       movements: movements.sort(byPlace),
       holderEvents: ofHolders.events,
       roleEvents: ofRoles.events,
@@ -126,7 +123,7 @@ export class PackRegister {
     };
   }
 
-  /** @param decimals used without metadata among the facts */
+  /** @param decimals used if the facts have no metadata */
   table(mark: CheckpointMark, decimals: number | null): RegisterTable {
     const rows = this.#rows(mark.timestampMs);
     const tree = createSumTree();
@@ -212,7 +209,7 @@ const byPlace = (a: Movement, b: Movement): number => {
   return a.owner === b.owner ? 0 : a.owner < b.owner ? -1 : 1;
 };
 
-/** Ended ranges come before those that begin in their place. */
+/** Ended ranges precede those that replace them. */
 const keep = <Range extends { readonly until: bigint }>(
   item: Map<string, Range>,
   ranges: readonly Range[],

@@ -1,4 +1,4 @@
-/** The readable report of an audit pack, from verified data alone. */
+/** An audit pack's report, from verified data alone. */
 import { canonicalJson } from "../../../client/canonical-json.ts";
 import { shareOf } from "../../../client/cap-rows.ts";
 import { inTokens } from "../../../client/in-tokens.ts";
@@ -12,7 +12,7 @@ import { completeness, consistency } from "./verdict.ts";
 export const reportOf = (head: PackHead, outcome: Outcome): string => {
   const { first, last } = outcome;
   const { decimals } = last.head;
-  // Nothing in a pack proves these. Version 1 said so at the end alone.
+  // Nothing in a pack proves these. Version 1 states that only at the end.
   const asSigned = head.version === 1 ? "" : " (as signed, and not proven here)";
   const amount = (value: bigint) =>
     decimals === null ? value.toString() : inTokens(value, decimals);
@@ -100,7 +100,7 @@ export const reportOf = (head: PackHead, outcome: Outcome): string => {
   ].join("\n");
 };
 
-/** Their texts have no character that ends a code span. */
+/** Act texts contain no backtick. */
 const actsOf = (acts: readonly ActLine[]): readonly string[] => [
   "## Acts of operators",
   "",
@@ -113,7 +113,7 @@ const actsOf = (acts: readonly ActLine[]): readonly string[] => [
 const actText = ({ number, at, command, details, by, scope, entry }: ActLine): string =>
   `- ${number}, ${at}: \`${command}\` ${scope === "coin" ? "for the token" : "for the deployment"}, \`${canonicalJson(details)}\`, by \`${by.user}\` on \`${by.host}\`, role \`${by.role}\`; ${entry === null ? "no entry" : `entry ${entry}`} of the sequence`;
 
-/** As in every pack of version 1 that is out there: to the byte. */
+/** Byte-identical to released packs of version 1. */
 const checkedInVersion1 = (head: PackHead, outcome: Outcome): readonly string[] => {
   const { last } = outcome;
   return [
@@ -144,7 +144,9 @@ const checkedInVersion1 = (head: PackHead, outcome: Outcome): readonly string[] 
   ];
 };
 
-/** What the pack shows by itself, in the words of `audit-pack verify`; whose signature it has, the command says. */
+/**
+ * The pack's own evidence, in the words of `audit-pack verify`, which adds whose signature it is.
+ */
 const shownBy = (head: PackHead, outcome: Outcome): readonly string[] => {
   const tier = (name: keyof typeof TIERS, { by, not_shown }: Omit<Tier, "holds">) => [
     `## ${name[0]?.toUpperCase()}${name.slice(1)}: ${TIERS[name]}`,
@@ -180,7 +182,7 @@ const sumOf = (rows: readonly CapRow[], part: "granted" | "locked"): bigint =>
 
 type Held = { readonly name: string; before: bigint; after: bigint };
 
-/** In the order of the last register, then those that left it. */
+/** In the order of the last register, then holders that left it. */
 const holders = (first: ProvenRegister, last: ProvenRegister): readonly Held[] => {
   const held = new Map<string, Held>();
   const of = ({ holderId, wallets }: CapRow): Held => {

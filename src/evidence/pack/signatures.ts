@@ -1,4 +1,4 @@
-/** The validators' signatures of a pack, and the committees that follow one another through its epochs. */
+/** A pack's validator signatures, and its committees from epoch to epoch. */
 import { type PackFiles, textOf } from "../../../client/pack-files.ts";
 import { loadBls } from "../../ledger/proof/bls.ts";
 import type { CertifiedSummary } from "../../ledger/proof/certificate.ts";
@@ -11,20 +11,20 @@ import { AuditPackError, EPOCHS, excerptFile, FILES, type PackHead, packError } 
 
 export type PackSignatures = {
   /**
-   * Verifies the signature of a checkpoint; to be called in ascending order.
+   * Verifies a checkpoint's signature; call in ascending order.
    * @throws AuditPackError (stop)
    */
   prove(file: string, certified: CertifiedSummary): Promise<void>;
-  told(): {
+  totals(): {
     readonly signatures: number;
-    /** The lowest stake that signed any of them, of 10,000. */
+    /** The lowest signing stake, of 10,000. */
     readonly lowestStake: bigint;
     readonly firstEpoch: bigint;
     readonly lastEpoch: bigint;
   };
 };
 
-/** Adds the name of the file to errors. */
+/** Adds the file's name to errors. */
 export const reading = async <Read>(
   file: string,
   read: () => Read | Promise<Read>,
@@ -37,7 +37,7 @@ export const reading = async <Read>(
   }
 };
 
-/** Numbers of the excerpts in a folder of a pack, ascending. */
+/** Checkpoint numbers of a folder's excerpts, ascending. */
 export const excerptsIn = (pack: PackFiles, folder: string): readonly bigint[] =>
   [...pack.keys()]
     .flatMap((path) => {
@@ -46,7 +46,7 @@ export const excerptsIn = (pack: PackFiles, folder: string): readonly bigint[] =
     })
     .sort((a, b) => (a < b ? -1 : 1));
 
-/** The bytes of an excerpt. @throws AuditPackError (stop) */
+/** @throws AuditPackError (stop) */
 export const excerptBytes = async (pack: PackFiles, file: string): Promise<Uint8Array> => {
   const blob = pack.get(file);
   if (blob === undefined) throw packError(file, "is missing");
@@ -55,13 +55,13 @@ export const excerptBytes = async (pack: PackFiles, file: string): Promise<Uint8
 
 const LONGEST_COMMITTEE = 2 ** 20;
 
-/** The committee that a pack begins with, as its own file says. */
+/** The initial committee from the pack's file. */
 const packCommittee = (pack: PackFiles): Promise<Committee> =>
   reading(FILES.committee, async () =>
     readCommitteeFile(FILES.committee, await textOf(pack, FILES.committee, LONGEST_COMMITTEE)),
   );
 
-/** Whether two committees are of one epoch and have the same members with the same stakes. */
+/** Whether both have the same epoch, members and stakes. */
 const isSameCommittee = (one: Committee, other: Committee): boolean =>
   one.epoch === other.epoch &&
   one.members.length === other.members.length &&
@@ -70,14 +70,14 @@ const isSameCommittee = (one: Committee, other: Committee): boolean =>
     return member?.stake === stake && Buffer.compare(publicKey, member.publicKey) === 0;
   });
 
-/** Knowledge of the validators from elsewhere; the pack cannot replace it. */
+/** Trusted data from outside the pack. */
 export type KnownValidators = {
   readonly committee?: Committee | undefined;
-  /** The checkpoint that names the committee that the pack begins with. */
+  /** The checkpoint that names the initial committee. */
   readonly trusted?: TrustedCheckpoint | undefined;
 };
 
-/** @throws AuditPackError (stop) when the committee at the beginning is another than the one that is known */
+/** @throws AuditPackError (stop) if the initial committee is not the known one */
 export const openSignatures = async (
   pack: PackFiles,
   { trust }: Pick<PackHead, "trust">,
@@ -114,14 +114,14 @@ export const openSignatures = async (
     if (anchor.header.digest !== trust.digest) {
       throw packError(file, `has digest ${anchor.header.digest}, not ${trust.digest}`);
     }
-    // The digest was computed from the summary's bytes, and so is one that the caller trusts.
+    // The summary's digest was computed from its bytes, so a trusted digest proves the committee.
     if (named === null || !isSameCommittee(named, first)) {
       throw packError(FILES.committee, `is not the committee that ${file} names`);
     }
     next = 1;
   }
   const prover = createProver(await loadBls(), first);
-  const told = {
+  const totals = {
     signatures: 0,
     lowestStake: TOTAL_STAKE,
     firstEpoch: first.epoch,
@@ -130,9 +130,9 @@ export const openSignatures = async (
   const proven = (file: string, certified: CertifiedSummary) =>
     reading(file, () => {
       const { stake } = prover.prove(certified);
-      told.signatures += 1;
-      if (stake < told.lowestStake) told.lowestStake = stake;
-      told.lastEpoch = certified.header.epoch;
+      totals.signatures += 1;
+      if (stake < totals.lowestStake) totals.lowestStake = stake;
+      totals.lastEpoch = certified.header.epoch;
     });
   return {
     prove: async (file, certified) => {
@@ -149,9 +149,9 @@ export const openSignatures = async (
       }
       await proven(file, certified);
     },
-    told: () => {
+    totals: () => {
       const unread = ends[next];
-      if (unread === undefined) return told;
+      if (unread === undefined) return totals;
       throw packError(
         excerptFile(EPOCHS, unread),
         "is of no use to the pack: it ends no epoch of it",
@@ -160,7 +160,9 @@ export const openSignatures = async (
   };
 };
 
-/** Compares the manifest with the trusted checkpoint; the excerpt's bytes prove the manifest later. */
+/**
+ * Compares the manifest with the trusted checkpoint; the excerpt's bytes prove the manifest later.
+ */
 const assertTrusted = (
   { epoch, checkpoint, digest }: PackHead["trust"],
   trusted: TrustedCheckpoint | undefined,

@@ -1,4 +1,4 @@
-/** Checkpoints of a pack, fetched again from a source, as excerpts with the ends of the epochs between. */
+/** Fetches a pack's checkpoints from a source, as excerpts, with the ends of epochs between. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { RawCheckpoint } from "../../ledger/decode/checkpoint.ts";
@@ -49,7 +49,6 @@ const fetchOne = async (
 /** Checkpoints fetched ahead of the one being written. */
 const PREFETCHED_CHECKPOINTS = 8;
 
-/** Checkpoints in order with the wanted transactions; prefetches a few. */
 async function* fetched(
   source: CheckpointSource,
   wanted: AsyncIterable<CoinTransactions>,
@@ -72,10 +71,11 @@ async function* fetched(
 }
 
 /**
- * Writes excerpts of these checkpoints, ascending, the committee that their signatures begin with, and the
- * ends of the epochs between. Every signature is verified.
- * @param given the committee to begin with; without it that which the epoch before the first one named
- * @throws PackSourceError (stop), CommitteeError (stop), CertificateError, TrustNotReachedError (both retry)
+ * Writes excerpts of ascending checkpoints, the initial committee, and the ends of epochs between,
+ * verifying every signature.
+ * @param given the initial committee; default: as named by the epoch before the first checkpoint
+ * @throws PackSourceError (stop), CommitteeError (stop), CertificateError, TrustNotReachedError
+ * (both retry)
  */
 export const writeExcerpts = async (
   folder: string,

@@ -1,6 +1,6 @@
 /**
- * What a pack shows, by what, and what it does not: the words of the command and of the report. A report is compared
- * to the byte: once packs of a version are out, other words in it are those of another version.
+ * Evidence and open questions of a pack, for the command and the report. Reports are compared byte
+ * by byte: these words may change only with the pack version.
  */
 import { actsOpen } from "../../../client/pack-verdict.ts";
 import type { Tier } from "../../../client/verify-audit-pack.ts";
@@ -11,7 +11,7 @@ import type { Kept } from "./entries.ts";
 import { FILES, type PackHead } from "./form.ts";
 import type { KnownValidators } from "./signatures.ts";
 
-/** Tables, movements and report, made again from the facts: that none differs was found before. */
+/** Tables, movements and report were recomputed before without a difference. */
 export const consistency = (
   head: PackHead,
   outcome: Outcome,
@@ -68,7 +68,7 @@ export const consistency = (
 const EVENTS = `${FILES.movements}, ${FILES.holderEvents} and ${FILES.roleEvents}`;
 const REGISTERS = `${FILES.firstTable}, ${FILES.firstState} and ${FILES.lastTable}`;
 
-/** Whether nothing is missing, by what was read from elsewhere: nothing in a pack can show it. */
+/** Completeness depends on what was read elsewhere: nothing in a pack can prove it. */
 export const completeness = (
   { coinChain = null, last, version }: Pick<PackHead, "coinChain" | "last" | "version">,
   read: ReadAgain | Unread | null = null,

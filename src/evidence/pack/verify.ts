@@ -1,4 +1,4 @@
-/** Verifies an audit pack: a folder, and nothing else. */
+/** Verifies an audit pack from its folder alone. */
 import { type PackFiles, textOf } from "../../../client/pack-files.ts";
 import { type Verdict, verifyAuditPack } from "../../../client/verify-audit-pack.ts";
 import { heldActs } from "./acts.ts";
@@ -10,27 +10,27 @@ import { reportOf } from "./report.ts";
 import type { KnownValidators } from "./signatures.ts";
 import { completeness, consistency } from "./verdict.ts";
 
-/** Knowledge of the auditor that does not come from the pack. */
+/** The auditor's data from outside the pack. */
 export type KnownToAuditor = KnownValidators & {
-  /** Base64 of the deployment's key. */
+  /** The deployment's key, base64. */
   readonly publicKey?: string | undefined;
 };
 
-/** A pack of which everything that was checked holds. */
+/** A pack that passed every check made. */
 export type CheckedPack = {
   readonly manifest: Manifest;
   readonly outcome: Outcome;
   readonly verdict: Verdict;
-  /** A source was named and did not deliver. */
+  /** The named source failed. */
   readonly isUnread: boolean;
 };
 
-/** How the range is read again; undefined when it is not. */
+/** Rereads the range; undefined: not reread. */
 export type ReadingAgain = (pack: PackFiles, manifest: Manifest) => Promise<ReadAgain | Unread>;
 
 /**
  * @param entries files with entries of the deployment's sequence
- * @throws AuditPackError (stop) naming the first file that is wrong, and why
+ * @throws AuditPackError (stop) naming the first wrong file, and why
  */
 export const verifyPack = async (
   folder: string,
@@ -46,7 +46,7 @@ export const verifyPack = async (
   } = {},
 ): Promise<CheckedPack> => {
   const pack = await openPack(folder);
-  // The client's checks come first, so that nothing unsigned is folded.
+  // The client's checks come first: nothing unsigned is folded.
   const { publicKey } = known;
   const asked = entries === undefined ? publicKey : undefined;
   const signed = await verifyAuditPack(pack, { publicKey: asked, hash: hashOf });

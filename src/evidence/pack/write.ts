@@ -1,4 +1,4 @@
-/** Writes an audit pack: a register at two moments, what happened between, and what proves it. */
+/** Writes an audit pack: a register at two checkpoints, the events between, and their proof. */
 import { createHash } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -62,24 +62,24 @@ import { reportOf } from "./report.ts";
 import { writeExcerpts } from "./source.ts";
 
 export type PackRequest = {
-  /** Both of one coin; `first` is before `last`. */
+  /** Both of one coin; `first` precedes `last`. */
   readonly first: TableOf;
   readonly last: TableOf;
   readonly packages: readonly string[];
   readonly source: CheckpointSource;
-  /** The committee to begin with, where one is given. */
+  /** The initial committee, if given. */
   readonly committee: Committee | undefined;
   readonly opening: PackHead["opening"];
-  /** The issuer's file of holders' names: its hash goes into the manifest, and nothing else of it. */
+  /** The issuer's file of holders' names; the manifest holds only its hash. */
   readonly holderNames: string | undefined;
   /** Absent, or an empty folder. */
   readonly folder: string;
 };
 
 /**
- * Writes a pack and checks it, before it appears.
- * @throws FolderInUseError, PackSourceError (stop), CommitteeError (stop), RootConflictError (stop),
- *   ChainUnknownError (wait), AuditPackError (stop) when the database and the ledger differ
+ * Writes a pack and checks it before it appears.
+ * @throws FolderInUseError, PackSourceError (stop), CommitteeError (stop), RootConflictError
+ * (stop), ChainUnknownError (wait), AuditPackError (stop) if database and ledger differ
  */
 export const writePack = (
   database: Database,
@@ -92,10 +92,10 @@ export const writePack = (
     const { chainId } = await readMeta(database.db);
     if (chainId === null) throw new ChainUnknownError();
     for (const name of ["first", "last", CHECKPOINTS, EPOCHS]) await mkdir(join(folder, name));
-    const standing = await standingAt(database, first);
+    const state = await stateAt(database, first);
     const lines = (file: string, texts: Iterable<string> | AsyncIterable<string>) =>
       writeFile(join(folder, file), ended(texts));
-    await lines(FILES.firstState, standing.map(stateLine));
+    await lines(FILES.firstState, state.map(stateLine));
     await lines(FILES.movements, movementsBetween(database, first, last));
     await lines(FILES.holderEvents, holderEventsBetween(database, first, last));
     await lines(FILES.roleEvents, roleEventsBetween(database, first, last));
@@ -108,12 +108,12 @@ export const writePack = (
       {
         source: request.source,
         given: request.committee,
-        wanted: wantedOf(database, request, standing),
+        wanted: wantedOf(database, request, state),
       },
       signal,
     );
     const published = await database.transaction(async ({ sql }) => {
-      // First: no root is published of facts that were changed.
+      // Before publishing: no root may cover changed facts.
       const coinChain = opening === "whole" ? await coinChainAt(sql, key, chainId, last) : null;
       const first = await publishTable(sql, key, roots.first);
       const published = {
@@ -150,7 +150,10 @@ async function* ended(lines: Iterable<string> | AsyncIterable<string>): AsyncGen
   for await (const line of lines) yield `${line}\n`;
 }
 
-/** Where the coin's chain of facts ends, as an entry of the sequence: who keeps it can hold the pack against it. */
+/**
+ * The end of the coin's fact chain as a sequence entry: anyone who keeps it can check the pack
+ * against it.
+ */
 const coinChainAt = async (
   sql: Sql,
   key: DeploymentKey,
@@ -167,8 +170,8 @@ const markOf = ({ mark: { sequence, digest, timestampMs } }: TableOf): PackHead[
   timestampMs,
 });
 
-/** Objects, memberships and roles of the register at a checkpoint. */
-const standingAt = async (
+/** Objects, memberships and roles at a checkpoint. */
+const stateAt = async (
   { sql }: Database,
   { coinType, mark: { sequence } }: TableOf,
 ): Promise<readonly StateItem[]> => {
@@ -182,16 +185,16 @@ const standingAt = async (
   ];
 };
 
-/** The checkpoints of a pack: those that the first register came from, both ends, and all between. */
+/** The pack's checkpoints: those that made the first register, both ends, and all between. */
 async function* wantedOf(
   { sql }: Database,
   { first, last, opening }: PackRequest,
-  standing: readonly StateItem[],
+  state: readonly StateItem[],
 ): AsyncGenerator<CoinTransactions> {
   const { coinType } = last;
   const [after, upTo] = [first.mark.sequence, last.mark.sequence];
   if (opening === "proven") {
-    const since = new Set(standing.map(sinceOf));
+    const since = new Set(state.map(sinceOf));
     since.delete(after);
     const ascending = [...since].sort((a, b) => (a < b ? -1 : 1));
     yield* coinTransactionsIn(sql, coinType, ascending);
@@ -201,7 +204,7 @@ async function* wantedOf(
   yield* withEnd(coinTransactions(sql, { coinType, after, upTo }), upTo);
 }
 
-/** The last checkpoint is part of it, whatever it holds. */
+/** The last checkpoint is included even without facts. */
 async function* withEnd(
   all: AsyncIterable<CoinTransactions>,
   end: bigint,
@@ -215,9 +218,9 @@ async function* withEnd(
 }
 
 /** Rows of each kind in memory. */
-const AT_ONCE = 5_000;
+const PAGE_ROWS = 5_000;
 
-/** Rows behind a position and before another, page by page. */
+/** Rows between two positions, page by page. */
 async function* between<Row extends { readonly position: bigint }>(
   first: TableOf,
   last: TableOf,
@@ -231,7 +234,7 @@ async function* between<Row extends { readonly position: bigint }>(
       yield row;
     }
     after = rows.at(-1);
-    if (rows.length < AT_ONCE) return;
+    if (rows.length < PAGE_ROWS) return;
   }
 }
 
@@ -244,7 +247,7 @@ async function* movementsBetween({ db }: Database, first: TableOf, last: TableOf
     (after, begin) =>
       balanceChanges(on, {
         coinType,
-        limit: AT_ONCE,
+        limit: PAGE_ROWS,
         order: "asc",
         after: after ?? { position: begin, owner: "", part: "TOKENS" },
       }),
@@ -259,7 +262,7 @@ async function* holderEventsBetween({ db }: Database, first: TableOf, last: Tabl
     first,
     last,
     (after, begin) =>
-      holderEvents(on, { coinType, limit: AT_ONCE, after: after?.position ?? begin - 1n }),
+      holderEvents(on, { coinType, limit: PAGE_ROWS, after: after?.position ?? begin - 1n }),
   );
   for await (const row of rows) yield holderEventLine(row);
 }
@@ -274,19 +277,19 @@ async function* roleEventsBetween({ db }: Database, first: TableOf, last: TableO
       roleEvents(on, {
         coinType,
         packages: [],
-        limit: AT_ONCE,
+        limit: PAGE_ROWS,
         after: after?.position ?? begin - 1n,
       }),
   );
   for await (const row of rows) yield roleEventLine(row);
 }
 
-/** What operators did on the coin or on all, from the beginning on. */
+/** Acts on the coin and on the whole deployment, from the first. */
 async function* actsOn(sql: Sql, coinType: string) {
   for await (const act of allActs(sql, coinType)) yield canonicalJson(act);
 }
 
-/** Writes a cap table, and makes its roots. */
+/** Writes a cap table and computes its roots. */
 const writeTable = async (
   database: Database,
   chainId: string,

@@ -1,4 +1,4 @@
-/** Papers 5: a letter to each holder that was asked for, to be agreed or disagreed with; and who was written to. */
+/** Paper 5: a confirmation letter to each requested holder, and the list of recipients. */
 import type { CapRow } from "../../projections/cap-rows.ts";
 import { code, fill, heading, type Inline, type Paper, table, text } from "./document.ts";
 import type { LetterMoves } from "./gather.ts";
@@ -152,7 +152,7 @@ const wallets = (subject: Subject, name: string, row: CapRow | undefined) => {
   for (const { address, balance, groupId, isFrozen } of row?.wallets ?? []) {
     of.set(address, { group: groupId === null ? "" : `${groupId}`, isFrozen, balance });
   }
-  // A holder without balance is no row of the register, and has wallets all the same.
+  // A holder without a balance has wallets but no row.
   if (row === undefined) {
     const all = subject.outcome.last.memberships;
     const own = all.filter(({ aspect, value }) => aspect === "holder" && `${value}` === name);

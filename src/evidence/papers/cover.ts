@@ -15,7 +15,7 @@ import {
 } from "./document.ts";
 import { HOLDS, type Subject, timeText } from "./subject.ts";
 
-/** @param others the papers behind it, for the index */
+/** @param others the following papers, for the index */
 export const coverPaper = (subject: Subject, others: readonly Paper[]): Paper => {
   const { manifest, outcome, manifestSha256, options } = subject;
   const { first, last } = manifest;
@@ -125,7 +125,7 @@ const tiers = ({ verdict }: Subject): readonly Block[] =>
     ];
   });
 
-/** A paper that was written: its file, and the SHA-256 of the file. */
+/** A written paper, with its file's SHA-256. */
 export type Written = Pick<Paper, "number" | "title" | "file"> & { readonly sha256: string };
 
 export const signOffPaper = (written: readonly Written[]): Paper => ({

@@ -1,4 +1,4 @@
-/** Paper 3: the events that an auditor examines one by one. */
+/** Paper 3: events that an auditor examines individually. */
 
 import type { CapRow } from "../../projections/cap-rows.ts";
 import { FILES } from "../pack/form.ts";
@@ -67,7 +67,7 @@ export const exceptionsPaper = (subject: Subject): Paper => ({
   ],
 });
 
-/** A list under its heading, or that there is none. */
+/** A list under its heading, or a note that it is empty. */
 const listed = <Row>(
   title: string,
   about: string,
@@ -157,7 +157,6 @@ const roles = ({ gathered }: Subject): readonly Block[] =>
     ],
   );
 
-/** Columns of a movement. */
 export const MOVEMENT: readonly Column[] = [
   ...PLACE,
   { title: "wallet", ...WALLET },
@@ -240,7 +239,7 @@ const changes = ({ gathered }: Subject): readonly Block[] =>
     ],
   );
 
-/** Operators' acts are as the deployment signed them: no ledger shows them. */
+/** Operators' acts are as the deployment signed them: the ledger has none. */
 const acts = ({ outcome }: Subject): readonly Block[] => {
   if (outcome.acts === null) {
     return [

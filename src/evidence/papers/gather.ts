@@ -1,4 +1,4 @@
-/** Gathers the data of working papers while a pack is verified. Memory grows with the holders and the lists kept. */
+/** Gathers the papers' data during verification. Memory grows with holders and kept lists. */
 
 import { createHash } from "node:crypto";
 import { decodeBurn, decodeForceTransfer, decodeMint } from "../../ledger/contract/events.ts";
@@ -14,14 +14,13 @@ import { Kept } from "./document.ts";
 import { RollForward } from "./roll-forward.ts";
 import { Wallets } from "./wallets.ts";
 
-/** The transaction of a fact. */
 export type Place = {
   readonly checkpoint: bigint;
   readonly timestampMs: bigint;
   readonly txDigest: string;
 };
 
-/** A movement, and the row of the register that its wallet belonged to. */
+/** A movement with its wallet's row. */
 export type Moved = Place & Movement & { readonly row: string };
 
 export type Forced = Place & {
@@ -31,15 +30,15 @@ export type Forced = Place & {
   readonly sender: string;
 };
 
-/** An event of the register, with the sender of its transaction and the row of its wallet before it. */
+/** A register event with its sender and its wallet's previous row. */
 export type Changed = Place & HolderEventRow & { readonly sender: string; readonly row: string };
 
 type RoleChanged = Place & RoleEventRow;
 
-/** Movements that a letter lists: the newest ones. */
+/** A letter lists the newest movements. */
 const IN_A_LETTER = 40;
 
-/** What a letter says of the time between. */
+/** Movements for a letter. */
 export type LetterMoves = { all: number; readonly newest: Moved[] };
 
 export class Gathering implements Witness {
@@ -52,14 +51,14 @@ export class Gathering implements Witness {
   readonly cancelled = new Kept<Moved>();
   readonly rollForward = new RollForward();
   readonly sample: Draw<Moved>;
-  /** By the row of the register: those that letters are wanted of. */
+  /** By row, for the requested letters. */
   readonly letters: ReadonlyMap<string, LetterMoves>;
   readonly wallets = new Wallets();
-  /** Amounts that the contract's own events say. */
+  /** Sums of the contract's own events. */
   minted = 0n;
   burned = 0n;
 
-  /** @param rows of the register that letters are wanted of */
+  /** @param rows that need letters */
   constructor(seed: string, size: number, rows: Iterable<string>) {
     this.sample = new Draw(seed, size);
     this.letters = new Map([...rows].map((row) => [row, { all: 0, newest: [] }]));
@@ -72,9 +71,9 @@ export class Gathering implements Witness {
 
   happens(facts: readonly Fact[], { movements, holderEvents, roleEvents }: Happened): void {
     const senders = new Map(facts.map(({ txDigest, sender }) => [txDigest, sender]));
-    for (const fact of facts) if (fact.kind === "event") this.#said(fact);
+    for (const fact of facts) if (fact.kind === "event") this.#addEvent(fact);
     for (const event of roleEvents) this.roles.add({ ...event, ...place(event) });
-    // By transaction: its movements are those of wallets as its events made them.
+    // By transaction: wallets change rows between transactions.
     const events = Map.groupBy(holderEvents, ({ txDigest }) => txDigest);
     const moves = Map.groupBy(movements, ({ txDigest }) => txDigest);
     const inOrder = [...holderEvents, ...movements].sort((a, b) =>
@@ -95,7 +94,7 @@ export class Gathering implements Witness {
     }
   }
 
-  #said(fact: EventFact): void {
+  #addEvent(fact: EventFact): void {
     if (fact.name === MINT) this.minted += decodeMint(fact.contents).amount;
     if (fact.name === BURN) this.burned += decodeBurn(fact.contents).amount;
     if (fact.name !== FORCE_TRANSFER) return;
@@ -140,11 +139,10 @@ const place = ({
   txDigest,
 });
 
-/** SHA-256, as hex, of the seed, LF and the line without its LF; all UTF-8. */
+/** SHA-256 (hex) of the UTF-8 seed, LF, and the line without its LF. */
 const rankOf = (seed: string, line: string): string =>
   createHash("sha256").update(`${seed}\n${line}`).digest("hex");
 
-/** Something that was drawn, with its rank. */
 type Drawn<Item> = { readonly rank: string; readonly item: Item };
 
 export class Draw<Item> {
@@ -159,12 +157,12 @@ export class Draw<Item> {
     this.#size = size;
   }
 
-  /** The sample, in the order in which it is drawn. */
+  /** In drawing order. */
   get drawn(): readonly Drawn<Item>[] {
     return this.#drawn;
   }
 
-  /** How many it was drawn from. */
+  /** Size of the population. */
   get of(): number {
     return this.#of;
   }

@@ -1,11 +1,11 @@
-/** Whose letters are asked for: rows of the register. */
+/** The register rows that need letters. */
 import { linesOf, type PackFiles } from "../../../client/pack-files.ts";
 import { LONGEST_ROW } from "../../../client/pack-tables.ts";
 import type { Outcome } from "../pack/check.ts";
 import { FILES } from "../pack/form.ts";
 import { rowName } from "./wallets.ts";
 
-/** So many letters are written at once. */
+/** Limit of letters per run. */
 const MOST_LETTERS = 500;
 
 /** `--confirm` names no row of the register, or too many. Name holders and wallets that are in it. */
@@ -16,10 +16,10 @@ export class ConfirmError extends Error {
 }
 
 /**
- * The rows that are asked for, as the pack's tables name them. Nothing was verified by then: whoever uses them
- * checks the pack, and then `assertKnown`.
- * @param confirm ids of holders, canonical addresses, or `all`
- * @throws ConfirmError when `all` are too many
+ * The requested rows, as named in the pack's still unverified tables: check the pack, then call
+ * `assertKnown`.
+ * @param confirm holder ids, canonical addresses, or `all`
+ * @throws ConfirmError if `all` are too many
  */
 export const rowsAsked = async (
   pack: PackFiles,
@@ -45,7 +45,7 @@ export const rowsAsked = async (
   return rows;
 };
 
-/** What a row's line says in any form that the check takes. */
+/** A row's fields, in any form that the check accepts. */
 async function* rowsOf(pack: PackFiles, file: string) {
   if (!pack.has(file)) return;
   for await (const line of linesOf(pack, file, LONGEST_ROW)) {
@@ -59,8 +59,8 @@ async function* rowsOf(pack: PackFiles, file: string) {
 }
 
 /**
- * @param rows that are asked for
- * @throws ConfirmError naming one that is in neither register, and no holder with wallets
+ * @param rows requested
+ * @throws ConfirmError naming a row of neither register that is not a holder with wallets
  */
 export const assertKnown = (rows: Iterable<string>, { first, last }: Outcome): void => {
   const known = new Set([first, last].flatMap((register) => register.rows.map(rowName)));

@@ -1,8 +1,6 @@
-/** Working papers as Markdown. */
 import { shownLines } from "../../logging/foreign-text.ts";
 import { type Block, type Inline, type Paper, partsOf, type Table, type Text } from "./document.ts";
 
-/** The text of a paper's file. */
 export const markdownOf = ({ number, title, blocks }: Paper): string =>
   [`# ${number} ${plain(title)}`, ...blocks.map(blockText)].map((part) => `${part}\n`).join("\n");
 
@@ -40,7 +38,7 @@ const inline = (of: Inline, isCell = false): string => {
   const text = partsOf(of)
     .map((part) => shown(part, isCell))
     .join("");
-  // A number with a dot, or a dash, would begin a list.
+  // A number with a dot, or a dash, would start a list.
   return isCell ? text : text.replace(/^(\d*)([-+=.)])(?=\s|$)/, "$1\\$2");
 };
 
@@ -51,17 +49,17 @@ const shown = (part: Text, isCell: boolean): string =>
       ? `**${plain(part.strong)}**`
       : codeText(part.code, isCell);
 
-/** What Markdown, its HTML, or the links that some make of plain text would take for more than a character. */
+/** Escapes characters with meaning in Markdown, its HTML, or autolinks. */
 const plain = (of: string): string =>
   visible(of)
     .replace(/[\\`*_[\]<>|~#&@]/g, "\\$&")
     .replace(/:(?=\/\/)/g, "\\:")
     .replace(/\b(www)\./gi, "$1\\.");
 
-/** A line break in a text of others would begin a block of its own. */
+/** A line break in foreign text would start a block. */
 const visible = (of: string): string => shownLines(of.replaceAll("\n", "\\u{a}"));
 
-/** A code span longer fenced than any run of backticks in it. Only the pipe counts in it, and only in a table. */
+/** The fence is longer than any run of backticks inside. In tables, the pipe must be escaped. */
 const codeText = (of: string, isCell: boolean): string => {
   if (of === "") return "";
   const text = isCell ? visible(of).replaceAll("|", "\\|") : visible(of);

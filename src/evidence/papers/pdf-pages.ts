@@ -1,4 +1,4 @@
-/** The pages of a PDF: where the next line goes, and text set into a width. The library is loaded when a page is wanted. */
+/** Pages of a PDF: the cursor, and text set to a width. Loads the library on first use. */
 import { createWriteStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
 import { VERSION } from "../../telemetry/version.ts";
@@ -9,23 +9,22 @@ const MARGIN = 42;
 const TOP = 62;
 const BOTTOM = 52;
 
-/** Line height by font size. */
+/** Line height / font size. */
 export const LEADING = 1.25;
-/** From the top of a line to its baseline, as a share of the font size. */
+/** Line top to baseline / font size. */
 const ASCENT = 0.8;
 
-/** Text on every page and in the document's properties. */
 export type Furniture = {
   readonly title: string;
-  /** Above every page, on the left. */
+  /** Top left of every page. */
   readonly header: Inline;
-  /** What the document says it is of: no clock, so that the same papers are the same bytes. */
+  /** Creation date, not from the clock, so that the same papers are the same bytes. */
   readonly madeMs: bigint;
 };
 
 type Struct = PDFKit.PDFStructureElement;
 
-/** The library's types leave out the scope of a table's head. */
+/** The library's types lack the scope of a table head. */
 type StructOptions = NonNullable<Parameters<PDFKit.PDFDocument["struct"]>[1]> & {
   readonly scope?: "Column";
 };
@@ -33,7 +32,7 @@ type StructOptions = NonNullable<Parameters<PDFKit.PDFDocument["struct"]>[1]> & 
 export class PdfPages {
   readonly #doc: PDFKit.PDFDocument;
   readonly #furniture: Furniture;
-  /** The title of the paper on each page. */
+  /** Paper titles by page. */
   readonly #footers: string[] = [];
   #footer = "";
   #isLandscape = false;
@@ -85,17 +84,17 @@ export class PdfPages {
     return this.#isLandscape;
   }
 
-  /** How much room is left on the page. */
+  /** Room left on the page. */
   get room(): number {
     return this.#doc.page.height - BOTTOM - this.y;
   }
 
-  /** How much an empty page has. */
+  /** Room on an empty page. */
   get wholeRoom(): number {
     return this.#doc.page.height - BOTTOM - TOP;
   }
 
-  /** A paper begins: on a page of its own, with a bookmark. */
+  /** Starts a paper on a new page, with a bookmark. */
   begin(title: string, isLandscape: boolean): void {
     this.#isLandscape = isLandscape;
     this.#footer = title;
@@ -106,7 +105,6 @@ export class PdfPages {
     this.#root.add(this.#section);
   }
 
-  /** The next page. */
   next(): void {
     this.#doc.addPage({
       size: "A4",
@@ -122,7 +120,7 @@ export class PdfPages {
   }
 
   readonly measure = (text: string, font: FontName, size: number): number => {
-    // Every character of Courier is as wide.
+    // Courier is monospaced.
     if (font === FONTS.code) return text.length * 0.6 * size;
     const key = `${font} ${text}`;
     let width = this.#widths.get(key);
@@ -134,7 +132,7 @@ export class PdfPages {
     return (width * size) / 100;
   };
 
-  /** Draws lines where they are put, and does not move on. Runs of several fonts share a baseline. */
+  /** Draws at a place without moving the cursor. Runs of several fonts share a baseline. */
   draw(lines: readonly Line[], x: number, y: number, size: number): void {
     for (const [at, { runs }] of lines.entries()) {
       const baseline = y + (at * LEADING + ASCENT) * size;
@@ -145,7 +143,7 @@ export class PdfPages {
     }
   }
 
-  /** A rule, or a filled area, which is none of the content. */
+  /** A rule or filled area, marked as decoration. */
   artifact(drawn: (doc: PDFKit.PDFDocument) => void): void {
     this.#doc.markContent("Artifact", { type: "Layout" });
     this.#doc.save();
@@ -154,7 +152,6 @@ export class PdfPages {
     this.#doc.endMarkedContent();
   }
 
-  /** A part of the paper by its tag. */
   tagged(tag: string, content: (() => void) | null = null, parent?: Struct): Struct {
     const options: StructOptions = tag === "TH" ? { scope: "Column" } : {};
     const of = this.#doc.struct(tag, options, content === null ? undefined : [content]);
@@ -162,7 +159,6 @@ export class PdfPages {
     return of;
   }
 
-  /** Numbers the pages, and writes the file. */
   async end(): Promise<void> {
     this.#section?.end();
     this.#root.end();

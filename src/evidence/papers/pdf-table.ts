@@ -1,4 +1,4 @@
-/** Tables of a PDF: columns that fit their amounts, rows that are not torn apart, the head on every page. */
+/** PDF tables: columns fit their amounts, rows stay whole, every page repeats the head. */
 import { type Column, type Inline, partsOf, type Table } from "./document.ts";
 import { LEADING, type PdfPages } from "./pdf-pages.ts";
 import { FONTS, type Line, shownIn } from "./pdf-text.ts";
@@ -7,24 +7,24 @@ const PADDING = 4;
 const ABOVE = 3;
 const SIZE = 7;
 const SMALLEST = 4.5;
-/** A column of words is no narrower. */
+/** Least width of a text column. */
 const NARROWEST = 30;
-/** Rows to write in are as high, in points. */
+/** Points. */
 const SHEET_ROW = 24;
 
-/** Rows of a table that are set, unless it is a sheet to fill in: more would be a book, and memory goes with pages. */
+/** Rows set per table, except in sheets: memory grows with the pages. */
 export const LISTED = 500;
 
-/** The last rows share a page: fewer of them alone would be lost on it. */
+/** Keep at least this many last rows together. */
 const TOGETHER = 4;
 
-/** A few columns over all of a wide page would be hard to read across. */
+/** Tables with few columns are narrowed on wide pages, for reading across. */
 const FEW = 4;
 const NARROW = 0.6;
 
 type Laid = { readonly widths: readonly number[]; readonly size: number; readonly width: number };
 
-/** Column widths by content: amounts are never broken, so columns of words shrink. */
+/** Fits column widths to content: amounts never wrap, so text columns shrink. */
 const layOut = (
   { columns }: Pick<Table, "columns">,
   rows: Table["rows"],
@@ -146,7 +146,7 @@ const setRow = (
 const heightOf = (cells: readonly (readonly Line[])[], size: number): number =>
   2 * ABOVE + size * LEADING * cells.reduce((most, lines) => Math.max(most, lines.length), 1);
 
-/** @param table of which it is the first head; those of later pages are none of its content */
+/** @param table whose first head this is; repeated heads are not content */
 const drawHead = (
   pages: PdfPages,
   columns: readonly Column[],
@@ -189,7 +189,7 @@ const drawRow = (
   }
 };
 
-/** Below a row; and between its cells where somebody writes in them. */
+/** Rules below rows, and between the cells of a sheet. */
 const rules = (pages: PdfPages, { width, widths }: Laid, top: number | null): void =>
   pages.artifact((doc) => {
     const right = pages.left + width;

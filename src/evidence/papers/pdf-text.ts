@@ -1,15 +1,15 @@
-/** Text for the PDF's standard fonts: characters that they lack as escapes, and lines of a given width. */
+/** Text for the PDF's standard fonts: escapes for missing characters, and line breaking. */
 import { shownLines } from "../../logging/foreign-text.ts";
 import { type Inline, partsOf, type Text } from "./document.ts";
 
 export const FONTS = { plain: "Helvetica", bold: "Helvetica-Bold", code: "Courier" } as const;
 export type FontName = (typeof FONTS)[keyof typeof FONTS];
 
-/** Beyond Latin-1, the standard fonts have these (WinAnsi). */
+/** WinAnsi characters beyond Latin-1. */
 const MORE = "€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ";
 const LACKING = new RegExp(`[^\\u0020-\\u007e\\u00a0-\\u00ff${MORE}]`, "gu");
 
-/** Replaces characters that the font lacks, which would be invisible, by `\u{…}`. */
+/** Escapes characters missing from the font, which would be invisible, as `\u{…}`. */
 export const winAnsi = (text: string): string =>
   shownLines(text.replaceAll("\n", "\\u{a}")).replace(
     LACKING,
@@ -19,15 +19,15 @@ export const winAnsi = (text: string): string =>
 export type Run = { readonly text: string; readonly font: FontName; readonly x: number };
 export type Line = { readonly runs: readonly Run[]; readonly width: number };
 
-/** Measures text in a font of a size, in points. */
+/** Points. */
 export type Measure = (text: string, font: FontName, size: number) => number;
 
 type Piece = { readonly text: string; readonly font: FontName };
 
-/** Pieces that nothing separates: `(`, a hash and `)` stay together. */
+/** Unseparated pieces, such as `(`, a hash and `)`, stay together. */
 type Word = { readonly pieces: Piece[]; readonly hasSpace: boolean };
 
-/** Breaks a sentence into lines, between words, and inside a word only where it is longer than a line. */
+/** Breaks between words, and inside a word only if it exceeds the line. */
 export const linesIn = (
   inline: Inline,
   { width, size, font = FONTS.plain }: { width: number; size: number; font?: FontName },
@@ -58,7 +58,7 @@ export const linesIn = (
     }
     if (x > 0) end();
     for (const { text, font: of } of pieces) {
-      // Lines of the same length, rather than a last one of two digits.
+      // Even lines, rather than a last one of two digits.
       const count = Math.ceil(measure(text, of, size) / width);
       const even = count > 1 ? Math.ceil(text.length / count) : text.length;
       let rest = text;
@@ -95,15 +95,14 @@ const wordsOf = (inline: Inline, font: FontName): readonly Word[] => {
   return words;
 };
 
-/** The text of a part, and its font. */
 export const shownIn = (part: Text, font: FontName = FONTS.plain): readonly [string, FontName] => {
   if (typeof part === "string") return [winAnsi(part), font];
   if ("strong" in part) return [winAnsi(part.strong), FONTS.bold];
-  // Every space counts, and lines are set with one between words.
+  // Line setting collapses spaces, so escape repeated ones.
   return [winAnsi(part.inPdf ?? part.code).replaceAll("  ", " \\u{20}"), FONTS.code];
 };
 
-/** How many characters fit; one at least where the line is empty. */
+/** How many characters fit; at least one on an empty line. */
 const fitting = (
   text: string,
   width: number,

@@ -7,12 +7,12 @@ import { FONTS, type FontName } from "./pdf-text.ts";
 const TITLE = 16;
 const HEADING = 11;
 const BODY = 9;
-/** What has to have room behind a heading: the head and the first rows of a table, or a few lines. */
+/** Points needed after a heading: a table's head and first rows, or a few lines. */
 const BEHIND_HEADING = 62;
 const FILL_LINE = 22;
-/** A row of a table, about. */
+/** Approximate height of a table row, in points. */
 const ROW = 20;
-/** So much of a page may be left empty for a part to stay whole. */
+/** Share of a page that may stay empty to keep a part whole. */
 const SHORT = 0.4;
 
 export const writePdf = async (
@@ -65,7 +65,7 @@ const drawBlock = (pages: PdfPages, block: Block, behind: readonly Block[], file
   }
 };
 
-/** Keeps a heading with a short part as a whole, or with its sentences and the beginning of the next block. */
+/** Keeps a heading with a short part, or with its sentences and the start of the next block. */
 const heightBehind = (pages: PdfPages, behind: readonly Block[]): number => {
   const end = behind.findIndex(({ kind }) => kind === "heading");
   const part = end < 0 ? behind : behind.slice(0, end);
@@ -78,7 +78,7 @@ const heightBehind = (pages: PdfPages, behind: readonly Block[]): number => {
     .reduce((sum, height) => sum + height, BEHIND_HEADING);
 };
 
-/** How high a block will be, roughly where it is a table. */
+/** A block's height; tables are estimated. */
 const about = (pages: PdfPages, block: Block): number => {
   const text = (inline: Inline) =>
     pages.lines(inline, pages.width, BODY).length * BODY * LEADING + 5;
@@ -110,7 +110,7 @@ const paragraph = (
   while (left.length > 0) {
     if (pages.room < size * LEADING) pages.next();
     const most = Math.max(1, Math.floor(pages.room / (size * LEADING)));
-    // No last line alone on the next page.
+    // Avoids a lone last line on the next page.
     const fit = left.slice(0, most > 1 && left.length === most + 1 ? most - 1 : most);
     const mark = isFirst && bullet !== undefined ? pages.lines(bullet, 12, size) : [];
     pages

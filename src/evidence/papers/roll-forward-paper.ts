@@ -46,7 +46,7 @@ export const rollForwardPaper = (subject: Subject): Paper => ({
   ],
 });
 
-/** An opening without facts rests on the deployment's signature alone. */
+/** Without facts, the opening rests on the deployment's signature alone. */
 const asSigned = ({ outcome: { items, itemsProven } }: Subject): readonly Block[] =>
   items === itemsProven
     ? []

@@ -1,4 +1,7 @@
-/** From the first register to the last by cause, in all and for each row; held against both tables to the unit. */
+/**
+ * From the first register to the last by cause, in total and per row, reconciled with both tables
+ * to the unit.
+ */
 
 import { CAUSES, type Cause, type ChangedPart } from "../../projections/balance-changes.ts";
 import type { CapRow } from "../../projections/cap-rows.ts";
@@ -12,26 +15,26 @@ export class RollForwardError extends Error {
   readonly remedy = "stop";
 }
 
-/** What movements of a cause came to; neither amount is negative. */
+/** Totals of a cause; neither is negative. */
 export type Flow = { count: number; more: bigint; less: bigint };
 
-/** A row of the register from one date to the other; amounts are tokens and grants together. */
+/** A row from one date to the other; tokens and grants together. */
 export type RowFlow = {
   readonly row: string;
   opening: bigint;
   /** Net, by cause. */
   readonly byCause: Map<Cause, bigint>;
-  /** Balances of wallets that joined the row, less those of wallets that left it. */
+  /** Balances of wallets that joined the row, minus those that left. */
   passed: bigint;
-  /** As the movements make it. */
+  /** Recomputed from movements. */
   computed: bigint;
-  /** As the last register has it. */
+  /** From the last register. */
   closing: bigint;
 };
 
 type Parts = Readonly<Record<ChangedPart, bigint>>;
 
-/** A part of all balances, from one date to the other. */
+/** A part of all balances. */
 export type Tie = { readonly opening: Parts; readonly computed: Parts; readonly closing: Parts };
 
 const partsOf = (rows: readonly CapRow[]): Parts => ({
@@ -72,9 +75,9 @@ export class RollForward {
   }
 
   /**
-   * Everything, held against the last register.
-   * @returns the rows in the order of the last register, those that are not in it any more behind
-   * @throws RollForwardError (stop) when it does not tie
+   * Reconciles with the last register.
+   * @returns rows in its order, then rows that left it
+   * @throws RollForwardError (stop) if they do not tie
    */
   close({ rows }: ProvenRegister): { readonly tie: Tie; readonly rows: readonly RowFlow[] } {
     for (const row of rows) this.#of(rowName(row)).closing = row.balance;

@@ -1,19 +1,18 @@
-/** The common source of all papers of a pack, and how they write amounts, times and rows. */
+/** The papers' common source, and their formatting of amounts, times and rows. */
 import { inTokens } from "../../../client/in-tokens.ts";
 import type { CheckedPack } from "../pack/verify.ts";
 import { type Column, code, type Inline, type Text } from "./document.ts";
 import type { Gathering, Place } from "./gather.ts";
 import type { RowFlow, Tie } from "./roll-forward.ts";
 
-/** How papers are made. */
 export type PaperOptions = {
-  /** What the sample is drawn with; undefined: the SHA-256 of the manifest. */
+  /** The sample's seed; default: the SHA-256 of the manifest. */
   readonly seed?: string | undefined;
-  /** How many movements are drawn. */
+  /** Number of movements drawn. */
   readonly sample: number;
-  /** Whose letters are written: ids of holders, addresses of wallets, or `all`. */
+  /** Recipients of letters: holder ids, wallet addresses, or `all`. */
   readonly confirm: readonly string[];
-  /** What was given to the check, for the cover: names and values. */
+  /** Names and values given to the check, for the cover. */
   readonly given: readonly (readonly [string, string])[];
 };
 
@@ -26,7 +25,7 @@ export type Subject = Pick<CheckedPack, "manifest" | "outcome" | "verdict"> & {
   readonly rows: readonly RowFlow[];
 };
 
-/** With all decimals, and a comma between thousands. */
+/** All decimals, with a comma between thousands. */
 export const amountsOf = ({ outcome }: Pick<Subject, "outcome">) => {
   const { decimals } = outcome.last.head;
   return (units: bigint): string => {
@@ -37,13 +36,13 @@ export const amountsOf = ({ outcome }: Pick<Subject, "outcome">) => {
   };
 };
 
-/** An amount, or a dash for zero, which keeps sparse tables readable. */
+/** A dash for zero keeps sparse tables readable. */
 export const flowsOf = (subject: Pick<Subject, "outcome">) => {
   const amount = amountsOf(subject);
   return (units: bigint): string => (units === 0n ? "–" : amount(units));
 };
 
-/** A share of an amount, to a tenth of a percent, rounded down. */
+/** Rounded down to a tenth of a percent. */
 export const percentOf = (part: bigint, whole: bigint): string => {
   if (whole === 0n) return "–";
   const tenths = (part * 1_000n) / whole;
@@ -52,17 +51,17 @@ export const percentOf = (part: bigint, whole: bigint): string => {
 
 export const timeText = (timeMs: bigint): string => new Date(Number(timeMs)).toISOString();
 
-/** A row of the register in words: `holder 12`, or its wallet. */
+/** Such as `holder 12`, or its wallet. */
 export const rowText = (row: string, address = code): Text =>
   row.startsWith("0x") ? address(row) : `holder ${row}`;
 
-/** What papers with shortened addresses say. */
+/** A note on papers with shortened addresses. */
 export const SHORTENED =
   "The PDF shows the first and last 8 digits of an address in a list; the Markdown file shows all of them.";
 
 export const PART_WORDS = { TOKENS: "tokens", GRANTS: "grants" } as const;
 
-/** Where to find something on the ledger. */
+/** Columns that locate something on the ledger. */
 export const PLACE: readonly Column[] = [
   { title: "time (UTC)", width: 11, isWhole: true },
   { title: "checkpoint", width: 9, isNumber: true },
@@ -77,7 +76,7 @@ export const placeCells = ({ timestampMs, checkpoint, txDigest }: Place): readon
 
 export const TIES = "ties";
 
-/** What a tier of the verdict says; a false pack has no papers. */
+/** The wording of a tier; a false pack has no papers. */
 export const HOLDS = new Map([
   [true, "holds"],
   [null, "not shown"],

@@ -1,14 +1,14 @@
-/** Holder, balance and freeze of each wallet, event by event. */
+/** Each wallet's holder, balance and freeze, event by event. */
 
 import type { CapRow } from "../../projections/cap-rows.ts";
 import type { HolderEventRow } from "../../projections/holder-events.ts";
 import type { ProvenRegister } from "../pack/check.ts";
 
-/** A row of the register by name: `12` is a holder, an address a wallet of no holder. */
+/** `12` is a holder, an address an unassigned wallet. */
 export const rowName = ({ holderId, wallets }: CapRow): string =>
   holderId === null ? (wallets[0]?.address ?? "") : `${holderId}`;
 
-/** A wallet that moved from one row to another, with its balance at that moment. */
+/** A wallet that changed rows, with its balance then. */
 export type Passed = {
   readonly wallet: string;
   readonly from: string;
@@ -31,7 +31,6 @@ export class Wallets {
     }
   }
 
-  /** The row that a wallet belongs to. */
   rowOf(wallet: string): string {
     return this.#holders.get(wallet)?.toString() ?? wallet;
   }
@@ -44,7 +43,7 @@ export class Wallets {
     this.#held.set(wallet, (this.#held.get(wallet) ?? 0n) + change);
   }
 
-  /** Returns the balance that the event moved to another row; null for none. */
+  /** Returns the balance moved to another row, or null. */
   happened({ eventType, address, holderId, isFrozen }: HolderEventRow): Passed | null {
     if (address === null) return null;
     const from = this.rowOf(address);

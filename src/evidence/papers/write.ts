@@ -1,4 +1,4 @@
-/** Writes the working papers of an audit pack: from nothing but its bytes, after these were verified. */
+/** Writes an audit pack's working papers, from its verified bytes alone. */
 import { createHash } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -21,7 +21,6 @@ import { rollForwardPaper } from "./roll-forward-paper.ts";
 import { samplePaper } from "./sample-paper.ts";
 import type { PaperOptions, Subject } from "./subject.ts";
 
-/** What the check of the pack is given besides. */
 export type CheckOptions = {
   readonly known?: KnownToAuditor;
   readonly entries?: readonly string[] | undefined;
@@ -32,10 +31,11 @@ const PDF = "working-papers.pdf";
 const SUMS = "SHA256SUMS";
 
 /**
- * Verifies a pack and writes its papers: Markdown, one PDF of all, one of each letter, and their SHA-256.
+ * Verifies a pack and writes its papers: Markdown, a PDF of all, a PDF per letter, and their
+ * SHA-256.
  * @param into absent, or an empty folder
- * @throws AuditPackError (stop) when something in the pack is false: there are no papers of it then;
- *   ConfirmError, RollForwardError (stop), FolderInUseError
+ * @throws AuditPackError (stop) if the pack is false: no papers are written; ConfirmError,
+ * RollForwardError (stop), FolderInUseError
  */
 export const writePapers = async (
   packFolder: string,
@@ -83,7 +83,7 @@ const writeAll = async (folder: string, subject: Subject): Promise<void> => {
   await writeFile(join(folder, SUMS), lines.join(""));
 };
 
-/** One of all papers, and each letter by itself: it goes to somebody who may see no other. */
+/** A PDF of all papers, and one per letter, whose recipient may see no other. */
 const writePdfs = async (
   folder: string,
   { manifest, manifestSha256 }: Subject,

@@ -1,4 +1,4 @@
-/** Checks a statement against entries of the deployment's sequence that somebody kept. */
+/** Checks a statement against kept entries of the deployment's sequence. */
 import { SequenceError } from "../../../client/verify-sequence.ts";
 import {
   entryOf,
@@ -18,20 +18,22 @@ import {
   verifyEntries,
 } from "../../audit/verify/kept-entries.ts";
 
-/** What the entries prove about the statement's root and its signer. */
+/** The entries' evidence about the statement's root and signer. */
 export type StatementEntries = {
-  /** Empty where they prove nothing about the root. */
+  /** Empty if they prove nothing about the root. */
   readonly shown: readonly string[];
   readonly notShown: readonly string[];
   readonly signer: SignerShown["how"];
 };
 
 /**
- * @param statement that was verified, but for whose key it is signed with
+ * @param statement verified, except for the ownership of its key
  * @param paths files with entries
- * @param given the deployment's key, base64, where the caller knows one: the statement's, or one that entries lead from
- * @throws StatementError (stop) when entries do not hold, name another root than the statement, or revoke its key
- * @throws KeptHeadsError (stop) for a file that has something else
+ * @param given the deployment's key, base64, if known: the statement's, or one that entries lead
+ * from
+ * @throws StatementError (stop) if entries are invalid, name another root, or revoke the
+ * statement's key
+ * @throws KeptHeadsError (stop) for a file with something else
  */
 export const heldAgainstKept = async (
   statement: Statement,
@@ -50,7 +52,7 @@ export const heldAgainstKept = async (
     return {
       shown,
       notShown: [
-        // A lost or revoked key is the reason for both.
+        // A lost or revoked key may explain both.
         ...new Set([
           ...(signer?.notShown ?? []),
           ...revokedOf(kept, statement, links),
@@ -65,7 +67,7 @@ export const heldAgainstKept = async (
   }
 };
 
-/** The part of a statement of a revoked key that stays unproven; entries may still prove its root. */
+/** The unproven part of a statement signed by a revoked key; entries may still prove its root. */
 const revokedOf = (
   kept: KeptEntries,
   statement: Statement,
@@ -91,7 +93,7 @@ const rootsIn = ({ entries }: KeptEntries, statement: Statement): readonly strin
       ({ number, at }) => `entry ${number}, which was kept, names the same root; it is dated ${at}`,
     );
 
-/** The statement's entry must link to its neighbours; the next entry proves it. */
+/** The statement's entry must link to its neighbours; its successor proves it. */
 const linksTo = async (
   { entries }: KeptEntries,
   statement: Statement,

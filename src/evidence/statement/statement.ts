@@ -1,6 +1,6 @@
 /**
- * Makes a holder's statement: its row of a cap table, the proof that the row is part of the table, and the
- * deployment's signature. client/verify-statement.ts has its form and its checks.
+ * Makes a holder's statement: its cap table row, the proof of inclusion, and the deployment's
+ * signature. See client/verify-statement.ts for the form and checks.
  */
 
 import { shareOf } from "../../../client/cap-rows.ts";
@@ -51,23 +51,22 @@ export class ChainUnknownError extends Error {
   }
 }
 
-/** In version 2 the root covers the whole row, and is an entry of the sequence. */
+/** Version 2 covers the whole row with a sequence entry. */
 export type StatementVersion = Statement["version"];
 
 export type StatementOptions = {
-  /** 2 unless given. */
+  /** Default: 2. */
   readonly version?: StatementVersion | undefined;
-  /** The process's cache of registers. */
   readonly tables?: CapTables | undefined;
-  /** The quota of the caller's key. */
+  /** The caller's quota. */
   readonly quota?: RootQuota | undefined;
 };
 
 /**
- * Makes a statement, and publishes its root. With a root of version 2 one of version 1 is published as well, so
- * that those who know version 1 alone find it.
- * @throws NoRowError (stop), ChainUnknownError (wait), RootConflictError (stop), SupplyMismatchError (stop),
- * RootsOfDayError (wait)
+ * Makes a statement and publishes its root. Version 2 also publishes a version 1 root, for older
+ * readers.
+ * @throws NoRowError (stop), ChainUnknownError (wait), RootConflictError (stop),
+ * SupplyMismatchError (stop), RootsOfDayError (wait)
  */
 export const makeStatement = async (
   {
@@ -96,7 +95,7 @@ export const makeStatement = async (
   });
   if (proven === null) throw new NoRowError(whose, coinType, checkpoint);
   const { version1, version2 } = rootsOf(chainId, { ...table, decimals }, proven);
-  // In the order of version 1, for those who look for lines.
+  // In version 1's order, for readers that scan lines.
   const head = {
     decimals,
     checkpointTimestamp: (timestampMs / 1_000n).toString(),
@@ -112,8 +111,8 @@ export const makeStatement = async (
       publishRoot(sql, key, version1, quota),
     );
     const path = stepsOf(proven.path);
-    const said = { format: FORMAT, version: 1 as const, ...version1 };
-    const unsigned = { ...said, ...head, path, ...tail, rootSignature };
+    const base = { format: FORMAT, version: 1 as const, ...version1 };
+    const unsigned = { ...base, ...head, path, ...tail, rootSignature };
     return { ...unsigned, signature: (await key.sign(signedStatement(unsigned))).signature };
   }
   const entry = await write.transaction(async ({ sql }) => {
@@ -123,9 +122,9 @@ export const makeStatement = async (
   });
   const { number, previous, at, signature: rootSignature } = entry;
   const path = stepsOf(proven.path2 ?? []);
-  const said = { format: FORMAT, version: 2 as const, ...version2 };
+  const base = { format: FORMAT, version: 2 as const, ...version2 };
   const unsigned = {
-    ...said,
+    ...base,
     ...head,
     path,
     ...tail,

@@ -1,4 +1,4 @@
 import { Hono } from "hono";
 
-/** Ponder wants one; the bench looks into the database. */
+/** Ponder requires one; the bench reads the database. */
 export default new Hono();
