@@ -1,4 +1,4 @@
-/** Logs of events across coin types: all of them, or a few, in chain order from a position on. */
+/** Pages of an event log over all coin types, or some, in chain order. */
 import { getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import { texts } from "../database/column-arrays.ts";
@@ -6,9 +6,8 @@ import { asInt8 } from "../database/column-types.ts";
 import { type Reads, read } from "../database/readers.ts";
 import { BEFORE_ALL } from "./position.ts";
 
-/** Which part of a log is asked for. */
 export type AcrossRange = {
-  /** Canonical; all coin types without it. */
+  /** Canonical names; omitted: all coin types. */
   readonly coinTypes?: readonly string[] | undefined;
   /** Position of the last event seen. */
   readonly after?: bigint | undefined;
@@ -16,8 +15,8 @@ export type AcrossRange = {
 };
 
 /**
- * Statements about a table with an index on (position), and one on (coin_type, position).
- * @param columns what is selected besides the coin type, as SQL
+ * Statements for a table with indexes on (position) and (coin_type, position).
+ * @param columns SQL to select besides the coin type
  */
 export const acrossStatements = (table: PgTable, columns: string) => {
   const name = getTableName(table);
@@ -27,7 +26,7 @@ export const acrossStatements = (table: PgTable, columns: string) => {
     order by t.position limit (select $2::int8)`;
   return {
     all: page(""),
-    // A page of each coin type: no row of others is read.
+    // One page per coin type, so that no row of another coin is read.
     some: `
       select page.* from unnest($3::text[]) as given (coin_type),
         lateral (${page("and t.coin_type = given.coin_type")}) as page
@@ -47,7 +46,7 @@ export const readAcross = <Row extends object>(
     ? read<Row>(on, all, [asInt8(after), limit])
     : read<Row>(on, some, [asInt8(after), limit, texts(coinTypes)]);
 
-/** Position of the last row of all; undefined while there is none. */
+/** Position of the newest row; undefined for an empty table. */
 export const newestAcross = async (
   on: Reads,
   { newest }: AcrossStatements,

@@ -1,9 +1,7 @@
 /**
- * Every movement of a balance: one row per coin type, owner and transaction, with its cause, the change
- * and the balance after it. Two tables, one for each part of a balance: each is written by its own
- * pipeline, at that one's pace, and a rebuild of one leaves the other alone.
- *
- * Written once, never changed. The balance at a checkpoint is that of the last row at or before it.
+ * Append-only log of balance movements: one row per coin type, owner and transaction. Tokens and
+ * grants have a table each, so that their pipelines advance and rebuild independently. The balance
+ * at a checkpoint is that of the last row at or before it.
  */
 import { index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { identifier, int8, sumOfU64 } from "../database/column-types.ts";
@@ -13,8 +11,8 @@ import { NotYetIndexedError, STILL_FILLING } from "./past.ts";
 import { BEFORE_ALL, BEHIND_ALL, followPosition, placeOf } from "./position.ts";
 
 /**
- * Why a balance moved, the earlier in this list the stronger where two explain as much of it. `UNKNOWN`
- * is what no event and no grant explains: never a guess.
+ * Cause of a movement; the earlier one wins a tie. `UNKNOWN`: neither an event nor a grant explains
+ * it.
  */
 export const CAUSES = [
   "MINT",
@@ -29,7 +27,6 @@ export const CAUSES = [
 
 export type Cause = (typeof CAUSES)[number];
 
-/** The part of a balance that a row is about. */
 export type ChangedPart = "TOKENS" | "GRANTS";
 
 const changesTable = <Name extends string>(name: Name) =>
@@ -38,52 +35,50 @@ const changesTable = <Name extends string>(name: Name) =>
     {
       coinType: identifier("coin_type").notNull(),
       owner: identifier("owner").notNull(),
-      /** Of the transaction, with index 0: see `positionOf`. */
+      /** The transaction's position, with event index 0 (`positionOf`). */
       position: int8("position").notNull(),
       cause: identifier("cause").$type<Cause>().notNull(),
       /** In the coin's smallest unit; never 0. */
       change: sumOfU64("change").notNull(),
-      /** This part of the owner's balance after the transaction. */
       balanceAfter: sumOfU64("balance_after").notNull(),
       txDigest: identifier("tx_digest").notNull(),
-      /** Time of the checkpoint, milliseconds since the Unix epoch. */
+      /** Checkpoint time, Unix milliseconds. */
       timestampMs: int8("timestamp_ms").notNull(),
     },
     (t) => [
-      // An owner's movements, and the last of them at or before a checkpoint.
+      // One owner's movements, and its last at or before a checkpoint.
       primaryKey({ columns: [t.coinType, t.owner, t.position] }),
-      // A coin's, in chain order.
+      // A coin's movements in chain order.
       index(`${name}_in_order`).on(t.coinType, t.position, t.owner),
-      // Of all coins, in chain order.
+      // All coins' movements in chain order.
       index(`${name}_by_position`).on(t.position),
     ],
   );
 
-/** Movements of tokens, written by `shared_token_objects`. */
+/** Token movements, written by `shared_token_objects`. */
 export const tokenChangesTable = changesTable("token_changes");
 
-/** Movements of what grants hold, written by `timelock_objects`. */
+/** Grant movements, written by `timelock_objects`. */
 export const grantChangesTable = changesTable("grant_changes");
 
-/** A movement as it is stored. */
 export type BalanceChangeRow = typeof tokenChangesTable.$inferSelect;
 
-/** One movement; amounts in the coin's smallest unit, times in milliseconds. */
+/** Amounts in the coin's smallest unit, times in milliseconds. */
 export type BalanceChange = BalanceChangeRow & {
   readonly part: ChangedPart;
   readonly checkpoint: bigint;
 };
 
-/** Where a page of movements ended. */
+/** Cursor: the last movement of a page. */
 export type ChangePlace = {
   readonly position: bigint;
   readonly owner: string;
   readonly part: ChangedPart;
-  /** Where pages are of several coins: the last one of the place that was seen; absent: all of them were. */
+  /** For pages over several coins; omitted: every coin at this place was seen. */
   readonly coinType?: string | undefined;
 };
 
-/** The place behind all movements of a checkpoint, and before those of the next; no movement has it. */
+/** Sorts after all movements of a checkpoint and before those of the next. */
 export const followPlace = (checkpoint: bigint): ChangePlace => ({
   position: followPosition(checkpoint),
   owner: `0x${"0".repeat(64)}`,
@@ -94,13 +89,10 @@ export const COLUMNS = `
   owner, position, cause, change, balance_after as "balanceAfter", tx_digest as "txDigest",
   timestamp_ms as "timestampMs"`;
 
-/** Added to an owner, it sorts behind that one and before all others. */
+/** Suffix of an owner that sorts after that owner and before the next. */
 export const BEHIND_OWNER = "!";
 
-/**
- * A page in one direction, from position $3 on and there from an owner on: $4 in the tokens' table, $5 in
- * the grants'.
- */
+/** A page in one direction from position $3; within it, from owner $4 (tokens) or $5 (grants). */
 const changesPage = (from: ">=" | "<", direction: "asc" | "desc", condition: string): string => {
   const of = (table: string, part: ChangedPart, fromOwner: string) => `
     (select ${COLUMNS}, '${part}' as part, ${part === "TOKENS" ? 0 : 1} as rank from ${table}
@@ -136,10 +128,10 @@ export type ListedChange = Omit<
 };
 
 /**
- * Movements of a coin's balances, or of one owner's, by position, owner and part (tokens first), or the
- * other way round; empty for an unknown one of either. Up to the checkpoint that both balance pipelines
- * have committed: nothing ever appears before a place already given.
- * @throws NotYetIndexedError (wait) while the history of an upgraded database is being filled in
+ * Movements of a coin, or of one owner, by position, owner and part (tokens first), or reversed.
+ * Stops at the checkpoint that both balance pipelines have committed, so no row appears behind a
+ * cursor.
+ * @throws NotYetIndexedError (wait) while an upgraded database's history is filled in
  */
 export const balanceChanges = async (
   on: Reads,
@@ -153,7 +145,7 @@ export const balanceChanges = async (
 ): Promise<BalanceChange[]> => {
   const { coinType, owner, limit, order, after } = query;
   const position = after?.position ?? (order === "asc" ? BEFORE_ALL : BEHIND_ALL);
-  // Of the two parts of one place, the one that is second in the order may still be to come.
+  // The second part of the cursor's place may still follow.
   const [here, beyond] = [after?.owner ?? "", `${after?.owner ?? ""}${BEHIND_OWNER}`];
   const fromTokens = after?.part === "GRANTS" || order === "asc" ? beyond : here;
   const fromGrants = after?.part === "TOKENS" || order === "desc" ? here : beyond;
@@ -166,7 +158,7 @@ export const balanceChanges = async (
   return changesIn(rows.map((row) => ({ ...row, coinType })));
 };
 
-/** The rows of a page; that of an empty one has no position. */
+/** Drops the placeholder row of an empty page, which has no position. */
 export const changesIn = (rows: readonly ListedChange[]): BalanceChange[] =>
   rows.flatMap(({ filled: _, position, change, balanceAfter, ...row }) =>
     position === null

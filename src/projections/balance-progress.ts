@@ -1,7 +1,6 @@
 /**
- * The two pipelines that balances come from. Declared together because a balance depends on how far apart they
- * are: while `timelock_objects` is more than 1000 checkpoints behind `shared_token_objects`, grants are left
- * out. A grant claimed in between would count twice, once as a grant and once as the tokens it became.
+ * The two pipelines behind balances. While `timelock_objects` trails `shared_token_objects` by more
+ * than 1000 checkpoints, balances omit grants: one claimed in between would count twice.
  */
 import { getTableName } from "drizzle-orm";
 import type { Remedy } from "../waiting/remedy.ts";
@@ -21,20 +20,20 @@ const grants = getTableName(timelockObjectsWatermark);
 /** Checkpoints the grant index may trail by. */
 const GRANT_LAG_LIMIT = 1000n;
 
-/** Next checkpoint of a pipeline; 0 for one that has never run. */
+/** Next checkpoint of a pipeline; 0 before its first run. */
 const next = (watermark: string): string =>
   `coalesce((select max(next_checkpoint) from ${watermark}), 0)`;
 
 /**
- * SQL, true when grants are to be counted. An expression, so that a read takes both watermarks and its rows in
- * one snapshot; a subquery, so that Postgres evaluates it once and, when it decides a query, does not even start.
+ * SQL: true when grants count. An expression, so that both watermarks and the rows share a
+ * snapshot; a subquery, so that Postgres evaluates it once and skips the branch it rules out.
  */
 export const GRANTS_INCLUDED = `(select ${next(grants)} + ${GRANT_LAG_LIMIT} >= ${next(tokens)})`;
 
-/** SQL, true unless the table of tokens is still being filled after an upgrade. */
+/** SQL: true unless an upgrade's token table is still being filled. */
 export const TOKENS_FILLED = `coalesce((select layout from ${tokens}), ${LAYOUT_WITH_PAST}) >= ${LAYOUT_WITH_PAST}`;
 
-/** The first position that the balance pipelines have not both committed, and whether both have a past at all. */
+/** First position not committed by both balance pipelines, and whether both have their history. */
 export const CHANGES_COMMITTED = `
   select least(${next(tokens)}, ${next(grants)}) * 1000000000 as ending,
          coalesce((select min(layout) from (
@@ -42,8 +41,8 @@ export const CHANGES_COMMITTED = `
          ) of_both), ${LAYOUT_WITH_PAST}) >= ${LAYOUT_WITH_PAST} as filled`;
 
 /**
- * The grant index is too far behind to list grants: the list could hold some that are gone. Ask again
- * when `timelock_objects` has caught up.
+ * The grant index trails too far: a list could hold grants that are gone. Retry when
+ * `timelock_objects` has caught up.
  */
 export class GrantIndexBehindError extends Error {
   override readonly name = "GrantIndexBehindError";

@@ -1,12 +1,11 @@
 /**
- * What every owner holds of every coin: one row per (coin type, owner), folded, never summed.
+ * Every owner's balance of every coin: one row per (coin type, owner), updated incrementally.
  *
- * A row has two parts. `shared_token_objects` folds the tokens, `timelock_objects` the grants, each in
- * its own transactions, and two of them may run at once. They meet only here, and follow one rule: a
- * transaction locks its rows of this table in one statement, sorted by key. The second waits
- * for the first and adds to what it left: nothing is lost, and there are no circular waits.
+ * `shared_token_objects` folds tokens and `timelock_objects` grants, in concurrent transactions.
+ * Each locks its rows here in one statement, sorted by key, so updates are neither lost nor
+ * deadlocked.
  *
- * An owner without objects of either part has no row, so the rows are the same whatever the batches were.
+ * An owner without objects has no row, so the rows do not depend on the batch sizes.
  */
 import { sql } from "drizzle-orm";
 import { index, integer, pgTable, primaryKey } from "drizzle-orm/pg-core";
@@ -25,18 +24,18 @@ export const balancesTable = pgTable(
   {
     coinType: identifier("coin_type").notNull(),
     owner: identifier("owner").notNull(),
-    /** What the owner's `SharedToken` objects hold, in the coin's smallest unit. */
+    /** Total of the owner's `SharedToken` objects, in the coin's smallest unit. */
     tokenBalance: sumOfU64("token_balance").notNull().default(sql`0`),
     tokenCount: integer("token_count").notNull().default(0),
-    /** What the owner's vesting grants still hold. */
+    /** Amount left in the owner's vesting grants. */
     grantBalance: sumOfU64("grant_balance").notNull().default(sql`0`),
     grantCount: integer("grant_count").notNull().default(0),
     total: sumOfU64("total").notNull().generatedAlwaysAs(sql`token_balance + grant_balance`),
   },
   (t) => [
     primaryKey({ columns: [t.coinType, t.owner] }),
-    // Largest first, then owner ascending. Negated, so that both columns run the same way: then the
-    // place of a page's last row is one comparison, among a million equal balances too.
+    // Largest first, then owner ascending. Negated, so that both columns ascend and a cursor is one
+    // comparison.
     index("balances_by_total").on(t.coinType, sql`(- total)`, t.owner).where(sql`total > 0`),
     index("balances_by_tokens")
       .on(t.coinType, sql`(- token_balance)`, t.owner)
@@ -44,19 +43,19 @@ export const balancesTable = pgTable(
   ],
 );
 
-/** A part of every row, and so the prefix of its two columns. */
+/** Prefix of the part's two columns. */
 export type BalancePart = "token" | "grant";
 
 /**
- * Adding what a batch moved would leave an owner with a sum that its objects cannot have: the rows were
- * changed by another program. The batch was rolled back; stop, and rebuild the pipeline from the log.
+ * A batch would give an owner an impossible sum: another program changed the rows. The batch was
+ * rolled back; stop, and rebuild the pipeline from the log.
  */
 export class ImpossibleBalanceError extends Error {
   override readonly name = "ImpossibleBalanceError";
   readonly remedy: Remedy = "stop";
 }
 
-/** `balances_refuse` in the database raises it. */
+/** Raised by the database function `balances_refuse`. */
 const IMPOSSIBLE = "HB001";
 
 const explain = (error: unknown): unknown =>
@@ -65,10 +64,9 @@ const explain = (error: unknown): unknown =>
     : error;
 
 /**
- * Adds to one part of the balances. `before` are the common table expressions it needs, `gained` a query
- * that yields `coin_type, owner, held, objects`: what each owner gained or (negative) lost, one row per
- * owner. A row that this empties goes by a trigger of the table, in the same statement. One that
- * cannot be is an ImpossibleBalanceError (stop).
+ * Adds to one part of the balances. `gained` yields `coin_type, owner, held, objects`, one row per
+ * owner with the signed difference; `before` are the CTEs it needs. A trigger deletes emptied rows.
+ * Throws ImpossibleBalanceError (stop).
  */
 export const foldBalances = (
   part: BalancePart,
@@ -102,10 +100,9 @@ export const foldBalances = (
   };
 };
 
-/** A coin and an owner. */
 export type OwnerOfCoin = { readonly coinType: string; readonly owner: string };
 
-/** One part of the balances of these owners; those without a row are left out. */
+/** One part of these owners' balances; owners without a row are omitted. */
 export const standingBalances = async (
   sql: Sql,
   part: BalancePart,
@@ -125,34 +122,33 @@ export const standingBalances = async (
 };
 
 /**
- * Takes one part out of every row before a rebuild, whatever its values, and leaves the other part as it
- * is. Waits for transactions that are folding and lets none begin until this one ends.
+ * Clears one part of every row before a rebuild, whatever its values. Locks out concurrent folds
+ * until the transaction ends.
  */
 export const clearBalances = async (tx: Tx, part: BalancePart): Promise<void> => {
   const [held, objects] = [tx.sql(`${part}_balance`), tx.sql(`${part}_count`)];
   await tx.sql`lock table balances in share row exclusive mode`;
-  // Deletes rows that only this part has. Rows shared with the other part stay.
+  // Rows of the other part stay.
   const [otherHeld, otherObjects] =
     part === "token" ? ["grant_balance", "grant_count"] : ["token_balance", "token_count"];
   await tx.sql`
     delete from balances where ${tx.sql(otherHeld)} = 0 and ${tx.sql(otherObjects)} = 0`;
-  // A damaged row may have a balance without objects, or the reverse; resetting only one would keep
-  // the damage.
+  // A damaged row may have a balance without objects, or the reverse: reset both.
   await tx.sql`
     update balances set ${held} = 0, ${objects} = 0 where ${held} <> 0 or ${objects} <> 0`;
 };
 
-/** What one owner holds of one coin, in its smallest unit. */
+/** One owner's balance of one coin, in its smallest unit. */
 export type TokenBalance = {
   readonly owner: string;
-  /** Tokens and grants. */
+  /** Tokens plus grants. */
   readonly balance: bigint;
   /** Number of `SharedToken` objects. */
   readonly objectCount: number;
   /** The grants' part of `balance`. */
   readonly timelockBalance: bigint;
   readonly timelockCount: number;
-  /** False while the grant index is far behind: then the grants' part is left out, and 0. */
+  /** False while the grant index is too far behind: grants are omitted and read 0. */
   readonly timelocksIncluded: boolean;
 };
 
@@ -162,7 +158,7 @@ const BALANCE = `
   from (select ${GRANTS_INCLUDED} as included) as told
   left join balances on coin_type = $1 and owner = $2`;
 
-/** Both balances and counts are null for an owner without a row. */
+/** Balances and counts are null for an owner without a row. */
 type BalanceRow = {
   readonly included: boolean;
   readonly tokenBalance: string | null;
@@ -180,14 +176,14 @@ const stoodAt = (live: string, ranges: string) => `
    + (select count(*) from ${ranges}
       where coin_type = $1 and owner = $2 and checkpoint <= $3 and until > $3))::int4`;
 
-/** The last changes at or before a checkpoint, $3; $4 is the end of its positions. */
+/** Last changes at or before checkpoint $3; $4 is the end of its positions. */
 const BALANCE_AT = `
   select true as included, ${changedTo("token_changes")} as "tokenBalance",
          ${changedTo("grant_changes")} as "grantBalance",
          ${stoodAt("shared_token_objects", "shared_token_ranges")} as "tokenCount",
          ${stoodAt("timelock_objects", "timelock_ranges")} as "grantCount"`;
 
-/** One owner's balance, now or at the end of checkpoint `at`; zero for an unknown coin type or owner. */
+/** One owner's balance, now or at the end of checkpoint `at`; zero if unknown. */
 export const tokenBalance = async (
   on: Reads,
   query: {
@@ -212,24 +208,23 @@ export const tokenBalance = async (
   };
 };
 
-/** An owner in a coin's list of holders; fields as in `TokenBalance`. */
 export type TokenHolder = Pick<
   TokenBalance,
   "owner" | "balance" | "timelockBalance" | "timelocksIncluded"
 >;
 
-/** Where a page of holders ended: the balance and owner of its last row. */
+/** Cursor: balance and owner of a page's last row. */
 export type HolderPlace = { readonly balance: bigint; readonly owner: string };
 
-/** Digits and owner of the last row seen make the first row of a page; without one, all are behind. */
+/** `beyond` is the cursor's condition; empty for the first page. */
 const holdersBehind = (beyond: string) => {
   const list = (columns: string, balance: string, told: string) => `(
     select owner, ${columns} from balances
     where ${told} and coin_type = $1 and ${balance} > 0 ${beyond.replaceAll("BALANCE", balance)}
     order by (- ${balance}), balances.owner
     limit (select $2::int8))`;
-  // One of the two lists is empty, without being looked at: which one, Postgres finds out in the same
-  // snapshot. The other comes out as it was ordered inside; sorting it once more would only cost.
+  // Postgres rules out one list by the watermarks in the same snapshot. The other is already
+  // ordered.
   return `
     ${list('total as balance, grant_balance as "timelockBalance", true as included', "total", GRANTS_INCLUDED)}
     union all
@@ -247,9 +242,8 @@ type HolderRow = {
 };
 
 /**
- * Owners of a coin by balance, largest first, equal ones by owner ascending; those whose balance is
- * zero are not holders. While the grant index is far behind, balance and order are those of the tokens
- * alone.
+ * Owners of a coin by balance, largest first, ties by owner; zero balances are omitted. While the
+ * grant index is far behind, balance and order are of tokens alone.
  */
 export const tokenHolders = async (
   on: Reads,

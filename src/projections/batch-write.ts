@@ -1,7 +1,6 @@
 /**
- * How the rows of a batch get into tables. A projection declares each write once. Here they go one of two
- * ways: few rows as parts of the statement that moves the watermark (one round trip, one commit), many rows
- * copied in a transaction.
+ * Writes a batch's rows: few as parts of the watermark's statement (one round trip, one commit),
+ * many by COPY in a transaction.
  */
 import type { PgTable } from "drizzle-orm/pg-core";
 import type { Tx } from "../database/connect.ts";
@@ -9,19 +8,21 @@ import { appendRows, type Cell } from "../database/table-rows.ts";
 import { appendingPart, together, type Writing, writeNow } from "../database/writing.ts";
 import { planAfresh } from "./plans.ts";
 
-/** Rows of one batch for one table, or for a few that are written together. */
+/** Rows of one batch for one table, or for a few written together. */
 export type BatchWrite = {
   readonly rows: number;
-  /** Parts of a statement, with parameters numbered from `first` on. Called for 1 to `MOST_IN_STATEMENT` rows. */
+  /**
+   * Statement parts, parameters numbered from `first`. Called for 1 to `MOST_IN_STATEMENT` rows.
+   */
   parts(first: number): Writing;
-  /** Writes any number of rows but none, inside a transaction. */
+  /** Writes one or more rows inside a transaction. */
   copy(tx: Tx): Promise<void>;
 };
 
-/** Up to here parameters are quicker than COPY, which takes two round trips more. */
+/** Up to here parameters beat COPY, which takes two more round trips. */
 const MOST_IN_STATEMENT = 200;
 
-/** Appends rows to a table. A row whose key exists already is an error: replays start from empty tables. */
+/** Appends rows. An existing key is an error: replays start from empty tables. */
 export const append = <Complete extends Readonly<Record<string, Cell>>>(
   table: PgTable & { readonly $inferSelect: Complete },
   rows: readonly Complete[],
@@ -34,7 +35,7 @@ export const append = <Complete extends Readonly<Record<string, Cell>>>(
   copy: (tx) => appendRows(tx.sql, table, rows),
 });
 
-/** Rows that are written by the same statement however many they are. */
+/** One statement writes the rows, however many. */
 export const inOneStatement = (rows: number, writing: (first: number) => Writing): BatchWrite => ({
   rows,
   parts: writing,
@@ -43,13 +44,13 @@ export const inOneStatement = (rows: number, writing: (first: number) => Writing
 
 const nonEmpty = (writes: readonly BatchWrite[]) => writes.filter(({ rows }) => rows > 0);
 
-/** All writes of a batch, in this order, as parts of one statement; undefined when a table gets too many rows. */
+/** All writes, in order, as parts of one statement; undefined when a table gets too many rows. */
 export const asParts = (writes: readonly BatchWrite[], first: number): Writing | undefined =>
   writes.some(({ rows }) => rows > MOST_IN_STATEMENT)
     ? undefined
     : together(nonEmpty(writes).map(({ parts }) => parts))(first);
 
-/** Makes all writes of a batch, in this order, inside a transaction. */
+/** Makes all writes, in order, inside a transaction. */
 export const writeAll = async (tx: Tx, writes: readonly BatchWrite[]): Promise<void> => {
   await planAfresh(tx.sql);
   for (const write of nonEmpty(writes)) await write.copy(tx);

@@ -1,11 +1,11 @@
-/** What followers of logs ask: where the log of a coin type ends now, and which logs have grown. */
+/** For followers of logs: the end of a coin type's log, and which logs have grown. */
 import { getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import { bigints, texts } from "../database/column-arrays.ts";
 import { type Reads, read } from "../database/readers.ts";
 import { BEFORE_ALL } from "./position.ts";
 
-/** Statements about tables with an index on (coin_type, position). */
+/** For tables with an index on (coin_type, position). */
 export const endStatements = (tables: readonly PgTable[]) => {
   const names = tables.map(getTableName);
   const newest = names.map(
@@ -27,7 +27,7 @@ export const endStatements = (tables: readonly PgTable[]) => {
 
 export type EndStatements = ReturnType<typeof endStatements>;
 
-/** Position of the last row of a coin type; undefined while it has none. */
+/** Position of a coin type's newest row; undefined without rows. */
 export const newestPosition = async (
   on: Reads,
   { newest }: EndStatements,
@@ -37,10 +37,10 @@ export const newestPosition = async (
   return row?.position ?? undefined;
 };
 
-/** Where somebody has read a coin type's log to; undefined: nothing of it. */
+/** How far a reader has come; undefined: nothing read. */
 export type ReadTo = { readonly coinType: string; readonly position: bigint | undefined };
 
-/** Those coin types that have rows beyond: one statement, however many are asked for. */
+/** Coin types with newer rows, in one statement. */
 export const grownBeyond = async (
   on: Reads,
   { grown }: EndStatements,

@@ -1,24 +1,23 @@
-/** The rows of a cap table of the past: their form, their order, and a page of them as the database gives it. */
+/** Rows of a past cap table: form, order, and page query. */
 import { setImmediate as turn } from "node:timers/promises";
 import { type CapPlace, NO_HOLDER, type RowOf } from "../../client/cap-rows.ts";
 import { type Reads, read } from "../database/readers.ts";
 import { positionsEnd } from "./position.ts";
 
-/** A checkpoint that is asked for, and its time: what is unlocked depends on it. */
+/** A checkpoint and its time, which decides what is unlocked. */
 export type AtMark = { readonly checkpoint: bigint; readonly timestampMs: bigint };
 
-/** A holder with all its wallets, or a wallet that belongs to none. */
+/** A holder with its wallets, or a wallet without a holder. */
 export type CapRow = RowOf<bigint>;
 
 export type CapWallet = CapRow["wallets"][number];
 
-/** Before every row. */
 export const BEFORE_ROWS: CapPlace = { balance: 2n ** 128n, holderId: 0n, address: "" };
 
-/** Rows at a stretch: more would keep every other caller of the process waiting. */
+/** Rows per turn of the event loop, so that other callers are not blocked. */
 const STRETCH = 500;
 
-/** What each row becomes, other work between. */
+/** Maps rows, yielding to the event loop between stretches. */
 export const inStretches = async <From, To>(rows: readonly From[], make: (row: From) => To) => {
   const made: To[] = [];
   for (const [index, row] of rows.entries()) {
@@ -56,7 +55,7 @@ const rowOf = (row: StoredRow): CapRow => {
   };
 };
 
-/** Rows behind a place, as many as the limit says. */
+/** Up to `limit` rows behind a place. */
 export const readRows = async (
   on: Reads,
   coinType: string,
@@ -77,13 +76,13 @@ export const readRows = async (
   return inStretches(rows, rowOf);
 };
 
-/** The balance of each owner after its last movement up to the end of the positions, $2. */
+/** Each owner's balance after its last movement before position $2. */
 const lastOf = (table: string) => `
   select distinct on (owner) owner, balance_after as held from ${table}
   where coin_type = $1 and position < $2
   order by owner desc, position desc`;
 
-/** What the schedule unlocked by $4, as the contract computes it: see contracts/sui, timelock. */
+/** Amount unlocked by $4, as the contract computes it: see contracts/sui, timelock. */
 const UNLOCKED = `
   case
     when $4::numeric < commencement_timestamp_ms + delay_until_first_release_ms then 0
@@ -98,12 +97,15 @@ const UNLOCKED = `
           release_count - 1)
   end`;
 
-/** What of each grant could be claimed, at the end of checkpoint $3. */
+/** Claimable amount of each grant at the end of checkpoint $3. */
 const claimableOf = (table: string, condition: string) => `
   select owner, greatest(0, least(left_balance, ${UNLOCKED} - tokens_transferred)) as claimable
   from ${table} where coin_type = $1 and checkpoint <= $3 ${condition}`;
 
-/** Rows behind ($5, $6, $7): the balance negated, the holder (null: none), the address of one without. */
+/**
+ * Rows behind ($5, $6, $7): negated balance, holder (null: none), address of a wallet without
+ * holder.
+ */
 export const ROWS = `
   with parts as (
     select owner as address, held as tokens, 0::numeric as granted, 0::numeric as unlocked,

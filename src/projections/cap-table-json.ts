@@ -1,11 +1,11 @@
-/** A cap table as one JSON document: the same text wherever it is written. */
+/** A cap table as one JSON document, byte for byte the same everywhere. */
 
 import { type CapPlace, placeOf, shareOf } from "../../client/cap-rows.ts";
 import type { CheckpointMark } from "../log/fact.ts";
 import { type CapRow, type CapTables, createCapTables } from "./cap-tables.ts";
 import type { GuardedReads } from "./guarded-reads.ts";
 
-/** A table's head, as GraphQL's `capTable` has it. */
+/** Table head, as in GraphQL's `capTable`. */
 export type CapTableHead = {
   readonly coinType: string;
   readonly decimals: number | null;
@@ -18,27 +18,25 @@ export type CapTableHead = {
   readonly root: string;
 };
 
-/** Whose table, and when. */
 export type TableOf = Pick<CapTableHead, "coinType" | "decimals" | "totalSupply"> & {
-  /** The checkpoint at whose end it is taken. */
+  /** The table is as of this checkpoint's end. */
   readonly mark: CheckpointMark;
 };
 
-/** The same of a token that was seen. */
 export type SeenTableOf = TableOf & {
-  /** As the newest metadata says; null while none was seen. */
+  /** From the newest metadata; null while none was seen. */
   readonly symbol: string | null;
 };
 
 /**
- * Rows that are read at once, and written before more are: some 30 MB. A register that is too long to be
- * kept is put together anew for each of these pages, seconds each.
+ * Rows read per page, about 30 MB. A register too long to cache is rebuilt for each page, in
+ * seconds.
  */
 const ROWS_PER_PAGE = 30_000;
 
 /**
- * Reads a table of the past: its head, and its rows page by page.
- * @param tables of a process that keeps registers
+ * Reads a past table: its head, and its rows page by page.
+ * @param tables the process's register cache
  */
 export const readCapTable = async (
   db: GuardedReads,
@@ -61,7 +59,6 @@ export const readCapTable = async (
   return { head: headOf({ coinType, decimals, totalSupply, mark }, totals), rows: rows() };
 };
 
-/** The head of a table whose rows come to this. */
 export const headOf = (
   { coinType, decimals, totalSupply, mark }: TableOf,
   { issued, holderCount, root }: Pick<CapTableHead, "issued" | "holderCount" | "root">,
@@ -77,10 +74,10 @@ export const headOf = (
   root,
 });
 
-/** A piece of a file of a table, and how many rows it has. */
+/** A chunk of a table's file, with its row count. */
 export type TablePiece<Data = string> = { readonly data: Data; readonly rows: number };
 
-/** One document, rows as GraphQL's `capTable` has them: amounts are decimal strings. */
+/** One document; rows as in GraphQL's `capTable`, amounts as decimal strings. */
 export async function* capTableJson(
   head: CapTableHead,
   rows: AsyncIterable<readonly CapRow[]> | Iterable<readonly CapRow[]>,

@@ -1,7 +1,6 @@
 /**
- * Registers of the past: who held a coin at the end of a checkpoint, wallet by wallet and holder by
- * holder. Nothing keeps their order, so each is put together from the last movements at or before the
- * checkpoint, and kept: whoever copies one asks for all its pages.
+ * Registers of the past: who held a coin at the end of a checkpoint, by wallet and holder. Their
+ * order has no index, so each is built from the last movements and cached for its other pages.
  */
 import { type CapPlace, comparePlaces, placeOf } from "../../client/cap-rows.ts";
 import type { Step } from "../../client/sum-tree.ts";
@@ -22,42 +21,39 @@ import { positionsEnd } from "./position.ts";
 
 export type { AtMark, CapRow, CapWallet } from "./cap-rows.ts";
 
-/** What all rows together come to. */
+/** Totals of all rows. */
 export type CapTotals = {
   readonly issued: bigint;
   readonly holderCount: number;
-  /** Owners (wallets) with more than nothing. */
+  /** Owners (wallets) with a positive balance. */
   readonly ownerCount: number;
-  /** Of the Merkle sum tree over all rows; hex without 0x. */
+  /** Root of the Merkle sum tree over all rows; hex without 0x. */
   readonly root: string;
-  /** The same of version 2, which covers the decimals; null where these were not given. */
+  /** Version-2 root, which covers the decimals; null when these were not given. */
   readonly root2: string | null;
 };
 
-/** A row, the totals of its table, and the path from the row to the root (and to that of version 2). */
+/** A row, its table's totals, and its paths to the roots of version 1 and 2. */
 export type ProvenRow = CapTotals & {
   readonly row: CapRow;
   readonly path: readonly Step[];
   readonly path2: readonly Step[] | null;
 };
 
-/** Which rows of a table somebody asks for. */
 export type Matches = (row: CapRow) => boolean;
 
-/** A holder by its number, or the wallet whose row it is (its holder's, where it has one). */
+/** A holder by number, or the wallet whose row it is (its holder's, if it has one). */
 export type Whose = { readonly holderId: bigint } | { readonly owner: string };
 
-/** The row of a holder, or the one that a wallet is in. */
 export const isRowOf = (whose: Whose): Matches =>
   "owner" in whose
     ? ({ wallets }) => wallets.some(({ address }) => address === whose.owner)
     : ({ holderId }) => holderId === whose.holderId;
 
-/** A table whose rows are summed up. */
 export type SummedTable = {
   readonly coinType: string;
   readonly at: AtMark;
-  /** As version 2 of the root covers them, null for unknown ones; absent: that root is not made. */
+  /** For version 2 of the root, null if unknown; omitted: that root is not computed. */
   readonly decimals?: number | null | undefined;
 };
 
@@ -71,18 +67,17 @@ type RowsQuery = {
 
 export type CapTables = {
   /**
-   * A page of rows: largest first, equal ones by holder id, then wallets without a holder by address; of
-   * those that are meant, all without it.
+   * A page of matching rows (default: all): largest first, ties by holder id, then wallets without
+   * a holder by address.
    */
   rows(on: GuardedReads, query: RowsQuery): Promise<readonly CapRow[]>;
-  /** What all of them come to. */
   totals(on: GuardedReads, query: SummedTable): Promise<CapTotals>;
-  /** The first row that is meant, with its path; null when none is. */
+  /** The first matching row with its path; null if none matches. */
   proven(
     on: GuardedReads,
     query: SummedTable & { readonly matches: Matches },
   ): Promise<ProvenRow | null>;
-  /** Owners as `tokenHolders` lists them now, at the end of a checkpoint. */
+  /** Owners in the order of `tokenHolders`, at the end of a checkpoint. */
   owners(
     on: GuardedReads,
     query: {
@@ -94,7 +89,6 @@ export type CapTables = {
   ): Promise<readonly TokenHolder[]>;
 };
 
-/** Before every owner. */
 const BEFORE_OWNERS: HolderPlace = { balance: 2n ** 128n, owner: "" };
 
 const compareOwners = (a: HolderPlace, b: HolderPlace): number => {
@@ -128,12 +122,11 @@ const readOwners = async (
   }));
 };
 
-/** Registers as one process reads them; it keeps those it was asked for last. */
+/** Register cache of one process; keeps the most recently used. */
 export const createCapTables = (now: Clock = () => performance.now()): CapTables => {
   const rows = createKeptLists<CapRow, CapPlace>(KEPT_ROWS, {
     compare: comparePlaces,
     placeOf,
-    // A holder may have any number of wallets.
     sizeOf: ({ wallets }) => wallets.length,
     now,
   });
@@ -144,7 +137,7 @@ export const createCapTables = (now: Clock = () => performance.now()): CapTables
   });
   const totals = new Map<string, { readonly made: CapTotals; readonly untilMs: number }>();
   const shared = createShared<CapTotals>();
-  // What was put together before a rebuild must not outlive it.
+  // Keyed by rebuilds: a rebuild may change past results.
   const keyOf = async (on: GuardedReads, coinType: string, checkpoint: bigint) =>
     `${coinType} ${checkpoint} ${(await on.committed()).rebuilds}`;
   const page = async (
@@ -211,8 +204,8 @@ export const createCapTables = (now: Clock = () => performance.now()): CapTables
 };
 
 /**
- * What all rows come to, and the way to the first one that is meant; `read` gives those behind a place,
- * `ROWS_PER_PAGE` of them while there are so many.
+ * Totals, and the path to the first matching row. `read` gives the rows behind a place,
+ * `ROWS_PER_PAGE` at most.
  */
 const sumUp = async (
   { coinType, at: { checkpoint }, decimals }: SummedTable,
@@ -251,12 +244,14 @@ const sumUp = async (
   };
 };
 
-/** Wallets in cap tables that are kept, some 600 bytes each with their rows; and owners, 200 bytes each. */
+/**
+ * Cached cap table wallets, about 600 bytes each with their rows; cached owners, 200 bytes each.
+ */
 const KEPT_ROWS = 120_000;
 const KEPT_OWNERS = 100_000;
 
-/** Rows read at once for the totals: from what is kept, or each time of all of it put together anew. */
+/** Rows read per page for the totals; an uncached table is rebuilt for each page. */
 const ROWS_PER_PAGE = 30_000;
 
-/** A few hundred bytes each. */
+/** Cached totals, a few hundred bytes each. */
 const KEPT_TOTALS = 1_000;

@@ -1,10 +1,7 @@
 /**
- * Time along a log of events.
- *
- * Order is position, and nothing else. But consumers ask "from this second onward", and the time of a
- * checkpoint, agreed by validators, has been known to step back. So every row keeps, beside its own
- * time, the latest time its coin's log had reached by then: that never falls along the log, so an
- * index on it finds where a second begins without passing over what came before.
+ * Time along an event log. Position alone orders events, but consumers ask "from this second
+ * onward", and checkpoint times have been known to step back. So each row also keeps the latest
+ * time its coin's log had reached: it never falls, and an index on it finds where a second begins.
  */
 import { getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
@@ -16,19 +13,17 @@ import { appendingPart } from "../database/writing.ts";
 import type { BatchWrite } from "./batch-write.ts";
 import { BEFORE_ALL } from "./position.ts";
 
-/** An event with its time, milliseconds since the Unix epoch. */
+/** An event with its time, Unix milliseconds. */
 type Timed = Readonly<Record<string, Cell>> & {
   readonly coinType: string;
   readonly timestampMs: bigint;
 };
 
-/** A table whose rows are the events with their latest times. */
 type EventLog<Event> = PgTable & { readonly $inferSelect: Reached<Event> };
 
-/** An event with the latest time of its coin's log up to and including it. */
 type Reached<Event> = Event & { readonly reachedMs: bigint };
 
-/** Adds the latest time to events in chain order, starting from the latest time of each coin's log. */
+/** Adds the latest time to events in chain order, continuing from each coin's previous one. */
 const reachedAfter = <Event extends Timed>(
   events: readonly Event[],
   before: ReadonlyMap<string, bigint>,
@@ -43,7 +38,7 @@ const reachedAfter = <Event extends Timed>(
 };
 
 /**
- * Appends events, in chain order and after everything in the log. The log's primary key must be
+ * Appends events, in chain order, after all existing ones. The log's primary key must be
  * (coin_type, position).
  */
 export const appendEvents = <Event extends Timed>(
@@ -55,7 +50,7 @@ export const appendEvents = <Event extends Timed>(
   return {
     rows: events.length,
     parts: (first) => {
-      // Between themselves here; what was before is known where the statement runs, once for each coin.
+      // Compares only within the batch; the statement looks up each coin's earlier latest time.
       const appending = appendingPart(log, reachedAfter(events, new Map()), first + 1, {
         reached_ms: `greatest(given.reached_ms, (
           select b.reached_ms from before_${name} b where b.coin_type = given.coin_type))`,
@@ -79,25 +74,23 @@ export const appendEvents = <Event extends Timed>(
   };
 };
 
-/** Latest time of the log of the coin of a row `given`. */
+/** Latest time of the log of row `given`'s coin. */
 const reachedBefore = (log: string) => `coalesce((
   select e.reached_ms from ${log} e
   where e.coin_type = given.coin_type order by e.position desc limit 1), 0)`;
 
-/** Which part of a coin's log is asked for. */
 export type EventRange = {
   readonly coinType: string;
-  /** Unix seconds; events whose checkpoint falls in that second are included. */
+  /** Unix seconds; includes events whose checkpoint falls in that second. */
   readonly sinceTimestamp?: bigint | undefined;
-  /** Position of the last event seen; events come from beyond it. */
+  /** Position of the last event seen. */
   readonly after?: bigint | undefined;
 };
 
 /**
- * The two statements that read a coin's log oldest first: all of it, or from a second on. The log must
- * have an index on (coin_type, reached_ms, position).
- *
- * @param columns what is selected, as SQL
+ * Statements that read a coin's log oldest first, whole or from a second. The log needs an index on
+ * (coin_type, reached_ms, position).
+ * @param columns SQL to select
  */
 export const rangeStatements = (log: PgTable, columns: string) => {
   const name = getTableName(log);
@@ -115,7 +108,6 @@ export const rangeStatements = (log: PgTable, columns: string) => {
   };
 };
 
-/** Reads a range with the statements that `rangeStatements` made. */
 export const readRange = <Row extends object>(
   on: Reads,
   { whole, since }: ReturnType<typeof rangeStatements>,

@@ -1,4 +1,4 @@
-/** Movements of balances across coin types, by position, owner, part and coin type. */
+/** Balance movements across coin types, by position, owner, part and coin type. */
 import { texts } from "../database/column-arrays.ts";
 import { type Reads, read } from "../database/readers.ts";
 import {
@@ -15,10 +15,9 @@ import { CHANGES_COMMITTED } from "./balance-progress.ts";
 import { NotYetIndexedError, STILL_FILLING } from "./past.ts";
 import { BEFORE_ALL, placeOf } from "./position.ts";
 
-/** Before every coin type. */
 const NO_COIN = "";
 
-/** From position $1 on: behind an owner and a coin type, ($3, $4) in the tokens' table and ($5, $6) in the grants'. */
+/** From position $1, behind (owner, coin type) ($3, $4) for tokens and ($5, $6) for grants. */
 const page = (condition: string) => {
   const of = (table: string, part: ChangedPart, owner: string, coin: string) => `
     (select coin_type as "coinType", ${COLUMNS}, '${part}' as part, ${part === "TOKENS" ? 0 : 1} as rank
@@ -40,7 +39,7 @@ const told = (pages: string) => `
     order by position, owner, rank, "coinType" limit (select $2::int8)
   ) as changes on told.filled`;
 
-// A page of each coin type: no row of others is read.
+// One page per coin type, so that no row of another coin is read.
 const ofEach = (condition: string) => `
   select one.* from unnest($7::text[]) as given (coin),
     lateral (${page(`and coin_type = given.coin ${condition}`)}) as one`;
@@ -52,15 +51,15 @@ const PAGES = {
 } as const;
 
 /**
- * Movements of all coins, or of a few, in chain order, up to the checkpoint that both balance pipelines have
- * committed: nothing ever appears before a place already given.
- * @throws NotYetIndexedError (wait) while the history of an upgraded database is being filled in
+ * Movements of all coins, or some, in chain order, up to the checkpoint that both balance pipelines
+ * have committed: no row appears behind a cursor.
+ * @throws NotYetIndexedError (wait) while an upgraded database's history is filled in
  */
 export const balanceChangesAcross = async (
   on: Reads,
   query: {
     readonly coinTypes?: readonly string[] | undefined;
-    /** Together with coin types alone: there is no index of an owner's movements in all coins. */
+    /** Requires `coinTypes`: no index covers an owner across all coins. */
     readonly owner?: string | undefined;
     readonly limit: number;
     readonly after?: ChangePlace | undefined;
@@ -77,7 +76,7 @@ export const balanceChangesAcross = async (
   return changesIn(rows);
 };
 
-/** Owner and coin type that rows come behind, in the table of tokens and in that of grants. */
+/** Cursor's owner and coin type, for the token table and the grant table. */
 const placesBehind = (after: ChangePlace | undefined): readonly string[] => {
   if (after === undefined) return ["", NO_COIN, "", NO_COIN];
   const { owner, part, coinType } = after;
@@ -86,7 +85,7 @@ const placesBehind = (after: ChangePlace | undefined): readonly string[] => {
   return part === "TOKENS" ? [...atPlace, owner, NO_COIN] : [...behindOwner, ...atPlace];
 };
 
-/** The end of what both pipelines have committed; undefined before the first checkpoint. */
+/** End of what both pipelines have committed; undefined before the first checkpoint. */
 export const changesEnd = async (on: Reads): Promise<ChangePlace | undefined> => {
   const [row] = await read<{ ending: bigint }>(on, CHANGES_COMMITTED, []);
   return row === undefined || row.ending <= 0n

@@ -1,25 +1,25 @@
 /**
- * What a pipeline's digest is made of: lines of text, one for each row that a checkpoint gave it.
+ * Input of a pipeline's digest: a line of text for each row that a checkpoint wrote.
  *
- * A line is the RFC 8785 JSON of a row with the names listed here, numbers as strings, ended by LF. Lines
- * of a checkpoint are ordered by kind (events, object states, balance changes, supplies, memberships,
- * roles), then by the row's key. Objects, memberships and roles have a line when the checkpoint left them
- * changed, and `{"removed": key}` when it left none. The lists are part of a pipeline's layout: a change
- * of theirs is a new number of it (docs/reference/formats.md repeats them for auditors).
+ * A line is the RFC 8785 JSON of the listed names, numbers as strings, ended by LF. A checkpoint's
+ * lines are ordered by kind (events, object states, balance changes, supplies, memberships, roles),
+ * then by key. A changed object, membership or role has one line, `{"removed": key}` if it ended.
+ * The lists are part of a pipeline's layout: changing one requires a new layout number
+ * (docs/reference/formats.md repeats them for auditors).
  */
 import { createHash } from "node:crypto";
 import { blake2b256 } from "../values/blake2b.ts";
 import { placeOf } from "./position.ts";
 
-/** A kind of row: where its lines stand among others, what its key is, and what they say. */
+/** A kind of row: its place among kinds, its key, and its members. */
 export type LineKind = {
   readonly order: number;
   readonly key: readonly string[];
-  /** In ascending order, as RFC 8785 wants them. */
+  /** Ascending, as RFC 8785 requires. */
   readonly names: readonly string[];
 };
 
-/** Declares a kind of line; `names` in any order. */
+/** `names` may be in any order. */
 export const lineKind = (
   order: number,
   key: readonly string[],
@@ -33,7 +33,6 @@ export const lineKind = (
 const EVENT_KEY = ["coinType", "position"] as const;
 const EVENT = [...EVENT_KEY, "txDigest", "timestampMs"] as const;
 
-/** Every kind of line, by what it is of. */
 export const LINES = {
   activity: lineKind(0, EVENT_KEY, [
     ...EVENT,
@@ -88,24 +87,23 @@ export const LINES = {
   role: lineKind(5, ["coinType", "owner", "role"], ["coinType", "owner", "role"]),
 } as const satisfies Readonly<Record<string, LineKind>>;
 
-/** A line, the checkpoint it belongs to, and its place there. */
 export type DigestLine = {
   readonly checkpoint: bigint;
-  /** Lines of a checkpoint are ordered by this, code unit by code unit. */
+  /** Orders the lines of a checkpoint, by code unit. */
   readonly place: string;
   readonly text: string;
 };
 
-/** Values of a row, by the names of its table's declaration. */
+/** Row values by column name. */
 type Values = Readonly<Record<string, unknown>>;
 
-/** Digits of the largest u64: numbers of one length sort as texts. */
+/** Digits of the largest u64; padded numbers sort as text. */
 const DIGITS = 20;
 
 const placeText = ({ order, key }: LineKind, row: Values): string =>
   `${order} ${key
     .map((name) => (name === "position" ? String(row[name]).padStart(DIGITS, "0") : row[name]))
-    // Below every character of a key, so that a shorter one comes first.
+    // Below every character of a key, so that a prefix sorts first.
     .join("\0")}`;
 
 const json = (value: unknown): string => {
@@ -123,7 +121,7 @@ const removed = ({ key }: LineKind, row: Values): string => {
   return `{"removed":${named}}\n`;
 };
 
-/** Lines of rows that stand for a moment: events, balance changes. */
+/** Lines of rows with a position: events, balance changes. */
 export const placedLines = (
   of: LineKind,
   rows: readonly (Values & { readonly position: bigint })[],
@@ -134,7 +132,7 @@ export const placedLines = (
     text: `${object(of.names, row)}\n`,
   }));
 
-/** Lines of rows that say something about a checkpoint. */
+/** Lines of rows with a checkpoint. */
 export const checkpointLines = (
   of: LineKind,
   rows: readonly (Values & { readonly checkpoint: bigint })[],
@@ -146,8 +144,8 @@ export const checkpointLines = (
   }));
 
 /**
- * Lines of states that stand for a while, [`checkpoint`, `until`), from checkpoint `first` on: one where a
- * state begins, one where it ends and no other begins.
+ * Lines of states over [`checkpoint`, `until`), from checkpoint `first`: one where a state begins,
+ * one where it ends without a successor.
  */
 export const stateLines = (
   of: LineKind,
@@ -169,16 +167,15 @@ export const stateLines = (
   return lines;
 };
 
-/** Before the first checkpoint that wrote rows. */
+/** Digest before the first checkpoint that wrote rows. */
 export const NO_ROWS: Uint8Array = new Uint8Array(32);
 
-/** The digest after a checkpoint that wrote rows. */
 export type CheckpointDigest = { readonly checkpoint: bigint; readonly digest: Uint8Array };
 
 /**
- * The digests that these lines lead to, checkpoint by checkpoint:
- * BLAKE2b-256(digest before, layout as u32, checkpoint as u64, SHA-256 of the lines), big-endian.
- * @param before the digest of the last checkpoint before them; `NO_ROWS` when there was none
+ * The digest after each checkpoint: BLAKE2b-256(previous digest, layout as u32, checkpoint as u64,
+ * SHA-256 of the lines), big-endian.
+ * @param before the digest of the previous checkpoint, or `NO_ROWS`
  */
 export const digestsOf = (
   before: Uint8Array,

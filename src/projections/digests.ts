@@ -1,6 +1,6 @@
 /**
- * Digests of pipelines: a hash chain over the rows that each checkpoint gave a pipeline. Two deployments
- * whose digests are equal at a checkpoint have the same rows up to it, whatever their batches were.
+ * Pipeline digests: a hash chain over the rows of each checkpoint. Deployments with equal digests
+ * at a checkpoint have equal rows up to it, whatever their batches were.
  */
 import { getTableName } from "drizzle-orm";
 import { type Reads, read } from "../database/readers.ts";
@@ -22,12 +22,12 @@ const statementFor = ({ watermark, digests }: ProgressTables): string => `
           where d.checkpoint <= $1::int8 order by d.checkpoint desc limit 1) as digest
   from ${getTableName(watermark)} w`;
 
-/** A digest as it is shown: hex without 0x. */
+/** Hex without 0x. */
 export const shownDigest = (digest: Uint8Array): string => Buffer.from(digest).toString("hex");
 
 /**
- * The digest of a pipeline after a checkpoint, as hex; 32 zero bytes before its first rows.
- * @throws NotYetIndexedError (wait) and so RebuildingError, BeforeLogError (stop)
+ * A pipeline's digest after a checkpoint, as hex; 32 zero bytes before its first rows.
+ * @throws NotYetIndexedError (wait), hence RebuildingError; BeforeLogError (stop)
  */
 export const pipelineDigest = async (
   on: Reads,

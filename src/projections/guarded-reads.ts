@@ -1,7 +1,6 @@
 /**
- * Reads for answers that need certain pipelines. Each statement sees in itself whether one of them is being
- * rebuilt and, for an answer about the past, whether the checkpoint is committed: a look of its own could
- * be about another moment than the rows.
+ * Reads guarded by the pipelines they need. Each statement itself checks for a rebuild and, for the
+ * past, that the checkpoint is committed: a separate check could see another snapshot.
  */
 import { getTableName } from "drizzle-orm";
 import { type Parameter, type Reads, read } from "../database/readers.ts";
@@ -9,15 +8,15 @@ import { logHighWater } from "../log/tables.ts";
 import { assertCommitted, type Committed, RebuildingError } from "./past.ts";
 import type { ProgressTables } from "./progress-tables.ts";
 
-/** Its own statements are about the present. All of them throw RebuildingError (wait) during a rebuild. */
+/** Its own statements read the present. All throw RebuildingError (wait) during a rebuild. */
 export type GuardedReads = Reads & {
-  /** How far all of the pipelines are, as it was when this was first asked. */
+  /** Progress common to all pipelines, as of the first call. */
   committed(): Promise<Committed>;
-  /** Statements about the end of a checkpoint, which throw as `assertCommitted` does. */
+  /** Statements as of a checkpoint's end; they throw as `assertCommitted` does. */
   at(checkpoint: bigint): Reads;
 };
 
-/** The first pipeline that is being rebuilt: its name, target and last checkpoint; null when none is. */
+/** The first pipeline under rebuild: name, target and last checkpoint; null if none. */
 const rebuildingOf = (needed: readonly ProgressTables[]): string => {
   const each = needed.map(
     ({ watermark }) =>
@@ -41,7 +40,7 @@ const committedOf = (needed: readonly ProgressTables[]): string => {
     from (${each.join(" union all ")}) as needed`;
 };
 
-/** What a present statement sees besides its rows, and what a past one does. */
+/** Guard columns of a present statement and of a past one. */
 type Seen = { readonly _rebuilding: string | null };
 type SeenPast = Seen & {
   readonly _first: bigint | null;
@@ -66,7 +65,6 @@ const committedIn = (seen: SeenPast | undefined): Committed => {
   return { first, last: hasAny ? next - 1n : null, isFilled, rebuilds: seen?._rebuilds ?? 0 };
 };
 
-/** The texts for some pipelines: what they see, and statements with that added. */
 type Guards = {
   readonly committed: string;
   readonly present: (text: string) => string;
@@ -103,7 +101,6 @@ const guardedBy = (guard: string) => {
   };
 };
 
-/** Reads for an answer that needs these pipelines. */
 export const guardedReads = (on: Reads, needed: readonly ProgressTables[]): GuardedReads => {
   const guards = guardsOf(needed);
   const reads = <See extends Seen>(

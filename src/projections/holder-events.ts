@@ -1,7 +1,4 @@
-/**
- * What happened to the holder register: one row per event, never updated. An event alone does not say
- * who is a holder now; what each wallet is, memberships.ts keeps.
- */
+/** Append-only log of holder register events. Current holders and groups are in memberships.ts. */
 import { getTableName, sql } from "drizzle-orm";
 import { boolean, index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { identifier, int8, u64 } from "../database/column-types.ts";
@@ -15,7 +12,6 @@ import { placeOf } from "./position.ts";
 import { progressTables } from "./progress-tables.ts";
 import { keepRanges } from "./ranges.ts";
 
-/** The kinds of event, as they are served. */
 export type HolderEventType =
   | "holder_added"
   | "holder_removed"
@@ -29,53 +25,51 @@ export const holderEventsTable = pgTable(
   "holder_events",
   {
     coinType: identifier("coin_type").notNull(),
-    /** Also tells the checkpoint and the event's number: see `positionOf`. */
+    /** Contains the checkpoint and event number: see `positionOf`. */
     position: int8("position").notNull(),
     eventType: identifier("event_type").$type<HolderEventType>().notNull(),
     txDigest: identifier("tx_digest").notNull(),
-    /** Null for events about groups and freezes; 0 is a holder. */
+    /** Null for group and freeze events; 0 is a valid holder. */
     holderId: u64("holder_id"),
-    /** Null for `holder_added`, whose addresses have events of their own, and `holder_removed`. */
+    /** Null for `holder_added` and `holder_removed`; their addresses have separate events. */
     address: identifier("address"),
     /** Null except for `address_joined_group` and `address_left_group`. */
     groupId: u64("group_id"),
     /** Null except for `address_frozen`. */
     isFrozen: boolean("is_frozen"),
-    /** Time of the checkpoint, milliseconds since the Unix epoch. */
+    /** Checkpoint time, Unix milliseconds. */
     timestampMs: int8("timestamp_ms").notNull(),
-    /** Latest time of this coin's log up to here: see chain-time.ts. */
+    /** Latest time of the coin's log so far: see chain-time.ts. */
     reachedMs: int8("reached_ms").notNull(),
   },
   (t) => [
     primaryKey({ columns: [t.coinType, t.position] }),
-    // Of all coin types, in chain order.
+    // All coin types, in chain order.
     index("holder_events_by_position").on(t.position),
     index("holder_events_in_time").on(t.coinType, t.reachedMs, t.position),
-    // Which holder a wallet belongs to now.
+    // A wallet's current holder.
     index("holder_events_of_member")
       .on(t.coinType, t.address, t.position)
       .where(sql`holder_id is not null and address is not null`),
-    // Whether a holder was ever there.
+    // Whether a holder ever existed.
     index("holder_events_of_holder").on(t.coinType, t.holderId).where(sql`holder_id is not null`),
-    // The newest group of a wallet.
+    // A wallet's newest group.
     index("holder_events_of_group")
       .on(t.coinType, t.address, t.position)
       .where(sql`group_id is not null`),
   ],
 );
 
-/** A row to append. */
 export type HolderEventRow = Omit<typeof holderEventsTable.$inferSelect, "reachedMs">;
 
-/** What a batch says of the register. */
 export type RegisterRows = {
   /** In chain order. */
   readonly events: readonly HolderEventRow[];
-  /** What they begin and end; two at most for each event. */
+  /** Ranges begun or ended; at most two per event. */
   readonly memberships: readonly MembershipRange[];
 };
 
-/** Appends events and keeps what wallets are. An event that exists already is an error. */
+/** Appends events and updates memberships. An existing event is an error. */
 export const keepRegister = ({ events, memberships }: RegisterRows): readonly BatchWrite[] => [
   appendEvents(holderEventsTable, events),
   keepRanges(membershipRanges, memberships),
@@ -85,7 +79,6 @@ export const holderProgress = progressTables("holder_lifecycle");
 export const { watermark: holderLifecycleWatermark, digests: holderLifecycleDigests } =
   holderProgress;
 
-/** One event of the register. */
 export type HolderEvent = HolderEventRow & {
   /** Number of the event inside its transaction, from 0. */
   readonly eventSeq: number;
@@ -104,7 +97,7 @@ type EventRow = Omit<HolderEventRow, "holderId" | "groupId"> & {
   readonly groupId: string | null;
 };
 
-/** Events of a coin's register, oldest first; empty for an unknown coin type. */
+/** A coin's events, oldest first; empty for an unknown coin type. */
 export const holderEvents = async (
   on: Reads,
   query: EventRange & { readonly limit: number },
@@ -113,7 +106,6 @@ export const holderEvents = async (
   return rows.map((row) => eventOf({ ...row, coinType: query.coinType }));
 };
 
-/** Events across coin types, in chain order. */
 export const holderEventsAcross = async (on: Reads, range: AcrossRange): Promise<HolderEvent[]> =>
   (await readAcross<EventRow>(on, HOLDER_EVENTS_ACROSS, range)).map(eventOf);
 
@@ -124,7 +116,7 @@ const eventOf = (row: EventRow): HolderEvent => ({
   eventSeq: placeOf(row.position).index,
 });
 
-/** The group a wallet is in after the newest of its group events; null when it is in none. */
+/** A wallet's group after its newest group event; null if none. */
 export const newestGroup = async (
   on: Reads,
   coinType: string,
@@ -141,7 +133,7 @@ const NEWEST_OF = (id: "group_id" | "holder_id") => `
   where coin_type = $1 and address = $2 and ${id} is not null
   order by position desc limit 1`;
 
-/** The holder that a wallet belongs to after the newest event about that; null when to none. */
+/** A wallet's holder after its newest holder event; null if none. */
 export const holderOf = async (
   on: Reads,
   coinType: string,
@@ -151,7 +143,6 @@ export const holderOf = async (
   return row?.type === "holder_address_added" ? BigInt(row.id) : null;
 };
 
-/** Whether a transaction put a wallet into a group. */
 export const joinedGroupBy = async (
   on: Reads,
   coinType: string,
@@ -169,7 +160,7 @@ const JOINED_BY = `
     and event_type = 'address_joined_group' and tx_digest = $4
   limit 1`;
 
-/** What a transaction did to a wallet's groups, in chain order. */
+/** A transaction's group events for a wallet, in chain order. */
 export const eventsOfWallet = async (
   { sql: statements }: Pick<Db, "sql">,
   of: { readonly coinType: string; readonly address: string; readonly txDigest: string },
@@ -195,7 +186,7 @@ export const eventsOfWallet = async (
   }));
 };
 
-/** Whether a holder has ever been in a coin's register. */
+/** Whether a coin's register ever had this holder. */
 export const wasHolder = async (
   on: Reads,
   coinType: string,
@@ -209,8 +200,8 @@ const WAS_HOLDER = `
   select 1 as one from holder_events where coin_type = $1 and holder_id = $2::numeric limit 1`;
 
 /**
- * First checkpoint whose events are not in the register yet; null before its pipeline has begun, and while it
- * is being rebuilt.
+ * First checkpoint not yet in the register; null before the pipeline's first run and during a
+ * rebuild.
  */
 export const holderEventsEnd = async ({
   sql: statements,

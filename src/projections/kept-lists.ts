@@ -1,15 +1,15 @@
-/** Sorted lists that took long to make, kept while their pages are asked for. */
+/** Cache of sorted lists that are slow to build, for as long as their pages are read. */
 
-/** A database restored from a backup may have another past; what is kept must not outlive that for long. */
+/** Short TTL: a database restored from a backup may have another past. */
 export const KEPT_MS = 60_000;
 
-/** Milliseconds of a clock that never goes back. */
+/** Monotonic clock, in milliseconds. */
 export type Clock = () => number;
 
 /**
- * Makes a value once for all callers who want it at the same time. When that fails, perhaps because its
- * caller hung up, the next one makes it on its own.
- * @param known the value, once it is known
+ * Builds a value once for concurrent callers. On failure (its caller may have hung up) the next
+ * caller builds it alone.
+ * @param known the value, if already cached
  */
 export const createShared = <Value>() => {
   const underWay = new Map<string, Promise<Value>>();
@@ -35,10 +35,10 @@ export const createShared = <Value>() => {
 
 export type KeptLists<Row, Place> = {
   /**
-   * Up to `limit` rows behind a place. A list that is short enough is read whole, once for all who ask
-   * meanwhile, and kept.
+   * Up to `limit` rows behind a place. A short list is read whole, once for concurrent callers, and
+   * cached.
    * @param before the place before all rows
-   * @param read up to so many rows behind a place, in order
+   * @param read up to this many rows behind a place, in order
    */
   page(
     key: string,
@@ -49,7 +49,6 @@ export type KeptLists<Row, Place> = {
   ): Promise<readonly Row[]>;
 };
 
-/** What is kept of a list. */
 type Kept<Row> = {
   readonly rows: readonly Row[] | "too long";
   readonly size: number;
@@ -57,9 +56,8 @@ type Kept<Row> = {
 };
 
 /**
- * @param most size of all lists that are kept; a longer list is not
- * @param compare negative when the first place comes first
- * @param placeOf the place of a row
+ * @param most total size of cached lists; a longer list is not cached
+ * @param compare negative when the first place sorts first
  * @param sizeOf the size of a row, at least 1
  */
 export const createKeptLists = <Row, Place>(
@@ -76,7 +74,7 @@ export const createKeptLists = <Row, Place>(
     readonly now?: Clock;
   },
 ): KeptLists<Row, Place> => {
-  /** In the order in which they were read. */
+  /** In the order of reading. */
   const kept = new Map<string, Kept<Row>>();
   const shared = createShared<readonly Row[] | "too long">();
   let sizeKept = 0;
@@ -85,10 +83,10 @@ export const createKeptLists = <Row, Place>(
     sizeKept -= kept.get(key)?.size ?? 0;
     kept.delete(key);
   };
-  /** Returns the rows, unless they are too many to be kept. */
+  /** Returns the rows, unless there are too many to cache. */
   const keep = (key: string, all: readonly Row[]): readonly Row[] | "too long" => {
     drop(key);
-    // Empty lists are not cached: callers can name any number of coins that do not exist.
+    // Empty lists are not cached: callers can name any number of unknown coins.
     if (all.length === 0) return all;
     const total = all.reduce((sum, row) => sum + sizeOf(row), 0);
     const [rows, size] = total > most ? ["too long" as const, 0] : [all, total];
@@ -129,5 +127,5 @@ export const createKeptLists = <Row, Place>(
   };
 };
 
-/** Lists that are too long count, too. */
+/** Includes markers of lists that are too long. */
 const KEPT_LISTS = 1_000;

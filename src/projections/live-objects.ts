@@ -1,14 +1,12 @@
 /**
- * A live set: the objects of one kind as they stand now, and how a batch of changes is folded into it
- * and into the balances of the objects' owners.
+ * Live set: the current objects of one kind; folds a batch of changes into it and into the owners'
+ * balances.
  *
- * What an owner gains or loses is the difference between the object's row and its new state, computed
- * where the rows are. The work is in proportion to the changes, and it is one statement: of few changes
- * the one that moves the watermark, of many one that selects from a temporary table.
+ * An owner's gain is the difference between the object's row and its new state, computed in the
+ * database by one statement: few changes as part of the watermark's, many from a temporary table.
  *
- * A batch applied twice would put objects back to states they have left. The watermark, moved in the
- * same transaction, refuses a batch that was applied before; to replay, clear the pipeline's tables and
- * start over.
+ * Applying a batch twice would restore old states; the watermark, moved in the same transaction,
+ * prevents that. To replay, clear the pipeline's tables first.
  */
 import { getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
@@ -25,21 +23,20 @@ import { rowsAfterMark, type Writing, writeNow } from "../database/writing.ts";
 import { type BalancePart, foldBalances } from "./balances.ts";
 import type { BatchWrite } from "./batch-write.ts";
 
-/** What became of an object in a batch: how it stands at the end, or null when it no longer does. */
+/** An object's state at the end of a batch; null if it is gone. */
 export type ObjectChange<State> = { readonly objectId: string; readonly state: State | null };
 
-/** Where a kind of object is kept and what it is worth to its owner. */
 export type LiveSet = {
-  /** Has the columns `object_id` (its key), `coin_type`, `owner`, and the state's. */
+  /** Has the columns `object_id` (key), `coin_type`, `owner`, and the state's. */
   readonly table: PgTable;
-  /** Name of the column that counts towards the owner's balance. */
+  /** Column that counts towards the owner's balance. */
   readonly held: string;
   readonly part: BalancePart;
 };
 
 /**
- * Folds changes into a live set and its owners' balances: each object at most once, with its final state of
- * the batch. Throws ImpossibleBalanceError (stop).
+ * Folds changes into a live set and its owners' balances: each object at most once, with its final
+ * state. Throws ImpossibleBalanceError (stop).
  */
 export const foldChanges = <State extends Cells>(
   set: LiveSet,
@@ -58,7 +55,7 @@ export const foldChanges = <State extends Cells>(
 
 type Cells = Readonly<Record<string, string | bigint>>;
 
-/** What folds the changes that a query yields, as rows of the set's table; gone objects have no owner. */
+/** Folds the changes that a query yields as rows of the set's table; gone objects have no owner. */
 const folding = ({ table, held, part }: LiveSet, changed: RowSource): Writing => {
   const name = getTableName(table);
   const columns = columnNames(table);
@@ -96,7 +93,7 @@ const folding = ({ table, held, part }: LiveSet, changed: RowSource): Writing =>
 };
 
 /**
- * Copies rows into a temporary table of the session, with the columns of `shape` and none of its
+ * Copies rows into a session's temporary table with the columns of `shape`, without its
  * constraints. Every commit empties it. Returns its name.
  */
 const copyAside = async (tx: Tx, shape: PgTable, rows: readonly Row[]): Promise<string> => {
@@ -105,12 +102,12 @@ const copyAside = async (tx: Tx, shape: PgTable, rows: readonly Row[]): Promise<
     `create temporary table if not exists ${name} on commit delete rows as
      select * from ${getTableName(shape)} with no data`,
   );
-  // Sent together, in this order.
+  // Pipelined in this order.
   await Promise.all([made.execute(), copyRows(tx.sql, name, shape, rows)]);
   return name;
 };
 
-/** Objects of these ids as they stand, with the table's keys; numbers as Postgres sends them. */
+/** Current objects by id, with the table's keys; numbers as Postgres sends them. */
 export const standing = async <Row extends object>(
   sql: Sql,
   { table }: LiveSet,

@@ -1,13 +1,13 @@
 /**
- * What wallets were in a coin's register, and are: the holder each belongs to, its group, and whether it
- * is frozen, in ranges of checkpoints. Written by `holder_lifecycle`.
+ * Memberships of wallets over ranges of checkpoints: holder, group and freeze. Written by
+ * `holder_lifecycle`.
  */
 import { pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { identifier, int8, u64 } from "../database/column-types.ts";
 import type { Sql } from "../database/connect.ts";
 import { openRanges, type RangeTable, rangesAt } from "./ranges.ts";
 
-/** What a wallet has one value of at most, at the end of each checkpoint. */
+/** A wallet has at most one value of each at a checkpoint's end. */
 export type Aspect = "holder" | "group" | "freeze";
 
 export const membershipRangesTable = pgTable(
@@ -18,9 +18,9 @@ export const membershipRangesTable = pgTable(
     aspect: identifier("aspect").$type<Aspect>().notNull(),
     /** The holder's id, the group's id, or 1 for frozen. */
     value: u64("value").notNull(),
-    /** The first checkpoint at whose end the value held. */
+    /** First checkpoint at whose end the value held. */
     checkpoint: int8("checkpoint").notNull(),
-    /** The first checkpoint that it no longer did; `STILL_OPEN` while it stands. */
+    /** First checkpoint at whose end it no longer held; `STILL_OPEN` while it does. */
     until: int8("until").notNull(),
   },
   (t) => [primaryKey({ columns: [t.coinType, t.address, t.aspect, t.checkpoint] })],
@@ -33,10 +33,9 @@ export const membershipRanges: RangeTable = {
 
 export type MembershipRange = typeof membershipRangesTable.$inferSelect;
 
-/** A wallet of a coin, and what about it. */
 export type MembershipKey = Pick<MembershipRange, "coinType" | "address" | "aspect">;
 
-/** What these wallets are now; those that are nothing do not come. */
+/** Current memberships of these wallets; absent if none. */
 export const standingMemberships = async (
   sql: Sql,
   keys: readonly MembershipKey[],
@@ -49,7 +48,7 @@ export const standingMemberships = async (
   return rows.map(membershipOf);
 };
 
-/** What the wallets of a coin were at the end of a checkpoint. */
+/** Memberships of a coin's wallets at the end of a checkpoint. */
 export const membershipsAt = async (
   sql: Sql,
   coinType: string,

@@ -1,4 +1,4 @@
-/** The sum tree over a cap table (client/sum-tree.ts), with the digests of WebAssembly, ten times as fast. */
+/** The cap table's sum tree (client/sum-tree.ts) with WebAssembly hashing, ten times as fast. */
 import { createSumTree as createTree, type SumTree } from "../../client/sum-tree.ts";
 import { blake2b256 } from "../values/blake2b.ts";
 

@@ -1,4 +1,4 @@
-/** What one snapshot of the database is of: the checkpoint that all five pipelines have committed in it. */
+/** A snapshot's metadata: the checkpoint that all five pipelines have committed in it. */
 import { getTableName } from "drizzle-orm";
 import { type Reads, read } from "../database/readers.ts";
 import type { CheckpointMark } from "../log/fact.ts";
@@ -7,17 +7,17 @@ import { logHighWater } from "../log/tables.ts";
 import { ALL } from "./needed.ts";
 
 export type Meta = {
-  /** The last checkpoint that all pipelines have committed; null before the first. */
+  /** Last checkpoint committed by all pipelines; null before the first. */
   readonly last: CheckpointMark | null;
-  /** Null while the source could not tell. */
+  /** Null while the source did not report one. */
   readonly chainId: string | null;
-  /** Where the log begins; null before a reader ever opened it. */
+  /** First checkpoint of the log; null before a reader first opened it. */
   readonly firstCheckpoint: bigint | null;
-  /** From here on the past can be asked for. */
+  /** First checkpoint that can be queried as the past. */
   readonly historyCheckpoint: bigint | null;
 };
 
-/** One row for each pipeline that was ever run; of none, one without a pipeline. */
+/** One row per pipeline ever run; without any, one row with a null pipeline. */
 type Row = {
   readonly chainId: string | null;
   readonly firstCheckpoint: bigint | null;
@@ -60,7 +60,7 @@ export const readMeta = async (on: Reads): Promise<Meta> => {
     last,
     chainId: row?.chainId ?? null,
     firstCheckpoint: first,
-    // While history is filled in, nothing that is committed can be asked for.
+    // While history is filled in, no committed checkpoint can be queried.
     historyCheckpoint: isFilled || last === null ? first : last.sequence + 1n,
   };
 };

@@ -1,4 +1,4 @@
-/** Which pipelines an answer needs: each field of the API names one of these. */
+/** Pipelines that an answer needs: each API field names one of these lists. */
 import { grantProgress, tokenProgress } from "./balance-progress.ts";
 import { holderProgress } from "./holder-events.ts";
 import type { ProgressTables } from "./progress-tables.ts";
@@ -17,5 +17,5 @@ export const FOR_CAP_TABLES: readonly ProgressTables[] = [
   holderProgress,
 ];
 export const FOR_HISTORIES: readonly ProgressTables[] = [activityProgress, ...FOR_CAP_TABLES];
-/** The five that `_meta` speaks of. */
+/** The five that `_meta` covers. */
 export const ALL: readonly ProgressTables[] = [...FOR_HISTORIES, roleProgress];

@@ -1,37 +1,37 @@
 /**
- * How a past checkpoint may be asked for: what the pipelines that an answer needs have committed, and
- * from where on the log has it. What was once answered for a checkpoint never changes.
+ * Rules for querying a past checkpoint: the needed pipelines must have committed it and the log
+ * must reach back to it. An answer for a checkpoint never changes.
  */
 import type { Remedy } from "../waiting/remedy.ts";
 
-/** How far some pipelines are, all of them together. */
+/** Progress common to several pipelines. */
 export type Committed = {
-  /** Where the log begins; null before a reader ever opened it. */
+  /** First checkpoint of the log; null before a reader first opened it. */
   readonly first: bigint | null;
-  /** The last checkpoint that all of them have committed; null before the first. */
+  /** Last checkpoint committed by all of them; null before the first. */
   readonly last: bigint | null;
   /** False while tables that an upgrade added are being filled. */
   readonly isFilled: boolean;
-  /** How often any of them was rebuilt: what was read before the last time is not to be used any more. */
+  /** Total rebuilds; a change invalidates earlier reads. */
   readonly rebuilds: number;
 };
 
-/** What was asked for is not committed yet, or not known yet. Ask again later. */
+/** The requested data is not committed or not known yet. Retry later. */
 export class NotYetIndexedError extends Error {
   override readonly name: string = "NotYetIndexedError";
   readonly remedy: Remedy = "wait";
 }
 
 /**
- * A pipeline is being rebuilt from the log, and has not come back to where it was: its rows are those of an
- * earlier checkpoint. Ask again later.
+ * A pipeline is being rebuilt from the log: its rows are those of an earlier checkpoint. Retry
+ * later.
  */
 export class RebuildingError extends NotYetIndexedError {
   override readonly name = "RebuildingError";
   readonly pipeline: string;
-  /** The last one it has committed again; null before the first. */
+  /** Last checkpoint committed again; null before the first. */
   readonly checkpoint: bigint | null;
-  /** The one it has to come back to. */
+  /** Checkpoint at which the rebuild is complete. */
   readonly target: bigint;
 
   constructor(pipeline: string, checkpoint: bigint | null, target: bigint) {
@@ -48,7 +48,7 @@ export class RebuildingError extends NotYetIndexedError {
 export const STILL_FILLING =
   "the history of this database is still being filled in from its log; _meta tells how far";
 
-/** The log does not reach back as far as was asked for. Ask for a later checkpoint. */
+/** The log begins after the requested checkpoint. Ask for a later one. */
 export class BeforeLogError extends Error {
   override readonly name = "BeforeLogError";
   readonly remedy: Remedy = "stop";
@@ -59,8 +59,7 @@ export class BeforeLogError extends Error {
 }
 
 /**
- * Refuses a checkpoint that cannot be answered for.
- * @throws NotYetIndexedError (wait) naming the last checkpoint that can
+ * @throws NotYetIndexedError (wait) naming the last available checkpoint
  * @throws BeforeLogError (stop)
  */
 export const assertCommitted = (

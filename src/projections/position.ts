@@ -1,26 +1,24 @@
 import type { Position } from "../log/fact.ts";
 
-/** Events of a transaction are numbered from 0 to below this. */
+/** Exclusive limit of event numbers in a transaction. */
 const EVENTS = 10_000n;
 
-/** Transactions of a checkpoint are numbered from 0 to below this. */
+/** Exclusive limit of transaction numbers in a checkpoint. */
 const TRANSACTIONS = 100_000n;
 
 /**
  * An event's place in chain order as one number: `checkpoint * 10^9 + transaction * 10^4 + event`.
- * It sorts as the chain does and is the same after any replay.
- *
- * The reader refuses transactions numbered 100,000 and above and events numbered 10,000 and above, so
- * two events never share a position, and checkpoints up to 9 * 10^9 fit the 63 bits of a column.
+ * The reader refuses larger transaction and event numbers, so positions are unique, and checkpoints
+ * up to 9 * 10^9 fit the column's 63 bits.
  */
 export const positionOf = ({ checkpoint, transaction, index }: Position): bigint =>
   (checkpoint * TRANSACTIONS + BigInt(transaction)) * EVENTS + BigInt(index);
 
-/** What a checkpoint's positions begin after; below it a number is exact, and far quicker. */
+/** Positions per checkpoint; numbers below it are exact as doubles, and far quicker. */
 const CHECKPOINT = TRANSACTIONS * EVENTS;
 const EVENTS_NUMBER = Number(EVENTS);
 
-/** The place a position stands for: `positionOf` backwards. */
+/** Inverse of `positionOf`. */
 export const placeOf = (position: bigint): Position => {
   const inside = Number(position % CHECKPOINT);
   const index = inside % EVENTS_NUMBER;
@@ -31,12 +29,12 @@ export const placeOf = (position: bigint): Position => {
   };
 };
 
-/** Positions of a checkpoint, and of all before it, are smaller. */
+/** Exclusive end of a checkpoint's positions. */
 export const positionsEnd = (checkpoint: bigint): bigint => (checkpoint + 1n) * CHECKPOINT;
 
-/** Behind every position of a checkpoint, and before those of the next: what follows the checkpoint lies behind it. */
+/** Sorts after every position of a checkpoint and before those of the next. */
 export const followPosition = (checkpoint: bigint): bigint => positionsEnd(checkpoint) - 1n;
 
-/** Smaller and larger than every position: where pages without a place to begin behind begin. */
+/** Start of pages without a cursor: below and above every position. */
 export const BEFORE_ALL = -1n;
 export const BEHIND_ALL = 2n ** 63n - 1n;

@@ -1,60 +1,63 @@
-/** How far a pipeline is, and the digests of its rows: two tables for each pipeline. */
+/** Two tables per pipeline: its progress, and the digests of its rows. */
 import { integer, pgTable, text } from "drizzle-orm/pg-core";
 import { at, bytea, int8 } from "../database/column-types.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 
-/** The layout that added the tables of the past. */
+/** Layout that added the history tables. */
 export const LAYOUT_WITH_PAST = 2;
 
-/** The layout that added digests. */
+/** Layout that added digests. */
 export const LAYOUT_WITH_DIGESTS = 3;
 
 /**
- * The layout of this version. It is part of every digest. A version that adds a table to a pipeline raises it;
- * the table is then filled from the log (`refill.ts`).
+ * Current layout; part of every digest. Raise it when a pipeline gets a table, which is then filled
+ * from the log (`refill.ts`).
  */
 export const LAYOUT = LAYOUT_WITH_DIGESTS;
 
 /**
- * `<name>_watermark`: one row that says how far the pipeline is, moved in the transaction that writes the
- * pipeline's rows. `registerPipeline` makes the row on the first run, with the log's first checkpoint.
+ * `<name>_watermark`: the pipeline's progress, one row, moved in the transaction that writes its
+ * rows. `registerPipeline` inserts it on the first run, with the log's first checkpoint.
  */
 export const watermarkTable = <Name extends string>(name: Name) =>
   pgTable(`${name}_watermark`, {
-    /** Name of the pipeline; a key so that there is one row at most. */
+    /** A key, so that there is one row at most. */
     pipeline: text("pipeline").primaryKey(),
-    /** Chain the rows come from; null while the source could not tell. */
+    /** Chain of the rows; null while the source did not report one. */
     chainId: text("chain_id"),
-    /** Next checkpoint the pipeline expects: every one below is in its rows. */
+    /** Next expected checkpoint: the rows contain all below it. */
     nextCheckpoint: int8("next_checkpoint").notNull(),
-    /** Last committed checkpoint, its digest and time (ms since the Unix epoch); null before the first. */
+    /** Last committed checkpoint, its digest and time (Unix ms); null before the first. */
     lastCheckpoint: int8("last_checkpoint"),
     lastDigest: text("last_digest"),
     lastTimestampMs: int8("last_timestamp_ms"),
     /**
-     * The layout for which the rows are complete. Below the pipeline's own after an upgrade that added tables,
-     * until these are filled from the log.
+     * Layout for which the rows are complete. Below the pipeline's own while an upgrade's tables
+     * are filled from the log.
      */
     layout: integer("layout").notNull().default(1),
     /**
-     * Last checkpoint that was filled into added tables, updated once a second; at the start the one before the
-     * log begins. Null when nothing is being filled in.
+     * Last checkpoint filled into added tables, updated once a second; initially the one before the
+     * log begins. Null when nothing is being filled.
      */
     filledCheckpoint: int8("filled_checkpoint"),
-    /** Digest over all rows up to `last_checkpoint` (digests.ts); null before the first, and while they fill. */
+    /**
+     * Digest over all rows up to `last_checkpoint` (digests.ts); null before the first and during a
+     * fill.
+     */
     digest: bytea("digest"),
     /**
-     * Target checkpoint of a rebuild; null when none is under way. Until it is reached the rows are those of an
-     * earlier checkpoint, and answers that need them are refused: see guarded-reads.ts.
+     * Target checkpoint of a rebuild; null if none. Until then answers that need these rows are
+     * refused: see guarded-reads.ts.
      */
     rebuildingTo: int8("rebuilding_to"),
-    /** Number of rebuilds: whatever was cached before the last one is invalid. */
+    /** Number of rebuilds; each invalidates cached results. */
     rebuilds: integer("rebuilds").notNull().default(0),
-    /** When the row was last moved, by the database's clock. */
+    /** Time of the last move, by the database's clock. */
     committedAt: at("committed_at").notNull().defaultNow(),
   });
 
-/** `<name>_digests`: one row for each checkpoint that gave the pipeline rows. */
+/** `<name>_digests`: one row per checkpoint that wrote rows. */
 const digestTable = <Name extends string>(name: Name) =>
   pgTable(`${name}_digests`, {
     checkpoint: int8("checkpoint").primaryKey(),
@@ -65,20 +68,18 @@ const digestTable = <Name extends string>(name: Name) =>
 export type WatermarkTable = ReturnType<typeof watermarkTable>;
 export type DigestTable = ReturnType<typeof digestTable>;
 
-/** A pipeline as its readers know it. */
 export type ProgressTables = {
-  /** As `indexerStatus` shows it. */
   readonly name: string;
   readonly watermark: WatermarkTable;
   readonly digests: DigestTable;
   readonly layout: number;
-  /** The layout from which on it answers questions about the past. */
+  /** Layout from which it answers queries about the past. */
   readonly pastSince: number;
 };
 
 /**
- * Declares the two tables of a pipeline. The file that calls it exports both by themselves, too: drizzle-kit
- * makes migrations from exported tables only.
+ * Declares a pipeline's two tables. The caller also exports each of them: drizzle-kit makes
+ * migrations from exported tables only.
  */
 export const progressTables = <Name extends string>(
   name: Name,
@@ -92,8 +93,8 @@ export const progressTables = <Name extends string>(
 });
 
 /**
- * Another writer moved this watermark first; our transaction rolled back.
- * Two processes run one pipeline: stop this one and alert.
+ * Another writer moved this watermark first; the transaction rolled back. Two processes run one
+ * pipeline: stop this one and alert.
  */
 export class WatermarkMovedError extends Error {
   override readonly name = "WatermarkMovedError";

@@ -1,6 +1,6 @@
 /**
- * The states of a coin, range by range, as the digests of pipelines have them: objects, grants,
- * memberships, roles, supplies. What anybody compares with a register of their own, page by page.
+ * A coin's states range by range, as digests have them: objects, grants, memberships, roles,
+ * supplies. For page-by-page comparison with another register.
  */
 import { getTableColumns, getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
@@ -14,29 +14,28 @@ import { sharedTokenObjectsTable, sharedTokenRangesTable } from "./shared-token-
 import { timelockObjectsTable, timelockRangesTable } from "./timelock-objects.ts";
 import { tokenSuppliesTable } from "./tokens.ts";
 
-/** What has states. */
 export const STATE_KINDS = ["TOKEN", "GRANT", "MEMBERSHIP", "ROLE", "SUPPLY"] as const;
 export type StateKind = (typeof STATE_KINDS)[number];
 
-/** A state that held after the checkpoints [`checkpoint`, `until`). */
+/** A state that held over checkpoints [`checkpoint`, `until`). */
 export type StateRange = {
-  /** As digests have it: see digest-lines.ts, without the LF. */
+  /** As in digests (digest-lines.ts), without the LF. */
   readonly line: string;
   readonly checkpoint: bigint;
-  /** Null while it still held at the requested checkpoint. */
+  /** Null while it held at the requested checkpoint. */
   readonly until: bigint | null;
-  /** Where it stands in the list. */
+  /** Its cursor in the list. */
   readonly place: readonly string[];
 };
 
-/** A column that places are made of, and how a text becomes its value. */
+/** A cursor column and its SQL type. */
 type Ordering = { readonly column: string; readonly type: "text" | "numeric" | "int8" };
 
 type RangeList = {
   readonly of: LineKind;
-  /** Live rows stand since `checkpoint` and have no `until`. */
+  /** Live rows have held since `checkpoint` and have no `until`. */
   readonly tables: readonly { readonly table: PgTable; readonly isLive: boolean }[];
-  /** Columns of an index behind the coin type; `until` is that of live rows, too. */
+  /** Columns of an index behind the coin type; live rows use `until`, too. */
   readonly order: readonly Ordering[];
 };
 
@@ -122,7 +121,7 @@ const PAGES: Readonly<Record<StateKind, string>> = {
 
 const LARGEST_INT8 = 2n ** 63n - 1n;
 
-/** Whether these values can be a place of a list, so that Postgres takes them as such. */
+/** Whether these values are a valid cursor of the list, castable by Postgres. */
 export const isPlace = (kind: StateKind, place: readonly string[]): boolean => {
   const { order } = LISTS[kind];
   return (
@@ -136,7 +135,6 @@ export const isPlace = (kind: StateKind, place: readonly string[]): boolean => {
   );
 };
 
-/** Before every row. */
 const before = (kind: StateKind): readonly Parameter[] =>
   LISTS[kind].order.map(({ type }) => (type === "text" ? "" : "-1"));
 
@@ -146,8 +144,8 @@ type Stored = Readonly<Record<string, unknown>> & {
 };
 
 /**
- * Ranges that had begun at the end of a checkpoint, in the order of their keys; empty for an unknown coin
- * type. What ended after the checkpoint still stands.
+ * Ranges begun by the end of a checkpoint, by key; empty for an unknown coin type. A range that
+ * ended later shows as open.
  * @param after the place of the last row seen
  */
 export const stateRanges = async (

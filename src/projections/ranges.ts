@@ -1,6 +1,6 @@
 /**
- * Ranges of checkpoints: tables of states at the end of every checkpoint, present ones included. A row says that a
- * state held after the checkpoints [`checkpoint`, `until`).
+ * Tables of states over ranges of checkpoints, current ones included: a row held over
+ * [`checkpoint`, `until`).
  */
 import { getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
@@ -10,19 +10,19 @@ import { columnNames, columnsByKey, type Row } from "../database/table-rows.ts";
 import { rowsAfterMark } from "../database/writing.ts";
 import { type BatchWrite, inOneStatement } from "./batch-write.ts";
 
-/** `until` of a present state: later than any checkpoint. */
+/** `until` of a current state: later than any checkpoint. */
 export const STILL_OPEN = 2n ** 63n - 1n;
 
-/** A table of ranges, with the columns `checkpoint` and `until`. */
+/** A table with the columns `checkpoint` and `until`. */
 export type RangeTable = {
   readonly table: PgTable;
-  /** The columns that say what has a state, all text; with `checkpoint` they are its primary key. */
+  /** Text columns that identify the subject; with `checkpoint` they are the primary key. */
   readonly key: readonly string[];
 };
 
 /**
- * The ranges that are open, of these keys (the values of `key`, in its order), with the table's keys;
- * numerics as Postgres sends them.
+ * Open ranges of these keys (values in the order of `key`), with the table's keys; numerics as
+ * Postgres sends them.
  */
 export const openRanges = async <Open extends object>(
   sql: Sql,
@@ -32,7 +32,7 @@ export const openRanges = async <Open extends object>(
   if (keys.length === 0) return [];
   const arrays = key.map((_, column) => `$${column + 1}::text[]`);
   const given = key.map((name) => `given_${name}`);
-  // The newest range of each key: found from its key, however many are behind it.
+  // The newest range per key, found by index however many are behind it.
   return await sql.unsafe<Open[]>(
     `select ${columnsByKey(table)}
      from unnest(${arrays.join(", ")}) as given (${given.join(", ")}), lateral (
@@ -46,7 +46,9 @@ export const openRanges = async <Open extends object>(
   );
 };
 
-/** The ranges of a coin that held at the end of a checkpoint, by their keys; numerics as Postgres sends them. */
+/**
+ * A coin's ranges that held at the end of a checkpoint, by key; numerics as Postgres sends them.
+ */
 export const rangesAt = async <Stood extends object>(
   sql: Sql,
   { table, key }: RangeTable,
@@ -59,7 +61,7 @@ export const rangesAt = async <Stood extends object>(
     [coinType, `${at}`],
   );
 
-/** Appends ranges, and ends those that exist. No range may be given twice. */
+/** Appends ranges and closes existing ones. No range may be given twice. */
 export const keepRanges = ({ table, key }: RangeTable, ranges: readonly Row[]): BatchWrite =>
   inOneStatement(ranges.length, (first) => {
     const name = getTableName(table);

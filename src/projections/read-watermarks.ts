@@ -1,4 +1,4 @@
-/** Reads how far the log and the pipelines are. */
+/** Reads the progress of the log and the pipelines. */
 import { getTableName } from "drizzle-orm";
 import { type Reads, read } from "../database/readers.ts";
 import { logHighWater } from "../log/tables.ts";
@@ -6,10 +6,10 @@ import { NO_ROWS } from "./digest-lines.ts";
 import { shownDigest } from "./digests.ts";
 import { LAYOUT_WITH_DIGESTS, type ProgressTables } from "./progress-tables.ts";
 
-/** The last checkpoint that was dealt with. */
+/** Last checkpoint processed. */
 export type Mark = { readonly checkpoint: bigint; readonly timestampMs: bigint };
 
-/** One row of a watermark's table, or the log's high-water mark; both last ones are null together. */
+/** A pipeline's watermark, or the log's high-water mark; checkpoint and time are null together. */
 type Row = {
   readonly name: string;
   readonly next: bigint;
@@ -21,22 +21,25 @@ type Row = {
   readonly layout: number;
 };
 
-/** Where a pipeline stands: `indexerStatus` and the health report are made of these. */
+/** A pipeline's progress, for `indexerStatus` and the health report. */
 export type Watermark = {
   readonly pipeline: string;
   readonly next: bigint | null;
   readonly mark: Mark | null;
-  /** Last checkpoint up to which tables that an upgrade added are filled in; null when none is being. */
+  /** Last checkpoint filled into an upgrade's tables; null when none is being filled. */
   readonly filledThrough: bigint | null;
-  /** The checkpoint that a rebuild has to come back to; null when none is under way. */
+  /** Target checkpoint of a rebuild; null if none. */
   readonly rebuildingTo: bigint | null;
-  /** Of all its rows, hex without 0x; null while there are no rows to speak of, or digests are filled in. */
+  /**
+   * Digest over all rows, hex without 0x; null before the first checkpoint and while digests are
+   * filled.
+   */
   readonly digest: string | null;
 };
 
 /**
- * The statement that reads these watermarks and, under an empty name, the log's high-water mark. Each
- * table has one row: finding it by its name, in an index, would take a third longer.
+ * Reads these watermarks and, under an empty name, the log's high-water mark. Each table has one
+ * row: an index lookup by name would take a third longer.
  */
 const statementFor = (pipelines: readonly ProgressTables[]): string =>
   [
@@ -55,7 +58,7 @@ const MARK =
 
 const statements = new WeakMap<readonly ProgressTables[], string>();
 
-/** Watermarks of these pipelines, in their order, and the log's high-water mark: one statement. */
+/** Watermarks of these pipelines, in order, and the log's high-water mark, in one statement. */
 export const readWatermarks = async (
   on: Reads,
   pipelines: readonly ProgressTables[],
@@ -77,10 +80,9 @@ export const readWatermarks = async (
   return { log: watermark(""), pipelines: pipelines.map(({ name }) => watermark(name)) };
 };
 
-/** A pipeline that has committed checkpoints, none of which gave it rows, has a digest, too. */
+/** A pipeline that committed checkpoints without rows has a digest, too. */
 const digestIn = ({ checkpoint, digest, layout }: Row): string | null =>
   checkpoint === null || layout < LAYOUT_WITH_DIGESTS ? null : (digest ?? shownDigest(NO_ROWS));
 
-/** Both are null before the first checkpoint, and neither ever again. */
 const markOf = ({ checkpoint, timestampMs }: Row): Mark | null =>
   checkpoint === null || timestampMs === null ? null : { checkpoint, timestampMs };

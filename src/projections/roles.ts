@@ -1,10 +1,10 @@
 /**
- * Roles granted and revoked (`role_events`, never updated), who holds which role now (`wallet_roles`),
- * and who held it when (`role_ranges`): for each owner and role the newest event decides, and only a role
- * that is held has a row.
+ * Role grants and revocations (`role_events`, append-only), current roles (`wallet_roles`), and
+ * past ones (`role_ranges`): the newest event per owner and role decides; only held roles have
+ * rows.
  *
- * A role is kept as its canonical type name. Its bit is not kept: whether a type has one depends on the
- * packages that the log knows.
+ * A role is stored as its canonical type name, without its bit, which depends on the packages known
+ * to the log.
  */
 import { boolean, index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { bigints, booleans, texts } from "../database/column-arrays.ts";
@@ -24,7 +24,7 @@ export const roleEventsTable = pgTable(
   "role_events",
   {
     coinType: identifier("coin_type").notNull(),
-    /** Also tells the checkpoint and the event's number: see `positionOf`. */
+    /** Contains the checkpoint and event number: see `positionOf`. */
     position: int8("position").notNull(),
     txDigest: identifier("tx_digest").notNull(),
     owner: identifier("owner").notNull(),
@@ -34,14 +34,14 @@ export const roleEventsTable = pgTable(
     granted: boolean("granted").notNull(),
     /** Sender of the transaction. */
     signer: identifier("signer").notNull(),
-    /** Time of the checkpoint, milliseconds since the Unix epoch. */
+    /** Checkpoint time, Unix milliseconds. */
     timestampMs: int8("timestamp_ms").notNull(),
-    /** Latest time of this coin's log up to here: see chain-time.ts. */
+    /** Latest time of the coin's log so far: see chain-time.ts. */
     reachedMs: int8("reached_ms").notNull(),
   },
   (t) => [
     primaryKey({ columns: [t.coinType, t.position] }),
-    // Of all coin types, in chain order.
+    // All coin types, in chain order.
     index("role_events_by_position").on(t.position),
     index("role_events_in_time").on(t.coinType, t.reachedMs, t.position),
   ],
@@ -53,22 +53,22 @@ export const walletRolesTable = pgTable(
     coinType: identifier("coin_type").notNull(),
     owner: identifier("owner").notNull(),
     role: identifier("role").notNull(),
-    /** Of the newest event, which granted it. */
+    /** Position of the newest event, which granted it. */
     position: int8("position").notNull(),
   },
   (t) => [primaryKey({ columns: [t.coinType, t.owner, t.role] })],
 );
 
-/** Who held which role, and holds it, in ranges of checkpoints. */
+/** Past and current roles, in ranges of checkpoints. */
 export const roleRangesTable = pgTable(
   "role_ranges",
   {
     coinType: identifier("coin_type").notNull(),
     owner: identifier("owner").notNull(),
     role: identifier("role").notNull(),
-    /** The first checkpoint that the role was held after. */
+    /** First checkpoint at whose end the role was held. */
     checkpoint: int8("checkpoint").notNull(),
-    /** The first checkpoint that it no longer was; `STILL_OPEN` while it is held. */
+    /** First checkpoint at whose end it was not; `STILL_OPEN` while it is held. */
     until: int8("until").notNull(),
   },
   (t) => [primaryKey({ columns: [t.coinType, t.owner, t.role, t.checkpoint] })],
@@ -76,23 +76,20 @@ export const roleRangesTable = pgTable(
 
 const roleRanges: RangeTable = { table: roleRangesTable, key: ["coin_type", "owner", "role"] };
 
-/** An event to append and fold. */
 export type RoleEventRow = Omit<typeof roleEventsTable.$inferSelect, "reachedMs">;
 
 export type RoleRange = typeof roleRangesTable.$inferSelect;
 
-/** What a batch says of roles. */
 export type RoleRows = {
   /** In chain order. */
   readonly events: readonly RoleEventRow[];
-  /** What they begin and end; two at most for each event. */
+  /** Ranges begun or ended; at most two per event. */
   readonly ranges: readonly RoleRange[];
 };
 
-/** A role that an owner has, or had, of a coin. */
 export type RoleKey = Pick<RoleRange, "coinType" | "owner" | "role">;
 
-/** Those of these roles that are held, since when. */
+/** The held ones among these roles, with their start. */
 export const standingRoles = (sql: Sql, keys: readonly RoleKey[]): Promise<readonly RoleRange[]> =>
   openRanges<RoleRange>(
     sql,
@@ -100,11 +97,11 @@ export const standingRoles = (sql: Sql, keys: readonly RoleKey[]): Promise<reado
     keys.map(({ coinType, owner, role }) => [coinType, owner, role]),
   );
 
-/** The roles of a coin that were held at the end of a checkpoint. */
+/** A coin's roles held at the end of a checkpoint. */
 export const rolesAt = (sql: Sql, coinType: string, at: bigint): Promise<readonly RoleRange[]> =>
   rangesAt<RoleRange>(sql, roleRanges, coinType, at);
 
-/** Appends events and folds them into the roles held, now and then. */
+/** Appends events and updates current and past roles. */
 export const foldRoles = ({ events, ranges }: RoleRows): readonly BatchWrite[] => [
   appendEvents(roleEventsTable, events),
   inOneStatement(events.length, (first) => holding(events, first)),
@@ -114,7 +111,7 @@ export const foldRoles = ({ events, ranges }: RoleRows): readonly BatchWrite[] =
 export const roleProgress = progressTables("role_changes");
 export const { watermark: roleChangesWatermark, digests: roleChangesDigests } = roleProgress;
 
-/** What folds events into the roles held: of each owner and role the newest one decides. */
+/** Updates current roles; the newest event per owner and role decides. */
 const holding = (rows: readonly RoleEventRow[], first: number): Writing => {
   const newest = [...new Map(rows.map((row) => [roleKey(row), row])).values()];
   return {
@@ -150,15 +147,15 @@ const holding = (rows: readonly RoleEventRow[], first: number): Writing => {
   };
 };
 
-/** Names of Move types hold no space. */
+/** Move type names contain no space. */
 export const roleKey = ({ coinType, owner, role }: RoleKey) => `${coinType} ${owner} ${role}`;
 
 /** An address that may administer a token now. */
 export type WalletRole = {
   readonly owner: string;
-  /** Sum of the bits of those roles whose types belong to the contract's packages. */
+  /** Sum of the bits of role types from the contract's packages. */
   readonly roleBits: number;
-  /** Canonical role types, ascending, foreign ones too. */
+  /** Canonical role types, ascending, including foreign ones. */
   readonly roles: string[];
 };
 
@@ -172,8 +169,8 @@ const HELD_AT = `
   where coin_type = $1 and checkpoint <= $2 and until > $2 order by owner, role`;
 
 /**
- * Every owner with at least one role, now or at the end of checkpoint `at`, ascending: the full state, empty
- * for an unknown coin type. `packages`: addresses of the contract, whose role types have bits.
+ * Every owner with a role, ascending, now or at the end of checkpoint `at`; empty for an unknown
+ * coin type. `packages`: the contract's addresses, whose role types have bits.
  */
 export const walletRoles = async (
   on: Reads,
@@ -195,7 +192,6 @@ export const walletRoles = async (
   }));
 };
 
-/** A role granted or revoked. */
 export type RoleEvent = RoleEventRow & {
   /** Number of the event inside its transaction, from 0. */
   readonly eventSeq: number;
@@ -210,7 +206,10 @@ const EVENTS = rangeStatements(roleEventsTable, COLUMNS);
 
 export const ROLE_EVENTS_ACROSS = acrossStatements(roleEventsTable, COLUMNS);
 
-/** Role events of a coin, oldest first; empty for an unknown coin type. `packages` as in `walletRoles`. */
+/**
+ * A coin's role events, oldest first; empty for an unknown coin type. `packages` as in
+ * `walletRoles`.
+ */
 export const roleEvents = async (
   on: Reads,
   query: EventRange & { readonly packages: readonly string[]; readonly limit: number },
@@ -219,7 +218,6 @@ export const roleEvents = async (
   return rows.map((row) => eventOf({ ...row, coinType: query.coinType }, query.packages));
 };
 
-/** Role events across coin types, in chain order. */
 export const roleEventsAcross = async (
   on: Reads,
   { packages, ...range }: AcrossRange & { readonly packages: readonly string[] },

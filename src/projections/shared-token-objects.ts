@@ -1,6 +1,4 @@
-/**
- * The `SharedToken` objects that stand now.
- */
+/** Current and past `SharedToken` objects. */
 import { index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { identifier, int8, u64 } from "../database/column-types.ts";
 import type { Sql } from "../database/connect.ts";
@@ -22,9 +20,9 @@ export const sharedTokenObjectsTable = pgTable(
     objectId: identifier("object_id").primaryKey(),
     coinType: identifier("coin_type").notNull(),
     owner: identifier("owner").notNull(),
-    /** In the coin's smallest unit; an object that holds nothing still stands. */
+    /** In the coin's smallest unit; may be 0. */
     balance: u64("balance").notNull(),
-    /** Version and checkpoint of the last write, by a failed transaction too. */
+    /** Version and checkpoint of the last write, even by a failed transaction. */
     version: u64("version").notNull(),
     checkpoint: int8("checkpoint").notNull(),
   },
@@ -32,8 +30,8 @@ export const sharedTokenObjectsTable = pgTable(
 );
 
 /**
- * Past states: each state at the end of a checkpoint that a later one replaced or ended.
- * The row of an object that stands now is in `shared_token_objects` alone.
+ * States at the end of a checkpoint that a later one replaced or ended; current ones are in
+ * `shared_token_objects` only.
  */
 export const sharedTokenRangesTable = pgTable(
   "shared_token_ranges",
@@ -43,9 +41,9 @@ export const sharedTokenRangesTable = pgTable(
     owner: identifier("owner").notNull(),
     balance: u64("balance").notNull(),
     version: u64("version").notNull(),
-    /** The first checkpoint at whose end it was in this state. */
+    /** First checkpoint at whose end it was in this state. */
     checkpoint: int8("checkpoint").notNull(),
-    /** The first checkpoint at whose end it was not. */
+    /** First checkpoint at whose end it was not. */
     until: int8("until").notNull(),
   },
   (t) => [
@@ -54,23 +52,21 @@ export const sharedTokenRangesTable = pgTable(
   ],
 );
 
-/** State of a `SharedToken`. */
 export type SharedTokenState = Omit<typeof sharedTokenObjectsTable.$inferSelect, "objectId">;
 
 const liveSet: LiveSet = { table: sharedTokenObjectsTable, held: "balance", part: "token" };
 
-/** What a batch says of tokens. */
 export type TokenRows = {
-  /** States of its objects at its end. */
+  /** States at the batch's end. */
   readonly objects: readonly ObjectChange<SharedTokenState>[];
-  /** States that it replaced or ended. */
+  /** States that the batch replaced or ended. */
   readonly ended: readonly (typeof sharedTokenRangesTable.$inferSelect)[];
   readonly changes: readonly BalanceChangeRow[];
   readonly grants: readonly SeenGrant[];
   readonly tokens: TokenNews;
 };
 
-/** States of the objects with these ids. */
+/** Current states by object id. */
 export const standingTokens = async (
   sql: Sql,
   objectIds: readonly string[],
@@ -84,15 +80,14 @@ export const standingTokens = async (
   );
 };
 
-/** As Postgres sends it. */
 type StoredToken = Omit<typeof sharedTokenObjectsTable.$inferSelect, "balance" | "version"> & {
   readonly balance: string;
   readonly version: string;
 };
 
 /**
- * Folds a batch into the live objects, the token part of their owners' balances and the history of both.
- * Throws ImpossibleBalanceError (stop).
+ * Folds a batch into live objects, the token part of balances, and the history of both. Throws
+ * ImpossibleBalanceError (stop).
  */
 export const foldSharedTokens = (rows: TokenRows): readonly BatchWrite[] => [
   foldChanges(liveSet, rows.objects),
@@ -103,7 +98,6 @@ export const foldSharedTokens = (rows: TokenRows): readonly BatchWrite[] => [
   append(tokenSuppliesTable, rows.tokens.supplies),
 ];
 
-/** A live object of one owner. */
 export type TokenObject = {
   readonly objectId: string;
   readonly owner: string;
@@ -122,7 +116,7 @@ const OBJECTS = `
   order by object_id
   limit (select $3::int8)`;
 
-/** Present objects, and those that ended since. */
+/** Current objects, and those that ended since. */
 const OBJECTS_AT = `
   (select ${OBJECT_COLUMNS} from shared_token_objects
    where ${OF_OWNER} and checkpoint <= $5
@@ -140,8 +134,8 @@ type ObjectRow = Omit<TokenObject, "balance" | "version"> & {
 };
 
 /**
- * An owner's objects of one coin, now or at the end of checkpoint `at`, by object id ascending; empty for
- * an unknown one of either. `after`: object id of the last row seen.
+ * An owner's objects of one coin, now or at the end of checkpoint `at`, by object id; empty if
+ * unknown. `after`: object id of the last row seen.
  */
 export const tokenObjects = async (
   on: Reads,

@@ -1,6 +1,4 @@
-/**
- * The vesting grants (`Timelock` objects) that stand now.
- */
+/** Current and past vesting grants (`Timelock` objects). */
 import { index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { identifier, int8, u64 } from "../database/column-types.ts";
 import type { Sql } from "../database/connect.ts";
@@ -10,7 +8,7 @@ import { GRANTS_INCLUDED, GrantIndexBehindError } from "./balance-progress.ts";
 import { append, type BatchWrite } from "./batch-write.ts";
 import { foldChanges, type LiveSet, type ObjectChange, standing } from "./live-objects.ts";
 
-/** Amounts in the coin's smallest unit; times and periods in milliseconds, as the contract has them. */
+/** Amounts in the coin's smallest unit; times and periods in milliseconds, as in the contract. */
 const columns = () => ({
   coinType: identifier("coin_type").notNull(),
   owner: identifier("owner").notNull(),
@@ -24,9 +22,9 @@ const columns = () => ({
   totalAmount: u64("total_amount").notNull(),
   /** Claimed so far. */
   tokensTransferred: u64("tokens_transferred").notNull(),
-  /** What the grant still holds: locked, or unlocked and not yet claimed. */
+  /** Amount left: locked, or unlocked and unclaimed. */
   leftBalance: u64("left_balance").notNull(),
-  /** Version and checkpoint of the last write, by a failed transaction too. */
+  /** Version and checkpoint of the last write, even by a failed transaction. */
   version: u64("version").notNull(),
   checkpoint: int8("checkpoint").notNull(),
 });
@@ -46,15 +44,15 @@ export const timelockObjectsTable = pgTable(
 );
 
 /**
- * Past states: each state at the end of a checkpoint that a later one replaced or ended.
- * The row of a grant that stands now is in `timelock_objects` alone.
+ * States at the end of a checkpoint that a later one replaced or ended; current ones are in
+ * `timelock_objects` only.
  */
 export const timelockRangesTable = pgTable(
   "timelock_ranges",
   {
     objectId: identifier("object_id").notNull(),
     ...columns(),
-    /** The first checkpoint at whose end it was not in this state. */
+    /** First checkpoint at whose end it was not in this state. */
     until: int8("until").notNull(),
   },
   (t) => [
@@ -70,21 +68,19 @@ export const timelockRangesTable = pgTable(
   ],
 );
 
-/** State of a grant. */
 export type TimelockState = Omit<typeof timelockObjectsTable.$inferSelect, "objectId">;
 
 const liveSet: LiveSet = { table: timelockObjectsTable, held: "left_balance", part: "grant" };
 
-/** What a batch says of grants. */
 export type GrantRows = {
-  /** States of its grants at its end. */
+  /** States at the batch's end. */
   readonly objects: readonly ObjectChange<TimelockState>[];
-  /** States that it replaced or ended. */
+  /** States that the batch replaced or ended. */
   readonly ended: readonly (typeof timelockRangesTable.$inferSelect)[];
   readonly changes: readonly BalanceChangeRow[];
 };
 
-/** States of the grants with these ids. */
+/** Current states by object id. */
 export const standingTimelocks = async (
   sql: Sql,
   objectIds: readonly string[],
@@ -98,7 +94,6 @@ export const standingTimelocks = async (
   );
 };
 
-/** As Postgres sends it. */
 type StoredGrant = GrantRow & {
   readonly coinType: string;
   readonly version: string;
@@ -106,8 +101,8 @@ type StoredGrant = GrantRow & {
 };
 
 /**
- * Folds a batch into the live grants, the grant part of their owners' balances and the history of both.
- * Throws ImpossibleBalanceError (stop).
+ * Folds a batch into live grants, the grant part of balances, and the history of both. Throws
+ * ImpossibleBalanceError (stop).
  */
 export const foldTimelocks = (rows: GrantRows): readonly BatchWrite[] => [
   foldChanges(liveSet, rows.objects),
@@ -115,13 +110,13 @@ export const foldTimelocks = (rows: GrantRows): readonly BatchWrite[] => [
   append(grantChangesTable, rows.changes),
 ];
 
-/** A live grant; amounts in the coin's smallest unit. */
+/** Amounts in the coin's smallest unit. */
 export type TokenTimelock = Omit<
   typeof timelockObjectsTable.$inferSelect,
   "coinType" | "version" | "checkpoint"
 >;
 
-/** A grant as `grantOf` reads it. */
+/** Columns that `grantOf` decodes. */
 export const GRANT_COLUMNS = `
   object_id as "objectId", owner, funder, release_schedule_id as "releaseScheduleId",
   release_count as "releaseCount", delay_until_first_release_ms as "delayUntilFirstReleaseMs",
@@ -133,7 +128,7 @@ export const GRANT_COLUMNS = `
 const IN_ORDER = `
   order by GRANTS.commencement_timestamp_ms, GRANTS.object_id limit (select $2::int8)`;
 
-/** A page of a table: of the coin, or of an owner, behind the last row seen. */
+/** A table's page, of a coin or an owner, behind the last row seen. */
 const page = (table: string, condition: string): string => `
   select ${GRANT_COLUMNS} from ${table}
   where coin_type = $1 and (commencement_timestamp_ms, object_id) > ($3::numeric, $4) ${condition}
@@ -144,7 +139,7 @@ const present = (condition: string) => `
   -- Always one row: an empty list differs from one that must not be shown.
   left join lateral (${page("timelock_objects", `and told.included ${condition}`)}) as grants on true`;
 
-/** Present grants, and those that ended since; $5 is the checkpoint. */
+/** Current grants, and those that ended since; $5 is the checkpoint. */
 const past = (condition: string) => `
   (${page("timelock_objects", `and checkpoint <= $5 ${condition}`)})
   union all
@@ -159,19 +154,19 @@ const OF_OWNER_AT = past("and owner = $6");
 /** As Postgres sends it: numbers as digits. */
 export type GrantRow = { readonly [Member in keyof TokenTimelock]: string };
 
-/** All but `included` are null in the row of an empty list. */
+/** All but `included` are null for an empty list. */
 type ListedGrant = { readonly included: boolean } & GrantRow;
 
-/** Where a page of grants ended: the commencement, in milliseconds, and object id of its last row. */
+/** Cursor: commencement (ms) and object id of a page's last row. */
 export type GrantPlace = { readonly commencementTimestampMs: bigint; readonly objectId: string };
 
-/** Before every grant: times are not negative. */
+/** Times are never negative. */
 const BEFORE_ALL_GRANTS: GrantPlace = { commencementTimestampMs: -1n, objectId: "" };
 
 /**
- * Grants of a coin, or of one owner, now or at the end of checkpoint `at`, earliest commencement first,
- * then by object id; empty for an unknown coin type or owner.
- * @throws GrantIndexBehindError (wait) while the list of now could hold grants that are gone
+ * Grants of a coin, or of one owner, now or at the end of checkpoint `at`, by commencement, then
+ * object id; empty if unknown.
+ * @throws GrantIndexBehindError (wait) while a current list could hold grants that are gone
  */
 export const tokenTimelocks = async (
   on: Reads,
@@ -197,7 +192,6 @@ export const tokenTimelocks = async (
   return first.objectId === null ? [] : rows.map(grantOf);
 };
 
-/** Decodes a grant as Postgres sends it. */
 export const grantOf = (row: GrantRow): TokenTimelock => ({
   objectId: row.objectId,
   owner: row.owner,
@@ -213,12 +207,11 @@ export const grantOf = (row: GrantRow): TokenTimelock => ({
   leftBalance: BigInt(row.leftBalance),
 });
 
-/** A grant after a checkpoint. */
 export type GrantState = {
   readonly checkpoint: bigint;
-  /** As the checkpoint left it; where it has ended, as it was before. */
+  /** State after the checkpoint, or before it if the grant ended there. */
   readonly grant: TokenTimelock;
-  /** True where the checkpoint replaced or ended the state: a state of the same checkpoint comes behind. */
+  /** True if the checkpoint replaced or ended this state; its new state, if any, follows. */
   readonly isOver: boolean;
 };
 
@@ -232,12 +225,11 @@ const STATES = `
   union all ${states("timelock_ranges", "until", true)}
   order by at, "objectId", "isOver" desc`;
 
-/** Rows of one fetch. */
 const ROWS_PER_FETCH = 1_000;
 
 /**
- * States of a coin's grants up to a checkpoint, by checkpoint, then by object. The order has no index:
- * Postgres sorts once, and hands the rows over in pieces.
+ * A coin's grant states up to a checkpoint, by checkpoint, then object. Without an index for the
+ * order, Postgres sorts once and streams the rows.
  */
 export async function* grantStates(
   sql: Sql,

@@ -1,6 +1,4 @@
-/**
- * Mints, burns, transfers and forced transfers: one row each, never updated.
- */
+/** Append-only log of mints, burns, transfers and forced transfers. */
 import { index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { asInt8, identifier, int8, u64 } from "../database/column-types.ts";
 import { type Reads, read } from "../database/readers.ts";
@@ -9,20 +7,19 @@ import { append, type BatchWrite } from "./batch-write.ts";
 import { BEFORE_ALL, BEHIND_ALL, placeOf } from "./position.ts";
 import { progressTables } from "./progress-tables.ts";
 
-/** The event kinds that are logged. */
 export const ACTIVITY_TYPES = ["mint", "burn", "transfer", "force_transfer"] as const;
 export type ActivityType = (typeof ACTIVITY_TYPES)[number];
 
-/** The key serves a coin type's log in both directions and stops a second copy of an event. */
+/** The key serves a coin type's log in both directions and rejects duplicate events. */
 export const tokenActivityTable = pgTable(
   "token_activity",
   {
     coinType: identifier("coin_type").notNull(),
-    /** Also tells the checkpoint and the event's number: see `positionOf`. */
+    /** Contains the checkpoint and event number: see `positionOf`. */
     position: int8("position").notNull(),
     activityType: identifier("activity_type").$type<ActivityType>().notNull(),
     txDigest: identifier("tx_digest").notNull(),
-    /** Time of the checkpoint, milliseconds since the Unix epoch. */
+    /** Checkpoint time, Unix milliseconds. */
     timestampMs: int8("timestamp_ms").notNull(),
     /** In the coin's smallest unit. */
     amount: u64("amount").notNull(),
@@ -36,25 +33,24 @@ export const tokenActivityTable = pgTable(
   },
   (t) => [
     primaryKey({ columns: [t.coinType, t.position] }),
-    // Of all coin types, in chain order.
+    // All coin types, in chain order.
     index("token_activity_by_position").on(t.position),
   ],
 );
 
-/** A row as it is stored; every column is given, null where the kind has none. */
 export type TokenActivityRow = typeof tokenActivityTable.$inferSelect;
 
-/** Its rows were never filled in after an upgrade: the first layout had them all. */
+/** The first layout already had all its rows: upgrades fill nothing in. */
 export const activityProgress = progressTables("token_activity", { pastSince: 1 });
 export const { watermark: tokenActivityWatermark, digests: tokenActivityDigests } =
   activityProgress;
 
-/** Appends activity. A row that exists already is an error: replays start from an empty table. */
+/** Appends activity. An existing row is an error: replays start from an empty table. */
 export const appendTokenActivity = (rows: readonly TokenActivityRow[]): readonly BatchWrite[] => [
   append(tokenActivityTable, rows),
 ];
 
-/** One logged movement. Amounts in the coin's smallest unit, times in milliseconds. */
+/** Amounts in the coin's smallest unit, times in milliseconds. */
 export type TokenActivity = TokenActivityRow & {
   readonly checkpoint: bigint;
   /** Number of the event inside its transaction, from 0. */
@@ -73,7 +69,7 @@ const page = (beyond: ">" | "<", direction: "asc" | "desc", chosen = "") => `
   order by position ${direction}
   limit (select $3::int8) offset (select $4::int8)`;
 
-// No index of types: it would cost every write, and pages of all types one after the other read as much.
+// No index by type: it would slow every write.
 const OF_TYPE = "and activity_type = $5";
 
 const PAGES = {
@@ -84,9 +80,9 @@ const PAGES = {
 type ActivityRow = Omit<TokenActivityRow, "coinType" | "amount"> & { readonly amount: string };
 
 /**
- * A coin type's log in chain order, or newest first; empty for an unknown coin type.
- * `after` is the position of the last row seen: rows come from beyond it, in the order asked for. With a
- * type, rows of others are read and left out: until `limit` are found, or the log ends.
+ * A coin type's log in chain order, or newest first; empty for an unknown coin type. `after`:
+ * position of the last row seen. A type filter reads and skips other rows until `limit` match or
+ * the log ends.
  */
 export const tokenActivity = async (
   on: Reads,
@@ -116,7 +112,6 @@ const activityOf = (row: ActivityRow & { readonly coinType: string }): TokenActi
 
 export const ACTIVITY_ACROSS = acrossStatements(tokenActivityTable, COLUMNS);
 
-/** The log across coin types, in chain order. */
 export const tokenActivityAcross = async (
   on: Reads,
   range: AcrossRange,

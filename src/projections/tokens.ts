@@ -1,6 +1,6 @@
 /**
- * The tokens that were seen, what they are called, and their supply as the treasury says. Written by
- * `shared_token_objects`, together with what that needs of grants.
+ * Known tokens: names, and supply according to the treasury. Written by `shared_token_objects`,
+ * with the grant data that it needs.
  */
 import { sql } from "drizzle-orm";
 import { index, pgTable, primaryKey } from "drizzle-orm/pg-core";
@@ -15,26 +15,26 @@ import { type BatchWrite, inOneStatement } from "./batch-write.ts";
 import { NotYetIndexedError, STILL_FILLING } from "./past.ts";
 import { BEHIND_ALL } from "./position.ts";
 
-/** Coin types: of the contract, and any that metadata was seen of. */
+/** Coin types of the contract, and all others with metadata. */
 export const tokensTable = pgTable(
   "tokens",
   {
     coinType: identifier("coin_type").primaryKey(),
-    /** Of the first token, grant, treasury or movement; null for a coin that is no token of the contract. */
+    /** Of the first token, grant, treasury or movement; null if not a token of the contract. */
     firstCheckpoint: int8("first_checkpoint"),
-    /** As the newest metadata says; null while none was seen. */
+    /** From the newest metadata; null while none was seen. */
     symbol: identifier("symbol"),
     name: identifier("name"),
   },
   (t) => [
-    // Tokens of the contract among all the coins of the chain.
+    // The contract's tokens among all the chain's coins.
     index("tokens_seen").on(t.coinType).where(sql`first_checkpoint is not null`),
   ],
 );
 
 /**
- * What the treasury said the supply was, at the end of each checkpoint that wrote it; the newest one
- * counts. In the coin's smallest unit.
+ * The treasury's supply at the end of each checkpoint that wrote it, in the coin's smallest unit;
+ * the newest row is current.
  */
 export const tokenSuppliesTable = pgTable(
   "token_supplies",
@@ -47,8 +47,8 @@ export const tokenSuppliesTable = pgTable(
 );
 
 /**
- * Grants as far as the causes of token movements need them. A table of its own, because
- * `timelock_objects` is at another checkpoint.
+ * Grant amounts that the causes of token movements need. `timelock_objects` cannot serve: it is at
+ * another checkpoint.
  */
 export const tokenGrantsTable = pgTable("token_grants", {
   objectId: identifier("object_id").primaryKey(),
@@ -56,18 +56,16 @@ export const tokenGrantsTable = pgTable("token_grants", {
   leftBalance: u64("left_balance").notNull(),
 });
 
-/** A grant as a batch leaves it; without amounts it is gone. */
+/** A grant after a batch; without amounts it is gone. */
 export type SeenGrant = {
   readonly objectId: string;
   readonly tokensTransferred?: bigint;
   readonly leftBalance?: bigint;
 };
 
-/** What a batch tells of the tokens themselves. */
 export type TokenNews = {
-  /** Coin types of the contract, each with the first checkpoint of the batch that says something of it. */
+  /** Coin types of the contract, with the first checkpoint of the batch that mentions each. */
   readonly seen: readonly { readonly coinType: string; readonly firstCheckpoint: bigint }[];
-  /** The newest metadata of each coin type. */
   readonly named: readonly {
     readonly coinType: string;
     readonly symbol: string;
@@ -76,7 +74,7 @@ export type TokenNews = {
   readonly supplies: readonly (typeof tokenSuppliesTable.$inferSelect)[];
 };
 
-/** Amounts of grants that the causes of later movements need, as they stand. */
+/** Current grant amounts, for the causes of later movements. */
 export const standingGrants = async (
   sql: Sql,
   objectIds: readonly string[],
@@ -104,7 +102,6 @@ export const standingGrants = async (
   );
 };
 
-/** Keeps grants as a batch leaves them. */
 export const keepGrants = (grants: readonly SeenGrant[]): BatchWrite =>
   inOneStatement(grants.length, (first) => {
     const { text, parameters } = rowsAfterMark(tokenGrantsTable, grants, first);
@@ -127,7 +124,7 @@ export const keepGrants = (grants: readonly SeenGrant[]): BatchWrite =>
     };
   });
 
-/** Keeps the news of tokens; the first checkpoint of a token stays the first. */
+/** Upserts tokens; a token keeps its first checkpoint. */
 export const keepTokens = ({ seen, named }: TokenNews): BatchWrite => {
   const news = new Map<string, typeof tokensTable.$inferSelect>();
   for (const token of seen) news.set(token.coinType, { symbol: null, name: null, ...token });
@@ -150,17 +147,16 @@ export const keepTokens = ({ seen, named }: TokenNews): BatchWrite => {
   });
 };
 
-/** A token that was seen. */
 export type Token = {
   readonly coinType: string;
   readonly firstCheckpoint: bigint;
   readonly symbol: string | null;
   readonly name: string | null;
-  /** As the treasury says, in the coin's smallest unit; null while it was not seen. */
+  /** Treasury supply, in the coin's smallest unit; null while not seen. */
   readonly totalSupply: bigint | null;
 };
 
-/** Always one row, so that an empty page says whether the tables are filled. */
+/** Always one row, so that an empty page carries whether the tables are filled. */
 const tokensWith = (condition: string) => `
   select told.filled, seen.* from (select ${TOKENS_FILLED} as filled) as told
   left join lateral (
@@ -177,7 +173,7 @@ const ONE_TOKEN = tokensWith("coin_type = $1");
 
 type TokenRow = Omit<Token, "totalSupply" | "coinType"> & {
   readonly filled: boolean;
-  /** Null in the row of an empty page. */
+  /** Null for an empty page. */
   readonly coinType: string | null;
   readonly totalSupply: string | null;
 };
@@ -193,8 +189,8 @@ const readTokens = async (on: Reads, text: string, given: readonly [string, numb
 };
 
 /**
- * Tokens by coin type, ascending, as they stand now; `after` is the coin type of the last row seen.
- * @throws NotYetIndexedError (wait) while the history of an upgraded database is being filled in
+ * Current tokens by coin type, ascending; `after`: coin type of the last row seen.
+ * @throws NotYetIndexedError (wait) while an upgraded database's history is filled in
  */
 export const tokens = (
   on: Reads,
@@ -202,7 +198,7 @@ export const tokens = (
 ): Promise<Token[]> => readTokens(on, TOKEN_PAGE, [after, limit, BEHIND_ALL]);
 
 /**
- * One token, now or at the end of checkpoint `at`; null when it was not seen by then.
+ * One token, now or at the end of checkpoint `at`; null if not yet seen.
  * @throws NotYetIndexedError (wait) as `tokens` does
  */
 export const token = async (

@@ -1,11 +1,11 @@
-/** What a grant's schedule unlocks, as the contract rounds: see contracts/sui, timelock. */
+/** Unlocking schedule of a grant, rounded as in the contract: see contracts/sui, timelock. */
 
 import { lowest } from "../values/bigints.ts";
 import type { TokenTimelock } from "./timelock-objects.ts";
 
 export const WHOLE_BPS = 10_000n;
 
-/** Releases behind the first one. Without a time between them they all come with it. */
+/** Releases after the first one; without a period between them they all come with it. */
 export const stepsOf = ({
   releaseCount,
   periodBetweenReleasesMs,
@@ -14,7 +14,6 @@ export const stepsOf = ({
 
 type Terms = Omit<TokenTimelock, "objectId">;
 
-/** Unlocked tokens after the first release and `step` more. */
 export const unlockedAfter = (grant: Terms, step: bigint): bigint => {
   const { totalAmount, initialReleasePortionBps } = grant;
   const steps = stepsOf(grant);
@@ -23,7 +22,7 @@ export const unlockedAfter = (grant: Terms, step: bigint): bigint => {
   return initial + ((totalAmount - initial) * step) / steps;
 };
 
-/** The first step after which so many tokens are unlocked; an amount from 1 to the grant's total. */
+/** First step that unlocks this amount, which is from 1 to the grant's total. */
 export const stepThatUnlocks = (grant: Terms, amount: bigint): bigint => {
   const { totalAmount, initialReleasePortionBps } = grant;
   const steps = stepsOf(grant);
@@ -33,7 +32,7 @@ export const stepThatUnlocks = (grant: Terms, amount: bigint): bigint => {
   return ((amount - initial) * steps + rest - 1n) / rest;
 };
 
-/** What of a grant can be claimed at a time, as a cap table counts it. */
+/** Claimable amount of a grant at a time, as in a cap table. */
 export const claimableAt = (grant: Terms, timeMs: bigint): bigint => {
   const { leftBalance, tokensTransferred, periodBetweenReleasesMs } = grant;
   const since = timeMs - grant.commencementTimestampMs - grant.delayUntilFirstReleaseMs;

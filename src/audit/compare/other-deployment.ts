@@ -14,7 +14,7 @@ export class OtherDeploymentError extends Error {
   readonly remedy: Remedy;
   /** `Retry-After`, milliseconds. */
   readonly pauseMs: number;
-  /** The command's: nothing false was found, but nothing shown either. */
+  /** Exit code: no difference was found, but nothing was verified either. */
   readonly exitCode = 3;
 
   constructor(message: string, remedy: Remedy = "stop", pauseMs = 0) {
@@ -120,7 +120,7 @@ const answer = z.object({
     .optional(),
 });
 
-/** The widest page has some 8 MB. */
+/** The widest page is about 8 MB. */
 const LONGEST_ANSWER = 16 * 1024 * 1024;
 
 /** The first page of a past cap table takes as long as computing the table. */

@@ -22,8 +22,8 @@ type Compared = {
 };
 
 /**
- * Compares stored digests of a pipeline. Rows may have been altered underneath them, so equality proves nothing; the
- * first checkpoint where they differ is where rows are compared first.
+ * Compares stored digests of a pipeline. Equality proves nothing, since rows may have been altered
+ * underneath; the first difference shows where to compare rows first.
  */
 export const compareDigests = async (
   { on, there, progress, first }: Compared,
@@ -112,7 +112,7 @@ export const compareCheckpoints = async (
         : `${first + progress.random(`checkpoint ${number + index}`, through - first + 1n)}`,
     );
     const rows = await ask(BY_NUMBER_NAME, BY_NUMBER, given);
-    // The last second may still get checkpoints, on either side.
+    // The last second may still gain checkpoints on either side.
     const seconds = rows
       .map((row) => numberIn(row, "checkpointTimestamp"))
       .filter((second) => second >= earliest && second < latest);

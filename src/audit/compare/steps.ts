@@ -11,25 +11,25 @@ import { type ComparedPage, comparePage, membersApart } from "./rows.ts";
 import { PAGE } from "./served-rows.ts";
 import { compareCheckpoints, compareDigests, compareHeads } from "./standing.ts";
 
-/** How much of longer lists is read, and how many random picks are made. */
+/** Sample sizes: lengths of lists read, and random picks. */
 export const SAMPLE = {
   /** Coins; more are sampled at random. */
   coins: 50,
-  /** Pages of a list, from its beginning, its end, and anywhere. */
+  /** Pages from a list's beginning, its end, and at random. */
   firstPages: 5,
   newestPages: 3,
   randomPages: 4,
-  /** Cap tables of a coin beside the last one, and pages of one. */
+  /** Cap tables per coin beside the last one, and pages of each. */
   capTables: 2,
   capTablePages: 20,
-  /** Questions about a dozen owners each. */
+  /** Queries of a dozen owners each. */
   ownerBatches: 10,
   roots: 20,
   heads: 200,
   checkpoints: 24,
 } as const;
 
-/** Everything there is; random picks are bounded so that a comparison ends within a night. */
+/** Everything; random picks are bounded so that a comparison ends within a night. */
 const FULL: Bounds = {
   ...SAMPLE,
   coins: Number.POSITIVE_INFINITY,
@@ -48,9 +48,9 @@ export type Compared = Both & {
   readonly there: OtherDeployment;
   readonly on: Reads;
   readonly progress: Progress;
-  /** The first checkpoint that both logs have. */
+  /** First checkpoint in both logs. */
   readonly first: bigint;
-  /** Whether both logs begin at the same one. */
+  /** Whether both logs begin at the same checkpoint. */
   readonly sameFirst: boolean;
   readonly isFull: boolean;
 };
@@ -58,9 +58,11 @@ export type Compared = Both & {
 export type Step = {
   /** Shown as progress. */
   readonly name: string;
-  /** Pipelines whose rows it compares; absent when it spans all of them. */
+  /** Pipelines whose rows it compares; omitted: all. */
   readonly pipelines?: readonly string[];
-  /** @param keep keeps that all before this place is done; a step without places is done as a whole */
+  /**
+   * @param keep records that everything before a place is done; a step without places runs whole
+   */
   run(from: string | undefined, keep: (next: string) => Promise<void>): Promise<unknown>;
 };
 
@@ -70,7 +72,7 @@ const COINS = `
   select coin_type as "coinType", first_checkpoint as "firstCheckpoint" from tokens
   where first_checkpoint <= $1 order by coin_type`;
 
-/** The steps of one comparison; the same progress always gives the same steps. */
+/** Steps of a comparison; deterministic for the same progress. */
 export const stepsOf = async (
   compared: Compared,
   pipelines: readonly Pipeline[],
@@ -91,7 +93,7 @@ export const stepsOf = async (
     })),
     { name: "checkpoints", run: () => compareCheckpoints(compared, bounds.checkpoints) },
     { name: "heads of the log", run: () => compareHeads(compared, bounds.heads) },
-    // Few, and each of them is looked at.
+    // Few: compare each of them.
     listStep(compared, { ...bounds, firstPages: Number.POSITIVE_INFINITY }, TOKENS, null),
     ...chosen.flatMap((coin) => stepsOfCoin(compared, bounds, coin)),
     {
@@ -141,7 +143,7 @@ const stepsOfCoin = (compared: Compared, bounds: Bounds, coin: Coin): readonly S
   ];
 };
 
-/** Pages one after the other, up to the end of a list or so many; whether it came to the end. */
+/** Reads pages up to the end of a list or a limit; returns whether it reached the end. */
 const inPages = async (
   { progress }: Compared,
   name: string,
@@ -186,7 +188,7 @@ const listStep = (
         followPosition(through),
       ]);
       if (newest !== undefined) starts.push(behind(newest - 1n));
-      // Where kept digests differ first, rows may.
+      // Rows may differ where stored digests first do.
       for (const pipeline of list.pipelines) {
         const hint = progress.hints.get(pipeline);
         if (hint !== undefined) starts.push(behind(followPosition(hint - 1n)));
@@ -211,7 +213,7 @@ const listStep = (
   },
 });
 
-/** The position of the row that is a page before the newest. */
+/** Position of the row one page before the newest. */
 const newestStretch = async (
   on: Reads,
   table: string,
@@ -228,7 +230,7 @@ const ownersOf = (table: string) => `
   (select distinct owner from ${table} where coin_type = $1 and owner > $2
    order by owner limit ${OWNERS_PER_QUERY})`;
 
-/** Whoever ever held something; those that hold nothing now, too. */
+/** All present and past owners. */
 const OWNERS = `${ownersOf("token_changes")} union ${ownersOf("grant_changes")}
   order by owner limit ${OWNERS_PER_QUERY}`;
 
@@ -254,7 +256,7 @@ const ownersStep = (compared: Compared, bounds: Bounds, coinType: string): Step 
   },
 });
 
-/** Roots that the other one published, held against those of this deployment. */
+/** Compares the other deployment's published roots with this one's. */
 const compareRoots = async (
   { here, there, progress, first }: Compared,
   version: RootVersion,

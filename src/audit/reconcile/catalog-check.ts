@@ -1,7 +1,7 @@
 /**
- * What the names in statements mean: every check reads tables by name, and so does whatever serves them. One who can
- * set search paths, put a view in a table's place or hide rows from a role could have the check read one thing and the
- * service another. What Postgres itself answers, and its own functions, are taken on faith.
+ * Checks name resolution. Anyone who can set search paths, replace a table by a view or hide rows
+ * from a role could show the check other rows than the service. Postgres itself and its own
+ * functions are trusted.
  */
 import { getTableName, is } from "drizzle-orm";
 import { PgTable } from "drizzle-orm/pg-core";
@@ -11,7 +11,7 @@ import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
 import * as ofAudit from "../sequence/tables.ts";
 import { foldedTables } from "./folded-log.ts";
 
-/** Tables that checks read, or that are served. */
+/** Tables that are checked or served. */
 const names = (): readonly string[] => {
   const declared: readonly unknown[] = [...Object.values(ofLog), ...Object.values(ofAudit)];
   const tables = [
@@ -22,7 +22,7 @@ const names = (): readonly string[] => {
   return [...new Set(tables.map(getTableName))];
 };
 
-/** Tables that are something else, or of which not everybody sees every row. */
+/** Names that are not plain tables, or whose rows are hidden from some roles. */
 const TABLES = `
   select name || case
       when c.oid is null then ' is not a table of the schema public'
@@ -37,8 +37,8 @@ const TABLES = `
   order by name`;
 
 /**
- * Search paths: of this session, and those that are set for roles and databases. Schemas with the name of a role are
- * on every path that is not set.
+ * Search paths of this session, and those set for roles and databases. A schema named like a role
+ * is on every default path.
  */
 const PATHS = `
   paths as (
@@ -55,10 +55,10 @@ const PATHS = `
     select 'of role ' || rolname, array[rolname::text] from pg_roles
   )`;
 
-/** What Postgres came with has lower numbers. */
+/** Built-in objects have lower OIDs. */
 const OURS = 16_384;
 
-/** Tables of ours that stand a second time in a schema of a search path, and names that mean another function. */
+/** Our tables duplicated in a schema on a search path, and shadowed functions. */
 const MEANINGS = `
   with ${PATHS}, schemas as (
     select distinct n.oid, n.nspname, p.of from paths p, unnest(p.schemas) s, pg_namespace n
@@ -87,7 +87,7 @@ const MEANINGS = `
       and not exists (select from pg_depend d where d.classid = 'pg_cast'::regclass and d.objid = k.oid and d.deptype = 'e')
   ) found order by what`;
 
-/** Everything by which a name could mean another thing to whom it serves than to whom it is checked for. Reads only. */
+/** Names that could resolve differently for the service and for the check. Reads only. */
 export const catalogFaults = async (sql: Sql): Promise<readonly string[]> => {
   const given = [`{${names().join(",")}}`];
   const tables = await sql.unsafe<{ what: string }[]>(TABLES, given);

@@ -1,6 +1,6 @@
 /**
- * Digests made anew from the stored rows, and, where they are others than those that were kept when the rows
- * were written, the rows that are to blame: held against what the facts of that checkpoint give.
+ * Recomputes digests from the stored rows. Where they differ from the stored ones, compares rows
+ * with those that the checkpoint's facts give, to name the wrong ones.
  */
 import { getTableName } from "drizzle-orm";
 import { texts } from "../../database/column-arrays.ts";
@@ -20,10 +20,10 @@ import {
   tableOf,
 } from "./stored-rows.ts";
 
-/** Checkpoints of one pipeline that do not fit, as far as they are told row by row. */
+/** Mismatched checkpoints of a pipeline that are reported row by row. */
 const MOST_CHECKPOINTS = 100;
 
-/** Those up to a checkpoint whose rows do not give the digest that is kept of them. */
+/** Checkpoints whose rows do not give their stored digest. */
 export const wrongCheckpoints = async (
   { sql }: Db,
   pipeline: Pipeline,
@@ -31,7 +31,7 @@ export const wrongCheckpoints = async (
   signal: AbortSignal,
 ): Promise<readonly StoredCheckpoint[]> => {
   const wrong: StoredCheckpoint[] = [];
-  // Behind one that does not fit, either what is kept or what the rows give may be the right one.
+  // After a mismatch, either the stored or the computed digest may be right.
   let before: readonly Uint8Array[] = [NO_ROWS];
   for await (const stored of storedCheckpoints(sql, pipeline, upTo)) {
     signal.throwIfAborted();
@@ -41,7 +41,7 @@ export const wrongCheckpoints = async (
     const made = before.flatMap((each) => digestsOf(each, pipeline.layout, lines));
     const fits = digest !== null && made.some((each) => digest.equals(each.digest));
     const chained = made.length > 0 ? made.map((each) => each.digest) : before;
-    // Two, however many in a row do not fit.
+    // At most two candidates, however long the run of mismatches.
     before = fits ? [digest] : [...chained, ...(digest ? [digest] : [])].slice(-2);
     if (fits) continue;
     wrong.push(stored);
@@ -50,10 +50,10 @@ export const wrongCheckpoints = async (
   return wrong;
 };
 
-/** Facts of a checkpoint may give no row: an object that came and went within it. */
+/** Facts of a checkpoint may give no row: an object created and deleted within it. */
 const MOST_WITHOUT = 10_000;
 
-/** Checkpoints with facts for a pipeline of which it kept no digest. */
+/** Checkpoints with facts for a pipeline, but no digest. */
 export const withoutDigest = async (
   { sql }: Db,
   pipeline: Pipeline,
@@ -71,7 +71,7 @@ export const withoutDigest = async (
   return rows.map(({ checkpoint }) => checkpoint);
 };
 
-/** Tells what is wrong with one checkpoint's rows, or with its digest. The views of the past are there. */
+/** Reports what is wrong with a checkpoint's rows or digest. Needs the views of `showThePast`. */
 export const reportMismatch = async (
   tx: Db,
   pipeline: Pipeline,
@@ -120,7 +120,6 @@ const parsed = ({ text }: DigestLine): Line => JSON.parse(text);
 const isEnd = (line: DigestLine | undefined): boolean =>
   line?.text.startsWith('{"removed":') ?? false;
 
-/** What a line says of a state: that it changes to something, ends, or goes on. */
 const told = (line: DigestLine | undefined): string => {
   if (line === undefined) return "no change";
   return isEnd(line) ? "the end of the state" : line.text.trim();
@@ -137,7 +136,7 @@ const difference = (is: DigestLine | undefined, should: DigestLine | undefined):
     .join("; ");
 };
 
-/** Makes the views, in the session of `sql` and for that one alone. */
+/** Creates temporary views, for the session of `sql` only. */
 export const showThePast = async (sql: Sql): Promise<void> => {
   await sql`select set_config(${BEFORE_SETTING}, '0', true)`;
   const stored = ledgerPipelines.flatMap(({ tables, sharedTables = [] }) => [
@@ -151,9 +150,9 @@ export const showThePast = async (sql: Sql): Promise<void> => {
 };
 
 /**
- * What a pipeline makes of a checkpoint's facts, by what its tables say of the checkpoints before.
- * `showThePast` was called in the same transaction.
- * @throws UndecodableFactError (stop) where a fact cannot be read
+ * The rows a pipeline derives from a checkpoint's facts, given its tables before that checkpoint.
+ * Requires `showThePast` in the same transaction.
+ * @throws UndecodableFactError (stop)
  */
 export const expectedLines = async (
   tx: Db,

@@ -1,6 +1,6 @@
 /**
- * The log's facts folded once more, by the pipelines' own code, into empty tables beside those that are served:
- * what these should hold, whatever they hold now. Nothing of the served tables is read for it.
+ * Replays the log's facts, with the pipelines' own code, into empty tables beside the served ones:
+ * the expected rows, independent of the served ones.
  */
 import { getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
@@ -19,31 +19,30 @@ import { registerPipeline } from "../../pipelines/register.ts";
 import { sharedTokenObjectsPipeline } from "../../pipelines/shared-token-objects.ts";
 import { PLANS_BY_KEY } from "../../projections/plans.ts";
 
-/** Where the tables are: in a schema that outlives the process, or in the session alone. */
+/** A schema that outlives the process, or the session's temporary one. */
 export type FoldedSchema = "holderbook_folded" | "pg_temp";
 
-/** Facts of one batch at most, and their bytes: what a stretch holds in memory. */
+/** Batch limits: facts and bytes held in memory. */
 const BATCH_BOUNDS = { maxFacts: 5_000, maxBytes: 8 * 1024 * 1024 };
 
-/** Tables that several pipelines write. */
 export const sharedTables: readonly PgTable[] = [
   ...new Set(ledgerPipelines.flatMap((pipeline) => pipeline.sharedTables ?? [])),
 ].map(({ table }) => table);
 
-/** Every table that is made again: those of the pipelines, those that they share, and the coins. */
+/** All replayed tables: the pipelines' own, shared ones, and the coins. */
 export const foldedTables: readonly PgTable[] = [
   ...ledgerPipelines.flatMap(tablesOf),
   ...sharedTables,
   logCoins,
 ];
 
-/** A session to which the folded tables are the tables, and the log is the log. */
+/** Session settings that resolve table names to the replayed tables, and the log's to the log. */
 export const foldedSettings = (place: FoldedSchema) => ({
   synchronousCommit: "off" as const,
   runtime: { ...PLANS_BY_KEY, search_path: `${place}, public` },
 });
 
-/** Changes when what was folded is no longer of this log, or not for tables of this form. */
+/** Changes when the replayed tables no longer match the log or the schema. */
 const purposeOf = async (sql: Sql): Promise<string> => {
   const rebuilds = ledgerPipelines.map(
     ({ watermark }) => `coalesce((select rebuilds from public.${getTableName(watermark)}), 0)`,
@@ -58,7 +57,7 @@ const purposeOf = async (sql: Sql): Promise<string> => {
   return row?.purpose ?? "";
 };
 
-/** Makes the empty tables, or takes up those that an earlier process left for the same. */
+/** Creates the empty tables, or resumes an earlier process's. */
 export const prepareFolding = async (session: Session, place: FoldedSchema): Promise<void> => {
   const purpose = await purposeOf(session.sql);
   if (place !== "pg_temp") {
@@ -74,7 +73,7 @@ export const prepareFolding = async (session: Session, place: FoldedSchema): Pro
     const watermarks = ledgerPipelines.map(({ watermark }) => watermark);
     for (const table of [...foldedTables, ...watermarks]) {
       const name = getTableName(table);
-      // What is lost with a crash is begun anew: nothing of it is worth the disk's log.
+      // Unlogged: a crash restarts the replay, so WAL would be wasted.
       const kind = place === "pg_temp" ? "" : "unlogged";
       await sql.unsafe(`create ${kind} table ${place}.${name} (like public.${name} including all)`);
     }
@@ -82,15 +81,15 @@ export const prepareFolding = async (session: Session, place: FoldedSchema): Pro
   });
 };
 
-/** Its comment says what the tables are of. */
+/** Its comment holds the purpose. */
 const MARKED = getTableName(logCoins);
 
-/** Gives the room back. */
+/** Frees the disk space. */
 export const dropFolded = (sql: Sql): Promise<void> => emptySchema(sql, "holderbook_folded");
 
-/** How a pipeline stands where it is served, in the snapshot of the statement. */
+/** Progress of the served pipeline, in the statement's snapshot. */
 export type Served = {
-  /** Every checkpoint below is in its rows; null: never run. */
+  /** The rows contain every checkpoint below; null: never run. */
   readonly next: bigint | null;
   readonly layout: number;
   readonly isRebuilding: boolean;
@@ -103,13 +102,13 @@ export const servedBy = async (sql: Sql, { watermark }: Pipeline): Promise<Serve
   return row ?? { next: null, layout: 0, isRebuilding: false };
 };
 
-/** `stale`: the served pipeline went back, so what was folded is to be thrown away. */
+/** `stale`: the served pipeline went back; discard the replay. */
 export type Folded = "ended" | "more" | "stale";
 
 /**
- * Folds one more batch of a pipeline, up to where it is served.
+ * Replays one more batch of a pipeline, at most to the served progress.
  * @param on the session of `foldedSettings`, or a transaction on it
- * @throws UndecodableFactError (stop) where a fact cannot be read
+ * @throws UndecodableFactError (stop)
  */
 export const foldOn = async (
   on: Transactor,
@@ -119,7 +118,7 @@ export const foldOn = async (
   if (end === null) return "ended";
   const log = await on.statement((sql) => readHighWater(sql));
   if (log === undefined) return "ended";
-  // Its rows begin again at the log's beginning, whatever the served watermark says of more.
+  // The replay begins at the log's beginning, whatever the served watermark is.
   const { nextCheckpoint: from } = await on.statement((sql) =>
     registerPipeline(sql, pipeline, log),
   );
@@ -138,10 +137,10 @@ export const foldOn = async (
   return batch.last.sequence + 1n < end ? "more" : "ended";
 };
 
-/** The pipeline that wants the metadata of coins. */
+/** The pipeline that needs coin metadata. */
 export const coinsPipeline: Pipeline = sharedTokenObjectsPipeline;
 
-/** As an append keeps them: the log has facts of the contract, and metadata of the framework. */
+/** As an append does: the log has facts of the contract, and metadata of the framework. */
 const foldCoins = async (sql: Sql, facts: readonly Fact[], first: bigint, last: bigint) => {
   const rows = await sql<{ coin_type: string }[]>`
     select distinct coin_type from log_facts
@@ -150,7 +149,7 @@ const foldCoins = async (sql: Sql, facts: readonly Fact[], first: bigint, last: 
   await upsertCoins(sql, new Set(rows.map((row) => row.coin_type)), facts.flatMap(decimalsIn));
 };
 
-/** Coins of the facts from a checkpoint on, which the pipeline has not come to: an append keeps them at once. */
+/** Adds coins of facts beyond the pipeline: an append adds them immediately. */
 export const foldCoinsFrom = async ({ sql }: Db, first: bigint): Promise<void> => {
   const log = await readHighWater(sql);
   if (log === undefined) return;
@@ -167,7 +166,7 @@ export const foldCoinsFrom = async ({ sql }: Db, first: bigint): Promise<void> =
   }
 };
 
-/** Statements and transactions of one transaction that is open already. */
+/** Runs statements and transactions inside an open transaction. */
 export const within = (tx: Db): Transactor => ({
   statement: (work) => work(tx.sql),
   transaction: (work) => work(tx),

@@ -1,17 +1,17 @@
-/** What a check finds: one line each, the first hundred, and how many more there were. */
+/** Findings of a check: one line each, the first hundred, and the number of further ones. */
 import type { Sql } from "../../database/connect.ts";
 
 const MOST = 100;
 
 export type Findings = {
   readonly lines: readonly string[];
-  /** Findings beyond those. */
+  /** Number of further findings. */
   readonly more: number;
   readonly isFull: boolean;
   add(line: string): void;
 };
 
-/** @param known found before, where a round goes on from what was kept of it */
+/** @param known earlier findings, when a round resumes */
 export const createFindings = (
   known: Pick<Findings, "lines" | "more"> = { lines: [], more: 0 },
 ): Findings => {
@@ -32,10 +32,10 @@ export const createFindings = (
   };
 };
 
-/** Rows that a statement gives at most: one more than is told, so that it shows when there are more. */
+/** Row limit of a statement: one more than is listed, to detect further ones. */
 export const FOUND_ROWS = MOST + 1;
 
-/** Keeps the newest findings, for `/health` and for who asks later; `full_under_way`: of a round that has not ended. */
+/** Stores the newest findings, for `/health`; `full_under_way`: of an unfinished round. */
 export const keepFindings = async (
   sql: Sql,
   kind: "continuous" | "full" | "full_under_way" | "command",

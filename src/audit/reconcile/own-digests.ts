@@ -7,13 +7,13 @@ import { type Meta, readMeta } from "../../projections/meta.ts";
 import { ALL } from "../../projections/needed.ts";
 import { NotYetIndexedError } from "../../projections/past.ts";
 
-/** The digest of a pipeline, hex without 0x, at the end of a checkpoint. */
+/** A pipeline's digest at the end of a checkpoint, hex without 0x. */
 export type NamedDigest = { readonly pipeline: string; readonly digest: string };
 
 /** Identity of the database, and the last checkpoint that all pipelines have committed. */
 export type IndexedMeta = Omit<Meta, "last"> & { readonly last: bigint };
 
-/** @throws NotYetIndexedError (wait) before the first checkpoint, and so RebuildingError */
+/** @throws NotYetIndexedError (wait) before the first checkpoint, hence RebuildingError */
 export const readIndexedMeta = async (on: Reads): Promise<IndexedMeta> => {
   const { last, ...meta } = await readMeta(on);
   if (last === null) {
@@ -23,10 +23,7 @@ export const readIndexedMeta = async (on: Reads): Promise<IndexedMeta> => {
   return { ...meta, last: last.sequence };
 };
 
-/**
- * Digests of these pipelines at the end of a checkpoint.
- * @throws NotYetIndexedError (wait), BeforeLogError (stop)
- */
+/** @throws NotYetIndexedError (wait), BeforeLogError (stop) */
 export const ownDigests = async (
   on: Reads,
   pipelines: readonly Pipeline[],

@@ -1,6 +1,6 @@
 /**
- * Reconciles the register: what every part of it says, held against the others and against the log. All of
- * it in one snapshot of the database, so that a service may go on meanwhile.
+ * Reconciles the register: compares its parts with each other and with the log, in one database
+ * snapshot, so that a service may run meanwhile.
  */
 import type { Database, Db, Session } from "../../database/connect.ts";
 import { checkpointMark } from "../../log/blocks.ts";
@@ -37,17 +37,20 @@ import { reconcileBeyond, reconcileWatermark } from "./watermarks.ts";
 export type Reconciliation = {
   readonly checkpoint: bigint;
   readonly coins: number;
-  /** What does not add up, the first hundred. */
+  /** Discrepancies, the first hundred. */
   readonly findings: readonly string[];
-  /** Findings beyond those. */
+  /** Number of further findings. */
   readonly more: number;
-  /** What was to be looked at and could not be; empty when all was. */
+  /** Checks that could not be made; empty when all were. */
   readonly notShown: readonly string[];
-  /** What was not asked for, and what is taken on faith. */
+  /** Checks not requested, and assumptions. */
   readonly notes: readonly string[];
 };
 
-/** A pipeline was rebuilt while its rows were looked at. Wait until it has come back, then give the command again. */
+/**
+ * A pipeline was rebuilt during the check. Wait until the rebuild is complete, then run the command
+ * again.
+ */
 export class WentBackError extends Error {
   override readonly name = "WentBackError";
   readonly remedy: Remedy = "wait";
@@ -60,16 +63,16 @@ export class WentBackError extends Error {
 }
 
 export type ReconcileRequest = {
-  /** The checkpoint, found in the snapshot; the last one that all pipelines have committed unless given. */
+  /**
+   * Chooses the checkpoint in the snapshot; default: the last that all pipelines have committed.
+   */
   readonly at?: ((on: Db) => Promise<bigint>) | undefined;
-  /** This token alone: then neither digests nor watermarks, which are of all tokens. */
+  /** Check this token only: skips digests and watermarks, which span all tokens. */
   readonly coinType?: string | undefined;
   readonly signal: AbortSignal;
 };
 
-/**
- * @throws NotYetIndexedError (wait), BeforeLogError (stop)
- */
+/** @throws NotYetIndexedError (wait), BeforeLogError (stop) */
 export const reconcile = async (
   database: Database,
   request: ReconcileRequest,
@@ -92,15 +95,15 @@ export const reconcile = async (
   return { ...done, notShown: [...notShown], findings, more };
 };
 
-/** A fact that cannot be read, or facts that give an owner what no objects can: the log is not as it was written. */
+/** An undecodable fact, or facts that give an impossible balance: the log was altered. */
 export const isOfFacts = (error: unknown): error is Error =>
   error instanceof UndecodableFactError || error instanceof ImpossibleBalanceError;
 
-/** Of the present and of all tokens: then every row is held against the facts. */
+/** A check of the present and all tokens compares every row with the facts. */
 const isWhole = ({ at, coinType }: ReconcileRequest): boolean =>
   at === undefined && coinType === undefined;
 
-/** In tables of a session, which go with it. Returns the tables that could not be looked at. */
+/** Uses temporary tables. Returns the tables that could not be checked. */
 const reconcileRows = async (
   database: Database,
   signal: AbortSignal,
@@ -129,14 +132,14 @@ const reconcileRows = async (
   }
 };
 
-/** One state of the database for all statements. Temporary views may be made; nothing else is written. */
+/** One snapshot for all statements; only temporary views may be created. */
 const inSnapshot = <T>(session: Session, work: (tx: Db) => Promise<T>): Promise<T> =>
   session.transaction(async (tx) => {
     await tx.sql`set transaction isolation level repeatable read`;
     return await work(tx);
   });
 
-/** Layouts of the pipelines' tables, by name; of those that were never run, none. */
+/** Layouts of the pipelines' tables, by name; pipelines that never ran are absent. */
 type Layouts = ReadonlyMap<string, number>;
 
 const reconcileIn = async (
@@ -151,7 +154,7 @@ const reconcileIn = async (
   const checkpoint = at === undefined ? standing.last : await at(tx);
   const layouts = new Map<string, number>();
   const trailing = new Set<string>();
-  // With one token alone, watermarks say no more than how far the tables are filled.
+  // For one token, watermarks only tell which tables are filled.
   const ofWatermarks = coinType === undefined ? found : createFindings();
   for (const pipeline of ledgerPipelines) {
     const stands = await reconcileWatermark(tx, pipeline, ofWatermarks);
@@ -196,7 +199,7 @@ const reconcileIn = async (
   return { checkpoint, coins: coins.length, notShown, notes };
 };
 
-/** How many published roots of a token were not held against its cap table. */
+/** Number of a token's published roots that were not compared with its cap table. */
 const rootsNotCompared = async (
   tx: Db,
   coinType: string,
@@ -218,11 +221,11 @@ type CoinCheck = {
   readonly checkpoint: bigint;
   readonly standing: IndexedMeta;
   readonly layouts: Layouts;
-  /** Not a checkpoint of the past: what stands now is looked at, too. */
+  /** Whether current rows are checked, too. */
   readonly isPresent: boolean;
 };
 
-/** False where its supply could not be added up. */
+/** Returns false if its supply could not be added up. */
 const reconcileCoin = async (
   tx: Db,
   coinType: string,
@@ -236,7 +239,7 @@ const reconcileCoin = async (
   const bothPast = hasPast(...FOR_BALANCES);
   if (bothPast && hasPast(...FOR_HOLDERS)) {
     const mark = await checkpointMark(tx, checkpoint);
-    // Sums do not depend on the time, where it is still being filled in.
+    // Sums do not depend on the time, which may still be unfilled.
     const at = { checkpoint, timestampMs: mark?.timestampMs ?? 0n };
     isSupply = await reconcileSupply(tx, coinType, at, standing.firstCheckpoint === 0n, found);
     await reconcileMemberships(sql, coinType, checkpoint, found);
@@ -271,7 +274,7 @@ const reconcileDigests = async (
     wrong.push(...inOrder.map((each) => ({ pipeline, stored: each })));
   }
   if (wrong.length === 0) return;
-  // From here on the tables' names mean what stood before a checkpoint.
+  // Temporary views now shadow the tables.
   await showThePast(tx.sql);
   for (const { pipeline, stored } of wrong) {
     signal.throwIfAborted();

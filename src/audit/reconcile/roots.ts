@@ -1,6 +1,6 @@
 /**
- * Roots that were published, held against the cap tables that the register has: their signatures and places in the
- * sequence say who published them and when, not that they are right. Whoever has the key could sign any.
+ * Compares published roots with the register's cap tables. Signatures and the sequence only show
+ * who published a root and when: the key's holder could sign a wrong one.
  */
 import type { Db, Sql } from "../../database/connect.ts";
 import { checkpointMark } from "../../log/blocks.ts";
@@ -8,11 +8,11 @@ import { publishedRoots2, publishedRootsOf, type StoredRoot } from "../sequence/
 import { tableRoots } from "../sequence/table-roots.ts";
 import type { Findings } from "./found.ts";
 
-/** Checkpoints of a token: of more, the newest ten and others at random. */
+/** Checkpoints per token: the newest ten, others at random. */
 const NEWEST = 10;
 const MOST = 30;
 
-/** Checkpoints with a published root, and how many of them were looked at. */
+/** Number of checkpoints with a published root, and of those compared. */
 export type RootsLooked = { readonly published: number; readonly compared: number };
 
 type Place = {
@@ -33,9 +33,8 @@ const placesOf = (sql: Sql, coinType: string, through: bigint) => sql<Place[]>`
   from places order by age > ${NEWEST}, case when age > ${NEWEST} then random() end, age limit ${MOST}`;
 
 /**
- * Looks at the roots of a token.
- * @param from history is filled in from here on
- * @param through the last checkpoint of the snapshot
+ * @param from first checkpoint with history
+ * @param through last checkpoint of the snapshot
  */
 export const reconcileRoots = async (
   tx: Db,

@@ -1,6 +1,6 @@
 /**
- * Every row of every table that a pipeline writes, held against what the log's facts give, both ways: no fact
- * without its row, no row without its fact. A page of rows at a time, each in one snapshot.
+ * Compares every row of the pipelines' tables with the rows that the log's facts give, in both
+ * directions: missing and surplus. One page per snapshot.
  */
 import { getTableColumns, getTableName } from "drizzle-orm";
 import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
@@ -23,13 +23,13 @@ import {
 } from "./folded-log.ts";
 import { type Findings, FOUND_ROWS } from "./found.ts";
 
-/** Rows of a page. */
+/** Rows per page. */
 const PAGE = 20_000;
 
-/** A table, and the pipelines on which its rows depend. */
+/** A table, and the pipelines that its rows depend on. */
 type Compared = { readonly table: PgTable; readonly of: readonly Pipeline[] };
 
-/** In the order in which they are looked at. */
+/** In the order of comparison. */
 export const comparedTables: readonly Compared[] = [
   ...ledgerPipelines.flatMap((pipeline) =>
     tablesOf(pipeline).map((table) => ({ table, of: [pipeline] })),
@@ -43,7 +43,7 @@ export const comparedTables: readonly Compared[] = [
   { table: logCoins, of: [coinsPipeline] },
 ];
 
-/** Where a round is: a table's index, and the key of the last row of the page before. */
+/** Cursor of a round: a table's index, and the last key of the previous page. */
 export type RowsPlace = { readonly table: number; readonly after: readonly string[] | null };
 
 export const ROWS_BEGIN: RowsPlace = { table: 0, after: null };
@@ -53,14 +53,14 @@ export type RowsLooked =
   | {
       readonly state: "more" | "ended";
       readonly place: RowsPlace;
-      /** Every checkpoint below was in the rows of this page's pipelines. */
+      /** The page's pipelines had committed every checkpoint below. */
       readonly next: bigint;
-      /** The table that could not be looked at, because an upgrade is still filling it in; null otherwise. */
+      /** The table that was skipped because an upgrade is filling it; null otherwise. */
       readonly filling: string | null;
     };
 
 /**
- * Looks at the next page: of one state of the database, up to which the folded tables are brought first.
+ * Compares the next page, after bringing the replayed tables up to its snapshot.
  * @param session of `foldedSettings`
  */
 export const reconcilePage = (
@@ -79,7 +79,7 @@ export const reconcilePage = (
     let next = 0n;
     for (const pipeline of of) {
       const served = await servedBy(tx.sql, pipeline);
-      // Before the first run there is nothing to hold the rows against but that there are none.
+      // Before the pipeline's first run the table must be empty.
       if (served.next !== null && served.layout < LAYOUT_WITH_DIGESTS) {
         return { ...forward(index), next: 0n, filling: getTableName(table) };
       }
@@ -106,7 +106,7 @@ const forward = (index: number) => ({
   place: { table: index + 1, after: null },
 });
 
-/** Name in the declaration, name in Postgres, type. */
+/** Names in the declaration and in Postgres, and the type. */
 type Column = { readonly key: string; readonly name: string; readonly type: string };
 
 const columnsOf = (table: PgTable): readonly Column[] =>
@@ -118,7 +118,6 @@ const columnsOf = (table: PgTable): readonly Column[] =>
     }))
     .sort((a, b) => (a.key < b.key ? -1 : 1));
 
-/** The primary key's columns. */
 const keyOf = (table: PgTable): readonly Column[] => {
   const { columns, primaryKeys } = getTableConfig(table);
   const own = primaryKeys[0]?.columns ?? columns.filter(({ primary }) => primary);
@@ -135,7 +134,7 @@ const list = (columns: readonly Column[]): string => columns.map(({ name }) => n
 const given = (key: readonly Column[], from: number): string =>
   key.map(({ type }, index) => `$${from + index}::${type}`).join(", ");
 
-/** The key of the last row of a page; null: it reaches to the end. */
+/** Last key of a page; null: the page reaches the end. */
 const pageEnd = async (
   sql: Sql,
   place: FoldedSchema,
@@ -155,12 +154,12 @@ const pageEnd = async (
 };
 
 type Difference = {
-  /** Texts of their columns by the names of the declaration; null: there is no such row. */
+  /** JSON of column texts, by declared names; null: no such row. */
   readonly stored: string | null;
   readonly made: string | null;
 };
 
-/** A row's values as the text of a JSON object. */
+/** SQL: a row's values as the text of a JSON object. */
 const values = (of: string, columns: readonly Column[]): string => {
   const pairs = columns.map(({ key, name, type }) =>
     type === "bytea"
@@ -183,11 +182,11 @@ const comparePage = async (
     ...(upTo === null ? [] : [`(${list(key)}) <= (${given(key, 1 + (after?.length ?? 0))})`]),
   ];
   const where = bounds.length === 0 ? "" : `where ${bounds.join(" and ")}`;
-  // Numbered: one who can drop a key can have a row twice.
+  // Numbered: a row may occur twice if the key was dropped.
   const side = (rows: string) => `
     select *, row_number() over (partition by ${list(key)} order by ${list(key)}) as copy
     from ${rows} ${where}`;
-  // In the served table a trigger takes away what holds nothing.
+  // A trigger deletes such rows from the served table.
   const made =
     table === balancesTable
       ? `(select * from ${place}.${name} where token_count <> 0 or grant_count <> 0) as holding`
@@ -216,10 +215,10 @@ type Values = Readonly<Record<string, string | null>>;
 
 const parsed = (text: string | null): Values | null => (text === null ? null : JSON.parse(text));
 
-/** Positions of a checkpoint: see `positionOf`. */
+/** Positions per checkpoint: see `positionOf`. */
 const POSITIONS = 1_000_000_000n;
 
-/** Names the row as the other findings do: its checkpoint first, then the rest of its key. */
+/** Names the row like other findings: checkpoint first, then the rest of its key. */
 const placeOf = (key: readonly Column[], row: Values): string => {
   const { position, checkpoint } = row;
   const at =
@@ -248,7 +247,10 @@ const told = (
   return `${where}: ${differences.join("; ")}`;
 };
 
-/** What the log knows of coins. The network and the assets file may have told decimals that no metadata in it has. */
+/**
+ * Compares the log's coins. Their decimals may come from the network or the assets file instead of
+ * metadata in the log.
+ */
 const reconcileCoins = async (sql: Sql, place: FoldedSchema, found: Findings): Promise<void> => {
   const rows = await sql.unsafe<Difference[]>(
     `select ${coinValues("stored")} as stored, ${coinValues("made")} as made

@@ -1,4 +1,4 @@
-/** Memberships and roles as ranges of checkpoints, held against what the stored events make of them. */
+/** Compares ranges of memberships and roles with those that the stored events give. */
 import type { Sql } from "../../database/connect.ts";
 import { positionsEnd } from "../../projections/position.ts";
 import { STILL_OPEN } from "../../projections/ranges.ts";
@@ -7,10 +7,10 @@ import { type Findings, FOUND_ROWS } from "./found.ts";
 type Folded = {
   readonly ranges: string;
   readonly events: string;
-  /** Names of what has a state, and the events of a coin as `(…names, value, position)`; null: no state. */
+  /** Key columns, and a coin's events as `(…names, value, position)`; value null: no state. */
   readonly key: readonly string[];
   readonly said: string;
-  /** The state in the table of ranges. */
+  /** The state's column in the table of ranges. */
   readonly value: string;
 };
 
@@ -39,7 +39,7 @@ const ROLES: Folded = {
   value: "1::numeric",
 };
 
-/** Of each checkpoint the last event decides; what stands as it stood before goes on. */
+/** A checkpoint's last event decides; an unchanged state continues its range. */
 const compare = ({ ranges, events, key, said, value }: Folded) => {
   const names = key.join(", ");
   return `
@@ -73,7 +73,7 @@ const compare = ({ ranges, events, key, said, value }: Folded) => {
 type Row = {
   readonly key: string;
   readonly checkpoint: bigint;
-  /** Null together: there is no such range. */
+  /** Both null: no such range. */
   readonly kept: string | null;
   readonly keptUntil: bigint | null;
   readonly folded: string | null;
@@ -114,7 +114,7 @@ const HELD = `
   from kept full join held using (owner, role)
   where kept.position is distinct from held.position order by 1, 2 limit ${FOUND_ROWS}`;
 
-/** Roles held now, in this snapshot. */
+/** Compares current roles, in this snapshot. */
 export const reconcileHeldRoles = async (
   sql: Sql,
   coinType: string,

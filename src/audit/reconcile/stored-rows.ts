@@ -1,4 +1,4 @@
-/** The rows of pipelines as they are stored, checkpoint by checkpoint, and the lines of digests that they make. */
+/** The pipelines' stored rows, by checkpoint, and their digest lines. */
 import { getTableColumns, getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import type { Sql } from "../../database/connect.ts";
@@ -11,36 +11,35 @@ import {
   stateLines,
 } from "../../projections/digest-lines.ts";
 
-/** A table, or one side of its ranges: what its rows say of which checkpoint. */
+/** A table, or one end of its ranges. */
 export type StoredPart = {
   readonly of: LineKind;
   readonly table: PgTable;
-  /** The checkpoint of a row, in SQL. */
+  /** SQL for a row's checkpoint. */
   readonly at: StoredTable["at"][number];
-  /** Whether the rows are states, which end. */
+  /** Whether the rows are states with an end. */
   readonly isState: boolean;
 };
 
-/** What a pipeline's digests are made of. */
+/** Parts of a pipeline's digests. */
 export const partsOf = ({ tables }: Pipeline): readonly StoredPart[] =>
   tables.flatMap(({ lines, table, isState, at }) =>
     lines === null ? [] : at.map((each) => ({ of: lines, table, isState, at: each })),
   );
 
-/** A row as its JSON: every value a text, but booleans and null. */
+/** A row as JSON: booleans and nulls as such, all else as text. */
 type Values = Readonly<Record<string, string | boolean | null>>;
 
 export type StoredRow = { readonly part: StoredPart; readonly values: Values };
 
-/** What is stored of one checkpoint. */
 export type StoredCheckpoint = {
   readonly checkpoint: bigint;
   readonly rows: readonly StoredRow[];
-  /** As the pipeline's table of digests has it; null where that has no row. */
+  /** Stored digest; null if none. */
   readonly digest: Buffer | null;
 };
 
-/** Of the schema that holds them: temporary views may have the same names. */
+/** Schema-qualified: temporary views may shadow the tables. */
 const nameOf = (table: PgTable): string => `public.${getTableName(table)}`;
 
 const selectPart = ({ of, table, at }: StoredPart, index: number): string => {
@@ -55,15 +54,14 @@ const selectPart = ({ of, table, at }: StoredPart, index: number): string => {
           from ${nameOf(table)} where ${at} <= $1`;
 };
 
-/** Rows that are fetched at once. */
 const ROWS_PER_FETCH = 2_000;
 
-/** Of the digests themselves. */
+/** Part number of a digest row. */
 const DIGEST = -1;
 
 /**
- * All that is stored of a pipeline up to a checkpoint, in order. Postgres sorts once, on disk where it is
- * much, and hands the rows over in pieces. One at a time in a transaction.
+ * All stored rows of a pipeline up to a checkpoint, in order. Postgres sorts once, on disk if
+ * needed, and streams the rows. One such cursor per transaction.
  */
 export async function* storedCheckpoints(
   sql: Sql,
@@ -104,11 +102,11 @@ export async function* storedCheckpoints(
   }
 }
 
-/** The lines that stored rows of one checkpoint make. */
+/** Digest lines of a checkpoint's stored rows. */
 export const linesOf = (checkpoint: bigint, rows: readonly StoredRow[]): readonly DigestLine[] =>
   [...Map.groupBy(rows, ({ part }) => part.of)].flatMap(([of, own]) => {
     const isState = own.some(({ part }) => part.isState);
-    // One that ends here began before; when exactly makes no line.
+    // An ending state began earlier; its line does not depend on when.
     const states = own.map(({ part, values }) =>
       part.at === "until"
         ? { ...values, checkpoint: -1n, until: checkpoint }
@@ -117,7 +115,7 @@ export const linesOf = (checkpoint: bigint, rows: readonly StoredRow[]): readonl
     return isState ? stateLines(of, checkpoint, checkpoint, states) : checkpointLines(of, states);
   });
 
-/** The table in which a line's row stands; of one that is missing, those where it could. */
+/** The table with a line's row; for a missing row, the tables where it could be. */
 export const tableOf = (
   pipeline: Pipeline,
   { checkpoint, place }: DigestLine,
@@ -132,6 +130,5 @@ export const tableOf = (
   return [...new Set(tables.map(({ table }) => getTableName(table)))].join(" or ");
 };
 
-/** The kind of line that stands at a place. */
 export const kindOf = (pipeline: Pipeline, place: string): LineKind | undefined =>
   partsOf(pipeline).find(({ of }) => place.startsWith(`${of.order} `))?.of;

@@ -1,4 +1,4 @@
-/** What a token adds up to: its supply, its movements, its balances and its cap table, one by another. */
+/** Cross-checks a token's supply, movements, balances and cap table. */
 import type { Db, Sql } from "../../database/connect.ts";
 import type { AtMark } from "../../projections/cap-rows.ts";
 import { createCapTables } from "../../projections/cap-tables.ts";
@@ -7,7 +7,7 @@ import { FOR_CAP_TABLES } from "../../projections/needed.ts";
 import { positionsEnd } from "../../projections/position.ts";
 import { type Findings, FOUND_ROWS } from "./found.ts";
 
-/** Coins that any part of the register or the log knows as tokens. */
+/** All coins known as tokens to the register or the log. */
 export const tokenTypes = async (sql: Sql): Promise<readonly string[]> => {
   const rows = await sql<{ coin_type: string }[]>`
     select coin_type from tokens where first_checkpoint is not null
@@ -37,9 +37,8 @@ const SUPPLY = `
                          order by checkpoint limit 1) as first), true) as "fromTheStart"`;
 
 /**
- * Treasury, movements, balances and cap table of a token at a checkpoint.
- * @param wholeLog false where the log begins after the chain: tokens made before are in no movement
- * @returns false where the token was there before the log, so that nothing could be added up
+ * @param wholeLog false if the log begins after the chain: earlier mints have no movement
+ * @returns false if the token predates the log, so that nothing could be added up
  */
 export const reconcileSupply = async (
   { sql }: Db,
@@ -82,7 +81,7 @@ export const reconcileSupply = async (
   return true;
 };
 
-/** Securities whose decimals no metadata in the log tells. */
+/** Securities whose decimals come from no metadata in the log. */
 export const decimalsOnFaith = async (sql: Sql): Promise<readonly string[]> => {
   const rows = await sql<{ line: string }[]>`
     select concat_ws(' ', coin_type, decimals, 'by the', replace(decimals_source, '_', ' ')) as line from log_coins
@@ -90,7 +89,7 @@ export const decimalsOnFaith = async (sql: Sql): Promise<readonly string[]> => {
   return rows.map(({ line }) => line);
 };
 
-/** A part of the balances: where it is kept, and what it is made of. */
+/** A part of the balances: where it is stored, and its source tables. */
 export type Part = {
   readonly name: "token" | "grant";
   readonly live: string;
@@ -103,7 +102,7 @@ export const PARTS: readonly Part[] = [
   { name: "grant", live: "timelock_objects", held: "left_balance", changes: "grant_changes" },
 ];
 
-/** Owners behind one and up to another; null: to the end. */
+/** Owners after one and up to another; null: to the end. */
 export type Owners = { readonly after: string; readonly upTo: string | null };
 
 export const ALL_OWNERS: Owners = { after: "", upTo: null };
@@ -143,8 +142,8 @@ type BalanceRow = {
 };
 
 /**
- * Balances of a token as they stand now, in this snapshot: kept, of the objects, and (`withPast`) by the
- * movements, which takes the longest.
+ * Checks a token's current balances against its objects and, `withPast`, its movements, which takes
+ * the longest.
  */
 export const reconcileBalances = async (
   sql: Sql,
@@ -181,7 +180,7 @@ const chained = (table: string) => `
   where after::numeric <> before::numeric + change::numeric or after::numeric < 0
   order by owner, position limit ${FOUND_ROWS}`;
 
-/** Each movement goes on from the balance that the one before left. */
+/** Each movement must continue from the previous balance. */
 export const reconcileChanges = async (
   sql: Sql,
   coinType: string,

@@ -1,4 +1,4 @@
-/** Watermarks held against the log, and against the rows that pipelines have. */
+/** Checks watermarks against the log and the pipelines' rows. */
 import { getTableName } from "drizzle-orm";
 import type { Db } from "../../database/connect.ts";
 import { checkpointMark } from "../../log/blocks.ts";
@@ -25,16 +25,16 @@ type Row = {
   readonly logFirst: bigint | null;
 };
 
-/** How a pipeline stands in this snapshot. */
+/** A pipeline's progress in this snapshot. */
 export type PipelineStanding = {
   readonly layout: number;
-  /** Every checkpoint below is in its rows. */
+  /** The rows contain every checkpoint below. */
   readonly next: bigint;
-  /** Why some of it cannot be held against the log; empty when all of it can. */
+  /** Why parts cannot be compared with the log; empty when all can. */
   readonly notShown: readonly string[];
 };
 
-/** Checkpoints that a pipeline may be behind the log without that being named. */
+/** Checkpoints a pipeline may lag without a finding. */
 const MOST_BEHIND = 100n;
 
 const read = async ({ sql }: Db, pipeline: Pipeline): Promise<Row | undefined> => {
@@ -49,7 +49,7 @@ const read = async ({ sql }: Db, pipeline: Pipeline): Promise<Row | undefined> =
   return row;
 };
 
-/** What a watermark says beside the log, whatever the rows are: few look-ups. Null: never run. */
+/** Checks a watermark against the log alone, with a few look-ups. Null: never run. */
 export const reconcileWatermark = async (
   db: Db,
   pipeline: Pipeline,
@@ -60,7 +60,7 @@ export const reconcileWatermark = async (
   const { chainId, logChainId, next, last, layout, logNext, logFirst } = row;
   const table = getTableName(pipeline.watermark);
   const notShown: string[] = [];
-  // Null until a source could tell.
+  // Null until a source reported one.
   if (chainId !== logChainId && chainId !== null) {
     found.add(`${table}: chain_id is ${chainId}, but the log is of chain ${logChainId}`);
   }
@@ -113,7 +113,7 @@ export const reconcileWatermark = async (
   return { layout, next, notShown };
 };
 
-/** Rows of checkpoints that the watermark does not cover: reads all of the tables. */
+/** Finds rows beyond the watermark; reads whole tables. */
 export const reconcileBeyond = async (
   { sql }: Db,
   pipeline: Pipeline,

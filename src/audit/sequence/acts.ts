@@ -1,6 +1,6 @@
 /**
- * Operators' acts: who did what by a command, and when. Each is recorded in the transaction of the act itself, so that
- * there is either both or neither.
+ * Operators' acts: who ran which command, and when. Each is recorded in the transaction of the act
+ * itself, so that there is either both or neither.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { hostname } from "node:os";
@@ -11,30 +11,32 @@ import { account } from "../../settings/account.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
 import { appendEntry, lockSequence } from "./sequence.ts";
 
-/** What was asked for: ids and names. No secrets, and no free text: it is published. */
+/** Ids and names only, without secrets or free text: it is published. */
 export type ActDetails = { readonly [name: string]: string | boolean | null };
 
 export type NewAct = {
-  /** As it is typed: `keys create`. */
+  /** As typed: `keys create`. */
   readonly command: string;
-  /** At most 20, by names of letters alone; values are cut at 2,000 characters. */
+  /** At most 20, named by letters only; values are cut at 2,000 characters. */
   readonly details: ActDetails;
   /**
-   * Whose it is: of the coin (its auditors alone see it), of something on an EVM chain (`project`: no pack has it), or
-   * of all (`deployment`: every pack has it, so that nothing of it may name a coin or project).
+   * Scope: the coin (visible to its auditors only), something on an EVM chain (`project`: in no
+   * pack), or all (`deployment`: in every pack, so it must not name a coin or project).
    */
   readonly on: "deployment" | "project" | { readonly coinType: string };
 };
 
-/** An act as it is kept. */
 export type Act = Omit<ActLine, "entry" | "scope"> & {
   readonly scope: "deployment" | "coin" | "project";
 };
 
-/** Lets one transaction at a time number an act; an arbitrary constant of this project. */
+/**
+ * Advisory lock for numbering acts, one transaction at a time; an arbitrary constant of this
+ * project.
+ */
 const ACTS_LOCK = 6_204_117_233_561n;
 
-/** Characters that verifiers accept: visible ASCII, and no ` either. */
+/** Characters that verifiers reject: all but visible ASCII, and the backtick. */
 const OTHERS = /[^ -_a-~]/gu;
 
 const plain = (text: string, most: number): string => {
@@ -45,8 +47,8 @@ const plain = (text: string, most: number): string => {
 };
 
 /**
- * Records an act. To be called last in its transaction: no other act is numbered until that ends.
- * @param sql of the transaction that does what is recorded
+ * Records an act. Call it last in the transaction: it blocks other acts until the commit.
+ * @param sql of the transaction that performs the act
  */
 export const recordAct = async (sql: Sql, { command, details, on }: NewAct): Promise<void> => {
   await sql`select pg_advisory_xact_lock(${ACTS_LOCK})`;
@@ -73,9 +75,9 @@ export const recordAct = async (sql: Sql, { command, details, on }: NewAct): Pro
 };
 
 /**
- * Does something in one transaction and records it there.
- * @param work gives what it came to, and the act; null where nothing was done. `within` runs what has a transaction of
- *   its own in this one
+ * Performs an act in one transaction and records it there.
+ * @param work returns the result and the act; null if nothing was done. `within` runs nested
+ * transactions in this one
  */
 export const acting = <Done>(
   on: Pick<Transactor, "transaction">,
@@ -90,7 +92,7 @@ export const acting = <Done>(
     return done;
   });
 
-/** What runs one transaction and records this act in it. */
+/** Runs one transaction and records this act in it. */
 export const recordingOn = (
   on: Pick<Transactor, "transaction">,
   act: NewAct,
@@ -98,7 +100,7 @@ export const recordingOn = (
   transaction: (work) => acting(on, async (tx) => [await work(tx), act]),
 });
 
-/** Whose the act was that made something of this id; undefined where none is recorded. */
+/** Scope of the act that created this id; undefined if none is recorded. */
 export const scopeOfMade = async (sql: Sql, id: string): Promise<NewAct["on"] | undefined> => {
   const [row] = await sql<Pick<Act, "scope" | "coinType">[]>`
     select scope, coin_type as "coinType" from operator_acts
@@ -122,14 +124,16 @@ const actOf = ({ number, details, by, entry, ...row }: Row): Act & Pick<ActLine,
   entry: entry === null ? null : `${entry}`,
 });
 
-/** Each with the entry of the sequence that published it; null while none did. */
+/** Each act with the sequence entry that published it; null if unpublished. */
 const ACTS = `
   select a.number, a.at, command, details, by, scope, coin_type as "coinType", salt, min(e.number) as entry
   from operator_acts a
   left join (select number, body::jsonb ->> 'act' as act from log_sequence where kind = 'act') e
     on e.act = a.number::text`;
 
-/** Behind a number, ascending. @param coinType only those on this coin or on the whole deployment */
+/**
+ * Acts after a number, ascending. @param coinType limits them to this coin and the whole deployment
+ */
 export const actsAfter = async (
   sql: Sql,
   after: bigint,
@@ -146,7 +150,7 @@ export const actsAfter = async (
 
 const ACTS_PER_PAGE = 1_000;
 
-/** All of them, or those on this coin and on the whole deployment. */
+/** All acts, or those on this coin and on the whole deployment. */
 export async function* allActs(
   sql: Sql,
   coinType: string | null = null,
@@ -159,7 +163,7 @@ export async function* allActs(
   }
 }
 
-/** SHA-256, hex, over the RFC 8785 JSON of an act: all its members but `entry`. */
+/** SHA-256, hex, of an act's RFC 8785 JSON without `entry`. */
 export const actHash = ({ number, at, command, details, by, scope, coinType, salt }: Act): string =>
   createHash("sha256")
     .update(canonicalJson({ number, at, command, details, by, scope, coinType, salt }))
@@ -169,16 +173,16 @@ const PUBLISHED = `
   coalesce((select (body::jsonb ->> 'act')::int8 from log_sequence
             where kind = 'act' and body::jsonb ->> 'act' ~ '^[0-9]{1,18}$' order by number desc limit 1), 0)`;
 
-/** Number of the last act that was published; 0 before the first. */
+/** Number of the last published act; 0 before the first. */
 const lastPublished = async (sql: Sql): Promise<bigint> => {
   const [row] = await sql.unsafe<{ published: bigint }[]>(`select ${PUBLISHED} as published`);
   return row?.published ?? 0n;
 };
 
-/** More than anybody types in the life of a deployment. */
+/** Effectively unlimited. */
 const MOST_ACTS = 1_000_000;
 
-/** How many acts have no entry. */
+/** Number of unpublished acts. */
 export const unpublishedActs = async (sql: Sql): Promise<number> => {
   const [row] = await sql.unsafe<{ count: number }[]>(
     `select count(*)::int4 as count from operator_acts where number > ${PUBLISHED}`,
@@ -187,9 +191,9 @@ export const unpublishedActs = async (sql: Sql): Promise<number> => {
 };
 
 /**
- * Publishes acts that have no entry, in their order; returns whether some are left.
+ * Publishes acts in order; returns whether some are left.
  * @param sql of a transaction
- * @param most so many at once: nobody else appends to the sequence meanwhile
+ * @param most limit: other appends to the sequence wait meanwhile
  * @throws SequenceLostError (stop), SequenceKeyError (stop)
  */
 export const publishActs = async (
@@ -198,7 +202,7 @@ export const publishActs = async (
   most = MOST_ACTS,
 ): Promise<boolean> => {
   if ((await unpublishedActs(sql)) === 0) return false;
-  // Two at once would both have found them unpublished.
+  // Concurrent publishers would find the same acts unpublished.
   await lockSequence(sql);
   const acts = await actsAfter(sql, await lastPublished(sql), most);
   for (const act of acts) {
@@ -207,7 +211,7 @@ export const publishActs = async (
   return acts.length === most;
 };
 
-/** As long as the clocks of the database and of the process that signs may be apart, milliseconds. */
+/** Tolerated clock difference between the database and the signing process, milliseconds. */
 export const CLOCKS_MS = 3_600_000;
 
 type Entry = {
@@ -217,13 +221,13 @@ type Entry = {
   readonly at: string;
 };
 
-/** The first act, or entry about one, that does not fit; null when all do. */
+/** First act, or entry about one, that is wrong; null if all are right. */
 export const actFault = async (sql: Sql): Promise<string | null> => {
   const entries = await sql<Entry[]>`
     select number, coalesce(body::jsonb ->> 'act', '') as act,
            coalesce(body::jsonb ->> 'sha256', '') as sha256, at
     from log_sequence where kind = 'act' order by number`;
-  // Read before the acts: what is published meanwhile is left out.
+  // Read before the acts: acts published meanwhile are skipped.
   const last = entries.at(-1)?.act ?? "";
   const published = /^\d{1,18}$/.test(last) ? BigInt(last) : 0n;
   let place = 0;
@@ -263,5 +267,5 @@ export const actFault = async (sql: Sql): Promise<string | null> => {
     : `entry ${entry.number} of the sequence (act) names act ${entry.act}, which operator_acts does not have: it was deleted`;
 };
 
-/** Below every number that a row could be given. */
+/** Below every row number. */
 const LOWEST = -(2n ** 63n);

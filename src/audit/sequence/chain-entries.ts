@@ -1,7 +1,7 @@
 /**
- * Ends of the chains over times and digests (log_blocks) and over input versions (log_inputs), as entries of the
- * sequence: whoever keeps one can tell whether a time, digest or version up to there was changed since. Body:
- * `{ chainId, from, through, hash }`.
+ * Sequence entries with the ends of the hash chains over times and digests (log_blocks) and input
+ * versions (log_inputs): a saved entry shows later changes up to its checkpoint. Body: `{ chainId,
+ * from, through, hash }`.
  */
 import type { Database, Sql } from "../../database/connect.ts";
 import { type BlockStretch, blockChainEnd, blockStretches } from "../../log/block-chain.ts";
@@ -12,32 +12,33 @@ import type { DeploymentKey } from "./deployment-key.ts";
 import { chainIdOf } from "./log-heads.ts";
 import { appendEntry, logSince, textIn } from "./sequence.ts";
 
-/** Publishes the ends of both chains, of each stretch. */
+/** Publishes the ends of both chains, for each stretch. */
 export type ChainEntries = {
   /**
-   * Holds what no entry covers against its chain, a bounded part of it, and appends an entry for each stretch
-   * that ends further on than its last entry says. Returns whether that is done.
-   * @throws LogChangedError (stop) when the log does not fit a chain or the last entry; nothing is signed then
+   * Checks a bounded part of the unpublished log against its chain, and appends an entry for each
+   * stretch that grew since its last entry. Returns whether all is done.
+   * @throws LogChangedError (stop) when the log does not match a chain or the last entry; nothing
+   * is signed then
    */
   next(on: Database): Promise<{ readonly ended: boolean }>;
 };
 
-/** What the last entry of a stretch says. */
+/** Content of a stretch's last entry. */
 type Published = { readonly through: bigint; readonly hash: Buffer };
 
 type Place = { readonly next: bigint | null };
 
-/** A chain whose ends are published; `At` is where a check of it stands. */
+/** A chain whose ends are published; `At` is a check's place in it. */
 type PublishedChain<Stretch extends { readonly from: bigint }, At extends Place> = {
   readonly kind: "blocks" | "inputs";
   readonly stretches: (sql: Sql) => Promise<readonly Stretch[]>;
-  /** The last checkpoint of a stretch that the chain has, below its first one while there is none. */
+  /** Last checkpoint of a stretch in the chain; below its first if none. */
   readonly end: (
     sql: Sql,
     stretch: Stretch,
   ) => Promise<{ readonly through: bigint; readonly hash: Uint8Array }>;
   readonly begin: (sql: Sql, stretch: Stretch) => Promise<At>;
-  /** Behind what is published; null where another log's blocks end elsewhere. */
+  /** Place after the published end; null where another log's blocks end elsewhere. */
   readonly behind: (sql: Sql, stretch: Stretch, published: Published) => Promise<At | null>;
   readonly check: (
     sql: Sql,
@@ -94,12 +95,12 @@ export const createChainEntries = (key: DeploymentKey): ChainEntries => {
   };
 };
 
-/** Publishes the ends of a chain; returns whether that is done. */
+/** Publishes a chain's ends; returns whether that is done. */
 const publishing = <Stretch extends { readonly from: bigint }, At extends Place>(
   key: DeploymentKey,
   chain: PublishedChain<Stretch, At>,
 ) => {
-  /** Stretches that are being checked, by their first checkpoint: how far, and the last one that is published. */
+  /** Stretches being checked, by first checkpoint: place, and last published checkpoint. */
   const known = new Map<bigint, { readonly place: At; readonly published: bigint }>();
 
   const beginning = async (sql: Sql, stretch: Stretch) => {
@@ -114,7 +115,7 @@ const publishing = <Stretch extends { readonly from: bigint }, At extends Place>
     const { through, hash } = await chain.end(sql, stretch);
     if (through < from) return true;
     const { place, published } = known.get(from) ?? (await beginning(sql, stretch));
-    // What is published is checked; a chain that ends before that is another log's, or shortened.
+    // Published parts were checked; a chain that ends earlier is another log's, or was shortened.
     if (published >= through) return true;
     const { faults, place: reached } = await chain.check(sql, place, through + 1n);
     const [fault] = faults;
@@ -123,7 +124,7 @@ const publishing = <Stretch extends { readonly from: bigint }, At extends Place>
       throw new LogChangedError(fault);
     }
     const isDone = (reached.next ?? from) > through;
-    // An entry that is not committed is made again from what is.
+    // If the entry is not committed, the stretch is checked again from what is.
     if (isDone) known.delete(from);
     else known.set(from, { place: reached, published });
     if (!isDone) return false;
@@ -144,10 +145,10 @@ const publishing = <Stretch extends { readonly from: bigint }, At extends Place>
   };
 };
 
-/** Entries are looked through for the last one of a stretch, of which there are two. */
+/** Entries searched for the last one of a stretch, of which there are two. */
 const NEWEST = 20;
 
-/** What the sequence says of a stretch of this log; null where it says nothing. */
+/** The sequence's last entry for a stretch of this log; null if none. */
 const publishedOf = async (sql: Sql, kind: string, from: bigint): Promise<Published | null> => {
   const rows = await sql<{ body: string }[]>`
     select body from log_sequence where kind = ${kind} and number > ${await logSince(sql)}

@@ -1,6 +1,6 @@
 /**
- * Entries of the deployment's sequence about a token at a checkpoint: the root (version 2) of its cap table,
- * and the end of its chain of facts. What was said once is never said otherwise.
+ * Sequence entries about a token at a checkpoint: the version-2 root of its cap table, and the end
+ * of its fact chain. A later entry never contradicts an earlier one.
  */
 import { canonicalJson } from "../../../client/canonical-json.ts";
 import type { Sql } from "../../database/connect.ts";
@@ -17,18 +17,18 @@ import {
   textIn,
 } from "./sequence.ts";
 
-/** Which entries: of a kind (`root1`: roots of version 1), a token and a checkpoint. */
+/** Selects entries; `root1`: roots of version 1. */
 export type Of = {
   readonly kind: "root" | "root1" | "coin";
   readonly coinType: string;
   readonly checkpoint: bigint;
 };
 
-/** Entries before this one are about a log that another has taken the place of. */
+/** Earlier entries are about a log that was replaced. */
 const sinceOf = async (sql: Sql, kind: Of["kind"]): Promise<bigint> =>
   kind === "coin" ? logSince(sql) : -1n;
 
-/** The newest such entry; undefined when there is none. */
+/** Newest such entry; undefined if none. */
 export const coinEntry = async (
   sql: Sql,
   { kind, coinType, checkpoint }: Of,
@@ -41,7 +41,7 @@ export const coinEntry = async (
   return row && (await entriesAt({ sql }, [row.number])).get(row.number);
 };
 
-/** The newest entry about a token, of the highest checkpoint up to this one; undefined when there is none. */
+/** Newest entry about a token at its highest checkpoint up to this one; undefined if none. */
 export const lastCoinEntry = async (
   sql: Sql,
   { kind, coinType, checkpoint }: Of,
@@ -54,12 +54,12 @@ export const lastCoinEntry = async (
   return row && (await entriesAt({ sql }, [row.number])).get(row.number);
 };
 
-/** Entries about a token, one a checkpoint (the newest), the highest checkpoint first: below `before` where given. */
+/** Newest entry per checkpoint of a token, highest checkpoint first; optionally below `before`. */
 export const coinEntries = async (
   on: Reads,
   query: Omit<Of, "checkpoint"> & {
     readonly before?: bigint | undefined;
-    /** This one alone. */
+    /** Only this one. */
     readonly checkpoint?: bigint | undefined;
     readonly limit: number;
   },
@@ -85,9 +85,9 @@ const NUMBERS = `
   group by e.checkpoint order by e.checkpoint desc limit (select $5::int8)`;
 
 /**
- * Appends an entry, unless this key has appended the same one before; returns that entry.
+ * Appends an entry, unless this key already appended the same one; returns it.
  * @param sql of a transaction
- * @param contradicted the error for one that says something else than was said before
+ * @param contradicted error for a contradicting earlier entry
  */
 export const appendOnce = async (
   sql: Sql,
@@ -105,7 +105,7 @@ export const appendOnce = async (
   };
   const known = await find();
   if (known !== undefined) return known;
-  // Two at once would both have found none.
+  // Concurrent writers would both have found none.
   await lockSequence(sql);
   const appended = await find();
   if (appended !== undefined) return appended;
@@ -116,23 +116,23 @@ export const appendOnce = async (
   return entry;
 };
 
-/** Where a coin's chain stood when a checkpoint had ended. */
+/** End of a coin's chain after a checkpoint. */
 export type CoinEnd = {
   readonly chainId: string;
   readonly coinType: string;
-  /** Through here the coin has no further facts. */
+  /** The last checkpoint covered. */
   readonly checkpoint: bigint;
 };
 
 /**
- * Publishes where the chain of a coin's facts stands at the end of a checkpoint: body `{ chainId, coinType,
- * checkpoint, facts, hash }` with the number of its facts up to and with `checkpoint`, and the hash of the last
- * of its checkpoints (32 zero bytes without facts). `checkpoint` is the one asked for, whether or not the coin
- * has facts in it: behind the last link there is nothing through there.
+ * Publishes the end of a coin's fact chain at the end of a checkpoint: body `{ chainId, coinType,
+ * checkpoint, facts, hash }`, with the number of facts up to `checkpoint`, and the last link's hash
+ * (32 zero bytes without facts). `checkpoint` is the requested one, even if the coin has no facts
+ * in it.
  *
  * @param sql of a transaction
  * @param end of a checkpoint that is in the log
- * @throws LogChangedError (stop) when the chain contradicts what was published of it; nothing is signed then
+ * @throws LogChangedError (stop) when the chain contradicts a published end; nothing is signed then
  */
 export const publishCoinEnd = async (
   sql: Sql,
@@ -160,7 +160,7 @@ const changed = (coinType: string, checkpoint: bigint) =>
     what: `log_coin_chain has another end for ${coinType} than the one that was signed in the sequence: facts of it were changed, and the chain made anew`,
   });
 
-/** The last link of a coin up to a checkpoint, as an entry has it. */
+/** Last link of a coin up to a checkpoint, in an entry's form. */
 const linkAt = async (
   sql: Sql,
   coinType: string,

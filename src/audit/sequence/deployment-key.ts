@@ -1,7 +1,7 @@
 /**
- * The deployment's own key: what a register says of itself (heads of its log, roots of its cap tables,
- * audit packs) is signed with it. It is not the key of callbacks, which is exchanged every so often:
- * what was signed here must be checkable for years. It is sealed in the database, or kept by a signer outside.
+ * The deployment's key, which signs heads of the log, roots of cap tables and audit packs. Unlike the
+ * callback key, which is rotated often, its signatures must be verifiable for years. It is sealed in
+ * the database or kept by an outside signer.
  */
 import { createHash } from "node:crypto";
 import { canonicalJson, type JsonValue } from "../../../client/canonical-json.ts";
@@ -19,10 +19,9 @@ import { seal, unseal } from "../../sealing/sealed.ts";
 import { ConfigError } from "../../settings/config-error.ts";
 import type { OutsideSigner } from "./outside-signer.ts";
 
-/** What is signed: a plain object whose `purpose` keeps signatures of different things apart. */
+/** `purpose` separates signatures of different statements. */
 export type Signable = { readonly [name: string]: JsonValue } & { readonly purpose: string };
 
-/** A signature and who made it. */
 export type Signature = {
   readonly keyId: string;
   /** Base64 of the 32 bytes. */
@@ -34,14 +33,13 @@ export type Signature = {
 export type DeploymentKey = {
   readonly keyId: string;
   readonly publicKey: string;
-  /** @throws SignerAwayError (retry), SignerAnswerError (stop), of a key that a signer outside keeps */
+  /** @throws SignerAwayError (retry), SignerAnswerError (stop), with an outside signer */
   sign(statement: Signable): Promise<Signature>;
 };
 
-/** The key that seals keys, or how to come by it: a key that is kept outside needs none. */
+/** Key that seals keys; a function, because an outside signer's key needs none. */
 export type MasterKey = Uint8Array | (() => Promise<Uint8Array>);
 
-/** A key as anybody may see it. */
 export type PublicDeploymentKey = {
   readonly keyId: string;
   readonly publicKey: string;
@@ -50,28 +48,28 @@ export type PublicDeploymentKey = {
 };
 
 /**
- * The settings name another signer than the one that keeps the deployment's newest key, or none. Nothing is signed. Stop:
- * the message says which key it is; `holderbook keys rotate` is how one key follows another.
+ * The settings name another signer than the one that keeps the deployment's newest key, or none.
+ * Nothing is signed. Stop: the message names the key; `holderbook keys rotate` replaces one key by
+ * another.
  */
 export class DeploymentKeyError extends ConfigError {
   override readonly name = "DeploymentKeyError";
 }
 
-/** Lets one process at a time make the key; an arbitrary constant of this project. */
+/** Advisory lock for creating the key; an arbitrary constant of this project. */
 const KEY_LOCK = 6_204_117_233_560n;
 
 const LOST = "set CALLBACK_MASTER_KEY, or put back the file callback-master-key of DATA_DIR";
 
-/** The bytes that a signature is over. */
 const signedBytes = (statement: Signable): Uint8Array =>
   Buffer.from(canonicalJson(statement), "utf8");
 
 /**
- * Opens the newest key. Where there is none the first one is made: sealed, at once, or that of the signer, with its
- * first signature.
- * @param masterKey the one that seals the callbacks' keys, too
+ * Opens the newest key. If there is none, creates the first: sealed, immediately, or the signer's,
+ * with its first signature.
+ * @param masterKey also seals the callbacks' keys
  * @param signer of the settings
- * @throws SealedError (stop) when it was sealed with another one
+ * @throws SealedError (stop) when it was sealed with another key
  * @throws DeploymentKeyError (stop) when the newest key is not the signer's, or is another signer's
  */
 export const openDeploymentKey = async (
@@ -89,10 +87,7 @@ export const openDeploymentKey = async (
   });
 };
 
-/**
- * Opens one key.
- * @throws SealedError (stop), DeploymentKeyError (stop)
- */
+/** @throws SealedError (stop), DeploymentKeyError (stop) */
 export const openKey = async (
   { key_id: keyId, public_key: publicKey, sealed_secret: sealed }: KeyRow,
   masterKey: MasterKey,
@@ -123,7 +118,7 @@ export const openKey = async (
   };
 };
 
-/** @param signed called with each signature made, before anybody has it */
+/** @param signed called after each signature, before it is returned */
 const outsideKey = (
   { publicKey, sign }: OutsideSigner,
   signed?: () => Promise<void>,
@@ -141,7 +136,7 @@ const outsideKey = (
 };
 
 /**
- * Has a signer sign something that says nothing: that it has the key it is to be named with.
+ * Proves that a signer has its named key, by a meaningless signature.
  * @throws SignerAwayError (retry), SignerAnswerError (stop)
  */
 export const provePossession = async ({ publicKey, sign }: OutsideSigner): Promise<void> => {
@@ -149,9 +144,10 @@ export const provePossession = async ({ publicKey, sign }: OutsideSigner): Promi
 };
 
 /**
- * Looks whether the newest key can sign; changes nothing, and makes none.
- * @returns its id, undefined when there is none, and whether a signer outside keeps it
- * @throws SealedError (stop), DeploymentKeyError (stop), SignerAwayError (retry), SignerAnswerError (stop)
+ * Checks whether the newest key can sign; changes nothing and creates none.
+ * @returns its id, undefined if there is none, and whether an outside signer keeps it
+ * @throws SealedError (stop), DeploymentKeyError (stop), SignerAwayError (retry), SignerAnswerError
+ * (stop)
  */
 export const openableDeploymentKey = async (
   { sql }: { readonly sql: Sql },
@@ -164,7 +160,7 @@ export const openableDeploymentKey = async (
   return { keyId: found?.key_id, isOutside: signer !== undefined };
 };
 
-/** Every key there was, the newest first. */
+/** All keys, newest first. */
 export const publicDeploymentKeys = async ({
   sql,
 }: {
@@ -183,11 +179,11 @@ export const publicDeploymentKeys = async ({
 export type KeyRow = {
   readonly key_id: string;
   readonly public_key: string;
-  /** Null: a signer outside keeps it. */
+  /** Null: kept by an outside signer. */
   readonly sealed_secret: Uint8Array | null;
 };
 
-/** The key that signs; undefined before the first. */
+/** The signing key; undefined before the first. */
 export const newestKey = async (sql: Sql): Promise<KeyRow | undefined> => {
   const [row] = await sql<KeyRow[]>`
     select key_id, public_key, sealed_secret from deployment_keys
@@ -197,7 +193,7 @@ export const newestKey = async (sql: Sql): Promise<KeyRow | undefined> => {
 
 const rowName = (keyId: string) => `deployment key ${keyId}`;
 
-/** The id of a public key (base64). */
+/** Id of a public key (base64). */
 export const keyIdOf = (publicKey: string): string =>
   `dep_${createHash("sha256").update(publicKey).digest("hex").slice(0, 16)}`;
 
@@ -209,7 +205,7 @@ const makeFirst = (
     sealedKey(typeof masterKey === "function" ? await masterKey() : masterKey),
   );
 
-/** The newest key; where there is none, the one made here. */
+/** The newest key; creates one if there is none. */
 const onlyFirst = (
   database: Pick<Database, "transaction">,
   make: () => Promise<KeyRow>,
@@ -219,7 +215,7 @@ const onlyFirst = (
     return (await newestKey(sql)) ?? insertKey(sql, await make());
   });
 
-/** In a transaction of its own: what refers to the key is written by one that is under way. */
+/** In its own transaction: the caller's open one writes rows that refer to the key. */
 const listFirst = async (
   database: Pick<Database, "transaction">,
   publicKey: string,
@@ -232,7 +228,6 @@ const listFirst = async (
   );
 };
 
-/** A new key, sealed. */
 export const sealedKey = (masterKey: Uint8Array): KeyRow => {
   const { publicKey, secretKey } = generateKeyPair();
   const keyId = keyIdOf(publicKey);
@@ -240,7 +235,7 @@ export const sealedKey = (masterKey: Uint8Array): KeyRow => {
   return { key_id: keyId, public_key: publicKey, sealed_secret: sealed };
 };
 
-/** Adds a key that is the newest from then on, whatever the database's clock says. */
+/** Inserts a key as the newest, whatever the database's clock is. */
 export const insertKey = async (sql: Sql, row: KeyRow): Promise<KeyRow> => {
   await sql`
     insert into deployment_keys (key_id, public_key, sealed_secret, made_at)
@@ -250,8 +245,8 @@ export const insertKey = async (sql: Sql, row: KeyRow): Promise<KeyRow> => {
 };
 
 /**
- * Whether a key (base64) signed a text; false for an invalid key or signature. OpenSSL, twelve times as fast as
- * the client's code, which runs anywhere.
+ * Whether a key (base64) signed a text; false for an invalid key or signature. Uses OpenSSL, twelve
+ * times as fast as the client's portable code.
  */
 export const isSigned = (signature: string, text: string, publicKey: string): boolean => {
   const bytes = strictBase64(signature);

@@ -1,4 +1,4 @@
-/** How one deployment key follows another, and how one is revoked: entries of the sequence say so. docs/how-to/keys.md. */
+/** Rotation and revocation of deployment keys, recorded in the sequence. docs/how-to/keys.md. */
 import type { Database, Sql } from "../../database/connect.ts";
 import type { SignerAddress } from "../../sealing/ask-signer.ts";
 import { ConfigError } from "../../settings/config-error.ts";
@@ -24,28 +24,32 @@ import {
 } from "./outside-signer.ts";
 import { appendEntry, hasSequence, lockSequence, type SequenceEntry } from "./sequence.ts";
 
-/** The deployment's keys cannot be changed in this way; nothing was. Stop: the message says what to do instead. */
+/**
+ * The deployment's keys cannot be changed this way; nothing was changed. Stop: the message has the
+ * alternative.
+ */
 export class KeyChangeError extends Error {
   override readonly name = "KeyChangeError";
   readonly remedy: Remedy = "stop";
 }
 
 export type KeyChange = {
-  /** Opens the key before; the one that seals the callbacks' keys, too. */
+  /** Opens the previous key; also seals the callbacks' keys. */
   readonly masterKey: () => Promise<Uint8Array>;
-  /** Seals the next key, where that is sealed; made anew where the one before is lost. */
+  /** Seals the next key, if it is sealed; newly created if the previous one is lost. */
   readonly nextMasterKey: () => Promise<Uint8Array>;
-  /** Keeps the next key; undefined: it is sealed in the database. */
+  /** Keeps the next key; undefined: sealed in the database. */
   readonly signer: OutsideSigner | undefined;
-  /** Of the signer that keeps the key before, where one does. */
+  /** Address of the previous key's outside signer, if any. */
   readonly before?: SignerAddress | undefined;
 };
 
 /**
- * Makes a key that signs from here on, and names it in the sequence: body `{ keyId, publicKey }`, signed by the key
- * before. A process that opened the key before can append nothing any more, until it is started again.
- * @throws SealedError (stop), SequenceLostError (stop), KeyChangeError (stop), SignerAwayError (retry),
- *   SignerAnswerError (stop), and SequenceKeyError (stop) when another key followed meanwhile; then there is no new key
+ * Creates the new signing key and names it in the sequence: body `{ keyId, publicKey }`, signed by
+ * the previous key. Processes that opened the previous key cannot append until restarted.
+ * @throws SealedError (stop), SequenceLostError (stop), KeyChangeError (stop), SignerAwayError
+ * (retry), SignerAnswerError (stop), and SequenceKeyError (stop) when another key followed
+ * meanwhile; then no key is created
  */
 export const changeDeploymentKey = async (
   database: Pick<Database, "sql" | "transaction">,
@@ -63,9 +67,9 @@ export const changeDeploymentKey = async (
 };
 
 /**
- * The same where the key before is lost, and so cannot name the next: body `{ keyId, publicKey, lost }`, signed by the
- * next key itself. Nothing shows others whose key that is: they must be told.
- * @throws KeyChangeError (stop) while the key before can sign, and as `changeDeploymentKey`
+ * The same when the previous key is lost and cannot name the next: body `{ keyId, publicKey, lost
+ * }`, signed by the next key itself. Nothing proves the new key to others: inform them.
+ * @throws KeyChangeError (stop) while the previous key can sign, and as `changeDeploymentKey`
  */
 export const replaceLostKey = async (
   database: Pick<Database, "sql" | "transaction">,
@@ -111,7 +115,7 @@ const openBefore = async (newest: KeyRow, { masterKey, before }: KeyChange) => {
   return openKey(newest, masterKey, before && outsideSigner({ ...before, publicKey }));
 };
 
-/** A signer that is away may be back tomorrow, which the operator knows better. */
+/** Only the operator knows whether an unreachable signer will return. */
 const canSign = async (newest: KeyRow, change: KeyChange): Promise<boolean> => {
   try {
     const key = await openBefore(newest, change);
@@ -129,7 +133,7 @@ const canSign = async (newest: KeyRow, change: KeyChange): Promise<boolean> => {
   }
 };
 
-/** Nothing of it is in the table yet. A signer has shown by then that it has the key. */
+/** Not yet in the table. A signer has proved possession by then. */
 const nextKey = async (
   sql: Sql,
   newest: KeyRow,
@@ -159,14 +163,14 @@ const nextKey = async (
 
 export type Revocation = {
   readonly keyId: string;
-  /** The first entry, by number, that the key is not believed. */
+  /** First entry, by number, whose signature by the key is no longer trusted. */
   readonly from: bigint;
   /** For people. */
   readonly why: string;
 };
 
 /**
- * Says that a former key is not believed any more: an entry `correction` with the body `{ of: "key", keyId, from, why }`.
+ * Revokes a former key, by a `correction` entry with the body `{ of: "key", keyId, from, why }`.
  * @param key the newest one
  * @throws KeyChangeError (stop), and as `appendEntry`
  */

@@ -1,30 +1,30 @@
-/** The deployment's keys with what the sequence says of them. */
+/** The deployment's keys, with their revocations and losses from the sequence. */
 import type { Sql } from "../../database/connect.ts";
 import { type PublicDeploymentKey, publicDeploymentKeys } from "./deployment-key.ts";
 import { entriesAt, type SequenceEntry, textIn } from "./sequence.ts";
 
 export type ListedKey = PublicDeploymentKey & {
-  /** What it signed in entries numbered `from` and above is not believed; null while it is not revoked. */
+  /** Its signatures in entries from `from` on are not trusted; null unless revoked. */
   readonly revoked: {
-    /** Number of the entry that says so, decimal. */
+    /** Number of the revoking entry, decimal. */
     readonly entry: string;
     readonly from: string;
     readonly why: string;
     /** ISO 8601. */
     readonly at: string;
   } | null;
-  /** The entry that says that it was lost, signed by the key that took its place; null unless one does. */
+  /** The entry that declares it lost, signed by its successor; null if none. */
   readonly lost: { readonly entry: string; readonly at: string } | null;
 };
 
 export type KeyHistory = {
-  /** The newest first. */
+  /** Newest first. */
   readonly keys: readonly ListedKey[];
-  /** Entries that name a key or revoke one, ascending. Whether they hold is not looked at. */
+  /** Entries that name or revoke a key, ascending; not verified. */
   readonly entries: readonly SequenceEntry[];
 };
 
-/** Of several revocations of a key the one from the lowest entry on counts. */
+/** The revocation from the lowest entry wins. */
 export const keyHistory = async ({ sql }: { readonly sql: Sql }): Promise<KeyHistory> => {
   const listed = await publicDeploymentKeys({ sql });
   const numbers = await sql<{ number: bigint }[]>`
@@ -60,7 +60,7 @@ const revocationIn = ({ number, body, at }: SequenceEntry): NonNullable<ListedKe
   at,
 });
 
-/** What a lost or revoked key leaves to be believed, in words. */
+/** Assumptions that a lost or revoked key leaves, in words. */
 export const keysOnFaith = async (sql: Sql): Promise<readonly string[]> => {
   const { keys, entries } = await keyHistory({ sql });
   const faith: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * Signed heads of the log's hash chain. A chain can be made anew over changed facts; a signature that was
- * given out before cannot be taken back.
+ * Signed heads of the log's hash chain. A chain can be recomputed over changed facts; a published
+ * signature cannot be withdrawn.
  */
 import { canonicalJson } from "../../../client/canonical-json.ts";
 import { signedLogHead } from "../../../client/verify-log-head.ts";
@@ -11,26 +11,25 @@ import type { DeploymentKey } from "./deployment-key.ts";
 import { isSigned } from "./deployment-key.ts";
 import { appendEntry, logSince } from "./sequence.ts";
 
-/** A head as it is given out. */
 export type LogHead = {
   readonly checkpoint: bigint;
   /** Hex of the 32 bytes. */
   readonly hash: string;
   readonly signature: string;
   readonly keyId: string;
-  /** Base64 of the key's 32 bytes; null where deployment_keys does not know it. */
+  /** Base64 of the key's 32 bytes; null if deployment_keys lacks it. */
   readonly publicKey: string | null;
   /** ISO 8601. */
   readonly signedAt: string;
 };
 
-/** Of the chain that the log was read from; null while the source could not tell. */
+/** Chain id of the log; null while the source did not report one. */
 export const chainIdOf = async (sql: Sql): Promise<string | null> => {
   const [row] = await sql<{ chain_id: string | null }[]>`select chain_id from log_high_water`;
   return row?.chain_id ?? null;
 };
 
-/** The last one as the sequence has it, which says so of a head whose row was deleted, too. */
+/** The last signed head, also by the sequence, in case its row was deleted. */
 const LAST_SIGNED = `
   select h.checkpoint, c.hash is not distinct from h.hash as chained
   from ((select checkpoint, hash from log_heads order by checkpoint desc limit 1)
@@ -40,7 +39,7 @@ const LAST_SIGNED = `
   left join log_chain c using (checkpoint) order by h.checkpoint desc, chained limit 1`;
 
 /**
- * The last checkpoint whose head was signed; -1 before the first.
+ * Last checkpoint with a signed head; -1 before the first.
  * @throws LogChangedError (stop) when the chain has another hash there
  */
 const signedThrough = async (sql: Sql): Promise<bigint> => {
@@ -56,9 +55,9 @@ const signedThrough = async (sql: Sql): Promise<bigint> => {
 };
 
 /**
- * Holds the next stretch that no signed head covers against its chains and totals, so that nothing is signed
- * over a log that was changed since it was appended.
- * @param after the last checkpoint that was held against them already
+ * Checks the next stretch without a signed head against its chains and totals, so that a changed
+ * log is never signed.
+ * @param after last checkpoint already checked
  * @throws LogChangedError (stop)
  */
 export const checkUnsigned = async (
@@ -74,11 +73,13 @@ export const checkUnsigned = async (
 };
 
 /**
- * Signs the end of the chain; returns the new head, null when that one has been signed already, or
- * "unchained" while there is none or it does not cover the log yet.
- * @param sql of a transaction: a head can never be taken back, so the log must not be exchanged meanwhile
- * @param checked what `checkUnsigned` came to; what is behind it is checked here
- * @throws LogChangedError (stop) when the log does not fit its chains or totals; nothing is signed then
+ * Signs the chain's end; returns the new head, null if already signed, or "unchained" if the chain
+ * is missing or behind the log.
+ * @param sql of a transaction: a head cannot be withdrawn, so the log must not be replaced
+ * meanwhile
+ * @param checked result of `checkUnsigned`; the rest is checked here
+ * @throws LogChangedError (stop) when the log does not match its chains or totals; nothing is
+ * signed then
  */
 export const signHead = async (
   sql: Sql,
@@ -87,7 +88,7 @@ export const signHead = async (
 ): Promise<LogHead | null | "unchained"> => {
   const { checkpoint, hash: bytes } = await chainEnd(sql);
   if (checkpoint >= 0n && (await signedThrough(sql)) === checkpoint) return null;
-  // A log that took another's place has none yet.
+  // A log that replaced another has none yet.
   if (checkpoint < 0n || (await chainGap(sql)) !== null) return "unchained";
   const wrong = await endFault(sql);
   if (wrong !== null) throw new LogChangedError(wrong);
@@ -97,7 +98,7 @@ export const signHead = async (
   const hash = Buffer.from(bytes).toString("hex");
   const head = { chainId: await chainIdOf(sql), checkpoint: `${checkpoint}`, hash };
   const { keyId, publicKey, signature } = await key.sign(signedLogHead(head));
-  // Before the row: entry number 0 commits to the heads that were signed without a sequence.
+  // Before the row: entry number 0 commits to heads signed without a sequence.
   await appendEntry(sql, key, "head", head);
   const [row] = await sql<{ signed_at: string }[]>`
     insert into log_heads (checkpoint, hash, signature, key_id)
@@ -108,7 +109,7 @@ export const signHead = async (
   return { checkpoint, hash, signature, keyId, publicKey, signedAt };
 };
 
-/** Heads that were given out, the newest first. */
+/** Published heads, newest first. */
 export const signedHeads = async (sql: Sql, limit: number, before?: bigint): Promise<LogHead[]> => {
   const rows = await sql<
     {
@@ -134,7 +135,7 @@ export const signedHeads = async (sql: Sql, limit: number, before?: bigint): Pro
   }));
 };
 
-/** The first head, from the oldest, that the chain no longer has or ever had; null when it has all. */
+/** Oldest head that the chain lacks or contradicts; null if none. */
 const contradicted = async (sql: Sql): Promise<LogFault | null> => {
   const [row] = await sql<{ checkpoint: bigint; chained: boolean }[]>`
     select h.checkpoint, c.hash is not null as chained
@@ -152,19 +153,19 @@ const isGenuine = (head: LogHead, chainId: string | null): boolean => {
   const { publicKey, signature, hash } = head;
   if (publicKey === null) return false;
   const checkpoint = `${head.checkpoint}`;
-  // The first heads may be older than the first source that could tell the chain's id.
+  // The first heads may predate the first source that reported a chain id.
   return [chainId, null].some((id) =>
     isSigned(signature, canonicalJson(signedLogHead({ chainId: id, checkpoint, hash })), publicKey),
   );
 };
 
-/** Heads whose signatures are verified at once. */
+/** Heads verified per page. */
 const PAGE = 1_000;
 
 /**
- * Holds the log's end against its high-water mark, the heads against the chain, and their signatures
- * against the keys; null when all of them hold.
- * @param newest how many signatures are verified, from the newest; all unless given
+ * Checks the log's end against its high-water mark, heads against the chain, and their signatures
+ * against the keys; null if all match.
+ * @param newest number of newest signatures to verify; default: all
  */
 export const headFault = async (sql: Sql, newest?: number): Promise<LogFault | null> => {
   const wrong = (await endFault(sql)) ?? (await contradicted(sql));

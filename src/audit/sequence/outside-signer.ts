@@ -1,6 +1,6 @@
 /**
- * A signer outside that keeps the deployment's key: `POST { payload }` is answered with `{ signature }`, both base64.
- * The payload is exactly what Ed25519 signs. docs/how-to/keys.md has the protocol.
+ * Client of an outside signer that keeps the deployment's key: `POST { payload }` returns `{
+ * signature }`, both base64. Ed25519 signs exactly the payload. Protocol: docs/how-to/keys.md.
  */
 import { z } from "zod";
 import { publicKeyOf, strictBase64, verifyBytes } from "../../../client/ed25519.ts";
@@ -9,8 +9,8 @@ import { shownUrl } from "../../settings/shown-url.ts";
 import { errorOf, type Remedy } from "../../waiting/remedy.ts";
 
 /**
- * The signer that keeps the deployment's key does not answer. Nothing is signed, and nothing was written of what was to
- * be signed; indexing and serving go on. Retry: it passes when the signer is back.
+ * The signer that keeps the deployment's key does not answer. Nothing was signed or written;
+ * indexing and serving continue. Retry until the signer is back.
  */
 export class SignerAwayError extends Error {
   override readonly name = "SignerAwayError";
@@ -25,8 +25,8 @@ export class SignerAwayError extends Error {
 }
 
 /**
- * The signer refuses to sign, or what it answers is no signature of the deployment's key. Nothing was written. Stop:
- * look at DEPLOYMENT_SIGNER_URL, _TOKEN and _KEY, and at the signer's own log.
+ * The signer refuses to sign, or its answer is not a signature by the deployment's key. Nothing was
+ * written. Stop: check DEPLOYMENT_SIGNER_URL, _TOKEN and _KEY, and the signer's log.
  */
 export class SignerAnswerError extends Error {
   override readonly name = "SignerAnswerError";
@@ -45,7 +45,7 @@ export type OutsideSigner = {
    * @throws SignerAwayError (retry), SignerAnswerError (stop)
    */
   sign(bytes: Uint8Array): Promise<string>;
-  /** Why the last attempt failed, and when the first of the failures in a row did; undefined after a success. */
+  /** Last failure's reason and the start of the run of failures; undefined after a success. */
   trouble(): SignerTrouble | undefined;
 };
 
@@ -54,19 +54,19 @@ export type SignerTrouble = { readonly reason: string; readonly sinceMs: number 
 export type OutsideSignerSettings = SignerAddress & {
   /** Base64 of the 32 bytes. */
   readonly publicKey: string;
-  /** Longest time for one answer, milliseconds. */
+  /** Timeout of one answer, milliseconds. */
   readonly timeoutMs?: number;
 };
 
-/** An entry is signed while the sequence is locked: others wait that long. */
+/** Entries are signed while the sequence is locked: other writers wait this long. */
 const TIMEOUT_MS = 3_000;
 
-/** Callers that queued for the lock fail at once instead of each waiting for the timeout. */
+/** Callers that queued for the lock fail immediately instead of each waiting for the timeout. */
 const FAILS_AT_ONCE_MS = 1_000;
 
 const answer = z.object({ signature: z.string().max(100) });
 
-/** One for a process: it remembers that the signer was away a moment ago. */
+/** One per process: it remembers a recent failure. */
 export const outsideSigner = (settings: OutsideSignerSettings): OutsideSigner => {
   const { publicKey, timeoutMs = TIMEOUT_MS } = settings;
   const key = publicKeyOf(publicKey);
@@ -122,6 +122,6 @@ export const outsideSigner = (settings: OutsideSignerSettings): OutsideSigner =>
   };
 };
 
-/** 408 and 429 pass by themselves. */
+/** 408 and 429 are temporary. */
 const isFinal = (status: number): boolean =>
   status >= 400 && status < 500 && status !== 408 && status !== 429;

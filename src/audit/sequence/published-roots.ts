@@ -1,6 +1,6 @@
 /**
- * Roots of cap tables that were given out, signed: anybody can read them, so that all holders see the same
- * one. A coin has one root at a checkpoint, for ever: each is an entry of the sequence, or signed before there was one.
+ * Published, signed roots of cap tables: public, so that all holders see the same one. A coin has
+ * one root per checkpoint, for ever: a sequence entry, or signed before the sequence began.
  */
 import { type Root2, rootBody, rootBody1, signedRoot } from "../../../client/verify-statement.ts";
 import type { Sql } from "../../database/connect.ts";
@@ -10,23 +10,23 @@ import { appendOnce, coinEntries, coinEntry } from "./coin-entries.ts";
 import type { DeploymentKey, Signature } from "./deployment-key.ts";
 import { type EntryBody, type SequenceEntry, textIn } from "./sequence.ts";
 
-/** What a root says; numbers are decimal texts. */
+/** Numbers are decimal texts. */
 export type Root = Parameters<typeof signedRoot>[0];
 
 export type PublishedRoot = Root & {
   readonly keyId: string;
-  /** Of the key that signed it first. */
+  /** By the key that signed it first. */
   readonly signature: string;
   /** ISO 8601. */
   readonly signedAt: string;
-  /** Of the entry of the sequence that published it; null: signed before there was a sequence. */
+  /** Number of the publishing sequence entry; null: signed before the sequence began. */
   readonly number: string | null;
 };
 
 /**
- * The database gives another root for this coin and checkpoint than one that was signed before: it was
- * altered, or this program has a defect. Nothing is signed. Stop: reconcile the register, and compare it
- * with another deployment.
+ * The database gives another root for this coin and checkpoint than the published one: it was
+ * altered, or this program has a defect. Nothing is signed. Stop: reconcile the register, and
+ * compare it with another deployment.
  */
 export class RootConflictError extends Error {
   override readonly name = "RootConflictError";
@@ -41,10 +41,9 @@ export class RootConflictError extends Error {
   }
 }
 
-/** What is compared of two roots of one token at one checkpoint. */
+/** Members compared between two roots of one token and checkpoint. */
 export type StoredRoot = Pick<PublishedRoot, "root" | "total" | "checkpointDigest">;
 
-/** The same of an entry's body. */
 export const comparedOf = (body: EntryBody): StoredRoot => ({
   checkpointDigest: textIn(body, "checkpointDigest"),
   root: textIn(body, "root"),
@@ -52,8 +51,8 @@ export const comparedOf = (body: EntryBody): StoredRoot => ({
 });
 
 /**
- * A key has published as many new roots today as it may; they stay public for ever. Nothing was signed. Wait: the
- * next day begins at midnight UTC, and statements whose root is published count for nothing.
+ * A key reached its daily limit of new roots, which stay public for ever. Nothing was signed. Wait:
+ * the next day begins at midnight UTC; statements with a published root do not count.
  */
 export class RootsOfDayError extends Error {
   override readonly name = "RootsOfDayError";
@@ -71,7 +70,7 @@ export class RootsOfDayError extends Error {
 
 const DAY_SECONDS = 24 * 60 * 60;
 
-/** Whose new roots are counted, and how many a UTC day may have. */
+/** Daily limit (UTC) of new roots per caller. */
 export type RootQuota = {
   /** `api_keys.id`. */
   readonly askedBy: string;
@@ -79,9 +78,9 @@ export type RootQuota = {
 };
 
 /**
- * Signs a root and publishes it, unless it was published before: then nothing is written.
+ * Signs and publishes a root, unless it is already published.
  * @param sql of a transaction
- * @param quota of the key that asks; commands have none
+ * @param quota of the calling key; commands have none
  * @throws RootConflictError (stop), RootsOfDayError (wait)
  */
 export const publishRoot = async (
@@ -104,7 +103,7 @@ export const publishRoot = async (
     return signature;
   }
   if (quota !== undefined) await countRoot(sql, quota);
-  // Before the row: entry number 0 commits to the roots that were signed without a sequence.
+  // Before the row: entry number 0 commits to roots signed without a sequence.
   await enterRoot(sql, key, made);
   await sql`
     insert into published_roots
@@ -116,7 +115,7 @@ export const publishRoot = async (
 };
 
 /**
- * Makes a root an entry of the sequence. Its row may have been deleted meanwhile: what was said of it stays.
+ * Appends a root's entry to the sequence, even if its row was deleted meanwhile.
  * @param sql of a transaction
  * @throws RootConflictError (stop)
  */
@@ -134,7 +133,7 @@ export const enterRoot = (sql: Sql, key: DeploymentKey, made: Root) => {
 
 /** Counts one more new root. @throws RootsOfDayError (wait) */
 export const countRoot = async (sql: Sql, { askedBy, perDay }: RootQuota): Promise<void> => {
-  // No row for one more than it may: nothing to insert, or the row stays as it is.
+  // Over the limit no row results: neither inserted nor updated.
   const { count } = await sql`
     insert into root_counts (asked_by, day, roots)
     select ${askedBy}, (now() at time zone 'UTC')::date, 1 where ${perDay}::int4 > 0
@@ -145,13 +144,13 @@ export const countRoot = async (sql: Sql, { askedBy, perDay }: RootQuota): Promi
   if (count === 0) throw new RootsOfDayError(perDay);
 };
 
-/** Roots of a coin, the newest checkpoint first: below `before` where that is given. */
+/** A coin's roots, newest checkpoint first; optionally below `before`. */
 export const publishedRootsOf = (
   on: Reads,
   query: {
     readonly coinType: string;
     readonly before?: bigint | undefined;
-    /** This one alone. */
+    /** Only this one. */
     readonly checkpoint?: bigint | undefined;
     readonly limit: number;
   },
@@ -178,16 +177,16 @@ const ROOTS = `
     and ($3::int8 is null or r.checkpoint = $3)
   order by r.checkpoint desc limit (select $4::int8)`;
 
-/** The entry that published the root of a token at a checkpoint; undefined when none did. */
+/** Entry that published a token's root at a checkpoint; undefined if none. */
 export const rootEntryOf = (
   sql: Sql,
   of: { readonly coinType: string; readonly checkpoint: bigint },
 ): Promise<SequenceEntry | undefined> => coinEntry(sql, { kind: "root", ...of });
 
 /**
- * Publishes a root as an entry of the sequence, unless this key has published it before; returns that entry.
+ * Publishes a root as a sequence entry, unless this key already did; returns the entry.
  * @param sql of a transaction
- * @throws RootConflictError (stop) when another one was published
+ * @throws RootConflictError (stop) when another root was published
  */
 export const publishRoot2 = (sql: Sql, key: DeploymentKey, made: Root2): Promise<SequenceEntry> => {
   const of = {
@@ -204,11 +203,11 @@ export const publishRoot2 = (sql: Sql, key: DeploymentKey, made: Root2): Promise
   );
 };
 
-/** Null where they were not known then. */
+/** Null where they were unknown then. */
 const decimalsIn = (body: EntryBody): string | null =>
   body.decimals === null ? null : textIn(body, "decimals");
 
-/** A root of version 2 as it is given out, with the entry that published it. */
+/** A version-2 root with the entry that published it. */
 export type PublishedRoot2 = PublishedRoot & {
   readonly version: "2";
   readonly decimals: string | null;
@@ -217,7 +216,7 @@ export type PublishedRoot2 = PublishedRoot & {
   readonly previous: string;
 };
 
-/** Roots of version 2 of a token, the newest checkpoint first: below `before` where that is given. */
+/** A token's version-2 roots, newest checkpoint first; optionally below `before`. */
 export const publishedRoots2 = async (
   on: Reads,
   query: Omit<Parameters<typeof coinEntries>[1], "kind">,

@@ -1,7 +1,7 @@
 /**
- * The sequence: what this deployment signs for others to keep, in one append-only list. Each entry holds its number,
- * its time and the hash of the entry before inside what is signed, so that none can be exchanged, left out or dated
- * back without breaking what others have kept. docs/reference/formats.md has its form.
+ * The sequence: an append-only list of all signed statements. Each entry signs its number, its time
+ * and the previous entry's hash, so that replacing, omitting or backdating one breaks saved copies.
+ * Format: docs/reference/formats.md.
  */
 import { createHash } from "node:crypto";
 import { canonicalJson, type JsonValue } from "../../../client/canonical-json.ts";
@@ -24,11 +24,10 @@ export type EntryKind =
 /** Numbers are decimal texts. */
 export type EntryBody = { readonly [name: string]: JsonValue };
 
-/** An entry as it is kept and given out. */
 export type SequenceEntry = {
   /** From 0, decimal. */
   readonly number: string;
-  /** SHA-256 of the entry before, hex; 64 zeros for number 0. */
+  /** SHA-256 of the previous entry, hex; 64 zeros for number 0. */
   readonly previous: string;
   readonly kind: string;
   readonly body: EntryBody;
@@ -40,9 +39,10 @@ export type SequenceEntry = {
 };
 
 /**
- * An entry that this process has seen committed is not there any more: the database lost what was published, as after
- * an asynchronous fail-over. Nothing more is signed, and a process of the service ends. Stop: restore log_sequence and
- * log_sequence_head from a copy; started again without, it goes on behind what is left, and others hold what was lost.
+ * An entry that this process saw committed is gone: the database lost published data, as after an
+ * asynchronous fail-over. Nothing more is signed, and a process of the service ends. Stop: restore
+ * log_sequence and log_sequence_head from a copy; a restart without them continues after the
+ * remaining entries, and contradicts copies of the lost ones.
  */
 export class SequenceLostError extends Error {
   override readonly name = "SequenceLostError";
@@ -56,8 +56,9 @@ export class SequenceLostError extends Error {
 }
 
 /**
- * The sequence goes on with another key than this process signs with. Nothing is signed. Stop: start this process
- * again, so that it takes the newest key; `holderbook keys rotate` is how one key follows another.
+ * The sequence continues with another key than this process signs with. Nothing is signed. Stop:
+ * restart this process, so that it takes the newest key; `holderbook keys rotate` replaces one key
+ * by another.
  */
 export class SequenceKeyError extends Error {
   override readonly name = "SequenceKeyError";
@@ -71,8 +72,8 @@ export class SequenceKeyError extends Error {
 }
 
 /**
- * Another transaction has held the sequence for longer than an entry takes. Nothing was written. Retry: it ends with
- * that transaction.
+ * Another transaction holds the sequence for longer than an entry takes. Nothing was written.
+ * Retry: the lock ends with that transaction.
  */
 export class SequenceBusyError extends Error {
   override readonly name = "SequenceBusyError";
@@ -83,20 +84,20 @@ export class SequenceBusyError extends Error {
   }
 }
 
-/** A member of a body that is a text; empty for anything else. */
+/** Text member of a body; empty for anything else. */
 export const textIn = (body: EntryBody, name: string): string => {
   const value = body[name];
   return typeof value === "string" ? value : "";
 };
 
-/** The members of an entry that are hashed and, with `purpose`, signed. */
+/** Members that are hashed and, with `purpose`, signed. */
 export type UnsignedEntry = Pick<SequenceEntry, "number" | "previous" | "kind" | "body" | "at">;
 
-/** What the signature of an entry is over, as RFC 8785 JSON. */
+/** The signed statement of an entry, as RFC 8785 JSON. */
 export const signedEntry = ({ number, previous, kind, body, at }: UnsignedEntry) =>
   ({ purpose: "holderbook-sequence-v1", number, previous, kind, body, at }) as const;
 
-/** SHA-256 of an entry, hex: `previous` of the next one. */
+/** SHA-256 of an entry, hex; `previous` of the next one. */
 export const entryHash = ({ number, previous, kind, body, at }: UnsignedEntry): string =>
   sha256(canonicalJson({ number, previous, kind, body, at }));
 
@@ -106,14 +107,14 @@ const NOTHING = "0".repeat(64);
 
 type Seen = { readonly number: bigint; readonly hash: string };
 
-/** The last entry that this process saw committed, by the deployment's key. */
+/** Last entry that this process saw committed, by deployment key. */
 const seen = new Map<string, Seen>();
 
-/** A holder may wait for a signer, several times in one transaction; whoever waits for it gets an answer by then. */
+/** The lock's holder may wait for a signer, several times in one transaction. */
 const LOCK_WITHIN = "20s";
 
 /**
- * Waits for other writers, and keeps them waiting until the transaction ends: what is read behind this is all there is.
+ * Locks out other writers until the transaction ends, so that later reads see all entries.
  * @throws SequenceBusyError (retry)
  */
 export const lockSequence = async (sql: Sql): Promise<Head & { readonly mine: boolean }> => {
@@ -137,10 +138,10 @@ export const lockSequence = async (sql: Sql): Promise<Head & { readonly mine: bo
 const LOCK_TIMEOUT = "55P03";
 
 /**
- * Appends an entry, in the caller's transaction: one writer at a time, until that ends. The first entry of all is
- * of the kind `key`: it names the key, and commits to all roots and heads that were signed before there was a sequence.
- * The time of an entry is never before that of the one before, whatever the clocks of processes say.
- * @param sql of a transaction, whose commit is made to be on disk
+ * Appends an entry in the caller's transaction, locking out other writers until it ends. The very
+ * first entry, of kind `key`, names the key and commits to all roots and heads signed before the
+ * sequence. Times never decrease, whatever the processes' clocks say.
+ * @param sql of a transaction, whose commit is made durable
  * @throws SequenceLostError (stop), SequenceKeyError (stop)
  */
 export const appendEntry = async (
@@ -151,7 +152,7 @@ export const appendEntry = async (
 ): Promise<SequenceEntry> => {
   await sql`set local synchronous_commit = on`;
   const head = await lockSequence(sql);
-  // What this transaction itself appended before is not committed yet, and may never be.
+  // This transaction's own entries are uncommitted and may never be committed.
   if (!head.mine) await assertNothingLost(sql, key, head, seen.get(key.keyId));
   if (head.next > 0n)
     return write(
@@ -168,14 +169,14 @@ export const appendEntry = async (
 
 type Head = { readonly next: bigint; readonly hash: string };
 
-/** Where an entry is written; `after` is the time of the one before. */
+/** Where an entry is written; `after` is the previous entry's time. */
 type Place = Head & { readonly after: string };
 
-/** Of a key that takes a lost one's place the lost one is the key before: it can sign nothing any more. */
+/** A key that replaces a lost one follows it: the lost one cannot sign. */
 const followed = ({ keyId }: DeploymentKey, body: EntryBody): string =>
   textIn(body, "lost") || keyId;
 
-/** The time of the last entry, which this key must be the one to follow. */
+/** Time of the last entry, whose successor this key must sign. */
 const lastOf = async (
   sql: Sql,
   keyId: string,
@@ -190,18 +191,18 @@ const lastOf = async (
 };
 
 /**
- * Remembers the last entry that is committed, and holds what this process remembered against what there is.
+ * Remembers the last committed entry, and checks the remembered one against the database.
  * @throws SequenceLostError (stop)
  */
 export const watchSequence = async (sql: Sql, key: Pick<DeploymentKey, "keyId">): Promise<void> => {
-  // First: whatever is appended meanwhile comes behind it.
+  // Read first: concurrent appends come after it.
   const last = seen.get(key.keyId);
   const [head] = await sql<Head[]>`select next, hash from log_sequence_head`;
   if (head !== undefined) await assertNothingLost(sql, key, head, last);
   else if (last !== undefined) throw new SequenceLostError(last.number);
 };
 
-/** What was seen committed must still be there. */
+/** Entries seen committed must still exist. */
 const assertNothingLost = async (
   sql: Sql,
   { keyId }: Pick<DeploymentKey, "keyId">,
@@ -236,7 +237,7 @@ const write = async (
   return { ...entry, keyId, signature };
 };
 
-/** Body of number 0: the key, and what was signed before. */
+/** Body of number 0: the key, and a commitment to what was signed before. */
 const before = async (sql: Sql, { keyId, publicKey }: DeploymentKey): Promise<EntryBody> => {
   const [log] = await sql<{ chainId: string | null }[]>`
     select chain_id as "chainId" from log_high_water`;
@@ -249,7 +250,7 @@ const before = async (sql: Sql, { keyId, publicKey }: DeploymentKey): Promise<En
   };
 };
 
-/** How many lines, and SHA-256 over their RFC 8785 JSON, each ended by LF. */
+/** Number of lines, and SHA-256 over their RFC 8785 JSON, each ended by LF. */
 const committedTo = async (sql: Sql, statement: string): Promise<EntryBody> => {
   const rows = await sql.unsafe<Record<string, string>[]>(statement);
   const lines = rows.map((row) => `${canonicalJson({ ...row })}\n`);
@@ -278,7 +279,6 @@ const entryOf = ({ number, body, ...row }: Row): SequenceEntry => ({
   body: JSON.parse(body),
 });
 
-/** The entries of these numbers. */
 export const entriesAt = async (
   on: Reads,
   numbers: readonly bigint[],
@@ -291,7 +291,7 @@ export const entriesAt = async (
   return new Map(rows.map((row) => [row.number, entryOf(row)]));
 };
 
-/** Entries behind a number, ascending. */
+/** Entries after a number, ascending. */
 export const entriesAfter = async (
   on: Reads,
   after: bigint,
@@ -306,8 +306,8 @@ export const entriesAfter = async (
 };
 
 /**
- * Says that the log was read anew: what entries before this one say of it (heads, ends of coins, times and digests)
- * is about the log that it took the place of. Nothing to say where there is no sequence yet.
+ * Records that the log was read again: earlier entries about it (heads, ends of coins, times and
+ * digests) are about the replaced log. Does nothing without a sequence.
  * @param why for people
  */
 export const correctLog = async (
@@ -323,10 +323,10 @@ export const correctLog = async (
 
 const LOG = "log";
 
-/** An entry that says that the log was read anew, through a checkpoint. */
+/** An entry that records a new reading of the log, through a checkpoint. */
 export type Correction = { readonly number: bigint; readonly through: bigint };
 
-/** The last one; null while there is none. */
+/** Last one; null if none. */
 export const lastCorrection = async (sql: Sql): Promise<Correction | null> => {
   const [row] = await sql<Correction[]>`
     select number, (body::jsonb ->> 'through')::int8 as through from log_sequence
@@ -334,11 +334,11 @@ export const lastCorrection = async (sql: Sql): Promise<Correction | null> => {
   return row ?? null;
 };
 
-/** Number of the last entry that says that the log was read anew; -1 while none does. */
+/** Number of the last such entry; -1 if none. */
 export const logSince = async (sql: Sql): Promise<bigint> =>
   (await lastCorrection(sql))?.number ?? -1n;
 
-/** Whether there is anything that a log read anew could contradict. */
+/** Whether entries exist that a new reading of the log could contradict. */
 export const hasSequence = async (sql: Sql): Promise<boolean> => {
   const [row] = await sql`select from log_sequence limit 1`;
   return row !== undefined;

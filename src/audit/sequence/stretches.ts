@@ -1,14 +1,14 @@
-/** Checks that go on a bounded stretch at a time, so that a command does them at once, and the watch at its pace. */
+/** Checks in bounded stretches: a command runs them in a row, the watch at its own pace. */
 import type { Sql } from "../../database/connect.ts";
 import type { LogFault } from "../../log/chain.ts";
 
-/** What a stretch is read from: whoever goes on with the next one may exchange it meanwhile. */
+/** Source of a stretch; the caller may exchange it between stretches. */
 export type Reading = { readonly sql: Sql };
 
-/** Gives what does not hold of each stretch, and at its end what else there is to tell. */
+/** Yields each stretch's faults, and returns a summary. */
 export type Stretches<Told = void> = AsyncGenerator<readonly LogFault[], Told>;
 
-/** Does all of it at once. */
+/** Runs all stretches. */
 export const lookThrough = async <Told>(
   stretches: Stretches<Told>,
   faults: LogFault[],

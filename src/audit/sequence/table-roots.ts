@@ -1,4 +1,7 @@
-/** The roots of a whole cap table, of both versions: made and published where nobody asks for a row of it. */
+/**
+ * Computes and publishes both versions of a whole cap table's root, without a request for one of
+ * its rows.
+ */
 import type { Root2 } from "../../../client/verify-statement.ts";
 import type { Database, Sql } from "../../database/connect.ts";
 import type { TableOf } from "../../projections/cap-table-json.ts";
@@ -11,8 +14,9 @@ import { publishRoot, publishRoot2, type Root, rootEntryOf } from "./published-r
 import type { SequenceEntry } from "./sequence.ts";
 
 /**
- * The rows of a cap table do not add up to the treasury's supply: the database was altered, or there is a
- * defect. Nothing is signed, because a root that was published stays. Stop: reconcile the register.
+ * The rows of a cap table do not add up to the treasury's supply: the database was altered, or
+ * there is a defect. Nothing is signed, because a published root is permanent. Stop: reconcile the
+ * register.
  */
 export class SupplyMismatchError extends Error {
   override readonly name = "SupplyMismatchError";
@@ -25,7 +29,7 @@ export class SupplyMismatchError extends Error {
   }
 }
 
-/** What is published of a table; of version 2 where that was made. */
+/** Published roots of a table; version 2 only if it was computed. */
 export type Roots = { readonly version1: Root; readonly version2: Root2 | null };
 
 /** @throws SupplyMismatchError (stop) */
@@ -52,15 +56,14 @@ export const rootsOf = (
   };
 };
 
-/** Decimals that became known since do not change what was published. */
+/** Decimals learned later do not change a published root. */
 export const coveredDecimals = (
   published: SequenceEntry | undefined,
   { decimals }: Pick<TableOf, "decimals">,
 ): number | null => (published?.body.decimals === null ? null : decimals);
 
 /**
- * Makes both roots of a table.
- * @param tables of a process that keeps registers
+ * @param tables the process's register cache
  * @throws SupplyMismatchError (stop)
  */
 export const tableRoots = async (
@@ -81,7 +84,7 @@ export const tableRoots = async (
 };
 
 /**
- * Publishes them; returns the signature of version 1.
+ * Publishes both roots; returns the signature of version 1.
  * @param sql of a transaction
  * @throws RootConflictError (stop)
  */

@@ -1,4 +1,4 @@
-/** What the hash chain over the facts does not cover, looked at a stretch at a time. */
+/** Checks of what the fact chain does not cover, a stretch at a time. */
 import type { Sql } from "../../database/connect.ts";
 import type { LogFault } from "../../log/chain.ts";
 import { BLOCKS_BEGIN, checkBlocks } from "../../log/check-blocks.ts";
@@ -11,11 +11,10 @@ export type LogRange = {
   readonly first: bigint;
   /** The log ends before this checkpoint. */
   readonly next: bigint;
-  /** Null while the source could not tell. */
+  /** Null while the source did not report one. */
   readonly chainId: string | null;
 };
 
-/** Of an empty log nothing. */
 export const logRange = async (sql: Sql): Promise<LogRange> => {
   const [log] = await sql<LogRange[]>`
     select first_checkpoint as first, next_checkpoint as next, chain_id as "chainId"
@@ -23,10 +22,10 @@ export const logRange = async (sql: Sql): Promise<LogRange> => {
   return log ?? { first: 0n, next: 0n, chainId: null };
 };
 
-/** What there are no blocks for, and how many checkpoints were looked at. */
+/** Number of checkpoints checked, and those without blocks. */
 export type BlocksTold = { readonly checkpoints: number; readonly notShown: readonly string[] };
 
-/** Times and digests; after `most` faults no more of them. */
+/** Checks times and digests; stops after `most` faults. */
 export async function* checkAllBlocks(on: Reading, most: number): Stretches<BlocksTold> {
   const notShown: string[] = [];
   let place = BLOCKS_BEGIN;
@@ -58,7 +57,7 @@ export async function* checkAllBlocks(on: Reading, most: number): Stretches<Bloc
   return { checkpoints, notShown };
 }
 
-/** Only a log that an older version began has facts where it has no blocks. */
+/** Only a log begun by an older version has facts without blocks. */
 const unfilledFault = async (sql: Sql, from: bigint, to: bigint): Promise<LogFault | null> => {
   const rows = await sql`
     select from log_checkpoints where checkpoint between ${from} and ${to} limit 1`;
@@ -67,16 +66,16 @@ const unfilledFault = async (sql: Sql, from: bigint, to: bigint): Promise<LogFau
   return { checkpoint: from, what };
 };
 
-/** What a source shows of the packages, and what nothing does. */
+/** Packages that only a source can show, and those that nothing can. */
 export type PackagesTold = {
   readonly faith: readonly string[];
   readonly beyond: readonly string[];
 };
 
-/** The packages, at once. */
+/** Checks the packages in one stretch. */
 export async function* checkPackages(on: Reading): Stretches<PackagesTold> {
   const packages = await packagesInLog(on.sql);
-  // Behind them: the log has come to where each joined.
+  // Read after them: the log includes each one's first checkpoint.
   const { first, next } = await logRange(on.sql);
   const [faults, faith]: [LogFault[], string[]] = [[], []];
   const begun = packages.filter(({ checkpoint }) => checkpoint === null);
@@ -99,10 +98,9 @@ export async function* checkPackages(on: Reading): Stretches<PackagesTold> {
   return { faith, beyond };
 }
 
-/** Entries of the sequence that are held against the log at once. */
 const ENTRIES_PER_PAGE = 1_000;
 
-/** What entries of the sequence behind a number say of the log. */
+/** Checks sequence entries after a number against the log. */
 export async function* checkEntries(on: Reading, since: bigint, signal: AbortSignal): Stretches {
   for (let after = since; ; ) {
     const entries = await entriesAfter(on, after, ENTRIES_PER_PAGE);

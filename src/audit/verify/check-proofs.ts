@@ -1,6 +1,6 @@
 /**
- * Verifies what proves the log's checkpoints once more: the validators' signatures in `log_proofs`, against
- * the committees in `log_committees`, and both against the times and digests that the log keeps.
+ * Verifies the log's proofs again: validators' signatures in `log_proofs` against the committees in
+ * `log_committees`, and both against the stored times and digests.
  */
 import { Cursor } from "../../ledger/decode/cursor.ts";
 import { readSummary } from "../../ledger/decode/summary.ts";
@@ -20,17 +20,17 @@ import { allCommittees, proofsAfter } from "../../log/proofs.ts";
 import type { Reading, Stretches } from "../sequence/stretches.ts";
 
 export type CheckedProofs = {
-  /** Signatures that were verified. */
+  /** Verified signatures. */
   readonly signatures: number;
-  /** What nothing in the database shows, and a source does; and what neither shows. */
+  /** Claims that only a source can show, and those that nothing can. */
   readonly faith: readonly string[];
   readonly beyond: readonly string[];
 };
 
 /**
- * Some proofs at a time; those of what is appended meanwhile are left out.
- * @param asked the validators' signatures are asked for (VERIFY=signatures): the log's end must have one
- * @param trusted a committee that the settings name; null for none
+ * Verifies a page of proofs per stretch; skips those appended meanwhile.
+ * @param asked signatures are required (VERIFY=signatures): the log's end must have one
+ * @param trusted a committee named by the settings; null if none
  */
 export async function* checkProofs(
   on: Reading,
@@ -50,12 +50,12 @@ export async function* checkProofs(
   }
   const verifierOf = (committee: Committee) => {
     const made = keys.get(committee.epoch) ?? prepared(committee);
-    // Proofs come in order: those of earlier epochs are not needed again.
+    // Proofs are in order: earlier epochs' keys are no longer needed.
     keys.clear();
     keys.set(committee.epoch, made);
     return made;
   };
-  /** Members by the epoch that they begin, as proven summaries name them. */
+  /** Members by the epoch that they begin, from proven summaries. */
   const named = new Map<bigint, { readonly by: bigint; readonly members: Uint8Array }>();
   const epochs = new Set<bigint>();
   let signatures = 0;
@@ -64,7 +64,7 @@ export async function* checkProofs(
     faith.push(
       `checkpoints ${from} to ${to}: log_proofs has no signature of the validators for them`,
     );
-  /** Between two proofs: the one that ends an epoch is kept together with the committee that it names. */
+  /** A gap between proofs. An epoch's last proof is stored with the committee that it names. */
   const hole = (from: bigint, to: bigint) => {
     if (!asked && !committees.some(({ namedBy }) => namedBy === to)) return unproven(from, to);
     const what = `log_proofs lacks checkpoints ${from} to ${to}: their proofs were deleted, or they were read without VERIFY=signatures`;
@@ -124,7 +124,7 @@ export async function* checkProofs(
     yield faults;
     faults = [];
   }
-  // What is appended meanwhile comes together with its checkpoints.
+  // Proofs appended meanwhile come together with their checkpoints.
   const [beyondEnd] = await on.sql<{ first: bigint; last: bigint }[]>`
     select first_checkpoint as first, last_checkpoint as last from log_proofs
     where last_checkpoint >= (select next_checkpoint from log_high_water) order by 1 limit 1`;
@@ -162,7 +162,6 @@ export type ProofsAsked = {
   readonly next: bigint;
 };
 
-/** Proofs that are read at once. */
 const PAGE = 200;
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
@@ -202,7 +201,7 @@ const readProof = ({
   }
 };
 
-/** What is wrong with a committee, or is believed of it; null when a proven summary names it. */
+/** A fault of a committee, or that it is trusted; null when a proven summary names it. */
 const committeeFault = (
   { epoch, members, namedBy }: LogCommittee,
   named: ReadonlyMap<bigint, { readonly by: bigint; readonly members: Uint8Array }>,
@@ -218,7 +217,7 @@ const committeeFault = (
       );
     }
     if (namedBy === summary.by) return null;
-    // One that was trusted, though the log came to prove it.
+    // It was trusted, though the log later proves it.
     return namedBy === null
       ? null
       : fault(

@@ -1,22 +1,25 @@
-/** Holds what the sequence says of the log against the log as it is: heads, ends of coins, times and digests, input versions. */
+/**
+ * Checks sequence entries about the log (heads, ends of coins, times and digests, input versions)
+ * against it.
+ */
 import type { Sql } from "../../database/connect.ts";
 import { blockHashesAt, storedBlockHashes } from "../../log/block-chain.ts";
 import { coinEnds, type LogFault, NO_FACTS } from "../../log/chain.ts";
 import { inputEnd, inputStretches } from "../../log/input-chain.ts";
 import { type SequenceEntry, textIn } from "../sequence/sequence.ts";
 
-/** An entry about the log, or one that an auditor kept. */
+/** An entry about the log, or one from an auditor's file. */
 export type LogEntry = Pick<SequenceEntry, "number" | "kind" | "body"> & {
-  /** Of one that was kept: where. */
+  /** Place in the auditor's file. */
   readonly name?: string;
 };
 
-/** Kinds of entries that the log can be held against. */
+/** Kinds of entries that can be checked against the log. */
 export const ABOUT_LOG: readonly string[] = ["head", "coin", "blocks", "inputs"];
 
 /**
- * The first fault for each entry that the log contradicts. Entries of other kinds are passed over; whether they are
- * signed, and follow one another, is not looked at here, nor whether the chains themselves fit what they cover.
+ * First fault of each entry that the log contradicts; skips other kinds. Does not check signatures,
+ * the order of entries, or whether the chains match what they cover.
  */
 export const entryFaults = async (
   sql: Sql,

@@ -1,4 +1,4 @@
-/** Holds heads and entries that somebody kept elsewhere against the log and the sequence as they are. */
+/** Checks heads and entries from saved files against the log and the sequence. */
 import type { Sql } from "../../database/connect.ts";
 import type { LogFault } from "../../log/chain.ts";
 import {
@@ -12,9 +12,9 @@ import { ABOUT_LOG, entryFaults } from "./entry-check.ts";
 import type { Kept } from "./kept.ts";
 
 export type KeptChecked = {
-  /** What the log, or the sequence, now says otherwise. */
+  /** Contradictions by the log or the sequence. */
   readonly faults: readonly LogFault[];
-  /** Kept ones about a log that was read anew since: with the log as it is they cannot be compared. */
+  /** Items about a log that was replaced since; they cannot be compared. */
   readonly earlier: readonly string[];
 };
 
@@ -50,14 +50,14 @@ export const checkKept = async (
   };
 };
 
-/** Whether it is about the log before it was read anew. */
+/** Whether it is about the replaced log. */
 const isBefore = async (
   sql: Sql,
   { isHead, number, kind, body }: Kept,
   { number: since, through }: Correction,
 ): Promise<boolean> => {
   if (!isHead) return ABOUT_LOG.includes(kind) && BigInt(number) < since;
-  // A head has no number; one of the log as it is now was signed behind the correction.
+  // A head has no number; heads of the current log were signed after the correction.
   const checkpoint = textIn(body, "checkpoint");
   const hash = textIn(body, "hash");
   const [row] = await sql`

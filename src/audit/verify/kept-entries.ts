@@ -1,4 +1,4 @@
-/** Entries of the deployment's sequence in files that somebody kept, verified by themselves: no database is needed. */
+/** Verifies sequence entries in saved files on their own, without a database. */
 import {
   type SequenceEntry,
   SequenceError,
@@ -9,18 +9,20 @@ import { isSigned, keyIdOf } from "../sequence/deployment-key.ts";
 import { entryHash } from "../sequence/sequence.ts";
 import { entryForm, KeptHeadsError, keptValues } from "./kept.ts";
 
-/** Those that hold, the lowest number first; and those that show nothing, because a key that is not known signed them. */
+/**
+ * Valid entries, lowest number first, and those that prove nothing because their key is unknown.
+ */
 export type KeptEntries = Pick<
   VerifiedSequence,
   "entries" | "notShown" | "why" | "keys" | "revoked"
 >;
 
 /**
- * Reads and verifies them: signatures, the hash of the entry before, key changes, times, and that no two say different
- * things of the same.
+ * Reads and verifies entries: signatures, previous hashes, key changes, times, and that no two
+ * contradict each other.
  * @param publicKey a key of the deployment, base64
- * @throws SequenceError (stop) when something of it does not hold
- * @throws KeptHeadsError (stop) for a file that has something else
+ * @throws SequenceError (stop) when something is invalid
+ * @throws KeptHeadsError (stop) for a file with other content
  */
 export const readEntries = async (
   paths: readonly string[],
@@ -47,14 +49,14 @@ export const readEntries = async (
   return verifyEntries(ascending, publicKey);
 };
 
-/** Verifies entries as a file would have them, the lowest number first. @throws SequenceError (stop) */
+/** Verifies entries in memory, lowest number first. @throws SequenceError (stop) */
 export const verifyEntries = (
   entries: readonly unknown[],
   publicKey: string,
 ): Promise<KeptEntries> =>
   verifySequence(entries, { publicKey, otherKeys: "passed over", isSigned });
 
-/** What is said of those that show nothing. */
+/** Describes the entries that prove nothing. */
 export const passedOver = ({ notShown, why }: KeptEntries): readonly string[] => {
   const [first] = notShown;
   if (first === undefined || why.length > 0) return why;
@@ -70,17 +72,17 @@ export const passedOver = ({ notShown, why }: KeptEntries): readonly string[] =>
 const keyIds = (entries: readonly SequenceEntry[]): string =>
   [...new Set(entries.map(({ keyId }) => keyId))].slice(0, 5).join(", ");
 
-/** Whose key signed something: the key given, one that entries lead to from it, or no more than the one in the file. */
+/** Whose key signed: the given one, one that entries lead to from it, or only the file's own. */
 export type SignerShown = {
   readonly how: "given" | "led to" | "itself";
-  /** Why it cannot be shown to be the deployment's, where one was given. */
+  /** Why it cannot be shown to be the deployment's, if a key was given. */
   readonly notShown: readonly string[];
 };
 
 /**
- * @param given the deployment's key as the caller knows it; undefined: nothing is asked
- * @param own of the file
- * @returns undefined for a key of which the entries say nothing: it is another one than the given
+ * @param given the deployment's key as the caller knows it; undefined: not checked
+ * @param own the file's key
+ * @returns undefined for a key that the entries do not name: it is not the given one
  */
 export const signerShown = (
   { entries, notShown, keys, why }: KeptEntries,
@@ -89,12 +91,12 @@ export const signerShown = (
 ): SignerShown | undefined => {
   if (given === undefined) return { how: "itself", notShown: [] };
   if (own === given) return { how: "given", notShown: [] };
-  // Entries that hold name earlier keys, too: those that their hashes lead back to.
+  // Valid entries also name earlier keys, which their hashes lead back to.
   const names = ({ kind, body }: SequenceEntry) => kind === "key" && body.publicKey === own;
   if (keys.includes(own) || entries.some(names)) return { how: "led to", notShown: [] };
   return why.length > 0 && notShown.some(names) ? { how: "itself", notShown: why } : undefined;
 };
 
-/** The revocation of a key, base64, by these entries. */
+/** Revocation of a key (base64) by these entries. */
 export const revocationOf = ({ revoked }: KeptEntries, publicKey: string) =>
   revoked.find(({ keyId }) => keyId === keyIdOf(publicKey));

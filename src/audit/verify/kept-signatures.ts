@@ -1,4 +1,4 @@
-/** Who signed the heads and entries that somebody kept, and what shows whose key that is. */
+/** Signers of saved heads and entries, and the evidence for their keys. */
 import { isLogHeadSigned } from "../../../client/verify-log-head.ts";
 import { SequenceError, verifySequence } from "../../../client/verify-sequence.ts";
 import type { Sql } from "../../database/connect.ts";
@@ -11,19 +11,22 @@ import type { Kept } from "./kept.ts";
 
 export type KeptSigned = {
   readonly faults: readonly LogFault[];
-  /** Ids of the key that the caller gave, and of those that signatures with it name as the next. */
+  /** Ids of the given key and of the later keys that its signatures lead to. */
   readonly trusted: ReadonlySet<string>;
-  /** How many are signed with one of those. */
+  /** Number signed with one of those. */
   readonly given: number;
-  /** How many are signed with a key that the database alone names, by its id. */
+  /** Number signed with keys known only from the database, by id. */
   readonly named: ReadonlyMap<string, number>;
-  /** How many could not be verified, by why. */
+  /** Number that could not be verified, by reason. */
   readonly open: ReadonlyMap<string, number>;
-  /** Why entries do not lead from the key given to later keys, where one was lost or revoked. */
+  /** Why entries do not lead from the given key to later ones, if one was lost or revoked. */
   readonly why: readonly string[];
 };
 
-/** @param given the deployment's public key, as the caller knows it, base64; undefined: the database's are believed */
+/**
+ * @param given the deployment's public key, as the caller knows it, base64; undefined: trust the
+ * database's
+ */
 export const checkSignatures = async (
   sql: Sql,
   kept: readonly Kept[],
@@ -72,11 +75,11 @@ export const checkSignatures = async (
   return { faults, trusted: new Set(trusted.keys()), given: byGiven, named, open, why };
 };
 
-/** The key given, and those that entries lead to from it: by their ids. */
+/** The given key and those that entries lead to from it, by id. */
 const keysFrom = async (sql: Sql, entries: readonly SequenceEntry[], given: string) => {
   const keys = (texts: readonly string[]) => new Map(texts.map((text) => [keyIdOf(text), text]));
   const isNewest = await signedTheEnd(sql, keyIdOf(given));
-  // The hashes of all entries, which verify --log holds against each other, lead back to whatever they name.
+  // The entries' hashes, which verify --log checks, lead back to every key they name.
   const ledTo = isNewest ? await keysNamed(sql) : [];
   if (isNewest || entries.length === 0) {
     return { keys: keys([given, ...ledTo]), why: [], faults: [], isNewest };
@@ -104,7 +107,7 @@ const keysNamed = async (sql: Sql): Promise<readonly string[]> => {
   return rows.map(({ publicKey }) => publicKey);
 };
 
-/** What a revocation leaves open of something that was kept; undefined where it leaves nothing. */
+/** What a revocation leaves unproven of a saved item; undefined if nothing. */
 const leftOpen = ({ isHead, number }: Kept, revoked: ListedKey["revoked"]): string | undefined => {
   if (revoked === null) return undefined;
   const { entry, from } = revoked;

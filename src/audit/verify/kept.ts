@@ -1,13 +1,16 @@
-/** Files of heads and entries of the sequence that somebody kept elsewhere. */
+/** Files of saved heads and sequence entries. */
 import { readFile, stat } from "node:fs/promises";
 import { z } from "zod";
 import type { Remedy } from "../../waiting/remedy.ts";
 
-/** A file of kept heads cannot be read as such. Nothing was checked with it: give a file as the message describes it. */
+/**
+ * A file of kept heads cannot be read as such. Nothing was checked with it: give a file as the
+ * message describes it.
+ */
 export class KeptHeadsError extends Error {
   override readonly name = "KeptHeadsError";
   readonly remedy: Remedy = "stop";
-  /** As wrong usage: 1 is a finding. */
+  /** As for wrong usage: 1 is a finding. */
   readonly exitCode = 2;
 
   constructor(path: string, what: string) {
@@ -19,7 +22,7 @@ export class KeptHeadsError extends Error {
 
 const decimal = z.string().regex(/^\d{1,18}$/);
 
-/** A file may have left them out. */
+/** Optional in a file. */
 const signed = {
   keyId: z
     .string()
@@ -35,7 +38,7 @@ const headForm = z.object({
   hash: z.string().regex(/^[0-9a-f]{64}$/),
 });
 
-/** An entry of the sequence, as far as its members are told apart; whether each has its one form is not looked at. */
+/** A sequence entry by its members; their canonical form is not checked. */
 export const entryForm = z.object({
   ...signed,
   number: decimal,
@@ -45,7 +48,7 @@ export const entryForm = z.object({
   at: z.string(),
 });
 
-/** What was kept, and where. */
+/** A saved head or entry, and its place. */
 export type Kept = z.infer<typeof entryForm> & { readonly name: string; readonly isHead: boolean };
 
 const MOST_BYTES = 64 * 1024 * 1024;
@@ -54,7 +57,7 @@ const MOST_BYTES = 64 * 1024 * 1024;
 export const readKept = async (path: string): Promise<readonly Kept[]> =>
   (await keptValues(path)).map((value, place) => keptOf(path, place, value));
 
-/** What a file of heads or entries has, its form not looked at. @throws KeptHeadsError (stop) */
+/** Values in a file of heads or entries, not validated. @throws KeptHeadsError (stop) */
 export const keptValues = async (path: string): Promise<readonly unknown[]> => {
   const about = await stat(path).catch((error: Error) => {
     throw new KeptHeadsError(path, `cannot be read (${error.message})`);
@@ -97,7 +100,6 @@ const documentsIn = (path: string, text: string): readonly unknown[] => {
   }
 };
 
-/** A page of heads or entries, a list of them, or one. */
 const partsOf = (value: unknown): readonly unknown[] => {
   if (Array.isArray(value)) return value;
   const page = z

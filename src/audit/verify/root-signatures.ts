@@ -1,4 +1,4 @@
-/** Holds the roots of version 1 against the keys that signed them: each row shows by itself that it was not changed. */
+/** Checks version-1 roots against the signatures in their rows. */
 import { canonicalJson } from "../../../client/canonical-json.ts";
 import { signedRoot } from "../../../client/verify-statement.ts";
 import type { Sql } from "../../database/connect.ts";
@@ -19,7 +19,7 @@ const ROWS = `
          r.key_id as "keyId", r.signature, k.public_key as "publicKey"
   from published_roots r join deployment_keys k using (key_id)`;
 
-/** The first root whose row is not what its key signed; null when all are. */
+/** First root whose row does not match its signature; null if none. */
 export const rootFault = async (sql: Sql, signal: AbortSignal): Promise<LogFault | null> => {
   const rows = sql.unsafe<Row[]>(ROWS);
   for await (const page of rows.cursor(1_000)) {
@@ -35,7 +35,7 @@ export const rootFault = async (sql: Sql, signal: AbortSignal): Promise<LogFault
 const isGenuine = ({ keyId: _, publicKey, signature, ...root }: Row): boolean =>
   isSigned(signature, canonicalJson(signedRoot(root)), publicKey);
 
-/** Roots that a version signed beside the sequence which did not enter them: neither entries, nor there before it. */
+/** Roots that another version signed without entering them in the sequence. */
 const BESIDE = `
   ${ROWS}
   where not exists (select from coin_entries e where e.kind = 'root1'
@@ -44,7 +44,7 @@ const BESIDE = `
     (select (body::jsonb -> 'roots' ->> 'count')::int8 from log_sequence where number = 0), 9e18::int8)`;
 
 /**
- * Enters roots that are signed, and are neither entries of the sequence nor committed to by its first one.
+ * Appends valid roots that are neither sequence entries nor covered by the first one.
  * @param sql of a transaction
  */
 export const enterRoots = async (sql: Sql, key: DeploymentKey): Promise<void> => {

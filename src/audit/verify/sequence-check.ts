@@ -1,6 +1,6 @@
 /**
- * Holds the sequence against itself: its numbers, hashes, signatures and end; and against what else was signed, so
- * that a root or head that was deleted, changed or exchanged is found.
+ * Checks the sequence: numbers, hashes, signatures and end; and its entries against the tables of
+ * roots and heads, so that a deleted or changed row is found.
  */
 import { createHash } from "node:crypto";
 import { canonicalJson } from "../../../client/canonical-json.ts";
@@ -19,20 +19,20 @@ import type { Reading, Stretches } from "../sequence/stretches.ts";
 
 const PAGE = 1_000;
 
-/** Below every number that an entry could be given. */
+/** Below every entry number. */
 const LOWEST = -(2n ** 63n);
 
-/** Where a look at the entries has come to. */
+/** Progress of a check of the entries. */
 type Place = {
   readonly number: bigint;
   readonly previous: string;
-  /** The key that signs from here on; undefined before number 0. */
+  /** Signing key from here on; undefined before number 0. */
   readonly keyId: string | undefined;
-  /** Time of the entry before. */
+  /** Time of the previous entry. */
   readonly at: string;
 };
 
-/** The end as of one moment, and the last entry, which must be that. */
+/** End and last entry in one snapshot; they must agree. */
 const END = `
   select coalesce(h.next, 0) as next, coalesce(h.hash, '') as hash,
          coalesce((select max(number) + 1 from log_sequence), 0) as entries
@@ -41,13 +41,13 @@ const END = `
 type End = { readonly next: bigint; readonly hash: string; readonly entries: bigint };
 
 /**
- * What does not hold: the first fault of the entries, or else those between the entries and what was signed beside them.
- * Some entries at a time; those that are appended meanwhile are left out.
+ * The first fault of the entries, or else those between the entries and the tables beside them. A
+ * page per stretch; skips entries appended meanwhile.
  */
 export async function* checkSequence(on: Reading): Stretches {
   const [end] = await on.sql.unsafe<End[]>(END);
   if (end === undefined) return;
-  // Behind the end: a key is there before what it signs.
+  // Read after the end: a key is inserted before its signatures.
   const listed = await publicDeploymentKeys(on);
   const keys = new Map(listed.map(({ keyId, publicKey }) => [keyId, publicKey]));
   let place: Place = { number: 0n, previous: "0".repeat(64), keyId: undefined, at: "" };
@@ -99,7 +99,7 @@ const wrongIn = (
   }
   const lost = entry.kind === "key" ? textIn(entry.body, "lost") : "";
   if (lost !== "" && lost !== keyId) return `says that ${lost} was lost; the key there is ${keyId}`;
-  // A key that takes a lost one's place names itself.
+  // A key that replaces a lost one names itself.
   const signer = lost === "" && keyId !== undefined ? keyId : textIn(entry.body, "keyId");
   if (number === 0n && entry.kind !== "key") return "is not of the kind key";
   if (entry.keyId !== signer) return `is signed by ${entry.keyId}; the key there is ${signer}`;
@@ -130,15 +130,14 @@ const wrongIn = (
 };
 
 const OF_CHECKPOINTS: ReadonlySet<string> = new Set(["root", "head", "coin"]);
-/** Numbers of entries have the same form. */
 const CHECKPOINT = /^(0|[1-9]\d{0,17})$/;
 
-/** Since the log was last read anew, entries are about the log that there is. */
+/** Number of the last correction: later entries are about the current log. */
 const SINCE = `
   coalesce((select max(number) from log_sequence
             where kind = 'correction' and body::jsonb ->> 'of' = 'log'), -1)`;
 
-/** Roots and ends of coins are listed from a table of their numbers: one that lacks there would not be given out. */
+/** Roots and ends of coins are served by this index: an entry missing there would be hidden. */
 const LISTED = `
   select 'entry ' || number || ' of the sequence (' || kind || ') '
          || case when entry is null then 'is not that of its row in coin_entries' else 'has no row in coin_entries' end as what
@@ -151,14 +150,14 @@ const LISTED = `
 
 type Committed = { readonly count: string; readonly sha256: string };
 
-/** A table of what is signed beside the sequence, where each row has its entry, or was signed before there was one. */
+/** A table of signed rows, each with its entry unless signed before the sequence began. */
 type Beside = {
   readonly table: string;
-  /** What number 0 commits to. */
+  /** Commitment in entry number 0. */
   readonly committed: string;
-  /** Rows that are no entries, in the order and with the members that were hashed. */
+  /** Rows without an entry, in the order and with the members that were hashed. */
   readonly before: string;
-  /** The first entry without its row, or with one that says something else. */
+  /** First entry whose row is missing or different. */
   readonly rowless: string;
 };
 
@@ -195,7 +194,7 @@ const HEAD_ENTRIES = `
 
 const HEADS: Beside = {
   table: "log_heads",
-  // The heads of a log that was read anew since went with it.
+  // Heads of a replaced log are gone.
   committed: `
     select body::jsonb -> 'heads' as said from log_sequence where number = 0 and ${SINCE} < 0`,
   before: `
@@ -211,8 +210,8 @@ const HEADS: Beside = {
 };
 
 /**
- * The time that is shown of a head is in nothing that is signed; that of its entry is. One is the database's clock, the
- * other the process's, and that of the entry before where the clock was set back.
+ * A head's shown time is not signed, but its entry's is. One is the database's clock; the other the
+ * process's, or the previous entry's time where that clock was set back.
  */
 const HEADS_DATED = `
   select 'log_heads dates the head of checkpoint ' || r.checkpoint || ' '

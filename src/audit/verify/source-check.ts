@@ -1,4 +1,4 @@
-/** Reads every checkpoint of the log from a source again, and holds the log against what it says, fact by fact. */
+/** Reads every checkpoint of the log from a source again, and compares fact by fact. */
 import type { Sql } from "../../database/connect.ts";
 import type { RawCheckpoint } from "../../ledger/decode/checkpoint.ts";
 import type { ReadCheckpoint, ReaderOf } from "../../ledger/reading/read.ts";
@@ -10,21 +10,20 @@ import {
 import type { CheckpointMark } from "../../log/fact.ts";
 import { compareStretch, type SourceFault } from "./source-compare.ts";
 
-/** Checkpoints that the source could not give: nothing was shown of them. */
+/** Checkpoints that the source lacks: nothing is shown about them. */
 export type SourceGap = { readonly from: bigint; readonly to: bigint; readonly why: string };
 
 export type SourceChecked = {
   readonly description: string;
-  /** Checkpoints and facts that were compared. */
+  /** Compared checkpoints and facts. */
   readonly checkpoints: number;
   readonly facts: number;
-  /** Where it began. */
   readonly from: bigint;
-  /** The last checkpoint that was read or named as a gap; where `--from` goes on. */
+  /** Last checkpoint that was read or named as a gap; `--from` resumes after it. */
   readonly through: bigint;
   readonly faults: readonly SourceFault[];
   readonly gaps: readonly SourceGap[];
-  /** Whether it was read to the end: not after too many faults, and not when it was interrupted. */
+  /** Whether the end was reached: false after too many faults or an interruption. */
   readonly ended: boolean;
 };
 
@@ -32,19 +31,19 @@ export type SourceCheck = {
   readonly sql: Sql;
   readonly source: CheckpointSource;
   readonly readerOf: ReaderOf;
-  /** Checkpoints of the log, bounds included. */
+  /** Checkpoint bounds, inclusive. */
   readonly first: bigint;
   readonly last: bigint;
-  /** A log that was changed all over need not be told checkpoint by checkpoint. */
+  /** Faults listed at most. */
   readonly mostFaults: number;
   readonly onProgress: (through: bigint, facts: number) => void;
 };
 
-/** Checkpoints that are compared at once, and no further ones once they have so many facts. */
+/** Batch limits: checkpoints and facts. */
 const CHECKPOINTS_PER_BATCH = 500;
 const FACTS_PER_BATCH = 2_000;
 
-/** Compares until the end, `signal`, or too many faults. What comes after a gap is compared, too. */
+/** Compares until the end, `signal`, or too many faults; continues after gaps. */
 export const checkAgainstSource = async (
   check: SourceCheck,
   signal: AbortSignal,
@@ -130,11 +129,11 @@ export const checkAgainstSource = async (
   };
 };
 
-/** Whether the source does not have a checkpoint that is asked for. */
+/** Whether the source lacks a requested checkpoint. */
 export const isGone = (error: unknown): error is Error =>
   error instanceof CheckpointMissingError || error instanceof CheckpointPrunedError;
 
-/** The first checkpoint behind one that is missing: looked for in growing steps, then by halving. */
+/** First checkpoint after a missing one: exponential, then binary search. */
 const nextThere = async (
   source: CheckpointSource,
   missing: bigint,

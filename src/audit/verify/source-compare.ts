@@ -1,4 +1,4 @@
-/** Holds what the log has of checkpoints against the checkpoints themselves: facts, times, digests, packages. */
+/** Compares the log with source checkpoints: facts, times, digests, packages. */
 import type { Sql } from "../../database/connect.ts";
 import { columnsByKey } from "../../database/table-rows.ts";
 import type { ReadCheckpoint } from "../../ledger/reading/read.ts";
@@ -9,7 +9,7 @@ import type { CheckpointMark } from "../../log/fact.ts";
 import { inputEnd, inputStretches, inputsOf } from "../../log/input-chain.ts";
 import { logFacts, type logInputs } from "../../log/tables.ts";
 
-/** A checkpoint at which the log is not what the source says, and in what. */
+/** A checkpoint where the log differs from the source, with the differences. */
 export type SourceFault = LogFault & { readonly facts: readonly string[] };
 
 type FactRow = ReturnType<typeof rowOf>;
@@ -38,8 +38,8 @@ const STORED = `
   select ${columnsByKey(logFacts)} from log_facts where checkpoint >= $1 and checkpoint <= $2`;
 
 /**
- * Where the log is not what these checkpoints say.
- * @param seen ascending, from a source that is believed
+ * Differences between the log and these checkpoints.
+ * @param seen ascending, from a trusted source
  */
 export const compareStretch = async (
   sql: Sql,
@@ -72,7 +72,7 @@ export const compareStretch = async (
   );
   const packagesOf = Map.groupBy(packages, ({ checkpoint }) => checkpoint);
   const [past, { from: appended }] = await inputStretches(sql);
-  // Before the rows: it only moves on.
+  // Read before the rows: it only advances.
   const { checkpoint: filled } = await inputEnd(sql, past);
   const inputs = Map.groupBy(
     await sql.unsafe<InputRow[]>(
@@ -88,7 +88,7 @@ export const compareStretch = async (
       ...wrongMark("log_checkpoints", one, markOf.get(sequence)),
       ...wrongMark("log_blocks", one, blockMark(blocks, sequence)),
       ...wrongPackages(one, packagesOf.get(sequence) ?? []),
-      // What is not filled in yet is told elsewhere.
+      // Unfilled inputs are reported elsewhere.
       ...(sequence > filled && sequence < appended
         ? []
         : wrongInputs(one, inputs.get(sequence) ?? [])),
@@ -109,7 +109,7 @@ const wrongMark = (
   { mark }: ReadCheckpoint,
   kept: Pick<CheckpointMark, "digest" | "timestampMs"> | undefined,
 ): readonly string[] => {
-  // The chain tells where a row is missing.
+  // A missing row is reported by the chain's check.
   if (kept === undefined) return [];
   const wrong: string[] = [];
   if (kept.digest !== mark.digest) {
@@ -160,7 +160,7 @@ const wrongInputs = ({ facts }: ReadCheckpoint, rows: readonly InputRow[]): read
   return wrong;
 };
 
-/** Texts that are equal where the columns are. */
+/** Equal exactly if the column values are. */
 const shown = (value: FactRow[keyof FactRow] | string): string =>
   value instanceof Uint8Array ? Buffer.from(value).toString("hex") : `${value}`;
 
@@ -170,7 +170,7 @@ const nameOf = ({ kind, transaction, index, txDigest, name }: FactRow): string =
 const placeOf = ({ transaction, kind, index }: FactRow): string =>
   `${transaction} ${kind} ${index}`;
 
-/** Longer ones are named by their beginning. */
+/** Longer values are cut. */
 const LONGEST_VALUE = 80;
 
 const cut = (text: string): string =>

@@ -1,6 +1,6 @@
 /**
- * Holds the whole log against its hash chains, against the heads that were signed, and each of its tables
- * against the others. What the database alone cannot show is named as taken on faith.
+ * Checks the whole log against its hash chains, its signed heads, and its tables against each
+ * other. Claims that the database cannot show are listed as taken on faith.
  */
 import type { Database, Sql } from "../../database/connect.ts";
 import { chainEnd, type LogFault } from "../../log/chain.ts";
@@ -19,34 +19,34 @@ import { rootFault } from "./root-signatures.ts";
 import { checkSequence } from "./sequence-check.ts";
 
 export type VerifiedLog = {
-  /** Where the log begins, and up to where everything was looked at. */
+  /** First checkpoint, and the last one fully checked. */
   readonly first: bigint;
   readonly through: bigint;
   readonly facts: number;
-  /** Checkpoints whose times and digests were held against their chain. */
+  /** Checkpoints whose times and digests were checked against their chain. */
   readonly checkpoints: number;
-  /** Signatures of the validators that were verified. */
+  /** Verified signatures of the validators. */
   readonly signatures: number;
-  /** Last checkpoint with facts that the chain covers; null before it was begun. */
+  /** Last checkpoint with facts in the chain; null before it began. */
   readonly chainedThrough: bigint | null;
-  /** The newest head that was signed. */
+  /** Newest signed head. */
   readonly head: LogHead | null;
-  /** By checkpoint, the first ones; empty when the log is whole. */
+  /** By checkpoint, the first ones; empty if there are none. */
   readonly faults: readonly LogFault[];
-  /** Entries of the sequence before this one are about another log, and were not compared; -1 when all were. */
+  /** Earlier sequence entries are about another log and were skipped; -1: all were compared. */
   readonly since: bigint;
-  /** What was to be checked, and the database does not have; empty when it has everything. */
+  /** Requested checks that the database lacks the data for. */
   readonly notShown: readonly string[];
-  /** What follows from nothing in the database, and a source shows. */
+  /** Claims that only a source can show. */
   readonly faith: readonly string[];
-  /** What neither shows. */
+  /** Claims that nothing can show. */
   readonly beyond: readonly string[];
 };
 
-/** A log that was changed all over need not be told checkpoint by checkpoint. */
+/** Faults listed at most. */
 export const MOST_FAULTS = 20;
 
-/** Reads the whole log, a stretch at a time; a service may append to it meanwhile. */
+/** Reads the whole log, a stretch at a time; a service may append meanwhile. */
 export const verifyLog = async (
   database: Database,
   asked: Pick<ProofsAsked, "asked" | "trusted">,
@@ -61,7 +61,7 @@ export const verifyLog = async (
   const { checkpoints } = blocks;
   const notShown = [...blocks.notShown];
   const ends = await database.transaction(async (tx) => {
-    // Of one moment: a service may append meanwhile.
+    // One snapshot: a service may append meanwhile.
     await tx.sql`set transaction isolation level repeatable read`;
     faults.unshift(...(await catalogFaults(tx.sql)).map((what) => ({ checkpoint: 0n, what })));
     for (const look of [gapFault, headFault, (of: Sql) => rootFault(of, signal)]) {
@@ -119,7 +119,7 @@ const verifyFacts = async (sql: Sql, faults: LogFault[], signal: AbortSignal) =>
     const checked = await checkStretch(sql, through);
     ({ through } = checked);
     facts += checked.facts;
-    // Each link is held against the stored one before it: behind a fault the rest is looked at, too.
+    // Each link is checked against the stored one before it, so the check continues after a fault.
     if (checked.fault !== null) faults.push(checked.fault);
     else if (checked.ended) break;
   }

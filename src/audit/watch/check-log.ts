@@ -1,4 +1,4 @@
-/** What the slow check of the log found and how far it is: kept, so that every process can tell. */
+/** Progress and result of the slow check of the log, stored for every process. */
 import type { Sql } from "../../database/connect.ts";
 import { chainEnd, type LogFault } from "../../log/chain.ts";
 import { edgeFaults } from "../../log/check-blocks.ts";
@@ -11,10 +11,10 @@ import { checkProofs } from "../verify/check-proofs.ts";
 import { checkSequence } from "../verify/sequence-check.ts";
 import type { SlowLook } from "./watch.ts";
 
-/** What a look found: nothing yet, a whole round without a fault, or a fault. */
+/** Result of a look: nothing yet, a full round without a fault, or a fault. */
 type Outcome = "none" | "whole" | LogFault;
 
-/** Keeps how far the round is; a fault that is known keeps the time when it was found. */
+/** Stores the round's progress; a known fault keeps its first time. */
 const keep = async (sql: Sql, next: bigint, through: bigint, outcome: Outcome): Promise<void> => {
   if (outcome === "none") {
     await sql`
@@ -40,26 +40,28 @@ const keep = async (sql: Sql, next: bigint, through: bigint, outcome: Outcome): 
   }
 };
 
-/** Signatures of heads that a round of the slow check verifies, from the newest. */
+/** Newest head signatures verified per round. */
 const HEADS = 10;
 
-/** What the chain over the facts does not cover: blocks, proofs, packages, and all that is signed. */
+/**
+ * Checks what the fact chain does not cover: blocks, proofs, packages, and all signed statements.
+ */
 async function* beyondFacts(on: Reading): Stretches {
   yield* checkAllBlocks(on, 1);
   yield await edgeFaults(on.sql);
   yield* checkPackages(on);
-  // Of the moment at which the committees are read: one that joins later has its proof behind this end.
+  // Read with the committees: a later committee's proof lies beyond this end.
   const range = await logRange(on.sql);
   yield* checkProofs(on, { asked: false, trusted: null, ...range });
   yield* checkSequence(on);
   yield* checkEntries(on, await logSince(on.sql), new AbortController().signal);
 }
 
-/** The second part of a round, behind the facts. */
+/** Second part of a round, after the facts. */
 type Beyond = {
-  /** Identifies the log: another one may take its place. */
+  /** Identifies the log, which may be replaced. */
   readonly log: bigint;
-  /** Facts were looked at up to here. */
+  /** Last checkpoint whose facts were checked. */
   readonly through: bigint;
   readonly reading: { sql: Sql };
   readonly stretches: Stretches;
@@ -71,18 +73,18 @@ const logOf = async (sql: Sql): Promise<bigint> => {
 };
 
 /**
- * Looks at the log, a stretch at a time: first at its facts and the signed heads, then at everything else. The next
- * look behind a round begins a new one, as it does after a fault, which stands until a whole round finds none.
+ * Checks the log a stretch at a time: facts and signed heads, then everything else. The look after
+ * a round or a fault begins a new round; a fault stays until a full round finds none.
  */
 export const logLook = (): SlowLook => {
   let beyond: Beyond | null = null;
   return {
     next: async (on) => {
       const before = beyond;
-      // One that fails has ended, and is begun anew.
+      // A generator that throws has ended; restart it.
       beyond = null;
       const looked = await on.transaction(async ({ sql }) => {
-        // Of one log: it may be exchanged meanwhile.
+        // One snapshot: the log may be replaced meanwhile.
         await sql`set transaction isolation level repeatable read`;
         // First: see `extendChain`.
         await chainEnd(sql);
@@ -109,12 +111,12 @@ const lookBeyond = async (sql: Sql, beyond: Beyond): Promise<Looked> => {
   return { ended: true, beyond: null };
 };
 
-/** Looks at the next stretch of facts, and at the signed heads when that was the last one. */
+/** Checks the next stretch of facts, and after the last one the signed heads. */
 const lookAtFacts = async (sql: Sql, log: bigint): Promise<Looked> => {
   const [row] = await sql<{ next: bigint }[]>`select next_checkpoint as next from log_check`;
   const { through, ...checked } = await checkStretch(sql, (row?.next ?? 0n) - 1n);
   const fault = checked.fault ?? (checked.ended ? await headFault(sql, HEADS) : null);
-  // Before anything was read there is nothing to be told.
+  // Nothing was read yet.
   if (checked.ended && fault === null && through < 0n) return { ended: true, beyond: null };
   await keep(sql, fault === null ? through + 1n : 0n, through, fault ?? "none");
   if (fault !== null || !checked.ended) return { ended: fault !== null, beyond: null };

@@ -1,10 +1,9 @@
 /**
- * Roots that nobody has to ask for: when a day (UTC) has ended, the root of each token that changed since its
- * last one, and the end of its chain, become entries of the sequence. So there is a root to compare with, and
- * none that was made up later.
+ * Daily roots: after each UTC day, publishes the root of every token that changed, and the end of
+ * its chain, as sequence entries. So there is a root to compare with that was not made up later.
  *
- * Only the last day that has ended counts: a log that catches up on years publishes none for those. A token
- * whose table contradicts something is left out, and said to be; it is tried again when the next day has ended.
+ * Only the last day counts: a log that catches up on years publishes none for those. A token whose
+ * table contradicts something is skipped, reported, and retried after the next day.
  */
 import type { Database, Sql } from "../../database/connect.ts";
 import { checkpointBefore, checkpointMark } from "../../log/blocks.ts";
@@ -21,7 +20,7 @@ import type { SlowLook } from "./watch.ts";
 
 const DAY_SECONDS = 24n * 60n * 60n;
 
-/** The day (UTC, ISO 8601) that ended last, and the first second after it. */
+/** The last full UTC day (ISO 8601), and the first second after it. */
 const dayBefore = (nowMs: number): { readonly day: string; readonly end: bigint } => {
   const end = (BigInt(nowMs) / 1_000n / DAY_SECONDS) * DAY_SECONDS;
   return { day: new Date(Number(end - 1n) * 1_000).toISOString().slice(0, 10), end };
@@ -29,13 +28,13 @@ const dayBefore = (nowMs: number): { readonly day: string; readonly end: bigint 
 
 export type DailyRoots = {
   readonly key: DeploymentKey;
-  /** Told why nothing was signed of a token. */
+  /** Called when a token's root was not signed. */
   readonly onFault: (coinType: string, error: Error) => void;
   /** Milliseconds since the Unix epoch. */
   readonly now?: () => number;
 };
 
-/** Publishes the next token of the day that ended last; a round ends when nothing is left to publish. */
+/** Publishes the last day's next token; the round ends when none is left. */
 export const dailyRoots = ({ key, onFault, now = Date.now }: DailyRoots): SlowLook => ({
   next: async (database) => {
     const { day, end } = dayBefore(now());
@@ -59,7 +58,7 @@ export const dailyRoots = ({ key, onFault, now = Date.now }: DailyRoots): SlowLo
   },
 });
 
-/** What is wrong with one token alone, and no reason to publish nothing of the others. */
+/** Faults of one token, which do not block the others. */
 const isContradiction = (error: unknown): error is Error =>
   error instanceof SupplyMismatchError ||
   error instanceof RootConflictError ||
@@ -67,12 +66,12 @@ const isContradiction = (error: unknown): error is Error =>
 
 type Closed = { readonly chainId: string; readonly mark: CheckpointMark };
 
-/** The last checkpoint of a day; null while that is not known, not committed by all pipelines, or done. */
+/** Last checkpoint of a day; null if unknown, not committed by all pipelines, or done. */
 const closeOf = async ({ db, sql }: Database, day: string, end: bigint): Promise<Closed | null> => {
   const [done] = await sql<{ day: string }[]>`
     select day::text as day from daily_round where day >= ${day}::date`;
   if (done !== undefined) return null;
-  // What is known to have been changed is not signed.
+  // A log with a known fault is not signed.
   const [changed] = await sql`select fault from log_check where fault is not null`;
   if (changed !== undefined) return null;
   const found = await checkpointBefore(db, end - 1n);
@@ -87,7 +86,7 @@ const closeOf = async ({ db, sql }: Database, day: string, end: bigint): Promise
 
 type Coin = { readonly coinType: string; readonly decimals: number | null };
 
-/** A token with facts behind its last daily root that was not looked at for this day; null when none is. */
+/** A token with facts since its last daily root, not yet processed for this day; null if none. */
 const nextCoin = async (sql: Sql, day: string, close: bigint): Promise<Coin | null> => {
   const [coin] = await sql<Coin[]>`
     select c.coin_type as "coinType", c.decimals
@@ -112,13 +111,13 @@ const publishOf = async (
   const table = { coinType, decimals, mark, totalSupply: seen?.totalSupply ?? null };
   const roots = seen === null ? null : await tableRoots(database, chainId, table);
   await database.transaction(async ({ sql }) => {
-    // First: no root is published of facts that were changed.
+    // First: no root is published for changed facts.
     await publishCoinEnd(sql, key, { chainId, coinType, checkpoint });
     if (roots !== null) await publishRoots(sql, key, roots);
   });
 };
 
-/** Notes that a token was looked at: with its close, or why there is none. */
+/** Records a token's close, or why there is none. */
 const keep = async (
   sql: Sql,
   coinType: string,

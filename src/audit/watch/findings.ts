@@ -1,45 +1,45 @@
-/** What the watch found, as kept by the process that watches: one statement. */
+/** The watch's stored findings, read in one statement. */
 import type { Sql } from "../../database/connect.ts";
 
-/** Checkpoints are decimal; null where nothing was done yet. */
+/** Checkpoints are decimal; null before the first result. */
 export type Findings = {
   readonly log: {
     /**
-     * Last checkpoint that a verified signature of the validators covers; null where none is verified. What
-     * was read without signatures before it stays without proof.
+     * Last checkpoint covered by a verified validator signature; null if none. Earlier ones read
+     * without signatures stay unproven.
      */
     readonly provenThrough: string | null;
-    /** Last checkpoint with facts that the hash chain covers, and the last whose head was signed. */
+    /** Last checkpoint with facts in the hash chain, and the last with a signed head. */
     readonly chainedThrough: string | null;
     readonly signedThrough: string | null;
-    /** Where the last round that found no fault ended, and how long ago. */
+    /** End and age of the last round without a fault. */
     readonly checkedThrough: string | null;
     readonly checkedSecondsAgo: number | null;
-    /** What does not hold; null while everything does. */
+    /** Current fault; null if none. */
     readonly fault: string | null;
   };
   readonly sums: {
-    /** The checkpoint that was last added up, and how long ago. */
+    /** Last checkpoint added up, and its age. */
     readonly checkedThrough: string | null;
     readonly checkedSecondsAgo: number | null;
-    /** What does not add up; empty while everything does. */
+    /** Discrepancies; empty if none. */
     readonly findings: readonly string[];
   };
-  /** Every row held against the facts of the log, by itself. */
+  /** Comparison of every row with the log's facts. */
   readonly rows: {
-    /** The checkpoint up to which the last round looked, and how long ago it ended; null before the first. */
+    /** Last checkpoint of the last round, and its age; null before the first. */
     readonly checkedThrough: string | null;
     readonly checkedSecondsAgo: number | null;
-    /** What does not fit, by the last round and the one under way; empty while everything does. */
+    /** Discrepancies of the last round and the current one; empty if none. */
     readonly findings: readonly string[];
   };
-  /** Roots that are published without being asked for, once a day. */
+  /** Daily published roots. */
   readonly roots: {
-    /** The last day (UTC, ISO 8601) whose tokens were all looked at, its last checkpoint, and how long ago. */
+    /** Last complete day (UTC, ISO 8601), its last checkpoint, and its age. */
     readonly day: string | null;
     readonly through: string | null;
     readonly madeSecondsAgo: number | null;
-    /** Tokens without a root at their last close, and why; the first ten, empty while every one has it. */
+    /** Tokens without a root at their last close, and why; the first ten. */
     readonly faults: readonly string[];
   };
 };
@@ -86,7 +86,6 @@ const FINDINGS = `
   left join reconciliations u on u.kind = 'full_under_way'
   left join daily_round d on true`;
 
-/** What the watch found last. */
 export const readFindings = async ({ sql }: { readonly sql: Sql }): Promise<Findings> => {
   const [row] = await sql.unsafe<Row[]>(FINDINGS, [], { prepare: true });
   const text = (checkpoint: bigint | null | undefined) => checkpoint?.toString() ?? null;

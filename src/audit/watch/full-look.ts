@@ -1,6 +1,7 @@
 /**
- * The full reconciliation by itself: every row held against the log's facts, a batch of facts or a page of rows
- * at a time. What was folded so far outlives the process; no snapshot is held longer than a page takes.
+ * Continuous full reconciliation: compares every row with the log's facts, a batch of facts or a
+ * page of rows at a time. The replayed tables outlive the process; no snapshot lasts longer than a
+ * page.
  */
 import type { Database, Session, Sql } from "../../database/connect.ts";
 import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
@@ -26,15 +27,16 @@ const RESTS = 9;
 
 type Round = {
   readonly found: Findings;
-  /** Where it is; null while facts are folded. */
+  /** Null while facts are replayed. */
   place: RowsPlace | null;
-  /** Every page's rows were complete below; null before the first page. */
+  /** Every page's rows were complete below this; null before the first page. */
   next: bigint | null;
 };
 
 /**
- * Watches every row. Where a round is stands beside what was folded, so that another process goes on from there.
- * @param everySeconds a round is to end so long after the one before: it begins after half of that
+ * Checks every row. Progress is stored with the replayed tables, so that another process can
+ * resume.
+ * @param everySeconds target time between ends of rounds: one begins after half of it
  */
 export const fullLook = (everySeconds: number): SlowLook => ({
   rests: RESTS,
@@ -45,7 +47,7 @@ export const fullLook = (everySeconds: number): SlowLook => ({
     const round = await takeUp(session.sql, everySeconds);
     const known = round.found.lines.length;
     const came = await step(session, round);
-    // Asked again with the next round of the others.
+    // Retried with the next round of the other looks.
     if (came === "wait") return { ended: true };
     await session.transaction(async ({ sql }) => {
       if (came === "ended") await end(sql, round);
@@ -58,7 +60,7 @@ export const fullLook = (everySeconds: number): SlowLook => ({
   },
 });
 
-/** False while the last one is young enough, and while nothing is indexed. */
+/** False if the last round is recent enough, or nothing is indexed. */
 const isDue = async ({ sql }: Database, everySeconds: number): Promise<boolean> => {
   const [row] = await sql<{ due: boolean }[]>`
     select (select next_checkpoint > first_checkpoint from log_high_water)
@@ -67,7 +69,7 @@ const isDue = async ({ sql }: Database, everySeconds: number): Promise<boolean> 
   return row?.due ?? false;
 };
 
-/** The round that is under way, or a new one where there is none, or where pages of it are too old. */
+/** The current round, or a new one if there is none or its pages are too old. */
 const takeUp = async (sql: Sql, everySeconds: number): Promise<Round> => {
   await sql`
     create unlogged table if not exists holderbook_folded.round (
@@ -94,7 +96,7 @@ const keep = async (sql: Sql, { place, next, found: { lines, more } }: Round): P
 
 const throughOf = ({ next }: Round): bigint => (next ?? 0n) - 1n;
 
-/** Beside the findings of the round before, which stays the last that ended. */
+/** Shows findings beside the previous round's, which stays the last complete one. */
 const showAtOnce = async (sql: Sql, round: Round): Promise<void> => {
   const shown = await sql<{ findings: readonly string[] }[]>`
     select findings from reconciliations where kind in ('full', 'full_under_way')`;
@@ -108,7 +110,10 @@ const end = async (sql: Sql, round: Round): Promise<void> => {
   await sql`delete from reconciliations where kind = 'full_under_way'`;
 };
 
-/** `wait`: tables are being rebuilt, or filled in by an upgrade; a round that left them out would show nothing of them. */
+/**
+ * `wait`: tables are being rebuilt or filled by an upgrade; a round without them would show
+ * nothing.
+ */
 const step = async (session: Session, round: Round): Promise<"more" | "ended" | "wait"> => {
   try {
     if (round.place === null) {

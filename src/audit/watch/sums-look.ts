@@ -1,9 +1,9 @@
 /**
- * The cheap part of reconciling, on and on: watermarks beside the log; of each token the treasury's supply
- * beside what is held; and, some owners at a time, balances beside the objects they are made of. Each look
- * reads one snapshot, so what it finds is so; what a service writes meanwhile raises no alarm.
+ * Continuous cheap reconciliation: watermarks against the log; each token's treasury supply against
+ * its holdings; and, page by page, balances against their objects. Each look reads one snapshot, so
+ * concurrent writes raise no false alarm.
  *
- * A round reads every row of balances twice and every live object once, and holds no more than a page.
+ * A round reads every balance twice and every live object once, and holds at most a page.
  */
 import type { Database, Db, Sql } from "../../database/connect.ts";
 import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
@@ -15,21 +15,21 @@ import { PARTS, reconcileBalances, tokenTypes } from "../reconcile/sums.ts";
 import { reconcileWatermark } from "../reconcile/watermarks.ts";
 import type { SlowLook } from "./watch.ts";
 
-/** Owners whose balances are looked at in one go. */
+/** Owners per page. */
 const OWNERS = 2_000;
 
-/** A step of a round; returns what follows from it before the rest. */
+/** A step of a round; returns its follow-up steps, which run before the rest. */
 type Step = (tx: Db, found: Findings) => Promise<readonly Step[]>;
 
 type Round = {
   readonly checkpoint: bigint;
   readonly found: Findings;
-  /** What stood in the table when it began, and stands until it ends. */
+  /** Findings in the table when the round began; kept until it ends. */
   readonly before: readonly string[];
   steps: readonly Step[];
 };
 
-/** Watches what the register adds up to. */
+/** Watches the register's sums. */
 export const sumsLook = (): SlowLook => {
   let round: Round | null = null;
   return {
@@ -82,8 +82,8 @@ const watermarks: Step = async (tx, found) => {
 };
 
 /**
- * What a token's owners held at the last checkpoint that both balance pipelines have committed: what they
- * hold now, less what the one that is ahead has moved since.
+ * Owners' holdings of a token at the last checkpoint that both balance pipelines have committed:
+ * current ones minus the later movements of the one ahead.
  */
 const SUPPLY = `
   with behind as (
@@ -128,7 +128,7 @@ const supplyOf =
     return [];
   };
 
-/** The last owner of a page; null: it reaches to the end. */
+/** Last owner of a page; null: the page reaches the end. */
 const pageEnd = async (sql: Sql, coinType: string, after: string): Promise<string | null> => {
   const [row] = await sql<{ owner: string }[]>`
     select owner from balances where coin_type = ${coinType} and owner > ${after}

@@ -1,10 +1,10 @@
 /**
- * The watch over what is stored: completes the log's hash chains where an older version left them out, signs
- * the head and publishes the ends of the chains of times, digests and input versions every so often, and operators' acts as they
- * are done, and looks at everything again and again, slowly.
+ * The watch over stored data: completes hash chains of older versions, periodically signs the head
+ * and the ends of the chains of times, digests and input versions, publishes operators' acts, and
+ * slowly repeats all checks.
  *
- * One process does it at a time. Whatever it finds is kept in tables, where `/health` and `/metrics` of
- * every process read it.
+ * One process runs it at a time and stores its findings for `/health` and `/metrics` of every
+ * process.
  */
 import { type Database, databaseRetries } from "../../database/connect.ts";
 import { acquireWriterLock } from "../../database/writer-lock.ts";
@@ -20,9 +20,9 @@ import { SignerAnswerError, SignerAwayError } from "../sequence/outside-signer.t
 import { SequenceLostError, watchSequence } from "../sequence/sequence.ts";
 import { enterRoots } from "../verify/root-signatures.ts";
 
-/** Something that is looked at slowly, one stretch after another. */
+/** A slow check, one stretch after another. */
 export type SlowLook = {
-  /** Looks at the next stretch; returns whether that ended a round. */
+  /** Checks the next stretch; returns whether it ended a round. */
   next(on: Database): Promise<{ readonly ended: boolean }>;
   /** Replaces the pace's `rests`, unless that is 0. */
   readonly rests?: number;
@@ -30,7 +30,7 @@ export type SlowLook = {
 
 export type Watch = {
   readonly database: Database;
-  /** Signs heads; absent: they are not signed. */
+  /** Signs heads; omitted: heads are not signed. */
   readonly key?: DeploymentKey | undefined;
   readonly looks: readonly SlowLook[];
   readonly pace?: Partial<Pace>;
@@ -39,13 +39,13 @@ export type Watch = {
 };
 
 export type Pace = {
-  /** Between two looks for facts that the chain does not cover yet, milliseconds. */
+  /** Between checks for unchained facts, milliseconds. */
   readonly chainEveryMs: number;
-  /** Between two signed heads, milliseconds. */
+  /** Between signed heads, milliseconds. */
   readonly signEveryMs: number;
-  /** Between the beginnings of two rounds of a slow look, milliseconds, at least. */
+  /** Minimum between the beginnings of two rounds of a slow look, milliseconds. */
   readonly roundEveryMs: number;
-  /** How many times as long as a stretch took is rested after it: 49 is a fiftieth of a core. */
+  /** Rest after a stretch, as a multiple of its duration: 49 is a fiftieth of a core. */
   readonly rests: number;
   /** The same for catching up with the log. */
   readonly catchUpRests: number;
@@ -60,7 +60,7 @@ const PACE: Pace = {
 };
 
 /**
- * Watches until `signal` aborts; trouble is told and tried again, but for what was published and is lost.
+ * Watches until `signal` aborts; reports and retries errors, except lost published entries.
  * @throws SequenceLostError (stop)
  */
 export const watchOver = async (watch: Watch, signal: AbortSignal): Promise<void> => {
@@ -69,7 +69,7 @@ export const watchOver = async (watch: Watch, signal: AbortSignal): Promise<void
   const again = {
     ...databaseRetries,
     backoff: { firstMs: 1_000, maxMs: 60_000 },
-    // Whatever it is: what is stored is served meanwhile, and looked at as far as that goes.
+    // Stored data is served meanwhile, and checked as far as possible.
     remedy: (error: unknown): Remedy => (error instanceof SequenceLostError ? "stop" : "retry"),
     onTrouble,
   };
@@ -95,7 +95,7 @@ export const watchOver = async (watch: Watch, signal: AbortSignal): Promise<void
   await retrying(holdAndWatch, again, signal);
 };
 
-/** How long is rested after work that began then. */
+/** Rest after work that began then. */
 const restAfter = (beganMs: number, rests: number): number => (performance.now() - beganMs) * rests;
 
 const keepChain = async (
@@ -108,7 +108,7 @@ const keepChain = async (
   const sign = key && createSigning({ ...watch, key }, pace);
   while (!signal.aborted) {
     const beganMs = performance.now();
-    // Whatever is wrong with the log, too: one that lost its end often lost that of the sequence with it.
+    // Even on a broken log: losing its end often means losing the sequence's end.
     if (key !== undefined) await watchSequence(database.sql, key);
     const more = await database.transaction(({ sql }) => extendChain(sql));
     progressed();
@@ -117,13 +117,13 @@ const keepChain = async (
   }
 };
 
-/** The next attempt after the signer failed; the log goes on being chained meanwhile. */
+/** Delay before the signer is retried; the log is chained meanwhile. */
 const SIGNER_BACKOFF = { firstMs: 1_000, maxMs: 60_000 };
 
-/** Acts that are published at once: others wait for the sequence meanwhile, and heads come between. */
+/** Acts per transaction: other writers wait meanwhile, and heads come between. */
 const ACTS_PER_TRANSACTION = 20;
 
-/** Signs what is due, a stretch at a time; what it returns says whether that was all. */
+/** Signs what is due, a stretch at a time; returns whether that was all. */
 const createSigning = (
   { database, key, onSigned = () => {}, onTrouble }: Watch & { readonly key: DeploymentKey },
   { signEveryMs }: Pace,
@@ -145,10 +145,10 @@ const createSigning = (
     const head = await database.transaction(({ sql }) => signHead(sql, key, look.through));
     // Before `onSigned`, so that a head which a fail-over loses is missed.
     await watchSequence(database.sql, key);
-    // The signed head vouches for what was checked; start over, for the log may be replaced after it.
+    // The signed head covers what was checked; start over, for the log may be replaced after it.
     checked = -1n;
     if (head === "unchained") return true;
-    // An empty log has no head yet: sign the first one as soon as there is one.
+    // An empty log has no head: sign the first one when there is one.
     signedMs = beganMs;
     if (head !== null) onSigned(head);
     return true;
