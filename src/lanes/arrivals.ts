@@ -4,8 +4,7 @@ import type { Sql, Tx } from "../database/connect.ts";
 import type { Lanes } from "./lanes.ts";
 
 /**
- * Announces lanes with new work, in the transaction that writes it. Leaves the lanes' own rows
- * untouched, so that workers never wait for the transaction.
+ * Announces lanes with new work, in the transaction that writes it; locks no lane.
  * @param arrived names of lanes, in the order of the two `key` columns
  */
 export const announceArrivals = async (

@@ -25,7 +25,6 @@ const POSTGRES_SCHEMA = "holderbook_queue";
 
 const REDIS_PREFIX = "holderbook";
 
-/** Adding that takes longer counts as unavailable. */
 const ANSWER_DEADLINE: Deadline = { ms: 10_000 };
 
 /** Limits on closing: a backend that is down never answers. */

@@ -1,7 +1,4 @@
-/**
- * Workers on lanes, in any number of processes. Postgres holds the lanes' order and state; BullMQ
- * only distributes their numbers.
- */
+/** Postgres holds the lanes' order and state; BullMQ only distributes their numbers. */
 import type { Database } from "../database/connect.ts";
 import { createRareLines, type Repeats } from "../logging/rare-lines.ts";
 import type { Figures } from "../telemetry/figures.ts";
@@ -15,8 +12,7 @@ import { startWakeLoop } from "./wake-loop.ts";
 export type LanePace = {
   readonly concurrency: number;
   /**
-   * How long a killed process keeps its lanes. A running one renews every quarter of this, also
-   * during longer calls.
+   * Lease of a killed process's lanes; a running one renews every quarter, also in longer calls.
    */
   readonly leaseMs: number;
   /** After this a lane with more work yields to others; a call in progress is not cut off. */
@@ -96,8 +92,7 @@ export const startLanes = async <Taken extends { readonly claim: LaneClaim }>(se
   const wakeWorkers = async (due: readonly DueLane[]) => {
     if (due.length === 0) return;
     try {
-      // Until a worker claims the lane a few wake-ups suffice; the token lets a new one through
-      // after a claim.
+      // Until a worker claims the lane a few wake-ups suffice; after a claim the token differs.
       await queue.add(
         due.map(({ id, token, wake }) => ({ id: `lane-${id}-${token}-${wake}`, lane: id })),
       );

@@ -11,10 +11,7 @@ export const callbackEndpoint = (project: string): string => `project:${project}
 /** Callbacks of one step; the last block is completed beyond it. */
 const STEP_CALLBACKS = 2_000;
 
-/**
- * Enqueues callbacks of the final blocks after `notified`, bounded per step. Without an address the
- * blocks count as notified and nothing is sent.
- */
+/** Bounded per step. Without an address the blocks count as notified and nothing is sent. */
 export const enqueueFinal = async (
   tx: Tx,
   scope: TransferScope,
@@ -34,7 +31,7 @@ export const enqueueFinal = async (
   return { notifiedBlock: lastBlock, callbacks: callbacks.length };
 };
 
-/** A record's message: ordered per token, with the same id whenever it is made. */
+/** The same id whenever it is made. */
 const callbackOf = ({ project, book }: TransferScope, event: TransferEvent): Callback => {
   const text = (column: number) => textAt(event, column).toString();
   const id = text(AT.id);

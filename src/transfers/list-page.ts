@@ -1,7 +1,4 @@
-/**
- * A page of a project's records as a JSON array. Copies the columns' bytes between pieces of JSON;
- * none becomes a string.
- */
+/** A page of a project's records, printed by copying the columns' bytes. */
 import { asInt8 } from "../database/column-types.ts";
 import type { Db } from "../database/connect.ts";
 import type { Parameter, RawReads } from "../database/readers.ts";
@@ -25,8 +22,8 @@ export type PageQuery = {
 const BEYOND_ALL_IDS = 2n ** 63n - 1n;
 
 /**
- * The statements of one order, each bound to one index whatever the planner estimates. Parameters:
- * project, last id seen, limit, then the filters.
+ * Each statement is bound to one index, whatever the planner estimates. Parameters: project, last
+ * id seen, limit, then the filters.
  */
 const pages = (beyond: ">" | "<", direction: "asc" | "desc") => {
   const byId = `transfer_events.id ${direction}`;
@@ -53,9 +50,8 @@ const pages = (beyond: ">" | "<", direction: "asc" | "desc") => {
 const PAGES = { asc: pages(">", "asc"), desc: pages("<", "desc") };
 
 /**
- * The statement for a page; it returns no rows for an unknown project. It reads one index whatever
- * the planner estimates: for a frequent recipient Postgres would rather filter the whole list, and
- * read all of it when that wallet stops receiving.
+ * Reads one index whatever the planner estimates: for a frequent recipient Postgres would rather
+ * filter the whole list, and read all of it when that wallet stops receiving.
  */
 export const pageStatement = ({ project, order, limit, afterId, txHash, recipient }: PageQuery) => {
   const after = asInt8(afterId ?? (order === "desc" ? BEYOND_ALL_IDS : 0n));

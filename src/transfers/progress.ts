@@ -26,7 +26,7 @@ export const transferEventProgressTable = pgTable(
     step: int8("step").notNull().default(sql`0`),
     /** Callbacks of all records up to this block are enqueued. */
     notifiedBlock: int8("notified_block").notNull().default(sql`-1`),
-    /** Records up to this block became final while the project had no callback address: never sent. */
+    /** Records up to this block became final without a callback address: never sent. */
     silentBlock: int8("silent_block").notNull().default(sql`-1`),
     committedAt: at("committed_at").notNull().defaultNow(),
   },
@@ -42,10 +42,7 @@ export type Progress = {
   readonly silentBlock: bigint;
 };
 
-/**
- * Another writer moved this watermark first; this transaction rolled back. Two processes derive
- * these records: stop this one.
- */
+/** Another process derives these records too; this transaction rolled back. Stop this process. */
 export class TransferEventsMovedError extends Error {
   override readonly name = "TransferEventsMovedError";
   readonly remedy: Remedy = "stop";
@@ -57,10 +54,7 @@ export class TransferEventsMovedError extends Error {
   }
 }
 
-/**
- * Creates the scope's watermark if new. A new network comes after all that the project ever had, so
- * that existing ids stay.
- */
+/** A new network comes after all that the project ever had, so that existing ids stay. */
 export const registerScope = async (
   { sql }: Tx,
   { project, chainId }: Scope,
@@ -109,10 +103,7 @@ export const readProgress = async (
   return row ?? null;
 };
 
-/**
- * Makes the pipeline derive all records, or those of one network, again on its next run; existing
- * ones are served until then.
- */
+/** Makes the pipeline derive records again on its next run; it serves the old ones until then. */
 export const remakeTransferEvents = async (
   { sql }: Pick<Tx, "sql">,
   chainId: number | null = null,

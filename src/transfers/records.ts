@@ -1,7 +1,6 @@
 /**
- * Transfer events of EVM security tokens, per project: one immutable row per Transfer log,
- * withdrawn when the chain replaces its block. The table's declaration is the only list of its
- * columns.
+ * Transfer events per project: one immutable row per Transfer log, withdrawn when the chain
+ * replaces its block. The table's declaration is the only list of its columns.
  */
 import { type AnyColumn, getTableColumns } from "drizzle-orm";
 import { index, integer, pgTable, primaryKey } from "drizzle-orm/pg-core";
@@ -84,10 +83,7 @@ export const lastTransferEventBefore = async (
 /** All columns but the project, which the reader knows. */
 const { project: _, ...readColumns } = getTableColumns(transferEventsTable);
 
-/**
- * A record as Postgres sends it: its columns' texts as bytes. Numbers are decimal digits, bytes are
- * `0x` and hex digits.
- */
+/** A record's columns as texts: decimal digits, or `0x` and hex digits. */
 export type TransferEvent = RawRow;
 
 /** Index of each column in a `TransferEvent`. */

@@ -1,4 +1,3 @@
-/** Runs the pipeline `transfer_events` over every project and network. */
 import {
   type Database,
   databaseRemedy,
@@ -146,10 +145,7 @@ const statusBoard = ({ scopes, onStatus }: TransferEventsRun) => {
   };
 };
 
-/**
- * Steps through the scopes in turn, waiting for the log where none has work. Throws errors that
- * concern all. Calls `onRound` after every round without a failure.
- */
+/** Throws errors that concern all scopes; calls `onRound` after every round without a failure. */
 const stepAll = async (
   run: TransferEventsRun,
   session: Session,

@@ -108,8 +108,8 @@ const print = (
 };
 
 /**
- * A token's id, from chain and address alone: 48 bits of their hash, positive and exact in every
- * JSON parser. A clash needs several million tokens in one project.
+ * 48 bits of a hash of chain and address: positive, and exact in every JSON parser. A clash needs
+ * several million tokens in one project.
  */
 const tokenId = ({ chainId, address }: Pick<EvmToken, "chainId" | "address">): number =>
   createHash("sha256").update(`${chainId}:${address}`).digest().readUIntBE(0, 6) + 1;

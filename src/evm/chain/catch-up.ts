@@ -19,9 +19,8 @@ type SettledPart = {
 type CatchUpSettings = {
   readonly chainId: number;
   readonly range: LogRange;
-  /** Ranges read concurrently. */
   readonly ahead: number;
-  /** Schedules already read, by `scheduleKey`. */
+  /** By `scheduleKey`. */
   readonly known: ReadonlyMap<string, unknown>;
   readonly head: bigint;
   /** `performance.now()` after which no further range is begun. */

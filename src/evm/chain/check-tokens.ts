@@ -19,7 +19,6 @@ export type CheckSettings = {
   readonly database: Database;
   readonly network: EvmNetwork;
   readonly rpc: Fleet;
-  /** Between two checks of a token. */
   readonly everyMs?: number | undefined;
   /** Delay before a difference is checked again and reported. */
   readonly confirmMs?: number | undefined;
@@ -117,7 +116,7 @@ const difference = async (
   ];
 };
 
-/** Doubts for contracts of the token that are older than the first block read. */
+/** Doubts for contracts older than the first block read. */
 const olderContracts = async (
   { database, network, rpc, token }: Checking,
   signal: AbortSignal,

@@ -1,4 +1,4 @@
-/** Reads the names of tokens beside their logs: neither waits for the other. */
+/** Describes tokens while their logs are read: neither waits for the other. */
 import { type Database, databaseRetries } from "../../database/connect.ts";
 import { type Backoff, pause } from "../../waiting/backoff.ts";
 import { retrying } from "../../waiting/retrying.ts";
@@ -14,7 +14,6 @@ type DescribeSettings = {
   readonly rpc: Fleet;
   /** Delay before an incomplete description is read again; doubles, up to an hour. */
   readonly againMs?: number | undefined;
-  /** Called before every pause after an error. */
   readonly onError?: ((error: Error, pauseMs: number) => void) | undefined;
 };
 
@@ -30,9 +29,8 @@ const LONGEST_AGAIN_MS = 3_600_000;
 
 /**
  * Describes every token once the log has a fact of it: before that it may not exist. The log lists
- * the open ones, so that a crash or an RPC failure skips none. A token without any description is
- * retried like an error; one that lacks its name, symbol or decimals now and then. Returns when all
- * are described, or `signal` aborts.
+ * the open ones, so that a crash or failure skips none; incomplete ones are read again now and
+ * then. Returns when all are complete, or `signal` aborts.
  */
 export const describeTokens = async (
   { database, network, rpc, onError, againMs = FIRST_AGAIN_MS }: DescribeSettings,

@@ -16,13 +16,11 @@ export type FollowSettings = {
   readonly network: EvmNetwork;
   readonly rpc: Fleet;
   readonly reader?: Partial<ReaderSettings>;
-  /** Called after every stored batch. */
   readonly onBatch?: (batch: EvmBatch) => void;
   /** Called before every pause after an error. */
   readonly onError?: (error: Error, pauseMs: number) => void;
   /** The same for descriptions of tokens; reading continues meanwhile. */
   readonly onUndescribed?: (error: Error, pauseMs: number) => void;
-  /** Delay before an incomplete description is read again. */
   readonly describeAgainMs?: number;
   readonly check?: Pick<CheckSettings, "everyMs" | "confirmMs" | "onChecked">;
 };

@@ -140,7 +140,6 @@ export async function* readChain(
   }
 }
 
-/** The newest settled block. */
 const settledBlock = (view: ChainView, finalBlock: bigint, options: ReaderSettings): bigint =>
   lowest(finalBlock, view.head.number - BigInt(options.followDepth));
 
@@ -171,8 +170,8 @@ type Reading = {
 type Step = { readonly view: ChainView; readonly batch: EvmBatch | null };
 
 /**
- * Polls and reads at one endpoint: another node may lack its head. Follows a chain that replaced
- * final blocks only once every endpoint shows it.
+ * Uses one endpoint: another may lack its head. Follows a chain that replaced final blocks only
+ * once every endpoint shows it.
  */
 const nextAtHead = async (reading: Reading, signal: AbortSignal): Promise<Step> => {
   const step = (agreed: boolean) =>

@@ -1,4 +1,3 @@
-/** The reader's progress on a chain. */
 import type { EvmToken } from "../../settings/assets.ts";
 import { highest, lowest } from "../../values/bigints.ts";
 import type { LinkedBlock } from "../contract/fact.ts";

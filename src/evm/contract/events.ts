@@ -128,10 +128,7 @@ export type TokenEvent =
   | { readonly kind: "region removed"; readonly wallet: Address; readonly region: bigint }
   | { readonly kind: "identity removed"; readonly wallet: Address };
 
-/**
- * A log has the first topic of a known event but another shape: the contract is of no known
- * generation. Correct the token's configured type or address.
- */
+/** A log has a known event's first topic but another shape. Correct the token's type or address. */
 export class UndecodableLogError extends Error {
   override readonly name = "UndecodableLogError";
   readonly remedy: Remedy = "stop";

@@ -1,8 +1,7 @@
 /**
- * Raw facts of an EVM chain: one per log of a token's contracts, with its block and transaction.
- *
- * Facts are written once and withdrawn only when the chain replaces their block. All served rows
- * derive from them, so that an improved decoder can replay the log.
+ * Raw facts of an EVM chain: one per log of a token's contracts. Written once and withdrawn only
+ * when the chain replaces their block; all served rows derive from them, so that an improved
+ * decoder can replay the log.
  */
 import type { Hex } from "viem";
 
@@ -25,7 +24,7 @@ export type EvmBlock = {
 /** A block with its parent's hash, which reveals a reorganisation. */
 export type LinkedBlock = EvmBlock & { readonly parentHash: Hex };
 
-/** The transaction of a log; all its logs share one object. */
+/** All logs of a transaction share one object. */
 export type EvmTransaction = {
   readonly hash: Hex;
   /** Index inside the block, from 0. */

@@ -1,6 +1,6 @@
 /**
- * Contracts that call others for a sender: Safe wallets and their MultiSend, ERC-2771 forwarders,
- * multicalls, smart accounts. Recognised by function, since each deployment has its own address.
+ * Contracts that call others for a sender, such as Safe wallets. Recognised by function, since each
+ * deployment has its own address.
  */
 import { decodeFunctionData, type Hex, parseAbi, slice, toFunctionSelector } from "viem";
 import { type Address, lowerCase, zeroAddress } from "./fact.ts";
@@ -104,10 +104,7 @@ const operation = (to: Hex, data: Hex, kind: number): Call => {
   return { to: known ? lowerCase(to) : null, input: data };
 };
 
-/**
- * A Safe may refund its sender by a token transfer whose amount depends on the gas: no call
- * requests it, so it has no method name.
- */
+/** A Safe's refund is a token transfer that no call requests, so it has no method name. */
 const refund = (gasPrice: bigint, gasToken: Hex): readonly Call[] => {
   const paidIn = lowerCase(gasToken);
   return gasPrice > 0n && paidIn !== zeroAddress ? [{ to: paidIn, input: "0x" }] : [];

@@ -1,6 +1,4 @@
 /**
- * The generations of security-token contracts and their differences.
- *
  * A token's generation is configured (`type`), because most contracts do not state it; `doubts` in
  * `../movements/transfers.ts` report contradicting logs.
  */

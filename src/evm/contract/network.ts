@@ -23,10 +23,10 @@ export class NetworkSettingsError extends Error {
 }
 
 /**
- * Groups tokens into one network per chain id, each token once, with the RPC URLs of all of them.
- * @throws NetworkSettingsError (stop) when tokens of one chain disagree on its name or finality, when
- *   one address is configured in two ways, when a version 1 token has no lockup, or when another one
- *   than version 5 has an identity registry
+ * One network per chain id, each token once, with all their RPC URLs.
+ * @throws NetworkSettingsError (stop) when tokens of one chain disagree on its name or finality,
+ *   when one address is configured in two ways, when a version 1 token has no lockup, or when
+ *   another one than version 5 has an identity registry
  */
 export const networksOf = (tokens: readonly EvmToken[]): readonly EvmNetwork[] => {
   const networks = new Map<number, EvmNetwork>();

@@ -1,6 +1,6 @@
 /**
- * Decodes only events of the token's own contracts: others may log events of the same name with
- * another meaning (a registry whose identities are tokens, a lockup that is one).
+ * Ignores events of the same name from other contracts, which may mean something else (a registry
+ * whose identities are tokens, a lockup that is one).
  */
 import type { EvmToken } from "../../settings/assets.ts";
 import { decodeEvent, type Subject, subjectOf, type TokenEvent } from "./events.ts";

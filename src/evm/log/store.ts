@@ -1,5 +1,3 @@
-/** The EVM log in Postgres: appends batches, each in one transaction. */
-
 import { bigints, byteas } from "../../database/column-arrays.ts";
 import type { Database, Tx } from "../../database/connect.ts";
 import { appendRows } from "../../database/table-rows.ts";
@@ -48,7 +46,7 @@ export class TokenSettingsChangedError extends Error {
 }
 
 /**
- * Opens the log of a chain, adding the chain and its tokens where they are new.
+ * Adds the chain and its tokens where they are new.
  * @throws TokenSettingsChangedError (stop)
  */
 export const openEvmLog = async (database: Database, network: EvmNetwork): Promise<ChainStore> => {

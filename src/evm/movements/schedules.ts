@@ -10,7 +10,7 @@ import type { Endpoint } from "../rpc/endpoint.ts";
 type SchedulesAsked = {
   readonly tokens: readonly EvmToken[];
   readonly facts: readonly EvmFact[];
-  /** Schedules already read, by `scheduleKey`. */
+  /** By `scheduleKey`. */
   readonly known: ReadonlyMap<string, unknown>;
   readonly head: bigint;
 };

@@ -1,7 +1,4 @@
-/**
- * Derives one transfer record per ERC-20 Transfer log: its method, the groups of both wallets at
- * that log, and the vesting it funded. Pure.
- */
+/** Derives one record per ERC-20 Transfer log, with its method, groups and vesting. Pure. */
 import type { Hex } from "viem";
 import type { EvmToken } from "../../settings/assets.ts";
 import { eventName, type TokenEvent } from "../contract/events.ts";
@@ -53,7 +50,7 @@ export type Doubt = {
 export type Reading = {
   /** In chain order. */
   readonly transfers: readonly TransferRecord[];
-  /** Every change of a wallet's groups, in chain order. */
+  /** In chain order. */
   readonly groupChanges: readonly GroupChange[];
   readonly doubts: readonly Doubt[];
 };
@@ -221,7 +218,7 @@ type GroupChange = {
   readonly logIndex: number;
 };
 
-/** The wallet whose groups an event changes, with its new groups; undefined for other events. */
+/** Undefined for events that change no groups. */
 const groupsAfter = (
   event: TokenEvent,
   before: WalletGroups,

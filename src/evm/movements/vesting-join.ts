@@ -1,8 +1,6 @@
 /**
- * Joins fundings of vesting schedules to the Transfers that carried their tokens.
- *
- * `ScheduleFunded` follows its Transfers in the same transaction, sometimes after a `HolderCreated`
- * or `Approval`; a batch repeats the whole group per recipient.
+ * Joins fundings of vesting schedules to the Transfers that carried their tokens, earlier in the
+ * same transaction; a batch repeats the whole group per recipient.
  */
 
 import type { Address } from "../contract/fact.ts";

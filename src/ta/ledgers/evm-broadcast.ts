@@ -142,8 +142,7 @@ const spentByAnother = async (
 };
 
 /**
- * A stored transaction as viem's type; the relay signs only type 2 (first byte).
- * @throws RelayUnavailableError for another type
+ * @throws RelayUnavailableError for another type than 2 (first byte), which alone the relay signs
  */
 const serialized = (signed: Uint8Array): TransactionSerializedEIP1559 => {
   if (signed[0] !== 2) throw new RelayUnavailableError("the stored transaction is not of type 2");

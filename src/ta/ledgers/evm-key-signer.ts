@@ -1,4 +1,3 @@
-/** Signing for EVM chains with a configured key. */
 import { privateKeyToAccount } from "viem/accounts";
 import { type EvmSigner, SigningError } from "./signer.ts";
 

@@ -1,7 +1,6 @@
 /**
- * Relay for EVM assets: one `setTransferGroup` per order, which changes only the group.
- * `setAddressPermissions` would also overwrite a wallet's freeze, and in version 2 its lock and
- * limit.
+ * One `setTransferGroup` per order. `setAddressPermissions` would also overwrite a wallet's freeze,
+ * and in version 2 its lock and limit.
  */
 import { encodeFunctionData, type Hex, keccak256, parseAbi } from "viem";
 import { readHead } from "../../evm/rpc/chain-id.ts";

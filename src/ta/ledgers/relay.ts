@@ -41,8 +41,7 @@ export type Resource = {
   /** The same in every process. */
   readonly name: string;
   /**
-   * Changes with every transaction that it pays for; a locked version may cause a refusal. Null for
-   * a resource that cannot be locked.
+   * Changes with every transaction; a locked version may cause a refusal. Null: cannot be locked.
    */
   readonly version: string | null;
 };

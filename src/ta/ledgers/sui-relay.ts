@@ -237,10 +237,7 @@ export const decoded = (message: string): string => {
   }
 };
 
-/**
- * Coins that can pay for a transaction: any address may send smaller coins, which would be refused.
- * Includes coins without a stated balance.
- */
+/** Leaves out smaller coins, which any address may send and the node would refuse. */
 export const payingCoins = (
   coins: readonly Pick<GrpcTypes.Object, "objectId" | "version" | "balance">[],
   gasBudget: bigint,

@@ -36,10 +36,7 @@ export type PiiVault = {
    * @throws PiiKeyMissingError | SealedError (stop)
    */
   open(requestId: string, purpose: string): Promise<Submission>;
-  /**
-   * Deletes an investor's data and returns the number of records. Requests and their history stay;
-   * a replay restores nothing.
-   */
+  /** Returns the number of deleted records. The requests stay; replaying one restores nothing. */
   deleteInvestor(
     investor: { readonly asset: string; readonly investorId: string },
     purpose: string,

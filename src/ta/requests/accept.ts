@@ -50,10 +50,7 @@ const QUEUED_MESSAGE: Readonly<Record<RequestKind, string>> = {
 /** Second step of the history. */
 const STORED_MESSAGE = "the investor's data are stored, sealed";
 
-/**
- * Accepts requests; a replay gets the first answer.
- * @throws IdempotencyKeyReusedError (stop)
- */
+/** @throws IdempotencyKeyReusedError (stop) */
 export type Acceptance = (request: NewRequest) => Promise<Answer>;
 
 /** An answer may expire between writing and reading; twice in a row is nearly impossible. */

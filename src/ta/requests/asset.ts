@@ -21,10 +21,7 @@ export type TaAsset = {
 
 export const taEndpoint = (asset: string): string => `ta:${asset}`;
 
-/**
- * Assets with a `ta` member, by name.
- * @throws AssetsFileError (stop) for one without `whitelistGroupId`
- */
+/** @throws AssetsFileError (stop) for a `ta` member without `whitelistGroupId` */
 export const taAssets = (assets: Assets): ReadonlyMap<string, TaAsset> => {
   const found = assets.projects.flatMap(({ name: project, tokens }) =>
     tokens.flatMap((token): TaAsset[] => {

@@ -16,10 +16,7 @@ import { texts } from "../../database/column-arrays.ts";
 import type { Sql, Tx } from "../../database/connect.ts";
 import { taEndpoint } from "./asset.ts";
 
-/**
- * Row to join laterally: the callback address of the key `id` (an SQL expression), or of the last
- * key it was handed over to.
- */
+/** Row to join laterally: the address of the key `id` (SQL), or of its last successor. */
 const holderOf = (sql: Sql, id: ReturnType<Sql>) => sql`(
   with recursive line as (
     select id, handed_to, callback_url from api_keys where id = ${id}
@@ -47,10 +44,7 @@ type ResultAddress = {
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/**
- * Address of a request's result, locked until the transaction ends. Undefined without an address,
- * or for an unknown request.
- */
+/** Locked until the transaction ends. Undefined without an address, or for an unknown request. */
 export const resultAddress = async (
   tx: Tx,
   requestId: string,

@@ -23,7 +23,7 @@ type RegisteredKey = {
 };
 
 /**
- * Registers a public key for an asset, or a new pair when none is given.
+ * Generates a pair when no public key is given.
  * @throws PublicKeyRefusedError (stop) it is no Ed25519 key, is weak, or was registered before
  */
 export const registerKey = async (

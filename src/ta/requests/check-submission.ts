@@ -1,4 +1,3 @@
-/** Turns a parsed body into a submission, or lists its faults. */
 import { z } from "zod";
 import type { JsonValue } from "../../../client/index.ts";
 import type { Submission } from "../pii/submission.ts";
@@ -6,9 +5,8 @@ import { type Fault, type FileCode, InvalidRequestError } from "./invalid-reques
 import { type SubmissionRules, submissionSchema } from "./investor.ts";
 
 /**
- * Makes the check for an asset. Ignores unknown members; null counts as absent. Empty text counts
- * as missing in a required member, and is a fault of an optional one.
- *
+ * Turns a parsed body into a submission. Ignores unknown members; null counts as absent. Empty text
+ * is missing in a required member, and a fault of an optional one.
  * @throws InvalidRequestError naming every faulty member once
  */
 export const submissionCheck = (

@@ -15,10 +15,7 @@ const HOUR_SECONDS = 60 * 60;
 /** Retention of bodies, and of redeliveries whose signature covers only the body. */
 const BODY_SECONDS = 24 * HOUR_SECONDS;
 
-/**
- * Retention of bound signatures: longer than they are valid (300 s before and after their time,
- * plus the time of a body), even with clock skew between our processes.
- */
+/** Longer than bound signatures are valid (300 s around their time, plus a body's), with skew. */
 const SIGNATURE_SECONDS = HOUR_SECONDS;
 
 export type Fingerprint = {

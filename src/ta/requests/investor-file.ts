@@ -1,5 +1,3 @@
-/** Checks uploaded files: form, base64, size and content. */
-
 import { fileTypeFromBuffer, supportedMimeTypes } from "file-type";
 import { z } from "zod";
 import { strictBase64 } from "../../../client/ed25519.ts";

@@ -28,7 +28,7 @@ export class IdempotencyKeyReusedError extends Error {
 }
 
 /**
- * The stored answer to this request; undefined without one, or after it expired.
+ * Undefined without a stored answer, or after it expired.
  * @throws IdempotencyKeyReusedError (stop)
  */
 export const answerGiven = async (
@@ -100,7 +100,7 @@ export const rememberingSame = (
 
 const NOT_NULL_VIOLATION = "23502";
 
-/** Whether a statement with `rememberingSame` was refused because the request had been answered. */
+/** Whether `rememberingSame` failed because the request had been answered. */
 export const answeredMeanwhile = (error: unknown): boolean =>
   error instanceof postgres.PostgresError &&
   error.code === NOT_NULL_VIOLATION &&
