@@ -109,9 +109,11 @@ const framesWhile = (page: Page, box: string | null) =>
     box,
   );
 
-/** Where a program says on either output that it listens. */
+/** The URL that a program prints on either output, once it is ready: the port answers 503 before. */
 const listening = (printed: { readonly stdout: string; readonly stderr: string }) =>
-  eventually("the service listens", async () => {
+  eventually("the service is ready", async () => {
     const found = /listening on (http:\/\/[\w.:]+)/.exec(printed.stdout + printed.stderr)?.[1];
-    return found === undefined ? { seen: printed } : { done: found };
+    if (found === undefined) return { seen: printed };
+    const { status } = await fetch(`${found}/ready`);
+    return status === 200 ? { done: found } : { seen: status };
   });
