@@ -8,7 +8,6 @@ export type Target = { readonly port: number; readonly key: string };
 export type Order = { readonly attack: Attack; readonly target: Target };
 
 export type Attackers = AsyncDisposable & {
-  /** Resolves once all have left. */
   run(attack: Attack, target: Target): Promise<Statuses>;
 };
 

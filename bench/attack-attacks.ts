@@ -2,7 +2,6 @@
 import { getIntrospectionQuery } from "graphql";
 import { bodyOf, FIELDS } from "./graphql-queries.ts";
 
-/** Each kind ends by itself. */
 export type Attack =
   | {
       /** Requests sent on each connection without reading answers, then a hang-up. */
@@ -30,7 +29,7 @@ export type Attack =
 /** Answers by status; `none` for requests without one. */
 export type Statuses = Readonly<Record<string, number>>;
 
-export type Phase = {
+type Phase = {
   /** Selects the phase on the command line. */
   readonly name: string;
   readonly label: string;
@@ -41,7 +40,6 @@ export type Phase = {
 const several = (count: number, field: (n: number) => string): string =>
   `{ ${Array.from({ length: count }, (_, n) => `a${n}: ${field(n)}`).join(" ")} }`;
 
-/** Two maximal requests. */
 const heavyQueries = (coinTypes: readonly string[]) => {
   const activity = (n: number, limit: number) =>
     `tokenActivity(coinType: "${coinTypes[n % coinTypes.length]}", limit: ${limit}) { ${FIELDS.tokenActivity} }`;
@@ -136,6 +134,5 @@ export const phasesOver = (coinTypes: readonly string[]): readonly Phase[] => {
   ];
 };
 
-/** A small query with another key. */
 export const smallQuery = (coinType: string): string =>
   bodyOf({ name: "tokenHolders", variables: { coinType, limit: 5 } });

@@ -14,7 +14,7 @@ export type Probed = {
   readonly status: string;
 };
 
-export type ProbeSettings = {
+type ProbeSettings = {
   readonly port: number;
   readonly key: string;
   readonly body: string;

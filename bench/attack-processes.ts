@@ -1,7 +1,7 @@
 /** A running service's processes and their memory, on Linux only. */
 import { readFile } from "node:fs/promises";
 
-export type ServiceProcesses = {
+type ServiceProcesses = {
   /** The launcher, the indexing and the serving process. */
   readonly node: readonly number[];
   readonly serving: number | undefined;

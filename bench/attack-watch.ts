@@ -69,7 +69,6 @@ export const watchService = (service: StartedService): Watch => {
   };
 };
 
-/** Progress of the reader and all pipelines. */
 export type Progress = {
   /** The next checkpoint of the slowest. */
   readonly next: bigint;

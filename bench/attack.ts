@@ -179,7 +179,6 @@ const recovered = (probed: readonly Probed[], leftMs: number): number | undefine
 const tookMs = ({ probed }: Row, kind: ProbeKind): readonly number[] =>
   probed.filter((probe) => probe.kind === kind).map((probe) => probe.tookMs);
 
-/** The aims that a phase misses. */
 const missed = (row: Row): readonly string[] => {
   const slow = KINDS.filter((kind) => {
     const millis = tookMs(row, kind);
@@ -215,7 +214,6 @@ const spread = (millis: readonly number[]): string =>
     .map((each) => each.toFixed(each < 10 ? 1 : 0))
     .join(" / ");
 
-/** Remarks below the table. */
 const remarksOf = (row: Row): string => {
   const { label, probed, attackers, recoveredMs, note } = row;
   const statuses: Record<string, number> = {};
@@ -239,7 +237,6 @@ const written = (statuses: Statuses): string =>
     .map(([status, count]) => `${status} x ${count}`)
     .join(", ");
 
-/** Progress output. */
 const tell = (row: Row): void => {
   const [, line = ""] = tableOf([row]);
   process.stderr.write(`${line}\n  ${remarksOf(row)}\n`);

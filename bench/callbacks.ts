@@ -19,7 +19,6 @@ import { scratchPostgres } from "./scratch-postgres.ts";
 const POLICY = { allowPrivate: true };
 const ENDPOINT = "project:bench";
 
-/** The size of a transfer event. */
 const PADDING = "x".repeat(1_200);
 
 const CONCURRENCY = 16;

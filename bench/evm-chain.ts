@@ -5,7 +5,6 @@ import { type Anvil, startAnvil } from "../test/evm/anvil.ts";
 export type BenchChain = AsyncDisposable & {
   readonly anvil: Anvil;
   readonly token: Hex;
-  /** Transfers besides the mint. */
   readonly transfers: number;
   readonly lastBlock: bigint;
 };

@@ -1,4 +1,3 @@
-/** A line of `npm run bench`. */
 export type Figure = {
   /** The measurement and its baseline. */
   readonly name: string;
@@ -15,7 +14,6 @@ export const quantile = (values: readonly number[], share: number): number => {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
 };
 
-/** Aligns columns; the first one left. */
 export const columns = (rows: readonly (readonly string[])[]): readonly string[] => {
   const widths = (rows[0] ?? []).map((_, n) => Math.max(...rows.map((row) => row[n]?.length ?? 0)));
   return rows.map((row) =>

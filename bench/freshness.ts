@@ -109,7 +109,6 @@ const watchNext = async (
   ages.push(performance.timeOrigin + performance.now() - dueMs(next));
 };
 
-/** Returns its URL. */
 const startBare = async (running: AsyncDisposableStack, database: string, firstMs: number) => {
   const bare = spawn(process.execPath, [BARE, database, String(firstMs), String(EVERY_MS)], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -127,7 +126,6 @@ type Question = Disposable & {
   ask(): Promise<bigint>;
 };
 
-/** Uses one kept connection. */
 const openQuestion = (url: string, headers: Readonly<Record<string, string>>): Question => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const ask = async (): Promise<bigint> => {

@@ -10,7 +10,6 @@ import postgres from "postgres";
 /** int8 and numeric stay text; other values pass through. */
 type Row = Readonly<Record<string, string>>;
 
-/** The variables of a request. */
 type Variables = { readonly coinType: string; readonly owner: string; readonly limit: number };
 
 const sql = postgres(process.env.DATABASE_URL ?? "", {
@@ -108,7 +107,6 @@ const eventIdOf = (row: Row): string => `${row.tx_digest}-${eventSeqOf(row)}`;
 
 const secondsOf = (milliseconds = ""): string => milliseconds.slice(0, -3);
 
-/** Answers by query name, below `data`. */
 const QUERIES: Readonly<Record<string, (asked: Variables) => unknown>> = {
   __typename: () => "Query",
   tokenActivity: async ({ coinType, limit }) =>

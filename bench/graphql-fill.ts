@@ -14,7 +14,6 @@ import {
 
 const DECIMALS = 6;
 
-/** Rows per statement. */
 const STEP = 500_000;
 
 /**

@@ -48,7 +48,6 @@ const pages = (name: QueryName): readonly Kind[] => [
   },
 ];
 
-/** From the second page on. */
 const pagesInTime = (name: QueryName): readonly Kind[] => [
   ...pages(name),
   {
@@ -202,7 +201,6 @@ const measure = async (
   return { label: kind.label, few, many };
 };
 
-/** A non-empty answer without errors. */
 const answered = z.strictObject({
   data: z.record(z.string(), z.union([z.array(z.unknown()).nonempty(), z.looseObject({})])),
 });

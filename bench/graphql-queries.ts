@@ -1,6 +1,5 @@
 /** The nine queries as measured: every field, arguments as variables. */
 
-/** In query order. */
 export const FIELDS = {
   tokenActivity:
     "activityType txDigest eventSeq eventId position checkpoint checkpointTimestamp amount coinType decimals fromAddress toAddress signer tokenObjectId",

@@ -35,7 +35,6 @@ const CHECKPOINT_MS = 250;
 /** Multiplying by this prime shuffles the numbers below any power of ten. */
 const SHUFFLE = 7_919;
 
-/** Growing tables, each with its query. */
 export const GROWING = [
   "token_activity",
   "balances",
@@ -58,12 +57,10 @@ export const wallet = (number: number): string => {
 export const ownerOfObject = (number: number): string =>
   wallet(number < BUSY_OBJECTS ? 0 : Math.floor(number / 4));
 
-/** Position of a row in the three logs. */
 export const positionOfRow = (row: number): bigint =>
   BigInt(FIRST_CHECKPOINT + Math.floor(row / PER_CHECKPOINT)) * 1_000_000_000n +
   BigInt(row % PER_CHECKPOINT) * 10_000n;
 
-/** Unix seconds of a row in the three logs. */
 export const secondOfRow = (row: number): number =>
   Math.floor((FIRST_MS + Math.floor(row / PER_CHECKPOINT) * CHECKPOINT_MS) / 1_000);
 
@@ -85,7 +82,6 @@ const TIME = `${FIRST_MS} + (n / ${PER_CHECKPOINT})::int8 * ${CHECKPOINT_MS}`;
 const OBJECT_OWNER = walletSql(`case when n < ${BUSY_OBJECTS} then 0 else n / 4 end`);
 const OBJECT_ID = walletSql("-100000000 - n");
 
-/** SQL for each column of row `n` of `count`. */
 export const ROWS: Readonly<
   Record<GrowingTable, (count: number) => Readonly<Record<string, string>>>
 > = {

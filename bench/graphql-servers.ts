@@ -14,7 +14,6 @@ const LAUNCHER = fileURLToPath(new URL("../bin/holderbook.mjs", import.meta.url)
 const LAUNCH = new URL("../bin/launch.mjs", import.meta.url).href;
 const BARE = fileURLToPath(new URL("./graphql-bare.ts", import.meta.url));
 
-/** Database connections of each. */
 const POOL = "10";
 
 const DEADLINE_MS = 60_000;

@@ -81,7 +81,6 @@ const askFor = async (
   return millis;
 };
 
-/** Each call once, in sequence. */
 const askOnce = async (
   calls: readonly Call[],
   connections: ReadonlyMap<number, Connection>,

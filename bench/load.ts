@@ -9,7 +9,6 @@ export type Call = {
   readonly length: number | null;
 };
 
-/** Headers are sent as given. */
 export const callOf = (
   port: number,
   request: string,

@@ -1,4 +1,3 @@
-/** A process's cost, as counted by Linux. */
 import { readdirSync, readFileSync } from "node:fs";
 
 /** Of a process and its ended children. */

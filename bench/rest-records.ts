@@ -15,7 +15,6 @@ const TOKENS = [0, 1, 2].map((n) => `${n}`.repeat(40));
 const BUSY_WALLET = "acce".padStart(40, "0");
 const FIRST_SECOND = 1_600_000_000;
 
-/** Rows per statement. */
 const STEP = 500_000;
 
 export const benchTokens: readonly EvmToken[] = TOKENS.map((address, n) => ({
@@ -34,12 +33,10 @@ export const benchTokens: readonly EvmToken[] = TOKENS.map((address, n) => ({
   address: `0x${address}`,
 }));
 
-/** Records by number, from 0. */
 export type KnownRecords = {
   readonly count: number;
   /** The `after_id` of the page that starts with a record, ascending. */
   before(record: number): bigint;
-  /** The transaction's hash. */
   txHash(record: number): string;
   /** A recipient of four records, from 0 to below `wallets`. */
   wallet(number: number): string;

@@ -9,13 +9,11 @@ import { migrate } from "../src/database/migrate.ts";
 export type Scratch = AsyncDisposable & {
   readonly database: Database;
   readonly folder: string;
-  /** For processes that connect by themselves. */
   readonly url: string;
   /** The server's; its backends are its children. */
   readonly pid: number;
 };
 
-/** Cleanups of open servers. */
 const open = new Set<() => Promise<void>>();
 
 let watching = false;

@@ -23,7 +23,6 @@ export type StartedService = AsyncDisposable & {
   readonly postgresPid: number;
   readonly dataDir: string;
   readonly port: number;
-  /** The key printed by `start`. */
   readonly key: string;
   /** In the order of `start`'s output. */
   readonly coinTypes: readonly string[];
@@ -31,7 +30,6 @@ export type StartedService = AsyncDisposable & {
   readonly database: Database;
   /** Creates another key; `options` as for `keys create`. */
   createKey(...options: readonly string[]): Promise<string>;
-  /** Standard error so far. */
   log(): Promise<string>;
 };
 

@@ -11,7 +11,6 @@ import { pagesOfCode, pagesOfService } from "./reference/pages.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 
-/** `/openapi.json` of a temporary service. */
 const described = async () => {
   const folder = await mkdtemp(join(tmpdir(), "holderbook-docs-"));
   const child = spawn(process.execPath, [join(root, "bin", "holderbook.mjs"), "start"], {

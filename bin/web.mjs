@@ -32,7 +32,6 @@ const ABANDONED_MS = 120_000;
 /** Built or installed folders. */
 const MADE = /[\\/](?:\.?dist[^\\/]*|node_modules)[\\/]/;
 
-/** All inputs of the page. */
 const sources = () =>
   ["web", "client"].flatMap((folder) =>
     existsSync(join(root, folder))
@@ -60,7 +59,6 @@ const built = () => {
   }
 };
 
-/** True if no other process builds. */
 const begin = () => {
   mkdirSync(join(building, ".."), { recursive: true });
   try {

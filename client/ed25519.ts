@@ -23,7 +23,6 @@ export const strictBase64 = (text: string): Buffer | undefined => {
   return bytes.toString("base64") === text ? bytes : undefined;
 };
 
-/** The field prime. */
 const PRIME = 2n ** 255n - 19n;
 
 /** y coordinates of the small-order points, which OpenSSL accepts as keys. */

@@ -1,5 +1,3 @@
-/** `JSON.parse` that never rounds. */
-
 /** Strings and numbers; in valid JSON nothing else starts like them. */
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
 

@@ -3,7 +3,6 @@
 /** The questions asked about a pack: see `Verdict`. */
 export type TierName = "authentic" | "consistent" | "complete";
 
-/** A failed check and its file. */
 export type Failure = { readonly file: string; readonly what: string };
 
 /** Limit of listed reasons; a badly packed pack has thousands. */
@@ -29,7 +28,6 @@ export class AuditPackError extends Error {
   readonly remedy = "stop";
   /** 1 to 101 failed checks, free of control characters. */
   readonly failures: readonly Failure[];
-  /** The tier that this makes false. */
   readonly tier: TierName;
 
   constructor(failures: readonly Failure[], tier: TierName = "consistent") {

@@ -182,7 +182,6 @@ const nullOr =
 
 const quoted = (name: string) => JSON.stringify(name.slice(0, 100));
 
-/** An object with exactly these members. */
 const membersOf =
   (shape: Shape): Form =>
   (value, path) => {
@@ -374,7 +373,6 @@ const MOST_WALLETS = 10_000;
 const decimals = nullOr(must(isDecimals, "a whole number up to 255, or null"));
 const share = must(isShare, "a share with 12 digits after the point");
 
-/** In this order. */
 const TABLE_HEAD = {
   coinType: type,
   decimals,
@@ -489,7 +487,6 @@ const contents = must(
   `base64 of at most ${LONGEST_CONTENTS} characters`,
 );
 
-/** Lines of the opening state, by kind. */
 const STATES = new Map<unknown, Form>(
   Object.entries({
     object: membersOf({

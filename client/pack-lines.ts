@@ -47,7 +47,6 @@ export async function* jsonLines<Path extends keyof LineOf>(
   }
 }
 
-/** Positions ascend within the pack's range. */
 const inOrder = (path: string, { first, last }: PackManifest) => {
   let before = 0n;
   return ({ position }: { readonly position: string }, at: number) => {

@@ -1,4 +1,3 @@
-/** The types of the service's answers. */
 import { isPlain } from "./forms.ts";
 
 /** Unix seconds. */
@@ -19,7 +18,6 @@ type WhichRows = {
   readonly having?: "NO_HOLDER" | "FROZEN_BALANCE" | undefined;
 };
 
-/** A security token seen on the ledger. */
 export type Token = {
   readonly coinType: string;
   readonly name: string | null;
@@ -32,13 +30,11 @@ export type Token = {
 
 /** With counts, which are too costly per row of a list. */
 export type CountedToken = Token & {
-  /** Rows of the cap table. */
   readonly holderCount: number;
   /** Wallets with a balance. */
   readonly ownerCount: number;
 };
 
-/** Progress of the whole register. */
 export type Meta = {
   /** The last checkpoint committed by all pipelines; null before the first. */
   readonly checkpoint: bigint | null;

@@ -2,7 +2,7 @@
 const LONGEST = 16 * 1024 * 1024;
 
 /** The name, and the joined data lines. */
-export type ServerSentEvent = { readonly event: string; readonly data: string };
+type ServerSentEvent = { readonly event: string; readonly data: string };
 
 /**
  * The events of a stream, without keep-alive comments. Ends with the connection or after `silentMs`

@@ -1,4 +1,3 @@
-/** Signs requests to the transfer agent API. */
 import { createHash, createPublicKey } from "node:crypto";
 import { canonicalJson, type JsonValue } from "./canonical-json.ts";
 import { publicTextOf, secretKeyOf, signBytes } from "./ed25519.ts";

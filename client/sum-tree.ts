@@ -12,7 +12,7 @@ export type Hash = (bytes: Uint8Array) => Uint8Array;
 export type CommittedRow2 = RowOf<bigint | string>;
 
 /** The part covered by a version 1 leaf. */
-export type CommittedRow = Pick<CommittedRow2, "holderId" | "balance" | "tokens" | "granted"> & {
+type CommittedRow = Pick<CommittedRow2, "holderId" | "balance" | "tokens" | "granted"> & {
   readonly wallets: readonly { readonly address: string }[];
 };
 
@@ -29,16 +29,14 @@ export type Leaf = OfTable &
   ((Version1 & { readonly row: CommittedRow }) | (Version2 & { readonly row: CommittedRow2 }));
 
 /** Rows in table order. */
-export type CommittedTable = OfTable &
+type CommittedTable = OfTable &
   (
     | (Version1 & { readonly rows: readonly CommittedRow[] })
     | (Version2 & { readonly rows: readonly CommittedRow2[] })
   );
 
-/** The hash, and the sum of all rows below. */
-export type TreeNode = { readonly hash: Uint8Array; readonly sum: bigint };
+type TreeNode = { readonly hash: Uint8Array; readonly sum: bigint };
 
-/** A sibling on the path from row to root. */
 export type Step = {
   /** Hex without 0x. */
   readonly hash: string;

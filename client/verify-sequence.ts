@@ -36,7 +36,6 @@ export type SequenceEntry = {
 };
 
 export type VerifiedSequence = {
-  /** Valid entries. */
   readonly entries: readonly SequenceEntry[];
   /**
    * They prove nothing: signed by other keys, where these are allowed; after the known key was
@@ -66,7 +65,7 @@ export class SequenceError extends Error {
   readonly remedy = "stop";
 }
 
-export type KnownToKeeper = {
+type KnownToKeeper = {
   /** The key that signed the first entry, base64, as the caller knows it. */
   readonly publicKey: string;
   /**

@@ -110,7 +110,7 @@ export const VERSION = 1;
 const LONGEST_PATH = 64;
 
 /** The members of a version 1 root; all are texts. */
-export type Root1 = Pick<
+type Root1 = Pick<
   Statement1,
   "chainId" | "coinType" | "checkpoint" | "checkpointDigest" | "root" | "total"
 >;
@@ -259,7 +259,6 @@ export const isRootOf =
     body.coinType === coinType &&
     body.checkpoint === checkpoint;
 
-/** Kept entries must publish the same root. */
 const published = (statement: Statement, entries: readonly SequenceEntry[]) => {
   const own = statement.version === 1 ? rootBody1(statement) : rootBody(statement);
   const text = canonicalJson(own);

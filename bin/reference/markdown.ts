@@ -1,4 +1,3 @@
-/** The head of a generated page. */
 export const head = (title: string, about: string): string =>
   `# ${title}\n\n<!-- Made by \`npm run docs\` from the code: change that, not this page. -->\n\n${about}\n`;
 
@@ -6,7 +5,6 @@ export const head = (title: string, about: string): string =>
 export const cell = (text: string): string =>
   text.replaceAll(/\s+/g, " ").replaceAll("|", "\\|").trim();
 
-/** Empty without rows. */
 export const table = (names: readonly string[], rows: readonly (readonly string[])[]): string =>
   rows.length === 0
     ? ""
@@ -14,5 +12,4 @@ export const table = (names: readonly string[], rows: readonly (readonly string[
         .map((cells) => `| ${cells.map(cell).join(" | ")} |\n`)
         .join("");
 
-/** Empty for an empty text. */
 export const code = (text: string): string => (text === "" ? "" : `\`${text}\``);

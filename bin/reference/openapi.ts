@@ -44,7 +44,6 @@ const operation = z.object({
   ),
 });
 
-/** The parts that the pages use. */
 export const openApiDocument = z.object({
   tags: z.array(z.object({ name: z.string(), description: z.string() })),
   paths: z.record(z.string(), z.record(z.string(), operation)),

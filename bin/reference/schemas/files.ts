@@ -3,7 +3,6 @@ import { z } from "zod";
 import * as packs from "./packs.ts";
 import * as signed from "./signed.ts";
 
-/** By file, with their titles. */
 export const SCHEMAS = {
   "statement-v1": [signed.statement1, "A statement of version 1"],
   "statement-v2": [signed.statement2, "A statement of version 2"],
@@ -32,7 +31,6 @@ export const SCHEMAS = {
 
 export const schemaPath = (name: string): string => `docs/reference/schemas/${name}.json`;
 
-/** By path. */
 export const schemaFiles = (): readonly (readonly [string, string])[] =>
   Object.entries(SCHEMAS).map(([name, [schema, title]]) => {
     // Most validators ignore formats; the pattern beside it decides.

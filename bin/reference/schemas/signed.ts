@@ -57,7 +57,6 @@ export const statement2 = z.strictObject({
   entry: z.strictObject({ number: amount, previous: hash, at: moment }),
 });
 
-/** Members of roots of both versions. */
 const table = {
   chainId: chainId.nullable(),
   coinType,
@@ -69,7 +68,6 @@ const table = {
 const meant = { decimals: number.nullable(), checkpointTimestampMs: timeMs };
 const listed = { keyId, signature, signedAt: moment };
 
-/** An item of `GET /roots`. */
 export const root = z.union([
   z.strictObject({ ...table, ...listed, number: number.nullable() }),
   z.strictObject({
@@ -82,14 +80,12 @@ export const root = z.union([
   }),
 ]);
 
-/** An item of `GET /log-heads`. */
 export const head = z.strictObject({ checkpoint: number, hash, ...listed });
 
 const chain = { chainId: chainId.nullable() };
 const count = z.strictObject({ count: number, sha256: hash });
 const stretch = z.strictObject({ ...chain, from: number, through: number, hash });
 
-/** Bodies by kind. */
 const BODIES = {
   key: z.union([
     z.strictObject({ keyId, publicKey, ...chain, roots: count, heads: count }),

@@ -29,7 +29,6 @@ export const JUDGES: Readonly<Record<string, Judge>> = {
   pack: judgePack,
 };
 
-/** By path. */
 export const vectorFiles = async (): Promise<readonly (readonly [string, string])[]> => [
   ["docs/reference/vectors/cap-table.json", await tableVectors()],
   ["docs/reference/vectors/chain.json", await chainVectors()],

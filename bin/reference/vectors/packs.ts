@@ -159,14 +159,12 @@ const CHOSEN: Readonly<Record<string, string>> = {
   "excerpts: the last one is missing": "checkpoints/32.binpb: is missing",
   "excerpts: an unknown field behind the end": "checkpoints/32.binpb",
 };
-/** Forgeries of the whole pack. */
 const CHOSEN_OF_WHOLE: Readonly<Record<string, string>> = {
   "the manifest says: another end of the facts": "the chain of the coin's",
   "excerpts: the first one is missing": "",
   "first/state.ndjson: a role is left out": "first/state.ndjson",
 };
 
-/** Forgeries of a pack with operators' acts. */
 const CHOSEN_OF_ACTS: Readonly<Record<string, string>> = {
   "movements.ndjson: another time": "movements.ndjson: line 1",
   "acts.ndjson: left out": "files has no acts.ndjson",

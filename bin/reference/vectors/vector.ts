@@ -4,7 +4,6 @@ import { canonicalJson, type JsonValue } from "../../../client/canonical-json.ts
 import { publicTextOf, secretKeyOf, signBytes } from "../../../client/ed25519.ts";
 import { keyIdOf } from "../../../src/audit/sequence/deployment-key.ts";
 
-/** A check's input as JSON. */
 export type Input = { readonly [name: string]: JsonValue };
 
 /** `error` is this project's wording; other verifiers need not match it. */
@@ -12,7 +11,7 @@ export type Expected =
   | { readonly ok: true; readonly [name: string]: JsonValue }
   | { readonly ok: false; readonly error: string; readonly [name: string]: JsonValue };
 
-export type Vector = {
+type Vector = {
   readonly name: string;
   readonly input: Input;
   readonly expect: Expected;
@@ -23,10 +22,7 @@ export type Judge = (input: Input) => Expected | Promise<Expected>;
 /** `fails`: the expected error; null if valid. */
 export type Case = readonly [name: string, input: object, fails: string | null];
 
-/**
- * Vectors with the code's verdict.
- * @throws Error if it is not the intended one
- */
+/** Vectors with the code's verdict. @throws Error if it is not the intended one */
 export const judged = async (judge: Judge, cases: readonly Case[]): Promise<readonly Vector[]> => {
   const vectors: Vector[] = [];
   for (const [name, given, fails] of cases) {
@@ -66,10 +62,7 @@ export const KEYS = {
   stranger: testKey("stranger", 3),
 } as const;
 
-/**
- * A file's text.
- * @param vectors by their check
- */
+/** A file's text. @param vectors by their check */
 export const vectorFile = (
   about: string,
   vectors: Readonly<Record<string, readonly Vector[]>>,

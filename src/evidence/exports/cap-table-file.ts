@@ -139,7 +139,6 @@ async function* withAbout(
 
 type Rows = AsyncIterable<readonly CapRow[]>;
 
-/** Cells by column name, in order. */
 type Columns = Readonly<Record<string, (row: CapRow) => string | bigint>>;
 
 const HOLDER: Columns = {

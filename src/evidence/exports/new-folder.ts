@@ -16,10 +16,7 @@ export class ParentFolderMissingError extends Error {
   readonly remedy: Remedy = "stop";
 }
 
-/**
- * @returns whether the folder exists, empty
- * @throws FolderInUseError | ParentFolderMissingError
- */
+/** @returns whether the folder exists, empty @throws FolderInUseError | ParentFolderMissingError */
 export const assertFree = async (path: string): Promise<boolean> => {
   const found = await readdir(resolve(path)).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return null;

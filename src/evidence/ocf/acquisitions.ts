@@ -58,7 +58,6 @@ export const acquisitionsOf = (
   return acquired;
 };
 
-/** Flows into one wallet's grants, by grant. */
 const ofGrants = (
   flows: readonly Flow[],
   received: ReadonlyMap<string, Received[]>,

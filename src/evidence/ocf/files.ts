@@ -4,8 +4,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import type { PackagedFile } from "./forms.ts";
 
-/** File types by list. */
-export const FILE_TYPES = {
+const FILE_TYPES = {
   Stakeholders: "OCF_STAKEHOLDERS_FILE",
   StockClasses: "OCF_STOCK_CLASSES_FILE",
   StockLegends: "OCF_STOCK_LEGEND_TEMPLATES_FILE",
@@ -57,7 +56,6 @@ export class ItemFiles {
     return this.#written;
   }
 
-  /** Closes an incomplete file. */
   async abandon(): Promise<void> {
     await this.#file?.close();
     this.#file = undefined;

@@ -10,7 +10,6 @@ type Stake = { readonly stakeholder: string; readonly key: string; sum: bigint }
 
 type Held = { readonly quantity: bigint; readonly stake: Stake; readonly wallet: string };
 
-/** Announced issuances that are pending. */
 type Announced = {
   /** The first announcing transaction. */
   readonly by: string;

@@ -22,7 +22,6 @@ export type LotPolicy = (typeof LOT_POLICIES)[number];
 export const lotsNotFor = (format: Format, lots: LotPolicy | undefined): string | null =>
   lots === undefined || format === "ocf" ? null : "only the format ocf has lots";
 
-/** A security or its remainder. */
 export type Lot = {
   securityId: string;
   quantity: bigint;

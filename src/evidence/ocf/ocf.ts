@@ -28,7 +28,7 @@ import { ledgerSteps } from "./source.ts";
 import { dayOf } from "./vesting.ts";
 import { stakeholderId } from "./wallets.ts";
 
-export type OcfRequest = {
+type OcfRequest = {
   /** Canonical. */
   readonly coinType: string;
   /** Null if unknown. */
@@ -49,7 +49,7 @@ export type OcfRequest = {
   readonly signal?: AbortSignal | undefined;
 };
 
-export type OcfWritten = { readonly transactions: number; readonly stakeholders: number };
+type OcfWritten = { readonly transactions: number; readonly stakeholders: number };
 
 const VERSION = "1.2.0";
 

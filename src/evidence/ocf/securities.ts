@@ -22,10 +22,8 @@ const NO_CURRENCY = "XXX";
 /** Limits the package to about 10 GB. */
 const MOST_WRITTEN = 20_000_000;
 
-/** A step's members in each of its objects. */
 export type Dated = { readonly nowMs: bigint; readonly comments: readonly string[] };
 
-/** A security to issue. */
 export type Issued = {
   readonly wallet: string;
   readonly stakeholder: string;
@@ -105,7 +103,6 @@ export class OcfWriter {
     };
   }
 
-  /** Issuances, then their vesting starts. */
   *issuances(issued: readonly Issued[], dated: Dated): Generator<Transaction> {
     const starting: string[] = [];
     for (const one of issued) {

@@ -20,7 +20,6 @@ export type TouchedGrant = {
   readonly grant: TokenTimelock;
   /** Its amount after the checkpoint; 0 if ended. */
   readonly left: bigint;
-  /** Made by this checkpoint. */
   readonly isNew: boolean;
   /** Owners before and after the checkpoint. */
   readonly owners: readonly string[];
@@ -34,10 +33,8 @@ export type LedgerStep = {
   readonly txDigest: string | null;
   /** The last step of its checkpoint. */
   readonly isLast: boolean;
-  /** By owner, tokens before grants. */
   readonly changes: readonly BalanceChange[];
   readonly activity: readonly TokenActivity[];
-  /** Events of holders, groups and freezes. */
   readonly register: readonly HolderEvent[];
   /** Grants touched by the step's checkpoint, by object id. */
   readonly grants: ReadonlyMap<string, TouchedGrant>;
@@ -57,7 +54,6 @@ async function* paged<Row>(
   }
 }
 
-/** Reads rows in order, one ahead. */
 class Ordered<Row> implements AsyncDisposable {
   readonly #rows: AsyncGenerator<Row>;
   readonly #placeOf: (row: Row) => bigint;
@@ -97,7 +93,6 @@ class Ordered<Row> implements AsyncDisposable {
   }
 }
 
-/** The place of an event's transaction. */
 const transactionOf = ({ position }: { readonly position: bigint }): bigint =>
   positionOf({ ...placeOf(position), index: 0 });
 

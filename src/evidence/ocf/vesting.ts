@@ -45,10 +45,7 @@ export const dayOf = (timestampMs: bigint): string =>
 /** The condition met by the start of vesting. */
 export const START = "start";
 
-/**
- * @param issuedMs the security's time of issue
- * @param share a whole share in the smallest unit
- */
+/** @param issuedMs the security's time of issue @param share a whole share in the smallest unit */
 export const vestingOf = (part: GrantPart, issuedMs: bigint, share: bigint): Vesting => {
   const { grant, from, to } = part;
   const isWhole = from === 0n && to === grant.totalAmount;

@@ -13,7 +13,6 @@ export const legendsOf = ({ groupId, isFrozen }: Restricted): readonly string[] 
   ...(groupId === null ? [] : [`${GROUP}${groupId}`]),
 ];
 
-/** @param id from `legendsOf` */
 export const legendTemplate = (id: string): StockLegendTemplate => {
   const group = id.startsWith(GROUP) ? id.slice(GROUP.length) : null;
   return {

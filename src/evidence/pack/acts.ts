@@ -6,7 +6,6 @@ import { CLOCKS_MS } from "../../audit/sequence/acts.ts";
 import { textIn } from "../../audit/sequence/sequence.ts";
 import { FILES, packError } from "./form.ts";
 
-/** The proven acts, and the open ones. */
 export type HeldActs = { readonly by: readonly string[]; readonly open: readonly string[] };
 
 /**

@@ -42,7 +42,6 @@ export type Witness = {
   readonly happens: (facts: readonly Fact[], happened: Happened) => void;
 };
 
-/** The checked contents of a pack. */
 export type Outcome = {
   readonly first: ProvenRegister;
   readonly last: ProvenRegister;

@@ -27,7 +27,6 @@ type CoinEntry = {
   readonly checkpoint: bigint;
 } & ChainEnd;
 
-/** The kept entries about the pack's coin. */
 type PackEntries = {
   readonly coins: readonly CoinEntry[];
   /** Entries about its registers' roots, of both versions. */
@@ -92,7 +91,6 @@ const coinEntryIn = ({ number, at, body }: SequenceEntry): CoinEntry => ({
   hash: textIn(body, "hash"),
 });
 
-/** The entries' evidence. */
 export type Kept = {
   /** The newest that proves something, or null. */
   readonly entry: CoinEntry | null;

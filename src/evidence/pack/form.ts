@@ -52,7 +52,6 @@ type Mark = Exact<PackMark, "checkpoint" | "timestampMs">;
 type Root = Exact<PackRoot, "total">;
 type File = Exact<PackFile, "size">;
 
-/** A manifest whose form was checked. */
 export type Manifest = Omit<
   PackManifest,
   "first" | "last" | "trust" | "roots" | "holderNames" | "files"

@@ -68,10 +68,7 @@ export const stateLine = (item: StateItem): string => {
   }
 };
 
-/**
- * @param until end of an open range
- * @throws AuditPackError (stop) for an object of another coin
- */
+/** @param until end of an open range @throws AuditPackError (stop) for an object of another coin */
 export const itemIn = (json: StateLine, coinType: string, until: bigint): StateItem => {
   const checkpoint = BigInt(json.checkpoint);
   switch (json.kind) {

@@ -81,10 +81,7 @@ export class PackRegister {
     else this.#memberships.set(membershipKey(item.range), item.range);
   }
 
-  /**
-   * Applies facts in chain order.
-   * @throws UndecodableFactError (stop)
-   */
+  /** Applies facts in chain order. @throws UndecodableFactError (stop) */
   apply(facts: readonly Fact[]): Happened {
     const ofTokens = sharedTokenObjectsPipeline.rows(
       ofPipeline(facts, sharedTokenObjectsPipeline),

@@ -9,11 +9,8 @@ import { committeeAfter, createProver } from "../../ledger/proof/prover.ts";
 import type { TrustedCheckpoint } from "../../ledger/reading/trust.ts";
 import { AuditPackError, EPOCHS, excerptFile, FILES, type PackHead, packError } from "./form.ts";
 
-export type PackSignatures = {
-  /**
-   * Verifies a checkpoint's signature; call in ascending order.
-   * @throws AuditPackError (stop)
-   */
+type PackSignatures = {
+  /** Verifies a checkpoint's signature; call in ascending order. @throws AuditPackError (stop) */
   prove(file: string, certified: CertifiedSummary): Promise<void>;
   totals(): {
     readonly signatures: number;

@@ -61,7 +61,7 @@ import {
 import { reportOf } from "./report.ts";
 import { writeExcerpts } from "./source.ts";
 
-export type PackRequest = {
+type PackRequest = {
   /** Both of one coin; `first` precedes `last`. */
   readonly first: TableOf;
   readonly last: TableOf;

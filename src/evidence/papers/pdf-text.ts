@@ -20,7 +20,7 @@ export type Run = { readonly text: string; readonly font: FontName; readonly x: 
 export type Line = { readonly runs: readonly Run[]; readonly width: number };
 
 /** Points. */
-export type Measure = (text: string, font: FontName, size: number) => number;
+type Measure = (text: string, font: FontName, size: number) => number;
 
 type Piece = { readonly text: string; readonly font: FontName };
 
