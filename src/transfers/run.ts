@@ -103,8 +103,8 @@ const warnOfPlaces = async ({ scopes, logger }: TransferEventsRun, tx: Tx): Prom
     const names = (of: readonly TransferScope[]) => of.map(({ network }) => network);
     logger.warn(
       { pipeline: NAME, project, inIds: names(placed), inFile: names(listed) },
-      `the ids of ${project} number its networks in the order ${names(placed).join(", ")}, but the assets file lists ${names(listed).join(", ")}: ` +
-        "an empty database would give other ids; list them in the order of the ids, new networks last",
+      `the ids of ${project} count its networks as ${names(placed).join(", ")}, but the assets file lists ${names(listed).join(", ")}: ` +
+        "an empty database would give other ids; list them in the order of the ids, a new network after the others",
     );
   }
 };

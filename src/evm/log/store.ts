@@ -40,7 +40,7 @@ export class TokenSettingsChangedError extends Error {
 
   constructor(chainId: number, token: Address, what: string) {
     super(
-      `chain ${chainId}, token ${token}: ${what} differs from the setting its facts were read with; restore it, or read the token again: holderbook evm reread --chain ${chainId} --token ${token}`,
+      `chain ${chainId}, token ${token}: ${what} differs from what its facts were read with; restore it, or read the token again: holderbook evm reread --chain ${chainId} --token ${token}`,
     );
   }
 }
