@@ -11,9 +11,7 @@ import { planAfresh } from "./plans.ts";
 /** Rows of one batch for one table, or for a few written together. */
 export type BatchWrite = {
   readonly rows: number;
-  /**
-   * Statement parts, parameters numbered from `first`. Called for 1 to `MOST_IN_STATEMENT` rows.
-   */
+  /** Statement parts, parameters numbered from `first`, for 1 to `MOST_IN_STATEMENT` rows. */
   parts(first: number): Writing;
   /** Writes one or more rows inside a transaction. */
   copy(tx: Tx): Promise<void>;

@@ -25,7 +25,7 @@ export const endStatements = (tables: readonly PgTable[]) => {
   };
 };
 
-export type EndStatements = ReturnType<typeof endStatements>;
+type EndStatements = ReturnType<typeof endStatements>;
 
 /** Position of a coin type's newest row; undefined without rows. */
 export const newestPosition = async (
@@ -38,7 +38,7 @@ export const newestPosition = async (
 };
 
 /** How far a reader has come; undefined: nothing read. */
-export type ReadTo = { readonly coinType: string; readonly position: bigint | undefined };
+type ReadTo = { readonly coinType: string; readonly position: bigint | undefined };
 
 /** Coin types with newer rows, in one statement. */
 export const grownBeyond = async (

@@ -102,10 +102,7 @@ const claimableOf = (table: string, condition: string) => `
   select owner, greatest(0, least(left_balance, ${UNLOCKED} - tokens_transferred)) as claimable
   from ${table} where coin_type = $1 and checkpoint <= $3 ${condition}`;
 
-/**
- * Rows behind ($5, $6, $7): negated balance, holder (null: none), address of a wallet without
- * holder.
- */
+/** Rows behind ($5, $6, $7): negated balance, holder id or null, address if no holder. */
 export const ROWS = `
   with parts as (
     select owner as address, held as tokens, 0::numeric as granted, 0::numeric as unlocked,

@@ -34,7 +34,7 @@ export type CapTotals = {
 };
 
 /** A row, its table's totals, and its paths to the roots of version 1 and 2. */
-export type ProvenRow = CapTotals & {
+type ProvenRow = CapTotals & {
   readonly row: CapRow;
   readonly path: readonly Step[];
   readonly path2: readonly Step[] | null;
@@ -50,7 +50,7 @@ export const isRowOf = (whose: Whose): Matches =>
     ? ({ wallets }) => wallets.some(({ address }) => address === whose.owner)
     : ({ holderId }) => holderId === whose.holderId;
 
-export type SummedTable = {
+type SummedTable = {
   readonly coinType: string;
   readonly at: AtMark;
   /** For version 2 of the root, null if unknown; omitted: that root is not computed. */
@@ -244,9 +244,7 @@ const sumUp = async (
   };
 };
 
-/**
- * Cached cap table wallets, about 600 bytes each with their rows; cached owners, 200 bytes each.
- */
+/** Cached wallets, about 600 bytes each with their rows; cached owners, 200 bytes each. */
 const KEPT_ROWS = 120_000;
 const KEPT_OWNERS = 100_000;
 

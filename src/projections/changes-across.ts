@@ -32,7 +32,7 @@ const page = (condition: string) => {
     ${of("grant_changes", "GRANTS", "$5", "$6")}`;
 };
 
-const told = (pages: string) => `
+const guarded = (pages: string) => `
   select told.filled, changes.* from (${CHANGES_COMMITTED}) as told
   left join lateral (
     select * from (${pages}) as each_change
@@ -45,9 +45,9 @@ const ofEach = (condition: string) => `
     lateral (${page(`and coin_type = given.coin ${condition}`)}) as one`;
 
 const PAGES = {
-  all: told(page("")),
-  some: told(ofEach("")),
-  ofOwner: told(ofEach("and owner = $8")),
+  all: guarded(page("")),
+  some: guarded(ofEach("")),
+  ofOwner: guarded(ofEach("and owner = $8")),
 } as const;
 
 /**

@@ -199,10 +199,7 @@ export const wasHolder = async (
 const WAS_HOLDER = `
   select 1 as one from holder_events where coin_type = $1 and holder_id = $2::numeric limit 1`;
 
-/**
- * First checkpoint not yet in the register; null before the pipeline's first run and during a
- * rebuild.
- */
+/** First checkpoint not yet indexed; null before the first run and during a rebuild. */
 export const holderEventsEnd = async ({
   sql: statements,
 }: Pick<Db, "sql">): Promise<bigint | null> => {

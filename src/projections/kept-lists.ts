@@ -33,7 +33,7 @@ export const createShared = <Value>() => {
   };
 };
 
-export type KeptLists<Row, Place> = {
+type KeptLists<Row, Place> = {
   /**
    * Up to `limit` rows behind a place. A short list is read whole, once for concurrent callers, and
    * cached.

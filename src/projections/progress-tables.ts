@@ -41,10 +41,7 @@ export const watermarkTable = <Name extends string>(name: Name) =>
      * log begins. Null when nothing is being filled.
      */
     filledCheckpoint: int8("filled_checkpoint"),
-    /**
-     * Digest over all rows up to `last_checkpoint` (digests.ts); null before the first and during a
-     * fill.
-     */
+    /** Over all rows up to `last_checkpoint` (digests.ts); null before it and during a fill. */
     digest: bytea("digest"),
     /**
      * Target checkpoint of a rebuild; null if none. Until then answers that need these rows are
@@ -66,7 +63,7 @@ const digestTable = <Name extends string>(name: Name) =>
   });
 
 export type WatermarkTable = ReturnType<typeof watermarkTable>;
-export type DigestTable = ReturnType<typeof digestTable>;
+type DigestTable = ReturnType<typeof digestTable>;
 
 export type ProgressTables = {
   readonly name: string;

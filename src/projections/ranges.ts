@@ -46,9 +46,7 @@ export const openRanges = async <Open extends object>(
   );
 };
 
-/**
- * A coin's ranges that held at the end of a checkpoint, by key; numerics as Postgres sends them.
- */
+/** A coin's ranges at the end of a checkpoint, by key; numerics as Postgres sends them. */
 export const rangesAt = async <Stood extends object>(
   sql: Sql,
   { table, key }: RangeTable,

@@ -30,10 +30,7 @@ export type Watermark = {
   readonly filledThrough: bigint | null;
   /** Target checkpoint of a rebuild; null if none. */
   readonly rebuildingTo: bigint | null;
-  /**
-   * Digest over all rows, hex without 0x; null before the first checkpoint and while digests are
-   * filled.
-   */
+  /** Over all rows, hex without 0x; null before the first checkpoint and during a fill. */
   readonly digest: string | null;
 };
 

@@ -206,10 +206,7 @@ const EVENTS = rangeStatements(roleEventsTable, COLUMNS);
 
 export const ROLE_EVENTS_ACROSS = acrossStatements(roleEventsTable, COLUMNS);
 
-/**
- * A coin's role events, oldest first; empty for an unknown coin type. `packages` as in
- * `walletRoles`.
- */
+/** Oldest first; empty for an unknown coin type. `packages` as in `walletRoles`. */
 export const roleEvents = async (
   on: Reads,
   query: EventRange & { readonly packages: readonly string[]; readonly limit: number },

@@ -96,7 +96,7 @@ const pageOf = async (
     }),
   );
 
-export type ComparedCapTable = {
+type ComparedCapTable = {
   readonly rows: number;
   /** Whether all rows were read and the root recomputed. */
   readonly isWhole: boolean;

@@ -1,8 +1,8 @@
 /**
  * Compares another deployment with this one, row by row, at a checkpoint that both have.
  *
- * Both get the same GraphQL queries: the other one over HTTP, this one in process. The other one's stored
- * digests are only a hint where to look first, since altered rows leave them unchanged.
+ * Both get the same GraphQL queries, one over HTTP, one in process. The other's stored digests only
+ * hint where to look first: altered rows leave them unchanged.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Reads } from "../../database/readers.ts";
@@ -149,12 +149,12 @@ export const compareDeployments = async (
   };
 };
 
-/** Looks at this deployment's last checkpoint before the other one counts as further, and without news. */
+/** Polls of this deployment's last checkpoint: in total, and without news. */
 const ATTEMPTS = 10;
 const STILL = 3;
 const PAUSE_MS = 700;
 
-/** Whether this deployment has a checkpoint; waits for one that is close, while new ones arrive at all. */
+/** Whether this deployment has a checkpoint; waits for it while new ones arrive. */
 const reachesHere = (on: Reads, begun: bigint, signal: AbortSignal) => {
   let [last, still] = [begun, 0];
   return async (checkpoint: bigint): Promise<boolean> => {
@@ -257,10 +257,10 @@ const notesOf = async (
       `symbols, names and decimals are the newest that each one knows, at checkpoint ${own.last} here and ${other.last} there`,
     );
   }
-  const said = await there.version();
-  if (said !== version) {
+  const otherVersion = await there.version();
+  if (otherVersion !== version) {
     notes.push(
-      `the versions differ, ${version} here and ${said ?? "unknown"} there: where the layout of digests is another one than ${layout}, all digests are others`,
+      `the versions differ, ${version} here and ${otherVersion ?? "unknown"} there: where the layout of digests is another one than ${layout}, all digests are others`,
     );
   }
   return notes;

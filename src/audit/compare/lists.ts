@@ -1,6 +1,4 @@
-/**
- * The lists that are compared: the query, the order of rows, and where a page can begin.
- */
+/** The compared lists: queries, order of rows, and where a page can begin. */
 import { grantProgress, tokenProgress } from "../../projections/balance-progress.ts";
 import { holderProgress } from "../../projections/holder-events.ts";
 import { FOR_BALANCES } from "../../projections/needed.ts";
@@ -133,9 +131,7 @@ const states = (
   ...(start && { start }),
 });
 
-/**
- * A list of current state that history serves too: compared at the checkpoint that the answer is for.
- */
+/** A list of current state that history serves too; compared at the answer's checkpoint. */
 export type PresentList = Pick<List, "name" | "pipelines" | "field" | "place" | "key" | "after"> & {
   readonly isWhole?: boolean;
   /** GraphQL selection set. */

@@ -50,7 +50,7 @@ export type OtherDeployment = Register & {
   digest(pipeline: string, at: bigint): Promise<string>;
   /** Its program version; null when it does not say. */
   version(): Promise<string | null>;
-  /** A page of its signed roots of one version, the newest checkpoint first; null where it publishes none. */
+  /** A page of its signed roots, newest checkpoint first; null where it publishes none. */
   roots(
     version: RootVersion,
     coinType: string,
@@ -77,7 +77,7 @@ const hex = z.string().regex(/^[0-9a-f]{64}$/);
 const digestAnswer = z.object({ pipelineDigest: hex });
 
 /** Page size of signed roots and heads. */
-export const SIGNED_PAGE = 200;
+const SIGNED_PAGE = 200;
 
 const rootsAnswer = z.object({
   roots: z
@@ -105,7 +105,7 @@ const headsAnswer = z.object({
 /** Version of statements and their roots. */
 export type RootVersion = 1 | 2;
 
-export type SignedRoot = z.infer<typeof rootsAnswer>["roots"][number];
+type SignedRoot = z.infer<typeof rootsAnswer>["roots"][number];
 export type SignedHead = z.infer<typeof headsAnswer>["heads"][number];
 
 const answer = z.object({
@@ -242,8 +242,8 @@ export const otherDeployment = (url: URL, key: string, signal: AbortSignal): Oth
     },
     version: async () => {
       const found = await send(root, { headers: { accept: "application/json" } }).catch(() => null);
-      const told = signpost.safeParse(found === null ? null : jsonOrText(found.text));
-      return told.success ? told.data.version : null;
+      const read = signpost.safeParse(found === null ? null : jsonOrText(found.text));
+      return read.success ? read.data.version : null;
     },
     roots: async (version, coinType, before) => {
       const of = version === 1 ? {} : { version: `${version}` };

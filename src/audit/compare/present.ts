@@ -1,6 +1,6 @@
 /**
- * Compares what another deployment serves as current state (it has tables of its own) with the history
- * at the checkpoint that the answer is for.
+ * Compares another deployment's current state, which has its own tables, with the history at the
+ * answer's checkpoint.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
@@ -37,7 +37,7 @@ const STATUS = "indexerStatus { pipeline checkpoint }";
 const ATTEMPTS = 10;
 const PAUSE_MS = 700;
 
-/** Its current state, with the one checkpoint that these pipelines, which write all of it, are at. */
+/** Its current state, and the common checkpoint of the pipelines that write it. */
 const presentOf = async (
   { there, signal, progress }: Both,
   pipelines: readonly string[],
@@ -66,10 +66,10 @@ const presentOf = async (
   }
 };
 
-/** Tally of current rows that were compared with the other one's own history: it could have made up both. */
+/** Tally of current rows compared with the other's own history: both could be made up. */
 export const OWN_PAST = "current rows compared with its own past alone";
 
-/** The history to compare with: this deployment's, or the other one's own where this one is behind. */
+/** The history to compare with: this deployment's, or the other's own if this one is behind. */
 const witness = async ({ here, there, reaches, progress }: Both, name: string, at: bigint) => {
   if (await reaches(at)) return { register: here, what: name, count: () => {} };
   return {

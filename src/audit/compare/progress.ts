@@ -15,7 +15,7 @@ export type Tally = {
 };
 
 /** Differences listed individually. */
-export const MOST_DIFFERENCES = 100;
+const MOST_DIFFERENCES = 100;
 
 const kept = z.object({
   format: z.literal("holderbook-compare-v1"),

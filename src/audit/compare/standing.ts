@@ -78,7 +78,7 @@ const rowsOf = (data: Answered, given: readonly string[]): readonly Row[] =>
 const BY_NUMBER_NAME = "times and digests of checkpoints at random";
 const BY_SECOND_NAME = "checkpoints at a second, at random";
 
-/** Compares times and digests of random checkpoints, and the checkpoint that a second resolves to. */
+/** Compares random checkpoints' times and digests, and resolution by time. */
 export const compareCheckpoints = async (
   { here, there, progress, first }: Compared,
   count: number,

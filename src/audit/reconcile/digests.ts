@@ -120,15 +120,16 @@ const parsed = ({ text }: DigestLine): Line => JSON.parse(text);
 const isEnd = (line: DigestLine | undefined): boolean =>
   line?.text.startsWith('{"removed":') ?? false;
 
-const told = (line: DigestLine | undefined): string => {
+const described = (line: DigestLine | undefined): string => {
   if (line === undefined) return "no change";
   return isEnd(line) ? "the end of the state" : line.text.trim();
 };
 
 const difference = (is: DigestLine | undefined, should: DigestLine | undefined): string => {
-  if (isEnd(is) || isEnd(should)) return `stored is ${told(is)}; the log gives ${told(should)}`;
-  if (is === undefined) return `the row is missing; the log gives ${told(should)}`;
-  if (should === undefined) return `the row is stored, but the log gives none: ${told(is)}`;
+  if (isEnd(is) || isEnd(should))
+    return `stored is ${described(is)}; the log gives ${described(should)}`;
+  if (is === undefined) return `the row is missing; the log gives ${described(should)}`;
+  if (should === undefined) return `the row is stored, but the log gives none: ${described(is)}`;
   const [one, other] = [parsed(is), parsed(should)];
   return Object.keys(other)
     .filter((name) => one[name] !== other[name])
@@ -154,7 +155,7 @@ export const showThePast = async (sql: Sql): Promise<void> => {
  * Requires `showThePast` in the same transaction.
  * @throws UndecodableFactError (stop)
  */
-export const expectedLines = async (
+const expectedLines = async (
   tx: Db,
   pipeline: Pipeline,
   checkpoint: bigint,

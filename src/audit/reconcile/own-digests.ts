@@ -8,7 +8,7 @@ import { ALL } from "../../projections/needed.ts";
 import { NotYetIndexedError } from "../../projections/past.ts";
 
 /** A pipeline's digest at the end of a checkpoint, hex without 0x. */
-export type NamedDigest = { readonly pipeline: string; readonly digest: string };
+type NamedDigest = { readonly pipeline: string; readonly digest: string };
 
 /** Identity of the database, and the last checkpoint that all pipelines have committed. */
 export type IndexedMeta = Omit<Meta, "last"> & { readonly last: bigint };

@@ -62,10 +62,8 @@ export class WentBackError extends Error {
   }
 }
 
-export type ReconcileRequest = {
-  /**
-   * Chooses the checkpoint in the snapshot; default: the last that all pipelines have committed.
-   */
+type ReconcileRequest = {
+  /** Chooses the checkpoint in the snapshot; default: the last common to all pipelines. */
   readonly at?: ((on: Db) => Promise<bigint>) | undefined;
   /** Check this token only: skips digests and watermarks, which span all tokens. */
   readonly coinType?: string | undefined;

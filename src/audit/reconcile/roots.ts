@@ -13,7 +13,7 @@ const NEWEST = 10;
 const MOST = 30;
 
 /** Number of checkpoints with a published root, and of those compared. */
-export type RootsLooked = { readonly published: number; readonly compared: number };
+type RootsLooked = { readonly published: number; readonly compared: number };
 
 type Place = {
   readonly checkpoint: bigint;

@@ -48,7 +48,7 @@ export type RowsPlace = { readonly table: number; readonly after: readonly strin
 
 export const ROWS_BEGIN: RowsPlace = { table: 0, after: null };
 
-export type RowsLooked =
+type RowsLooked =
   | { readonly state: "stale" }
   | {
       readonly state: "more" | "ended";
@@ -207,7 +207,7 @@ const comparePage = async (
     [...(after ?? []), ...(upTo ?? [])],
   );
   for (const row of rows) {
-    found.add(told(name, key, parsed(row.stored), parsed(row.made)));
+    found.add(finding(name, key, parsed(row.stored), parsed(row.made)));
   }
 };
 
@@ -230,7 +230,7 @@ const placeOf = (key: readonly Column[], row: Values): string => {
   ].join(", ");
 };
 
-const told = (
+const finding = (
   name: string,
   key: readonly Column[],
   stored: Values | null,
@@ -267,7 +267,7 @@ const reconcileCoins = async (sql: Sql, place: FoldedSchema, found: Findings): P
   );
   const key = keyOf(logCoins);
   for (const { stored, made } of rows) {
-    found.add(told(getTableName(logCoins), key, parsed(stored), parsed(made)));
+    found.add(finding(getTableName(logCoins), key, parsed(stored), parsed(made)));
   }
 };
 

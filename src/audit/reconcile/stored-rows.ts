@@ -12,7 +12,7 @@ import {
 } from "../../projections/digest-lines.ts";
 
 /** A table, or one end of its ranges. */
-export type StoredPart = {
+type StoredPart = {
   readonly of: LineKind;
   readonly table: PgTable;
   /** SQL for a row's checkpoint. */

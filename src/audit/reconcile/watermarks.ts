@@ -26,7 +26,7 @@ type Row = {
 };
 
 /** A pipeline's progress in this snapshot. */
-export type PipelineStanding = {
+type PipelineStanding = {
   readonly layout: number;
   /** The rows contain every checkpoint below. */
   readonly next: bigint;

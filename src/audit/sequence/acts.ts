@@ -30,10 +30,7 @@ export type Act = Omit<ActLine, "entry" | "scope"> & {
   readonly scope: "deployment" | "coin" | "project";
 };
 
-/**
- * Advisory lock for numbering acts, one transaction at a time; an arbitrary constant of this
- * project.
- */
+/** Advisory lock for numbering acts; an arbitrary constant of this project. */
 const ACTS_LOCK = 6_204_117_233_561n;
 
 /** Characters that verifiers reject: all but visible ASCII, and the backtick. */
@@ -134,7 +131,7 @@ const ACTS = `
 /**
  * Acts after a number, ascending. @param coinType limits them to this coin and the whole deployment
  */
-export const actsAfter = async (
+const actsAfter = async (
   sql: Sql,
   after: bigint,
   limit: number,

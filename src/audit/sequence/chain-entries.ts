@@ -13,7 +13,7 @@ import { chainIdOf } from "./log-heads.ts";
 import { appendEntry, logSince, textIn } from "./sequence.ts";
 
 /** Publishes the ends of both chains, for each stretch. */
-export type ChainEntries = {
+type ChainEntries = {
   /**
    * Checks a bounded part of the unpublished log against its chain, and appends an entry for each
    * stretch that grew since its last entry. Returns whether all is done.
@@ -154,10 +154,10 @@ const publishedOf = async (sql: Sql, kind: string, from: bigint): Promise<Publis
     select body from log_sequence where kind = ${kind} and number > ${await logSince(sql)}
     order by number desc limit ${NEWEST}`;
   for (const { body } of rows) {
-    const said = JSON.parse(body);
-    if (textIn(said, "from") !== `${from}`) continue;
-    const through = BigInt(textIn(said, "through"));
-    return { through, hash: Buffer.from(textIn(said, "hash"), "hex") };
+    const entry = JSON.parse(body);
+    if (textIn(entry, "from") !== `${from}`) continue;
+    const through = BigInt(textIn(entry, "through"));
+    return { through, hash: Buffer.from(textIn(entry, "hash"), "hex") };
   }
   return null;
 };

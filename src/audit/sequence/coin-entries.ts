@@ -42,7 +42,7 @@ export const coinEntry = async (
 };
 
 /** Newest entry about a token at its highest checkpoint up to this one; undefined if none. */
-export const lastCoinEntry = async (
+const lastCoinEntry = async (
   sql: Sql,
   { kind, coinType, checkpoint }: Of,
 ): Promise<SequenceEntry | undefined> => {

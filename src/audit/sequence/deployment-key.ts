@@ -20,7 +20,7 @@ import { ConfigError } from "../../settings/config-error.ts";
 import type { OutsideSigner } from "./outside-signer.ts";
 
 /** `purpose` separates signatures of different statements. */
-export type Signable = { readonly [name: string]: JsonValue } & { readonly purpose: string };
+type Signable = { readonly [name: string]: JsonValue } & { readonly purpose: string };
 
 export type Signature = {
   readonly keyId: string;
@@ -38,7 +38,7 @@ export type DeploymentKey = {
 };
 
 /** Key that seals keys; a function, because an outside signer's key needs none. */
-export type MasterKey = Uint8Array | (() => Promise<Uint8Array>);
+type MasterKey = Uint8Array | (() => Promise<Uint8Array>);
 
 export type PublicDeploymentKey = {
   readonly keyId: string;

@@ -33,7 +33,7 @@ export class KeyChangeError extends Error {
   readonly remedy: Remedy = "stop";
 }
 
-export type KeyChange = {
+type KeyChange = {
   /** Opens the previous key; also seals the callbacks' keys. */
   readonly masterKey: () => Promise<Uint8Array>;
   /** Seals the next key, if it is sealed; newly created if the previous one is lost. */

@@ -17,7 +17,7 @@ export type ListedKey = PublicDeploymentKey & {
   readonly lost: { readonly entry: string; readonly at: string } | null;
 };
 
-export type KeyHistory = {
+type KeyHistory = {
   /** Newest first. */
   readonly keys: readonly ListedKey[];
   /** Entries that name or revoke a key, ascending; not verified. */

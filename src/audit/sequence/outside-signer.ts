@@ -51,7 +51,7 @@ export type OutsideSigner = {
 
 export type SignerTrouble = { readonly reason: string; readonly sinceMs: number };
 
-export type OutsideSignerSettings = SignerAddress & {
+type OutsideSignerSettings = SignerAddress & {
   /** Base64 of the 32 bytes. */
   readonly publicKey: string;
   /** Timeout of one answer, milliseconds. */

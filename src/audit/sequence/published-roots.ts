@@ -44,7 +44,7 @@ export class RootConflictError extends Error {
 /** Members compared between two roots of one token and checkpoint. */
 export type StoredRoot = Pick<PublishedRoot, "root" | "total" | "checkpointDigest">;
 
-export const comparedOf = (body: EntryBody): StoredRoot => ({
+const comparedOf = (body: EntryBody): StoredRoot => ({
   checkpointDigest: textIn(body, "checkpointDigest"),
   root: textIn(body, "root"),
   total: textIn(body, "total"),
@@ -208,7 +208,7 @@ const decimalsIn = (body: EntryBody): string | null =>
   body.decimals === null ? null : textIn(body, "decimals");
 
 /** A version-2 root with the entry that published it. */
-export type PublishedRoot2 = PublishedRoot & {
+type PublishedRoot2 = PublishedRoot & {
   readonly version: "2";
   readonly decimals: string | null;
   readonly checkpointTimestampMs: string;

@@ -11,15 +11,7 @@ import { type Reads, read } from "../../database/readers.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
 
-export type EntryKind =
-  | "root"
-  | "head"
-  | "coin"
-  | "blocks"
-  | "inputs"
-  | "key"
-  | "correction"
-  | "act";
+type EntryKind = "root" | "head" | "coin" | "blocks" | "inputs" | "key" | "correction" | "act";
 
 /** Numbers are decimal texts. */
 export type EntryBody = { readonly [name: string]: JsonValue };

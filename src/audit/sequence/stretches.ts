@@ -6,14 +6,14 @@ import type { LogFault } from "../../log/chain.ts";
 export type Reading = { readonly sql: Sql };
 
 /** Yields each stretch's faults, and returns a summary. */
-export type Stretches<Told = void> = AsyncGenerator<readonly LogFault[], Told>;
+export type Stretches<Summary = void> = AsyncGenerator<readonly LogFault[], Summary>;
 
 /** Runs all stretches. */
-export const lookThrough = async <Told>(
-  stretches: Stretches<Told>,
+export const lookThrough = async <Summary>(
+  stretches: Stretches<Summary>,
   faults: LogFault[],
   signal: AbortSignal,
-): Promise<Told> => {
+): Promise<Summary> => {
   for (;;) {
     signal.throwIfAborted();
     const step = await stretches.next();

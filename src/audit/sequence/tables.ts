@@ -125,10 +125,7 @@ export const reconciliations = pgTable("reconciliations", {
   findings: jsonb("findings").notNull().$type<readonly string[]>(),
 });
 
-/**
- * The sequence: all signed statements, each with the previous entry's hash. Never updated or
- * deleted.
- */
+/** All signed statements, each with the previous entry's hash. Never updated or deleted. */
 export const logSequence = pgTable(
   "log_sequence",
   {
@@ -167,10 +164,7 @@ export const logSequenceHead = pgTable(
   (t) => [check("log_sequence_head_one_row", sql`${t.id} = 1`)],
 );
 
-/**
- * Operators' commands, each recorded in the transaction of the act itself. Never updated or
- * deleted.
- */
+/** Operators' commands, recorded in the act's own transaction. Never updated or deleted. */
 export const operatorActs = pgTable(
   "operator_acts",
   {

@@ -23,10 +23,10 @@ export const logRange = async (sql: Sql): Promise<LogRange> => {
 };
 
 /** Number of checkpoints checked, and those without blocks. */
-export type BlocksTold = { readonly checkpoints: number; readonly notShown: readonly string[] };
+type BlocksChecked = { readonly checkpoints: number; readonly notShown: readonly string[] };
 
 /** Checks times and digests; stops after `most` faults. */
-export async function* checkAllBlocks(on: Reading, most: number): Stretches<BlocksTold> {
+export async function* checkAllBlocks(on: Reading, most: number): Stretches<BlocksChecked> {
   const notShown: string[] = [];
   let place = BLOCKS_BEGIN;
   let checkpoints = 0;
@@ -67,13 +67,13 @@ const unfilledFault = async (sql: Sql, from: bigint, to: bigint): Promise<LogFau
 };
 
 /** Packages that only a source can show, and those that nothing can. */
-export type PackagesTold = {
+type PackagesChecked = {
   readonly faith: readonly string[];
   readonly beyond: readonly string[];
 };
 
 /** Checks the packages in one stretch. */
-export async function* checkPackages(on: Reading): Stretches<PackagesTold> {
+export async function* checkPackages(on: Reading): Stretches<PackagesChecked> {
   const packages = await packagesInLog(on.sql);
   // Read after them: the log includes each one's first checkpoint.
   const { first, next } = await logRange(on.sql);

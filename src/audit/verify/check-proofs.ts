@@ -19,7 +19,7 @@ import type { LogCommittee, StretchProof } from "../../log/fact.ts";
 import { allCommittees, proofsAfter } from "../../log/proofs.ts";
 import type { Reading, Stretches } from "../sequence/stretches.ts";
 
-export type CheckedProofs = {
+type CheckedProofs = {
   /** Verified signatures. */
   readonly signatures: number;
   /** Claims that only a source can show, and those that nothing can. */

@@ -9,7 +9,7 @@ import { inputEnd, inputStretches } from "../../log/input-chain.ts";
 import { type SequenceEntry, textIn } from "../sequence/sequence.ts";
 
 /** An entry about the log, or one from an auditor's file. */
-export type LogEntry = Pick<SequenceEntry, "number" | "kind" | "body"> & {
+type LogEntry = Pick<SequenceEntry, "number" | "kind" | "body"> & {
   /** Place in the auditor's file. */
   readonly name?: string;
 };

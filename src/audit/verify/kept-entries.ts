@@ -9,9 +9,7 @@ import { isSigned, keyIdOf } from "../sequence/deployment-key.ts";
 import { entryHash } from "../sequence/sequence.ts";
 import { entryForm, KeptHeadsError, keptValues } from "./kept.ts";
 
-/**
- * Valid entries, lowest number first, and those that prove nothing because their key is unknown.
- */
+/** Valid entries, lowest number first, and those of unknown keys, which prove nothing. */
 export type KeptEntries = Pick<
   VerifiedSequence,
   "entries" | "notShown" | "why" | "keys" | "revoked"

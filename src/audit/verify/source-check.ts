@@ -11,7 +11,7 @@ import type { CheckpointMark } from "../../log/fact.ts";
 import { compareStretch, type SourceFault } from "./source-compare.ts";
 
 /** Checkpoints that the source lacks: nothing is shown about them. */
-export type SourceGap = { readonly from: bigint; readonly to: bigint; readonly why: string };
+type SourceGap = { readonly from: bigint; readonly to: bigint; readonly why: string };
 
 export type SourceChecked = {
   readonly description: string;
@@ -27,7 +27,7 @@ export type SourceChecked = {
   readonly ended: boolean;
 };
 
-export type SourceCheck = {
+type SourceCheck = {
   readonly sql: Sql;
   readonly source: CheckpointSource;
   readonly readerOf: ReaderOf;

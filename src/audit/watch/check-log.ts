@@ -43,9 +43,7 @@ const keep = async (sql: Sql, next: bigint, through: bigint, outcome: Outcome): 
 /** Newest head signatures verified per round. */
 const HEADS = 10;
 
-/**
- * Checks what the fact chain does not cover: blocks, proofs, packages, and all signed statements.
- */
+/** Checks what the fact chain does not cover: blocks, proofs, packages, signed statements. */
 async function* beyondFacts(on: Reading): Stretches {
   yield* checkAllBlocks(on, 1);
   yield await edgeFaults(on.sql);

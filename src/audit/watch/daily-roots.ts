@@ -26,7 +26,7 @@ const dayBefore = (nowMs: number): { readonly day: string; readonly end: bigint 
   return { day: new Date(Number(end - 1n) * 1_000).toISOString().slice(0, 10), end };
 };
 
-export type DailyRoots = {
+type DailyRoots = {
   readonly key: DeploymentKey;
   /** Called when a token's root was not signed. */
   readonly onFault: (coinType: string, error: Error) => void;

@@ -110,10 +110,7 @@ const end = async (sql: Sql, round: Round): Promise<void> => {
   await sql`delete from reconciliations where kind = 'full_under_way'`;
 };
 
-/**
- * `wait`: tables are being rebuilt or filled by an upgrade; a round without them would show
- * nothing.
- */
+/** `wait`: tables are being rebuilt or filled by an upgrade, so a round would miss them. */
 const step = async (session: Session, round: Round): Promise<"more" | "ended" | "wait"> => {
   try {
     if (round.place === null) {
