@@ -4,7 +4,7 @@ import { type Act, allActs } from "../audit/sequence/acts.ts";
 import { jsonOption, printJson, printLines } from "./output.ts";
 import { openReading } from "./reading.ts";
 
-/** `holderbook acts`: who did what by a command, and when. */
+/** `holderbook acts`: who ran which command, and when. */
 export const actsCommand = () =>
   new Command("acts")
     .addOption(jsonOption())

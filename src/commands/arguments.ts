@@ -1,8 +1,7 @@
-/** Values given on the command line, checked. */
+/** Parsers of command-line values. */
 import { InvalidArgumentError, Option } from "commander";
 import { strictBase64 } from "../../client/ed25519.ts";
 
-/** A checkpoint number. */
 export const checkpointArgument = (text: string): bigint => {
   if (!/^\d{1,18}$/.test(text)) {
     throw new InvalidArgumentError("It must be a checkpoint number, such as 0 or 184220931.");
@@ -10,7 +9,7 @@ export const checkpointArgument = (text: string): bigint => {
   return BigInt(text);
 };
 
-/** A whole number within bounds, both included. */
+/** A whole number; both bounds included. */
 export const wholeNumberArgument = (least: number, most: number) => (text: string) => {
   const value = Number(text);
   if (!/^\d+$/.test(text) || value < least || value > most) {
@@ -19,7 +18,7 @@ export const wholeNumberArgument = (least: number, most: number) => (text: strin
   return value;
 };
 
-/** How many of one thing there are for each of another, 0 to `most`. */
+/** A ratio from 0 to `most`. */
 export const ratioArgument = (most: number) => (text: string) => {
   const value = Number(text);
   if (!/^\d*\.?\d+$/.test(text) || value > most) {
@@ -28,7 +27,7 @@ export const ratioArgument = (most: number) => (text: string) => {
   return value;
 };
 
-/** Names separated by commas, all of them known, none twice. */
+/** Known names, separated by commas, none twice. */
 export const namesArgument = (known: readonly string[]) => (text: string) => {
   const names = text.split(",").map((name) => name.trim());
   const wrong = names.find((name) => !known.includes(name));
@@ -40,10 +39,10 @@ export const namesArgument = (known: readonly string[]) => (text: string) => {
 
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
 
-/** The longest that a command tries again: a day. */
+/** Longest time of retries: a day. */
 const LONGEST_RETRY_MS = 24 * 3_600_000;
 
-/** A length of time such as `90s`, `10m` or `1h`, from 0 to a day, in milliseconds. */
+/** A duration such as `90s`, `10m` or `1h`, at most a day, in milliseconds. */
 const durationArgument = (text: string): number => {
   const [, count = "", unit = "s"] = /^(\d{1,6})([smh])?$/.exec(text) ?? [];
   const ms = Number(count) * (UNIT_MS[unit] ?? 0);
@@ -53,19 +52,18 @@ const durationArgument = (text: string): number => {
   return ms;
 };
 
-/** How long a command that ends tries again by default. */
+/** Default of `--retry-for`. */
 export const RETRY_FOR_MS = 600_000;
 
-/** How long a command that ends waits for its source. */
 export const retryForOption = () =>
   new Option(
     "--retry-for <time>",
-    "how long a source that fails, or says something wrong, is asked again, such as 90s, 10m or 1h; 0: not at all",
+    "how long to retry a source that fails or gives wrong data, such as 90s, 10m or 1h; 0: never",
   )
     .argParser(durationArgument)
     .default(RETRY_FOR_MS, "10m");
 
-/** A public key of a deployment. */
+/** A deployment's public key. */
 export const keyArgument = (text: string): string => {
   if (strictBase64(text)?.length !== 32) {
     throw new InvalidArgumentError("It must be base64 of 32 bytes.");

@@ -1,4 +1,4 @@
-/** `holderbook audit-pack papers`: an auditor's working papers, made of a pack alone. */
+/** `holderbook audit-pack papers`: an auditor's working papers, from a pack alone. */
 import { basename, resolve, sep } from "node:path";
 import { Command, InvalidArgumentError } from "commander";
 import { canonicalAddress, MoveTypeError } from "../values/move-type.ts";
@@ -19,19 +19,19 @@ type PapersOptions = CheckOptions & {
   readonly confirm?: readonly string[];
 };
 
-/** Movements that are drawn unless another number is given. */
+/** Default number of sampled movements. */
 export const SAMPLE = 25;
 
 const MOST_DRAWN = 500;
 
-/** Reads nothing but the folder, and what else is given: no settings, no database. */
+/** Reads the folder and the given files only: no settings, no database. */
 export const papersCommand = () =>
   withCheckOptions(new Command("papers"))
     .description("write an auditor's working papers of a pack, after checking it as verify does")
     .requiredOption("--out <folder>", "the folder to write, absent or empty")
     .option(
       "--seed <text>",
-      "what the sample is drawn with; state one that whoever made the pack could not know. The SHA-256 of manifest.json unless given",
+      "seed of the sample; use one that the pack's maker could not know. Default: the SHA-256 of manifest.json",
       seedArgument,
     )
     .option(
@@ -82,14 +82,14 @@ const confirmedIn = (text: string): string => {
   throw new InvalidArgumentError("It must be a holder's number, a wallet's address, or all.");
 };
 
-/** A file that is not the pack's makes the pack false. */
+/** An additional file would make the pack false. */
 export const assertOutside = (pack: string, papers: string): void => {
   if (`${resolve(papers)}${sep}`.startsWith(`${resolve(pack)}${sep}`)) {
     throw new UsageError(`${papers} is in the pack: papers are no part of it`);
   }
 };
 
-/** What was given to the check, for the cover; of files the names alone. */
+/** Options of the check, for the cover; of files only their names. */
 const givenIn = ({
   key,
   committeeFrom,

@@ -1,4 +1,4 @@
-/** `holderbook audit-pack verify`: what a pack shows, in tiers. */
+/** `holderbook audit-pack verify`: what a pack proves, in tiers. */
 import { stat } from "node:fs/promises";
 import { Command, InvalidArgumentError } from "commander";
 import type { TierName } from "../../client/pack-error.ts";
@@ -28,7 +28,6 @@ import { checkpointArgument, keyArgument, namesArgument, retryForOption } from "
 import { endCheck, printJson, printLines, tellLines } from "./output.ts";
 import { UsageError } from "./usage.ts";
 
-/** What an auditor gives to the check of a pack. */
 export type CheckOptions = {
   readonly committeeFrom?: string;
   readonly trust?: TrustedCheckpoint;
@@ -46,7 +45,7 @@ type VerifyOptions = CheckOptions & {
 
 const TIER_NAMES = ["authentic", "consistent", "complete"] as const satisfies readonly TierName[];
 
-/** The options of every command that checks a pack. */
+/** Options of every command that checks a pack. */
 export const withCheckOptions = (command: Command): Command =>
   command
     .argument("<folder>", "the pack")
@@ -83,7 +82,7 @@ export const withCheckOptions = (command: Command): Command =>
     )
     .addOption(retryForOption());
 
-/** Reads nothing but the folder, and what else is given: no settings, no database. */
+/** Reads the folder and the given files only: no settings, no database. */
 export const verifyCommand = () =>
   withCheckOptions(new Command("verify"))
     .description("check a pack: no database, no settings and no network are needed")
@@ -134,7 +133,7 @@ type Verified = {
   readonly failures: AuditPackError["failures"];
 };
 
-/** A pack that is refused is an error where people read; programs get their document in any case. */
+/** A refused pack throws for people; programs always get their document. */
 const verified = async (folder: string, options: VerifyOptions): Promise<Verified> => {
   const given = await givenToCheck(folder, options);
   try {
@@ -146,7 +145,7 @@ const verified = async (folder: string, options: VerifyOptions): Promise<Verifie
   }
 };
 
-/** What the options give to the check of a pack. */
+/** Input of a pack's check, by the options. */
 export const givenToCheck = async (folder: string, options: CheckOptions) => {
   const { committeeFrom: path, trust, key, source, since, entry: entries, retryFor } = options;
   if (since !== undefined && source === undefined) {
@@ -163,7 +162,7 @@ export const givenToCheck = async (folder: string, options: CheckOptions) => {
   return { known: { committee, trusted: trust, publicKey: key }, entries, again };
 };
 
-/** What the auditor gives is no finding about the pack. */
+/** A faulty file of the auditor is no finding about the pack. */
 const givenCommittee = (path: string) =>
   committeeFrom(path).catch((error: Error) => {
     throw new UsageError(`${path}: ${error.message}`);
@@ -208,7 +207,10 @@ const readFrom = async (
   }
 };
 
-/** Where the package of a coin was published at the latest; undefined when the source does not reach back there. */
+/**
+ * Checkpoint by which the coin's package existed; undefined if the source does not reach back
+ * there.
+ */
 const publishedBy = async (
   source: CheckpointSource,
   coinType: string,
@@ -225,10 +227,10 @@ const publishedBy = async (
   }
 };
 
-/** Refuses bytes that are not what they say. */
+/** Refuses bytes that do not match their digests. */
 export const whole = (raw: RawCheckpoint): void => void decodeCheckpoint(raw, () => false);
 
-/** A source would wait for what it does not have yet. */
+/** Fails at once: the source would wait for missing checkpoints. */
 export const assertReaches = async (
   source: CheckpointSource,
   last: bigint,
@@ -247,7 +249,7 @@ const rowsIn = ({ head: { holderCount, issued, decimals } }: Outcome["first"]): 
 const registersText = ({ first, last }: Outcome): string =>
   `the first register has ${rowsIn(first)}, the last ${rowsIn(last)}, root ${last.head.root}`;
 
-/** What a pack that was made holds. */
+/** Summary of a new pack. */
 export const inWords = (outcome: Outcome): readonly string[] => [
   `${outcome.signatures} signatures of validators, ${outcome.facts} facts in ${outcome.transactions} transactions, ${outcome.movements} movements`,
   registersText(outcome),

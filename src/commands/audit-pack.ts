@@ -30,15 +30,15 @@ type Options = {
   readonly out?: string;
   readonly opening: PackHead["opening"];
   readonly holderNames?: string;
-  /** False: none. */
+  /** False disables them. */
   readonly papers?: string | false;
   readonly retryFor: number;
 };
 
-/** `holderbook audit-pack`: a register at two moments with what proves it, for an auditor to keep. */
+/** `holderbook audit-pack`: a register at two moments with its proofs, for an auditor. */
 export const auditPackCommand = () =>
   new Command("audit-pack")
-    // Mandatory for this command alone: its sub-command has none of them.
+    // Checked later, because the sub-command has no such options.
     .addOption(coinOption().makeOptionMandatory(false))
     .option(
       "--from <moment>",
@@ -50,7 +50,7 @@ export const auditPackCommand = () =>
     .addOption(
       new Option(
         "--opening <how>",
-        "how the first register stands: made of all that the token ever did, proven by the checkpoints that it came from, or as signed",
+        "basis of the first register: all that the token ever did, proofs by the checkpoints that it came from, or its signature",
       )
         .choices(["whole", "proven", "signed"])
         .default("whole"),
@@ -81,7 +81,7 @@ export const auditPackCommand = () =>
       const [held, ...rest] = inWords(outcome);
       printLines([`${out}: ${held}`, ...rest]);
       if (papers === false) return;
-      // With nothing given but the pack: anybody who has it makes the same.
+      // From the pack alone, so that everybody gets the same papers.
       const { writePapers } = await import("../evidence/papers/write.ts");
       await writePapers(out, papers, { sample: SAMPLE, confirm: [], given: [] });
       printLines([`${papers}: working papers`]);
@@ -115,7 +115,7 @@ const make = async ({
   const { source: asked, demo } = await openLedgerSource({ ...config, verify }, logger);
   const source = patientSource(asked, { ...patience(retryFor, logger), check: whole });
   await using _closing = { [Symbol.asyncDispose]: () => source.close() };
-  // Where several are listed: they have to be of one chain.
+  // Several listed sources have to be of one chain.
   await source.chainId(signal);
   await assertReaches(source, last.mark.sequence, signal);
   const file = config.verify.committeeFile;
@@ -124,7 +124,7 @@ const make = async ({
   return await writePack(database, key, request, signal);
 };
 
-/** A register from before the token was seen has no rows. */
+/** Before the token was first seen the register is empty. */
 const firstTable = async (
   db: Db,
   { coinType, decimals }: TableOf,

@@ -24,10 +24,7 @@ import { jsonOption, printJson, printList, tellLines } from "./output.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
-/**
- * `holderbook callbacks`: what was sent to a project's or an asset's address, sending it again, and the
- * keys that sign it.
- */
+/** `holderbook callbacks`: lists and redelivers callbacks, and rotates the keys that sign them. */
 export const callbacksCommand = () =>
   new Command("callbacks")
     .addCommand(listCommand())
@@ -35,7 +32,7 @@ export const callbacksCommand = () =>
     .addCommand(enableCommand())
     .addCommand(rotateCommand());
 
-/** Whose callbacks: one of the two. */
+/** Exactly one of the two. */
 type Whose = { readonly project?: string; readonly asset?: string };
 
 const of = (command: Command): Command =>
@@ -72,7 +69,7 @@ const listCommand = () =>
       }
       await withAddresses(whose, async (database, addresses) => {
         const endpoints = addresses.map(({ key }) => key);
-        // One more than is shown tells whether there are more.
+        // One more than shown, to know whether there are more.
         const page = { endpoints, since: from, after, status, limit: limit + 1 };
         const found = await listed(database, page);
         const shown = found.slice(0, limit).map(({ endpoint: _, ...delivery }) => delivery);
@@ -82,7 +79,7 @@ const listCommand = () =>
       });
     });
 
-/** @throws UsageError when `after` is none of these addresses' */
+/** @throws UsageError when `after` belongs to none of these addresses */
 const listed = async (database: Database, page: Parameters<typeof listDeliveries>[1]) => {
   try {
     return await listDeliveries(database, page);
@@ -108,7 +105,7 @@ const redeliverCommand = () =>
 
 const REDELIVERED = {
   accepted: "is sent again",
-  pending: "was not delivered yet; it is tried at once",
+  pending: "was not delivered yet; it is tried now",
   waiting: "is sent once its address, which is withdrawn, is configured again",
 } as const;
 
@@ -129,7 +126,7 @@ const enableCommand = () =>
 const nameOf = ({ project, asset }: Whose): string =>
   project === undefined ? `asset ${asset}` : `project ${project}`;
 
-/** Says of addresses that nothing is sent to, since when and why. */
+/** Reports disabled and withdrawn addresses, since when and why. */
 const reportClosed = (addresses: readonly CallbackEndpoint[]): void => {
   for (const { url, withdrawnAt, withdrawnReason, disabledAt, disabledReason } of addresses) {
     const closed =
@@ -163,7 +160,7 @@ const withAddresses = async (
 
 type RotateOptions = { readonly now?: boolean; readonly lostMasterKey?: boolean };
 
-/** `holderbook callbacks rotate`: a new key to sign callbacks with; running processes follow by themselves. */
+/** `holderbook callbacks rotate`: a new signing key; running processes follow automatically. */
 export const rotateCommand = () =>
   new Command("rotate")
     .description(
@@ -171,7 +168,7 @@ export const rotateCommand = () =>
     )
     .option(
       "--now",
-      "the key is compromised: sign with a new one at once, trust the old one no more",
+      "the key is compromised: sign with a new one immediately, and distrust the old one",
     )
     .option("--lost-master-key", "with --now: the master key that sealed the old ones is lost")
     .action(async ({ now = false, lostMasterKey = false }: RotateOptions) => {
@@ -190,7 +187,7 @@ export const rotateCommand = () =>
       const shown = lostMasterKey
         ? await keys.publicKeys()
         : await keys.rotate(now ? IMMEDIATELY : {}, on);
-      tellLines(told(shown));
+      tellLines(scheduleOf(shown));
       if (lostMasterKey) tellLines(SEALED_ANEW);
       printJson(shown);
     });
@@ -198,8 +195,8 @@ export const rotateCommand = () =>
 const SEALED_ANEW =
   "it is sealed with the master key of this command (CALLBACK_MASTER_KEY, or callback-master-key in DATA_DIR): give every process the same one and restart it";
 
-/** What happens when, and what the operator has to do: mostly nothing. */
-const told = ({ keys: [fresh, old] }: CallbackPublicKeys): string =>
+/** The schedule, and the operator's part in it, if any. */
+const scheduleOf = ({ keys: [fresh, old] }: CallbackPublicKeys): string =>
   old === undefined
     ? `key ${fresh?.keyId} signs now, alone; tell the receivers to read callback_pk again`
     : `key ${fresh?.keyId} is announced and signs from ${fresh?.notBefore} on; ${old.keyId} signs along until ${old.notAfter}`;

@@ -1,4 +1,4 @@
-/** The cap table that a command is about: of which token, and at which moment. */
+/** The cap table of a command: its token and moment. */
 import { InvalidArgumentError, Option } from "commander";
 import { z } from "zod";
 import type { Reads } from "../database/readers.ts";
@@ -25,10 +25,9 @@ export const coinOption = () =>
       }
     });
 
-/** Of days that exist: `Date.parse` alone takes June 31 for July 1. */
+/** Refuses dates that do not exist: `Date.parse` reads June 31 as July 1. */
 const dateTime = z.iso.datetime({ offset: true });
 
-/** A checkpoint or a second. */
 const momentArgument = (text: string): AsOf => {
   if (/^\d{1,10}$/.test(text)) return { kind: "checkpoint", checkpoint: BigInt(text) };
   const ms = dateTime.safeParse(text).success ? Date.parse(text) : Number.NaN;
@@ -40,11 +39,10 @@ const momentArgument = (text: string): AsOf => {
   return { kind: "second", unixSeconds: BigInt(Math.floor(ms / 1_000)) };
 };
 
-/** The same, or a date: the end of that day, UTC. */
+/** A moment, or a date: the end of that day, UTC. */
 export const dateArgument = (text: string): AsOf =>
   momentArgument(z.iso.date().safeParse(text).success ? `${text}T23:59:59Z` : text);
 
-/** `--at` */
 export const atOption = () =>
   new Option(
     "--at <moment>",
@@ -54,12 +52,11 @@ export const atOption = () =>
 export const AT_HELP =
   "\nA date and time takes its offset with it; the table is that of the end of its second.";
 
-/** What cap tables are read with. */
 export const tableReads = (on: Reads): GuardedReads => guardedReads(on, FOR_CAP_TABLES);
 
 /**
- * The table that is meant.
- * @throws UsageError for a token that was not seen by then; BeforeLogError (stop), NotYetIndexedError (wait)
+ * Finds the requested table.
+ * @throws UsageError for a token not seen by then; BeforeLogError (stop), NotYetIndexedError (wait)
  */
 export const tableAt = async (
   db: GuardedReads,

@@ -30,7 +30,7 @@ type Options = {
   readonly lots?: LotPolicy;
 };
 
-/** `holderbook cap-table`: who held a token at a checkpoint or moment, as a file for people and programs. */
+/** `holderbook cap-table`: a token's holders at a moment, as a file. */
 export const capTableCommand = () =>
   new Command("cap-table")
     .addOption(coinOption())
@@ -38,7 +38,7 @@ export const capTableCommand = () =>
     .addOption(
       new Option(
         "--format <format>",
-        "how to print it: csv-zip is an archive of the CSV and of what it is of; ocf is Open Cap Format 1.2.0, with --out",
+        "how to print it: csv-zip is an archive of the CSV and its description; ocf is Open Cap Format 1.2.0, with --out",
       )
         .choices(Object.keys(FORMATS))
         .default("csv"),
@@ -46,7 +46,7 @@ export const capTableCommand = () =>
     .addOption(
       new Option(
         "--for <reader>",
-        "of csv: amounts in tokens, as people write them and as it is unless given, or in the smallest unit, after lines with # that say what it is of",
+        "for csv: amounts in tokens (default), or in the smallest unit, after # lines that describe the table",
       ).choices(READERS),
     )
     .option("--json", "the same as --format json")
@@ -94,12 +94,12 @@ const wantedOf = ({ json, out, for: reader, lots, ...options }: Omit<Options, "c
     throw new UsageError("--format ocf and --out go together");
   }
   if (format === "csv-zip" && process.stdout.isTTY) {
-    throw new UsageError("an archive is nothing for a terminal: add > table.zip");
+    throw new UsageError("an archive cannot go to a terminal: add > table.zip");
   }
   return { format, reader };
 };
 
-/** Writes to standard output, and to a terminal how far it is. */
+/** Writes to standard output, and progress to a terminal. */
 const print = async (
   pieces: AsyncIterable<TablePiece<string | Uint8Array>>,
   all: number,

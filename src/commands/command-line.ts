@@ -1,4 +1,7 @@
-/** The command line. Exit codes: 0 done, 1 failed, 2 wrong usage or settings; an error may have its own. */
+/**
+ * The command line. Exit codes: 0 done, 1 failed, 2 wrong usage or settings; errors may define
+ * others.
+ */
 import { Command, CommanderError } from "commander";
 import { shownLines } from "../logging/foreign-text.ts";
 import { ConfigError } from "../settings/config-error.ts";
@@ -6,9 +9,9 @@ import { VERSION } from "../telemetry/version.ts";
 import { COMMANDS } from "./list.ts";
 import { UsageError } from "./usage.ts";
 
-/** Runs the command that the arguments name, and sets `process.exitCode` unless it is done. */
+/** Runs the named command; sets `process.exitCode` on failure. */
 export const runCommandLine = async (args: readonly string[]): Promise<void> => {
-  // `help NAME` needs the code of that command, as the command itself does.
+  // `help NAME` needs that command's code.
   const named = args[0] === "help" ? args[1] : args[0];
   const program = await programWith((name) => name === named);
   try {
@@ -30,15 +33,15 @@ const exitCodeOf = (error: unknown): number => {
   return isOwn && typeof error.exitCode === "number" ? error.exitCode : 1;
 };
 
-/** The program with the code of all its commands, for the reference. */
+/** All commands with their code, for the reference. */
 export const wholeProgram = (): Promise<Command> => programWith(() => true);
 
-/** The program with all its commands, whose code is loaded where `isLoaded`. */
+/** @param isLoaded which commands' code to load */
 const programWith = async (isLoaded: (name: string) => boolean): Promise<Command> => {
   const program = new Command("holderbook")
     .description("Indexes security tokens and serves their holder register.")
     .version(VERSION)
-    // Options after a sub-command are its own, even if the command has one of the same name.
+    // Options after a sub-command belong to it, even if its parent has the same ones.
     .enablePositionalOptions()
     .addHelpText(
       "after",
@@ -49,7 +52,7 @@ const programWith = async (isLoaded: (name: string) => boolean): Promise<Command
     program.addCommand(command.description(about).enablePositionalOptions());
   }
   program.configureHelp({
-    // The list has the usage of commands that are not loaded.
+    // Commands that are not loaded show their listed usage.
     subcommandTerm: (command) => {
       const name = command.name();
       const usage = name in COMMANDS ? COMMANDS[name]?.usage : command.usage();
@@ -60,13 +63,13 @@ const programWith = async (isLoaded: (name: string) => boolean): Promise<Command
   return program;
 };
 
-/** Commander exits with 1; wrong usage is 2 here, at every level of sub-commands. */
+/** Commander exits with 1 for wrong usage; here it is 2, also in sub-commands. */
 const throwInsteadOfExit = (command: Command) => {
   command.exitOverride().showHelpAfterError("(see --help)");
   command.commands.forEach(throwInsteadOfExit);
 };
 
-/** Our errors need only name and message; other errors are printed with their stack. */
+/** Our errors are printed with name and message, others with their stack. */
 const report = (error: unknown) => {
   if (!(error instanceof Error)) {
     process.stderr.write(`holderbook: ${shownLines(String(error))}\n`);
@@ -78,7 +81,7 @@ const report = (error: unknown) => {
     return;
   }
   const ours = "remedy" in error || error instanceof UsageError;
-  // Errors of system calls name the file.
+  // Messages of system calls name the file.
   const system = "syscall" in error;
   const text = ours ? `${error.name}: ${error.message}` : system ? error.message : error.stack;
   const message = text ?? error.message;

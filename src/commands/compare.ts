@@ -34,7 +34,7 @@ const EXIT_CODES = `
 Exit codes: 0 identical, 1 a difference, 2 wrong usage, 3 no difference found, but the other one is more than
 100 checkpoints behind, or shows less than was asked.`;
 
-/** `holderbook compare`: compares what another deployment serves with this one. */
+/** `holderbook compare`: compares another deployment's answers with this one. */
 export const compareCommand = () =>
   new Command("compare")
     .argument("<url>", "where the other deployment serves GraphQL", urlArgument)
@@ -100,7 +100,7 @@ export const compareCommand = () =>
       endCheck({ isFalse: differences.length > 0, isUnshown: missing.length > 0 });
     });
 
-/** @throws UsageError without one */
+/** @throws UsageError without a key */
 const keyIn = async ({ key, keyFile }: Options): Promise<string> => {
   const secret = keyFile === undefined ? key : (await readFile(keyFile, "utf8")).trim();
   if (secret === undefined || secret === "") {
@@ -119,11 +119,11 @@ const urlArgument = (text: string): URL => {
   return url;
 };
 
-/** Intervals of the terminal's line and, off a terminal, of log lines. */
+/** Intervals of redrawing on a terminal, and of log lines elsewhere. */
 const DRAW_EVERY_MS = 200;
 const LOG_EVERY_MS = 10_000;
 
-/** Shows progress: a redrawn line on a terminal, occasional log lines elsewhere. */
+/** Shows progress: a redrawn line on a terminal, log lines elsewhere. */
 const progressOf = ({ config, logger }: Pick<Runtime, "config" | "logger">) => {
   const terminal = progressPlace(config);
   let [shownAt, drawn] = [performance.now(), false];
@@ -155,7 +155,7 @@ export const ON_FAITH: readonly string[] = [
   "what is no row of a coin: facts of its log, signatures of validators, grants as causes need them (token_grants), the times that sinceTimestamp searches by (reached_ms): reconcile and verify --log look there, on its side",
 ];
 
-/** The same for one comparison. */
+/** Adds the rows of one comparison that are taken on faith. */
 const onFaith = ({ tallies }: Comparison): readonly string[] => {
   const rows = tallies.get(OWN_PAST)?.rows ?? 0;
   const own = `what it serves now, in ${rows} rows: it was further than this deployment, so they were compared with its own past alone`;
@@ -200,7 +200,7 @@ const verdict = (comparison: Comparison): string => {
     : `identical through checkpoint ${through} in what was compared: some lists in part, see below`;
 };
 
-/** Whether every row of every list was compared, rather than some of them. */
+/** Whether every row of every list was compared. */
 const isWhole = ({ tallies }: Comparison): boolean =>
   [...tallies.values()].every(({ inPart }) => inPart === 0);
 

@@ -15,7 +15,7 @@ type WriteOptions = {
   readonly noise: number;
 };
 
-/** `holderbook demo`: a simulated issuer's ledger as files, and the page of one that runs. */
+/** `holderbook demo`: a simulated issuer's ledger as files, and links to a running demo's page. */
 export const demoCommand = async () => {
   const { DEFAULT_INVESTORS, DEFAULT_NOISE, FIRST_INVESTORS, writeDemoLedger } = await import(
     "../../demo/write.ts"
@@ -65,7 +65,7 @@ export const demoCommand = async () => {
   return new Command("demo").addCommand(write).addCommand(link);
 };
 
-/** Prints another link to the page of a demo that runs. */
+/** Prints another link to a running demo's page. */
 const printDemoLink = async ({ url }: { readonly url?: string }): Promise<void> => {
   const { config } = await openRuntime();
   if (!isAllDemo(config)) {
@@ -77,7 +77,7 @@ const printDemoLink = async ({ url }: { readonly url?: string }): Promise<void> 
     throw new UsageError("there is no key to lend: start the demo first, with `npm start`");
   }
   const link = await makeDemoLink(config, originOf(url, config.port));
-  tellLines("opens the page signed in, once; links made before open nothing any more");
+  tellLines("opens the page signed in, once; earlier links are invalid now");
   printLines([link]);
 };
 

@@ -1,4 +1,4 @@
-/** `holderbook keys rotate` and `keys revoke-deployment-key`: the key that statements, packs and the sequence are signed with. */
+/** `holderbook keys rotate` and `keys revoke-deployment-key`: the deployment's signing key. */
 import { Command, InvalidArgumentError } from "commander";
 import {
   changeDeploymentKey,
@@ -25,7 +25,7 @@ export const rotateCommand = () =>
     )
     .option(
       "--lost",
-      "the key before can sign nothing any more, which is tried: the next one names itself, and auditors must be told its public key",
+      "the key before can sign nothing any more, which is tried: the next one names itself, and auditors need its public key from you",
     )
     .action(async ({ signerBefore, lost = false }: RotateOptions) => {
       const { config, logger } = await openRuntime();
@@ -62,10 +62,10 @@ export const revokeDeploymentKeyCommand = () =>
     .argument("<keyId>", "as GET /deployment-keys shows it")
     .requiredOption(
       "--from <number>",
-      "the first entry, by number, that its signature is not believed for",
+      "number of the first entry whose signature is not trusted",
       entryNumber,
     )
-    .requiredOption("--why <text>", "for whoever reads the sequence, which is public", whyText)
+    .requiredOption("--why <text>", "for readers of the sequence, which is public", whyText)
     .action(async (keyId: string, { from, why }: RevokeOptions) => {
       const { config, logger } = await openRuntime();
       await using storage = await openStorage(config, logger, { tables: "current" });

@@ -7,13 +7,12 @@ import { openReading } from "./reading.ts";
 
 type Options = { readonly pipeline?: string; readonly at?: bigint; readonly json?: boolean };
 
-/** `--pipeline`: one of those that have digests. */
 export const pipelineOption = () =>
   new Option("--pipeline <name>", "this one alone").choices(
     ledgerPipelines.map(({ name }) => name),
   );
 
-/** `holderbook digest`: what to compare with another deployment. */
+/** `holderbook digest`: digests to compare with another deployment. */
 export const digestCommand = () =>
   new Command("digest")
     .addOption(pipelineOption())

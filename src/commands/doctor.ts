@@ -13,13 +13,13 @@ type Options = {
 
 const PROCESSES: readonly Service[] = ["start", "index", "serve"];
 
-/** `holderbook doctor`: whether a deployment has what it needs. Exit code 1 when something fails. */
+/** `holderbook doctor`: checks a deployment. Exit code 1 when a check fails. */
 export const doctorCommand = () =>
   new Command("doctor")
     .option(
       "--only <checks>",
       `only these, separated by commas: ${CHECKS.join(", ")}`,
-      // As it was called before, too.
+      // Accepts the former name, too.
       (text: string) => namesArgument(CHECKS)(text.replaceAll("transfer agent", "transfer-agent")),
     )
     .addOption(
@@ -31,7 +31,7 @@ export const doctorCommand = () =>
     .option("--json", "one JSON document instead of text")
     .addHelpText(
       "after",
-      "\nEach line is ok, warn or fail, with what to do. Nothing is changed; it works beside a running service.",
+      "\nEach line is ok, warn or fail, with its remedy. Changes nothing; works beside a running service.",
     )
     .action(async ({ for: service, only, strict = false, json }: Options) => {
       const { examine } = await import("./doctor/examine.ts");
@@ -46,7 +46,7 @@ export const doctorCommand = () =>
       if (failed > 0 || (strict && warned > 0)) process.exitCode = 1;
     });
 
-/** A line for each, and what to do below those that need it. */
+/** A line for each finding, followed by its remedy. */
 const inWords = (findings: readonly Finding[], failed: number, warned: number) => {
   const width = Math.max(...CHECKS.map((check: Check) => check.length));
   const lines = findings.flatMap(({ check, state, says, remedy }) => [

@@ -31,7 +31,7 @@ type RereadOptions = { readonly chain: number; readonly token?: Address };
 const rereadCommand = () =>
   new Command("reread")
     .description(
-      "remove what the log has of a chain or a token; the next start or index reads it anew, and its records stay listed until then",
+      "remove what the log has of a chain or a token; the next start or index reads it again, and its records stay listed until then",
     )
     .requiredOption("--chain <id>", "chain id", wholeNumberArgument(1, Number.MAX_SAFE_INTEGER))
     .option("--token <address>", "only this token", addressArgument)
@@ -39,7 +39,7 @@ const rereadCommand = () =>
       const { config, logger, signal } = await openRuntime();
       await using storage = await openStorage(config, logger, { tables: "current" });
       const held = new AbortController();
-      // Refuses at once: waiting could empty the log hours later, unexpectedly.
+      // Never waits: that could empty the log hours later, unexpectedly.
       const acquire = (name: string) =>
         acquireWriterLock(storage.write, name, {
           signal: AbortSignal.any([signal, held.signal]),
@@ -56,7 +56,7 @@ const rereadCommand = () =>
         return [forgotten, { command: "evm reread", details, on: "project" }];
       });
       tellLines(
-        `${what}: ${facts} logs of ${tokens} ${tokens === 1 ? "token" : "tokens"} removed; start or index reads them anew`,
+        `${what}: ${facts} logs of ${tokens} ${tokens === 1 ? "token" : "tokens"} removed; start or index reads them again`,
       );
     });
 

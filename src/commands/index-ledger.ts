@@ -21,7 +21,7 @@ type IndexOptions = {
 
 const NAMES = ledgerPipelines.map(({ name }) => name);
 
-/** `holderbook index`: read and project, serve nothing. */
+/** `holderbook index`: reads and projects, serves nothing. */
 export const indexCommand = () =>
   new Command("index")
     .option(
@@ -38,9 +38,7 @@ export const indexCommand = () =>
     .addOption(retryForOption().default(undefined, "10m with --last, for ever without"))
     .action(async ({ pipelines, first, last, retryFor }: IndexOptions) => {
       if (retryFor !== undefined && last === undefined) {
-        throw new UsageError(
-          "--retry-for goes with --last: without an end, what may pass is tried for ever",
-        );
+        throw new UsageError("--retry-for goes with --last: without an end, retries never stop");
       }
       const { config, logger, telemetry, giveUp, signal } = await openRuntime("indexing");
       await using _tracing = telemetry.tracing;
@@ -52,7 +50,7 @@ export const indexCommand = () =>
         throw new UsageError(`--last ${last} lies before the first checkpoint, ${firstCheckpoint}`);
       }
       await using storage = await openStorage(config, logger, { onLost: giveUp });
-      // The first connection to the database does not wait for the code that needs it.
+      // Loaded late: the first connection to the database must not wait for this code.
       const ledger = await found.open();
       watchPools(telemetry.figures, "indexing", storage);
       using _watched = watchProcess(telemetry.figures, {
@@ -63,7 +61,7 @@ export const indexCommand = () =>
       const { startIndexing } = await import("../service/indexing.ts");
       await ledger.recordDecimals(storage);
       await using notes = keepProcessNotes(storage.write, telemetry.figures);
-      // A run up to a checkpoint is about the Sui ledger alone.
+      // A run up to a checkpoint covers the Sui ledger only.
       const live = last === undefined && pipelines === undefined;
       const { startBackgroundWork } = await import("../service/background-work.ts");
       await using work = live
@@ -104,7 +102,7 @@ export const indexCommand = () =>
       }
     });
 
-/** The port of METRICS_PORT, where that is set. @throws ListenError (stop) */
+/** Serves metrics on METRICS_PORT, if set. @throws ListenError (stop) */
 const shownFigures = async (
   { host, metricsPort: port }: Pick<Config, "host" | "metricsPort">,
   { figures }: Telemetry,

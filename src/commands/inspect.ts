@@ -7,7 +7,7 @@ import { printJson, printJsonText } from "./output.ts";
 import { openRuntime, type Runtime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
-/** `holderbook inspect`: what one checkpoint holds. Standard output carries the JSON alone. */
+/** `holderbook inspect`: one checkpoint's content, as JSON on standard output. */
 export const inspectCommand = () =>
   new Command("inspect")
     .argument("<file-or-sequence>", "a .chk or .binpb.zst file, or a checkpoint number")
@@ -32,11 +32,11 @@ const fetchOne = async (
   { config, logger, signal }: Runtime,
   sequence: bigint,
 ): Promise<RawCheckpoint> => {
-  // A file needs none of the sources.
+  // Loaded here: a file needs no source.
   const { openLedgerSource } = await import("../service/ledger-source.ts");
   const { source } = await openLedgerSource(config, logger);
   try {
-    // A reader waits for checkpoints that are yet to come; a look at one checkpoint does not.
+    // Fail now: the source would wait for a future checkpoint.
     const newest = await source.latest(signal);
     if (newest !== null && sequence > newest) {
       throw new UsageError(

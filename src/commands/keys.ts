@@ -22,7 +22,7 @@ import { openReading } from "./reading.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
-/** `holderbook keys`: who may ask, and what the deployment signs with. */
+/** `holderbook keys`: callers' keys, and the deployment's signing key. */
 export const keysCommand = () =>
   new Command("keys")
     .addCommand(createCommand())
@@ -96,7 +96,7 @@ const createCommand = () =>
       printLines([secret]);
     });
 
-/** The key, or the pair when one is made: one line of JSON on standard output. */
+/** Prints the key, or the new pair, as a line of JSON. */
 const createTaKey = async (key: {
   readonly asset: string;
   readonly publicKey: string | undefined;
@@ -133,7 +133,7 @@ const createTaKey = async (key: {
   }
 };
 
-/** What the choice means, for the person who made it. */
+/** Explains the choice. */
 const BOUND = [
   "it accepts bound signatures only: each covers path, time, Idempotency-Key and body",
 ];
@@ -143,7 +143,7 @@ const UNBOUND = [
   "with --require-bound instead",
 ];
 
-/** A callback address as it is kept, held to the same rules as those of the assets file. */
+/** A canonical callback URL, under the rules of the assets file. */
 const checkedUrl = (config: Config, url: string): string => {
   const { allowPrivate, ports } = withDemoCallbacks(config).callbacks;
   try {
@@ -154,7 +154,7 @@ const checkedUrl = (config: Config, url: string): string => {
   }
 };
 
-/** A key of a project that no file names would open nothing; without a file it is made for a later one. */
+/** Refuses unknown projects; without an assets file, the key is for a later one. */
 const checkProject = async (config: Config, project: string): Promise<void> => {
   if (config.assetsFile === undefined) return;
   const names = (await configuredAssets(config)).projects.map(({ name }) => name);
@@ -200,7 +200,7 @@ const callbackUrlCommand = () =>
       tellLines(`results for key ${id} go to ${where}`);
     });
 
-/** As its making was recorded; a key of before that by what it opens. */
+/** The recorded scope of its creation; for older keys the scope that they open. */
 const scopeOfKey = async (
   config: Config,
   { write: { sql } }: Storage,

@@ -1,14 +1,10 @@
-/**
- * The commands as the program's own help lists them. The code of a command is loaded when it is named:
- * neither `--help` nor another command waits for it.
- */
+/** The list of commands for `--help`. A command's code is loaded only when it is named. */
 import type { Command } from "commander";
 
-/** A command, before its code is loaded. */
 export type Listed = {
-  /** What it does; its own help says it in the same words. */
+  /** What it does, also shown in its own help. */
   readonly about: string;
-  /** What follows its name in the list. */
+  /** Arguments shown after its name. */
   readonly usage?: string;
   readonly load: () => Promise<Command>;
 };
@@ -66,7 +62,7 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     load: async () => (await import("./digest.ts")).digestCommand(),
   },
   compare: {
-    about: "what another deployment serves, held against this one row by row",
+    about: "compare what another deployment serves with this one, row by row",
     usage: "[options] <url>",
     load: async () => (await import("./compare.ts")).compareCommand(),
   },
@@ -82,7 +78,7 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     load: async () => (await import("./audit-pack.ts")).auditPackCommand(),
   },
   acts: {
-    about: "who did what by a command, and when: rebuild, packages, keys and others of the kind",
+    about: "who ran which command, and when: rebuild, packages, keys and similar ones",
     usage: "[options]",
     load: async () => (await import("./acts.ts")).actsCommand(),
   },
@@ -101,7 +97,7 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     load: async () => (await import("./packages.ts")).packagesCommand(),
   },
   evm: {
-    about: "the log of EVM chains: list its tokens, or read it anew",
+    about: "the log of EVM chains: list its tokens, or read it again",
     load: async () => (await import("./evm.ts")).evmCommand(),
   },
   keys: {
@@ -115,7 +111,7 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     load: async () => (await import("./callbacks.ts")).callbacksCommand(),
   },
   ta: {
-    about: "the transfer agent: sign a request; see the requests there are",
+    about: "the transfer agent: sign a request; list requests",
     load: async () => (await import("./ta.ts")).taCommand(),
   },
   pii: {

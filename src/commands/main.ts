@@ -1,13 +1,11 @@
-/** The program. */
 import "./quick-imports.ts";
 import { runCommandLine } from "./command-line.ts";
 
-/** Time for output to drain, and for what ends by itself. */
+/** Time for output to drain and pending work to end. */
 const LINGER_MS = 1_000;
 
 /**
- * Exits even if a library left a timer or a socket open: a queue whose backend has just gone away would keep the
- * process for ten seconds.
+ * Exits despite open timers or sockets: a queue without its backend would block for ten seconds.
  */
 const endSoon = (): void => {
   const unwritten = () => process.stdout.writableLength + process.stderr.writableLength;

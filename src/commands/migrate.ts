@@ -3,7 +3,7 @@ import { openStorage } from "../service/storage.ts";
 import { tellLines } from "./output.ts";
 import { openRuntime } from "./runtime.ts";
 
-/** `holderbook migrate`: brings the database to this version, for deployments that do it beforehand. */
+/** `holderbook migrate`: migrates the database ahead of a deployment. */
 export const migrateCommand = () =>
   new Command("migrate").action(async () => {
     const { config, logger } = await openRuntime();

@@ -3,7 +3,7 @@ import type { Logger } from "../logging/logger.ts";
 import type { Config } from "../settings/config.ts";
 import { ledgerSourcesOf, splitSources } from "../settings/ledger-sources.ts";
 
-/** The source that a command was given with `--source`, or the configured one. */
+/** The source given with `--source`, or the configured one. */
 export const openNamedSource = async (
   config: Config,
   setting: string | undefined,
@@ -11,7 +11,7 @@ export const openNamedSource = async (
 ) => {
   const { openLedgerSource } = await import("../service/ledger-source.ts");
   if (setting === undefined) return openLedgerSource(config, logger);
-  // A key for a configured source is not for another one.
+  // A configured source's key must not go to another one.
   const known = config.ledgerSources.find((source) => source.setting === setting);
   const ledgerSources = known ? [known] : ledgerSourcesOf(splitSources(setting), []);
   const [{ setting: ledgerSource } = { setting }] = ledgerSources;
@@ -19,7 +19,7 @@ export const openNamedSource = async (
   return openLedgerSource({ ...config, ...named }, logger);
 };
 
-/** How a command waits for its source, with a line in the log for each failure. */
+/** Retries of a command's source, with a log line for each failure. */
 export const patience = (forMs: number, logger: Logger): Patience => ({
   forMs,
   onTrouble: (err, pauseMs) => logger.warn({ err }, `asking the source again in ${pauseMs} ms`),

@@ -1,33 +1,34 @@
-/** How commands print: foreign text is escaped, so that it cannot steer the terminal or begin a line. */
+/**
+ * Output of commands; foreign text is escaped, so that it cannot control the terminal or fake a
+ * line.
+ */
 import { Option } from "commander";
 import { shownJson, shownLines } from "../logging/foreign-text.ts";
 
 const escapedLines = (lines: readonly string[]): string =>
   lines.map((line) => `${shownLines(line)}\n`).join("");
 
-/** Prints lines of text. */
 export const printLines = (lines: readonly string[]): void => {
   process.stdout.write(escapedLines(lines));
 };
 
-/** Prints lines for people on standard error; programs read standard output. */
+/** Prints lines for people on standard error; standard output is for programs. */
 export const tellLines = (...lines: readonly string[]): void => {
   process.stderr.write(escapedLines(lines));
 };
 
-/** Prints one JSON document, with bigints as strings of digits, so that no reader rounds them. */
+/** Prints one JSON document; bigints become strings, so that no reader rounds them. */
 export const printJson = (value: unknown, indent?: number): void =>
   printJsonText(JSON.stringify(value, bigintAsText, indent));
 
-/** Prints a finished JSON document. */
 export const printJsonText = (json: string): void => {
   process.stdout.write(`${shownJson(json)}\n`);
 };
 
-/** `--json` of every command that lists. */
+/** `--json` of every list. */
 export const jsonOption = () => new Option("--json", "one JSON document: a list");
 
-/** Prints a list: one JSON document, or one a line. */
+/** Prints one JSON document, or one per line. */
 export const printList = (items: readonly object[], json: boolean): void => {
   if (json) printJson(items);
   else for (const item of items) printJson(item);
@@ -37,7 +38,7 @@ export const printList = (items: readonly object[], json: boolean): void => {
 export const notShown = (what: string): string => `not shown: ${what}`;
 export const onFaith = (what: string): string => `taken on faith: ${what}`;
 
-/** The exit code of a check: 1 if something is false, 3 if nothing is, but something could not be shown. */
+/** Exit code of a check: 1 if something is false, else 3 if something could not be shown. */
 export const endCheck = ({
   isFalse,
   isUnshown,

@@ -24,7 +24,7 @@ import { openReading } from "./reading.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
-/** `holderbook packages`: the addresses of the contract whose facts the log keeps. */
+/** `holderbook packages`: addresses of the contract whose facts are logged. */
 export const packagesCommand = () =>
   new Command("packages")
     .addOption(jsonOption())
@@ -44,12 +44,12 @@ export const packagesCommand = () =>
 const addCommand = () =>
   new Command("add")
     .description(
-      "keep facts of a package whose publication the log has passed: reads the checkpoints since then anew; the next start or index fills the projections again",
+      "keep facts of a package whose publication the log has passed: reads the checkpoints since then again; the next start or index refills the projections",
     )
     .argument("<address>", "of the package", addressArgument)
     .option(
       "--from <checkpoint>",
-      "where to begin to read anew; where it was published unless given, as far as the source can tell",
+      "where to begin; by default where it was published, if the source knows",
       checkpointArgument,
     )
     .action(async (address: string, { from }: { readonly from?: bigint }) => {
@@ -70,7 +70,8 @@ const addCommand = () =>
           `the log has not come to checkpoint ${start}: an upgrade published there joins by itself`,
         );
       }
-      // Before hours of reading: what was signed of the log must be said to be of the one before.
+      // Before hours of reading: the sequence must record that its signed heads are of the replaced
+      // log.
       const keeping = configuredKey(config, { existing: true });
       const key = (await hasSequence(storage.write.sql)) ? await keeping.open(storage) : undefined;
       if (key !== undefined && keeping.signer !== undefined) await provePossession(keeping.signer);
@@ -125,13 +126,13 @@ const addCommand = () =>
       );
     });
 
-/** The locks of the log and of all pipelines: nothing may read or project while logs are exchanged. */
+/** Locks the log and all pipelines: nothing may read or project while logs are exchanged. */
 const lockEverything = async ({ write }: Storage, signal: AbortSignal) => {
   await using held = new AsyncDisposableStack();
   const busy = new AbortController();
   const acquire = async (lock: string, name: string) =>
     held.use(
-      // Refuses at once: waiting could exchange the logs hours later, unexpectedly.
+      // Never waits: that could exchange the logs hours later, unexpectedly.
       await acquireWriterLock(write, lock, {
         signal: AbortSignal.any([signal, busy.signal]),
         onStandby: () => busy.abort(new PipelineBusyError(name)),

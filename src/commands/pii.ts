@@ -11,7 +11,7 @@ import { printJson, tellLines } from "./output.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
-/** `holderbook pii`: investors' data at rest. */
+/** `holderbook pii`: investors' stored data. */
 export const piiCommand = () =>
   new Command("pii")
     .addCommand(showCommand())
@@ -26,7 +26,7 @@ class NoInvestorDataError extends Error {
 
 type ShowOptions = { readonly asset: string; readonly investor: string; readonly reason: string };
 
-/** Characters of a reason; it is kept for ever. */
+/** Longest reason; it is kept for ever. */
 const LONGEST_REASON = 500;
 
 const showCommand = () =>
@@ -45,7 +45,7 @@ const showCommand = () =>
       });
     });
 
-/** What is recorded of a command: who ran it, and why. @throws UsageError without a reason */
+/** The recorded purpose: command, user and reason. @throws UsageError without a reason */
 const purposeOf = (command: string, reason: string): string => {
   const why = reason.trim();
   if (why === "" || why.length > LONGEST_REASON) {
@@ -56,7 +56,7 @@ const purposeOf = (command: string, reason: string): string => {
 
 const rotateCommand = () =>
   new Command("rotate")
-    .description("seal every record with the first of PII_KEYS; services may go on running")
+    .description("seal every record with the first of PII_KEYS; services may keep running")
     .action(() =>
       withVault(async (vault) => {
         if (await vault.isEmpty()) {
@@ -106,7 +106,7 @@ const deleteCommand = () =>
       await withVault(async (_, { config, deleting }) => {
         const whose = { asset, investorId: investor };
         const on = await scopeOfAsset(config, asset);
-        // Not who: nothing is to be known of an investor whose data are deleted.
+        // Without the id: nothing must identify an investor whose data were deleted.
         const act = { command: "pii delete", details: { asset }, on };
         const deleted = await deleting(act, (vault) => vault.deleteInvestor(whose, purpose));
         if (deleted === 0) await noneOf(config, asset);
@@ -114,7 +114,7 @@ const deleteCommand = () =>
       });
     });
 
-/** An asset that is served no more may still have data: its name is looked at only when it has none. */
+/** Checks the asset's name only without data: an unserved asset may still have some. */
 const noneOf = async (config: Config, asset: string): Promise<never> => {
   await checkAsset(config, asset);
   throw new NoInvestorDataError(
@@ -131,7 +131,7 @@ const report = (deleted: number) => {
 
 type Opened = {
   readonly config: Config;
-  /** Deletes in one transaction, and records it there where anything was deleted; returns how many records. */
+  /** Deletes and records it in one transaction; returns the number of deleted records. */
   readonly deleting: (act: NewAct, work: (vault: PiiVault) => Promise<number>) => Promise<number>;
 };
 

@@ -1,13 +1,11 @@
-/** Shows how catch-up goes: one line that is redrawn on a terminal, a log line now and then elsewhere. */
+/** Progress of catching up: a redrawn line on a terminal, log lines elsewhere. */
 import type { ReaderState } from "../ledger/reading/progress.ts";
 import { type Logger, logFormat } from "../logging/logger.ts";
 import type { Config } from "../settings/config.ts";
 
-/** How far reading is. */
 export type CatchUp = {
   /** `opening` and `standby` read nothing: there is no progress to show. */
   readonly state: ReaderState;
-  /** Next checkpoint to read. */
   readonly next: bigint;
   /** Newest checkpoint of the ledger; null while unknown. */
   readonly tip: bigint | null;
@@ -15,24 +13,24 @@ export type CatchUp = {
   readonly factsPerSecond: number;
   /** Checkpoints between the two. */
   readonly lag: bigint | null;
-  /** Time until the tip is reached at this rate; null when unknown or at the tip. */
+  /** Time to the tip at this rate; null when unknown or there. */
   readonly etaSeconds: number | null;
 };
 
-/** Checkpoints behind the tip from which on reading counts as catching up. */
+/** Catching up starts at this many checkpoints behind the tip. */
 const BEHIND = 20n;
 
-/** Off a terminal, a line this often. */
+/** Interval of log lines. */
 const LOG_EVERY_MS = 5_000;
 
-/** Redraws of the terminal's line. */
+/** Interval of redraws. */
 const DRAW_EVERY_MS = 200;
 
-/** Where to draw the line: on a terminal whose lines are readable. Lines of JSON do not give way to it. */
+/** The terminal, if its log lines are readable: lines of JSON would collide with a redrawn one. */
 export const progressPlace = (config: Pick<Config, "logFormat">): NodeJS.WriteStream | undefined =>
   process.stderr.isTTY && logFormat(config.logFormat) === "pretty" ? process.stderr : undefined;
 
-/** Takes reports as they come and shows them at a bearable pace. */
+/** Shows reports at a limited rate. */
 export const progressLine = (logger: Logger, terminal: NodeJS.WriteStream | undefined) => {
   let shownAt = 0;
   let drawn = false;
@@ -82,7 +80,7 @@ export const progressLine = (logger: Logger, terminal: NodeJS.WriteStream | unde
   };
 };
 
-/** The last checkpoint that was read, decimal; null before the first. */
+/** Last read checkpoint, decimal; null before the first. */
 const reachedBy = ({ next }: CatchUp): string | null => (next === 0n ? null : String(next - 1n));
 
 const lineOf = (now: CatchUp) => {

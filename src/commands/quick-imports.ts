@@ -1,14 +1,13 @@
 /**
- * Halves the time it takes to load packages, by answering Node's look-ups from what is known.
+ * Halves the time to load packages, by caching Node's resolution.
  *
- * To learn the format of a `.js` file Node reads the package.json above it, each time anew. That of drizzle
- * has 180 KB: over its hundred files this takes half a second of every command. A file that one of
- * drizzle's modules imports by a relative path is in the same package and so has the same format.
+ * For each `.js` file Node reads the package.json above it. That of drizzle has 180 KB: over its
+ * hundred files this takes half a second of every command. Relative imports stay in the package,
+ * and so have its format.
  *
- * Node resolves a package name anew for every importing module. For our modules the result is always the
- * same and is kept.
+ * Node also resolves a package's name for every importing module; for ours the result is the same.
  *
- * zod brings its messages in fifty languages, two thirds of its text. Only English is loaded.
+ * zod's messages in fifty languages are two thirds of its text; only English is loaded.
  */
 import { type ResolveFnOutput, registerHooks } from "node:module";
 

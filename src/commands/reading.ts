@@ -1,7 +1,7 @@
 import { openStorage, type Storage } from "../service/storage.ts";
 import { openRuntime, type Runtime } from "./runtime.ts";
 
-/** Opens the database of the settings to read it; its tables have to be those of this version. */
+/** Opens the configured database, whose tables have to be of this version, to read it. */
 export const openReading = async (
   runtime?: Pick<Runtime, "config" | "logger">,
 ): Promise<Storage> => {

@@ -14,8 +14,9 @@ const EVM = "transfer_events";
 const NAMES = [...ledgerPipelines.map(({ name }) => name), EVM];
 
 /**
- * `holderbook rebuild`: empties a pipeline, so that its next run fills it from the log; answers that need it
- * are refused until it is back where it was. Transfer events stay listed until the regenerated ones replace them.
+ * `holderbook rebuild`: empties a pipeline for its next run to refill from the log; dependent
+ * answers are refused until it has caught up. Transfer events stay listed until their replacements
+ * exist.
  */
 export const rebuildCommand = () =>
   new Command("rebuild")
@@ -26,7 +27,7 @@ export const rebuildCommand = () =>
         throw new UsageError(`no pipeline is called ${name}`);
       const { config, logger, signal } = await openRuntime();
       await using storage = await openStorage(config, logger, { tables: "current", by: "owner" });
-      // Refuses at once: waiting could empty the pipeline hours later, unexpectedly.
+      // Never waits: that could empty the pipeline hours later, unexpectedly.
       const held = new AbortController();
       await using lock = await acquireWriterLock(storage.write, `pipeline ${name}`, {
         signal: AbortSignal.any([signal, held.signal]),

@@ -16,7 +16,7 @@ const EXIT_CODES = `
 Exit codes: 0 everything that was asked for adds up, 1 something does not, 2 wrong usage, 3 nothing was found, but
 part of it could not be looked at: a pipeline whose tables are being filled in, or that is far behind the log.`;
 
-/** `holderbook reconcile`: whether the register adds up. */
+/** `holderbook reconcile`: checks that the register adds up. */
 export const reconcileCommand = () =>
   new Command("reconcile")
     .addOption(atOption())

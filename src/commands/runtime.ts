@@ -1,4 +1,4 @@
-/** What every command is given: settings, a logger, and the signal to end. */
+/** Common to all commands: settings, a logger, and the signal to end. */
 
 import { databaseRemedy } from "../database/database-error.ts";
 import { createLogger, type Logger, openTerminal } from "../logging/logger.ts";
@@ -13,20 +13,20 @@ import { NO_TRACING } from "../telemetry/tracing.ts";
 export type Runtime = {
   readonly config: Config;
   readonly logger: Logger;
-  /** Its traces are to be disposed of at the end. */
+  /** Dispose of its traces at the end. */
   readonly telemetry: Telemetry;
   /** Aborts when the process is asked to end, or gives up. */
   readonly signal: AbortSignal;
-  /** Says why this process cannot go on, and ends it in order with code 1. */
+  /** Logs why this process cannot continue, and ends it in order with code 1. */
   readonly giveUp: (error: Error) => void;
 };
 
-/** How long an orderly end may take before the process ends anyway. */
+/** Deadline of an orderly end. */
 const END_WITHIN_MS = 20_000;
 
 /**
- * Reads `.env` and the environment, and listens for signals.
- * @param service which process of the service this is, whose work is traced; absent for other commands
+ * Reads `.env` and the environment, and handles signals.
+ * @param service the process whose work is traced; absent for other commands
  * @throws ConfigError when a setting is wrong
  */
 export const openRuntime = async (service?: ProcessName): Promise<Runtime> => {
@@ -49,7 +49,7 @@ export const openRuntime = async (service?: ProcessName): Promise<Runtime> => {
 const endSignal = (logger: Logger): Pick<Runtime, "signal" | "giveUp"> => {
   const ending = new AbortController();
   const end = (reason: string) => {
-    // The terminal and the launcher both pass a Ctrl-C on: the second one says nothing new.
+    // Terminal and launcher both forward a Ctrl-C: ignore the second signal.
     if (ending.signal.aborted) return;
     logger.info({ reason }, "ending");
     ending.abort(new DOMException(reason, "AbortError"));
@@ -59,7 +59,7 @@ const endSignal = (logger: Logger): Pick<Runtime, "signal" | "giveUp"> => {
     }, END_WITHIN_MS).unref();
   };
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, () => end(name));
-  // The channel to the launcher closes when that dies, however it dies.
+  // The channel closes however the launcher dies.
   process.on("disconnect", () => end("launcher gone"));
   process.channel?.unref();
   return {

@@ -7,7 +7,7 @@ import type { Config } from "../settings/config.ts";
 import { aborted } from "../waiting/aborted.ts";
 import { openRuntime } from "./runtime.ts";
 
-/** `holderbook serve`: the interfaces alone, beside an `index` elsewhere on the same database. */
+/** `holderbook serve`: the interfaces only, for an `index` elsewhere on the same database. */
 export const serveCommand = () =>
   new Command("serve")
     .addArgument(
@@ -17,12 +17,12 @@ export const serveCommand = () =>
       const { config, logger, telemetry, giveUp, signal } = await openRuntime("serving");
       await using _tracing = telemetry.tracing;
       await (await import("../service/settings-checks.ts")).checkSettings(config, "serve");
-      // A file that cannot be followed, and a port that is taken, end this before there is a database.
+      // A bad assets file and a taken port fail before the database is touched.
       const assetsFound = await findAssets(config);
       await using front = createFront({ logger });
       const url = await front.listen(config);
       await using storage = await openStorage(config, logger, { onLost: giveUp });
-      // The first connection to the database does not wait for the code that needs it.
+      // Loaded late: the first connection to the database must not wait for this code.
       const { startServing } = await import("../service/serving.ts");
       const packages = await packagesOf(config, storage);
       await using _serving = await startServing({
@@ -40,6 +40,6 @@ export const serveCommand = () =>
       await aborted(signal);
     });
 
-/** The packages of the configuration, or else those the log was begun with. */
+/** The configured packages, or those that the log began with. */
 const packagesOf = async (config: Config, { read }: Storage): Promise<readonly string[]> =>
   config.packages ?? (await factSource(read).highWater()).packages;

@@ -1,4 +1,4 @@
-/** The keys that `start` makes itself, so that a newcomer's first requests work. */
+/** Keys that `start` makes, so that a newcomer's first requests work. */
 import { acting } from "../audit/sequence/acts.ts";
 import { createKey, findKey, listKeys, verifyKey } from "../http/keys.ts";
 import { DEMO_ASSETS } from "../service/assets.ts";
@@ -14,8 +14,8 @@ import type { Config } from "../settings/config.ts";
 import { handOver, registerKey } from "../ta/requests/caller-keys.ts";
 
 /**
- * The key of GraphQL that `start` shows: the one it made before when that still opens, else a new one
- * while there is no other. Undefined once the operator has made keys.
+ * The GraphQL key that `start` shows: its earlier one while valid, else a new one while there is no
+ * other. Undefined once the operator has made keys.
  */
 export const startKey = async (
   config: Pick<Config, "dataDir">,
@@ -37,9 +37,9 @@ export const startKey = async (
 };
 
 /**
- * The file of the pair that signs requests for the demo's first asset, as `ta sign --key` reads it: the
- * one it made before while that is registered, else a new one. It takes bound signatures alone; one of a former
- * version, which did not, hands its requests over. For the demo's own assets only, whose issuer is simulated: it is no
+ * The file of the pair that signs requests for the demo's first asset, as for `ta sign --key`: the
+ * earlier one while registered, else a new one. It accepts bound signatures only; a pair of a
+ * former version without that rule hands its requests over. Only for simulated issuers, so no
  * operator's act.
  */
 export const demoTaKey = async (

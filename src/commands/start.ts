@@ -12,21 +12,21 @@ import { progressLine, progressPlace } from "./progress-line.ts";
 import { openRuntime } from "./runtime.ts";
 import { localUrl, welcome } from "./welcome.ts";
 
-/** `holderbook start`: index, and serve in a process beside; without settings, the demo ledger. */
+/** `holderbook start`: indexes, and serves in a second process; by default the demo ledger. */
 export const startCommand = () =>
   new Command("start").action(async () => {
     const { config, logger, telemetry, giveUp, signal: asked } = await openRuntime("indexing");
     await using _tracing = telemetry.tracing;
     await announceLedger(config, logger);
     await (await import("../service/settings-checks.ts")).checkSettings(config, "start");
-    // Before anything is contacted or made: a port that is taken ends this with nothing begun.
+    // First of all, so that a taken port ends this with nothing begun.
     await using serving = await keepServing({ logger, bodyBytes: config.ta.bodyBytes });
     const found = await findLedger(config, logger, telemetry.figures);
-    // Indexing ends too when serving cannot begin.
+    // Indexing also ends when serving cannot start.
     const ending = new AbortController();
     const signal = AbortSignal.any([asked, ending.signal]);
     await using storage = await openStorage(config, logger, { onLost: giveUp });
-    // The first connection to the database does not wait for the code that needs it.
+    // Loaded late: the first connection to the database must not wait for this code.
     const ledger = await found.open();
     const { startBackgroundWork } = await import("../service/background-work.ts");
     const { evmStanding } = await import("../service/evm.ts");
@@ -73,7 +73,7 @@ export const startCommand = () =>
         ...ownFigures(),
         figures: telemetry.figures.look(),
       }));
-      // It may take as long as the process that serves has no memory; being told to end does not wait.
+      // May take as long as the serving process lacks memory; a signal to end does not wait.
       await Promise.race([open, aborted(signal)]);
       if (signal.aborted) {
         open.catch(() => undefined);
@@ -87,7 +87,7 @@ export const startCommand = () =>
       await aborted(signal);
     } finally {
       ending.abort();
-      // Before what it reads is closed.
+      // Before the storage that it reads is closed.
       await serving.stop();
       await indexing.ended;
       line.clear();
@@ -95,11 +95,10 @@ export const startCommand = () =>
     }
   });
 
-/** Opens the page signed in, where no data is real. */
+/** A link that signs in, where no data is real. */
 const demoLink = (config: Config, url: string): Promise<string> | undefined =>
   isAllDemo(config) ? makeDemoLink(config, localUrl(url)) : undefined;
 
-/** What this process takes of the machine. */
 const ownFigures = () => {
   const { user, system } = process.cpuUsage();
   return { residentBytes: process.memoryUsage.rss(), cpuSeconds: (user + system) / 1e6 };

@@ -25,10 +25,10 @@ type Options = {
   readonly statementVersion: StatementVersion;
 };
 
-/** `holderbook statement`: what a holder can keep of a cap table, and check without us. */
+/** `holderbook statement`: a holder's part of a cap table, which can be checked without us. */
 export const statementCommand = () =>
   new Command("statement")
-    // Mandatory for this command alone: its sub-command has none.
+    // Checked later, because the sub-command has no such option.
     .addOption(coinOption().makeOptionMandatory(false))
     .option(
       "--owner <address>",
@@ -39,17 +39,14 @@ export const statementCommand = () =>
     .addOption(atOption())
     .option("--out <file>", "write it there; to standard output unless given")
     .addOption(
-      new Option(
-        "--statement-version <version>",
-        "1: for whoever checks it with a program that does not know version 2",
-      )
+      new Option("--statement-version <version>", "1: for programs that do not know version 2")
         .choices(["1", "2"])
         .argParser(versionArgument)
         .default(2),
     )
     .addHelpText("after", AT_HELP)
     .action(async ({ coin, at, owner, holder, out, statementVersion: version }: Options) => {
-      if (coin === undefined) throw new UsageError("say of which token, with --coin");
+      if (coin === undefined) throw new UsageError("name the token with --coin");
       const whose = whoseOf(owner, holder);
       const { config, logger } = await openRuntime();
       await using storage = await openStorage(config, logger, { tables: "current" });
@@ -71,7 +68,7 @@ type VerifyOptions = {
   readonly entry?: readonly string[] | undefined;
 };
 
-/** Reads nothing but the files: no settings, no database. */
+/** Reads the files only: no settings, no database. */
 const verifyCommand = () =>
   new Command("verify")
     .description("check a statement: no database and no settings are needed")
@@ -93,7 +90,7 @@ const verifyCommand = () =>
     .action(async (file: string, { root, key, entry }: VerifyOptions) => {
       const statement = verifyStatement(parsed(await readFile(file)), {
         root,
-        // Entries may lead from the key given to another one.
+        // Entries may lead from the given key to a later one.
         publicKey: entry === undefined ? key : undefined,
       });
       const kept = entry && (await heldAgainstKept(statement, entry, key));
@@ -101,7 +98,7 @@ const verifyCommand = () =>
       endCheck({ isFalse: false, isUnshown: kept !== undefined && kept.notShown.length > 0 });
     });
 
-/** A member that comes twice is refused: a person may read the other one. */
+/** Refuses duplicate members: a person may read the other one. */
 const parsed = (bytes: Uint8Array): unknown => {
   try {
     return parseStrictJson(bytes);
@@ -159,7 +156,7 @@ const versionArgument = (text: string): StatementVersion => {
 const whoseOf = (owner: string | undefined, holderId: bigint | undefined): Whose => {
   if (owner !== undefined && holderId === undefined) return { owner };
   if (holderId !== undefined && owner === undefined) return { holderId };
-  throw new UsageError("say whose statement, with --owner or --holder, and not both");
+  throw new UsageError("name the holder with either --owner or --holder");
 };
 
 const addressArgument = (text: string): string => {

@@ -7,7 +7,7 @@ import { printJson, printLines } from "./output.ts";
 import { duration } from "./progress-line.ts";
 import { openReading } from "./reading.ts";
 
-/** `holderbook status`: how far the log and each pipeline are, read from the database. */
+/** `holderbook status`: progress of the log and each pipeline, from the database. */
 export const statusCommand = () =>
   new Command("status")
     .option("--json", "one JSON document instead of a table")
@@ -31,7 +31,7 @@ const row = ({ pipeline, next, mark, rebuildingTo }: Watermark, end: bigint | nu
   ...(rebuildingTo !== null && { rebuildingTo: rebuildingTo.toString() }),
 });
 
-/** Blocks in the place of checkpoints; how old they are, the chain's health tells. */
+/** Blocks in place of checkpoints; their age is in the chain's health. */
 const recordsRow = ({ project, network, nextBlock, headBlock }: RecordsMark) => ({
   pipeline: `transfer_events ${project} ${network}`,
   checkpoint: nextBlock === 0n ? null : (nextBlock - 1n).toString(),

@@ -1,4 +1,4 @@
-/** `holderbook ta requests` and `ta request ID`: loaded by them alone, so that `ta sign` is quick. */
+/** `holderbook ta requests` and `ta request ID`, loaded separately to keep `ta sign` fast. */
 
 import type { Sql } from "../database/connect.ts";
 import type { Config } from "../settings/config.ts";
@@ -9,7 +9,7 @@ import { openReading } from "./reading.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
-/** Prints them as JSON, one a line. @throws UsageError there is no such asset */
+/** Prints them as JSON, one per line. @throws UsageError for an unknown asset */
 export const listRequests = (page: {
   readonly asset?: string;
   readonly open?: boolean;
@@ -19,7 +19,7 @@ export const listRequests = (page: {
   reading(async (sql, config) => {
     const { asset, open = false, limit, json = false } = page;
     const found = await requestOverviews(sql, { asset, open, limit });
-    // An asset that is served no more may still have requests.
+    // An unserved asset may still have requests.
     if (found.length === 0 && asset !== undefined) await checkAsset(config, asset);
     printList(
       found.map(({ message: _, ...request }) => request),
@@ -29,7 +29,7 @@ export const listRequests = (page: {
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Prints it with its history as JSON. @throws UsageError there is none of this id */
+/** Prints it with its history as JSON. @throws UsageError for an unknown id */
 export const showRequest = (id: string): Promise<void> =>
   reading(async (sql) => {
     const request = UUID.test(id) ? await requestWithHistory(sql, id) : null;
@@ -39,7 +39,7 @@ export const showRequest = (id: string): Promise<void> =>
 
 const reading = async (act: (sql: Sql, config: Config) => Promise<void>): Promise<void> => {
   const runtime = await openRuntime();
-  // The connections for callers' queries would cut off a look at millions of requests.
+  // `write`, because callers' connections have a timeout, too short for millions of requests.
   await using storage = await openReading(runtime);
   await act(storage.write.sql, runtime.config);
 };

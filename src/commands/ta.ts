@@ -7,7 +7,7 @@ import { wholeNumberArgument } from "./arguments.ts";
 import { jsonOption, printLines } from "./output.ts";
 import { UsageError } from "./usage.ts";
 
-/** `holderbook ta`: for callers of the transfer agent API, and for who runs it. */
+/** `holderbook ta`: for callers and operators of the transfer agent API. */
 export const taCommand = () =>
   new Command("ta")
     .addCommand(signCommand())
@@ -16,7 +16,9 @@ export const taCommand = () =>
 
 const requestsCommand = () =>
   new Command("requests")
-    .description("requests, newest first, and what they wait for: JSON, one a line; no investors")
+    .description(
+      "requests, newest first, with what they wait for: JSON, one per line; without investors",
+    )
     .option("--asset <name>", "only those for this asset")
     .option("--open", "only those that are not final, oldest first")
     .option("--limit <n>", "at most so many", wholeNumberArgument(1, 10_000), 100)
@@ -87,7 +89,7 @@ Examples:
       print(signed.headers);
     });
 
-/** Of the pair as it was printed, or the key itself. */
+/** From the printed pair, or the key itself. */
 const secretKeyIn = (content: string): string => {
   const found = /"secretKey"\s*:\s*"([^"]+)"/.exec(content);
   return found?.[1] ?? content.trim();

@@ -1,4 +1,4 @@
-/** The command line was used wrongly; the message says how it goes. Exit code 2. */
+/** Wrong usage of the command line; the message shows the right one. Exit code 2. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }

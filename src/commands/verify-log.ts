@@ -1,4 +1,4 @@
-/** `holderbook verify --log`: whether the log is what it was when its chain was made, and what the ledger says. */
+/** `holderbook verify --log`: checks the log against its digests, and against the ledger. */
 
 import type { LogHead } from "../audit/sequence/log-heads.ts";
 import { type Kept, readKept } from "../audit/verify/kept.ts";
@@ -19,7 +19,7 @@ import { openReading } from "./reading.ts";
 import { openRuntime, type Runtime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
-/** A source that does not answer by then leaves the faults as they are. */
+/** After this long without an answer by the source, faults stay unexplained. */
 const SOURCE_MS = 60_000;
 
 type LogOptions = {
@@ -33,14 +33,14 @@ type LogOptions = {
   readonly retryFor: number;
 };
 
-/** What was found, in the database alone and by the source. */
+/** Findings in the database, and by the source. */
 type Findings = {
   readonly report: VerifiedLog;
   readonly faults: readonly SourceFault[];
-  /** What the whole source came to; null where it was not read. */
+  /** Null unless the whole source was read. */
   readonly source: SourceChecked | null;
   readonly note: string | null;
-  /** Whether everything that was asked for could be looked at. */
+  /** Whether everything requested could be checked. */
   readonly isShown: boolean;
 };
 
@@ -80,7 +80,7 @@ export const verifyWholeLog = async (options: LogOptions): Promise<void> => {
   endCheck({ isFalse: findings.faults.length > 0, isUnshown });
 };
 
-/** Which signatures are asked for, and the committee that the settings name. */
+/** Whether signatures are requested, and the configured committee. */
 const askedOf = async ({ config }: Runtime) => {
   const { level, trust } = verificationOf(config);
   let trusted: Committee | null = null;
@@ -88,7 +88,7 @@ const askedOf = async ({ config }: Runtime) => {
     const named = await trust?.();
     if (named && "committee" in named) trusted = named.committee;
   } catch {
-    // Without its file the committee is taken on faith, which the report says.
+    // Without its file the committee is taken on faith, which the report states.
   }
   return { asked: level === "signatures", trusted };
 };
@@ -101,14 +101,14 @@ const againstSource = async (
   { source: setting, from, retryFor }: LogOptions,
 ): Promise<Findings> => {
   const { level } = config.verify;
-  let toldMs = performance.now();
+  let reportedMs = performance.now();
   const faults = report.faults.map((fault): SourceFault => ({ ...fault, facts: NONE }));
   const notCompared = (error: Error): Findings => {
     const note = `not compared with the ledger: --source (${error.message})`;
     return { report, faults, source: null, note, isShown: false };
   };
   const asked = await openNamedSource(config, setting, logger).catch((error: Error) => error);
-  // The findings in the database are reported all the same.
+  // Findings in the database are reported anyway.
   if (asked instanceof Error) return notCompared(asked);
   const source = patientSource(asked.source, { ...patience(retryFor, logger), isFinal: isGone });
   try {
@@ -130,8 +130,8 @@ const againstSource = async (
         last: report.through,
         mostFaults: MOST_FAULTS,
         onProgress: (through, facts) => {
-          if (performance.now() - toldMs < TELL_EVERY_MS) return;
-          toldMs = performance.now();
+          if (performance.now() - reportedMs < REPORT_EVERY_MS) return;
+          reportedMs = performance.now();
           logger.info(
             { checkpoint: `${through}`, of: `${report.through}`, facts },
             "comparing the log with its source",
@@ -158,14 +158,14 @@ const againstSource = async (
 
 const NONE: readonly string[] = [];
 
-/** Whether the source has shown every checkpoint of the log, not only those behind `--from`. */
+/** Whether the source showed every checkpoint of the log, not only those from `--from` on. */
 const isAllRead = ({ first, through }: VerifiedLog, source: SourceChecked | null): boolean =>
   source?.ended === true &&
   source.gaps.length === 0 &&
   BigInt(source.checkpoints) > through - first;
 
-/** Between two lines about how far it is. */
-const TELL_EVERY_MS = 10_000;
+/** Interval of progress lines. */
+const REPORT_EVERY_MS = 10_000;
 
 /** Reads the faulty checkpoints again, if there is a source, to name the facts. */
 const namedFaults = async (
@@ -205,7 +205,7 @@ const namedFaults = async (
     }
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    return { ...none, note: `which facts they are, the ledger can tell: --source (${why})` };
+    return { ...none, note: `the ledger shows which facts: --source (${why})` };
   }
 };
 
@@ -290,10 +290,10 @@ type KeptWords = {
   readonly keptNotShown: readonly string[];
 };
 
-/** Such lines are one for each entry. */
+/** Most lines, of one per entry. */
 const MAX_LINES = 100;
 
-/** @param key the one that was given: signatures with it were asked for */
+/** @param key the given one, whose signatures were requested */
 const keptInWords = (
   found: {
     readonly kept: readonly Kept[];

@@ -42,7 +42,7 @@ type Options = {
   readonly retryFor: number;
 };
 
-/** `holderbook verify`: whether checkpoints are what the validators signed. Exit code 1 when they are not. */
+/** `holderbook verify`: checks validators' signatures. Exit code 1 when one is wrong. */
 export const verifyCommand = () =>
   new Command("verify")
     .argument("[files...]", ".chk or .binpb.zst files, instead of a range of the source")
@@ -111,7 +111,7 @@ const trustArgument = (text: string): TrustedCheckpoint => {
   throw new InvalidArgumentError("It must be a digest in base58, or NUMBER:DIGEST.");
 };
 
-/** What says something about checkpoints: a source that does not answer, or refuses, says nothing. */
+/** Errors about checkpoints; an unanswering or refusing source proves nothing. */
 const isFinding = (error: unknown): error is Error =>
   FINDINGS.some((finding) => error instanceof finding);
 
@@ -124,7 +124,6 @@ const FINDINGS = [
   CheckpointFileError,
 ];
 
-/** What was verified, and what it rests on. */
 type Outcome = { readonly report: Verified; readonly began: string };
 
 const verifyFiles = async (
@@ -155,7 +154,7 @@ const verifyRange = async (options: Options): Promise<Outcome> => {
   const { source: asked, demo } = await openNamedSource(verifying, setting, logger);
   const source = patientSource(asked, patience(retryFor, logger));
   let found: string | undefined;
-  /** A finding that a second reading has too, from the next source where several are listed, is one. */
+  /** Confirms a finding by a second reading, from the next source where several are listed. */
   const remedy = (error: unknown): Remedy => {
     if (!isFinding(error) || error.message === found || retryFor === 0) return "stop";
     found = error.message;
@@ -181,7 +180,7 @@ const verifyRange = async (options: Options): Promise<Outcome> => {
   }
 };
 
-/** Before what does not hold is read once more. */
+/** Pauses before a second reading. */
 const READ_AGAIN = { firstMs: 1_000, maxMs: 60_000 };
 
 const verifyOnce = async (
@@ -190,7 +189,7 @@ const verifyOnce = async (
   { source, demo }: Pick<Awaited<ReturnType<typeof openNamedSource>>, "source" | "demo">,
   signal: AbortSignal,
 ): Promise<Outcome> => {
-  // Where several are listed: they have to be of one chain.
+  // Several listed sources have to be of one chain.
   await source.chainId(signal);
   const newest = await source.latest(signal);
   if (newest !== null && range.last > newest) {
@@ -207,7 +206,7 @@ const verifyOnce = async (
   const bls = await loadBls();
   const { header } = await fetchCertified(source, range.first, signal);
   const start = await committeeAt({ source, bls }, known, header, signal).catch((error) => {
-    // What is trusted by its digest alone may also come by itself, in the range.
+    // A checkpoint trusted by its digest may also be within the range.
     if (trust?.sequence === null && error instanceof CommitteeError) return error;
     throw error;
   });
@@ -221,7 +220,9 @@ const verifyOnce = async (
   return { report, began: beginning(given ?? null, where, trust) };
 };
 
-/** A digest pins the checkpoint file that the committee is taken from; for a committee file it is another. */
+/**
+ * Pins the checkpoint file that the committee is taken from; a committee file has another digest.
+ */
 const digestFor = (path: string, trust: TrustedCheckpoint | undefined) =>
   path.endsWith(".json") ? undefined : trust?.digest;
 
@@ -271,7 +272,7 @@ const inWords = (
   `not covered: ${NOT_COVERED}`,
 ];
 
-/** A transaction's digest is made without them, and nodes keep others than the contents name. */
+/** Not part of a transaction's digest; nodes keep others than the contents name. */
 const NOT_COVERED =
   "users' signatures beside the transactions, and fields of a message that no digest is made of. The validators checked the signatures before they signed; nothing is taken from these bytes";
 

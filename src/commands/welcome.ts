@@ -1,4 +1,4 @@
-/** What `start` prints: where everything is, and commands to try it that work as they are pasted. */
+/** The text that `start` prints: addresses, and example commands that work as pasted. */
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { isAbsolute, join, relative, resolve } from "node:path";
@@ -14,23 +14,23 @@ type Welcome = {
   readonly config: Config;
   readonly ledger: Ledger;
   readonly storage: Storage;
-  /** Where it listens. */
+  /** Base URL. */
   readonly url: string;
-  /** Opens GraphQL; undefined when the operator has keys of their own. */
+  /** A GraphQL key; undefined when the operator has made keys. */
   readonly key: string | undefined;
-  /** Opens the page signed in, once; undefined where data may be real, or there is no such key. */
+  /** A link that signs in once; undefined where data may be real, or without a key. */
   readonly link: string | undefined;
-  /** With the demo's own assets: where their callbacks go, and the pair that signs requests for them. */
+  /** For the demo's own assets: their callbacks' receiver, and the pair that signs requests. */
   readonly demo:
     | (Pick<DemoCallbacks, "url" | "isOurs"> & { readonly taKeyFile: string })
     | undefined;
 };
 
-/** An address of this machine, as its user types it. */
+/** A URL on this machine, as its user types it. */
 export const localUrl = (url: string): string =>
   url.replace("0.0.0.0", "localhost").replace("127.0.0.1", "localhost");
 
-/** The whole text, with the newline at its end. */
+/** The whole text, with a final newline. */
 export const welcome = (about: Welcome): string => {
   const { config, ledger, storage, url, key, link, demo } = about;
   const host = localUrl(url);
@@ -72,23 +72,23 @@ export const welcome = (about: Welcome): string => {
 };
 
 const anotherLink = (config: Config, host: string): readonly string[] => {
-  // Of all settings that lead to this service the folder alone matters here.
+  // Only the data folder matters for this command.
   const command = `${holderbookCommand({ dataDir: config.dataDir, databaseUrl: undefined })} demo link`;
   const where = host === USUAL_HOST ? "" : ` --url ${host}`;
   return [`            opens signed in, once; another such link: ${command}${where}`];
 };
 
-/** Where `demo link` leads by default. */
+/** Default of `demo link`. */
 const USUAL_HOST = "http://localhost:4000";
 
 const graphqlCall = (host: string, key: string | undefined): string =>
   `curl -s ${host}/graphql -H 'Content-Type: application/json' -H "X-API-Key: ${key ?? "$key"}"`;
 
-/** The transfer agent's whole circle, to be tried by hand: pasted line by line, or all at once. */
+/** The whole way of a request, as commands to paste line by line or all together. */
 const circle = (trial: {
   readonly host: string;
   readonly key: string | undefined;
-  /** Makes one, where none is known. */
+  /** Makes a key, where none is known. */
   readonly keyLine: readonly string[];
   readonly coin: string;
   readonly demo: NonNullable<Welcome["demo"]>;
@@ -96,7 +96,7 @@ const circle = (trial: {
   const { host, key, keyLine, coin, demo } = trial;
   const events = `{ holderEvents(coinType: "${coin}", sinceTimestamp: "SINCE", limit: 1000) { eventType address holderId groupId position } }`;
   const query = JSON.stringify({ query: events }).replace("SINCE", "'$since'");
-  // A configured receiver only gets callbacks: the commands then show the deliveries instead.
+  // Other receivers do not show callbacks: the commands list the deliveries instead.
   const last = demo.isOurs
     ? `curl -s ${demo.url}/$id`
     : `for n in $(seq 10); do get "/api/v1/callbacks?since=$from" | grep '"statusCode"' && break; sleep 1; done`;
@@ -126,22 +126,22 @@ const circle = (trial: {
   ];
 };
 
-/** Where `npm run holderbook` is run. */
+/** Working folder of `npm run holderbook`. */
 const PROJECT = fileURLToPath(new URL("../../", import.meta.url));
 
-/** The project's folder as a person in this shell calls it: ends a sentence. */
+/** The project's folder as seen from this shell, at the end of a sentence. */
 const projectFolder = (): string =>
   process.cwd() === resolve(PROJECT) ? "this folder" : resolve(PROJECT);
 
-/** A path for a command that is run in the project's folder. */
+/** A path for a command that runs in the project's folder. */
 const pathInProject = (path: string): string => {
   const inside = relative(PROJECT, resolve(path));
   return quoted(inside.startsWith("..") || isAbsolute(inside) ? resolve(path) : inside);
 };
 
 /**
- * `holderbook …` as it is run in the project's folder, with the settings in front that lead it to this
- * service's database; a password is never shown, so a `DATABASE_URL` with one is to be set by hand.
+ * `holderbook …` for the project's folder, preceded by settings that lead to this service's
+ * database. Never shows a password: a `DATABASE_URL` with one has to be set by hand.
  */
 const holderbookCommand = (config: Pick<Config, "databaseUrl" | "dataDir">): string => {
   const there = settingsThere();

@@ -145,7 +145,7 @@ const ERRORS: Readonly<Record<number, readonly [description: string, details: st
     "the body came too slowly: it must end, or bring 524288 bytes, within every 10 s",
   ],
   409: [
-    "The state of what the request is about does not allow it; `details` says why.",
+    "The state of the resource does not allow the request; `details` says why.",
     "checkpoint 900 is not indexed yet",
   ],
   413: [

@@ -72,7 +72,7 @@ export const fastPath = (
     if (reply === undefined || hasHungUp({ raw: response })) return;
     const { status, headers, contentType, body } = reply;
     if (typeof body !== "string" && !Buffer.isBuffer(body)) {
-      throw new Error(`${route.path} is marked fast and answers with a stream`);
+      throw new Error(`${route.path} is marked fast but streams its answer`);
     }
     const all = Object.assign(fields, headers);
     all["content-type"] = contentType;
@@ -89,7 +89,7 @@ export const fastPath = (
       return;
     }
     serve(plain, raw, response).catch((error: unknown) => {
-      logger.error({ err: error }, "an answer could not be made");
+      logger.error({ err: error }, "cannot build an answer");
       response.destroy();
     });
   };

@@ -61,8 +61,8 @@ export const largeBody = (
   if (!known && request.method !== "HEAD" && !unsent.hold(request.ip, body.length, reply.raw)) {
     throw noRoomToSend();
   }
-  const told = reply.getHeader("vary");
-  const vary = told === undefined ? "accept-encoding" : `${told}, accept-encoding`;
+  const earlier = reply.getHeader("vary");
+  const vary = earlier === undefined ? "accept-encoding" : `${earlier}, accept-encoding`;
   reply.headers({ "cache-control": "no-cache", etag, vary });
   if (known) {
     reply.status(304);

@@ -38,7 +38,7 @@ export const readParameters = <Schema extends z.ZodObject>(
 const faultOf = (schema: z.ZodObject, issue: z.core.$ZodIssue, query: unknown): string => {
   if (issue.code === "unrecognized_keys") {
     const known = Object.keys(schema.shape).join(", ");
-    return `${inShort(issue.keys)}: no such parameter; there are ${known}`;
+    return `${shortened(issue.keys)}: no such parameter; there are ${known}`;
   }
   const name = issue.path.map(String).join(".");
   return `${name}: ${isRepeated(query, name) ? "must be given once" : issue.message}`;
@@ -50,7 +50,7 @@ const isRepeated = (query: unknown, name: string): boolean =>
   Array.isArray(Object.getOwnPropertyDescriptor(query, name)?.value);
 
 /** A caller's unknown names, shortened. */
-const inShort = (names: readonly string[]): string => {
+const shortened = (names: readonly string[]): string => {
   const some = names.slice(0, 5).map((name) => (name.length > 40 ? `${name.slice(0, 40)}…` : name));
   return [...some, ...(names.length > some.length ? ["…"] : [])].join(", ");
 };

@@ -35,7 +35,7 @@ import { deliveryIdOf } from "./deliveries.ts";
 import { stateOf } from "./receivers.ts";
 
 /** Most messages that one request redelivers. */
-const MOST_AT_ONCE = 1_000;
+const MOST_REDELIVERED = 1_000;
 
 const MESSAGES: Readonly<Record<Redelivery, string>> = {
   accepted: "it is sent again, under the same webhook-id",
@@ -59,8 +59,8 @@ const rangeBody = z.strictObject({
   limit: z
     .int()
     .min(1)
-    .max(MOST_AT_ONCE)
-    .default(MOST_AT_ONCE)
+    .max(MOST_REDELIVERED)
+    .default(MOST_REDELIVERED)
     .meta({ description: "Most that are sent again by this request; the oldest first." }),
   dryRun: z.boolean().default(false).meta({ description: "Only count them." }),
 });
@@ -109,7 +109,7 @@ export const actRoutes = ({ db, database, who }: ActSettings): readonly Route[] 
       who,
       operationId: "operatorRedeliver",
       summary: "Send a callback again, under the same webhook-id",
-      description: "A disabled address is enabled by it.",
+      description: "Enables a disabled address.",
       params: { id: "`webhook-id`." },
       body: NO_BODY,
       answer: json("OperatorRedelivery", redeliveryAnswer, "What becomes of it.", { status: 202 }),
@@ -132,7 +132,7 @@ export const actRoutes = ({ db, database, who }: ActSettings): readonly Route[] 
       operationId: "operatorRedeliverRange",
       summary: "Send the callbacks of a time again, each under its webhook-id",
       description:
-        "The oldest first, each for itself: they wait neither for one another nor for newer ones. Disabled addresses are enabled by it. With `dryRun` nothing is sent, and the answer tells how many it would be.",
+        "Oldest first and independently: they wait neither for one another nor for newer ones. Enables disabled addresses. With `dryRun` nothing is sent, and the answer counts the matching callbacks.",
       body: jsonBody(rangeBody),
       answer: json("OperatorRangeRedelivery", rangeRedeliveryAnswer, "How many."),
       handle: async ({ body, caller, visit, signal }) => {
@@ -173,7 +173,7 @@ export const actRoutes = ({ db, database, who }: ActSettings): readonly Route[] 
       path: "/operator/receivers/:id/test-event",
       who,
       operationId: "operatorTestEvent",
-      summary: "Send a receiver something that is of no consequence",
+      summary: "Send a receiver a test event",
       description:
         'A callback like any other, signed and tried again, whose body says `"type": "test"`: see the docs of callbacks.',
       params: { id: "As `/operator/receivers` lists it." },
@@ -203,7 +203,7 @@ export const actRoutes = ({ db, database, who }: ActSettings): readonly Route[] 
             body: {
               type: "test",
               id,
-              message: "A test by the operator: it is about no transfer and no request.",
+              message: "A test by the operator, unrelated to any transfer or request.",
               timestamp: new Date().toISOString(),
             },
           });
@@ -213,7 +213,7 @@ export const actRoutes = ({ db, database, who }: ActSettings): readonly Route[] 
           deliveryId: id,
           receiver,
           type: "test" as const,
-          message: "it is on its way; its delivery tells what came of it",
+          message: "it is on its way; its delivery shows the outcome",
         };
       },
     }),

@@ -73,7 +73,7 @@ export const operatorDeliveryAnswer = delivery.extend({
   nextAttemptAt: z.iso
     .datetime()
     .nullable()
-    .describe("Null when it is not its turn yet, or nothing more is tried."),
+    .describe("Null before its turn, and after the last attempt."),
 });
 
 const receiver = z.object({
@@ -86,7 +86,7 @@ const receiver = z.object({
   state: z
     .enum(["open", "failing", "disabled", "withdrawn"])
     .describe(
-      "failing: the newest attempts failed; disabled: its receiver wants nothing more, and what comes is given up; withdrawn: it is configured no more, and what comes waits.",
+      "failing: the newest attempts failed; disabled: its receiver refuses callbacks, and new ones are dropped; withdrawn: it is no longer configured, and new callbacks wait.",
     ),
   reason: z.string().nullable(),
   since: z.iso.datetime().nullable().describe("Since when it is in this state; null for open."),
@@ -144,7 +144,7 @@ export const rangeRedeliveryAnswer = z.object({
   next: z
     .string()
     .nullable()
-    .describe("Give it as `after` to go on with the rest; null when nothing is left."),
+    .describe("Give it as `after` to continue; null when nothing is left."),
 });
 
 export const testEventAnswer = z.object({

@@ -17,7 +17,7 @@ const requestsQuery = z.strictObject({
   status: z
     .enum([...REQUEST_STATUSES, "OPEN"], `must be one of ${REQUEST_STATUSES.join(", ")}, OPEN`)
     .optional()
-    .meta({ description: "Only those; OPEN stands for QUEUED and PENDING." }),
+    .meta({ description: "Only those; OPEN means QUEUED and PENDING." }),
   asset: nameAsked.optional().meta({ description: "Only those for this asset." }),
   after: timedPlace,
   limit: pageLimit,

@@ -46,12 +46,12 @@ export const proofAnswer = z.object({
   checkpoint: number("The checkpoint"),
   digest: z.string().describe("Base58."),
   timestamp: z.iso.datetime(),
-  epoch: number("Its epoch").nullable().describe("Null where no signature tells."),
+  epoch: number("Its epoch").nullable().describe("Null without a signature."),
   previousDigest: z.string().nullable().describe("Null where the log begins with it."),
   contentDigest: z
     .string()
     .nullable()
-    .describe("Digest of what the checkpoint holds; null where only a later one was signed."),
+    .describe("Digest of the checkpoint's contents; null where only a later one was signed."),
   verification: z
     .enum(["signatures", "links", "none"])
     .describe(
@@ -62,7 +62,7 @@ export const proofAnswer = z.object({
     .object({
       checkpoint: number("The checkpoint that was signed"),
       digest: z.string(),
-      links: z.int().describe("Checkpoints that lead from the one asked for to it; 0: the same."),
+      links: z.int().describe("Checkpoints from the requested one to the signed one; 0: the same."),
     })
     .nullable(),
   summaryBcs: base64("The summary of the signed checkpoint, its BCS").nullable(),

@@ -206,7 +206,7 @@ export const exportRoutes = (settings: ExportSettings): readonly Route[] => {
               body: Readable.from(content, { signal }),
             };
           }
-          const of = { head, rows: inStretches(rows) };
+          const of = { head, rows: inTurns(rows) };
           const { type: contentType, ending, pieces } = capTableFile(table, of, format, reader);
           const body = Readable.from(dataOf(pieces), { signal });
           return { name: `${name}${ending}`, contentType, body };
@@ -276,14 +276,12 @@ const untilEnd = ({ response, log }: Visit, place: Place) => {
 };
 
 /** Rows converted before the event loop gets a turn: some milliseconds. */
-const AT_A_STRETCH = 500;
+const ROWS_PER_TURN = 500;
 
-async function* inStretches<Row>(
-  pages: AsyncIterable<readonly Row[]>,
-): AsyncGenerator<readonly Row[]> {
+async function* inTurns<Row>(pages: AsyncIterable<readonly Row[]>): AsyncGenerator<readonly Row[]> {
   for await (const page of pages) {
-    for (let at = 0; at < page.length; at += AT_A_STRETCH) {
-      yield page.slice(at, at + AT_A_STRETCH);
+    for (let at = 0; at < page.length; at += ROWS_PER_TURN) {
+      yield page.slice(at, at + ROWS_PER_TURN);
       await turn();
     }
   }

@@ -68,7 +68,7 @@ const readSiteFile = async (path: string): Promise<SiteFile> => {
   const contentType = CONTENT_TYPES[extname(path)];
   if (contentType === undefined) {
     throw new Error(
-      `${path.split(sep).at(-1)}: no content type is known for such a file of the page`,
+      `${path.split(sep).at(-1)}: no content type is known for this file of the page`,
     );
   }
   const identity = await readFile(path);

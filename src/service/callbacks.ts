@@ -54,7 +54,7 @@ export const openCallbackService = async (settings: {
     for (const endpoint of await applyCallbackAddresses(storage.write, policy, assets)) {
       logger.warn(
         { endpoint },
-        "callbacks: an address is no longer configured; what waits is kept",
+        "callbacks: an address is no longer configured; pending callbacks are kept",
       );
     }
     callbacks = await startCallbacks({

@@ -240,7 +240,7 @@ const keepDoubts = (
   if (found.length === 0) doubts.delete(address);
   else doubts.set(address, found);
   if (found.length > 0 && !known) {
-    logger.warn({ chainId, network: name, doubts: found }, "the log of a token is doubtful");
+    logger.warn({ chainId, network: name, doubts: found }, "doubts about a token's log");
   }
 };
 

@@ -16,14 +16,14 @@ export type IntegrityDetails = {
 
 const reasonOf = ({ log, sums, rows, roots }: Findings): string | undefined => {
   if (log.fault !== null) {
-    return `the log was changed: ${log.fault}; holderbook verify --log tells more; restore a backup`;
+    return `the log was changed: ${log.fault}; run holderbook verify --log for details; restore a backup`;
   }
   const [first] = [...sums.findings, ...rows.findings];
   if (first === undefined) {
     const [fault] = roots.faults;
     return fault && `no daily root was signed: ${fault}`;
   }
-  return `the register does not add up: ${first}; holderbook reconcile tells more, holderbook rebuild makes it anew from the log`;
+  return `the register does not add up: ${first}; run holderbook reconcile for details, holderbook rebuild to rebuild it from the log`;
 };
 
 export const integrityDetails =

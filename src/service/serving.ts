@@ -107,7 +107,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
     version: VERSION,
     onError: (err) =>
       rarely(`${err}`, (repeats) =>
-        logger.warn({ err, ...repeats }, "cannot tell how far the pipelines are"),
+        logger.warn({ err, ...repeats }, "cannot read the pipelines' progress"),
       ),
   });
   const limits = () => ({
@@ -194,10 +194,10 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
       pipelines: ledgerPipelines,
       now: Date.now,
       capTables,
-      onAppend: (heard, signal) => storage.read.listen(LOG_CHANNEL, heard, signal),
+      onAppend: (onNotify, signal) => storage.read.listen(LOG_CHANNEL, onNotify, signal),
       onTrouble: (err) =>
         rarely(`${err}`, (repeats) =>
-          logger.warn({ err, ...repeats }, "subscriptions cannot be told what is new"),
+          logger.warn({ err, ...repeats }, "cannot notify subscriptions"),
         ),
     },
     limits: limits(),

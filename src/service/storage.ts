@@ -89,7 +89,7 @@ const migrateByOwner = async (
   await using owner = connect({ ...ownerSettings((await waysOf(config, embedded)).owner), max: 1 });
   // The first statement, so that connection errors show here.
   const isOurs = await wasMigrated(owner).catch((error: unknown) => {
-    throw toldAs(error, config.databaseOwnerUrl && "DATABASE_OWNER_URL");
+    throw operatorError(error, config.databaseOwnerUrl && "DATABASE_OWNER_URL");
   });
   if (tables === "current or new" && isOurs) return;
   if (embedded !== undefined) await makeEmbeddedService(config.dataDir, owner);
@@ -108,7 +108,7 @@ const checkTables = async (write: Database, tables: Tables, config: Config): Pro
 };
 
 /** Translates a failure to open for an operator. */
-const toldAs = (error: unknown, setting?: string): unknown => {
+const operatorError = (error: unknown, setting?: string): unknown => {
   if (isForbidden(error)) return new DatabaseRightsError(error.message);
   return isUnreachable(error) ? new DatabaseUnreachableError(error, setting) : error;
 };
@@ -187,7 +187,7 @@ export const openStorage = async (
       [Symbol.asyncDispose]: () => all.disposeAsync(),
     };
   } catch (error) {
-    throw toldAs(
+    throw operatorError(
       error,
       by === "owner" ? config.databaseOwnerUrl && "DATABASE_OWNER_URL" : undefined,
     );

@@ -1,19 +1,21 @@
-/** This machine's clock, against the database's and the newest checkpoint's. */
+/** Compares this machine's clock with the database's and the newest checkpoint's. */
 import { type Finding, findingsOf } from "./finding.ts";
 import type { Newest } from "./source.ts";
 
-/** Signatures and keys of callers tolerate 300 s; a clock that is off by this much is not set by a server. */
+/** Callers' signatures tolerate 300 s; a clock this far off is not synchronised. */
 const OFF_MS = 5_000;
 const FAR_OFF_MS = 60_000;
 
-/** A chain makes several checkpoints a second: an older one says that the source is behind, or the clock ahead. */
+/**
+ * A chain makes several checkpoints a second: an older one means a source behind or a clock ahead.
+ */
 const OLD_MS = 120_000;
 
 const REMEDY = "let a time server set the clock of both machines (NTP)";
 
 /**
- * @param clockAheadMs of the database; undefined: it was not asked
- * @param newest of the source; undefined: it was not asked, or its time says nothing
+ * @param clockAheadMs of the database; undefined: unknown
+ * @param newest of the source; undefined: unknown, or without a meaningful time
  */
 export const lookAtClock = (
   clockAheadMs: number | undefined,

@@ -1,4 +1,4 @@
-/** The database: whether it answers, is new enough, and lets us do what the service does. Read only. */
+/** Checks the database: reachable, recent enough, with the service's rights. Read only. */
 import { randomBytes, randomInt } from "node:crypto";
 import { once } from "node:events";
 import { resolve } from "node:path";
@@ -15,16 +15,16 @@ import { withinDeadline } from "../../waiting/deadline.ts";
 import { errorOf } from "../../waiting/remedy.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
-/** Longest a statement may run here. */
+/** Statement timeout. */
 const STATEMENT_MS = 5_000;
 
-/** How long a notification may take. */
+/** Longest wait for a notification. */
 const NOTIFY_MS = 3_000;
 
-/** Connections of one process beside its two pools: queues, listening, and a lock for each writer. */
+/** A process's connections besides its two pools: queues, listening, and a lock per writer. */
 const CONNECTIONS_BESIDE = 16;
 
-/** A way into the database that exists, for looks; undefined where none runs or is named. */
+/** A connection for checks; undefined where no database runs or is named. */
 export type Opened = {
   readonly database: Database | undefined;
   readonly findings: readonly Finding[];
@@ -52,7 +52,7 @@ export const findDatabase = async (
   // Throws where this machine cannot run one.
   postgresPrograms();
   const says = (await hasCluster(dataDir))
-    ? `the embedded Postgres in ${resolve(dataDir)} does not run; a start begins it, and what it holds is not looked at`
+    ? `the embedded Postgres in ${resolve(dataDir)} is not running; its content was not checked, start runs it`
     : `the first start makes an embedded Postgres in ${resolve(dataDir)} (DATABASE_URL names another)`;
   return { database: undefined, findings: [ok(says)] };
 };
@@ -68,7 +68,7 @@ type Server = {
   readonly bytes: bigint;
 };
 
-/** Asks the server about itself, and tries what leaves no trace: a lock, a notification. */
+/** Queries the server, and tries a lock and a notification, which leave no trace. */
 export const lookAtDatabase = async (
   database: Database,
   config: Pick<Config, "databaseUrl" | "databaseOwnerUrl" | "databasePool">,
@@ -86,7 +86,7 @@ export const lookAtDatabase = async (
             - current_setting('superuser_reserved_connections')::int4
             - (select count(*) from pg_stat_activity where backend_type = 'client backend'))::int4 as free,
            pg_database_size(current_database()) as bytes`;
-  if (server === undefined) throw new Error("the server said nothing of itself");
+  if (server === undefined) throw new Error("the server did not describe itself");
   const wrong: Finding[] = [];
   if (server.number < OLDEST_VERSION) {
     wrong.push(
@@ -108,7 +108,7 @@ export const lookAtDatabase = async (
     wrong.push(warn("fsync is off: a crash may lose what was confirmed", "set fsync = on"));
   }
   if (server.jit !== "off") {
-    // Our sessions ask for it as they begin: something between us and the server drops that.
+    // Our sessions set jit = off at their start: something in between drops it.
     wrong.push(
       warn(
         "jit is on in our sessions: each small statement is compiled, and indexing takes up to a hundred times as long",
@@ -131,7 +131,7 @@ export const lookAtDatabase = async (
   return [ok(`${kind}Postgres ${server.name}, ${size}`), ...wrong];
 };
 
-/** Locks and notifications, which a pooler between us and the server may lose. */
+/** Tries locks and notifications, which a pooler may break. */
 const tries = async (database: Database): Promise<readonly Finding[]> => {
   const { fail } = findingsOf("database");
   const REMEDY =
@@ -148,19 +148,19 @@ const tries = async (database: Database): Promise<readonly Finding[]> => {
   }
   const channel = `holderbook_doctor_${randomBytes(6).toString("hex")}`;
   const ending = new AbortController();
-  const heard = new EventTarget();
-  const came = (name: string) => withinDeadline(once(heard, name), { ms: NOTIFY_MS });
+  const events = new EventTarget();
+  const came = (name: string) => withinDeadline(once(events, name), { ms: NOTIFY_MS });
   try {
     const listening = came("listening");
     database.listen(
       channel,
-      (payload) => heard.dispatchEvent(new Event(payload === null ? "listening" : "heard")),
+      (payload) => events.dispatchEvent(new Event(payload === null ? "listening" : "notification")),
       ending.signal,
     );
     await listening;
-    const told = came("heard");
+    const notified = came("notification");
     await database.sql`select pg_notify(${channel}, 'doctor')`;
-    await told;
+    await notified;
   } catch {
     wrong.push(fail("notifications do not arrive", REMEDY));
   } finally {
@@ -225,7 +225,7 @@ const binding = async (
   ];
 };
 
-/** Whether the role that migrates may make what a migration makes. */
+/** Whether the migrating role has the rights that migrations need. */
 const migrating = async ({ sql }: Database, setting: string): Promise<readonly Finding[]> => {
   const { fail } = findingsOf("database");
   const [may] = await sql<{ schemas: boolean; tables: boolean }[]>`

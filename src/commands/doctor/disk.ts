@@ -1,4 +1,4 @@
-/** The folder of DATA_DIR: whether it can be written to, and how much room there is. Nothing is made. */
+/** Checks that the folder of DATA_DIR is writable and has room. Makes nothing. */
 import { constants } from "node:fs";
 import { access, stat, statfs } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
@@ -10,10 +10,10 @@ const MIB = 1024 * 1024;
 /** Below this the embedded Postgres, whose journal alone may take 4 GiB, will not last the day. */
 const LITTLE_MIB = { embedded: 8 * 1024, given: 256 };
 
-/** Below this nothing can be relied on. */
+/** Below this writes may fail. */
 const NO_ROOM_MIB = { embedded: 512, given: 16 };
 
-/** Looks at the folder, or at the one it would be made in, and at the cluster where that is elsewhere. */
+/** Checks the folder, or where it would be made, and the cluster's if that is elsewhere. */
 export const lookAtDisk = async ({
   dataDir,
   databaseUrl,
@@ -45,7 +45,7 @@ export const lookAtDisk = async ({
   ];
 };
 
-/** The folder itself, or the nearest one above it that is there. */
+/** The folder itself, or its nearest existing parent. */
 const nearest = async (folder: string): Promise<string> => {
   const there = await stat(folder).then(
     () => true,

@@ -1,14 +1,14 @@
-/** The RPC endpoints of EVM chains: whether each answers, and is of the chain it is configured for. */
+/** Checks that RPC endpoints of EVM chains answer, and are of the configured chain. */
 import { networksOf } from "../../evm/contract/network.ts";
 import type { Assets } from "../../settings/assets.ts";
 import { withinDeadline } from "../../waiting/deadline.ts";
 import { errorOf } from "../../waiting/remedy.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
-/** How long one endpoint may take. */
+/** Timeout of one endpoint. */
 const ANSWER_MS = 8_000;
 
-/** Asks every endpoint once for its chain id and its newest block. */
+/** Requests chain id and newest block from every endpoint. */
 export const lookAtEvm = async (
   assets: Assets | undefined,
   signal: AbortSignal,
@@ -36,7 +36,7 @@ export const lookAtEvm = async (
     return answers.map(({ label, head }) => {
       if (typeof head === "bigint") return ok(`${name}: ${label} is at block ${head}`);
       const says = `${name}: ${label}: ${head.message}`;
-      // With another endpoint the chain is read all the same.
+      // Another endpoint suffices to read the chain.
       return (works ? warn : fail)(says, "correct `rpc` of its tokens in ASSETS_FILE");
     });
   });

@@ -1,8 +1,6 @@
 /**
- * Looks at everything that a deployment needs. Changes nothing, and works beside a running service.
- *
- * What is asked of the database waits for that to answer; all else is looked at meanwhile. Each look has a
- * deadline, so that the whole takes half a minute at the most.
+ * Runs all checks. Changes nothing, and works beside a running service. Checks of the database wait
+ * for its answer; the others run meanwhile. Each has a deadline, so all take at most half a minute.
  */
 import { databaseRemedy } from "../../database/connect.ts";
 import { createLogger } from "../../logging/logger.ts";
@@ -25,14 +23,13 @@ import { type Asked, askSources, compareWithLog } from "./source.ts";
 import { type IndexedMeta, readIndexedMeta } from "./standing.ts";
 import { lookAtTransferAgent } from "./transfer-agent.ts";
 
-const DATABASE =
-  "see whether the server runs and lets us in, and what DATABASE_URL or DATA_DIR says";
+const DATABASE = "check that the server runs and accepts us, and DATABASE_URL or DATA_DIR";
 const SOURCE = "see whether LEDGER_SOURCE is right, and whether this machine may reach it";
 
 /**
- * What was found, in the order of the checks.
+ * Returns findings in the order of the checks.
  * @param service the process that is to run here
- * @param only these checks; unless given, all
+ * @param only these checks; default all
  */
 export const examine = async (
   service: Service,
@@ -48,11 +45,11 @@ export const examine = async (
     ]);
     found.push(...looks.flat());
   }
-  // What all others stand on is told when it fails: silence about the rest would pass for health.
-  const isTold = ({ check, state }: Finding) =>
+  // Failures that all others depend on are always shown: silence would look like health.
+  const isShown = ({ check, state }: Finding) =>
     only.includes(check) || (state === "fail" && (check === "settings" || check === "database"));
   return CHECKS.flatMap((check) =>
-    found.filter((finding) => finding.check === check && isTold(finding)),
+    found.filter((finding) => finding.check === check && isShown(finding)),
   );
 };
 
@@ -70,7 +67,7 @@ const besideDatabase = (config: Config, assets: Assets | undefined, wanted: Want
   ];
 };
 
-/** The database, what stands in it, and what is compared with that: the source and the clock. */
+/** Checks the database and its content, and what is compared with that: source and clock. */
 const withDatabase = async (
   config: Config,
   assets: Assets | undefined,
@@ -94,18 +91,18 @@ const withDatabase = async (
   ];
   const { database } = opened;
   const answers = database !== undefined && found.some(({ state }) => state === "ok");
-  let standing: IndexedMeta | undefined;
+  let meta: IndexedMeta | undefined;
   if (answers) {
     found.push(
       ...(await look("database", DATABASE, async () => {
-        standing = await readIndexedMeta(database);
+        meta = await readIndexedMeta(database);
         return [];
       })),
       ...(await look("migrations", DATABASE, () => lookAtMigrations(database))),
     );
   }
-  if (answers && standing?.current) {
-    const known = standing;
+  if (answers && meta?.current) {
+    const known = meta;
     if (wanted("indexing")) {
       found.push(...(await look("indexing", DATABASE, () => lookAtIndexing(database, known))));
     }
@@ -114,9 +111,9 @@ const withDatabase = async (
     }
   }
   found.push(...(await source));
-  if (asked !== undefined) found.push(...compareWithLog(asked, standing?.log));
-  found.push(...lookAtClock(standing?.clockAheadMs, asked?.newest));
-  // Connections would keep the process alive; one that hangs is not waited for.
+  if (asked !== undefined) found.push(...compareWithLog(asked, meta?.log));
+  found.push(...lookAtClock(meta?.clockAheadMs, asked?.newest));
+  // Open connections would keep the process alive; do not wait for one that hangs.
   void database?.close().catch(() => undefined);
   return found;
 };

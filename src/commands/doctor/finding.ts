@@ -1,11 +1,13 @@
 import { DeadlineError, withinDeadline } from "../../waiting/deadline.ts";
 import { errorOf } from "../../waiting/remedy.ts";
-/** What a look at one part of a deployment found. */
+/** Findings of doctor's checks. */
 
-/** `warn`: it runs, but not as it should or not for long. `fail`: it does not run, or what it says is wrong. */
+/**
+ * `warn`: it runs, but not well or not for long. `fail`: it does not run, or gives wrong answers.
+ */
 export type State = "ok" | "warn" | "fail";
 
-/** The checks there are, in the order in which they are shown. */
+/** All checks, in the order of the report. */
 export const CHECKS = [
   "program",
   "settings",
@@ -24,30 +26,28 @@ export const CHECKS = [
 
 export type Check = (typeof CHECKS)[number];
 
-/** One line of the report. Nothing in it is secret. */
+/** One line of the report, without secrets. */
 export type Finding = {
   readonly check: Check;
   readonly state: State;
-  /** What was found; no full stop. */
+  /** Without a full stop. */
   readonly says: string;
-  /** What to do about it; absent where nothing is to be done. */
+  /** Absent where nothing is to be done. */
   readonly remedy?: string;
 };
 
-/** Makes the findings of one check. */
 export const findingsOf = (check: Check) => ({
   ok: (says: string): Finding => ({ check, state: "ok", says }),
   warn: (says: string, remedy: string): Finding => ({ check, state: "warn", says, remedy }),
   fail: (says: string, remedy: string): Finding => ({ check, state: "fail", says, remedy }),
 });
 
-/** How long a check may take. */
+/** Longest that a check may take. */
 export const LOOK_MS = 10_000;
 
 /**
- * Looks, and says so when the look fails or takes too long. Never rejects.
- *
- * @param remedy what to do when that happens
+ * Runs a check; its failure or timeout is a finding. Never rejects.
+ * @param remedy for that finding
  * @param look its signal aborts at the deadline
  */
 export const look = async (

@@ -1,4 +1,4 @@
-/** Whether a process reads the ledger, by its own word in the database. */
+/** Checks whether a process reads the ledger, by its notes in the database. */
 import type { Database } from "../../database/connect.ts";
 import { STALL_AFTER_MS } from "../../http/health/stall-watch.ts";
 import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
@@ -6,7 +6,7 @@ import { readWatermarks } from "../../projections/read-watermarks.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 import type { IndexedMeta } from "./standing.ts";
 
-/** Looks at what the reader said last, and at how far the pipelines are. */
+/** Checks the reader's last note and the pipelines' progress. */
 export const lookAtIndexing = async (
   database: Database,
   { said, log }: Pick<IndexedMeta, "said" | "log">,
@@ -33,7 +33,7 @@ export const lookAtIndexing = async (
     return [
       fail(
         `${said.source} has not answered the reader for ${silent}${error}`,
-        "see whether it is there, and whether this machine may reach it",
+        "check that it runs, and that this machine may reach it",
       ),
     ];
   }
@@ -47,7 +47,7 @@ export const lookAtIndexing = async (
   return [
     ok(
       last === undefined || last.by <= 0n
-        ? `a process reads ${said.source}, ${where}; all pipelines are there`
+        ? `a process reads ${said.source}, ${where}; all pipelines are up to date`
         : `a process reads ${said.source}, ${where}; ${last.pipeline} is ${last.by} behind`,
     ),
   ];

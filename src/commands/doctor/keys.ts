@@ -1,4 +1,4 @@
-/** Keys: those that seal, those that sign, and those that callers show. None is made, none is shown. */
+/** Checks sealing, signing and callers' keys. Makes none, shows none. */
 import { DeploymentKeyError, openableDeploymentKey } from "../../audit/sequence/deployment-key.ts";
 import { SignerAnswerError, SignerAwayError } from "../../audit/sequence/outside-signer.ts";
 import { openableKeys } from "../../callbacks/signing-keys.ts";
@@ -13,7 +13,7 @@ import { ConfigError } from "../../settings/config-error.ts";
 import { taAssets } from "../../ta/requests/asset.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
-/** Opens everything that is sealed as the service would, and counts the callers' keys. */
+/** Opens all that is sealed, as the service would, and counts callers' keys. */
 export const lookAtKeys = async (
   database: Database,
   config: Pick<Config, "callbacks" | "dataDir" | "deploymentSigner" | "ta">,

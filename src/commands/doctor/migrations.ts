@@ -1,4 +1,4 @@
-/** Whether the tables are those of this version. */
+/** Checks that the tables are those of this version. */
 import type { Database } from "../../database/connect.ts";
 import {
   EditedMigrationError,
@@ -8,7 +8,6 @@ import {
 } from "../../database/migrate.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
-/** Compares what was applied with what this version has. */
 export const lookAtMigrations = async (database: Database): Promise<readonly Finding[]> => {
   const { ok, warn, fail } = findingsOf("migrations");
   if (!(await wasMigrated(database))) {

@@ -1,11 +1,11 @@
-/** The ports: free, or held by a running Holderbook. */
+/** Checks that the ports are free, or held by a running Holderbook. */
 import { z } from "zod";
 import { addressesOf, freePort, ListenError, type Place } from "../../http/listen.ts";
 import type { Config } from "../../settings/config.ts";
 import { errorOf } from "../../waiting/remedy.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
-/** As `/health` answers, as far as it is looked at. */
+/** The used part of `/health`. */
 const health = z.object({
   status: z.enum(["ok", "catching_up", "stalled"]),
   version: z.string(),
@@ -14,10 +14,10 @@ const health = z.object({
   reason: z.string().optional(),
 });
 
-/** A report of health is a few KB, the figures a hundred. */
+/** A health report has a few KB, metrics a hundred. */
 const LONGEST_BYTES = 1024 * 1024;
 
-/** Listens for an instant when nobody answers, to see that this user may. */
+/** Listens briefly on an unused port, to check the user's rights. */
 export const lookAtPort = async (
   { host, port, metricsPort }: Pick<Config, "host" | "port" | "metricsPort">,
   signal: AbortSignal,
@@ -51,7 +51,7 @@ const lookAtOne = async (
   }
 };
 
-/** Where a server that listens on this address is asked on this machine. */
+/** Local URL of a server that listens on this address. */
 const urlOf = (host: string, port: number): string => {
   const asked = { "0.0.0.0": "127.0.0.1", "::": "[::1]" }[host] ?? host;
   return `http://${asked.includes(":") && !asked.startsWith("[") ? `[${asked}]` : asked}:${port}`;
@@ -61,7 +61,7 @@ const metricsHolder = async (where: string, url: string, signal: AbortSignal): P
   const { ok, fail } = findingsOf("port");
   const text = await asked(`${url}/metrics`, signal);
   return text?.includes("\nholderbook_")
-    ? ok(`${where} shows the figures of a running Holderbook`)
+    ? ok(`${where} serves the metrics of a running Holderbook`)
     : fail(
         `${where} is held by a program that is no Holderbook`,
         "end that program, or name another METRICS_PORT",
@@ -87,7 +87,7 @@ const holder = async (where: string, url: string, signal: AbortSignal): Promise<
   ].filter((part) => part !== undefined && part !== "");
   return warn(
     [says, ...parts.slice(0, 3)].join("; "),
-    "see its log, and what the documentation says of that error",
+    "see its log, and the documentation of that error",
   );
 };
 

@@ -1,4 +1,4 @@
-/** What runs: the version, its Node, and the page. */
+/** Checks the version, Node, and the page. */
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { VERSION } from "../../telemetry/version.ts";
@@ -6,7 +6,6 @@ import { type Finding, findingsOf } from "./finding.ts";
 
 const ROOT = new URL("../../../", import.meta.url);
 
-/** Looks at the version of Node and at the page. */
 export const lookAtProgram = (): readonly Finding[] => {
   const { ok, warn } = findingsOf("program");
   const running = process.versions.node;

@@ -1,12 +1,12 @@
-/** Redis, where queues run on it: whether it answers, and whether it may forget what is in them. */
+/** Checks that the queues' Redis answers and evicts nothing. */
 import type { Config } from "../../settings/config.ts";
 import { shownUrl } from "../../settings/shown-url.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
-/** The oldest version that BullMQ takes. */
+/** The oldest version that BullMQ supports. */
 const OLDEST = [6, 2] as const;
 
-/** Asks Redis for itself; nothing is written. */
+/** Writes nothing. */
 export const lookAtRedis = async ({
   redisUrl,
 }: Pick<Config, "redisUrl">): Promise<readonly Finding[]> => {
@@ -25,7 +25,7 @@ export const lookAtRedis = async ({
     trouble = error;
   });
   try {
-    // What is thrown says that the connection is closed; why, the event before said.
+    // The rejection only reports a closed connection; the event before has the cause.
     await redis.connect().catch((error: Error) => {
       throw trouble ?? error;
     });

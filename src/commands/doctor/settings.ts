@@ -1,4 +1,4 @@
-/** The settings, the assets file, and what one of them asks of another. */
+/** Checks the settings, the assets file, and their interdependencies. */
 import { assetsOf } from "../../service/assets.ts";
 import { type Service, settingsChecks } from "../../service/settings-checks.ts";
 import type { Assets } from "../../settings/assets.ts";
@@ -7,7 +7,7 @@ import { configFromEnvironment } from "../../settings/read-config.ts";
 import { errorOf } from "../../waiting/remedy.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
-/** The settings, when they can be used, and the assets, when a file has them. */
+/** Usable settings, and assets where a file has them. */
 export type Settings = {
   readonly findings: readonly Finding[];
   readonly config: Config | undefined;
@@ -16,7 +16,7 @@ export type Settings = {
 
 const CORRECT = "correct it; .env.example documents every setting";
 
-/** Reads the settings, and checks what the process checks at its start: a finding for each line that is wrong. */
+/** Runs the process's own checks at start: a finding for each fault. */
 export const lookAtSettings = async (service: Service): Promise<Settings> => {
   const { ok, fail } = findingsOf("settings");
   const findings: Finding[] = [];
@@ -25,9 +25,9 @@ export const lookAtSettings = async (service: Service): Promise<Settings> => {
       return await work();
     } catch (error) {
       const lines = errorOf(error).message.split("\n");
-      // What several checks share is reported once.
-      const told = new Set(findings.map(({ says }) => says));
-      findings.push(...lines.filter((line) => !told.has(line)).map((line) => fail(line, CORRECT)));
+      // Report faults shared by several checks once.
+      const known = new Set(findings.map(({ says }) => says));
+      findings.push(...lines.filter((line) => !known.has(line)).map((line) => fail(line, CORRECT)));
       return undefined;
     }
   };
@@ -50,7 +50,7 @@ const counted = ({ projects }: Assets): string => {
   return `${projects.length} projects with ${tokens} tokens`;
 };
 
-/** Signatures are followed from a committee that somebody has to name. */
+/** Verifying signatures needs a committee or checkpoint that the settings name. */
 const trustMissing = ({ verify, ledgerSource }: Config): readonly Finding[] => {
   const { level, trustedCheckpoint, committeeFile } = verify;
   if (level !== "signatures" || ledgerSource.startsWith("demo:")) return [];

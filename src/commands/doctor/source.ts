@@ -1,4 +1,4 @@
-/** The ledger's sources: whether each answers, and is of the chain and the packages of the log. */
+/** Checks that the ledger's sources answer, with the log's chain and packages. */
 import { readPlace } from "../../ledger/reading/read.ts";
 import type { RetryPolicy } from "../../ledger/sources/fetch-attempts.ts";
 import type { CheckpointSource } from "../../ledger/sources/source.ts";
@@ -14,7 +14,7 @@ import { DeadlineError, withinDeadline } from "../../waiting/deadline.ts";
 import { errorOf } from "../../waiting/remedy.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
-/** The newest checkpoint of a ledger that goes on. */
+/** The newest checkpoint of a live ledger. */
 export type Newest = {
   readonly sequence: bigint;
   readonly timestampMs: bigint;
@@ -22,20 +22,19 @@ export type Newest = {
   readonly askedAtMs: number;
 };
 
-/** What was asked of the sources. */
 export type Asked = {
   readonly findings: readonly Finding[];
-  /** What a reader of the first one that answers would append to the log; undefined where none answers. */
+  /** What a reader of the first answering source would add to the log; undefined without one. */
   readonly identity: LogIdentity | undefined;
   readonly latest: bigint | null;
-  /** Absent for files and the demo, whose times say nothing of now. */
+  /** Absent for files and the demo, whose times are unrelated to now. */
   readonly newest: Newest | undefined;
 };
 
-/** How long one source may take. */
+/** Timeout of one source. */
 const ANSWER_MS = 8_000;
 
-/** A source that does not answer is reported, not waited for. */
+/** One attempt: an unanswering source is reported, not waited for. */
 const ONCE: RetryPolicy = {
   attempts: 1,
   damagedAttempts: 1,
@@ -43,7 +42,8 @@ const ONCE: RetryPolicy = {
 };
 
 /**
- * Asks each source for its chain and its newest checkpoint. The demo ledger is not opened: that would make it.
+ * Requests each source's chain and newest checkpoint. Skips the demo ledger, which opening would
+ * make.
  * @throws ConfigError
  */
 export const askSources = async (
@@ -58,7 +58,7 @@ export const askSources = async (
     const findings = [ok(there ? which : `${which}; the first start makes it`)];
     return { findings, identity: undefined, latest: null, newest: undefined };
   }
-  // The packages may stand in one folder of several.
+  // Packages may be described in only one of several folders.
   const { packages, ...whole } = await openLedger(config, logger);
   await whole.source.close();
   const asked = await Promise.all(
@@ -71,7 +71,7 @@ export const askSources = async (
   );
   const findings = asked.flatMap((each): readonly Finding[] => {
     if (!("latest" in each)) {
-      // With another one the ledger is read all the same.
+      // Another source suffices to read the ledger.
       return [
         (first === undefined ? fail : warn)(
           each.says,
@@ -94,7 +94,7 @@ export const askSources = async (
   });
   return {
     findings,
-    // The one in use may not know its chain: then it counts as of that of the others.
+    // The source in use may not know its chain: take the others'.
     identity: first && { packages, chainId: known?.chainId ?? null },
     latest: first?.latest ?? null,
     newest: answers.find(({ newest }) => newest !== undefined)?.newest,
@@ -108,7 +108,7 @@ type Answer = {
   readonly newest: Newest | undefined;
 };
 
-/** Asks one source alone, as the service would open it. */
+/** Opens one source as the service would. */
 const askOne = async (
   {
     config,
@@ -157,7 +157,7 @@ const newestOf = async (
   return undefined;
 };
 
-/** Compares what the source says with the log, as opening the log does. */
+/** Compares the source with the log, as opening the log does. */
 export const compareWithLog = (
   { identity, latest }: Asked,
   log: HighWater | undefined,

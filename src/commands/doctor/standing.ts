@@ -1,4 +1,4 @@
-/** What the database says of the log, for what is compared with it. */
+/** The state of the log in the database, for comparisons. */
 import type { Database } from "../../database/connect.ts";
 import { migrationsPending } from "../../database/migrate.ts";
 import { type HighWater, readHighWater } from "../../log/high-water.ts";
@@ -9,14 +9,13 @@ export type IndexedMeta = {
   readonly clockAheadMs: number;
   /** Whether the tables are those of this version. */
   readonly current: boolean;
-  /** Undefined: no reader ever opened the log, or the tables are not those of this version. */
+  /** Undefined before a reader first opened the log, or with tables of another version. */
   readonly log: HighWater | undefined;
   readonly said: SourceSaid | null;
 };
 
-/** Reads it; changes nothing. */
 export const readIndexedMeta = async (database: Database): Promise<IndexedMeta> => {
-  // The first statement may wait for a connection: its time says nothing of the clock.
+  // Opens a connection first, so that the wait does not distort the clock's difference.
   await database.sql`select 1`;
   const before = Date.now();
   const [row] = await database.sql<{ now: number }[]>`

@@ -1,4 +1,4 @@
-/** Whether this process could send what the transfer agent's requests ask for. */
+/** Checks whether this process could send the transfer agent's transactions. */
 import { isAllDemo, isDemoLedger } from "../../service/demo.ts";
 import { evmSignerOf, nodeAddressOf, suiSignerOf } from "../../service/ta-signers.ts";
 import type { Assets } from "../../settings/assets.ts";
@@ -6,7 +6,7 @@ import type { Config } from "../../settings/config.ts";
 import { taAssets } from "../../ta/requests/asset.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
-/** Makes the signers as the process that indexes does: nothing is signed. @throws ConfigError */
+/** Makes the signers as the indexing process does; signs nothing. @throws ConfigError */
 export const lookAtTransferAgent = async (
   config: Config,
   assets: Assets | undefined,

@@ -20,8 +20,8 @@ export const keepEarlyAnswers = (app: App): void => {
     const { complete, socket } = request.raw;
     // A request that timed out is not drained; one of `inject` has no connection and never
     // completes.
-    const isHeard = reply.statusCode !== 408 && socket instanceof Socket;
-    if (!complete && isHeard) drainBehind(request.raw, reply);
+    const canReceive = reply.statusCode !== 408 && socket instanceof Socket;
+    if (!complete && canReceive) drainBehind(request.raw, reply);
     done(null, payload);
   });
 };

@@ -26,7 +26,7 @@ const refusal = (raw: IncomingMessage, unmet: WeakSet<IncomingMessage>): HttpErr
   }
   if (hosts(raw) > 1) return new HttpError(400, "a request needs the header Host once, not twice");
   return unmet.has(raw)
-    ? new HttpError(417, "the only expectation that is met here is 100-continue")
+    ? new HttpError(417, "the only supported expectation is 100-continue")
     : undefined;
 };
 

@@ -78,11 +78,11 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
     chainId: number,
     row: ChainLog | undefined,
     next: bigint | null,
-    { local: here, said }: Told,
+    { local: here, said }: ChainSources,
     nowMs: number,
   ): ChainHealth => {
     const own = tokens.filter((token) => token.chainId === chainId);
-    const known = reads(here) ? here : heard(said);
+    const known = reads(here) ? here : currentNote(said);
     const trouble = known?.trouble;
     const head = row?.headBlock ?? null;
     const afterHead = head === null ? null : head + 1n;
@@ -102,7 +102,7 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
       finalReplaced: replaced && { ...replaced, toBlock: `${replaced.toBlock}` },
       endpoints: known?.endpoints ?? [],
       warnings: [
-        ...(row?.headBlock == null ? [NEVER_READ] : notHeard(known, said)),
+        ...(row?.headBlock == null ? [NEVER_READ] : missingReader(known, said)),
         ...oldHead(own[0]?.finality, headAgeSeconds),
         ...headAhead(sinceHead),
         ...own.flatMap(({ address }) => known?.doubts.get(address) ?? []),
@@ -133,8 +133,8 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
     const read = chainIds.map((chainId) => {
       const row = chains.find((each) => each.chainId === chainId);
       const own = tokens.filter((token) => token.chainId === chainId);
-      const told = { local: standing?.chains.get(chainId), said: notes.get(chainId) };
-      return chainHealth(chainId, row, nextOfAll(own), told, nowMs);
+      const sources = { local: standing?.chains.get(chainId), said: notes.get(chainId) };
+      return chainHealth(chainId, row, nextOfAll(own), sources, nowMs);
     });
     const made = scopes.map(({ project, chainId, tokens: own }): RecordsHealth => {
       const row = records.find((each) => each.project === project && each.chainId === chainId);
@@ -158,19 +158,22 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
   };
 };
 
-type Told = { readonly local: ChainStanding | undefined; readonly said: ChainSaid | undefined };
+type ChainSources = {
+  readonly local: ChainStanding | undefined;
+  readonly said: ChainSaid | undefined;
+};
 
 /** Whether this process reads; a standby has asked no endpoint. */
 const reads = (here: ChainStanding | undefined): boolean =>
   here?.trouble !== undefined || (here?.endpoints.some(({ state }) => state !== "unused") ?? false);
 
 /** A note that still holds: recent, or of a reader that gave up. */
-const heard = (said: ChainSaid | undefined): ChainStanding | undefined =>
+const currentNote = (said: ChainSaid | undefined): ChainStanding | undefined =>
   said !== undefined && (said.trouble?.gaveUp || said.saidAgoMs < STALL_AFTER_MS)
     ? said
     : undefined;
 
-const notHeard = (
+const missingReader = (
   known: ChainStanding | undefined,
   said: ChainSaid | undefined,
 ): readonly string[] =>
@@ -195,7 +198,7 @@ const oldHead = (
   if (ageSeconds === null || ageSeconds < (voted ? OLD_VOTED_HEAD_SECONDS : OLD_HEAD_SECONDS)) {
     return [];
   }
-  return [`no block for ${ageSeconds} s: either the chain is quiet, or its RPC stands still`];
+  return [`no block for ${ageSeconds} s: either the chain is quiet, or its RPC is stuck`];
 };
 
 /** Most chains refuse blocks some seconds ahead; roll-ups allow their sequencer up to an hour. */
@@ -206,5 +209,5 @@ const headAhead = (sinceHead: number | null): readonly string[] =>
   sinceHead === null || -sinceHead <= HEAD_AHEAD_SECONDS
     ? []
     : [
-        `the newest block is ${-sinceHead} s ahead of this machine's clock: either this clock or that of the chain is wrong, or its RPC tells untruths`,
+        `the newest block is ${-sinceHead} s ahead of this machine's clock: either this clock or the chain's is wrong, or its RPC is`,
       ];

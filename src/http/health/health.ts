@@ -161,7 +161,7 @@ const judge = (
   const reader = blaming(parts.reader, process);
   const judged = pipelines.map((pipeline) => ({
     pipeline: pipeline.pipeline,
-    ...standing(pipeline, pipeline.goal, at.atMs),
+    ...partProgress(pipeline, pipeline.goal, at.atMs),
     ...(pipeline.filledThrough != null && {
       historyFilledThrough: pipeline.filledThrough.toString(),
     }),
@@ -173,7 +173,7 @@ const judge = (
     status: worst([read.state, ...judged.map(({ state }) => state)]),
     pipelines: judged,
     reader: {
-      ...standing(reader, goalOf(reader), at.atMs),
+      ...partProgress(reader, goalOf(reader), at.atMs),
       tip: reader.tip?.toString() ?? null,
       ...(reader.source && { source: sourceHealth(reader.source, at.stallAfterMs) }),
       ...read,
@@ -222,8 +222,8 @@ const judgeReader = (
 ): Judgement | { readonly state: "unknown"; readonly reason: string } => {
   const goal = goalOf(reader);
   const judgement = watch.judge({ ...reader, name: READER, goal }, runMs);
-  const unheard = judgeSource(reader, stallAfterMs);
-  if (unheard !== null) return unheard;
+  const sourceFault = judgeSource(reader, stallAfterMs);
+  if (sourceFault !== null) return sourceFault;
   if (goal !== null) return judgement;
   // This process does not ask the chain: a fresh checkpoint shows that the reader elsewhere is at
   // its end.
@@ -250,7 +250,7 @@ export const worst = (states: readonly (State | "unknown")[]): State => {
 /** The checkpoint after the chain's newest. */
 const goalOf = ({ tip }: ReaderProgress): bigint | null => (tip === null ? null : tip + 1n);
 
-const standing = (
+const partProgress = (
   { next, mark }: { readonly next: bigint | null; readonly mark: Mark | null },
   goal: bigint | null,
   nowMs: number,

@@ -131,7 +131,7 @@ const queueOf = (alive: readonly ProcessNote[], nowMs: number): QueueHealth | un
   const { backend, lostMs, agoMs } = worst;
   if (lostMs === null) return { backend, state: "ok" };
   const since = new Date(nowMs - agoMs).toISOString();
-  const reason = `${NAMES[backend]} does not answer: callbacks and requests wait, nothing of them is lost`;
+  const reason = `${NAMES[backend]} does not answer: callbacks and requests wait, none is lost`;
   return { backend, state: agoMs < GRACE_MS ? "ok" : "stalled", reason, since };
 };
 

@@ -71,7 +71,7 @@ export const keepServing = async (settings: KeepSettings): Promise<ServingProces
   opened.promise.catch(() => undefined);
   let wasOpen = false;
   let restarts = 0;
-  let tellOf: (() => { readonly opening: Opening; readonly snapshot: Snapshot }) | undefined;
+  let currentState: (() => { readonly opening: Opening; readonly snapshot: Snapshot }) | undefined;
 
   let life = launch({ bodyBytes });
   const beginning = await Promise.race([life.listening, life.ended]);
@@ -79,8 +79,8 @@ export const keepServing = async (settings: KeepSettings): Promise<ServingProces
   const { url, port } = beginning;
 
   const openIt = (one: Life) => {
-    if (tellOf === undefined) return;
-    one.tell({ kind: "open", ...tellOf() });
+    if (currentState === undefined) return;
+    one.tell({ kind: "open", ...currentState() });
     void one.opened.then(() => {
       wasOpen = true;
       opened.resolve();
@@ -91,7 +91,7 @@ export const keepServing = async (settings: KeepSettings): Promise<ServingProces
     try {
       return launch({ bodyBytes, port });
     } catch (err) {
-      logger.error({ err }, "no process that serves could be made; trying again");
+      logger.error({ err }, "cannot start the serving process; retrying");
       return undefined;
     }
   };
@@ -135,10 +135,11 @@ export const keepServing = async (settings: KeepSettings): Promise<ServingProces
   return {
     url,
     open: async (opening, look) => {
-      tellOf = () => ({ opening, snapshot: { ...look(), restarts } });
+      currentState = () => ({ opening, snapshot: { ...look(), restarts } });
       openIt(life);
       timer = setInterval(() => {
-        if (tellOf !== undefined) life.tell({ kind: "snapshot", snapshot: tellOf().snapshot });
+        if (currentState !== undefined)
+          life.tell({ kind: "snapshot", snapshot: currentState().snapshot });
       }, snapshotEveryMs);
       await opened.promise;
     },

@@ -101,13 +101,13 @@ export const launch = ({
   let failure: Ended["failure"];
   let sending = false;
   let unanswered = 0;
-  let toldToOpen = false;
+  let isOpening = false;
   child.on("message", (message) => {
-    const told = fromServing.parse(message);
+    const received = fromServing.parse(message);
     unanswered = 0;
-    if (told.kind === "listening") listening.resolve(told);
-    else if (told.kind === "opened") opened.resolve();
-    else if (told.kind === "failed") failure = told;
+    if (received.kind === "listening") listening.resolve(received);
+    else if (received.kind === "opened") opened.resolve();
+    else if (received.kind === "failed") failure = received;
   });
   child.on("error", ({ name, message }) => {
     failure = { kind: "failed", name, message, settings: false, passing: true };
@@ -124,7 +124,7 @@ export const launch = ({
     opened: opened.promise,
     ended: ended.promise,
     tell: (message) => {
-      if (message.kind === "open") toldToOpen = true;
+      if (message.kind === "open") isOpening = true;
       unanswered += 1;
       if (unanswered > MOST_UNANSWERED) child.kill("SIGKILL");
       // A stopped or busy process reads nothing: pending snapshots must not pile up.
@@ -136,7 +136,7 @@ export const launch = ({
     },
     end: async () => {
       // While loading code, for a second or more, it cannot handle messages.
-      if (!toldToOpen) child.kill("SIGKILL");
+      if (!isOpening) child.kill("SIGKILL");
       if (child.connected) child.disconnect();
       await withinDeadline(ended.promise, END_DEADLINE).catch(() => child.kill("SIGKILL"));
       await ended.promise;

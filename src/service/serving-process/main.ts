@@ -55,12 +55,12 @@ const run = async (): Promise<void> => {
   const opened = Promise.withResolvers<{ opening: Opening; indexing: IndexingWatch }>();
   let indexing: IndexingWatch | undefined;
   process.on("message", (message) => {
-    const told = toServing.parse(message);
+    const received = toServing.parse(message);
     void tell({ kind: "alive" });
-    if (indexing !== undefined) return indexing.take(told.snapshot);
-    if (told.kind !== "open") return;
-    indexing = watchIndexing(told.snapshot);
-    opened.resolve({ opening: told.opening, indexing });
+    if (indexing !== undefined) return indexing.take(received.snapshot);
+    if (received.kind !== "open") return;
+    indexing = watchIndexing(received.snapshot);
+    opened.resolve({ opening: received.opening, indexing });
   });
 
   await using front = createFront({ logger });
@@ -89,10 +89,10 @@ const onceThereIsADatabase = (
   begin: () => Promise<AsyncDisposable>,
   tell: (error: Error) => void,
 ): Promise<AsyncDisposable | undefined> => {
-  let told = false;
+  let reported = false;
   const onTrouble = (error: Error) => {
-    if (!told) tell(error);
-    told = true;
+    if (!reported) tell(error);
+    reported = true;
   };
   return retrying(begin, { backoff: AGAIN, ...databaseRetries, onTrouble }, ending.signal);
 };

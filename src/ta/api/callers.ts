@@ -116,7 +116,7 @@ export const createCallers = ({ gate, limits, room, pace }: CallersSettings): Ca
         headers: [
           headerParameter(
             TIMESTAMP,
-            "Unix seconds, within 300 s of now: the signature is bound to method, path, time, Idempotency-Key and body. Without it the signature is over the body alone, which a key made with --require-bound does not take.",
+            "Unix seconds, within 300 s of now: the signature is bound to method, path, time, Idempotency-Key and body. Without it the signature is over the body alone, which a key made with --require-bound refuses.",
           ),
         ],
         refusals: [401, 403, 408, 413, 415, 422, 429],
