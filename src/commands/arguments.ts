@@ -1,4 +1,3 @@
-/** Parsers of command-line values. */
 import { InvalidArgumentError, Option } from "commander";
 import { strictBase64 } from "../../client/ed25519.ts";
 
@@ -18,7 +17,6 @@ export const wholeNumberArgument = (least: number, most: number) => (text: strin
   return value;
 };
 
-/** A ratio from 0 to `most`. */
 export const ratioArgument = (most: number) => (text: string) => {
   const value = Number(text);
   if (!/^\d*\.?\d+$/.test(text) || value > most) {
@@ -52,7 +50,6 @@ const durationArgument = (text: string): number => {
   return ms;
 };
 
-/** Default of `--retry-for`. */
 export const RETRY_FOR_MS = 600_000;
 
 export const retryForOption = () =>
@@ -63,7 +60,6 @@ export const retryForOption = () =>
     .argParser(durationArgument)
     .default(RETRY_FOR_MS, "10m");
 
-/** A deployment's public key. */
 export const keyArgument = (text: string): string => {
   if (strictBase64(text)?.length !== 32) {
     throw new InvalidArgumentError("It must be base64 of 32 bytes.");

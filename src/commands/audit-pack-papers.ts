@@ -19,7 +19,6 @@ type PapersOptions = CheckOptions & {
   readonly confirm?: readonly string[];
 };
 
-/** Default number of sampled movements. */
 export const SAMPLE = 25;
 
 const MOST_DRAWN = 500;

@@ -249,7 +249,6 @@ const rowsIn = ({ head: { holderCount, issued, decimals } }: Outcome["first"]): 
 const registersText = ({ first, last }: Outcome): string =>
   `the first register has ${rowsIn(first)}, the last ${rowsIn(last)}, root ${last.head.root}`;
 
-/** Summary of a new pack. */
 export const inWords = (outcome: Outcome): readonly string[] => [
   `${outcome.signatures} signatures of validators, ${outcome.facts} facts in ${outcome.transactions} transactions, ${outcome.movements} movements`,
   registersText(outcome),

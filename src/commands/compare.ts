@@ -162,7 +162,6 @@ const onFaith = ({ tallies }: Comparison): readonly string[] => {
   return rows === 0 ? ON_FAITH : [own, ...ON_FAITH];
 };
 
-/** Differences shown per list. */
 const SHOWN_OF_EACH = 5;
 
 const side = (of: Difference["here"]): string => {

@@ -133,7 +133,6 @@ const createTaKey = async (key: {
   }
 };
 
-/** Explains the choice. */
 const BOUND = [
   "it accepts bound signatures only: each covers path, time, Idempotency-Key and body",
 ];

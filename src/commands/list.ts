@@ -9,7 +9,6 @@ export type Listed = {
   readonly load: () => Promise<Command>;
 };
 
-/** By name, in the order of the help. */
 export const COMMANDS: Readonly<Record<string, Listed>> = {
   start: {
     about: "index the ledger and serve it",

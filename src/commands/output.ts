@@ -25,7 +25,6 @@ export const printJsonText = (json: string): void => {
   process.stdout.write(`${shownJson(json)}\n`);
 };
 
-/** `--json` of every list. */
 export const jsonOption = () => new Option("--json", "one JSON document: a list");
 
 /** Prints one JSON document, or one per line. */
@@ -34,7 +33,6 @@ export const printList = (items: readonly object[], json: boolean): void => {
   else for (const item of items) printJson(item);
 };
 
-/** Lines of a check's report. */
 export const notShown = (what: string): string => `not shown: ${what}`;
 export const onFaith = (what: string): string => `taken on faith: ${what}`;
 

@@ -20,10 +20,8 @@ export type CatchUp = {
 /** Catching up starts at this many checkpoints behind the tip. */
 const BEHIND = 20n;
 
-/** Interval of log lines. */
 const LOG_EVERY_MS = 5_000;
 
-/** Interval of redraws. */
 const DRAW_EVERY_MS = 200;
 
 /** The terminal, if its log lines are readable: lines of JSON would collide with a redrawn one. */

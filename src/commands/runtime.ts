@@ -21,7 +21,6 @@ export type Runtime = {
   readonly giveUp: (error: Error) => void;
 };
 
-/** Deadline of an orderly end. */
 const END_WITHIN_MS = 20_000;
 
 /**

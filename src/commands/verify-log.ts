@@ -164,7 +164,6 @@ const isAllRead = ({ first, through }: VerifiedLog, source: SourceChecked | null
   source.gaps.length === 0 &&
   BigInt(source.checkpoints) > through - first;
 
-/** Interval of progress lines. */
 const REPORT_EVERY_MS = 10_000;
 
 /** Reads the faulty checkpoints again, if there is a source, to name the facts. */
@@ -282,7 +281,6 @@ const asJson = ({ report, faults, source, note }: Findings) => ({
   ...(note !== null && { note }),
 });
 
-/** Members of `--json`. */
 type KeptWords = {
   readonly keptShown: readonly string[];
   readonly keptFaith: readonly string[];

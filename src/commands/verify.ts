@@ -180,7 +180,6 @@ const verifyRange = async (options: Options): Promise<Outcome> => {
   }
 };
 
-/** Pauses before a second reading. */
 const READ_AGAIN = { firstMs: 1_000, maxMs: 60_000 };
 
 const verifyOnce = async (

@@ -14,7 +14,6 @@ type Welcome = {
   readonly config: Config;
   readonly ledger: Ledger;
   readonly storage: Storage;
-  /** Base URL. */
   readonly url: string;
   /** A GraphQL key; undefined when the operator has made keys. */
   readonly key: string | undefined;

@@ -39,7 +39,6 @@ export const errorBody = (statusCode: number, details: string, requestId: string
   requestId,
 });
 
-/** Details of an internal error. */
 export const internalDetails = (requestId: string): string =>
   `something went wrong on our side; quote request id ${requestId} when you report it`;
 

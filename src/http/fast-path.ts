@@ -117,7 +117,6 @@ type PlainQuery = Readonly<Record<string, string>>;
 
 const NONE: PlainQuery = {};
 
-/** A request that the fast path can answer. */
 type PlainRequest = FastRoute & { readonly query: PlainQuery };
 
 const plainRequest = (

@@ -58,7 +58,6 @@ export const apiKeys = pgTable(
   ],
 );
 
-/** A valid key. */
 export type Key = {
   readonly id: string;
   readonly kind: KeyKind;

@@ -17,7 +17,6 @@ export const limitParameter = ({ most = 1_000, usual = 100 } = {}) => {
 /** Upper bound of both Postgres and ISO 8601 with four-digit years. */
 const LATEST_MS = Date.UTC(9999, 0);
 
-/** A time with offset. */
 export const timeParameter = z.iso
   .datetime({
     offset: true,

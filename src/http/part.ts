@@ -9,7 +9,6 @@ export type App = FastifyInstance;
  * The part's entry in the document besides its routes. Names of schemas are unique over all parts.
  */
 export type PartDescription = {
-  /** Heading of its operations and webhooks. */
   readonly tag: { readonly name: string; readonly description: string };
   /** Schema of its errors; `Error` by default. */
   readonly error?: { readonly name: string; readonly schema: z.ZodType };
@@ -19,7 +18,6 @@ export type PartDescription = {
   readonly schemas?: Readonly<Record<string, z.ZodType>>;
 };
 
-/** One of the interfaces. */
 export type Part = {
   readonly name: "graphql" | "rest" | "ta" | "web" | "roots" | "page" | "operator" | "docs";
   /** Its lines on `/`. */

@@ -32,7 +32,6 @@ export type Visit = {
   /** Unchecked, in the form of `Part.bodies`; undefined before it has arrived. */
   readonly body: unknown;
   origin(): Origin;
-  /** Milliseconds since the request arrived. */
   ageMs(): number;
   /** Adds header fields to the answer, even to an error. */
   addFields(fields: Fields): void;
@@ -69,7 +68,6 @@ export type Who<Caller> = {
     readonly schemes: Readonly<Record<string, object>>;
     /** Header fields of requests, as OpenAPI parameters. */
     readonly headers?: readonly object[];
-    /** Statuses of refusals. */
     readonly refusals: readonly number[];
   };
 };
@@ -93,7 +91,6 @@ export type Answer<Made> = {
   readonly headers?: Fields;
   /** By content type, as in OpenAPI. */
   readonly content: Readonly<Record<string, object>>;
-  /** Schemas that `content` refers to, by name. */
   readonly schemas?: Readonly<Record<string, z.ZodType>>;
   /** Undefined: the handler streams its answer. */
   toReply(made: Made): Reply | undefined;
@@ -155,7 +152,6 @@ export type Route = Described & {
 /** Refuses all parameters, which would be mistakes. */
 const NO_PARAMETERS = z.strictObject({});
 
-/** Ignores the query string. */
 export const ANY_PARAMETERS = z.object({});
 
 /** Weight of reading some lists: a dozen per key run concurrently. */
@@ -242,14 +238,12 @@ export const jsonReply = (status: number, body: string): Reply => ({
   body,
 });
 
-/** A file to download. */
 export type Download = {
   readonly name: string;
   readonly contentType: string;
   readonly body: Reply["body"];
 };
 
-/** A file of one of these content types. */
 export const file = (description: string, ...types: readonly string[]): Answer<Download> => ({
   status: 200,
   description,

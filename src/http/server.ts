@@ -44,7 +44,6 @@ export type ServerSettings = {
   readonly listsReads?: boolean | undefined;
   /** The port, perhaps already listening; a new one by default. */
   readonly front?: Front | undefined;
-  /** False disables the fast path. */
   readonly hasFastPath?: boolean;
   /** For its own front, see `FrontSettings`. */
   readonly drainMs?: number;
@@ -53,7 +52,6 @@ export type ServerSettings = {
 };
 
 export type Server = AsyncDisposable & {
-  /** For parts mounted by hand, and tests. */
   readonly app: App;
   /** Resolves with the URL once connections are accepted. @throws ListenError (stop) */
   listen(place: Place): Promise<string>;

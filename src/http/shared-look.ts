@@ -1,6 +1,5 @@
 /** Shares a read between concurrent callers, and caches it briefly. */
 
-/** How long a read is shared, milliseconds. */
 export const FRESH_MS = 1_000;
 
 export type SharedLook<Seen> = {

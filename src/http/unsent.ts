@@ -19,7 +19,6 @@ export type UnsentBounds = {
   readonly totalBytes: number;
   /** Per name, to leave room for others. */
   readonly nameBytes: number;
-  /** Called for each refused answer. */
   readonly onFull?: (() => void) | undefined;
 };
 

@@ -28,7 +28,6 @@ export type Limits = Pick<GateSettings<Key>, "limit" | "attempts">;
 export type KeyHolders<Kind extends KeyKind> = {
   readonly kinds: readonly Kind[];
   readonly header: string;
-  /** The document's security scheme. */
   readonly scheme: { readonly name: string; readonly description?: string };
   /** For cached keys: callers that pass the same object share the cache. */
   readonly keys: Reads;

@@ -38,7 +38,6 @@ const YEAR_SECONDS = 365 * 24 * 60 * 60;
 export type WebPartSettings = {
   /** Bound of unsent pages; own by default. */
   readonly unsent?: Unsent | undefined;
-  /** Folder of the built page. */
   readonly folder?: string | undefined;
 };
 

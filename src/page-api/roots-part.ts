@@ -60,7 +60,6 @@ const sequenceQuery = z.strictObject({
 export type RootsPartSettings = {
   /** Read-only, with a statement timeout. */
   readonly db: Db;
-  /** Per address. */
   readonly limit: RateLimit;
 };
 

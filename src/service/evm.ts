@@ -39,7 +39,6 @@ export type EvmService = AsyncDisposable & {
 type EvmSettings = {
   readonly config: Pick<Config, "evmPollMs">;
   readonly logger: Logger;
-  /** Counts requests to endpoints. */
   readonly figures?: Figures | undefined;
   readonly database: Database;
   readonly assets: Assets;
@@ -251,7 +250,6 @@ type ChainNotes = {
   last(): Promise<void>;
 };
 
-/** Interval of notes. */
 const NOTE_EVERY_MS = 5_000;
 
 /** Bounds the end of the process while the database is gone. */

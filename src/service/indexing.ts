@@ -20,7 +20,6 @@ import { verificationOf } from "./verification.ts";
 type IndexingSettings = {
   readonly config: Config;
   readonly logger: Logger;
-  /** Called after each batch. */
   readonly telemetry?: Telemetry | undefined;
   readonly storage: Pick<Storage, "write">;
   readonly ledger: Ledger;

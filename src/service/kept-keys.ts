@@ -7,7 +7,6 @@ import { z } from "zod";
 import type { Config } from "../settings/config.ts";
 import { makeDataDir } from "../settings/data-dir.ts";
 
-/** The GraphQL key that `start` shows. */
 export const startKeyFile = ({ dataDir }: Pick<Config, "dataDir">): string =>
   join(dataDir, "start-key");
 

@@ -62,7 +62,6 @@ const ledgerFile = z.object({
   firstCheckpoint: z.int().min(0).transform(BigInt),
 });
 
-/** A ledger's description of itself. */
 type Described = {
   readonly packages: readonly string[];
   readonly coinTypes: readonly string[];
@@ -213,7 +212,6 @@ type Opening = {
   readonly retry?: RetryPolicy | undefined;
 };
 
-/** Opens the listed sources as one. */
 const openSources = async (
   config: Config,
   logger: Logger,

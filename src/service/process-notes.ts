@@ -20,7 +20,6 @@ import { errorOf } from "../waiting/remedy.ts";
 
 /** Disposal removes the note: the process ends in order. */
 export type ProcessNotes = AsyncDisposable & {
-  /** Watches this process's queues. */
   watchQueues(queues: Queues): void;
   /** Polls why signing with the deployment's key fails; undefined while it works. */
   watchSigning(trouble: () => SignerTrouble | undefined): void;
@@ -30,7 +29,6 @@ export type ProcessNotes = AsyncDisposable & {
   unwritable(): Trouble | undefined;
 };
 
-/** Interval of notes. */
 const NOTE_EVERY_MS = 5_000;
 
 /** After this long without a successful note the database counts as unwritable. */

@@ -67,7 +67,6 @@ type RefusalReason = (typeof REFUSAL_REASONS)[number];
 export type ServingSettings = {
   readonly config: Config;
   readonly logger: Logger;
-  /** Optional. */
   readonly telemetry?: Telemetry | undefined;
   readonly storage: Storage;
   readonly assets: Assets;

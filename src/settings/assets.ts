@@ -92,7 +92,6 @@ const evmToken = z.strictObject({
 const isRecord = (value: unknown): boolean =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The file's schema. */
 export const assetsFile = z
   .strictObject({
     projects: z.array(

@@ -507,7 +507,6 @@ const settingsOf = (group: z.ZodObject, above: readonly string[] = []): readonly
     return [{ ...about, path, default: typeof value === "string" ? value : undefined }];
   });
 
-/** In order of sections. */
 export const SETTINGS: readonly Setting[] = settingsOf(declared);
 
 /** Parses the given variables; issues have the path of their setting. */

@@ -17,7 +17,6 @@ export type LedgerHeader = {
 /** A space separates sources only before one of these; folders' names may contain spaces. */
 const BETWEEN = /\s+(?=demo:|dir:|https?:\/\/|grpc\+https?:\/\/)/;
 
-/** Splits without validating. */
 export const splitSources = (text: string): readonly string[] => text.trim().split(BETWEEN);
 
 /**

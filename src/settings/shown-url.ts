@@ -1,4 +1,3 @@
-/** Optional scheme, host, and the rest. */
 const PARTS = /^([a-z][a-z0-9+.-]*:\/\/)?([^/?#]*)(.*)$/is;
 
 /**

@@ -106,7 +106,6 @@ export const explorerPage = (placeholder: string) =>
       `must be ${NO_PAGE}, or the address of a page with {${placeholder}} in it once, such as https://explorer.example/{${placeholder}}`,
     );
 
-/** Disables a link. */
 const NO_PAGE = "none";
 
 /** https, or http on this machine; no user; the placeholder follows the host. */

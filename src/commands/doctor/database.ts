@@ -15,10 +15,8 @@ import { withinDeadline } from "../../waiting/deadline.ts";
 import { errorOf } from "../../waiting/remedy.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
-/** Statement timeout. */
 const STATEMENT_MS = 5_000;
 
-/** Longest wait for a notification. */
 const NOTIFY_MS = 3_000;
 
 /** A process's connections besides its two pools: queues, listening, and a lock per writer. */
@@ -173,7 +171,6 @@ type Urls = Pick<Config, "databaseUrl" | "databaseOwnerUrl">;
 
 const GRANT = "run `holderbook migrate` with DATABASE_OWNER_URL: that gives the role what it needs";
 
-/** Most of a kind that one line names. */
 const SHOWN = 3;
 
 /** @param database with the rights of the service's role */

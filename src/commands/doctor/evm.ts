@@ -5,7 +5,6 @@ import { withinDeadline } from "../../waiting/deadline.ts";
 import { errorOf } from "../../waiting/remedy.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
-/** Timeout of one endpoint. */
 const ANSWER_MS = 8_000;
 
 /** Requests chain id and newest block from every endpoint. */

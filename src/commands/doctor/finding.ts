@@ -1,6 +1,5 @@
 import { DeadlineError, withinDeadline } from "../../waiting/deadline.ts";
 import { errorOf } from "../../waiting/remedy.ts";
-/** Findings of doctor's checks. */
 
 /**
  * `warn`: it runs, but not well or not for long. `fail`: it does not run, or gives wrong answers.
@@ -42,7 +41,6 @@ export const findingsOf = (check: Check) => ({
   fail: (says: string, remedy: string): Finding => ({ check, state: "fail", says, remedy }),
 });
 
-/** Longest that a check may take. */
 export const LOOK_MS = 10_000;
 
 /**

@@ -100,7 +100,6 @@ const callersKeys = async (
   ];
 };
 
-/** Most keys that one finding names. */
 const NAMED = 10;
 
 const unboundKeys = (keys: readonly ListedKey[]): readonly Finding[] => {

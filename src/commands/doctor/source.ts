@@ -18,7 +18,6 @@ import { type Finding, findingsOf } from "./finding.ts";
 export type Newest = {
   readonly sequence: bigint;
   readonly timestampMs: bigint;
-  /** By our clock. */
   readonly askedAtMs: number;
 };
 
@@ -31,7 +30,6 @@ export type Asked = {
   readonly newest: Newest | undefined;
 };
 
-/** Timeout of one source. */
 const ANSWER_MS = 8_000;
 
 /** One attempt: an unanswering source is reported, not waited for. */

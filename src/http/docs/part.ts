@@ -16,7 +16,6 @@ import type { Unsent } from "../unsent.ts";
 const madeDocs = z.object({ html: z.string(), policy: z.string(), script: madeText });
 
 export type DocsSettings = {
-  /** The parts to describe. */
   readonly parts: readonly Part[];
   readonly version: string;
   /** Bound of unsent pages; own by default. */

@@ -16,7 +16,6 @@ export type AdmissionSettings = {
   /** Requests that may wait, per key and in all. */
   readonly waitingPerKey: number;
   readonly waiting: number;
-  /** Longest wait, milliseconds. */
   readonly waitMs: number;
 };
 

@@ -13,7 +13,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-/** Requests that may wait on a connection. */
 const MOST_WAITING = 16;
 
 /** Waiting requests begun per turn of the event loop, before new ones. */
@@ -29,7 +28,6 @@ export type Turns = {
 export type TurnSettings = {
   readonly handle: RequestListener;
   readonly mostWaiting?: number;
-  /** Called when a connection is cut. */
   readonly onCrowd?: (socket: Socket) => void;
 };
 

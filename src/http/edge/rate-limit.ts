@@ -8,7 +8,6 @@
 import { HttpError } from "../http-error.ts";
 
 export type RateLimitSettings = {
-  /** Name of the policy in the header fields. */
   readonly policy: string;
   /** Requests per window. */
   readonly quota: number;
@@ -18,7 +17,6 @@ export type RateLimitSettings = {
   readonly counted?: string;
   /** Most callers remembered; the least recently seen is forgotten first. */
   readonly maxCallers?: number;
-  /** Called on each refusal. */
   readonly onRefused?: () => void;
   /** Milliseconds of a monotonic clock. */
   readonly now?: () => number;
@@ -26,7 +24,6 @@ export type RateLimitSettings = {
 
 export type Verdict = {
   readonly allowed: boolean;
-  /** Whole requests left. */
   readonly remaining: number;
   /** Seconds until the bucket is full, rounded up. */
   readonly resetSeconds: number;

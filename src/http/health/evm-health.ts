@@ -36,7 +36,6 @@ export type ChainHealth = Judgement & {
   readonly warnings: readonly string[];
 };
 
-/** Records of a project on a chain. */
 export type RecordsHealth = Judgement & {
   readonly project: string;
   readonly chainId: number;
@@ -61,7 +60,6 @@ type Watched = {
   readonly local?: ((nowMs: number) => EvmStanding) | undefined;
 };
 
-/** Watches from now on. */
 export const evmDetails = ({ db, projects, local }: Watched) => {
   const watch = createStallWatch(undefined, "block");
   const tokens = projects.flatMap((project) => project.tokens);

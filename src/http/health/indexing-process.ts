@@ -11,7 +11,6 @@ import { GRACE_MS, type HealthDetail } from "./health.ts";
 import { noteOf } from "./notes.ts";
 import type { LocalProgress, Trouble } from "./progress.ts";
 
-/** The indexing process's state. */
 export type Snapshot = {
   readonly progress: LocalProgress;
   readonly evm: EvmStanding;
@@ -19,9 +18,7 @@ export type Snapshot = {
   readonly unwritable?: Trouble | undefined;
   readonly residentBytes: number;
   readonly cpuSeconds: number;
-  /** Restarts of the serving process. */
   readonly restarts: number;
-  /** All its metrics. */
   readonly figures: readonly Series[];
 };
 

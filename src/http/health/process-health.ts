@@ -21,7 +21,6 @@ export type QueueHealth = Judgement & {
   readonly since?: string;
 };
 
-/** The account that signs for an asset. */
 export type SignerHealth = {
   readonly asset: string;
   /** Transactions that its gas pays for, each at its highest cost. */

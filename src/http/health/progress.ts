@@ -45,7 +45,6 @@ export type Progress = {
   readonly process?: Trouble | undefined;
 };
 
-/** What only the indexing process knows. */
 export type LocalProgress = {
   /** Newest checkpoint of the chain by the source; null while unknown. */
   readonly tip: bigint | null;

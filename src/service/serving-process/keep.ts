@@ -51,7 +51,6 @@ type KeepSettings = {
   readonly snapshotEveryMs?: number;
 };
 
-/** Pauses before restarts. */
 const BACKOFF: Backoff = { firstMs: 100, maxMs: 10_000 };
 
 /** A process that lived this long resets the pauses. */

@@ -1,4 +1,3 @@
-/** One serving process, from start to end. */
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { type Deadline, withinDeadline } from "../../waiting/deadline.ts";

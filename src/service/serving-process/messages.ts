@@ -58,7 +58,6 @@ export type ToServing = z.infer<typeof toServing>;
 export const fromServing = z.discriminatedUnion("kind", [
   /** The port is bound; every request gets 503. */
   z.object({ kind: z.literal("listening"), url: z.string(), port: z.int() }),
-  /** Requests are answered. */
   z.object({ kind: z.literal("opened") }),
   /** It handled a snapshot: its event loop runs. */
   z.object({ kind: z.literal("alive") }),
