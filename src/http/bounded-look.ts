@@ -10,7 +10,7 @@ export type Looked<Seen> = {
   readonly trouble: { readonly error: unknown; readonly sinceMs: number } | undefined;
 };
 
-export type BoundedLook<Seen> = {
+type BoundedLook<Seen> = {
   /** Waits a bounded time and never rejects. Concurrent callers share one read. */
   (): Promise<Looked<Seen>>;
   /** Resolves once the read under way has ended. Never rejects. */

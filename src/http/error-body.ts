@@ -4,14 +4,9 @@
 import { databaseRemedy } from "../database/database-error.ts";
 import { HttpError } from "./http-error.ts";
 
-export type ErrorName =
-  | "BAD_REQUEST"
-  | "UNAUTHORIZED"
-  | "FORBIDDEN"
-  | "NOT_FOUND"
-  | "INTERNAL_ERROR";
+type ErrorName = "BAD_REQUEST" | "UNAUTHORIZED" | "FORBIDDEN" | "NOT_FOUND" | "INTERNAL_ERROR";
 
-export type ErrorBody = {
+type ErrorBody = {
   readonly error: ErrorName;
   readonly details: string;
   /** UUID; the log line of the request carries the same. */

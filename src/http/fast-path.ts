@@ -15,9 +15,9 @@ import { loggerWhenUsed } from "./request-log.ts";
 import { JSON_TYPE, type Reply, type Route, type Visit } from "./route.ts";
 import { markStreamed } from "./streamed.ts";
 
-export type FastRoute = { readonly route: Route; readonly refusalOf: RefusalOf };
+type FastRoute = { readonly route: Route; readonly refusalOf: RefusalOf };
 
-export type FastPathSettings = {
+type FastPathSettings = {
   readonly account: Account;
   readonly logger: Logger;
   /** Trust `X-Forwarded-*`. */

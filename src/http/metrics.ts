@@ -22,7 +22,7 @@ export type Metrics = {
   text(): Promise<{ readonly contentType: string; readonly body: string }>;
 };
 
-export type MetricsSettings = {
+type MetricsSettings = {
   /** This process's metrics; new ones by default. */
   readonly figures?: Figures | undefined;
   /** Metrics of the indexing process, where it reports to this one. */

@@ -2,7 +2,7 @@
 
 export const FRESH_MS = 1_000;
 
-export type SharedLook<Seen> = {
+type SharedLook<Seen> = {
   /** At most `FRESH_MS` old; failures are shared, too. */
   (): Promise<Seen>;
   /** Resolves once the read under way has ended. Never rejects. */

@@ -15,7 +15,7 @@ export type Unsent = {
   readonly bytes: number;
 };
 
-export type UnsentBounds = {
+type UnsentBounds = {
   readonly totalBytes: number;
   /** Per name, to leave room for others. */
   readonly nameBytes: number;

@@ -25,7 +25,7 @@ export const anybody = (limit?: RateLimit): Who<undefined> => ({
 /** Limits per key, and per address without a valid key. */
 export type Limits = Pick<GateSettings<Key>, "limit" | "attempts">;
 
-export type KeyHolders<Kind extends KeyKind> = {
+type KeyHolders<Kind extends KeyKind> = {
   readonly kinds: readonly Kind[];
   readonly header: string;
   readonly scheme: { readonly name: string; readonly description?: string };

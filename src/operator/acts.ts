@@ -86,7 +86,7 @@ const redeliverIf = (
     return redeliverHeld(tx, message, { to });
   });
 
-export type ActSettings = {
+type ActSettings = {
   /** For searches; read-only, with a statement timeout. */
   readonly db: Db;
   readonly database: Database;

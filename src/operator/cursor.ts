@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { limitParameter } from "../http/parameters.ts";
 
-export type TimedPlace = {
+type TimedPlace = {
   /** ISO 8601 in UTC, with microseconds. */
   readonly at: string;
   readonly sequence: bigint;

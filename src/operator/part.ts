@@ -10,7 +10,7 @@ import { receiverRoutes } from "./receivers.ts";
 import { requestRoutes } from "./requests.ts";
 import { summaryRoutes } from "./summary.ts";
 
-export type OperatorSettings = {
+type OperatorSettings = {
   readonly who: Who<Key>;
   /** Read-only, with a statement timeout. */
   readonly db: Db;

@@ -1,7 +1,7 @@
 /** The chain's network, and the pages of its explorer that the page links to. */
 
 /** URLs with their placeholders; null without a page. */
-export type ExplorerPages = {
+type ExplorerPages = {
   /** With `{digest}`. */
   readonly transaction: string | null;
   /** With `{address}`. */

@@ -35,7 +35,7 @@ const POLICY = [
 
 const YEAR_SECONDS = 365 * 24 * 60 * 60;
 
-export type WebPartSettings = {
+type WebPartSettings = {
   /** Bound of unsent pages; own by default. */
   readonly unsent?: Unsent | undefined;
   readonly folder?: string | undefined;

@@ -57,7 +57,7 @@ const sequenceQuery = z.strictObject({
   ),
 });
 
-export type RootsPartSettings = {
+type RootsPartSettings = {
   /** Read-only, with a statement timeout. */
   readonly db: Db;
   readonly limit: RateLimit;

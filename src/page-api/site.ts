@@ -11,7 +11,7 @@ export const BUILT_PAGE = fileURLToPath(new URL("../../web/dist/", import.meta.u
 
 export type SiteFile = LargeText & { readonly contentType: string };
 
-export type Site = {
+type Site = {
   readonly index: SiteFile;
   /**
    * By name below `assets/`, which contains a digest of the content. Those of the previous build

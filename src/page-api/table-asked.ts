@@ -45,7 +45,7 @@ export const tableParameters = {
   }),
 };
 
-export type TableAsked = {
+type TableAsked = {
   readonly coinType: string;
   readonly atCheckpoint?: bigint | undefined;
   readonly atTimestamp?: bigint | undefined;

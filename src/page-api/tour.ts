@@ -18,7 +18,7 @@ import { resultMessageId } from "../ta/requests/callback-address.ts";
 import { listedRequests, requestHistory, requestWallet } from "../ta/requests/overview.ts";
 import { tourAnswer, tourBegunAnswer } from "./answers.ts";
 
-export type TourAsset = { readonly asset: string; readonly coinType: string };
+type TourAsset = { readonly asset: string; readonly coinType: string };
 
 export type TourSettings = {
   /** Read-only, with a statement timeout. */

@@ -64,7 +64,7 @@ const isServed = (name: Part["name"], only: Part["name"] | undefined): boolean =
 const REFUSAL_REASONS = ["rate_limit", "attempts", "busy", "unread"] as const;
 type RefusalReason = (typeof REFUSAL_REASONS)[number];
 
-export type ServingSettings = {
+type ServingSettings = {
   readonly config: Config;
   readonly logger: Logger;
   readonly telemetry?: Telemetry | undefined;

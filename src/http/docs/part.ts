@@ -15,7 +15,7 @@ import type { Unsent } from "../unsent.ts";
 /** The page, its policy and its script of 4 MB. */
 const madeDocs = z.object({ html: z.string(), policy: z.string(), script: madeText });
 
-export type DocsSettings = {
+type DocsSettings = {
   readonly parts: readonly Part[];
   readonly version: string;
   /** Bound of unsent pages; own by default. */

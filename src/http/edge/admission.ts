@@ -74,7 +74,7 @@ type Waiting = { readonly weight: number; readonly enter: (place: Place) => void
 /** One key's requests; removed with the last. */
 type Line = { weight: number; readonly waiting: Set<Waiting> };
 
-export type AdmissionWatch = {
+type AdmissionWatch = {
   readonly onAdmitted?: (weight: number) => void;
   readonly onRefused?: () => void;
 };

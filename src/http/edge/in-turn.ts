@@ -25,7 +25,7 @@ export type Turns = {
   end(): void;
 };
 
-export type TurnSettings = {
+type TurnSettings = {
   readonly handle: RequestListener;
   readonly mostWaiting?: number;
   readonly onCrowd?: (socket: Socket) => void;

@@ -7,7 +7,7 @@
  */
 import { HttpError } from "../http-error.ts";
 
-export type RateLimitSettings = {
+type RateLimitSettings = {
   readonly policy: string;
   /** Requests per window. */
   readonly quota: number;

@@ -36,7 +36,7 @@ export type ChainHealth = Judgement & {
   readonly warnings: readonly string[];
 };
 
-export type RecordsHealth = Judgement & {
+type RecordsHealth = Judgement & {
   readonly project: string;
   readonly chainId: number;
   readonly nextBlock: string | null;

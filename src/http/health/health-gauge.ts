@@ -5,7 +5,7 @@ import { emptied, registered } from "../registered.ts";
 import type { Health } from "./health.ts";
 
 /** Adds a gauge of the catalogue; `show` runs at each scrape. */
-export type AddGauge<Details> = <Name extends GaugeName>(
+type AddGauge<Details> = <Name extends GaugeName>(
   name: Name,
   show: (details: Details, set: (labels: LabelsOf<Name>, value: number) => void) => void,
 ) => void;

@@ -47,7 +47,7 @@ export type Health = AsyncDisposable & {
   report(): Promise<HealthReport>;
 };
 
-export type HealthSettings = {
+type HealthSettings = {
   readonly progress: () => Promise<Progress>;
   readonly version: string;
   /** Called when an observation fails, for example while the database is away. */

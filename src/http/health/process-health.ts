@@ -7,7 +7,7 @@ import { noteOf } from "./notes.ts";
 import type { Trouble } from "./progress.ts";
 import type { Judgement, Note, State } from "./report.ts";
 
-export type ProcessHealth = Judgement & {
+type ProcessHealth = Judgement & {
   readonly pid: number;
   readonly host: string;
   /** Its last sign of life, ISO 8601. */
@@ -15,13 +15,13 @@ export type ProcessHealth = Judgement & {
 };
 
 /** The queue that wakes callback delivery and request workers. */
-export type QueueHealth = Judgement & {
+type QueueHealth = Judgement & {
   readonly backend: "postgres" | "redis";
   /** Start of its outage, ISO 8601; absent while it answers. */
   readonly since?: string;
 };
 
-export type SignerHealth = {
+type SignerHealth = {
   readonly asset: string;
   /** Transactions that its gas pays for, each at its highest cost. */
   readonly transactionsLeft: number;

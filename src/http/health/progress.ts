@@ -12,7 +12,7 @@ export type Trouble = {
   readonly sinceMs?: number | undefined;
 };
 
-export type PipelineProgress = {
+type PipelineProgress = {
   readonly pipeline: string;
   /** Next checkpoint; null before the first run. */
   readonly next: bigint | null;

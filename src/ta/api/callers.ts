@@ -39,12 +39,12 @@ export type Callers = {
   ): RequestBody<Caller, AdmittedBody>;
 };
 
-export type AdmittedBody = SignedBody & {
+type AdmittedBody = SignedBody & {
   /** The content of a bound signature; undefined where only the body is signed. */
   readonly bound: Uint8Array | undefined;
 };
 
-export type CallersSettings = {
+type CallersSettings = {
   readonly gate: Pick<Gate<Caller>, "identify">;
   /** `limit` per key; `attempts` per address without a valid key or signature. */
   readonly limits: Pick<GateSettings<Caller>, "limit" | "attempts">;

@@ -8,7 +8,7 @@ export type Pace = { readonly bytes: number; readonly everyMs: number };
 /** Some 0.4 Mbit/s: senders of large files are faster. */
 export const BODY_PACE: Pace = { bytes: 512 * 1024, everyMs: 10_000 };
 
-export type BodyBounds = {
+type BodyBounds = {
   /** `Content-Length`, if given: too large a body is refused unread. */
   readonly announced: string | undefined;
   readonly mostBytes: number;
