@@ -329,5 +329,5 @@ test("a token whose logs do not add up to its supply is a warning, told once in 
     () => proxy.calls.slice(asked).filter(({ method }) => method === "eth_call").length,
     (checks) => checks >= 4,
   );
-  expect(indexing.logged.filter((line) => line.includes("is doubtful"))).toHaveLength(1);
+  expect(indexing.logged.filter((line) => line.includes("doubts about a token"))).toHaveLength(1);
 });
