@@ -44,6 +44,8 @@ export default defineConfig({
   ...everything,
   test: {
     ...everything.test,
+    // Without the contracts, which only tests with a chain need.
+    globalSetup: [SETUP],
     include: [...sources.keys()].filter(
       (file) => file.endsWith(".test.ts") && !isThorough(file) && !startsProcess(file),
     ),

@@ -1,3 +1,4 @@
+// @module-tag thorough
 /** `compare` with lists that are longer than what it reads of them by itself. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runCommand } from "../commands/run-command.ts";

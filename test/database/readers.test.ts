@@ -1,3 +1,4 @@
+// @module-tag thorough
 import { expect, test } from "vitest";
 import { createReaders, type Reads, read } from "../../src/database/readers.ts";
 import { until } from "../lanes/until.ts";

@@ -1,3 +1,4 @@
+// @module-tag thorough
 import { expect, test } from "vitest";
 import { connect } from "../../src/database/connect.ts";
 import { createReaders } from "../../src/database/readers.ts";

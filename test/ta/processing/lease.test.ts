@@ -1,3 +1,4 @@
+// @module-tag thorough
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { LaneLostError } from "../../../src/lanes/lanes.ts";
