@@ -99,6 +99,32 @@ export const Loading = ({ lines = 4 }: { readonly lines?: number }) => (
   </div>
 );
 
+/** Instead of what failed: why, and a button. */
+export const Fault = ({
+  title,
+  requestId = null,
+  action,
+  onAction,
+  children,
+}: {
+  readonly title: string;
+  readonly requestId?: string | null;
+  readonly action: string;
+  readonly onAction: () => void;
+  readonly children: ReactNode;
+}) => (
+  <div role="alert" className="px-4 py-6 text-center text-sm">
+    <div className="font-medium">{title}</div>
+    <div className="mx-auto mt-1 max-w-prose break-words text-muted">{children}</div>
+    {requestId === null ? null : (
+      <div className="mt-1 font-mono text-xs text-muted">request {requestId}</div>
+    )}
+    <Button className="mt-3" onClick={onAction}>
+      {action}
+    </Button>
+  </div>
+);
+
 /** A failed query: why, and what to do. */
 export const Failed = ({
   error,
@@ -121,21 +147,15 @@ export const Failed = ({
       ? "The service is rebuilding it from its log; no data is lost. It appears here once complete."
       : error.message;
   return (
-    <div role="alert" className="px-4 py-6 text-center text-sm">
-      <div className="font-medium">
-        {isRebuilding ? `${what} is being rebuilt` : `${what} could not be read`}
-      </div>
-      <div className="mx-auto mt-1 max-w-prose break-words text-muted">
-        {message}
-        {keyGone || isRebuilding || isRefused(error) ? "" : " The page retries automatically."}
-      </div>
-      {refusal === null || refusal.requestId === null ? null : (
-        <div className="mt-1 font-mono text-xs text-muted">request {refusal.requestId}</div>
-      )}
-      <Button className="mt-3" onClick={keyGone ? () => control.signOut() : onRetry}>
-        {keyGone ? "Sign in again" : "Try again"}
-      </Button>
-    </div>
+    <Fault
+      title={isRebuilding ? `${what} is being rebuilt` : `${what} could not be read`}
+      requestId={refusal?.requestId ?? null}
+      action={keyGone ? "Sign in again" : "Try again"}
+      onAction={keyGone ? () => control.signOut() : onRetry}
+    >
+      {message}
+      {keyGone || isRebuilding || isRefused(error) ? "" : " The page retries automatically."}
+    </Fault>
   );
 };
 

@@ -80,6 +80,23 @@ export const Badge = ({
   </span>
 );
 
+/** A badge, and a sentence about it. */
+export const Finding = ({
+  tone,
+  word,
+  className = "text-sm",
+  children,
+}: {
+  readonly tone: Tone;
+  readonly word: string;
+  readonly className?: string;
+  readonly children: ReactNode;
+}) => (
+  <p className={className}>
+    <Badge tone={tone}>{word}</Badge> <span className="text-muted">{children}</span>
+  </p>
+);
+
 /** A check mark or a cross in a circle. */
 export const Mark = ({ tone }: { readonly tone: Tone }) => (
   <span
@@ -114,20 +131,33 @@ const TEXTS: Readonly<Record<Tone, string>> = {
   accent: "text-accent",
 };
 
+const EDGES: Readonly<Record<Tone, string>> = {
+  plain: "border-l-line",
+  good: "border-l-good",
+  warn: "border-l-warn",
+  bad: "border-l-bad",
+  accent: "border-l-accent",
+};
+
 /** One number that matters, with its name and a comparison; a number never breaks over lines. */
 export const Figure = ({
   label,
   value,
   about,
   tone = "plain",
+  edge,
 }: {
   /** A link in it with `FIGURE_LINK` covers the whole figure. */
   readonly label: ReactNode;
   readonly value: ReactNode;
   readonly about?: ReactNode;
   readonly tone?: Tone;
+  /** A state, as the colour of the left edge. */
+  readonly edge?: Tone;
 }) => (
-  <div className="relative min-w-0 rounded-xl border border-line bg-surface px-4 py-3">
+  <div
+    className={`relative min-w-0 rounded-xl border border-line bg-surface px-4 py-3 ${edge === undefined ? "" : `border-l-4 ${EDGES[edge]}`}`}
+  >
     <div className="text-xs font-medium text-muted">{label}</div>
     <div
       className={`figures mt-0.5 text-lg font-semibold tracking-tight max-md:text-base ${TEXTS[tone]}`}

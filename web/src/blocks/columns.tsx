@@ -40,16 +40,14 @@ export const timeColumn = <Row,>(header: string, timeMs: (row: Row) => number): 
 });
 
 /** Links to the transaction in the network's explorer. */
-export const transactionColumn = <Row,>(digest: (row: Row) => string | null): Column<Row> => ({
+export const transactionColumn = <Row,>(
+  digest: (row: Row) => string | null | undefined,
+): Column<Row> => ({
   header: "Transaction",
   wideOnly: true,
   cell: (row) => {
     const text = digest(row);
-    return text === null ? (
-      <span className="text-muted">–</span>
-    ) : (
-      <LongId text={text} what="digest" explorer="transaction" />
-    );
+    return text && <LongId text={text} what="digest" explorer="transaction" />;
   },
 });
 
@@ -61,11 +59,14 @@ export const amountColumn = <Row,>(
   {
     signed = false,
     sorted = false,
+    isPart = false,
     ...column
   }: Pick<Column<Row>, "wideOnly" | "className"> & {
     readonly signed?: boolean;
     /** Whether a click on the heading sorts by it. */
     readonly sorted?: boolean;
+    /** Part of another amount: no zeroes. */
+    readonly isPart?: boolean;
   } = {},
 ): Column<Row> => ({
   ...column,
@@ -73,7 +74,10 @@ export const amountColumn = <Row,>(
   align: "right",
   amount: true,
   ...(sorted ? { order: units } : {}),
-  cell: (row) => <Amount units={units(row)} decimals={decimals} signed={signed} fixed />,
+  cell: (row) =>
+    isPart && units(row) === 0n ? null : (
+      <Amount units={units(row)} decimals={decimals} signed={signed} fixed />
+    ),
 });
 
 /** Why a balance changed. */

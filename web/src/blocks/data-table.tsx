@@ -28,6 +28,7 @@ import { DownIcon } from "../shown/icons.tsx";
 export type Column<Row> = {
   /** Unique in its table. */
   readonly header: string;
+  /** Null and undefined are shown as a dash. */
   readonly cell: (row: Row) => ReactNode;
   /** Numbers are aligned to the right. */
   readonly align?: "left" | "right";
@@ -268,7 +269,7 @@ const DrawnRow = <Row,>({ index, row, columns, onRow }: DrawnRow<Row>) => (
         key={column.header}
         className={`px-3 py-1.5 whitespace-nowrap first:pl-4 last:pr-4 max-md:px-2 max-md:first:pl-3 max-md:last:pr-3 ${placeOf(column)} ${column.amount ? "max-md:max-w-0" : ""}`}
       >
-        {column.cell(row)}
+        {column.cell(row) ?? <span className="text-muted">–</span>}
       </td>
     ))}
   </tr>

@@ -1,12 +1,13 @@
 /** Lists: a card with a table, its filters, and its pages. A list of the page is a declaration for one of these. */
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useSearch } from "@tanstack/react-router";
 import type { ComponentProps, ReactNode } from "react";
 import { Button, type Choice, Choose } from "../controls/controls.tsx";
 import { pathWith } from "../data/ask.ts";
 import { ROWS_PER_PAGE, usePath } from "../data/queries.ts";
+import { useChangeAddress } from "../data/tokens.ts";
 import { LeftIcon, RightIcon } from "../shown/icons.tsx";
 import { type Answer, Answered, Failed } from "./answered.tsx";
-import { Card, Empty } from "./blocks.tsx";
+import { Card, Empty, Lines } from "./blocks.tsx";
 import { DataTable } from "./data-table.tsx";
 
 type Table<Row extends object> = Omit<ComponentProps<typeof DataTable<Row>>, "rows" | "empty"> & {
@@ -55,6 +56,47 @@ export const ListCard = <Data, Row extends object>({
   </Card>
 );
 
+/** A query's rows as lines in a card. */
+export const LinesCard = <Data, Row>({
+  of,
+  what,
+  lines = 4,
+  rows,
+  empty,
+  last,
+  children,
+  ...card
+}: {
+  readonly title: string;
+  readonly about: string;
+  readonly actions?: ReactNode;
+  readonly of: Answer<Data>;
+  /** The subject of messages: "The keys". */
+  readonly what: string;
+  readonly lines?: number;
+  readonly rows: (data: Data) => readonly Row[];
+  /** Shown without rows. */
+  readonly empty: { readonly title: string; readonly text?: string };
+  /** Below the last line. */
+  readonly last?: (data: Data) => ReactNode;
+  readonly children: (row: Row) => ReactNode;
+}) => (
+  <Card flush {...card}>
+    <Answered of={of} what={what} lines={lines}>
+      {(data) =>
+        rows(data).length === 0 ? (
+          <Empty title={empty.title}>{empty.text}</Empty>
+        ) : (
+          <Lines>
+            {rows(data).map(children)}
+            {last?.(data)}
+          </Lines>
+        )
+      }
+    </Answered>
+  </Card>
+);
+
 /** Intervals of refreshing: the newest rows change, older ones hardly do. Milliseconds. */
 const NEWEST_MS = 3_000;
 const OLDER_MS = 30_000;
@@ -86,9 +128,7 @@ export const PagedList = <Row extends { readonly id: string }>({
   readonly title: string;
 }) => {
   const search: Readonly<Record<string, string | undefined>> = useSearch({ strict: false });
-  const navigate = useNavigate();
-  const change = (to: Readonly<Record<string, string | undefined>>) =>
-    void navigate({ to: ".", search: (now: object) => ({ ...now, after: undefined, ...to }) });
+  const change = useChangeAddress();
   const { after } = search;
   const chosen = Object.fromEntries(
     filters.map(({ name, choices, open = false }) => {
@@ -114,7 +154,7 @@ export const PagedList = <Row extends { readonly id: string }>({
               className="max-w-52"
               value={chosen[name] ?? ""}
               choices={withChosen(choices, chosen[name])}
-              onChange={(value) => change({ [name]: value || undefined })}
+              onChange={(value) => change({ after: undefined, [name]: value || undefined })}
             />
           ))}
         </div>
@@ -134,7 +174,11 @@ export const PagedList = <Row extends { readonly id: string }>({
             aria-label={`More ${what}`}
             className="flex items-center justify-between gap-3 border-t border-line px-4 py-2"
           >
-            <Button look="quiet" disabled={after === undefined} onClick={() => change({})}>
+            <Button
+              look="quiet"
+              disabled={after === undefined}
+              onClick={() => change({ after: undefined })}
+            >
               <LeftIcon />
               Newest
             </Button>
@@ -167,28 +211,49 @@ const withChosen = (
     ? choices
     : [...choices, { value: chosen, label: chosen }];
 
-/** At the foot of a list of `usePages`: loads the next page below it. */
-export const NextPage = ({
-  of: { error, hasNextPage, isFetchNextPageError, isFetchingNextPage, fetchNextPage },
-}: {
-  readonly of: {
-    readonly error: Error | null;
+/** The rows of `usePages` in a card, with a button that loads the next page below them. */
+export const PagesCard = <Row extends object>({
+  of: pages,
+  rows,
+  ...card
+}: Omit<
+  ComponentProps<typeof ListCard<unknown, Row>>,
+  "about" | "of" | "lines" | "rows" | "foot"
+> & {
+  readonly of: Answer<unknown> & {
     readonly hasNextPage: boolean;
     readonly isFetchNextPageError: boolean;
     readonly isFetchingNextPage: boolean;
     fetchNextPage(): unknown;
   };
-}) => (
-  <>
-    {isFetchNextPageError && error !== null ? (
-      <Failed error={error} what="The next page" onRetry={() => void fetchNextPage()} />
-    ) : null}
-    {hasNextPage ? (
-      <div className="border-t border-line p-3 text-center">
-        <Button disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-          {isFetchingNextPage ? "Loading…" : `Show ${ROWS_PER_PAGE} more`}
-        </Button>
-      </div>
-    ) : null}
-  </>
-);
+  /** Must be the same array while the rows are the same. */
+  readonly rows: readonly Row[];
+}) => {
+  const { data, error, hasNextPage, isFetchNextPageError, isFetchingNextPage } = pages;
+  const more = () => void pages.fetchNextPage();
+  return (
+    <ListCard
+      {...card}
+      about={
+        data === undefined ? undefined : `${hasNextPage ? "First" : "All"} ${rows.length} shown`
+      }
+      of={pages}
+      lines={8}
+      rows={() => rows}
+      foot={() => (
+        <>
+          {isFetchNextPageError && error !== null ? (
+            <Failed error={error} what="The next page" onRetry={more} />
+          ) : null}
+          {hasNextPage ? (
+            <div className="border-t border-line p-3 text-center">
+              <Button disabled={isFetchingNextPage} onClick={more}>
+                {isFetchingNextPage ? "Loading…" : `Show ${ROWS_PER_PAGE} more`}
+              </Button>
+            </div>
+          ) : null}
+        </>
+      )}
+    />
+  );
+};

@@ -1,4 +1,4 @@
-/** Steps in order of time, the oldest on top. */
+/** A step of a timeline, which is an `<ol>` of them, the oldest on top. */
 import type { ReactNode } from "react";
 import { CheckIcon, CloseIcon } from "../shown/icons.tsx";
 
@@ -19,14 +19,6 @@ const WORDS: Readonly<Record<StepState, string>> = {
   now: "Waiting:",
   later: "Later:",
 };
-
-export const Timeline = ({
-  label,
-  children,
-}: {
-  readonly label: string;
-  readonly children: ReactNode;
-}) => <ol aria-label={label}>{children}</ol>;
 
 export const TimelineItem = ({
   state,

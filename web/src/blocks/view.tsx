@@ -1,9 +1,8 @@
 /** Views as parts of the page: one that could not be loaded or drawn says so in its place. */
 import { useQuery } from "@tanstack/react-query";
 import type { ComponentType, FC } from "react";
-import { Button } from "../controls/controls.tsx";
-import { isReplaced, type Part, part, usePart } from "../data/part.ts";
-import { Loading } from "./answered.tsx";
+import { isReplaced, type Part, part, REPLACED, usePart } from "../data/part.ts";
+import { Fault, Loading } from "./answered.tsx";
 
 type Page = { readonly default: ComponentType };
 type View = FC & { readonly preload: () => Promise<void> };
@@ -36,11 +35,10 @@ export const NotLoaded = ({
   readonly what: string;
 }) => {
   const now = usePart(one);
-  const replaced = now.state === "failed" && now.replaced;
   return (
-    <Fault
+    <Unshown
       title={`${what} could not be loaded`}
-      replaced={replaced}
+      replaced={now.state === "failed" && now.replaced}
       text="The page keeps trying. Leave it open: reloading forgets the key."
       onRetry={one.again}
     />
@@ -54,19 +52,16 @@ export const Broken = ({
 }: {
   readonly error: unknown;
   readonly reset: () => void;
-}) => {
-  const replaced = useQuery({ queryKey: ["is replaced"], queryFn: isReplaced }).data === true;
-  return (
-    <Fault
-      title="This page could not be shown"
-      replaced={replaced}
-      text={error instanceof Error ? error.message : String(error)}
-      onRetry={reset}
-    />
-  );
-};
+}) => (
+  <Unshown
+    title="This page could not be shown"
+    replaced={useQuery({ queryKey: ["is replaced"], queryFn: isReplaced }).data === true}
+    text={error instanceof Error ? error.message : String(error)}
+    onRetry={reset}
+  />
+);
 
-const Fault = ({
+const Unshown = ({
   title,
   replaced,
   text,
@@ -78,15 +73,11 @@ const Fault = ({
   readonly text: string;
   readonly onRetry: () => void;
 }) => (
-  <div role="alert" className="px-4 py-6 text-center text-sm">
-    <div className="font-medium">{title}</div>
-    <div className="mx-auto mt-1 max-w-prose text-muted">
-      {replaced
-        ? "The service has a newer version of this page. Reload it; you will be asked for the key again."
-        : text}
-    </div>
-    <Button className="mt-3" onClick={replaced ? () => location.reload() : onRetry}>
-      {replaced ? "Reload" : "Try again"}
-    </Button>
-  </div>
+  <Fault
+    title={title}
+    action={replaced ? "Reload" : "Try again"}
+    onAction={replaced ? () => location.reload() : onRetry}
+  >
+    {replaced ? REPLACED : text}
+  </Fault>
 );

@@ -1,6 +1,6 @@
 /** Choosing a moment, kept in the page's address as unix seconds; absent for now. */
-import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
+import { useChangeAddress } from "../data/tokens.ts";
 import { fieldSeconds, fieldText } from "../shown/moment.ts";
 import { Button } from "./controls.tsx";
 
@@ -26,16 +26,10 @@ export const When = ({
   readonly to: number;
   readonly nowLabel?: string;
 }) => {
-  const navigate = useNavigate();
+  const change = useChangeAddress();
   const at = given === undefined ? undefined : Number(given);
   const choose = (chosen: number | undefined) =>
-    void navigate({
-      to: ".",
-      search: (now: object) => ({
-        ...now,
-        [name]: chosen === undefined ? undefined : String(chosen),
-      }),
-    });
+    change({ [name]: chosen === undefined ? undefined : String(chosen) });
   const [slid, setSlid] = useState(at ?? shown ?? to);
   // The chain's end moves every second; a slider that is being dragged must not.
   const dragging = useRef(false);

@@ -1,5 +1,6 @@
 /** Whether the service answers this page, and since when not. */
 import { useSyncExternalStore } from "react";
+import { createStore } from "./store.ts";
 
 type Contact = {
   /** When the service answered last, milliseconds; null before the first answer. */
@@ -8,35 +9,26 @@ type Contact = {
   readonly lostMs: number | null;
 };
 
-let contact: Contact = { heardMs: null, lostMs: null };
-const watchers = new Set<() => void>();
-
-const become = (next: Contact) => {
-  contact = next;
-  for (const watcher of [...watchers]) watcher();
-};
+const contact = createStore<Contact>({ heardMs: null, lostMs: null });
 
 /** The service answered, with success or not. */
-export const heard = (nowMs = Date.now()): void => become({ heardMs: nowMs, lostMs: null });
+export const heard = (nowMs = Date.now()): void => contact.set({ heardMs: nowMs, lostMs: null });
 
 /** A request got no answer. */
 export const unheard = (nowMs = Date.now()): void => {
-  if (contact.lostMs === null) become({ ...contact, lostMs: nowMs });
+  const now = contact.get();
+  if (now.lostMs === null) contact.set({ ...now, lostMs: nowMs });
 };
 
-const watch = (watcher: () => void): (() => void) => {
-  watchers.add(watcher);
-  return () => watchers.delete(watcher);
-};
-
-export const useContact = (): Contact => useSyncExternalStore(watch, () => contact);
+export const useContact = (): Contact => useSyncExternalStore(contact.watch, contact.get);
 
 /** Calls back each time the service answers again after a loss; returns a function that stops it. */
 export const onReturn = (back: () => void): (() => void) => {
-  let lost = contact.lostMs !== null;
-  return watch(() => {
-    const returned = lost && contact.lostMs === null;
-    lost = contact.lostMs !== null;
+  const isLost = () => contact.get().lostMs !== null;
+  let lost = isLost();
+  return contact.watch(() => {
+    const returned = lost && !isLost();
+    lost = isLost();
     if (returned) back();
   });
 };

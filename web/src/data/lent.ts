@@ -4,11 +4,12 @@
  */
 import type { LentSession } from "./answers.ts";
 import { AskError, askPath } from "./ask.ts";
+import { kept } from "./store.ts";
 
 const MARK = "#demo=";
 
-/** Shared with GraphiQL. */
-const PLACE = "holderbook.demo-key";
+/** Shared with GraphiQL. Without storage a reload needs another link. */
+const keptKey = kept("holderbook.demo-key");
 
 /** Takes the token out of the address, before the router or a bookmark gets it. */
 const takenFromAddress = (): string | null => {
@@ -25,46 +26,23 @@ addEventListener("hashchange", () => {
   if (location.hash.startsWith(MARK)) location.reload();
 });
 
-/** Null without a key, or where the browser forbids storage. */
-const keptKey = (): string | null => {
-  try {
-    return localStorage.getItem(PLACE);
-  } catch {
-    return null;
-  }
-};
-
-const keep = (key: string): void => {
-  try {
-    localStorage.setItem(PLACE, key);
-  } catch {
-    // Without storage a reload needs another link.
-  }
-};
-
 /** Forgets the lent key, in this tab and in new ones. */
-export const forgetLent = (): void => {
-  try {
-    localStorage.removeItem(PLACE);
-  } catch {
-    // Without storage there is none.
-  }
-};
+export const forgetLent = keptKey.remove;
 
 /** The lent key, from the link or kept from before; null without. @throws AskError for a link that is no longer valid */
 export const lentKey = async (): Promise<string | null> => {
-  if (token === null) return keptKey();
+  if (token === null) return keptKey.get();
   try {
     const { key } = await askPath<LentSession>("/demo/session", { body: { token } });
     token = null;
-    keep(key);
+    keptKey.set(key);
     return key;
   } catch (error) {
     const isRefused = error instanceof AskError && error.status === 403;
     if (!isRefused) throw error;
     token = null;
-    const kept = keptKey();
-    if (kept === null) throw error;
-    return kept;
+    const before = keptKey.get();
+    if (before === null) throw error;
+    return before;
   }
 };

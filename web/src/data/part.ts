@@ -4,6 +4,7 @@
  */
 import { useEffect, useSyncExternalStore } from "react";
 import { heard, pause, unheard } from "./contact.ts";
+import { createStore } from "./store.ts";
 
 type PartState<Module> =
   | { readonly state: "waiting" }
@@ -11,13 +12,16 @@ type PartState<Module> =
   /** Retried automatically. `replaced`: the service has a newer page, whose parts have other names. */
   | { readonly state: "failed"; readonly replaced: boolean };
 
+export const REPLACED =
+  "The service has a newer version of this page. Reload it; you will be asked for the key again.";
+
 /** A part could not be loaded, and is retried: keep the page open, and try again in a moment. */
 export class PartError extends Error {
   override readonly name = "PartError";
   constructor(replaced: boolean) {
     super(
       replaced
-        ? "The service has a newer version of this page. Reload it; you will be asked for the key again."
+        ? REPLACED
         : "A part of this page could not be loaded. The page keeps trying: leave it open, and try again in a moment.",
     );
   }
@@ -28,7 +32,7 @@ export type Part<Module> = {
   load(): Promise<Module>;
   /** Retries now. */
   again(): void;
-  snapshot(): PartState<Module>;
+  get(): PartState<Module>;
   watch(watcher: () => void): () => void;
 };
 
@@ -41,24 +45,19 @@ let begun = false;
 
 /** Declares a part: `part(() => import("./x.ts"))`. It is loaded on use, or with all others. */
 export const part = <Module>(load: () => Promise<Module>): Part<Module> => {
-  let now: PartState<Module> = { state: "waiting" };
+  const { get, set, watch } = createStore<PartState<Module>>({ state: "waiting" });
   let loading: Promise<Module> | undefined;
   let failures = 0;
   let resting = false;
-  const watchers = new Set<() => void>();
-  const become = (next: PartState<Module>) => {
-    now = next;
-    for (const watcher of [...watchers]) watcher();
-  };
   const attempt = async (): Promise<Module> => {
     try {
       const module = await load();
-      become({ state: "loaded", module });
+      set({ state: "loaded", module });
       return module;
     } catch {
       const replaced = await isReplaced();
       loading = undefined;
-      become({ state: "failed", replaced });
+      set({ state: "failed", replaced });
       void rest();
       throw new PartError(replaced);
     }
@@ -77,11 +76,8 @@ export const part = <Module>(load: () => Promise<Module>): Part<Module> => {
       return loading;
     },
     again: () => void one.load().catch(() => undefined),
-    snapshot: () => now,
-    watch: (watcher) => {
-      watchers.add(watcher);
-      return () => watchers.delete(watcher);
-    },
+    get,
+    watch,
   };
   all.add(one);
   // A part of a part is declared when the outer one is loaded.
@@ -116,5 +112,5 @@ export const isReplaced = async (): Promise<boolean> => {
 /** The state of a part; loads it. */
 export const usePart = <Module>(one: Part<Module>): PartState<Module> => {
   useEffect(() => one.again(), [one]);
-  return useSyncExternalStore(one.watch, one.snapshot);
+  return useSyncExternalStore(one.watch, one.get);
 };

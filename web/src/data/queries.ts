@@ -3,6 +3,7 @@
  * checkpoint or a past time never.
  */
 import {
+  type UseQueryOptions,
   type UseQueryResult,
   useInfiniteQuery,
   useMutation,
@@ -25,6 +26,24 @@ export const PAST = "past";
 export const worthRetrying = (failures: number, error: Error): boolean =>
   failures < 2 && !(error instanceof AskError && error.status >= 400 && error.status < 500);
 
+type Fresh = typeof NOW | typeof NOW_LONG | typeof PAST;
+
+/** Reads with the session's key. @param name of what is read, with everything that it depends on */
+export const useRead = <Data>(
+  fresh: Fresh,
+  name: readonly unknown[],
+  read: (asking: Asking) => Promise<Data>,
+  options: Pick<UseQueryOptions<Data>, "enabled" | "refetchInterval" | "refetchOnMount"> = {},
+): UseQueryResult<Data, Error> => {
+  const { key } = useSession();
+  return useQuery({
+    queryKey: [fresh, ...name],
+    queryFn: ({ signal }) => read({ key, signal }),
+    staleTime: fresh === PAST ? Number.POSITIVE_INFINITY : 0,
+    ...options,
+  });
+};
+
 /** A GraphQL query; `past` for a checkpoint or a past time, `long` for an answer that is refreshed less often. */
 export const useGraph = <Data, Variables>(
   document: TadaDocumentNode<Data, Variables>,
@@ -34,15 +53,13 @@ export const useGraph = <Data, Variables>(
     long = false,
     enabled = true,
   }: { readonly past?: boolean; readonly long?: boolean; readonly enabled?: boolean } = {},
-): UseQueryResult<Data, Error> => {
-  const { key } = useSession();
-  return useQuery({
-    queryKey: [past ? PAST : long ? NOW_LONG : NOW, document, variables],
-    queryFn: ({ signal }) => ask(document, variables, { key, signal }),
-    enabled,
-    staleTime: past ? Number.POSITIVE_INFINITY : 0,
-  });
-};
+): UseQueryResult<Data, Error> =>
+  useRead(
+    past ? PAST : long ? NOW_LONG : NOW,
+    [document, variables],
+    (asking) => ask(document, variables, asking),
+    { enabled },
+  );
 
 const REFUSED: ReadonlySet<number> = new Set([400, 401, 403, 404]);
 

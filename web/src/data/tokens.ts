@@ -1,6 +1,6 @@
 /** The token and the moment in view: both are in the page's address, and links keep them. */
-import { useSearch } from "@tanstack/react-router";
-import { useMemo } from "react";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useCallback, useMemo } from "react";
 import { graph, type ResultOf } from "./ask.ts";
 import { useGraph } from "./queries.ts";
 
@@ -53,13 +53,14 @@ export const keepMoment = ({
   ...(at === undefined ? {} : { at }),
 });
 
-/** The same search without one of its members. */
-export const without = <Search extends object, Name extends keyof Search>(
-  search: Search,
-  name: Name,
-): Omit<Search, Name> => {
-  const { [name]: _, ...rest } = search;
-  return rest;
+/** Changes parameters of this page's address; undefined removes one. */
+export const useChangeAddress = () => {
+  const navigate = useNavigate();
+  return useCallback(
+    (change: Readonly<Record<string, string | undefined>>) =>
+      void navigate({ to: ".", search: (now: object) => ({ ...now, ...change }) }),
+    [navigate],
+  );
 };
 
 const firstMovement = graph(`query FirstMovement($coinType: String!) {

@@ -2,10 +2,8 @@
  * Vesting grants, and what their schedules unlock when. Rounded as the contract rounds: an initial part with the first
  * release, the rest in equal steps, each rounded down. A test compares it with the service.
  */
-import { useQuery } from "@tanstack/react-query";
 import { ask, graph, type ResultOf } from "../data/ask.ts";
-import { NOW, PAST } from "../data/queries.ts";
-import { useSession } from "../data/session.ts";
+import { NOW, PAST, useRead } from "../data/queries.ts";
 import { leastOf } from "../shown/amount.ts";
 
 export const grantsPage = graph(`query GrantsPage(
@@ -21,7 +19,8 @@ export const grantsPage = graph(`query GrantsPage(
 
 type Listed = NonNullable<ResultOf<typeof grantsPage>["tokenTimelocks"]>[number];
 
-export const grantOf = (listed: Listed): Grant => ({
+/** A grant with exact numbers; times in milliseconds, `tokensTransferred` are the tokens claimed so far. */
+export const grantOf = (listed: Listed) => ({
   objectId: listed.objectId,
   owner: listed.owner,
   funder: listed.funder,
@@ -35,46 +34,22 @@ export const grantOf = (listed: Listed): Grant => ({
   initialBps: BigInt(listed.initialReleasePortionBps),
 });
 
+export type Grant = Readonly<ReturnType<typeof grantOf>>;
+
 /** Grants of these wallets, up to a thousand of each, now or at a time (unix seconds). */
-export const useGrants = (
-  coinType: string,
-  addresses: readonly string[],
-  at: string | undefined,
-) => {
-  const { key } = useSession();
-  return useQuery({
-    queryKey: [at === undefined ? NOW : PAST, "grants", coinType, addresses, at],
-    queryFn: async ({ signal }) => {
+export const useGrants = (coinType: string, addresses: readonly string[], at: string | undefined) =>
+  useRead(
+    at === undefined ? NOW : PAST,
+    ["grants", coinType, addresses, at],
+    async (asking): Promise<readonly Grant[]> => {
       const pages = await Promise.all(
         addresses.map((owner) =>
-          ask(
-            grantsPage,
-            { coinType, owner, atTimestamp: at ?? null, after: null },
-            { key, signal },
-          ),
+          ask(grantsPage, { coinType, owner, atTimestamp: at ?? null, after: null }, asking),
         ),
       );
       return pages.flatMap(({ tokenTimelocks }) => (tokenTimelocks ?? []).map(grantOf));
     },
-    staleTime: at === undefined ? 0 : Number.POSITIVE_INFINITY,
-  });
-};
-
-/** A grant as `tokenTimelocks` lists it, with exact numbers; times in milliseconds. */
-export type Grant = {
-  readonly objectId: string;
-  readonly owner: string;
-  readonly funder: string;
-  readonly totalAmount: bigint;
-  readonly leftBalance: bigint;
-  /** Tokens claimed so far. */
-  readonly tokensTransferred: bigint;
-  readonly commencementMs: bigint;
-  readonly delayMs: bigint;
-  readonly periodMs: bigint;
-  readonly releaseCount: bigint;
-  readonly initialBps: bigint;
-};
+  );
 
 const WHOLE_BPS = 10_000n;
 

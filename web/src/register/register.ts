@@ -1,49 +1,9 @@
 /** The register of a token: the rows of its cap table with exact amounts, and how they are loaded. */
-import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { AnswerFormError, type Asking, ask, graph, type ResultOf } from "../data/ask.ts";
-import { NOW_LONG, PAST, ROWS_PER_REQUEST } from "../data/queries.ts";
-import { useSession } from "../data/session.ts";
+import { NOW_LONG, PAST, ROWS_PER_REQUEST, useRead } from "../data/queries.ts";
 import { fromSeconds } from "../shown/moment.ts";
 import { shortened } from "../shown/shorten.ts";
-
-/** A wallet at the register's checkpoint. */
-export type Wallet = {
-  readonly address: string;
-  readonly balance: bigint;
-  readonly groupId: string | null;
-  readonly isFrozen: boolean;
-};
-
-/** A holder with all its wallets, or a wallet without a holder. */
-export type Row = {
-  /** Null for a wallet without a holder. */
-  readonly holderId: string | null;
-  readonly wallets: readonly Wallet[];
-  readonly balance: bigint;
-  readonly tokens: bigint;
-  readonly unlocked: bigint;
-  readonly locked: bigint;
-};
-
-export type Register = {
-  readonly coinType: string;
-  readonly decimals: number | null;
-  readonly checkpoint: string;
-  readonly checkpointDigest: string;
-  /** Of the checkpoint, milliseconds. */
-  readonly timeMs: number;
-  /** From the treasury; null while it was not seen. */
-  readonly totalSupply: bigint | null;
-  /** The sum of all rows. */
-  readonly issued: bigint;
-  readonly holderCount: number;
-  /** Root of the Merkle sum tree over all rows, hex. */
-  readonly root: string;
-  /** Too long to be refreshed automatically: see `useFollowing`. */
-  readonly isLong: boolean;
-  readonly rows: readonly Row[];
-};
 
 /** The holder's number or the wallet's address, which is also the row's path in the page. */
 export const rowId = ({ holderId, wallets }: Row): string => holderId ?? wallets[0]?.address ?? "";
@@ -78,28 +38,37 @@ const registerPage = graph(`query RegisterPage(
 
 type Page = NonNullable<ResultOf<typeof registerPage>["capTable"]>;
 
-const rowOf = (row: Page["rows"][number]): Row => ({
+const walletOf = (wallet: Page["rows"][number]["wallets"][number]) => ({
+  ...wallet,
+  balance: BigInt(wallet.balance),
+});
+
+/** A wallet at the register's checkpoint. */
+export type Wallet = Readonly<ReturnType<typeof walletOf>>;
+
+const rowOf = (row: Page["rows"][number]) => ({
   holderId: row.holderId,
-  wallets: row.wallets.map((wallet) => ({ ...wallet, balance: BigInt(wallet.balance) })),
+  wallets: row.wallets.map(walletOf),
   balance: BigInt(row.balance),
   tokens: BigInt(row.tokens),
   unlocked: BigInt(row.unlocked),
   locked: BigInt(row.locked),
 });
 
-const registerOf = (page: Page, rows: readonly Row[]): Register => ({
-  coinType: page.coinType,
-  decimals: page.decimals,
-  checkpoint: page.checkpoint,
-  checkpointDigest: page.checkpointDigest,
+/** A holder with all its wallets, or a wallet without a holder, whose `holderId` is null. */
+export type Row = Readonly<ReturnType<typeof rowOf>>;
+
+const registerOf = (page: Page, rows: readonly Row[]) => ({
+  ...page,
   timeMs: fromSeconds(page.checkpointTimestamp),
   totalSupply: page.totalSupply === null ? null : BigInt(page.totalSupply),
   issued: BigInt(page.issued),
-  holderCount: page.holderCount,
-  root: page.root,
+  /** Too long to be refreshed automatically: see `useFollowing`. */
   isLong: page.holderCount > ROWS_PER_REQUEST,
   rows,
 });
+
+export type Register = Readonly<ReturnType<typeof registerOf>>;
 
 /** A register with some of its rows, at most a thousand, and the sums of all; null when the token is unknown then. */
 const loadRows = async (
@@ -168,74 +137,46 @@ export const useRegister = (
   at: string | undefined,
   { enabled = true }: { readonly enabled?: boolean } = {},
 ) => {
-  const { key } = useSession();
   const [loading, setLoading] = useState<Loading | null>(null);
-  const query = useQuery<Register | null>({
-    queryKey: [at === undefined ? NOW_LONG : PAST, "register", coinType, at ?? "newest"],
-    queryFn: async ({ signal }) => {
-      const found = await loadRegister(coinType, at, { key, signal }, (rows, of) =>
+  const query = useRead(
+    at === undefined ? NOW_LONG : PAST,
+    ["register", coinType, at ?? "newest"],
+    async (asking) => {
+      const found = await loadRegister(coinType, at, asking, (rows, of) =>
         setLoading({ rows, of }),
       );
       setLoading(null);
       return found;
     },
-    enabled,
-    staleTime: at === undefined ? 0 : Number.POSITIVE_INFINITY,
-    refetchOnMount: ({ state }) => state.data?.isLong !== true,
-  });
+    { enabled, refetchOnMount: ({ state }) => state.data?.isLong !== true },
+  );
   return { ...query, loading, isLong: query.data?.isLong === true };
 };
 
 /** The row of a holder (its number, or one of its wallets) in a register, now or at a time (unix seconds). */
-export const useRow = (coinType: string, at: string | undefined, holder: string) => {
-  const { key } = useSession();
-  return useQuery<Register | null>({
-    queryKey: [at === undefined ? NOW_LONG : PAST, "row", coinType, at ?? "newest", holder],
-    queryFn: ({ signal }) =>
-      loadRows(
-        { coinType, ...(at === undefined ? {} : { atTimestamp: at }) },
-        { holder },
-        { key, signal },
-      ),
-    staleTime: at === undefined ? 0 : Number.POSITIVE_INFINITY,
-  });
-};
-
-type Exceptions = {
-  /** Wallets with a balance and no holder, the largest thousand. */
-  readonly loose: readonly Row[];
-  /** Rows with a frozen wallet that has a balance, the largest thousand. */
-  readonly frozen: readonly Row[];
-  /** Milliseconds. */
-  readonly timeMs: number;
-  readonly isLong: boolean;
-};
+export const useRow = (coinType: string, at: string | undefined, holder: string) =>
+  useRead(at === undefined ? NOW_LONG : PAST, ["row", coinType, at ?? "newest", holder], (asking) =>
+    loadRows({ coinType, ...(at !== undefined && { atTimestamp: at }) }, { holder }, asking),
+  );
 
 /** A long register is slow to read: its exceptions are refreshed so often, milliseconds. */
 const EXCEPTIONS_LONG_MS = 5 * 60 * 1_000;
 
-/** What needs attention in the newest register, both lists as of one checkpoint. */
-export const useExceptions = (coinType: string) => {
-  const { key } = useSession();
-  return useQuery<Exceptions | null>({
-    queryKey: [NOW_LONG, "exceptions", coinType],
-    queryFn: async ({ signal }) => {
-      const asking = { key, signal };
+/**
+ * Rows without a holder, and rows with a frozen wallet that has a balance: the largest thousand of each, both as of
+ * one checkpoint.
+ */
+export const useExceptions = (coinType: string) =>
+  useRead(
+    NOW_LONG,
+    ["exceptions", coinType],
+    async (asking) => {
       const loose = await loadRows({ coinType }, { having: "NO_HOLDER" }, asking);
       if (loose === null) return null;
       const { checkpoint: atCheckpoint, timeMs, isLong } = loose;
-      const frozen = await loadRows(
-        { coinType, atCheckpoint },
-        { having: "FROZEN_BALANCE" },
-        asking,
-      );
-      return {
-        loose: loose.rows,
-        frozen: frozen?.rows ?? [],
-        timeMs,
-        isLong,
-      };
+      const having = { having: "FROZEN_BALANCE" } as const;
+      const frozen = await loadRows({ coinType, atCheckpoint }, having, asking);
+      return { loose: loose.rows, frozen: frozen?.rows ?? [], timeMs, isLong };
     },
-    refetchInterval: ({ state }) => (state.data?.isLong === true ? EXCEPTIONS_LONG_MS : false),
-  });
-};
+    { refetchInterval: ({ state }) => (state.data?.isLong ? EXCEPTIONS_LONG_MS : false) },
+  );

@@ -1,13 +1,13 @@
 /** The frame of every page: menu, choice of token, state of the service, alerts. */
 import { useIsFetching } from "@tanstack/react-query";
-import { Link, Outlet, useLocation, useNavigate } from "@tanstack/react-router";
+import { Link, Outlet, useLocation } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { Button, Choose } from "../controls/controls.tsx";
 import { onReturn } from "../data/contact.ts";
 import { isReplaced, loadRest } from "../data/part.ts";
 import { useService, WatchedService } from "../data/service.tsx";
 import { useSession, useSessionControl, useSettings } from "../data/session.ts";
-import { keepToken, tokenLabel, useToken, useTokens } from "../data/tokens.ts";
+import { keepToken, tokenLabel, useChangeAddress, useToken, useTokens } from "../data/tokens.ts";
 import { countText } from "../shown/amount.ts";
 import { CloseIcon, MenuIcon, MoonIcon, SunIcon } from "../shown/icons.tsx";
 import mark from "./mark.svg";
@@ -150,7 +150,7 @@ const TransferAgent = () => {
 const TokenChoice = () => {
   const tokens = useTokens().data?.tokens ?? [];
   const token = useToken();
-  const navigate = useNavigate();
+  const change = useChangeAddress();
   if (token === null) return null;
   return (
     <Choose
@@ -161,9 +161,7 @@ const TokenChoice = () => {
         value: one.coinType,
         label: one.name === null ? tokenLabel(one) : `${tokenLabel(one)} · ${one.name}`,
       }))}
-      onChange={(coinType) =>
-        void navigate({ to: ".", search: (now: object) => ({ ...now, token: coinType }) })
-      }
+      onChange={(coinType) => change({ token: coinType })}
     />
   );
 };

@@ -1,57 +1,36 @@
 /** Light or dark: the system's choice, unless the reader chose here. */
-import { useEffect, useState } from "react";
+import { useSyncExternalStore } from "react";
+import { createStore, kept } from "../data/store.ts";
 
 type Theme = "light" | "dark";
 
-const PLACE = "holderbook-theme";
+const chosen = kept("holderbook-theme");
+const theme = createStore<Theme>("light");
 
-const system = () => matchMedia("(prefers-color-scheme: dark)");
-
-const chosen = (): Theme | null => {
-  try {
-    const kept = localStorage.getItem(PLACE);
-    return kept === "light" || kept === "dark" ? kept : null;
-  } catch {
-    // The browser may forbid storage.
-    return null;
-  }
-};
-
-const show = (theme: Theme): void => {
-  document.documentElement.dataset.theme = theme;
+const show = (next: Theme): void => {
+  document.documentElement.dataset.theme = next;
+  theme.set(next);
 };
 
 /** Before anything is drawn. */
-export const startTheme = (): void => show(chosen() ?? (system().matches ? "dark" : "light"));
+export const startTheme = (): void => {
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const follow = () => {
+    const choice = chosen.get();
+    const isChosen = choice === "light" || choice === "dark";
+    show(isChosen ? choice : system.matches ? "dark" : "light");
+  };
+  follow();
+  system.addEventListener("change", follow);
+};
+
+const choose = (next: Theme): void => {
+  chosen.set(next);
+  show(next);
+};
 
 /** The theme, and a function that changes it. */
-export const useTheme = (): readonly [Theme, (theme: Theme) => void] => {
-  const [theme, setTheme] = useState<Theme>(() =>
-    document.documentElement.dataset.theme === "dark" ? "dark" : "light",
-  );
-  useEffect(() => {
-    const media = system();
-    const follow = () => {
-      const now = chosen() ?? (media.matches ? "dark" : "light");
-      show(now);
-      setTheme(now);
-    };
-    media.addEventListener("change", follow);
-    window.addEventListener("holderbook-theme", follow);
-    return () => {
-      media.removeEventListener("change", follow);
-      window.removeEventListener("holderbook-theme", follow);
-    };
-  }, []);
-  const choose = (next: Theme) => {
-    try {
-      localStorage.setItem(PLACE, next);
-    } catch {
-      // Without storage it holds until the page is left.
-    }
-    show(next);
-    setTheme(next);
-    window.dispatchEvent(new Event("holderbook-theme"));
-  };
-  return [theme, choose];
-};
+export const useTheme = (): readonly [Theme, (theme: Theme) => void] => [
+  useSyncExternalStore(theme.watch, theme.get),
+  choose,
+];

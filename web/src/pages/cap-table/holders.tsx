@@ -2,12 +2,12 @@
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { Badge, Empty } from "../../blocks/blocks.tsx";
+import { amountColumn } from "../../blocks/columns.tsx";
 import { type Column, DataTable } from "../../blocks/data-table.tsx";
 import { keepMoment } from "../../data/tokens.ts";
 import { type Register, type Row, rowId, rowLabel } from "../../register/register.ts";
 import { proportion, shareText } from "../../shown/amount.ts";
 import { LongId } from "../../shown/copied.tsx";
-import { Amount } from "../../shown/fitted.tsx";
 
 export const Holders = ({
   register,
@@ -41,23 +41,7 @@ export const Holders = ({
 };
 
 const columnsOf = ({ decimals, issued }: Register): readonly Column<Row>[] => {
-  const amount = (
-    name: "balance" | "tokens" | "unlocked" | "locked",
-    header: string,
-    wideOnly: boolean | "very" = true,
-  ): Column<Row> => ({
-    header,
-    align: "right",
-    amount: true,
-    wideOnly,
-    order: (row) => row[name],
-    cell: (row) =>
-      row[name] === 0n && name !== "balance" ? (
-        <span className="text-muted">–</span>
-      ) : (
-        <Amount units={row[name]} decimals={decimals} fixed />
-      ),
-  });
+  const part = { sorted: true, isPart: true, wideOnly: true } as const;
   return [
     {
       header: "Holder",
@@ -81,23 +65,25 @@ const columnsOf = ({ decimals, issued }: Register): readonly Column<Row>[] => {
       wideOnly: true,
       cell: ({ wallets }) => {
         const [first] = wallets;
-        return first === undefined ? null : (
-          <span className="inline-flex items-center gap-1.5">
-            <LongId text={first.address} what="address" />
-            {wallets.length > 1 ? (
-              <span className="text-xs text-muted" title={`${wallets.length} wallets`}>
-                +{wallets.length - 1}
-              </span>
-            ) : null}
-          </span>
+        return (
+          first && (
+            <span className="inline-flex items-center gap-1.5">
+              <LongId text={first.address} what="address" />
+              {wallets.length > 1 ? (
+                <span className="text-xs text-muted" title={`${wallets.length} wallets`}>
+                  +{wallets.length - 1}
+                </span>
+              ) : null}
+            </span>
+          )
         );
       },
     },
-    amount("balance", "Balance", false),
+    amountColumn("Balance", decimals, ({ balance }) => balance, { sorted: true }),
     // Follows from the other amounts where there is no room.
-    amount("tokens", "Tokens", "very"),
-    amount("unlocked", "Unlocked"),
-    amount("locked", "Locked"),
+    amountColumn("Tokens", decimals, ({ tokens }) => tokens, { ...part, wideOnly: "very" }),
+    amountColumn("Unlocked", decimals, ({ unlocked }) => unlocked, part),
+    amountColumn("Locked", decimals, ({ locked }) => locked, part),
     {
       header: "Share",
       align: "right",

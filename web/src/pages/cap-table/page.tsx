@@ -1,5 +1,5 @@
 /** The cap table, now or at any time: holders, concentration, and two dates compared. */
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { Link, useSearch } from "@tanstack/react-router";
 import { type ReactNode, useMemo, useState } from "react";
 import { Answered, OfToken } from "../../blocks/answered.tsx";
 import {
@@ -21,8 +21,8 @@ import {
   type Token,
   tokenLabel,
   tokenName,
+  useChangeAddress,
   useTokenTime,
-  without,
 } from "../../data/tokens.ts";
 import { largest } from "../../register/concentration.ts";
 import { matches, type Register, useRegister } from "../../register/register.ts";
@@ -163,7 +163,7 @@ const Downloads = ({
 );
 
 const Views = () => {
-  const search = useSearch({ from: "/cap-table" });
+  const { show: chosen, ...search } = useSearch({ from: "/cap-table" });
   return (
     <nav
       aria-label="Views of the cap table"
@@ -173,9 +173,9 @@ const Views = () => {
         <Link
           key={label}
           to="/cap-table"
-          search={show === undefined ? without(search, "show") : { ...search, show }}
-          aria-current={show === search.show ? "page" : undefined}
-          className={`rounded-md px-2.5 py-1 text-sm ${show === search.show ? "bg-surface font-medium shadow-sm" : "text-muted hover:text-ink"}`}
+          search={show === undefined ? search : { ...search, show }}
+          aria-current={show === chosen ? "page" : undefined}
+          className={`rounded-md px-2.5 py-1 text-sm ${show === chosen ? "bg-surface font-medium shadow-sm" : "text-muted hover:text-ink"}`}
         >
           {label}
         </Link>
@@ -235,12 +235,8 @@ const HoldersCard = ({
 }) => {
   const [sought, setSought] = useState("");
   const search = useSearch({ from: "/cap-table" });
-  const navigate = useNavigate({ from: "/cap-table" });
+  const change = useChangeAddress();
   const only = search.only === "frozen" || search.only === "loose" ? search.only : "all";
-  const setOnly = (value: typeof only) =>
-    void navigate({
-      search: value === "all" ? without(search, "only") : { ...search, only: value },
-    });
   const rows = useMemo(
     () =>
       register.rows.filter(
@@ -253,7 +249,10 @@ const HoldersCard = ({
     [register.rows, sought, only],
   );
   const chip = (value: typeof only, label: string) => (
-    <Chip pressed={only === value} onClick={() => setOnly(value)}>
+    <Chip
+      pressed={only === value}
+      onClick={() => change({ only: value === "all" ? undefined : value })}
+    >
       {label}
     </Chip>
   );

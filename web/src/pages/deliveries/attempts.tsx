@@ -5,7 +5,7 @@ import { useState } from "react";
 import { Answered } from "../../blocks/answered.tsx";
 import { Fact, Facts, Notice } from "../../blocks/blocks.tsx";
 import { attemptText, DeliveryBadge, kindText } from "../../blocks/operator.tsx";
-import { Timeline, TimelineItem } from "../../blocks/timeline.tsx";
+import { TimelineItem } from "../../blocks/timeline.tsx";
 import { ActButton } from "../../controls/confirm.tsx";
 import { buttonClass } from "../../controls/controls.tsx";
 import type { Attempt, Delivery, Redelivery } from "../../data/answers.ts";
@@ -112,7 +112,7 @@ const Attempts = ({ delivery }: { readonly delivery: Delivery }) => {
           <Moment at={delivery.createdAt} />
         </Fact>
       </Facts>
-      <Timeline label="Attempts">
+      <ol aria-label="Attempts">
         {earlier > 0 ? (
           <TimelineItem state="done" title={`${earlier} earlier attempts are not listed`} />
         ) : null}
@@ -131,7 +131,7 @@ const Attempts = ({ delivery }: { readonly delivery: Delivery }) => {
           </TimelineItem>
         ))}
         <NextAttempt delivery={delivery} />
-      </Timeline>
+      </ol>
       <SendAgain delivery={delivery} />
     </>
   );

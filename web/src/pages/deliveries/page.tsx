@@ -1,6 +1,6 @@
 /** Signed callbacks: the outcome of each, their receivers, and sending them again. */
-import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useMemo, useState } from "react";
+import { useSearch } from "@tanstack/react-router";
+import { useCallback, useMemo, useState } from "react";
 import { PageHead } from "../../blocks/blocks.tsx";
 import type { Column } from "../../blocks/data-table.tsx";
 import { PagedList } from "../../blocks/list.tsx";
@@ -16,6 +16,7 @@ import {
 } from "../../blocks/operator.tsx";
 import { Button } from "../../controls/controls.tsx";
 import type { Deliveries } from "../../data/answers.ts";
+import { useChangeAddress } from "../../data/tokens.ts";
 import { OperatorsOnly } from "../../shell/sign-in.tsx";
 import { durationText } from "../../shown/moment.ts";
 import { Ago } from "../../shown/shown.tsx";
@@ -36,15 +37,11 @@ const Page = () => (
 
 const DeliveryList = () => {
   const { delivery } = useSearch({ strict: false });
-  const navigate = useNavigate();
+  const change = useChangeAddress();
   const [ranging, setRanging] = useState(false);
   const receivers = useReceivers().data;
-  const open = (id: string | undefined) => {
-    const change: Readonly<Record<string, string | undefined>> = { delivery: id };
-    void navigate({ to: "/deliveries", search: (now: object) => ({ ...now, ...change }) });
-  };
-  // biome-ignore lint/correctness/useExhaustiveDependencies: rows keep their columns while the list is refreshed
-  const columns = useMemo(() => columnsOf(open), [navigate]);
+  const open = useCallback((id: string | undefined) => change({ delivery: id }), [change]);
+  const columns = useMemo(() => columnsOf(open), [open]);
   return (
     <>
       <PageHead

@@ -1,42 +1,34 @@
 /** The receivers of callbacks: the state of each, and a test event. */
-import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { Answered } from "../../blocks/answered.tsx";
-import { Card, Empty } from "../../blocks/blocks.tsx";
+import { LinesCard } from "../../blocks/list.tsx";
 import { boundedText, ReceiverBadge, useReceivers } from "../../blocks/operator.tsx";
 import { ActButton } from "../../controls/confirm.tsx";
 import { Button } from "../../controls/controls.tsx";
 import type { Receiver, Receivers, TestEvent } from "../../data/answers.ts";
 import { pathWith } from "../../data/ask.ts";
 import { usePath } from "../../data/queries.ts";
+import { useChangeAddress } from "../../data/tokens.ts";
 import { Ago } from "../../shown/shown.tsx";
 
 /** The service counts no further. */
 const COUNTED = 1_000;
 
 export const ReceiverList = () => (
-  <Card
+  <LinesCard
     title="Receivers"
     about="Endpoints of signed callbacks; only scheme and host are shown"
-    flush
+    of={useReceivers()}
+    what="The receivers"
+    lines={3}
+    rows={({ items }) => items}
+    empty={{
+      title: "No receivers yet",
+      text: "Set a callbackUrl in ASSETS_FILE, or give a key one with --callback-url.",
+    }}
+    last={({ next }) => next !== null && <More after={next} />}
   >
-    <Answered of={useReceivers()} what="The receivers" lines={3}>
-      {({ items, next }) =>
-        items.length === 0 ? (
-          <Empty title="No receivers yet">
-            Set a callbackUrl in ASSETS_FILE, or give a key one with --callback-url.
-          </Empty>
-        ) : (
-          <ul className="divide-y divide-line border-t border-line">
-            {items.map((receiver) => (
-              <Row key={receiver.id} receiver={receiver} />
-            ))}
-            {next === null ? null : <More after={next} />}
-          </ul>
-        )
-      }
-    </Answered>
-  </Card>
+    {(receiver) => <Row key={receiver.id} receiver={receiver} />}
+  </LinesCard>
 );
 
 /** The following pages, one at a time. */
@@ -68,9 +60,9 @@ const Row = ({ receiver }: { readonly receiver: Receiver }) => {
   // An endpoint of a key has a digest behind the asset's name.
   const ofKey = id.split(":").length > 2;
   const isClosed = state === "disabled" || state === "withdrawn";
-  const navigate = useNavigate();
+  const change = useChangeAddress();
   return (
-    <li className="grid grid-cols-1 gap-x-4 gap-y-1 px-4 py-2.5 text-sm sm:grid-cols-[minmax(0,1fr)_auto]">
+    <li className="grid grid-cols-1 gap-x-4 gap-y-1 px-4 py-2.5 sm:grid-cols-[minmax(0,1fr)_auto]">
       <div className="min-w-0">
         <div className="flex flex-wrap items-center gap-x-2.5 gap-y-1">
           <span className="font-medium">{name}</span>
@@ -108,9 +100,7 @@ const Row = ({ receiver }: { readonly receiver: Receiver }) => {
           disabledWhy={isClosed ? "Nothing is sent to it in this state" : undefined}
           title={`Send a test event to ${name}?`}
           action="Send it"
-          onDone={({ deliveryId: delivery }) =>
-            void navigate({ to: "/deliveries", search: (now: object) => ({ ...now, delivery }) })
-          }
+          onDone={({ deliveryId: delivery }) => change({ delivery })}
         >
           <p>
             One signed message of type <code>test</code> goes to{" "}

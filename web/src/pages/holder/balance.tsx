@@ -1,13 +1,11 @@
 /** A holder's balance over time, and its movements. */
-import { useQuery } from "@tanstack/react-query";
 import { useCallback, useMemo } from "react";
 import { Card } from "../../blocks/blocks.tsx";
 import { changeColumns } from "../../blocks/columns.tsx";
 import { ListCard } from "../../blocks/list.tsx";
 import { Chart, type Colours, overTime } from "../../charts/chart.tsx";
 import { type Asking, ask, graph } from "../../data/ask.ts";
-import { NOW, readAll } from "../../data/queries.ts";
-import { useSession } from "../../data/session.ts";
+import { NOW, readAll, useRead } from "../../data/queries.ts";
 import type { Token } from "../../data/tokens.ts";
 import { amountText, countText, mostOf, proportion } from "../../shown/amount.ts";
 import { fromSeconds, momentText } from "../../shown/moment.ts";
@@ -40,20 +38,13 @@ const changesOf = async (coinType: string, owner: string, asking: Asking) => {
 type Change = Awaited<ReturnType<typeof changesOf>>["changes"][number];
 
 /** Changes of all these wallets, in chain order. */
-const useChanges = (coinType: string, addresses: readonly string[]) => {
-  const { key } = useSession();
-  return useQuery({
-    queryKey: [NOW, "changes", coinType, addresses],
-    queryFn: async ({ signal }) => {
-      const found = await Promise.all(
-        addresses.map((owner) => changesOf(coinType, owner, { key, signal })),
-      );
-      const changes = found.flatMap((one) => one.changes);
-      changes.sort((a, b) => (a.position < b.position ? -1 : a.position > b.position ? 1 : 0));
-      return { changes, whole: found.every(({ whole }) => whole) };
-    },
+const useChanges = (coinType: string, addresses: readonly string[]) =>
+  useRead(NOW, ["changes", coinType, addresses], async (asking) => {
+    const found = await Promise.all(addresses.map((owner) => changesOf(coinType, owner, asking)));
+    const changes = found.flatMap((one) => one.changes);
+    changes.sort((a, b) => (a.position < b.position ? -1 : a.position > b.position ? 1 : 0));
+    return { changes, whole: found.every(({ whole }) => whole) };
   });
-};
 
 /** The sum of the balances after each change. */
 const balancesOver = (

@@ -1,11 +1,9 @@
 /** Events of a holder in the register: wallets added and removed, groups, freezes. */
-import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { timeColumn, WalletId } from "../../blocks/columns.tsx";
 import { ListCard } from "../../blocks/list.tsx";
 import { ask, graph, type ResultOf } from "../../data/ask.ts";
-import { NOW, readAll } from "../../data/queries.ts";
-import { useSession } from "../../data/session.ts";
+import { NOW, readAll, useRead } from "../../data/queries.ts";
 import { eventText } from "../../register/words.ts";
 import { fromSeconds } from "../../shown/moment.ts";
 
@@ -32,22 +30,18 @@ export const Events = ({
   /** Leaves out later events; undefined: none. */
   readonly untilMs: number | undefined;
 }) => {
-  const { key } = useSession();
-  const query = useQuery({
-    queryKey: [NOW, "events", coinType, holderId, addresses],
-    queryFn: async ({ signal }) => {
-      const { rows, whole } = await readAll(
-        MAX_PAGES,
-        async (after) => (await ask(eventsPage, { coinType, after }, { key, signal })).holderEvents,
-        ({ position }) => position,
-      );
-      const events = rows.filter(
-        (event) =>
-          (event.holderId !== null && event.holderId === holderId) ||
-          (event.address !== null && addresses.includes(event.address)),
-      );
-      return { events: events.reverse(), whole };
-    },
+  const query = useRead(NOW, ["events", coinType, holderId, addresses], async (asking) => {
+    const { rows, whole } = await readAll(
+      MAX_PAGES,
+      async (after) => (await ask(eventsPage, { coinType, after }, asking)).holderEvents,
+      ({ position }) => position,
+    );
+    const events = rows.filter(
+      (event) =>
+        (event.holderId !== null && event.holderId === holderId) ||
+        (event.address !== null && addresses.includes(event.address)),
+    );
+    return { events: events.reverse(), whole };
   });
   const { data } = query;
   const shown = useMemo(

@@ -1,5 +1,5 @@
 /** Movements: every issue, burn and transfer of a token, or every change of one wallet's balance. */
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useSearch } from "@tanstack/react-router";
 import { type FormEvent, useMemo, useState } from "react";
 import { OfToken } from "../../blocks/answered.tsx";
 import { Badge, Cut, PageHead, type Tone } from "../../blocks/blocks.tsx";
@@ -11,11 +11,11 @@ import {
   WalletId,
 } from "../../blocks/columns.tsx";
 import type { Column } from "../../blocks/data-table.tsx";
-import { ListCard, NextPage } from "../../blocks/list.tsx";
+import { PagesCard } from "../../blocks/list.tsx";
 import { Button, buttonClass, Choose, TextField } from "../../controls/controls.tsx";
 import { ask, graph, type ResultOf } from "../../data/ask.ts";
 import { ROWS_PER_PAGE, useGraph, usePages } from "../../data/queries.ts";
-import { type Token, tokenName, without } from "../../data/tokens.ts";
+import { type Token, tokenName, useChangeAddress } from "../../data/tokens.ts";
 import { LongId } from "../../shown/copied.tsx";
 import { fromSeconds } from "../../shown/moment.ts";
 
@@ -53,7 +53,7 @@ const MovementsPage = () => <OfToken>{(token) => <Movements token={token} />}</O
 
 const Movements = ({ token }: { readonly token: Token }) => {
   const search = useSearch({ from: "/movements" });
-  const navigate = useNavigate({ from: "/movements" });
+  const change = useChangeAddress();
   const { wallet } = search;
   const kind: Kind = KINDS.find(({ value }) => value === search.kind)?.value ?? "all";
   const order: Order = search.order === "oldest" ? "ASC" : "DESC";
@@ -75,22 +75,14 @@ const Movements = ({ token }: { readonly token: Token }) => {
             label="Type of movement"
             value={kind}
             choices={KINDS}
-            onChange={(chosen) =>
-              void navigate({
-                search: chosen === "all" ? without(search, "kind") : { ...search, kind: chosen },
-              })
-            }
+            onChange={(chosen) => change({ kind: chosen === "all" ? undefined : chosen })}
           />
         ) : null}
         <Choose
           label="Order"
           value={order}
           choices={ORDERS}
-          onChange={(chosen) =>
-            void navigate({
-              search: chosen === "DESC" ? without(search, "order") : { ...search, order: "oldest" },
-            })
-          }
+          onChange={(chosen) => change({ order: chosen === "DESC" ? undefined : "oldest" })}
         />
       </div>
       {wallet === undefined ? (
@@ -103,16 +95,15 @@ const Movements = ({ token }: { readonly token: Token }) => {
 };
 
 const WalletField = ({ wallet }: { readonly wallet: string | undefined }) => {
-  const search = useSearch({ from: "/movements" });
-  const navigate = useNavigate({ from: "/movements" });
+  const change = useChangeAddress();
   const [text, setText] = useState(wallet ?? "");
   const wanted = text.trim();
   const isInvalid = wanted !== "" && !/^0x[0-9a-fA-F]{1,64}$/.test(wanted);
-  const showAll = () => void navigate({ search: without(search, "wallet") });
+  const showAll = () => change({ wallet: undefined });
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (wanted === "") showAll();
-    else if (!isInvalid) void navigate({ search: { ...without(search, "kind"), wallet: wanted } });
+    else if (!isInvalid) change({ kind: undefined, wallet: wanted });
   };
   return (
     <form className="flex min-w-0 flex-wrap items-end gap-2" onSubmit={submit}>
@@ -135,9 +126,6 @@ const WalletField = ({ wallet }: { readonly wallet: string | undefined }) => {
     </form>
   );
 };
-
-const shownText = (rows: readonly unknown[], hasMore: boolean): string =>
-  hasMore ? `First ${rows.length} shown` : `All ${rows.length} shown`;
 
 /** New movements are counted up to this many. */
 const MAX_NEW = 100;
@@ -176,9 +164,8 @@ const OfAll = ({
   ).length;
   const columns = useMemo(() => columnsOf(decimals), [decimals]);
   return (
-    <ListCard
+    <PagesCard
       title={order === "DESC" ? "Newest first" : "Oldest first"}
-      about={pages.data && shownText(rows, pages.hasNextPage)}
       actions={
         fresh > 0 ? (
           <Button look="strong" onClick={() => void pages.refetch()}>
@@ -189,13 +176,11 @@ const OfAll = ({
       }
       of={pages}
       what="The movements"
-      lines={8}
       label="Movements"
       columns={columns}
-      rows={() => rows}
+      rows={rows}
       keyOf={({ eventId }) => eventId}
       empty={{ title: type === null ? "No movements yet" : "No movements of this type" }}
-      foot={() => <NextPage of={pages} />}
     />
   );
 };
@@ -270,21 +255,18 @@ const OfWallet = ({
     [rows],
   );
   return (
-    <ListCard
+    <PagesCard
       title={<LongId text={wallet} what="address" explorer="account" head={12} tail={8} />}
-      about={pages.data && shownText(rows, pages.hasNextPage)}
       of={pages}
       what="The movements"
-      lines={8}
       label="Movements of this wallet"
       columns={changeColumns(decimals)}
-      rows={() => changes}
+      rows={changes}
       keyOf={({ cursor }) => cursor}
       empty={{
         title: "No movements",
         text: "This wallet never held this token. Check that the right token is chosen.",
       }}
-      foot={() => <NextPage of={pages} />}
     />
   );
 };

@@ -1,13 +1,14 @@
 /** The proof of a checkpoint and of the register at it, and checking files in the browser. */
 import { useQuery } from "@tanstack/react-query";
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useSearch } from "@tanstack/react-router";
 import { type FormEvent, useEffect, useState } from "react";
 import { Answered } from "../../blocks/answered.tsx";
-import { Badge, Card, Empty, Figure, Mark, PageHead } from "../../blocks/blocks.tsx";
+import { Badge, Card, Empty, Figure, Finding, Mark, PageHead } from "../../blocks/blocks.tsx";
 import { Button } from "../../controls/controls.tsx";
 import type { CheckpointProof } from "../../data/answers.ts";
 import { graph } from "../../data/ask.ts";
 import { useGraph, usePath } from "../../data/queries.ts";
+import { useChangeAddress } from "../../data/tokens.ts";
 import { countText } from "../../shown/amount.ts";
 import { LongId } from "../../shown/copied.tsx";
 import { LeftIcon, RightIcon } from "../../shown/icons.tsx";
@@ -61,15 +62,11 @@ const Chosen = ({
   readonly checkpoint: string;
   readonly newest: string | null;
 }) => {
-  const navigate = useNavigate();
+  const change = useChangeAddress();
   const [typed, setTyped] = useState(checkpoint);
   useEffect(() => setTyped(checkpoint), [checkpoint]);
   const number = /^\d{1,18}$/.test(checkpoint) ? BigInt(checkpoint) : null;
-  const go = (to: bigint | string) =>
-    void navigate({
-      to: "/proof",
-      search: (now: object) => ({ ...now, checkpoint: String(to) }),
-    });
+  const go = (to: bigint | string) => change({ checkpoint: String(to) });
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const digits = typed.replace(/[,\s]/g, "");
@@ -233,14 +230,15 @@ const ComputedHere = ({
   if (signedCheckpoint === null || computed === undefined) return null;
   const same = computed === signedCheckpoint.digest;
   return (
-    <p className="mt-3 text-sm">
-      <Badge tone={same ? "good" : "bad"}>{same ? "Verified in your browser" : "Mismatch"}</Badge>{" "}
-      <span className="text-muted">
-        {same
-          ? "This browser computed the same digest from the signed summary."
-          : `This browser computed ${computed} from the signed summary. Do not rely on this service.`}
-      </span>
-    </p>
+    <Finding
+      tone={same ? "good" : "bad"}
+      word={same ? "Verified in your browser" : "Mismatch"}
+      className="mt-3 text-sm"
+    >
+      {same
+        ? "This browser computed the same digest from the signed summary."
+        : `This browser computed ${computed} from the signed summary. Do not rely on this service.`}
+    </Finding>
   );
 };
 

@@ -1,7 +1,6 @@
 /** What the service publishes and signs about its contents, for others to keep and compare. */
-import type { ReactNode } from "react";
-import { type Answer, Answered } from "../../blocks/answered.tsx";
-import { Badge, Card, Empty, Line, Lines } from "../../blocks/blocks.tsx";
+import { Badge, Card, Line, Lines } from "../../blocks/blocks.tsx";
+import { LinesCard } from "../../blocks/list.tsx";
 import type { CheckpointProof, DeploymentKeys, LogHeads, Roots } from "../../data/answers.ts";
 import { pathWith } from "../../data/ask.ts";
 import { usePath } from "../../data/queries.ts";
@@ -55,12 +54,16 @@ const PublishedRoots = () => {
     { enabled: token !== null },
   );
   return (
-    <PublishedList
+    <LinesCard
       title={`Published roots${token === null ? "" : ` of ${tokenLabel(token)}`}`}
       about="Each is a signed commitment to a whole cap table. A statement refers to one."
       of={query}
       what="The roots"
-      empty="A root is published whenever a statement or an audit pack is made."
+      lines={3}
+      empty={{
+        title: "None yet",
+        text: "A root is published whenever a statement or an audit pack is made.",
+      }}
       rows={({ roots }) => roots}
     >
       {({ checkpoint, root, total, signedAt }) => (
@@ -80,7 +83,7 @@ const PublishedRoots = () => {
           </span>
         </Line>
       )}
-    </PublishedList>
+    </LinesCard>
   );
 };
 
@@ -88,12 +91,13 @@ const PublishedHeads = ({ checkpoint }: { readonly checkpoint: string }) => {
   const query = usePath<LogHeads>(pathWith("/log-heads", { limit: String(SHOWN) }));
   const covering = coveringOf(query.data?.heads ?? [], checkpoint);
   return (
-    <PublishedList
+    <LinesCard
       title="Log heads"
       about="Each covers all facts up to its checkpoint. Keep copies elsewhere: a head that disappears or changes shows that the past was altered."
       of={query}
       what="The log heads"
-      empty="The first is signed within ten minutes."
+      lines={3}
+      empty={{ title: "None yet", text: "The first is signed within ten minutes." }}
       rows={({ heads }) => heads}
     >
       {(head) => (
@@ -112,7 +116,7 @@ const PublishedHeads = ({ checkpoint }: { readonly checkpoint: string }) => {
           <LongId text={head.hash} what="hash" head={10} tail={6} />
         </Line>
       )}
-    </PublishedList>
+    </LinesCard>
   );
 };
 
@@ -128,12 +132,13 @@ const coveringOf = (
 };
 
 const Keys = () => (
-  <PublishedList
+  <LinesCard
     title="Keys of this deployment"
     about="They sign roots, statements and log heads. Compare them with what the issuer publishes elsewhere: a service cannot vouch for its own key."
     of={usePath<DeploymentKeys>("/deployment-keys")}
     what="The keys"
-    empty="A key is made when something is first signed."
+    lines={3}
+    empty={{ title: "None yet", text: "A key is made when something is first signed." }}
     rows={({ keys }) => keys}
   >
     {({ keyId, publicKey, madeAt, revoked, lost }) => (
@@ -151,36 +156,5 @@ const Keys = () => (
         <LongId text={publicKey} what="public key" head={12} tail={6} />
       </Line>
     )}
-  </PublishedList>
-);
-
-/** A published list in a card. */
-const PublishedList = <Data, Row>({
-  title,
-  about,
-  of,
-  what,
-  empty,
-  rows,
-  children,
-}: {
-  readonly title: string;
-  readonly about: string;
-  readonly of: Answer<Data>;
-  readonly what: string;
-  readonly empty: string;
-  readonly rows: (data: Data) => readonly Row[];
-  readonly children: (row: Row) => ReactNode;
-}) => (
-  <Card title={title} about={about} flush>
-    <Answered of={of} what={what} lines={3}>
-      {(data) =>
-        rows(data).length === 0 ? (
-          <Empty title="None yet">{empty}</Empty>
-        ) : (
-          <Lines>{rows(data).map(children)}</Lines>
-        )
-      }
-    </Answered>
-  </Card>
+  </LinesCard>
 );

@@ -3,7 +3,7 @@ import { Link, useParams } from "@tanstack/react-router";
 import { Answered, Failed } from "../../blocks/answered.tsx";
 import { Card, Empty, Fact, Facts, Notice, PageHead } from "../../blocks/blocks.tsx";
 import { DeliveryBadge, kindText, RequestBadge } from "../../blocks/operator.tsx";
-import { Timeline, TimelineItem } from "../../blocks/timeline.tsx";
+import { TimelineItem } from "../../blocks/timeline.tsx";
 import type { Deliveries, TaRequest } from "../../data/answers.ts";
 import { pathWith } from "../../data/ask.ts";
 import { usePath } from "../../data/queries.ts";
@@ -93,7 +93,7 @@ const Shown = ({ request }: { readonly request: TaRequest }) => {
 };
 
 const Steps = ({ request }: { readonly request: TaRequest }) => (
-  <Timeline label="Steps of the request">
+  <ol aria-label="Steps of the request">
     {request.history.map(({ at, status, message }, index) => (
       <TimelineItem
         // biome-ignore lint/suspicious/noArrayIndexKey: steps are only added at the end
@@ -106,7 +106,7 @@ const Steps = ({ request }: { readonly request: TaRequest }) => (
     {isFinal(request) ? null : (
       <TimelineItem state="now" title={request.waitsFor ?? "The next step"} />
     )}
-  </Timeline>
+  </ol>
 );
 
 /** To the millisecond, with the time since the step before; with its day where that changes. */

@@ -115,11 +115,7 @@ const COLUMNS: readonly Column<Request>[] = [
     align: "right",
     wideOnly: true,
     cell: ({ status, createdAt, updatedAt }) =>
-      status === "SUCCESS" || status === "FAILED" ? (
-        durationBetween(createdAt, updatedAt)
-      ) : (
-        <span className="text-muted">–</span>
-      ),
+      status === "SUCCESS" || status === "FAILED" ? durationBetween(createdAt, updatedAt) : null,
   },
   transactionColumn(({ txId }) => txId),
 ];

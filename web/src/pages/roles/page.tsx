@@ -1,5 +1,4 @@
 /** Roles: who may administer a token, since when and by which transaction, and the history of role changes. */
-import { useQuery } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { OfToken } from "../../blocks/answered.tsx";
@@ -9,8 +8,7 @@ import type { Column } from "../../blocks/data-table.tsx";
 import { ListCard } from "../../blocks/list.tsx";
 import { When } from "../../controls/when.tsx";
 import { ask, graph, type ResultOf } from "../../data/ask.ts";
-import { NOW, readAll, useGraph } from "../../data/queries.ts";
-import { useSession } from "../../data/session.ts";
+import { NOW, readAll, useGraph, useRead } from "../../data/queries.ts";
 import { type Token, tokenName, useTokenTime } from "../../data/tokens.ts";
 import { roleAllows, roleName } from "../../register/words.ts";
 import { countText } from "../../shown/amount.ts";
@@ -92,18 +90,14 @@ const Roles = ({ token }: { readonly token: Token }) => {
 const MAX_PAGES = 20;
 
 /** The whole history: since when a role is held needs all of it. */
-const useHistory = (coinType: string) => {
-  const { key } = useSession();
-  return useQuery({
-    queryKey: [NOW, "role events", coinType],
-    queryFn: ({ signal }) =>
-      readAll(
-        MAX_PAGES,
-        async (after) => (await ask(eventsQuery, { coinType, after }, { key, signal })).roleEvents,
-        ({ position }) => position,
-      ),
-  });
-};
+const useHistory = (coinType: string) =>
+  useRead(NOW, ["role events", coinType], (asking) =>
+    readAll(
+      MAX_PAGES,
+      async (after) => (await ask(eventsQuery, { coinType, after }, asking)).roleEvents,
+      ({ position }) => position,
+    ),
+  );
 
 /** An event's id begins with its transaction's digest. */
 const digestOf = ({ eventId }: Event): string => eventId.slice(0, eventId.lastIndexOf("-"));
@@ -167,10 +161,9 @@ const HELD: readonly Column<HeldRole>[] = [
   },
   {
     header: "Since",
-    cell: ({ since }) =>
-      since === undefined ? "–" : <Moment at={fromSeconds(since.checkpointTimestamp)} brief />,
+    cell: ({ since }) => since && <Moment at={fromSeconds(since.checkpointTimestamp)} brief />,
   },
-  transactionColumn(({ since }) => (since === undefined ? null : digestOf(since))),
+  transactionColumn(({ since }) => since && digestOf(since)),
 ];
 
 const HISTORY: readonly Column<Event>[] = [

@@ -58,19 +58,21 @@ export const Pipelines = ({
           {
             header: "Checkpoint",
             align: "right",
-            cell: ({ checkpoint }) => (checkpoint === null ? "–" : countText(checkpoint)),
+            cell: ({ checkpoint }) => checkpoint && countText(checkpoint),
           },
           {
             header: "Behind",
             align: "right",
-            cell: ({ lagCheckpoints: lag }) => (lag === null ? "–" : countText(lag)),
+            cell: ({ lagCheckpoints: lag }) => lag && countText(lag),
           },
           {
             header: "Age",
             align: "right",
             wideOnly: true,
             cell: ({ ageSeconds }) =>
-              old || ageSeconds === null || ageSeconds > 2_000_000_000 ? "–" : spanText(ageSeconds),
+              old || ageSeconds === null || ageSeconds > 2_000_000_000
+                ? null
+                : spanText(ageSeconds),
           },
           {
             header: "Per second",
@@ -95,10 +97,8 @@ export const Pipelines = ({
             cell: ({ digest, historyFilledThrough: filled }) =>
               filled !== undefined ? (
                 <Badge tone="warn">history filled to {countText(filled)}</Badge>
-              ) : digest === null ? (
-                "–"
               ) : (
-                <LongId text={digest} what="digest" />
+                digest && <LongId text={digest} what="digest" />
               ),
           },
         ]}

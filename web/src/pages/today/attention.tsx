@@ -1,12 +1,11 @@
 /** What needs attention, each with a link to where it is dealt with. */
-import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { AsOf, Failed } from "../../blocks/answered.tsx";
-import type { Tone } from "../../blocks/blocks.tsx";
+import { Figure, type Tone } from "../../blocks/blocks.tsx";
 import type { Summary } from "../../data/answers.ts";
 import { askPath, pathWith } from "../../data/ask.ts";
-import { NOW, ROWS_PER_REQUEST } from "../../data/queries.ts";
+import { NOW, ROWS_PER_REQUEST, useRead } from "../../data/queries.ts";
 import { useService } from "../../data/service.tsx";
 import { useSession } from "../../data/session.ts";
 import { keepToken, keepTokenWith, type Token } from "../../data/tokens.ts";
@@ -106,16 +105,9 @@ const pendingText = (error: Error | null): string => (error === null ? "…" : "
 
 /** @param since unix seconds */
 const Failures = ({ since }: { readonly since: number }) => {
-  const { key } = useSession();
   const { lost } = useService();
-  const summary = useQuery({
-    queryKey: [NOW, "summary", since],
-    queryFn: ({ signal }) =>
-      askPath<Summary>(
-        pathWith("/operator/summary", { since: new Date(since * 1_000).toISOString() }),
-        { key, signal },
-      ),
-  });
+  const path = pathWith("/operator/summary", { since: new Date(since * 1_000).toISOString() });
+  const summary = useRead(NOW, ["summary", since], (asking) => askPath<Summary>(path, asking));
   const { data, error } = summary;
   const [requests, deliveries, receivers] = [
     data?.requests.failed ?? 0,
@@ -146,14 +138,6 @@ const Failures = ({ since }: { readonly since: number }) => {
   );
 };
 
-const EDGES: Readonly<Record<Tone, string>> = {
-  plain: "border-l-line",
-  good: "border-l-good",
-  warn: "border-l-warn",
-  bad: "border-l-bad",
-  accent: "border-l-accent",
-};
-
 const Item = ({
   tone,
   label,
@@ -167,18 +151,16 @@ const Item = ({
   readonly about?: ReactNode;
   readonly link: ReactNode;
 }) => (
-  <div
-    className={`relative min-w-0 rounded-xl border border-l-4 border-line bg-surface px-4 py-3 ${EDGES[tone]}`}
-  >
-    <div className="text-xs font-medium text-muted">{label}</div>
-    <div
-      className={`figures mt-0.5 text-lg font-semibold tracking-tight ${tone === "bad" ? "text-bad" : ""}`}
-    >
-      {value}
-    </div>
-    <div className="mt-0.5 flex flex-wrap justify-between gap-x-3 text-xs text-muted">
-      <span className="min-w-0">{about}</span>
-      <span className="text-accent hover:underline">{link}</span>
-    </div>
-  </div>
+  <Figure
+    edge={tone}
+    tone={tone === "bad" ? "bad" : "plain"}
+    label={label}
+    value={value}
+    about={
+      <div className="flex flex-wrap justify-between gap-x-3">
+        <div className="min-w-0">{about}</div>
+        <span className="text-accent hover:underline">{link}</span>
+      </div>
+    }
+  />
 );

@@ -1,8 +1,8 @@
 /** The next unlocks of vesting grants. */
 import { useMemo } from "react";
-import { Answered } from "../../blocks/answered.tsx";
-import { Card, Empty, Line, Lines } from "../../blocks/blocks.tsx";
+import { Line } from "../../blocks/blocks.tsx";
 import { WalletId } from "../../blocks/columns.tsx";
+import { LinesCard } from "../../blocks/list.tsx";
 import { ROWS_PER_REQUEST, useGraph } from "../../data/queries.ts";
 import type { Token } from "../../data/tokens.ts";
 import { grantOf, grantsPage, nextRelease } from "../../register/grants.ts";
@@ -29,39 +29,32 @@ export const NextUnlocks = ({ token }: { readonly token: Token }) => {
     [grants, now],
   );
   return (
-    <Card
-      flush
+    <LinesCard
       title="Next unlocks"
       about={
         grants?.length === ROWS_PER_REQUEST
           ? `Of the ${ROWS_PER_REQUEST} oldest grants`
           : "Tokens of grants that become claimable"
       }
+      of={query}
+      what="The grants"
+      rows={() => next}
+      empty={{ title: "No further unlocks" }}
     >
-      <Answered of={query} what="The grants">
-        {() =>
-          next.length === 0 ? (
-            <Empty title="No further unlocks" />
-          ) : (
-            <Lines>
-              {next.map(({ grant, release }) => (
-                <Line
-                  key={grant.objectId}
-                  name={<Moment at={Number(release.atMs)} />}
-                  about={<WalletId address={grant.owner} to="holder" />}
-                >
-                  <span className="min-w-0 text-right">
-                    <Amount units={release.amount} decimals={decimals} />
-                    <span className="block text-xs text-muted">
-                      <Ago at={Number(release.atMs)} />
-                    </span>
-                  </span>
-                </Line>
-              ))}
-            </Lines>
-          )
-        }
-      </Answered>
-    </Card>
+      {({ grant, release }) => (
+        <Line
+          key={grant.objectId}
+          name={<Moment at={Number(release.atMs)} />}
+          about={<WalletId address={grant.owner} to="holder" />}
+        >
+          <span className="min-w-0 text-right">
+            <Amount units={release.amount} decimals={decimals} />
+            <span className="block text-xs text-muted">
+              <Ago at={Number(release.atMs)} />
+            </span>
+          </span>
+        </Line>
+      )}
+    </LinesCard>
   );
 };

@@ -2,17 +2,9 @@
 import { Link, useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { type Answer, Answered, OfToken } from "../../blocks/answered.tsx";
-import {
-  Card,
-  Empty,
-  FIGURE_LINK,
-  Figure,
-  Figures,
-  Line,
-  Lines,
-  PageHead,
-} from "../../blocks/blocks.tsx";
+import { FIGURE_LINK, Figure, Figures, Line, PageHead } from "../../blocks/blocks.tsx";
 import { WalletId } from "../../blocks/columns.tsx";
+import { LinesCard } from "../../blocks/list.tsx";
 import { When } from "../../controls/when.tsx";
 import {
   keepToken,
@@ -65,9 +57,35 @@ const Today = ({ token }: { readonly token: Token }) => {
           </Answered>
         </div>
         <div className="grid grid-cols-1 items-start gap-4 lg:grid-cols-2">
-          <HolderNews of={events} />
+          <News
+            title="Changes of the holder register"
+            of={events}
+            events={({ holderEvents }) => holderEvents}
+            none="No holder was added, removed, frozen or regrouped"
+            more={
+              <Link to="/cap-table" search={keepTokenWith({ show: "compare" })}>
+                New and exited holders
+              </Link>
+            }
+            name={(event) => eventText(event)}
+            wallet={({ address }) => address}
+          />
           <div className="space-y-4">
-            <RoleNews of={events} />
+            <News
+              title="Role changes"
+              of={events}
+              events={({ roleEvents }) => roleEvents}
+              none="No role changed"
+              more={
+                <Link to="/roles" search={keepToken}>
+                  All roles
+                </Link>
+              }
+              name={({ granted, role, roleBit }) =>
+                `${granted ? "Granted" : "Revoked"}: ${roleName(role, roleBit)}`
+              }
+              wallet={({ owner }) => owner}
+            />
             <NextUnlocks token={token} />
           </div>
         </div>
@@ -101,99 +119,56 @@ const Moved = ({ token, sums }: { readonly token: Token; readonly sums: Sums }) 
 /** Rows of a list on this page. */
 const SHOWN = 8;
 
-const List = <Item,>({
+/** The newest of some events. */
+const News = <Event extends { readonly eventId: string; readonly checkpointTimestamp: string }>({
   title,
   of,
-  items,
+  events,
   none,
   more,
-  children,
+  name,
+  wallet,
 }: {
   readonly title: string;
   readonly of: Answer<Events>;
   /** Oldest first. */
-  readonly items: (events: Events) => readonly Item[];
+  readonly events: (all: Events) => readonly Event[];
   readonly none: string;
   readonly more: ReactNode;
-  readonly children: (item: Item) => ReactNode;
+  readonly name: (event: Event) => string;
+  readonly wallet: (event: Event) => string | null;
 }) => {
-  const count = of.data === undefined ? null : items(of.data).length;
+  const count = of.data && events(of.data).length;
   return (
-    <Card
-      flush
+    <LinesCard
       title={
-        count === null ? title : `${title}: ${countText(count)}${count >= 5_000 ? " or more" : ""}`
+        count === undefined
+          ? title
+          : `${title}: ${countText(count)}${count >= 5_000 ? " or more" : ""}`
       }
       about="Newest first"
-      actions={more}
+      actions={<span className="text-xs text-accent hover:underline">{more}</span>}
+      of={of}
+      what="The events"
+      rows={(all) => events(all).slice(-SHOWN).reverse()}
+      empty={{ title: none }}
     >
-      <Answered of={of} what="The events">
-        {(events) =>
-          items(events).length === 0 ? (
-            <Empty title={none} />
-          ) : (
-            <Lines>{items(events).slice(-SHOWN).reverse().map(children)}</Lines>
-          )
-        }
-      </Answered>
-    </Card>
+      {(event) => {
+        const address = wallet(event);
+        return (
+          <Line
+            key={event.eventId}
+            name={name(event)}
+            about={address === null ? undefined : <WalletId address={address} />}
+          >
+            <span className="text-xs text-muted">
+              <Ago at={fromSeconds(event.checkpointTimestamp)} />
+            </span>
+          </Line>
+        );
+      }}
+    </LinesCard>
   );
 };
-
-const HolderNews = ({ of }: { readonly of: Answer<Events> }) => (
-  <List
-    title="Changes of the holder register"
-    of={of}
-    items={({ holderEvents }) => holderEvents}
-    none="No holder was added, removed, frozen or regrouped"
-    more={
-      <Link
-        to="/cap-table"
-        search={keepTokenWith({ show: "compare" })}
-        className="text-xs text-accent hover:underline"
-      >
-        New and exited holders
-      </Link>
-    }
-  >
-    {(event) => (
-      <Line
-        key={event.eventId}
-        name={eventText(event)}
-        about={event.address === null ? undefined : <WalletId address={event.address} />}
-      >
-        <span className="text-xs text-muted">
-          <Ago at={fromSeconds(event.checkpointTimestamp)} />
-        </span>
-      </Line>
-    )}
-  </List>
-);
-
-const RoleNews = ({ of }: { readonly of: Answer<Events> }) => (
-  <List
-    title="Role changes"
-    of={of}
-    items={({ roleEvents }) => roleEvents}
-    none="No role changed"
-    more={
-      <Link to="/roles" search={keepToken} className="text-xs text-accent hover:underline">
-        All roles
-      </Link>
-    }
-  >
-    {(event) => (
-      <Line
-        key={event.eventId}
-        name={`${event.granted ? "Granted" : "Revoked"}: ${roleName(event.role, event.roleBit)}`}
-        about={<WalletId address={event.owner} />}
-      >
-        <span className="text-xs text-muted">
-          <Ago at={fromSeconds(event.checkpointTimestamp)} />
-        </span>
-      </Line>
-    )}
-  </List>
-);
 
 export default TodayPage;

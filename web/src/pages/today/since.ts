@@ -1,8 +1,6 @@
 /** Movements and events of a token since a time. */
-import { useQuery } from "@tanstack/react-query";
 import { ask, graph, type ResultOf } from "../../data/ask.ts";
-import { NOW, readAll } from "../../data/queries.ts";
-import { useSession } from "../../data/session.ts";
+import { NOW, readAll, useRead } from "../../data/queries.ts";
 
 const movedPage = graph(`query Moved($coinType: String!, $after: String) {
   tokenActivity(coinType: $coinType, after: $after, order: DESC, limit: 1000) {
@@ -71,24 +69,20 @@ export const sumUp = (
 
 /** @param since unix seconds, excluded */
 export const useSince = (coinType: string, since: number) => {
-  const { key } = useSession();
-  const moved = useQuery({
-    queryKey: [NOW, "moved", coinType, since],
-    queryFn: async ({ signal }): Promise<Sums> => {
-      const { rows, whole } = await readAll(
-        MAX_PAGES,
-        async (after) => (await ask(movedPage, { coinType, after }, { key, signal })).tokenActivity,
-        ({ position }) => position,
-        ({ checkpointTimestamp }) => Number(checkpointTimestamp) <= since,
-      );
-      return { ...sumUp(rows, since), whole };
-    },
+  const moved = useRead(NOW, ["moved", coinType, since], async (asking): Promise<Sums> => {
+    const { rows, whole } = await readAll(
+      MAX_PAGES,
+      async (after) => (await ask(movedPage, { coinType, after }, asking)).tokenActivity,
+      ({ position }) => position,
+      ({ checkpointTimestamp }) => Number(checkpointTimestamp) <= since,
+    );
+    return { ...sumUp(rows, since), whole };
   });
-  const events = useQuery({
-    queryKey: [NOW, "events since", coinType, since],
-    queryFn: async ({ signal }): Promise<Events> => {
+  const events = useRead(
+    NOW,
+    ["events since", coinType, since],
+    async (asking): Promise<Events> => {
       const variables = { coinType, since: String(since + 1) };
-      const asking = { key, signal };
       const [holders, roles] = await Promise.all([
         readAll(
           MAX_PAGES,
@@ -103,6 +97,6 @@ export const useSince = (coinType: string, since: number) => {
       ]);
       return { holderEvents: holders.rows, roleEvents: roles.rows };
     },
-  });
+  );
   return { moved, events };
 };

@@ -1,14 +1,15 @@
 /** A guided tour on the demo ledger: a request, its transaction, the register, the callback. */
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useSearch } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { Answered } from "../../blocks/answered.tsx";
 import { Card, Empty, Notice, PageHead } from "../../blocks/blocks.tsx";
-import { Timeline, TimelineItem } from "../../blocks/timeline.tsx";
+import { TimelineItem } from "../../blocks/timeline.tsx";
 import { Button, useAction } from "../../controls/controls.tsx";
 import type { Tour, TourBegun } from "../../data/answers.ts";
 import { askPath } from "../../data/ask.ts";
 import { usePath } from "../../data/queries.ts";
 import { useSession, useSettings } from "../../data/session.ts";
+import { useChangeAddress } from "../../data/tokens.ts";
 import { durationBetween } from "../../shown/moment.ts";
 import { Place, STORY } from "./story.tsx";
 import { isOver, type Passed, passedOf, READ, STATIONS, settledOf, upTo } from "./tour.ts";
@@ -39,7 +40,7 @@ const Page = () => {
 const Guided = () => {
   const { tour: id } = useSearch({ strict: false });
   const { key } = useSession();
-  const navigate = useNavigate();
+  const change = useChangeAddress();
   const { busy: starting, fault, run } = useAction();
   // Only a tour that began here is animated; one from a link is shown as it is.
   const [begun, setBegun] = useState<string | null>(null);
@@ -47,7 +48,7 @@ const Guided = () => {
     run(async () => {
       const { tourId: next } = await askPath<TourBegun>("/demo/tour", { body: {}, key });
       setBegun(next);
-      await navigate({ to: "/tour", search: (now: object) => ({ ...now, tour: next }) });
+      change({ tour: next });
     });
   return (
     <>
@@ -150,7 +151,7 @@ const Walk = ({
       />
       {tour !== null && done ? <Ended tour={tour} /> : null}
       <Card className="mt-4">
-        <Timeline label="Stations of the tour">
+        <ol aria-label="Stations of the tour">
           {passed.map(({ station, state, at }) => {
             const { title, what, real, Ids } = STORY[station];
             return (
@@ -182,7 +183,7 @@ const Walk = ({
               </TimelineItem>
             );
           })}
-        </Timeline>
+        </ol>
       </Card>
     </>
   );

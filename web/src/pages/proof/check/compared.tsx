@@ -1,6 +1,6 @@
 /** Comparing a file with the keys and roots that this service publishes. */
 import { type ReactNode, useState } from "react";
-import { Badge } from "../../../blocks/blocks.tsx";
+import { Finding } from "../../../blocks/blocks.tsx";
 import { Button } from "../../../controls/controls.tsx";
 import type { DeploymentKeys, Roots } from "../../../data/answers.ts";
 import { AskError, askPath, pathWith } from "../../../data/ask.ts";
@@ -30,21 +30,20 @@ export const KeyCompared = ({ publicKey }: { readonly publicKey: string | null }
           {keys.error === null ? "Comparing…" : "The keys of this service could not be read."}
         </p>
       ) : known === undefined ? (
-        <p>
-          <Badge tone="warn">not a key of this service</Badge>{" "}
-          <span className="text-muted">Signed by another deployment, or with a forged key.</span>
-        </p>
+        <Finding tone="warn" word="not a key of this service">
+          Signed by another deployment, or with a forged key.
+        </Finding>
       ) : (
-        <p>
-          {known.revoked === null ? (
-            <Badge tone="good">a key of this service</Badge>
-          ) : (
-            <Badge tone="warn">revoked from entry {known.revoked.from} on</Badge>
-          )}{" "}
-          <span className="text-muted">
-            {known.keyId}, created <Moment at={known.madeAt} />
-          </span>
-        </p>
+        <Finding
+          tone={known.revoked === null ? "good" : "warn"}
+          word={
+            known.revoked === null
+              ? "a key of this service"
+              : `revoked from entry ${known.revoked.from} on`
+          }
+        >
+          {known.keyId}, created <Moment at={known.madeAt} />
+        </Finding>
       )}
     </div>
   );
@@ -82,19 +81,13 @@ export const RootCompared = ({
       <Heading>Published root</Heading>
       <div className="text-sm" aria-live="polite">
         {found === "same" ? (
-          <p>
-            <Badge tone="good">same root</Badge>{" "}
-            <span className="text-muted">
-              This service published the same root for checkpoint {checkpoint}.
-            </span>
-          </p>
+          <Finding tone="good" word="same root">
+            This service published the same root for checkpoint {checkpoint}.
+          </Finding>
         ) : found === "other" ? (
-          <p>
-            <Badge tone="bad">different root</Badge>{" "}
-            <span className="text-muted">
-              A checkpoint has exactly one root: one of the two is not from the register.
-            </span>
-          </p>
+          <Finding tone="bad" word="different root">
+            A checkpoint has exactly one root: one of the two is not from the register.
+          </Finding>
         ) : found === "none" ? (
           <p className="text-muted">
             This service published no root of this token at checkpoint {checkpoint}.
