@@ -1,9 +1,9 @@
 /** The service's server with some of its parts, in this process. */
 import type { Database } from "../src/database/connect.ts";
 import { watchHealth } from "../src/http/health/health.ts";
-import { databaseProgress } from "../src/http/health/progress.ts";
 import { createMetrics } from "../src/http/metrics.ts";
 import { createServer, type ServerSettings } from "../src/http/server.ts";
+import { databaseProgress } from "../src/service/health/database-progress.ts";
 
 export const serveParts = async (
   { db }: Pick<Database, "db">,

@@ -80,8 +80,9 @@ test("a folder of a room with an order imports only from folders below its own",
   expect(wrong.map(shown)).toEqual([]);
 });
 
-test("what /health tells is read by the rooms that own the tables", () => {
-  const health = files.filter((file) => file.startsWith("src/http/health/"));
+test("the readings of /health are taken by the rooms that own the tables", () => {
+  const health = files.filter((file) => file.startsWith("src/service/health/"));
+  expect(health.length).toBeGreaterThan(0);
   const withSql = health.filter((file) => /\bsql\b/.test(readFileSync(join(root, file), "utf8")));
   expect(withSql).toEqual([]);
 });

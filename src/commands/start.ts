@@ -29,7 +29,7 @@ export const startCommand = () =>
     // Loaded late: the first connection to the database must not wait for this code.
     const ledger = await found.open();
     const { startBackgroundWork } = await import("../service/background-work.ts");
-    const { evmStanding } = await import("../service/evm.ts");
+    const { evmReading } = await import("../service/evm.ts");
     const { startIndexing } = await import("../service/indexing.ts");
     const { demoTaKey, startKey } = await import("./start-key.ts");
     await ledger.recordDecimals(storage);
@@ -68,7 +68,7 @@ export const startCommand = () =>
       const opening = { databaseUrl: storage.url, packages: [...ledger.packages], assets };
       const open = serving.open(opening, () => ({
         progress: indexing.local(),
-        evm: evmStanding(evm, Date.now()),
+        evm: evmReading(evm, Date.now()),
         unwritable: notes.unwritable(),
         ...ownFigures(),
         figures: telemetry.figures.look(),

@@ -1,8 +1,8 @@
 import { Command } from "commander";
-import { ageSeconds } from "../http/health/health.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { readWatermarks, type Watermark } from "../projections/read-watermarks.ts";
 import { type RecordsMark, recordsMarks } from "../transfers/progress.ts";
+import { ageSeconds } from "../values/seconds.ts";
 import { printJson, printLines } from "./output.ts";
 import { duration } from "./progress-line.ts";
 import { openReading } from "./reading.ts";

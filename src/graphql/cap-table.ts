@@ -1,6 +1,5 @@
 /** The owners of a coin, holder by holder, at the end of a checkpoint: `capTable`. */
 import { SHARE_DIGITS, shareOf } from "../../client/cap-rows.ts";
-import { unixSeconds } from "../http/health/health.ts";
 import type { CheckpointMark } from "../log/fact.ts";
 import { followPlace } from "../projections/balance-changes.ts";
 import {
@@ -12,6 +11,7 @@ import {
 } from "../projections/cap-tables.ts";
 import { FOR_CAP_TABLES } from "../projections/needed.ts";
 import { token } from "../projections/tokens.ts";
+import { unixSeconds } from "../values/seconds.ts";
 import { once } from "../waiting/once.ts";
 import { oneAtATime } from "../waiting/one-at-a-time.ts";
 import { cursorOf } from "./balance-changes.ts";

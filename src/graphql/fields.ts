@@ -1,5 +1,5 @@
 /** Fields that several types have, and arguments that several queries have. */
-import { unixSeconds } from "../http/health/health.ts";
+import { unixSeconds } from "../values/seconds.ts";
 import { builder } from "./builder.ts";
 import type { GraphContext } from "./context.ts";
 import { coinTypeArgument, limitArgument, sinceArgument } from "./input.ts";

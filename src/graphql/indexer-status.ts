@@ -1,8 +1,9 @@
 /** How far each pipeline is, and the digest of its rows: `indexerStatus`, `pipelineDigest`. */
-import { ageSeconds, unixSeconds } from "../http/health/health.ts";
+
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { pipelineDigest } from "../projections/digests.ts";
 import { readWatermarks, type Watermark } from "../projections/read-watermarks.ts";
+import { ageSeconds, unixSeconds } from "../values/seconds.ts";
 import { builder } from "./builder.ts";
 import { badInput } from "./errors.ts";
 import { show } from "./input.ts";

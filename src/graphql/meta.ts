@@ -1,8 +1,9 @@
 /** The state of the ledger that a request is answered from: `_meta`. */
-import { unixSeconds } from "../http/health/health.ts";
+
 import { type Meta as Row, readMeta } from "../projections/meta.ts";
 import { ALL } from "../projections/needed.ts";
 import { followPosition } from "../projections/position.ts";
+import { unixSeconds } from "../values/seconds.ts";
 import { builder } from "./builder.ts";
 import { pastArguments } from "./fields.ts";
 import { asOfIn, checkpointOf, isPast, markOf } from "./past.ts";

@@ -1,6 +1,5 @@
 /** `GET /api/v1/callback_pk`: the public keys that callbacks are signed with. */
 import { z } from "zod";
-import type { CallbackPublicKeys } from "../callbacks/signing-keys.ts";
 import { ANY_PARAMETERS, json, type Route, route } from "./route.ts";
 import { anybody } from "./who.ts";
 
@@ -39,11 +38,12 @@ export const callbackKeysAnswer = z
   })
   .meta({ examples: [EXAMPLE] });
 
+type PublicKeys = Omit<z.infer<typeof callbackKeysAnswer>, "keys"> & {
+  readonly keys: readonly z.infer<typeof callbackKeysAnswer>["keys"][number][];
+};
+
 /** @param name of the schema; each part that shows the keys needs its own */
-export const callbackKeysRoute = (
-  publicKeys: () => Promise<CallbackPublicKeys>,
-  name: string,
-): Route =>
+export const callbackKeysRoute = (publicKeys: () => Promise<PublicKeys>, name: string): Route =>
   route({
     method: "GET",
     path: CALLBACK_KEYS.path,

@@ -1,12 +1,13 @@
 /** A port for the metrics of a process that serves nothing else. */
 import { createServer } from "node:http";
 import { collectDefaultMetrics, Registry } from "prom-client";
+import { createRemembered } from "../database/remembered.ts";
 import { exposition } from "../telemetry/exposition.ts";
 import type { Figures } from "../telemetry/figures.ts";
+import { FRESH_MS } from "../waiting/probe.ts";
 import { securityHeaders } from "./edge/security-headers.ts";
 import { listenOn, type Place } from "./listen.ts";
 import { LOOP_PRECISION_MS } from "./metrics.ts";
-import { shareLooks } from "./shared-look.ts";
 
 /** Prometheus uses one connection. */
 const MOST_CONNECTIONS = 16;
@@ -24,9 +25,8 @@ export const showMetrics = async (
 ): Promise<AsyncDisposable & { readonly port: number }> => {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_PRECISION_MS });
-  const figuresText = shareLooks(
-    async () => `${await registry.metrics()}\n${exposition(figures.look())}`,
-  );
+  const shared = createRemembered<string>({ freshMs: FRESH_MS, max: 1 });
+  const text = async () => `${await registry.metrics()}\n${exposition(figures.look())}`;
   const server = createServer(
     { headersTimeout: ASK_WITHIN_MS, requestTimeout: ASK_WITHIN_MS },
     async ({ method, url }, response) => {
@@ -35,8 +35,8 @@ export const showMetrics = async (
         response.writeHead(404).end();
         return;
       }
-      const text = await figuresText();
-      response.setHeader("content-type", registry.contentType).end(method === "GET" ? text : "");
+      const body = await shared.get("", text);
+      response.setHeader("content-type", registry.contentType).end(method === "GET" ? body : "");
     },
   );
   // Frees the connections of clients that do not read.

@@ -1,11 +1,10 @@
 /** The metrics of `/metrics`, in the Prometheus text format. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import type { GaugeName } from "../telemetry/catalogue.ts";
+import { type GaugeName, type LabelsOf, type MetricName, metric } from "../telemetry/catalogue.ts";
 import { exposition } from "../telemetry/exposition.ts";
 import { createFigures, type Figures, type Series } from "../telemetry/figures.ts";
 import type { Health } from "./health/health.ts";
 import type { HealthReport } from "./health/report.ts";
-import { emptied, registered } from "./registered.ts";
 
 export type Metrics = {
   /** For counters of other rooms; every name is in the catalogue. */
@@ -115,3 +114,42 @@ const progressGauges = (registry: Registry) => {
     if (silentSeconds !== null) silent.set({ source }, silentSeconds);
   };
 };
+
+/** A metric of the catalogue in prom-client's terms. */
+export const registered = (name: MetricName) => {
+  const { about, labels, buckets } = metric(name);
+  return { name, help: about, labelNames: [...labels], buckets: [...buckets] };
+};
+
+/** Removes all values of a gauge: `reset` would show 0 for one without labels. */
+const emptied = (gauge: Gauge, name: GaugeName): void => {
+  if (metric(name).labels.length === 0) gauge.remove();
+  else gauge.reset();
+};
+
+/** Adds a gauge of the catalogue; `show` runs at each scrape. */
+type AddGauge<Details> = <Name extends GaugeName>(
+  name: Name,
+  show: (details: Details, set: (labels: LabelsOf<Name>, value: number) => void) => void,
+) => void;
+
+/**
+ * Gauges taken from one kind of details of `/health`, so that both agree; empty while it has none.
+ */
+export const healthGauge =
+  <Details>(
+    registry: Registry,
+    health: Health,
+    isOurs: (details: unknown) => details is Details,
+  ): AddGauge<Details> =>
+  (name, show) => {
+    new Gauge({
+      ...registered(name),
+      registers: [registry],
+      async collect() {
+        emptied(this, name);
+        const details = (await health.report()).details;
+        if (isOurs(details)) show(details, (given, value) => this.set(given, value));
+      },
+    });
+  };

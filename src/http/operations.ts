@@ -1,11 +1,11 @@
 /** The operators' paths: `/health`, `/ready`, `/metrics`, and `/` as a signpost. */
 import type { FastifyRequest } from "fastify";
-import { boundedLook } from "./bounded-look.ts";
+import { createRemembered } from "../database/remembered.ts";
+import { createProbe, FRESH_MS } from "../waiting/probe.ts";
 import { refuseOtherMethods } from "./edge/other-methods.ts";
 import { type Health, NO_DATABASE } from "./health/health.ts";
 import type { Metrics } from "./metrics.ts";
 import type { App, Part } from "./part.ts";
-import { shareLooks } from "./shared-look.ts";
 
 type Operations = {
   readonly health: Health;
@@ -31,19 +31,22 @@ export const operations = (app: App, { health, metrics, version, unready }: Oper
     return report;
   });
 
-  const readiness = boundedLook(unready, performance.now.bind(performance));
+  const readiness = createProbe(unready, performance.now.bind(performance));
   app.get("/ready", async (request, reply) => {
     const { last, trouble } = await readiness();
     if (trouble !== undefined) request.log.error({ err: trouble.error }, "not ready");
-    const reason = trouble === undefined ? (last?.seen ?? null) : NO_DATABASE;
+    const reason = trouble === undefined ? (last?.value ?? null) : NO_DATABASE;
     if (reason === null) return { ready: true, version };
     reply.status(503);
     return { ready: false, version, reason };
   });
 
-  const figures = shareLooks(metrics.text);
+  const shared = createRemembered<Awaited<ReturnType<Metrics["text"]>>>({
+    freshMs: FRESH_MS,
+    max: 1,
+  });
   app.get("/metrics", async (_request, reply) => {
-    const { contentType, body } = await figures();
+    const { contentType, body } = await shared.get("", metrics.text);
     return reply.type(contentType).send(body);
   });
 

@@ -9,7 +9,6 @@ import { noteChain } from "../evm/log/chain-notes.ts";
 import type { AskedEndpoint } from "../evm/rpc/endpoint.ts";
 import { endpointHealth, endpointWarnings } from "../evm/rpc/endpoint-health.ts";
 import type { Fleet, openFleet } from "../evm/rpc/fleet.ts";
-import { type ChainStanding, type EvmStanding, recordsKey } from "../http/health/evm-standing.ts";
 import type { Trouble } from "../http/health/progress.ts";
 import type { Logger } from "../logging/logger.ts";
 import { createRareLines } from "../logging/rare-lines.ts";
@@ -23,6 +22,7 @@ import { type Deadline, withinDeadline } from "../waiting/deadline.ts";
 import { followingAbort } from "../waiting/following-abort.ts";
 import { errorOf } from "../waiting/remedy.ts";
 import { retrying } from "../waiting/retrying.ts";
+import { type ChainReading, type EvmReading, recordsKey } from "./health/snapshot.ts";
 
 /** Disposal stops reading and waits for what is under way. */
 export type EvmService = AsyncDisposable & {
@@ -125,11 +125,11 @@ const countAsked =
  * The part of `/health` that is not in the database.
  * @param nowMs milliseconds since the Unix epoch
  */
-export const evmStanding = (evm: EvmService, nowMs: number): EvmStanding => ({
+export const evmReading = (evm: EvmService, nowMs: number): EvmReading => ({
   chains: new Map(
     [...evm.rpcs].map(([chainId, rpc]) => {
       const [trouble, doubts] = [evm.troubles.get(chainId), evm.doubts.get(chainId)];
-      return [chainId, chainStanding({ rpc, trouble, doubts: doubts ?? new Map() }, nowMs)];
+      return [chainId, chainReading({ rpc, trouble, doubts: doubts ?? new Map() }, nowMs)];
     }),
   ),
   records: new Map(
@@ -139,10 +139,10 @@ export const evmStanding = (evm: EvmService, nowMs: number): EvmStanding => ({
   ),
 });
 
-const chainStanding = (
-  { rpc, ...known }: Omit<ChainStanding, "endpoints"> & { readonly rpc: Fleet },
+const chainReading = (
+  { rpc, ...known }: Omit<ChainReading, "endpoints"> & { readonly rpc: Fleet },
   nowMs: number,
-): ChainStanding => ({
+): ChainReading => ({
   ...known,
   endpoints: rpc.status().map((each) => endpointHealth(each, nowMs)),
 });
@@ -168,7 +168,7 @@ const readChain = async (
   const where = { chainId, network: name };
   const rarely = createRareLines();
   const notes = openChainNotes(database, chainId, () =>
-    chainStanding({ rpc, trouble: troubles.get(chainId), doubts: reading.doubts }, Date.now()),
+    chainReading({ rpc, trouble: troubles.get(chainId), doubts: reading.doubts }, Date.now()),
   );
   const attempt = async (progressed: () => void): Promise<void> => {
     // `follow` returns when the lock is lost: acquire it again.
@@ -258,10 +258,10 @@ const LAST_NOTE: Deadline = { ms: 2_000 };
 const openChainNotes = (
   database: Pick<Database, "sql">,
   chainId: number,
-  standing: () => ChainStanding,
+  reading: () => ChainReading,
 ): ChainNotes => {
   const note = async () => {
-    const { trouble, endpoints, doubts } = standing();
+    const { trouble, endpoints, doubts } = reading();
     await noteChain(database, { chainId, trouble, endpoints, doubts });
   };
   // Its users report an unavailable database; the next note comes soon.

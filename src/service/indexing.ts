@@ -1,6 +1,6 @@
 /** Indexing in this process: one reader, and every pipeline at its own pace. */
 
-import type { LocalProgress, Trouble } from "../http/health/progress.ts";
+import type { Trouble } from "../http/health/progress.ts";
 import { readerAt } from "../ledger/reading/read.ts";
 import { type ReaderProgress, runReader } from "../ledger/reading/reader.ts";
 import { createFeed } from "../log/feed.ts";
@@ -12,6 +12,7 @@ import { runPipelines } from "../pipelines/runner.ts";
 import type { PipelineStatus } from "../pipelines/status.ts";
 import type { Config } from "../settings/config.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
+import type { LocalProgress } from "./health/snapshot.ts";
 import type { Ledger } from "./ledger-source.ts";
 import { shownReason } from "./process-notes.ts";
 import type { Storage } from "./storage.ts";

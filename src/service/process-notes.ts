@@ -6,7 +6,6 @@ import { hostname } from "node:os";
 import type { SignerTrouble } from "../audit/sequence/outside-signer.ts";
 import type { Database } from "../database/connect.ts";
 import { isUnreachable } from "../database/database-error.ts";
-import { boundedLook } from "../http/bounded-look.ts";
 import { NO_DATABASE } from "../http/health/health.ts";
 import type { Trouble } from "../http/health/progress.ts";
 import type { Queues } from "../lanes/queues.ts";
@@ -16,6 +15,7 @@ import { onlyPlaces } from "../values/place.ts";
 import { awakeMs } from "../waiting/awake.ts";
 import { pause } from "../waiting/backoff.ts";
 import { type Deadline, withinDeadline } from "../waiting/deadline.ts";
+import { createProbe } from "../waiting/probe.ts";
 import { errorOf } from "../waiting/remedy.ts";
 
 /** Disposal removes the note: the process ends in order. */
@@ -53,12 +53,12 @@ export const keepProcessNotes = (
   let signing: () => SignerTrouble | undefined = () => undefined;
   let writtenMs = awakeMs();
   let refused: Error | undefined;
-  const queueLook = boundedLook(async () => queues?.look(), awakeMs);
+  const queueProbe = createProbe(async () => queues?.look(), awakeMs);
 
   const queueSaid = async (): Promise<ProcessSaid["queue"]> => {
     if (queues === undefined) return null;
     const { backend } = queues;
-    const { trouble } = await queueLook();
+    const { trouble } = await queueProbe();
     figures.set("holderbook_queue_up", { backend }, trouble === undefined ? 1 : 0);
     return { backend, lostMs: trouble === undefined ? null : awakeMs() - trouble.sinceMs };
   };

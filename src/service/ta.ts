@@ -1,6 +1,5 @@
 /** Processes the transfer agent's requests, with access to the ledgers. */
 
-import { LOW_TRANSACTIONS } from "../http/health/process-health.ts";
 import { watchPackages } from "../log/packages.ts";
 import type { Logger } from "../logging/logger.ts";
 import { createRareLines } from "../logging/rare-lines.ts";
@@ -21,6 +20,7 @@ import type { Figures } from "../telemetry/figures.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import { pause } from "../waiting/backoff.ts";
 import type { CallbackService } from "./callbacks.ts";
+import { LOW_TRANSACTIONS } from "./health/process-health.ts";
 import type { Ledger } from "./ledger-source.ts";
 import type { ProcessNotes } from "./process-notes.ts";
 import type { Storage } from "./storage.ts";

@@ -7,7 +7,7 @@ import { publishedRootsOf } from "../../src/audit/sequence/published-roots.ts";
 import { dailyRoots } from "../../src/audit/watch/daily-roots.ts";
 import { readFindings } from "../../src/audit/watch/findings.ts";
 import { checkpointMark } from "../../src/log/blocks.ts";
-import { integrityDetails } from "../../src/service/log-health.ts";
+import { integrityDetails } from "../../src/service/health/integrity-health.ts";
 import { alterRows } from "../projections/damage.ts";
 import { type DemoRegister, demoRegister } from "./demo-register.ts";
 import { entriesOf } from "./sequence-entries.ts";

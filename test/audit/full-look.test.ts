@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { readFindings } from "../../src/audit/watch/findings.ts";
 import { fullLook } from "../../src/audit/watch/full-look.ts";
 import type { SlowLook } from "../../src/audit/watch/watch.ts";
-import { integrityDetails } from "../../src/service/log-health.ts";
+import { integrityDetails } from "../../src/service/health/integrity-health.ts";
 import { copyOf, freshDatabase } from "../postgres.ts";
 import { alterRows } from "../projections/damage.ts";
 import { type DemoRegister, demoRegister } from "./demo-register.ts";

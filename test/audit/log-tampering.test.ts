@@ -13,7 +13,7 @@ import { verifyLog } from "../../src/audit/verify/verify-log.ts";
 import { logLook } from "../../src/audit/watch/check-log.ts";
 import { completeChains } from "../../src/log/chain.ts";
 import { openLog } from "../../src/log/log.ts";
-import { integrityDetails } from "../../src/service/log-health.ts";
+import { integrityDetails } from "../../src/service/health/integrity-health.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { alterLog } from "../log/damage.ts";
 import { batch, fact, PACKAGE } from "../log/facts.ts";

@@ -16,7 +16,7 @@ import { checkStretch } from "../../src/log/check-chain.ts";
 import { openLog } from "../../src/log/log.ts";
 import { exchangeLogs, prepareSecondLog } from "../../src/log/second-log.ts";
 import { SealedError } from "../../src/sealing/sealed.ts";
-import { integrityDetails } from "../../src/service/log-health.ts";
+import { integrityDetails } from "../../src/service/health/integrity-health.ts";
 import { alterHeads, alterLog, alterSender, forgetChain } from "../log/damage.ts";
 import { batch, fact, PACKAGE } from "../log/facts.ts";
 import { freshDatabase } from "../postgres.ts";

@@ -8,13 +8,13 @@ import { type GraphqlPart, type GraphqlPartSettings, graphqlPart } from "../../s
 import { streamGauges } from "../../src/graphql/streams/sse.ts";
 import { createRateLimit } from "../../src/http/edge/rate-limit.ts";
 import { watchHealth } from "../../src/http/health/health.ts";
-import { databaseProgress } from "../../src/http/health/progress.ts";
 import { createKey } from "../../src/http/keys.ts";
 import { createMetrics } from "../../src/http/metrics.ts";
 import type { Part } from "../../src/http/part.ts";
 import { createServer, type Server } from "../../src/http/server.ts";
 import { LOG_CHANNEL } from "../../src/log/append.ts";
 import { ALL } from "../../src/projections/needed.ts";
+import { databaseProgress } from "../../src/service/health/database-progress.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 
 /** Package of the security token in these tests. */

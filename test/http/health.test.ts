@@ -1,14 +1,14 @@
 // @module-tag thorough
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { watchHealth } from "../../src/http/health/health.ts";
-import { watchIndexing } from "../../src/http/health/indexing-process.ts";
-import { standstillNotes } from "../../src/http/health/notes.ts";
-import { databaseProgress, type LocalProgress } from "../../src/http/health/progress.ts";
+import { standstillNotes, watchHealth } from "../../src/http/health/health.ts";
 import type { HealthReport } from "../../src/http/health/report.ts";
 import { createStallWatch } from "../../src/http/health/stall-watch.ts";
 import { createContact } from "../../src/ledger/sources/source-contact.ts";
 import { roleChangesWatermark } from "../../src/projections/roles.ts";
 import { tokenActivityWatermark } from "../../src/projections/token-activity.ts";
+import { databaseProgress } from "../../src/service/health/database-progress.ts";
+import { watchIndexing } from "../../src/service/health/indexing-process.ts";
+import type { LocalProgress } from "../../src/service/health/snapshot.ts";
 import { createAwakeClock } from "../../src/waiting/awake.ts";
 import { PIPELINES, startApi } from "../graphql/api.ts";
 import { setHighWater, setWatermark, setWatermarks, timestampMs } from "../graphql/rows.ts";

@@ -2,8 +2,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { watchHealth } from "../../src/http/health/health.ts";
-import { processDetails } from "../../src/http/health/process-health.ts";
-import { databaseProgress } from "../../src/http/health/progress.ts";
 import {
   forgetGone,
   forgetProcess,
@@ -11,6 +9,8 @@ import {
   readProcesses,
 } from "../../src/log/process-notes.ts";
 import { roleChangesWatermark } from "../../src/projections/roles.ts";
+import { databaseProgress } from "../../src/service/health/database-progress.ts";
+import { processDetails } from "../../src/service/health/process-health.ts";
 import { PIPELINES } from "../graphql/api.ts";
 import { setHighWater, setWatermark, setWatermarks, timestampMs } from "../graphql/rows.ts";
 import { freshDatabase } from "../postgres.ts";

@@ -9,7 +9,6 @@ import { createReaders } from "../../src/database/readers.ts";
 import { type Admission, createAdmission } from "../../src/http/edge/admission.ts";
 import { createRateLimit } from "../../src/http/edge/rate-limit.ts";
 import { watchHealth } from "../../src/http/health/health.ts";
-import { databaseProgress } from "../../src/http/health/progress.ts";
 import { createKey } from "../../src/http/keys.ts";
 import { createMetrics } from "../../src/http/metrics.ts";
 import { createServer } from "../../src/http/server.ts";
@@ -18,6 +17,7 @@ import { operatorPart } from "../../src/operator/part.ts";
 import { type PageApiSettings, pageApiPart } from "../../src/page-api/part.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
 import { createCapTables } from "../../src/projections/cap-tables.ts";
+import { databaseProgress } from "../../src/service/health/database-progress.ts";
 import type { TestDatabase } from "../postgres.ts";
 
 export const MASTER_KEY = randomBytes(32);

@@ -1,10 +1,9 @@
 /** What the health report and the metrics tell of EVM chains, by running them. */
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { evmGauges } from "../../src/http/health/evm-gauges.ts";
-import { evmDetails } from "../../src/http/health/evm-health.ts";
 import { watchHealth } from "../../src/http/health/health.ts";
 import { createMetrics } from "../../src/http/metrics.ts";
-import { type EvmService, evmStanding } from "../../src/service/evm.ts";
+import { type EvmService, evmReading } from "../../src/service/evm.ts";
+import { evmDetails, evmGauges } from "../../src/service/health/evm-health.ts";
 import { projectsOf } from "../../src/transfers/projects.ts";
 import { ageNotes } from "../evm/age-notes.ts";
 import { type Anvil, type Deployed, startAnvil } from "../evm/anvil.ts";
@@ -39,8 +38,8 @@ const project = (...tokens: readonly EvmAsset[]) => ({ name: "acme", tokens: [..
 /** Looks at the one chain, now or so many seconds later. */
 const watching = (tokens: readonly EvmAsset[], local?: EvmService) => {
   const projects = projectsOf({ projects: [project(...tokens)] });
-  const standing = local && ((nowMs: number) => evmStanding(local, nowMs));
-  const details = evmDetails({ db: database.db, projects, local: standing });
+  const reading = local && ((nowMs: number) => evmReading(local, nowMs));
+  const details = evmDetails({ db: database.db, projects, local: reading });
   return async (later = 0) => {
     const { state, members } = await details(Date.now() + later * 1_000);
     const [seen] = members.evm.chains;
@@ -57,7 +56,7 @@ const metric = async (tokens: readonly EvmAsset[], local: EvmService, name: stri
     details: evmDetails({
       db: database.db,
       projects,
-      local: (nowMs) => evmStanding(local, nowMs),
+      local: (nowMs) => evmReading(local, nowMs),
     }),
     version: "1",
     onError: () => undefined,

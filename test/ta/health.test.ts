@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { Registry } from "prom-client";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { detailsOf, watchHealth } from "../../src/http/health/health.ts";
-import { databaseProgress } from "../../src/http/health/progress.ts";
+import { databaseProgress } from "../../src/service/health/database-progress.ts";
 import type { Assets } from "../../src/settings/assets.ts";
 import { ringOf } from "../../src/ta/pii/pii-keys.ts";
 import { openVault } from "../../src/ta/pii/vault.ts";

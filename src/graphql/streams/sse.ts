@@ -6,7 +6,7 @@ import type { ServerResponse } from "node:http";
 import { Counter, Gauge, type Registry } from "prom-client";
 import { HttpError } from "../../http/http-error.ts";
 import { CACHE_MS } from "../../http/keys.ts";
-import { registered } from "../../http/registered.ts";
+import { registered } from "../../http/metrics.ts";
 import { errorOf } from "../../waiting/remedy.ts";
 import { type ErrorCode, errorsBody } from "../errors.ts";
 import type { RequestScope } from "../request.ts";

@@ -7,14 +7,20 @@
  *
  * Without the database the last report is repeated with its age, after ten seconds as `stalled`.
  */
-import type { Mark } from "../../projections/read-watermarks.ts";
-import { awake } from "../../waiting/awake.ts";
+import { ageSeconds, unixSeconds } from "../../values/seconds.ts";
+import { awake, type Standstill } from "../../waiting/awake.ts";
 import { type Deadline, withinDeadline } from "../../waiting/deadline.ts";
-import { boundedLook, type Looked } from "../bounded-look.ts";
-import { noteOf, standstillNotes } from "./notes.ts";
-import type { Progress, ReaderProgress, Trouble } from "./progress.ts";
-import type { HealthReport, Judgement, Note, PartProgress, ReaderHealth, State } from "./report.ts";
-import { isHeard, judgeSource, sourceHealth } from "./source-health.ts";
+import { createProbe, type Probed } from "../../waiting/probe.ts";
+import type { Mark, Progress, ReaderProgress, SourceReading, Trouble } from "./progress.ts";
+import type {
+  HealthReport,
+  Judgement,
+  Note,
+  PartProgress,
+  ReaderHealth,
+  SourceHealth,
+  State,
+} from "./report.ts";
 import { createStallWatch, STALL_AFTER_MS, type StallWatch, shortened } from "./stall-watch.ts";
 
 /** What another room adds to the report; its state counts like a pipeline's. */
@@ -91,8 +97,7 @@ export const watchHealth = (settings: HealthSettings): Health => {
     return { report, atMs };
   };
 
-  // Many probes share one look.
-  const looks = boundedLook(
+  const probe = createProbe(
     () =>
       look().catch((error: unknown) => {
         onError(error);
@@ -101,10 +106,7 @@ export const watchHealth = (settings: HealthSettings): Health => {
     clock.now,
     settings.withinMs,
   );
-  const report = async () => {
-    const looked = await looks();
-    return reportOf(looked, version, { atMs: now(), runMs: clock.now() });
-  };
+  const report = async () => reportOf(await probe(), version, { atMs: now(), runMs: clock.now() });
 
   const every = settings.observeEveryMs ?? 5_000;
   const timer = every > 0 ? setInterval(report, every) : undefined;
@@ -113,7 +115,7 @@ export const watchHealth = (settings: HealthSettings): Health => {
     report,
     [Symbol.asyncDispose]: async () => {
       clearInterval(timer);
-      await withinDeadline(looks.settled(), LAST_LOOK).catch(() => undefined);
+      await withinDeadline(probe.settled(), LAST_LOOK).catch(() => undefined);
     },
   };
 };
@@ -125,18 +127,18 @@ type Seen = { readonly report: HealthReport; readonly atMs: number };
 
 /** The last report, with its age while there is trouble. */
 const reportOf = (
-  { last, trouble }: Looked<Seen>,
+  { last, trouble }: Probed<Seen>,
   version: string,
   { atMs, runMs }: Pick<At, "atMs" | "runMs">,
 ): HealthReport => {
-  if (last !== undefined && trouble === undefined) return last.seen.report;
+  if (last !== undefined && trouble === undefined) return last.value.report;
   const troubledMs = trouble === undefined ? 0 : runMs - trouble.sinceMs;
   const note = noteOf(NO_DATABASE, atMs - troubledMs);
   if (last === undefined) {
     return { status: "stalled", version, ...note, pipelines: [], reader: NOTHING_READ };
   }
-  const { report } = last.seen;
-  const ageSeconds = Math.max(0, Math.floor((atMs - last.seen.atMs) / 1_000));
+  const { report } = last.value;
+  const ageSeconds = Math.max(0, Math.floor((atMs - last.value.atMs) / 1_000));
   return troubledMs < GRACE_MS
     ? { ...report, ageSeconds, notes: [note, ...(report.notes ?? [])] }
     : { ...report, status: "stalled", ...note, ageSeconds };
@@ -262,9 +264,62 @@ const partProgress = (
     next === null || goal === null ? null : (goal > next ? goal - next : 0n).toString(),
 });
 
-/** Rounded down. */
-export const unixSeconds = (timestampMs: bigint): bigint => timestampMs / 1000n;
+/** Whether a reader runs, by its note; without one the source's state is unknown. */
+const isHeard = ({ saidAgoMs }: SourceReading, stallAfterMs: number): boolean =>
+  saidAgoMs < stallAfterMs;
 
-/** Whole seconds from a checkpoint's time to now; never negative, though clocks differ. */
-export const ageSeconds = (timestampMs: bigint, nowMs: number): number =>
-  Math.max(0, Math.floor((nowMs - Number(timestampMs)) / 1000));
+/** Stalled for a reader that gave up, or a source that is wrong or silent for too long. */
+const judgeSource = (
+  { source, trouble }: ReaderProgress,
+  stallAfterMs: number,
+): Judgement | null => {
+  if (source?.gaveUp) {
+    return { state: "stalled", reason: `gave up: ${source.error ?? "see the reader's log"}` };
+  }
+  const said = source && isHeard(source, stallAfterMs) ? source : null;
+  // Its knowledge of the chain's end is outdated; another process may still read.
+  if (trouble?.gaveUp && !said?.reading) {
+    return { state: "stalled", reason: `gave up: ${trouble.reason}` };
+  }
+  if (said === null) return null;
+  if (said.silentMs < stallAfterMs) {
+    // The source's answers are unusable: nothing is read until a retry succeeds.
+    return said.reading || said.error === null
+      ? null
+      : { state: "stalled", reason: `the source ${said.source}: ${said.error}` };
+  }
+  const silent =
+    said.answeredAgoMs === null
+      ? `has never answered, and was asked for ${seconds(said.silentMs)} s`
+      : `has not answered for ${seconds(said.silentMs)} s`;
+  const why = said.error === null ? "" : `: ${said.error}`;
+  return { state: "stalled", reason: `the source ${said.source} ${silent}${why}` };
+};
+
+const sourceHealth = (said: SourceReading, stallAfterMs: number): SourceHealth => ({
+  source: said.source,
+  answerAgeSeconds: said.answeredAgoMs === null ? null : seconds(said.answeredAgoMs),
+  silentSeconds: isHeard(said, stallAfterMs) ? seconds(said.silentMs) : null,
+});
+
+const seconds = (ms: number): number => Math.floor(ms / 1000);
+
+export const noteOf = (reason: string, sinceMs: number): Note => ({
+  reason,
+  since: new Date(sinceMs).toISOString(),
+});
+
+/** How long a standstill is reported: probes ask again within a minute. */
+const SHOWN_FOR_MS = 60_000;
+
+/** This process was paused: trouble may only be late news. */
+export const standstillNotes = (
+  standstill: Standstill | undefined,
+  nowMs: number,
+): readonly Note[] => {
+  if (standstill === undefined || nowMs - standstill.untilMs > SHOWN_FOR_MS) return [];
+  const seconds = Math.round((standstill.untilMs - standstill.fromMs) / 1_000);
+  return [
+    noteOf(`this process (pid ${process.pid}) did not run for ${seconds} s`, standstill.fromMs),
+  ];
+};

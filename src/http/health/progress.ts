@@ -1,8 +1,4 @@
-/** Progress read from the database: correct in every process, indexing or serving. */
-import type { Db } from "../../database/connect.ts";
-import { readSource, type SourceSaid } from "../../log/log-source.ts";
-import type { ProgressTables } from "../../projections/progress-tables.ts";
-import { type Mark, readWatermarks } from "../../projections/read-watermarks.ts";
+/** The readings that `/health` judges; the service takes them. */
 
 export type Trouble = {
   /** True: needs an operator. False: retried. */
@@ -12,14 +8,34 @@ export type Trouble = {
   readonly sinceMs?: number | undefined;
 };
 
+/** Last checkpoint committed. */
+export type Mark = { readonly checkpoint: bigint; readonly timestampMs: bigint };
+
+/** The source by its reader's last note. */
+export type SourceReading = {
+  /** Scheme and host, or the kind of source. */
+  readonly source: string;
+  /** True while its reader holds the log without error. */
+  readonly reading: boolean;
+  readonly gaveUp: boolean;
+  /** Milliseconds since its last answer to any process; null when it never answered. */
+  readonly answeredAgoMs: number | null;
+  /** Milliseconds since then during which a question was open or due. */
+  readonly silentMs: number;
+  readonly error: string | null;
+  /** Age of the note in ms; a large one means no reader runs. */
+  readonly saidAgoMs: number;
+};
+
 type PipelineProgress = {
   readonly pipeline: string;
   /** Next checkpoint; null before the first run. */
   readonly next: bigint | null;
   /** Last committed checkpoint; null before the first. */
   readonly mark: Mark | null;
-  /** As in `Watermark`. */
+  /** Last checkpoint filled into an upgrade's tables; null when none is being filled. */
   readonly filledThrough?: bigint | null;
+  /** Target checkpoint of a rebuild; null if none. */
   readonly rebuildingTo?: bigint | null;
   /** First checkpoint not yet available to it: it has work while `next` is below. Null: unknown. */
   readonly goal: bigint | null;
@@ -34,8 +50,8 @@ export type ReaderProgress = {
   /** Newest checkpoint of the chain; null where this process does not ask. */
   readonly tip: bigint | null;
   readonly trouble?: Trouble | undefined;
-  /** The last note on the source by the reader of any process; null before the first. */
-  readonly source?: SourceSaid | null | undefined;
+  /** By the reader of any process; null before the first note. */
+  readonly source?: SourceReading | null | undefined;
 };
 
 export type Progress = {
@@ -44,39 +60,3 @@ export type Progress = {
   /** Why a whole process makes no progress; absent while it answers. */
   readonly process?: Trouble | undefined;
 };
-
-export type LocalProgress = {
-  /** Newest checkpoint of the chain by the source; null while unknown. */
-  readonly tip: bigint | null;
-  readonly reader?: Trouble | undefined;
-  /** By name; only pipelines in trouble. */
-  readonly pipelines: ReadonlyMap<string, Trouble>;
-  /** The indexing process does not answer. */
-  readonly process?: Trouble | undefined;
-};
-
-/** @param local knowledge beyond the database, in the process that reads the ledger */
-export const databaseProgress =
-  (db: Db, pipelines: readonly ProgressTables[], local?: () => LocalProgress) =>
-  async (): Promise<Progress> => {
-    const [{ log, pipelines: watermarks }, source] = await Promise.all([
-      readWatermarks(db, pipelines),
-      readSource(db),
-    ]);
-    const here = local?.();
-    return {
-      pipelines: watermarks.map((watermark) => ({
-        ...watermark,
-        goal: log.next,
-        trouble: here?.pipelines.get(watermark.pipeline),
-      })),
-      reader: {
-        next: log.next,
-        mark: log.mark,
-        tip: here?.tip ?? null,
-        trouble: here?.reader,
-        source,
-      },
-      process: here?.process,
-    };
-  };

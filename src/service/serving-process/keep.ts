@@ -2,11 +2,12 @@
  * Runs a serving process beside this indexing one, to isolate overload; restarts it on the same
  * port.
  */
-import type { Snapshot } from "../../http/health/indexing-process.ts";
+
 import type { Logger } from "../../logging/logger.ts";
 import { ConfigError } from "../../settings/config-error.ts";
 import { type Backoff, fullBackoffMs, pause } from "../../waiting/backoff.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
+import type { Snapshot } from "../health/snapshot.ts";
 import { type Ended, type Life, launch } from "./launch.ts";
 import type { Opening } from "./messages.ts";
 

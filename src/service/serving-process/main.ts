@@ -4,7 +4,6 @@
  */
 import { databaseRemedy, databaseRetries } from "../../database/database-error.ts";
 import { createFront } from "../../http/edge/front.ts";
-import { type IndexingWatch, watchIndexing } from "../../http/health/indexing-process.ts";
 import { createLogger, type Logger, openTerminal } from "../../logging/logger.ts";
 import { warnOfLostTraces } from "../../logging/rare-lines.ts";
 import { ConfigError } from "../../settings/config-error.ts";
@@ -14,6 +13,7 @@ import { openTracing } from "../../telemetry/telemetry.ts";
 import { aborted } from "../../waiting/aborted.ts";
 import type { Backoff } from "../../waiting/backoff.ts";
 import { retrying } from "../../waiting/retrying.ts";
+import { type IndexingWatch, watchIndexing } from "../health/indexing-process.ts";
 import { type FromServing, type Opening, toServing } from "./messages.ts";
 
 /** Deadline of an orderly end; longer than requests are waited for. */

@@ -4,8 +4,8 @@
  */
 import { z } from "zod";
 import { endpointSaid } from "../../evm/log/chain-notes.ts";
-import type { Snapshot } from "../../http/health/indexing-process.ts";
 import { assetsFile } from "../../settings/assets.ts";
+import type { Snapshot } from "../health/snapshot.ts";
 
 const trouble = z.object({
   gaveUp: z.boolean(),

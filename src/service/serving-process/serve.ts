@@ -1,10 +1,10 @@
 /** Answers requests in the serving process, once the indexing process has opened the log. */
 
 import type { Front } from "../../http/edge/front.ts";
-import type { IndexingProcess } from "../../http/health/indexing-process.ts";
 import type { Logger } from "../../logging/logger.ts";
 import type { Config } from "../../settings/config.ts";
 import type { Telemetry } from "../../telemetry/telemetry.ts";
+import type { IndexingProcess } from "../health/indexing-process.ts";
 import { startServing } from "../serving.ts";
 import { openStorage } from "../storage.ts";
 import type { Opening } from "./messages.ts";

@@ -2,8 +2,7 @@
 import { Counter, type Registry } from "prom-client";
 import type { Db } from "../../database/connect.ts";
 import type { Health, HealthDetail } from "../../http/health/health.ts";
-import { healthGauge } from "../../http/health/health-gauge.ts";
-import { registered } from "../../http/registered.ts";
+import { healthGauge, registered } from "../../http/metrics.ts";
 import type { Assets } from "../../settings/assets.ts";
 import { type Deadline, withinDeadline } from "../../waiting/deadline.ts";
 import { FAILURE_REASONS } from "./failure-reasons.ts";

@@ -1,7 +1,7 @@
 /** What signers' accounts still pay for, on both kinds of ledger, as health and figures tell it. */
 import pino from "pino";
 import { expect, test } from "vitest";
-import { processDetails } from "../../../src/http/health/process-health.ts";
+import { processDetails } from "../../../src/service/health/process-health.ts";
 import { keepProcessNotes } from "../../../src/service/process-notes.ts";
 import { watchGas } from "../../../src/service/ta.ts";
 import { evmKeySigner } from "../../../src/ta/ledgers/evm-key-signer.ts";

@@ -2,29 +2,16 @@
  * The indexing process as the serving process knows it: its last snapshot, and that snapshot's age.
  */
 import { Gauge, type Registry } from "prom-client";
+import { GRACE_MS, type HealthDetail, noteOf } from "../../http/health/health.ts";
+import { registered } from "../../http/metrics.ts";
 import type { GaugeName } from "../../telemetry/catalogue.ts";
 import type { Series } from "../../telemetry/figures.ts";
 import { awakeMs } from "../../waiting/awake.ts";
-import { registered } from "../registered.ts";
-import type { EvmStanding } from "./evm-standing.ts";
-import { GRACE_MS, type HealthDetail } from "./health.ts";
-import { noteOf } from "./notes.ts";
-import type { LocalProgress, Trouble } from "./progress.ts";
-
-export type Snapshot = {
-  readonly progress: LocalProgress;
-  readonly evm: EvmStanding;
-  /** Why it cannot write to the database, though reads work. */
-  readonly unwritable?: Trouble | undefined;
-  readonly residentBytes: number;
-  readonly cpuSeconds: number;
-  readonly restarts: number;
-  readonly figures: readonly Series[];
-};
+import type { EvmReading, LocalProgress, Snapshot } from "./snapshot.ts";
 
 export type IndexingProcess = {
   readonly progress: () => LocalProgress;
-  readonly evm: () => EvmStanding;
+  readonly evm: () => EvmReading;
   /** The member `indexing` of the health report. */
   readonly details: () => Promise<HealthDetail>;
   /** Its metrics as of the last snapshot. */

@@ -1,20 +1,22 @@
 /** Progress of EVM chains, their records and callbacks, for `/health` of any process. */
+import type { Registry } from "prom-client";
 import { type CallbackFigures, callbackFigures } from "../../callbacks/figures.ts";
 import type { Db } from "../../database/connect.ts";
 import { type ChainSaid, chainNotes } from "../../evm/log/chain-notes.ts";
 import { type ChainLog, chainLogs, nextBlocks } from "../../evm/log/standing.ts";
 import type { EndpointHealth } from "../../evm/rpc/endpoint-health.ts";
+import { type Health, type HealthDetail, worst } from "../../http/health/health.ts";
+import type { Judgement } from "../../http/health/report.ts";
+import { createStallWatch, STALL_AFTER_MS } from "../../http/health/stall-watch.ts";
+import { healthGauge } from "../../http/metrics.ts";
 import type { EvmToken } from "../../settings/assets.ts";
 import { recordsStanding } from "../../transfers/progress.ts";
 import type { Project } from "../../transfers/projects.ts";
 import { lowest } from "../../values/bigints.ts";
-import { type ChainStanding, type EvmStanding, recordsKey } from "./evm-standing.ts";
-import { type HealthDetail, worst } from "./health.ts";
-import type { Judgement } from "./report.ts";
-import { createStallWatch, STALL_AFTER_MS } from "./stall-watch.ts";
+import { type ChainReading, type EvmReading, recordsKey } from "./snapshot.ts";
 
 /** A chain; block numbers are decimal, null before the first read. */
-export type ChainHealth = Judgement & {
+type ChainHealth = Judgement & {
   readonly chainId: number;
   readonly network: string;
   readonly headBlock: string | null;
@@ -57,7 +59,7 @@ type Watched = {
   readonly db: Db;
   readonly projects: readonly Project[];
   /** What the process that reads the chains knows, if it is this one or reports to this one. */
-  readonly local?: ((nowMs: number) => EvmStanding) | undefined;
+  readonly local?: ((nowMs: number) => EvmReading) | undefined;
 };
 
 export const evmDetails = ({ db, projects, local }: Watched) => {
@@ -127,16 +129,16 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
       if (first === undefined || others.length + 1 < some.length) return null;
       return lowest(first, ...others);
     };
-    const standing = local?.(nowMs);
+    const here = local?.(nowMs);
     const read = chainIds.map((chainId) => {
       const row = chains.find((each) => each.chainId === chainId);
       const own = tokens.filter((token) => token.chainId === chainId);
-      const sources = { local: standing?.chains.get(chainId), said: notes.get(chainId) };
+      const sources = { local: here?.chains.get(chainId), said: notes.get(chainId) };
       return chainHealth(chainId, row, nextOfAll(own), sources, nowMs);
     });
     const made = scopes.map(({ project, chainId, tokens: own }): RecordsHealth => {
       const row = records.find((each) => each.project === project && each.chainId === chainId);
-      const trouble = standing?.records.get(recordsKey(project, chainId));
+      const trouble = here?.records.get(recordsKey(project, chainId));
       const next = row?.nextBlock ?? null;
       const goal = nextOfAll(own);
       return {
@@ -157,22 +159,22 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
 };
 
 type ChainSources = {
-  readonly local: ChainStanding | undefined;
+  readonly local: ChainReading | undefined;
   readonly said: ChainSaid | undefined;
 };
 
 /** Whether this process reads; a standby has asked no endpoint. */
-const reads = (here: ChainStanding | undefined): boolean =>
+const reads = (here: ChainReading | undefined): boolean =>
   here?.trouble !== undefined || (here?.endpoints.some(({ state }) => state !== "unused") ?? false);
 
 /** A note that still holds: recent, or of a reader that gave up. */
-const currentNote = (said: ChainSaid | undefined): ChainStanding | undefined =>
+const currentNote = (said: ChainSaid | undefined): ChainReading | undefined =>
   said !== undefined && (said.trouble?.gaveUp || said.saidAgoMs < STALL_AFTER_MS)
     ? said
     : undefined;
 
 const missingReader = (
-  known: ChainStanding | undefined,
+  known: ChainReading | undefined,
   said: ChainSaid | undefined,
 ): readonly string[] =>
   known !== undefined || said === undefined
@@ -209,3 +211,55 @@ const headAhead = (sinceHead: number | null): readonly string[] =>
     : [
         `the newest block is ${-sinceHead} s ahead of this machine's clock: either this clock or the chain's is wrong, or its RPC is`,
       ];
+
+/** Adds the same figures to `/metrics`. */
+export const evmGauges = (registry: Registry, health: Health): void => {
+  const gauge = healthGauge(registry, health, isEvmDetails);
+  const chainGauge = (name: OfChain, of: (chain: ChainHealth) => string | null) =>
+    gauge(name, ({ evm }, set) => {
+      for (const chain of evm.chains) {
+        const value = of(chain);
+        if (value !== null) {
+          set({ chain: `${chain.chainId}`, network: chain.network }, Number(value));
+        }
+      }
+    });
+  chainGauge("holderbook_evm_head_block", (chain) => chain.headBlock);
+  chainGauge("holderbook_evm_next_block", (chain) => chain.nextBlock);
+  chainGauge("holderbook_evm_final_block", (chain) => chain.finalBlock);
+  chainGauge("holderbook_evm_stalled", ({ state }) => (state === "stalled" ? "1" : "0"));
+  chainGauge(
+    "holderbook_evm_final_blocks_replaced",
+    ({ finalReplaced }) => `${finalReplaced?.times ?? 0}`,
+  );
+  chainGauge("holderbook_evm_warnings", ({ warnings }) => `${warnings.length}`);
+  gauge("holderbook_evm_endpoint_usable", ({ evm }, set) => {
+    for (const { chainId, network, endpoints } of evm.chains) {
+      for (const { endpoint, state } of endpoints) {
+        const usable = state === "good" || state === "unused";
+        set({ chain: `${chainId}`, network, endpoint }, Number(usable));
+      }
+    }
+  });
+  gauge("holderbook_transfer_events_lag_blocks", ({ evm }, set) => {
+    for (const { project, chainId, lagBlocks } of evm.transferEvents) {
+      if (lagBlocks !== null) set({ project, chain: `${chainId}` }, Number(lagBlocks));
+    }
+  });
+  const figure = (name: OfCallbacks, of: (figures: CallbackFigures) => number) =>
+    gauge(name, ({ callbacks }, set) => set({}, of(callbacks)));
+  figure("holderbook_callbacks_pending", ({ pending }) => pending);
+  figure("holderbook_callbacks_oldest_pending_seconds", (f) => f.oldestPendingSeconds);
+  figure("holderbook_callback_endpoints_failing", (f) => f.failing.length);
+  figure("holderbook_callback_endpoints_disabled", (f) => f.disabled.length);
+};
+
+type OfChain =
+  `holderbook_evm_${"head_block" | "next_block" | "final_block" | "stalled" | "final_blocks_replaced" | "warnings"}`;
+
+type OfCallbacks =
+  | `holderbook_callbacks_${"pending" | "oldest_pending_seconds"}`
+  | `holderbook_callback_endpoints_${"failing" | "disabled"}`;
+
+const isEvmDetails = (details: unknown): details is EvmDetails =>
+  typeof details === "object" && details !== null && "evm" in details && "callbacks" in details;

@@ -1,9 +1,9 @@
 /** Findings of the integrity checks, for `/health` and `/metrics` of any process. */
 import type { Registry } from "prom-client";
-import { type Findings, readFindings } from "../audit/watch/findings.ts";
-import type { Db } from "../database/connect.ts";
-import type { Health, HealthDetail } from "../http/health/health.ts";
-import { healthGauge } from "../http/health/health-gauge.ts";
+import { type Findings, readFindings } from "../../audit/watch/findings.ts";
+import type { Db } from "../../database/connect.ts";
+import type { Health, HealthDetail } from "../../http/health/health.ts";
+import { healthGauge } from "../../http/metrics.ts";
 
 /** `integrity` of the health report: `stalled` once stored data proves false. */
 export type IntegrityDetails = {

@@ -1,11 +1,10 @@
 /** Health of the indexing processes by their own notes, for `/health` of any process. */
 import type { Db } from "../../database/connect.ts";
+import { GRACE_MS, type HealthDetail, noteOf } from "../../http/health/health.ts";
+import type { Trouble } from "../../http/health/progress.ts";
+import type { Judgement, Note, State } from "../../http/health/report.ts";
 import { type ProcessNote, readProcesses } from "../../log/process-notes.ts";
 import { awakeMs } from "../../waiting/awake.ts";
-import { GRACE_MS, type HealthDetail } from "./health.ts";
-import { noteOf } from "./notes.ts";
-import type { Trouble } from "./progress.ts";
-import type { Judgement, Note, State } from "./report.ts";
 
 type ProcessHealth = Judgement & {
   readonly pid: number;

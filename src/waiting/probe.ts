@@ -1,21 +1,23 @@
-/** Reads a source that may not answer; callers get the last value and the current error in time. */
-import { DeadlineError, withinDeadline } from "../waiting/deadline.ts";
-import { FRESH_MS } from "./shared-look.ts";
+/** Probes a source that may not answer; callers get the last value and the current error in time. */
+import { DeadlineError, withinDeadline } from "./deadline.ts";
 
-/** Times are milliseconds of the given clock. */
-export type Looked<Seen> = {
+/** Times are milliseconds of the probe's clock. */
+export type Probed<Value> = {
   /** Absent before the first success. */
-  readonly last: { readonly seen: Seen; readonly atMs: number } | undefined;
+  readonly last: { readonly value: Value; readonly atMs: number } | undefined;
   /** Absent while reads succeed in time. */
   readonly trouble: { readonly error: unknown; readonly sinceMs: number } | undefined;
 };
 
-type BoundedLook<Seen> = {
+type Probe<Value> = {
   /** Waits a bounded time and never rejects. Concurrent callers share one read. */
-  (): Promise<Looked<Seen>>;
+  (): Promise<Probed<Value>>;
   /** Resolves once the read under way has ended. Never rejects. */
   settled(): Promise<void>;
 };
+
+/** How long a read is shared. */
+export const FRESH_MS = 1_000;
 
 /** `/health`, `/ready` and `/metrics` answer within two seconds. */
 const WITHIN_MS = 1_200;
@@ -26,13 +28,13 @@ const WITHIN_MS = 1_200;
  * @param now clock for the age of a read and the start of trouble
  * @param withinMs longest wait for a read, milliseconds; replaced by tests
  */
-export const boundedLook = <Seen>(
-  look: () => Promise<Seen>,
+export const createProbe = <Value>(
+  read: () => Promise<Value>,
   now: () => number = Date.now,
   withinMs = WITHIN_MS,
-): BoundedLook<Seen> => {
-  let last: Looked<Seen>["last"];
-  let trouble: Looked<Seen>["trouble"];
+): Probe<Value> => {
+  let last: Probed<Value>["last"];
+  let trouble: Probed<Value>["trouble"];
   let newest: { readonly atMs: number; readonly ended: Promise<void> } | undefined;
   let underWay: { readonly untilMs: number } | undefined;
 
@@ -41,9 +43,9 @@ export const boundedLook = <Seen>(
     const failed = (error: unknown) => {
       trouble = { error, sinceMs: trouble?.sinceMs ?? atMs };
     };
-    const ended = look()
-      .then((seen) => {
-        last = { seen, atMs };
+    const ended = read()
+      .then((value) => {
+        last = { value, atMs };
         trouble = undefined;
       }, failed)
       .finally(() => {
@@ -54,7 +56,7 @@ export const boundedLook = <Seen>(
     return newest;
   };
 
-  const shared = async (): Promise<Looked<Seen>> => {
+  const probe = async (): Promise<Probed<Value>> => {
     const { atMs, ended } =
       newest !== undefined && (underWay !== undefined || now() - newest.atMs < FRESH_MS)
         ? newest
@@ -68,5 +70,5 @@ export const boundedLook = <Seen>(
     });
     return { last, trouble };
   };
-  return Object.assign(shared, { settled: async () => void (await newest?.ended) });
+  return Object.assign(probe, { settled: async () => void (await newest?.ended) });
 };
