@@ -10,7 +10,7 @@ import type { Question, Variables } from "./graphql-queries.ts";
 import { COIN, coinOfOwners, GROWING, wallet } from "./graphql-rows.ts";
 import { type Server, startBare, startService } from "./graphql-servers.ts";
 import { type Call, type Load, startLoad } from "./load.ts";
-import { processorMs } from "./processor-time.ts";
+import { processorMs } from "./processes.ts";
 import { type Scratch, scratchPostgres } from "./scratch-postgres.ts";
 
 const ROWS = 10_000;

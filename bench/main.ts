@@ -1,8 +1,7 @@
 /**
  * `npm run bench [name …]`: the figures of docs/explanation/performance.md, each with a baseline
  * from the same run, since absolute figures depend on the machine. Settings:
- * `graphql=tokenHolders,tokenBalance` (only these queries), `growth=1000000` (rows),
- * `attack=pages,heavy` (only these attacks).
+ * `graphql=tokenHolders,tokenBalance` (only these queries), `growth=1000000` (rows).
  */
 import type { Figure } from "./figure.ts";
 
@@ -19,8 +18,7 @@ const BENCHES: Readonly<Record<string, (setting?: string) => Promise<readonly Fi
   },
   graphql: async (only) => (await import("./graphql.ts")).graphqlBench(only),
   past: async () => (await import("./past.ts")).pastBench(),
-  growth: async (rows) => (await import("./graphql-growth.ts")).growthBench(rows),
-  attack: async (only) => (await import("./attack.ts")).attackBench(only),
+  growth: async (rows) => (await import("./growth.ts")).growthBench(rows),
   streams: async () => (await import("./streams.ts")).streamsBench(),
   rest: async () => (await import("./rest.ts")).restBench(),
   callbacks: async () => [await (await import("./callbacks.ts")).callbacksBench()],

@@ -4,12 +4,11 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { writeDemoLedger } from "../demo/write.ts";
-import { childrenOf } from "./attack-processes.ts";
 import type { Figure } from "./figure.ts";
+import { childrenOf, peakMib } from "./processes.ts";
 import { scratchPostgres } from "./scratch-postgres.ts";
 
 /** Dense checkpoints: about 200 facts each. */
@@ -40,11 +39,11 @@ export const memoryBench = async (): Promise<Figure> => {
     },
     stdio: ["ignore", "ignore", "inherit"],
   });
-  let peakKib = 0;
-  const watching = setInterval(async () => {
+  let peak = 0;
+  const watching = setInterval(() => {
     // The launcher's child does the work.
-    const [worker = 0] = await childrenOf(indexer.pid ?? 0);
-    peakKib = Math.max(peakKib, await residentPeak(worker));
+    const [worker = 0] = childrenOf(indexer.pid ?? 0);
+    peak = Math.max(peak, peakMib(worker));
   }, 50);
   const [code] = await once(indexer, "exit");
   clearInterval(watching);
@@ -55,14 +54,8 @@ export const memoryBench = async (): Promise<Figure> => {
     select count(*) as facts from log_facts`;
   return {
     name: "peak memory of indexing a million facts",
-    reached: `${Math.round(peakKib / 1024)} MB`,
+    reached: `${Math.round(peak)} MB`,
     aim: "under 350 MB",
     detail: `${facts.toLocaleString("en")} facts of ${CHECKPOINTS.toLocaleString("en")} checkpoints in ${seconds.toFixed(0)} s, ${Math.round(Number(facts) / seconds).toLocaleString("en")} facts/s with all five pipelines`,
   };
-};
-
-/** Largest resident set so far, KiB; 0 once the process is gone or without /proc. */
-const residentPeak = async (pid: number): Promise<number> => {
-  const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
-  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0);
 };

@@ -16,7 +16,7 @@ import { positionOf } from "../src/projections/position.ts";
 import { tokenActivityTable } from "../src/projections/token-activity.ts";
 import { type Figure, quantile } from "./figure.ts";
 import { startService } from "./graphql-servers.ts";
-import { processorMs } from "./processor-time.ts";
+import { processorMs } from "./processes.ts";
 import { type Scratch, scratchPostgres } from "./scratch-postgres.ts";
 
 const STREAMS = 1_000;

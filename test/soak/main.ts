@@ -1,13 +1,13 @@
 /**
- * `npm run test:soak -- [--seconds 120] [--seed N] [name …]`: kills processes and searches for
- * counter-examples, for as long as it is told, and prints what it did. The seed says what is drawn; when
- * a process is killed also depends on the machine.
+ * `npm run test:soak -- [--seconds 120] [--seed N] [name …]`: kills processes, attacks
+ * the service and searches for counter-examples, for this long, and prints what it did. The seed says what is
+ * drawn; when a process is killed also depends on the machine.
  */
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
 import { startVitest, type TestCase } from "vitest/node";
 
-/** Those that kill, and those of `npm test` that search among random examples. */
+/** Those that kill or attack, and those of `npm test` that search among random examples. */
 const FILES = [
   "test/soak/*.soak.ts",
   "test/evm/reorganisation.test.ts",
@@ -16,8 +16,8 @@ const FILES = [
   "test/demo/served-model.test.ts",
   "test/ta/fuzz.test.ts",
 ];
-/** Shares of the time that the tests of these files take: three each of five that kill, nine others. */
-const SHARES = 24;
+/** Shares of the time: three for each of five tests that kill, one for each of eight attacks and nine others. */
+const SHARES = 32;
 
 const usage = (problem: string): never => {
   process.stderr.write(`${problem}; npm run test:soak -- [--seconds 120] [--seed 7] [name …]\n`);
@@ -52,11 +52,11 @@ const vitest = await startVitest(positionals, {
   provide: { soak: { seed, shareMs: (seconds / SHARES) * 1_000 } },
 });
 const tests = vitest.state.getTestModules().flatMap((module) => [...module.children.allTests()]);
-const told = (test: TestCase) =>
+const linesOf = (test: TestCase) =>
   Object.entries(test.meta().tally ?? {}).map(
     ([what, count]) => `  ${count} ${what}: ${test.name}\n`,
   );
-process.stdout.write(`\n${tests.flatMap(told).join("")}`);
+process.stdout.write(`\n${tests.flatMap(linesOf).join("")}`);
 const failed = tests.filter((test) => test.result().state === "failed").length;
 const took = Math.round((performance.now() - started) / 1_000);
 process.stdout.write(`seed ${seed}: ${tests.length} tests, ${failed} failed, in ${took} seconds\n`);

@@ -1,0 +1,43 @@
+/** What processes cost, as Linux counts it in /proc. */
+import { readFileSync } from "node:fs";
+
+/** Linux counts in hundredths of a second, whatever the clock. */
+const TICK_MS = 10;
+
+/** Children of the main thread, which starts all of ours; none once the process is gone. */
+export const childrenOf = (pid: number): readonly number[] => {
+  try {
+    const text = readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1");
+    return text.split(" ").filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
+};
+
+/**
+ * Processor ms of a process and all descendants; NaN once it is gone. Idle parents, such as a launcher, cost
+ * nothing; ended children are counted.
+ */
+export const processorMs = (pid: number): number => {
+  const below = childrenOf(pid).map(processorMs).filter(Number.isFinite);
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, "latin1");
+    // After the name in brackets: state, parent, …; from the twelfth on user and system time, then those of ended
+    // children.
+    const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+    const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
+    return below.reduce((sum, ms) => sum + ms, ticks * TICK_MS);
+  } catch {
+    return Number.NaN;
+  }
+};
+
+/** Largest resident set so far, MiB; 0 once the process is gone. */
+export const peakMib = (pid: number): number => {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, "latin1");
+    return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) / 1024;
+  } catch {
+    return 0;
+  }
+};
