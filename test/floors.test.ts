@@ -53,7 +53,7 @@ const roomOf = (file: string): string =>
 
 const shown = ({ from, to }: Arrow): string => `${from} imports ${to}`;
 
-test("every file stands in a room of the table, and every room of the table has files", () => {
+test("every file is in a room of the table, and every room of the table has files", () => {
   expect(new Set(floors.keys())).toEqual(new Set(files.map(roomOf)));
 });
 
@@ -80,14 +80,14 @@ test("a folder of a room with an order imports only from folders below its own",
   expect(wrong.map(shown)).toEqual([]);
 });
 
-test("the readings of /health are taken by the rooms that own the tables", () => {
+test("the readings of /health come from the rooms that own the tables", () => {
   const health = files.filter((file) => file.startsWith("src/service/health/"));
   expect(health.length).toBeGreaterThan(0);
   const withSql = health.filter((file) => /\bsql\b/.test(readFileSync(join(root, file), "utf8")));
   expect(withSql).toEqual([]);
 });
 
-test("no file imports itself by way of others", () => {
+test("no file imports itself through others", () => {
   const imports = Map.groupBy(arrows, ({ from }) => from);
   const done = new Set<string>();
   const circles: string[] = [];
@@ -102,7 +102,7 @@ test("no file imports itself by way of others", () => {
   expect(circles).toEqual([]);
 });
 
-test("the demo is loaded where sources are opened and for its own commands, and only when it is named", () => {
+test("the demo is loaded only when named: where sources are opened and for its own commands", () => {
   const intoDemo = arrows.filter(({ from, to }) => from.startsWith("src/") && /^demo\//.test(to));
   expect(intoDemo.map(shown)).toEqual([
     "src/commands/demo.ts imports demo/write.ts",

@@ -216,7 +216,7 @@ const namesOf = (commands: readonly Command[], before = ""): readonly string[] =
     return [...(isGroup ? [] : [path]), ...namesOf(command.commands, `${path} `)];
   });
 
-test("every command records what it did, or it is said why not", async () => {
+test("every command records its act, or is listed with the reason why not", async () => {
   const groups = ["evm", "keys", "callbacks", "ta", "pii", "demo"];
   const names = namesOf((await wholeProgram()).commands).filter((name) => !groups.includes(name));
   const unrecorded = Object.keys(UNRECORDED).flatMap((line) => line.split("|"));
@@ -272,7 +272,7 @@ test("a command that fails records nothing, and one that cannot record does noth
   expect(await listKeys(full)).toEqual(keys);
 });
 
-test("acts at the same moment are numbered without gaps, and each is published once, in their order", async () => {
+test("concurrent acts are numbered without gaps, and each is published once, in order", async () => {
   await using busy = await freshDatabase();
   const key = await openDeploymentKey(busy, masterKey);
   const act = (at: number) => ({
@@ -320,7 +320,7 @@ const packed = async (name: string) => {
   return { out, text, lines, entries: await entriesOf(database.sql) };
 };
 
-test("of two issuers and an EVM project in one deployment, the pack of one tells nothing of the others", async () => {
+test("in a deployment of two issuers and an EVM project, the pack of one reveals nothing about the others", async () => {
   const all = await acts();
   expect(new Set(all.map(({ coinType, scope }) => coinType ?? scope))).toEqual(
     new Set(["deployment", "project", coins[0], coins[1]]),
@@ -374,7 +374,7 @@ const withActs = async (out: string, acts: readonly ActLine[]) => {
   await signAnew(out, undefined, await ownKey());
 };
 
-test("whoever kept the entries finds an act that is changed, dated back, exchanged or renumbered, and hears of one that is missing", async () => {
+test("whoever kept the entries detects an act that was changed, backdated, swapped or renumbered, and sees that one is missing", async () => {
   const { out, lines, entries } = await packed("kept");
   const kept = join(folder.path, "entries.jsonl");
   await writeFile(kept, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(""));
@@ -439,7 +439,7 @@ test("whoever kept the entries finds an act that is changed, dated back, exchang
   }
 }, 240_000);
 
-test("verify --log names an act that is not even readable any more", async () => {
+test("verify --log names an act that can no longer be parsed", async () => {
   const log = ["verify", "--log"];
   await run("rebuild", "role_changes");
   const honest = await runCommand(log, settings);

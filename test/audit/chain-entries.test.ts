@@ -35,7 +35,7 @@ const faultsOf = async (database: TestDatabase) => {
   return faults.map(({ what }) => what);
 };
 
-test("the end of times and digests is published when it has moved, and once", async () => {
+test("the end of times and digests is published once when it has moved", async () => {
   await using database = await freshDatabase();
   const key = await openDeploymentKey(database, randomBytes(32));
   const log = await openLog(database, identity);
@@ -61,7 +61,7 @@ const LATER = `
     ('x' || encode(substring(times from 9 for 8), 'hex'))::bit(64)::int8 + 20000),
     reached_ms = reached_ms + 20000 where first_checkpoint = `;
 
-test("times moved behind the last entry are not published, and those before it contradict it", async () => {
+test("times moved behind the last entry are not published; those before it contradict it", async () => {
   await using database = await freshDatabase();
   const key = await openDeploymentKey(database, randomBytes(32));
   const log = await openLog(database, identity);
@@ -73,7 +73,7 @@ test("times moved behind the last entry are not published, and those before it c
   expect(await bodies(database)).toHaveLength(1);
 });
 
-test("a log whose chains were all made anew contradicts the entries of before", async () => {
+test("a log whose chains were all rebuilt contradicts the earlier entries", async () => {
   await using database = await freshDatabase();
   const key = await openDeploymentKey(database, randomBytes(32));
   const log = await openLog(database, identity);
@@ -99,7 +99,7 @@ test("a log whose chains were all made anew contradicts the entries of before", 
   );
 });
 
-test("a time or digest anywhere has its own hash, wherever blocks begin and end", async () => {
+test("each time and digest has its own hash, regardless of where blocks begin and end", async () => {
   await using one = await freshDatabase();
   await using other = await freshDatabase();
   await grow(await openLog(one, identity), 0n, 9n);
@@ -131,7 +131,7 @@ const logOfTwoStretches = async (database: TestDatabase) => {
 const inputBodies = async ({ sql }: TestDatabase) =>
   (await entriesOf(sql)).filter(({ kind }) => kind === "inputs").map(({ body }) => body);
 
-test("the ends of both stretches of input versions are published when they have moved, and once", async () => {
+test("the ends of both stretches of input versions are published once when they have moved", async () => {
   await using database = await freshDatabase();
   const key = await openDeploymentKey(database, randomBytes(32));
   const { log, inputs } = await logOfTwoStretches(database);
@@ -169,7 +169,7 @@ test("the ends of both stretches of input versions are published when they have 
   expect(await faultsOf(database)).toEqual([]);
 });
 
-test("input versions that do not fit their chain or the last entry are not published", async () => {
+test("input versions that do not match their chain or the last entry are not published", async () => {
   await using database = await freshDatabase();
   const key = await openDeploymentKey(database, randomBytes(32));
   const { log, inputs } = await logOfTwoStretches(database);

@@ -356,7 +356,7 @@ const ALTERED: readonly (readonly [about: string, table: string, how: string, wh
   ],
 ];
 
-test("two that were filled from the same ledger are identical", async () => {
+test("two deployments filled from the same ledger are identical", async () => {
   const found = await compare();
   expect(found).toMatchObject({ code: 0, identical: true, differences: [] });
   const rows = new Map(found.compared.map((each) => [each.what, each.rows]));
@@ -365,7 +365,7 @@ test("two that were filled from the same ledger are identical", async () => {
   }
 });
 
-test("in full, every row up to the checkpoint is compared, and counted", async () => {
+test("with --full, every row up to the checkpoint is compared and counted", async () => {
   const args = ["compare", other.url, "--through", "60", "--full", "--json"];
   const { stdout } = await runCommand(args, {
     DATABASE_URL: here.database.url,
@@ -380,7 +380,7 @@ test("in full, every row up to the checkpoint is compared, and counted", async (
   for (const [what, count] of Object.entries(counts ?? {})) expect(rows.get(what)).toBe(count);
 });
 
-test.each(ALTERED)("%s altered in %s is found by name", async (_about, table, how, what) => {
+test.each(ALTERED)("%s altered in %s is detected by name", async (_about, table, how, what) => {
   const found = await altered(table, how, compareAnew);
   expect(found.code).toBe(1);
   const named = found.differences.filter((each) => each.what === what);
@@ -399,10 +399,10 @@ test.each([
     "update role_changes_watermark set next_checkpoint = 10",
   ],
   ["where the log begins", "log_high_water", "update log_high_water set first_checkpoint = 90"],
-])("%s set back in %s shows less than was asked", async (_about, table, how) => {
+])("%s set back in %s reduces what the comparison shows", async (_about, table, how) => {
   expect(await altered(table, how, compareAnew)).toMatchObject({ code: 3, identical: false });
 });
 
-test("once everything is as it was, they are identical again", async () => {
+test("once all alterations are undone, the deployments are identical again", async () => {
   expect(await compareAnew()).toMatchObject({ code: 0, differences: [] });
 });

@@ -59,7 +59,7 @@ const altered = async <T>(at: bigint, work: () => Promise<T>): Promise<T> => {
   }
 };
 
-test("of a long list a part is compared, and that is said with the verdict", async () => {
+test("of a long list a part is compared, and the verdict says so", async () => {
   const { code, stdout } = await compare();
   expect(code).toBe(0);
   expect(stdout).toMatch(
@@ -68,7 +68,7 @@ test("of a long list a part is compared, and that is said with the verdict", asy
   expect(stdout).toMatch(/\n {2}tokenActivity: \d+ in \d+ lists, 1 of them in part\n/);
 });
 
-test("its beginning and its newest rows are always part of that", async () => {
+test("that part always includes the beginning and the newest rows", async () => {
   const [newest] = await there.database.sql<{ position: bigint }[]>`
     select position from token_activity where coin_type = ${coinType} order by position desc limit 1`;
   for (const at of [position(10), newest?.position ?? 0n]) {
@@ -78,7 +78,7 @@ test("its beginning and its newest rows are always part of that", async () => {
   }
 });
 
-test("what follows the checkpoint where stored digests differ first is looked at, too", async () => {
+test("rows after the first checkpoint with different stored digests are compared too", async () => {
   // Behind the first five pages by its position, and before the newest.
   const [late] = await there.database.sql<{ position: bigint; checkpoint: bigint }[]>`
     select position, position / 1000000000 as checkpoint from token_activity
@@ -99,7 +99,7 @@ test("what follows the checkpoint where stored digests differ first is looked at
   );
 });
 
-test("in full every row is compared, wherever it stands", async () => {
+test("with --full, every row is compared, wherever it is in the list", async () => {
   const at = position(MANY - 1_500);
   const { code, stdout } = await altered(at, () => compare("--full"));
   expect(code).toBe(1);

@@ -48,7 +48,7 @@ const inList =
     return JSON.stringify({ data: { ...answer?.data?.data, [field]: change(list.data) } });
   };
 
-test("a row that is hidden, and one that is told twice, are differences", async () => {
+test("a hidden row and a duplicated one are differences", async () => {
   const hidden = await compareWith(inList("holderEvents", (all) => all.slice(1)));
   expect(hidden).toMatchObject({ code: 1, stdout: expect.stringMatching(/^holderEvents of /) });
   expect(hidden.stdout).toMatch(/; there none\n/);
@@ -61,7 +61,7 @@ test("a row that is hidden, and one that is told twice, are differences", async 
   });
 });
 
-test("rows out of their order, or of another form, show nothing: no difference, and never identical", async () => {
+test("rows out of order or of an unknown form prove nothing: no difference, but never identical", async () => {
   for (const change of [
     inList("stateRanges", (all) => all.toReversed()),
     inList("stateRanges", (all) => all.map((row) => ({ ...row, checkpoint: {} }))),
@@ -74,7 +74,7 @@ test("rows out of their order, or of another form, show nothing: no difference, 
   }
 });
 
-test("what a deployment refuses is named, and the exit code says that less was shown than asked", async () => {
+test("a refused query is named, and the exit code says that less was shown than requested", async () => {
   const { code, stdout } = await compareWith((text, { query }) =>
     query.includes("stateRanges") ? '{"errors":[{"message":"Cannot query field"}]}' : text,
   );
@@ -83,7 +83,7 @@ test("what a deployment refuses is named, and the exit code says that less was s
   expect(stdout).not.toContain("identical");
 });
 
-test("pages without end, and answers without end, are read no further than it takes to tell", async () => {
+test("endless pages and endless answers are read no further than needed to detect them", async () => {
   let number = 0;
   const endless = inList("roleEvents", ([first]) =>
     Array.from({ length: 1_000 }, () => {
@@ -103,7 +103,7 @@ test("pages without end, and answers without end, are read no further than it ta
   });
 });
 
-test("control characters of another deployment never reach the terminal", async () => {
+test("control characters from another deployment never reach the terminal", async () => {
   const name = "\u001b[2J\u009b1m\u202eACME\r\nidentical through checkpoint 59\u2028";
   const renamed = await compareWith(
     inList("tokens", (all) => all.map((row) => ({ ...row, name }))),
@@ -125,7 +125,7 @@ test("control characters of another deployment never reach the terminal", async 
   }
 });
 
-test("its present is held against its own past where it is ahead, and must not be older than it says", async () => {
+test("where the other is ahead, its present is compared with its own past, and must not be older than it claims", async () => {
   const now = (change: (text: string) => string) =>
     compareWith((text, { query }) => (query.includes("indexerStatus") ? change(text) : text));
   const altered = await now((text) => text.replace(/"balance":"(\d+)"/, '"balance":"1$1"'));
@@ -140,7 +140,7 @@ test("its present is held against its own past where it is ahead, and must not b
   });
 });
 
-test("a list is compared as it is now once the pipelines that write it agree, wherever the others are", async () => {
+test("a list is compared as of now once the pipelines that write it agree, wherever the others are", async () => {
   const { code, stdout } = await compareWith((text, { query }) =>
     query.includes("indexerStatus")
       ? text.replaceAll(
@@ -153,7 +153,7 @@ test("a list is compared as it is now once the pipelines that write it agree, wh
   expect(code).toBe(0);
 });
 
-test("what only its own past confirms is taken on faith, and waited for where this deployment goes on", async () => {
+test("rows confirmed only by the other's own past are taken on faith, and compared later where this deployment catches up", async () => {
   const onFaith = /what it serves now, in \d+ rows: it was further than this deployment/;
   const invented = await compareWith((text, { query }) =>
     query.includes("indexerStatus")
@@ -179,7 +179,7 @@ test("what only its own past confirms is taken on faith, and waited for where th
   expect(waited.stdout).not.toMatch(onFaith);
 }, 120_000);
 
-test("logs that say to begin elsewhere have no heads in common, which is not passed over", async () => {
+test("logs that claim to begin elsewhere share no heads, and the comparison says so", async () => {
   const { code, stdout } = await compareWith((text, { query }) =>
     query.startsWith("{ _meta")
       ? text.replace('"firstCheckpoint":"0"', '"firstCheckpoint":null')
@@ -190,7 +190,7 @@ test("logs that say to begin elsewhere have no heads in common, which is not pas
   expect(stdout).toContain("in what was compared: some lists in part");
 });
 
-test("a list of one row again and again is compared in no more time than another", () => {
+test("a list that repeats one row takes no longer to compare than another", () => {
   const rows = Array.from({ length: 50_000 }, () => ({ owner: "0x1", objectId: "0x2" }));
   const of = { what: "tokenObjects", coinType: null };
   const key = () => "owner 0x1, objectId 0x2";
@@ -199,7 +199,7 @@ test("a list of one row again and again is compared in no more time than another
   expect(differences[0]?.row).toBe(`${key()}, again (2)`);
 });
 
-test("a log that begins later shows less than was asked", async () => {
+test("a log that begins later shows less than requested", async () => {
   const { code, stdout } = await compareWith((text, { query }) =>
     query.startsWith("{ _meta")
       ? text.replace('"firstCheckpoint":"0"', '"firstCheckpoint":"5"')
@@ -209,7 +209,7 @@ test("a log that begins later shows less than was asked", async () => {
   expect(stdout).toContain("the other's log begins at checkpoint 5, this one's at 0");
 });
 
-test("one that is ended says how it goes on, and keeps how far it was", async () => {
+test("an interrupted comparison says how to resume, and keeps its progress", async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, "progress");
   let isHeld = false;
@@ -228,7 +228,7 @@ test("one that is ended says how it goes on, and keeps how far it was", async ()
   expect(existsSync(file)).toBe(true);
 });
 
-test("one that is killed goes on from where it was, and comes to what an unbroken one comes to", async () => {
+test("a killed comparison resumes and reaches the result of an uninterrupted one", async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, "progress");
   // What is asked of cap tables at random checkpoints is more one time than another: of digests always the same.
@@ -273,7 +273,7 @@ test("one that is killed goes on from where it was, and comes to what an unbroke
   expect(tallies(resumed.stdout)).toEqual(tallies(unbroken.stdout));
 });
 
-test("a file of another comparison, and one that is none, are refused", async () => {
+test("a progress file of another comparison, and one that is not a progress file, are refused", async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, "progress");
   await using stopping = await forwarding(other.url, (text, { query }) =>

@@ -27,7 +27,7 @@ const declared = async (): Promise<readonly string[]> => {
   return [...new Set(tables.map(getTableName))].toSorted();
 };
 
-test("every table is altered by a test that a command finds, or is named with what outside shows it", async () => {
+test("every table is altered by a test whose change a command detects, or is listed with the outside evidence that shows it", async () => {
   const tables = await declared();
   expect(tables.length).toBeGreaterThan(50);
   const altered = new Set(TAMPERINGS.map(({ table }) => table));
@@ -37,7 +37,7 @@ test("every table is altered by a test that a command finds, or is named with wh
   expect([...named].filter((table) => altered.has(table))).toEqual([]);
 });
 
-test("reconcile holds every table that a pipeline writes against the facts", () => {
+test("reconcile checks every table that a pipeline writes against the facts", () => {
   const compared = comparedTables.map(({ table }) => getTableName(table));
   expect(compared.toSorted()).toEqual(foldedTables.map(getTableName).toSorted());
   const reconciled = new Set(

@@ -41,7 +41,7 @@ const roundAt = async (
 const bodiesOf = async ({ database }: DemoRegister, kind: string) =>
   (await entriesOf(database.sql)).filter((entry) => entry.kind === kind).map(({ body }) => body);
 
-test("once a day has ended the root and the chain's end of every token that changed are in the sequence, at the last checkpoint before midnight", async () => {
+test("after a day ends, the sequence has the root and chain end of every token that changed, at the last checkpoint before midnight", async () => {
   await using demo = await register();
   const { database } = demo;
   const key = await keyOf(demo);
@@ -92,7 +92,7 @@ test("once a day has ended the root and the chain's end of every token that chan
   expect(found.madeSecondsAgo).toBeGreaterThanOrEqual(0);
 });
 
-test("a log that catches up on many days publishes the roots of the last day alone, and none where nothing changed since", async () => {
+test("a log that catches up on many days publishes the last day's roots only, and none where nothing changed since", async () => {
   await using demo = await register();
   const key = await keyOf(demo);
   await demo.advance(144 * 3 + 10);
@@ -107,7 +107,7 @@ test("a log that catches up on many days publishes the roots of the last day alo
   expect((await readFindings(demo.database)).roots).toMatchObject({ day: "2026-06-04" });
 });
 
-test("no root is published of a checkpoint that a pipeline has not committed, or while the log is known to be changed", async () => {
+test("no root is published for a checkpoint that a pipeline has not committed, or while the log is known to be changed", async () => {
   await using demo = await register();
   const key = await keyOf(demo);
   await demo.advance(140);
@@ -127,7 +127,7 @@ test("no root is published of a checkpoint that a pipeline has not committed, or
   expect(await bodiesOf(demo, "root")).not.toEqual([]);
 });
 
-test("a token whose rows do not come to its supply, or whose chain was made anew, has nothing signed and shows in the health report; the others go on", async () => {
+test("a token whose rows do not add up to its supply, or whose chain was rebuilt, gets no signatures and shows in /health; the others go on", async () => {
   await using demo = await register();
   const { database } = demo;
   const key = await keyOf(demo);

@@ -105,14 +105,14 @@ const namesOf = (commands: readonly Command[], before = ""): readonly string[] =
     return [...(isGroup ? [] : [path]), ...namesOf(command.commands, `${path} `)];
   });
 
-test("every command is one that prints foreign text here, or says nothing but its own", async () => {
+test("every command prints foreign text in a test here, or prints its own text only", async () => {
   const known = [...Object.keys(STORED), ...GIVEN, ...OWN];
   const groups = ["evm", "keys", "callbacks", "ta", "pii", "demo"];
   const names = namesOf((await wholeProgram()).commands);
   expect(names.filter((name) => !known.includes(name) && !groups.includes(name))).toEqual([]);
 });
 
-test("no command writes to the terminal but through the place that escapes", async () => {
+test("no command writes to the terminal except through the escaping output", async () => {
   /** Data for a file, redrawn lines, and errors, which are escaped where they are printed. */
   const others = ["cap-table.ts", "command-line.ts", "demo.ts", "start.ts"];
   const path = join(import.meta.dirname, "../../src/commands");
@@ -126,7 +126,7 @@ test("no command writes to the terminal but through the place that escapes", asy
 });
 
 test.each(Object.entries(STORED))(
-  "%s shows what is stored, escaped",
+  "%s prints stored text escaped",
   async (name, { args = [], sql }) => {
     await using database = await copyOf(register.database);
     await alterLog(database, sql);
@@ -142,13 +142,13 @@ test.each([
   ["inspect", "chk", []],
   ["statement verify", "json", []],
   ["audit-pack verify", "", []],
-])("%s shows what a file holds or is called, escaped", async (name, ending, args) => {
+])("%s prints a file's text and name escaped", async (name, ending, args) => {
   const file = join(folder.path, `${HOSTILE.replace("\n", "")}.${ending}`);
   await writeFile(file, JSON.stringify({ [HOSTILE]: HOSTILE }));
   await printsPlainly([...name.split(" "), file, ...args], {});
 });
 
-test("compare shows what another server says, escaped", async () => {
+test("compare prints another server's text escaped", async () => {
   const server = createServer((_, response) => {
     response.setHeader("content-type", "application/json");
     response.end(JSON.stringify({ errors: [{ message: HOSTILE }] }));

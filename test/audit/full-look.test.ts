@@ -30,7 +30,7 @@ const round = async (look: SlowLook = fullLook(DAY)) => {
   return await rowsFound();
 };
 
-test("a round over a register that nobody touched finds nothing, and leaves nothing behind", async () => {
+test("a round over an untouched register finds nothing and leaves nothing behind", async () => {
   await using empty = await freshDatabase();
   expect(await fullLook(DAY).next(empty)).toEqual({ ended: true });
   expect(await rowsFound()).toMatchObject({ checkedThrough: null, findings: [] });
@@ -43,7 +43,7 @@ test("a round over a register that nobody touched finds nothing, and leaves noth
   expect(state).toBe("ok");
 });
 
-test("the next round begins after half of the configured time, and no earlier", async () => {
+test("the next round begins after half of the configured time, not earlier", async () => {
   const { database } = register;
   await round();
   const look = fullLook(DAY);
@@ -54,7 +54,7 @@ test("the next round begins after half of the configured time, and no earlier", 
   expect(await look.next(database)).toEqual({ ended: false });
 });
 
-test("a name that was changed stalls the health report until a round finds it mended", async () => {
+test("a changed name stalls the health report until a round finds it mended", async () => {
   const { database } = register;
   await alterRows(database, "update tokens set symbol = symbol || 'X'");
   const { findings } = await round();
@@ -69,7 +69,7 @@ test("a name that was changed stalls the health report until a round finds it me
   expect(await round()).toMatchObject({ findings: [] });
 });
 
-test("another process goes on with what was folded, while the register moves on", async () => {
+test("another process resumes from what was folded, while the register moves on", async () => {
   const { database } = register;
   await round();
   await alterRows(database, "update reconciliations set at = at - interval '1 day'");
@@ -87,7 +87,7 @@ test("another process goes on with what was folded, while the register moves on"
   expect(await rowsFound()).toMatchObject({ checkedThrough: "119", findings: [] });
 });
 
-test("findings of the very first round are shown at once, and another process goes on behind them", async () => {
+test("findings of the very first round show at once, and another process resumes after them", async () => {
   await using database = await copyOf(register.database);
   await alterRows(database, "delete from reconciliations");
   await alterRows(database, "update token_activity set to_address = '0xbad'");
@@ -112,7 +112,7 @@ test("findings of the very first round are shown at once, and another process go
   expect((await found()).checkedThrough).not.toBeNull();
 });
 
-test("a round that was left longer than it may take begins anew", async () => {
+test("a round abandoned for longer than it may take starts over", async () => {
   const { database } = register;
   await alterRows(database, "update reconciliations set at = at - interval '1 day'");
   await alterRows(database, "update tokens set symbol = symbol || 'X'");
@@ -125,7 +125,7 @@ test("a round that was left longer than it may take begins anew", async () => {
 });
 
 test.each(["rebuilding_to = 159", "layout = 1, digest = null"])(
-  "a round ends in nothing while %s of a pipeline says that rows are missing",
+  "a round ends without a verdict while %s of a pipeline says that rows are missing",
   async (waiting) => {
     const { database } = register;
     const before = await round();
@@ -144,7 +144,7 @@ test.each(["rebuilding_to = 159", "layout = 1, digest = null"])(
   },
 );
 
-test("a round begins anew where a pipeline was put back", async () => {
+test("a round starts over where a pipeline was set back", async () => {
   const { database } = register;
   await alterRows(database, "update reconciliations set at = at - interval '1 day'");
   const look = fullLook(DAY);

@@ -65,7 +65,7 @@ afterAll(async () => {
 const verify = (...args: readonly string[]) =>
   runCommand(["verify", "--log", ...args], { DATABASE_URL: database.url, VERIFY: "links" });
 
-test("signatures of what was kept are verified with the key given, or else with the database's, which is said to be taken on faith", async () => {
+test("signatures of kept files are verified with the given key, or with the database's, which is reported as taken on faith", async () => {
   const given = await verify("--head", heads, entries, "--key", key.publicKey);
   expect(given, given.stdout).toMatchObject({ code: 0 });
   expect(given.stdout).toContain("all 5 heads and entries that were kept fit\n");
@@ -81,7 +81,7 @@ test("signatures of what was kept are verified with the key given, or else with 
   expect(await verify("--key", key.publicKey)).toMatchObject({ code: 0 });
 });
 
-test("a kept head or entry that somebody else signed is no evidence, and another key than the deployment's is a finding", async () => {
+test("a kept head or entry signed by somebody else is no evidence, and a key other than the deployment's is a finding", async () => {
   const signature = Buffer.alloc(64, 7).toString("base64");
   const [first] = await signedHeads(database.sql, 1);
   const forged = [
@@ -102,7 +102,7 @@ test("a kept head or entry that somebody else signed is no evidence, and another
   expect(await verify("--key", "AAAA")).toMatchObject({ code: 2 });
 });
 
-test("a kept head without its signature is compared, but who signed it is not shown", async () => {
+test("a kept head without its signature is compared, but its signer stays unknown", async () => {
   const [first] = await signedHeads(database.sql, 1);
   const path = await file("bare.json", { checkpoint: `${first?.checkpoint}`, hash: first?.hash });
   const believed = await verify("--head", path);
@@ -116,7 +116,7 @@ test("a kept head without its signature is compared, but who signed it is not sh
 });
 
 // The last one: the log is another one afterwards.
-test("what was kept of a log that was read anew since contradicts nothing and shows nothing: exit code 3", async () => {
+test("files kept from a log that was since rebuilt neither contradict nor prove anything: exit code 3", async () => {
   const added = `0x${"ad".repeat(32)}`;
   await database.transaction((tx) => prepareSecondLog(tx, { address: added, from: 0n }));
   {

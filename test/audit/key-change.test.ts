@@ -39,7 +39,7 @@ const publish = (key: Awaited<ReturnType<typeof open>>) =>
 
 const faults = () => sequenceFaults(database.sql);
 
-test("a new key is named by the key before it, signs what comes from then on, and the sequence holds for whoever knows the first", async () => {
+test("a new key is named by the one before it and signs from then on; the sequence verifies for anyone who knows the first key", async () => {
   const first = await open();
   const published = await publish(first);
   const ran = await runCommand(["keys", "rotate"], {
@@ -72,7 +72,7 @@ test("a new key is named by the key before it, signs what comes from then on, an
   ).rejects.toThrow(`goes on with the key ${second.keyId}, and this process signs with`);
 });
 
-test("a key that was put into the table by hand signs nothing in the sequence", async () => {
+test("a key inserted into the table by hand signs nothing in the sequence", async () => {
   await using other = await freshDatabase();
   const foreign = await openDeploymentKey(other, masterKey);
   const [row] = await other.sql<{ sealed: Buffer }[]>`

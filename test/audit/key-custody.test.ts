@@ -97,7 +97,7 @@ const numberOf = (name: string): number => {
   return Number(version === 2 && "entry" in said ? said.entry.number : Number.NaN);
 };
 
-test("keys follow one another from a sealed one to a signer, to another signer and back, and whoever knows one of them is led to the others", async () => {
+test("keys move from a sealed one to a signer, to another signer and back, and knowing one of them leads to all others", async () => {
   await make("before", "90");
   await make("first", "91");
   await make("version 1", "92", {}, "1");
@@ -159,7 +159,7 @@ const forged = async (after: SequenceEntry, said: Partial<SequenceEntry>) => {
   return { ...entry, keyId, signature };
 };
 
-test("a thief of the first key who goes on where the next key followed, or dates back, is found by what others keep", async () => {
+test("a thief of the first key who signs on after its successor, or backdates, is exposed by what others kept", async () => {
   const all = await entries();
   const change = all.findIndex(({ kind }, number) => kind === "key" && number > 0);
   const publicKey = keyOf("first");
@@ -205,7 +205,7 @@ test("a thief of the first key who goes on where the next key followed, or dates
 const revoke = (keyId: string, from: number) =>
   run(["keys", "revoke-deployment-key", keyId, "--from", `${from}`, "--why", "it was copied"]);
 
-test("what a revoked key signed from an entry on is not believed, unless later keys speak for it; of what names no entry it is not shown", async () => {
+test("signatures of a revoked key from the named entry on are rejected unless later keys confirm them; a revocation that names no entry is not evidence", async () => {
   const from = numberOf("first");
   expect(await revoke(statement("sealed").keyId, 1)).toMatchObject({
     code: 1,
@@ -260,7 +260,7 @@ test("what a revoked key signed from an entry on is not believed, unless later k
   expect(whole).toMatchObject({ code: 0, stdout: expect.not.stringContaining("not shown") });
 });
 
-test("a key does not revoke itself, and a former one revokes nothing", async () => {
+test("a key cannot revoke itself, and a former key revokes nothing", async () => {
   const all = await entries();
   const [first] = all;
   if (first === undefined) throw new Error("there are no entries");
@@ -281,7 +281,7 @@ test("a key does not revoke itself, and a former one revokes nothing", async () 
   expect(judged.notShown).toEqual([former]);
 });
 
-test("a lost key is replaced by one that names itself, which is refused while the key lives, and nothing holds of it for whoever knows the old one", async () => {
+test("a lost key is replaced by one that names itself; this is refused while the old key lives, and proves nothing to those who know the old key", async () => {
   expect(await run(["keys", "rotate", "--lost"])).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("it is not lost"),
@@ -331,7 +331,7 @@ test("a lost key is replaced by one that names itself, which is refused while th
   expect(await sequenceFaults(register.database.sql)).toEqual([]);
 });
 
-test("whoever has the database alone, and says that a living key was lost, shows nothing to those who know it; the key that goes on behind shows the lie", async () => {
+test("a holder of the database alone who declares a living key lost proves nothing to those who know it; the key's later signatures expose the lie", async () => {
   const all = await entries();
   const before = all.slice(0, numberOf("before") + 1);
   const last = before.at(-1);

@@ -80,7 +80,7 @@ const withLog = async (statement: string, work: () => Promise<void>) => {
   }
 };
 
-test("an honest log is whole, says what it takes on faith, and the source shows the rest", async () => {
+test("an untouched log is whole, the report says what it takes on faith, and the source confirms the rest", async () => {
   const alone = await verify();
   expect(alone, alone.stdout).toMatchObject({ code: 0 });
   expect(alone.stdout).toMatch(
@@ -98,7 +98,7 @@ test("an honest log is whole, says what it takes on faith, and the source shows 
   expect(compared.stdout).toMatch(/^taken on faith: that Postgres answers others/m);
 });
 
-test("proofs and committees that come while the watch looks are no fault", async () => {
+test("proofs and committees that arrive during a check are no fault", async () => {
   await using own = await freshDatabase();
   const index = async (last: string, more: object) => {
     const { code, stderr } = await runCommand(["index", "--last", last], {
@@ -119,7 +119,7 @@ test("proofs and committees that come while the watch looks are no fault", async
   expect(await own.sql`select fault from log_check`).toEqual([{ fault: null }]);
 }, 60_000);
 
-test("a source that was read in part shows no more than that part", async () => {
+test("a partly read source proves that part only", async () => {
   await using own = await copyOf(database);
   await alterLog(
     own,
@@ -143,7 +143,7 @@ test("a source that was read in part shows no more than that part", async () => 
   expect(await compare("--from", "90")).toMatchObject({ code: 2, stdout: "" });
 });
 
-test("a log whose beginning was cut off with everything that is signed says where it begins", async () => {
+test("a log whose beginning was cut off together with its signatures says where it begins", async () => {
   await using own = await freshDatabase();
   const log = await openLog(own, { chainId: "chain-a", packages: [PACKAGE], firstCheckpoint: 5n });
   await log.append(batch(5n, 9n, [fact(6n)]), []);
@@ -322,7 +322,7 @@ test.each([
   },
 );
 
-test("a log said to begin earlier than it does is found", async () => {
+test("a log that claims to begin earlier than it does is detected", async () => {
   await using own = await freshDatabase();
   const log = await openLog(own, { chainId: "chain-a", packages: [PACKAGE], firstCheckpoint: 5n });
   await log.append(batch(5n, 9n, [fact(6n)]), []);
@@ -336,7 +336,7 @@ test("a log said to begin earlier than it does is found", async () => {
   ]);
 });
 
-test("checkpoints that the source lacks are named, and what lies behind them is compared", async () => {
+test("checkpoints missing at the source are named, and the ones behind them are compared", async () => {
   const gapped = join(folder.path, "gapped");
   await mkdir(gapped);
   const present = [...Array(90).keys()].filter((n) => n < 30 || (n > 33 && n < 80));

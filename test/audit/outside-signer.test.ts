@@ -39,7 +39,7 @@ const rows = (database: TestDatabase) =>
 const act = (database: TestDatabase, key: Awaited<ReturnType<typeof keyOf>>, what: string) =>
   database.transaction(({ sql }) => appendEntry(sql, key, "correction", { what }));
 
-test("the key of a signer becomes the deployment's with its first signature, and no master key is asked for", async () => {
+test("a signer's key becomes the deployment's with its first signature, without a master key", async () => {
   await using database = await openIn();
   await using signer = await startSigner();
   const key = await keyOf(database, signer);
@@ -51,7 +51,7 @@ test("the key of a signer becomes the deployment's with its first signature, and
   expect(await sequenceFaults(database.sql)).toEqual([]);
 });
 
-test("of two processes that begin with different signers one makes the first key, and the other signs nothing", async () => {
+test("of two processes that start with different signers, one makes the first key and the other signs nothing", async () => {
   await using database = await openIn();
   await using signer = await startSigner();
   await using other = await startSigner();
@@ -63,7 +63,7 @@ test("of two processes that begin with different signers one makes the first key
   expect(await rows(database)).toHaveLength(1);
 });
 
-test("while the signer is away nothing of an entry is written, and the next one is signed when it is back", async () => {
+test("while the signer is away no part of an entry is written, and the next one is signed when it is back", async () => {
   await using database = await openIn();
   await using own = await startSigner();
   await own.stop();
@@ -81,7 +81,7 @@ test("while the signer is away nothing of an entry is written, and the next one 
   expect(await sequenceFaults(database.sql)).toEqual([]);
 });
 
-test("a signature of another key, and a refusal, have their own error, and are not stored", async () => {
+test("a signature by another key and a refusal have their own errors and are not stored", async () => {
   await using database = await openIn();
   await using signer = await startSigner();
   await using other = await startSigner();
@@ -94,7 +94,7 @@ test("a signature of another key, and a refusal, have their own error, and are n
   expect([await rows(database), await entriesOf(database.sql)]).toEqual([[], []]);
 });
 
-test("no redirect is followed, and an answer that is too long, or ends early, is none", async () => {
+test("redirects are not followed; answers that are too long or end early are rejected", async () => {
   await using signer = await startSigner();
   const answers: Record<string, (response: ServerResponse) => void> = {
     "/elsewhere": (response) => response.writeHead(307, { location: signer.url }).end(),
@@ -144,7 +144,7 @@ const startSilent = async () => {
   };
 };
 
-test("a signer that hangs is given up, and those who wait for the sequence meanwhile get an answer without asking it again", async () => {
+test("a hanging signer is abandoned, and callers waiting for the sequence meanwhile get an answer without asking it again", async () => {
   await using database = await openIn();
   await using signer = await startSigner();
   await act(database, await keyOf(database, signer), "one");
@@ -164,7 +164,7 @@ test("a signer that hangs is given up, and those who wait for the sequence meanw
   expect(await sequenceFaults(database.sql)).toEqual([]);
 });
 
-test("a watch that begins while the signer is away chains the log, tells it once, and signs when the signer is back", async () => {
+test("a watch that starts while the signer is away chains the log, logs it once, and signs when the signer is back", async () => {
   await using database = await openIn();
   await using own = await startSigner();
   await own.stop();
@@ -204,7 +204,7 @@ test("a watch that begins while the signer is away chains the log, tells it once
   expect(await sequenceFaults(database.sql)).toEqual([]);
 });
 
-test("a signer of the settings that does not keep the newest key is refused by name, with what to do", async () => {
+test("a configured signer that does not hold the newest key is refused by name, with a remedy", async () => {
   await using database = await openIn();
   await using signer = await startSigner();
   const sealed = await openDeploymentKey(database, randomBytes(32));

@@ -22,7 +22,7 @@ const { signal } = new AbortController();
 const run = (at?: bigint) =>
   reconcile(register.database, { signal, ...(at !== undefined && { at: async () => at }) });
 
-test("of a register that nobody touched everything adds up, at every checkpoint", async () => {
+test("an untouched register reconciles at every checkpoint", async () => {
   for (const at of [undefined, 0n, 1n, 60n, 159n]) {
     const { findings, notShown, notes, coins } = await run(at);
     const faith = at === undefined ? [] : [expect.stringContaining("taken on faith: the digests")];
@@ -36,7 +36,7 @@ test("of a register that nobody touched everything adds up, at every checkpoint"
   }
 });
 
-test("nothing is found while the register moves on, in other batches", async () => {
+test("reconcile finds nothing while the register moves on in other batches", async () => {
   await using moving = await demoRegister({ seed: 11 });
   await moving.advance(60);
   let [isOver, runs] = [false, 0];
@@ -255,7 +255,7 @@ test.each<[string, string, string, RegExp[]]>([
   });
 });
 
-test("a watermark that passed over facts is found by the rows that they should have given", async () => {
+test("a watermark that skipped facts is detected by the missing rows", async () => {
   await using behind = await demoRegister();
   await behind.advance(100);
   await behind.advance(60, 0, { appendOnly: true });
@@ -300,7 +300,7 @@ test.each([
   });
 });
 
-test("nothing is said to hold where the times and digests of checkpoints are gone", async () => {
+test("nothing is reported as reconciled where checkpoint times and digests are gone", async () => {
   await using database = await copyOf(register.database);
   await alterLog(database, "truncate log_blocks, log_block_chain");
   for (const args of [["reconcile"], ["verify", "--log"]]) {
@@ -312,7 +312,7 @@ test("nothing is said to hold where the times and digests of checkpoints are gon
   }
 });
 
-test("decimals are held against the log while it is ahead of the pipelines", async () => {
+test("decimals are compared with the log while it is ahead of the pipelines", async () => {
   await using ahead = await demoRegister();
   await ahead.advance(100);
   await ahead.advance(60, 0, { appendOnly: true });
@@ -322,7 +322,7 @@ test("decimals are held against the log while it is ahead of the pipelines", asy
   expect(wrong).toHaveLength(ahead.model.coins.size);
 });
 
-test("decimals that the network told are taken on faith, and named", async () => {
+test("decimals reported by the network are taken on faith and listed", async () => {
   await withChanged(
     "log_coins",
     "insert into log_coins values ('0x1::other::OTHER', '0x1::other::other', true, 4, 'network')",
@@ -333,14 +333,14 @@ test("decimals that the network told are taken on faith, and named", async () =>
   );
 });
 
-test("one token alone is reconciled without digests and watermarks", async () => {
+test("a single token is reconciled without digests and watermarks", async () => {
   const [coinType = ""] = register.model.coins.keys();
   const { findings, notes, coins } = await reconcile(register.database, { signal, coinType });
   expect({ findings, coins }).toEqual({ findings: [], coins: 1 });
   expect(notes).toHaveLength(1);
 });
 
-test("the command tells what it found, line by line or as JSON, with its exit code", async () => {
+test("the command prints its findings line by line or as JSON, with its exit code", async () => {
   const command = (...args: readonly string[]) =>
     runCommand(["reconcile", ...args], { DATABASE_URL: register.database.url });
   expect(await command()).toMatchObject({

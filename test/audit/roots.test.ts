@@ -84,7 +84,7 @@ const roots = async (query: Readonly<Record<string, string>>) =>
     .strict()
     .parse((await get(`/roots?${new URLSearchParams({ coinType, ...query })}`)).body);
 
-test("roots of version 2 are listed apart, each as the entry of the sequence that published it, and one stays what it is", async () => {
+test("roots of version 2 are listed separately, each as the entry of the sequence that published it, and never change", async () => {
   const root2At = (checkpoint: number) => ({
     ...rootAt(checkpoint),
     decimals: 6,
@@ -117,7 +117,7 @@ test("roots of version 2 are listed apart, each as the entry of the sequence tha
   }
 });
 
-test("anybody reads the sequence page by page: each entry is signed, with its number and the hash of the one before; the first commits to what was signed before", async () => {
+test("anybody can read the sequence page by page: each entry is signed, numbered and chained to the one before; the first commits to earlier signatures", async () => {
   for (const checkpoint of [300, 301]) {
     const two = { ...rootAt(checkpoint), decimals: null, checkpointTimestampMs: "1" };
     await publish2(database, key, two);
@@ -152,7 +152,7 @@ test("anybody reads the sequence page by page: each entry is signed, with its nu
   });
 });
 
-test("an entry that was seen committed and is gone ends all signing", async () => {
+test("an entry that was seen committed and is now missing stops all signing", async () => {
   await using other = await freshDatabase();
   await openLog(other, { chainId: "test-chain", packages: ["0x5"], firstCheckpoint: 0n });
   const signer = await openDeploymentKey(other, randomBytes(32));
@@ -172,7 +172,7 @@ test("an entry that was seen committed and is gone ends all signing", async () =
   await expect(publishAt(4)).rejects.toThrow(SequenceLostError);
 });
 
-test("anybody reads the roots of a token, the newest first and page by page, and checks their signatures", async () => {
+test("anybody can read a token's roots, newest first and page by page, and check their signatures", async () => {
   const all = await roots({});
   expect(all.roots.map(({ checkpoint }) => checkpoint)).toEqual(["1000", "70", "9", "8"]);
   expect(all.roots.flatMap((root) => misfits("root", root))).toEqual([]);
@@ -200,7 +200,7 @@ test("anybody reads the roots of a token, the newest first and page by page, and
   expect((await roots({ coinType: "0x5::acme::ACME" })).roots).toEqual(all.roots);
 });
 
-test("a root that was published is published once, whoever asks again", async () => {
+test("a root is published once, whoever requests it again", async () => {
   const again = await publish(database, key, rootAt(9));
   const [published] = (await roots({ checkpoint: "9" })).roots;
   expect(published?.signature).toBe(again.signature);
@@ -218,7 +218,7 @@ test("a root that was published is published once, whoever asks again", async ()
   expect(anew).toEqual({ ...published, signedAt: anew?.signedAt });
 });
 
-test("a root of version 1 is an entry of the sequence, which its number leads to; asked for again it appends nothing", async () => {
+test("a root of version 1 is an entry of the sequence and carries its number; requesting it again appends nothing", async () => {
   const [published] = (await roots({ checkpoint: "70" })).roots;
   const number = BigInt(published?.number ?? -1);
   const entry = (await entriesAt(database.db, [number])).get(number);
@@ -229,7 +229,7 @@ test("a root of version 1 is an entry of the sequence, which its number leads to
   expect(await end()).toEqual(before);
 });
 
-test("a root of version 1 is shown with the time of its entry, whatever its row says", async () => {
+test("a root of version 1 shows the time of its entry, whatever its row says", async () => {
   const asked = { coinType, checkpoint: 70n, limit: 1 };
   const [before] = await publishedRootsOf(database, asked);
   const [entry] = [...(await entriesAt(database, [BigInt(before?.number ?? 0)])).values()];
@@ -238,14 +238,14 @@ test("a root of version 1 is shown with the time of its entry, whatever its row 
   expect(root?.signedAt).toBe(entry?.at);
 });
 
-test("ten who ask for the same new root at once append one entry", async () => {
+test("ten concurrent requests for the same new root append one entry", async () => {
   await Promise.all(Array.from({ length: 10 }, () => publish(database, key, rootAt(500))));
   const entries = await database.sql`
     select from log_sequence where body::jsonb ->> 'checkpoint' = '500'`;
   expect(entries).toHaveLength(1);
 });
 
-test("a day's roots of a key are as many as it may, however many it asks for at once; the next day has its own", async () => {
+test("a key's daily number of roots holds for concurrent requests too, and resets the next day", async () => {
   await using other = await freshDatabase();
   const signer = await openDeploymentKey(other, randomBytes(32));
   const quota = { askedBy: "key_1", perDay: 3 };
@@ -265,7 +265,7 @@ test("a day's roots of a key are as many as it may, however many it asks for at 
   await expect(none).rejects.toThrow("nothing was signed");
 });
 
-test("anybody reads the signed heads of the log, page by page, and checks them", async () => {
+test("anybody can read the log's signed heads page by page and check them", async () => {
   const log = await openLog(database, {
     chainId: "test-chain",
     packages: ["0x5"],
@@ -297,7 +297,7 @@ test("anybody reads the signed heads of the log, page by page, and checks them",
   expect((await get("/log-heads?after=x")).status).toBe(400);
 });
 
-test("what is no question for roots is refused, and so is asking too often", async () => {
+test("malformed queries for roots are refused, and so are too many of them", async () => {
   for (const [query, details] of [
     ["", "coinType: "],
     ["?coinType=acme", "coinType: is not a"],

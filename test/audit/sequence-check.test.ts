@@ -78,7 +78,7 @@ const foundAfter = async (
   return found;
 };
 
-test("a signed entry about a checkpoint that is no number is named, rather than a failure of the database", async () => {
+test("a signed entry with a checkpoint that is not a number is named, and is no database failure", async () => {
   for (const checkpoint of ["x", "", `${10n ** 30n}`]) {
     const found = await foundAfter((sql) =>
       appendEntry(sql, key, "root", { ...rootAt("3"), checkpoint }),
@@ -87,7 +87,7 @@ test("a signed entry about a checkpoint that is no number is named, rather than 
   }
 });
 
-test("a sequence that nobody touched holds, with the roots that were signed before it", async () => {
+test("an untouched sequence verifies, with the roots signed before it existed", async () => {
   const [entries] = await database.sql<{ kinds: string }[]>`
     select string_agg(kind, ' ' order by number) as kinds from log_sequence`;
   expect(entries?.kinds).toMatch(/^key head head head/);
@@ -170,7 +170,7 @@ test.each([
   expect((await foundAfter((sql) => sql.unsafe(change))).join("\n")).toMatch(found);
 });
 
-test("a head that is deleted and signed anew over a changed log is found", async () => {
+test("a head that is deleted and signed again over a changed log is detected", async () => {
   const found = await foundAfter(async (sql) => {
     await sql`update log_chain set hash = sha256('anew') where checkpoint = 10`;
     await sql`delete from log_heads where checkpoint = 10`;
@@ -197,14 +197,14 @@ const redateLast = async (sql: Sql, at: string) => {
   await sql`update log_sequence_head set hash = ${entryHash(anew)}`;
 };
 
-test("an entry that is dated before the one before it is found, though the key signed it so", async () => {
+test("an entry dated before its predecessor is detected, even with a valid signature", async () => {
   const found = await foundAfter((sql) => redateLast(sql, "2020-01-01T00:00:00.000Z"));
   expect(found.join("\n")).toMatch(
     /entry \d+ .* is dated 2020-01-01T00:00:00.000Z, before the one/,
   );
 });
 
-test("a clock that was set back dates no entry before the one before it", async () => {
+test("a clock that was set back dates no entry before its predecessor", async () => {
   const future = "2999-01-01T00:00:00.000Z";
   const found = await foundAfter(async (sql) => {
     await redateLast(sql, future);
@@ -214,7 +214,7 @@ test("a clock that was set back dates no entry before the one before it", async 
   expect(found).toEqual([]);
 });
 
-test("a root that was signed beside the sequence, by a version whose roots were no entries, becomes one", async () => {
+test("a root signed outside the sequence by an older version becomes an entry", async () => {
   const found = await foundAfter(async (sql) => {
     await publishBeside(sql, rootAt("5"));
     const other = { ...rootAt("6"), root: "cd".repeat(32) };
@@ -229,7 +229,7 @@ test("a root that was signed beside the sequence, by a version whose roots were 
   expect(found).toEqual([expect.stringMatching(/published_roots has 3 rows .* added/)]);
 });
 
-test("a root that is signed in the place of another is found", async () => {
+test("a root signed in place of another is detected", async () => {
   const found = await foundAfter(async (sql) => {
     const body = { version: "2", chainId: "chain-a", coinType, checkpoint: "9", total: "1000" };
     await appendEntry(sql, key, "root", { ...body, root: "ab".repeat(32) });
@@ -238,7 +238,7 @@ test("a root that is signed in the place of another is found", async () => {
   expect(found.join("\n")).toMatch(/of the sequence \(root\) say different things/);
 });
 
-test("a root of version 1 that is changed is found by its signature", async () => {
+test("a changed root of version 1 is detected by its signature", async () => {
   const look = new AbortController();
   expect(await rootFault(database.sql, look.signal)).toBeNull();
   let fault: Awaited<ReturnType<typeof rootFault>> = null;
@@ -249,7 +249,7 @@ test("a root of version 1 that is changed is found by its signature", async () =
   expect(fault).toMatchObject({ checkpoint: 3n, what: expect.stringContaining("was changed") });
 });
 
-test("nothing is appended to a sequence whose end a fail-over has lost, and what is rolled back was never there", async () => {
+test("nothing is appended to a sequence whose end was lost in a fail-over, and a rolled-back entry never counts", async () => {
   const act = (sql: Sql, what: string) =>
     appendEntry(sql, key, "correction", { of: "nothing", what });
   const append = (what: string) => database.transaction(({ sql }) => act(sql, what));

@@ -47,7 +47,7 @@ const asWanted = (tables: Awaited<ReturnType<typeof rightsOf>>) =>
     rights: table.isAppendOnly ? "SELECT INSERT" : "SELECT INSERT UPDATE DELETE",
   }));
 
-test("the service's role reads and adds to what is append-only, and writes all other tables, and no more", async () => {
+test("the service's role reads and appends to append-only tables and writes all others, nothing more", async () => {
   const tables = await rightsOf(roles.service);
   expect(tables.filter(({ isAppendOnly }) => isAppendOnly).length).toBeGreaterThan(13);
   expect(tables).toEqual(asWanted(tables));
@@ -124,7 +124,7 @@ test("the service's role cannot act as the owner", async () => {
   }
 });
 
-test("a search path that the service's role sets for itself leads none of our connections to tables of its making", async () => {
+test("a search path set by the service's role leads none of our connections to its own tables", async () => {
   const [{ role } = { role: "" }] = await service.sql<{ role: string }[]>`
     select quote_ident(current_user) as role`;
   await service.sql`create table holderbook_queue.log_facts (n int)`;
@@ -140,7 +140,7 @@ test("a search path that the service's role sets for itself leads none of our co
   }
 });
 
-test("giving rights again changes nothing, and what was given or taken by hand is put right", async () => {
+test("granting again changes nothing, and repairs grants changed by hand", async () => {
   const { sql } = roles.superuser;
   const rows = () => sql`
     select oid, xmin::text from pg_class where relnamespace in ('public'::regnamespace, 'drizzle'::regnamespace)
@@ -166,14 +166,14 @@ test("giving rights again changes nothing, and what was given or taken by hand i
   expect(await waysAround(service.sql)).toEqual([]);
 });
 
-test("the role that owns the tables is known by it", async () => {
+test("the role that owns the tables is recognised", async () => {
   expect(await waysAround(owner.sql)).toContainEqual(
     expect.stringMatching(/^acts as Owner .*, which owns the tables$/),
   );
   expect(await waysAround(roles.superuser.sql)).toEqual(["is a superuser"]);
 });
 
-test("another role for the service, later, gets what the first one had, and what that made at run time goes", async () => {
+test("a later change of the service's role gives the new role the same rights and removes the old role's run-time objects", async () => {
   const [{ role } = { role: "" }] = await owner.sql<{ role: string }[]>`
     select 'later_' || substr(md5(current_database()), 1, 8) as role`;
   await roles.superuser.sql.unsafe(`create role ${role} login`);
@@ -190,7 +190,7 @@ test("another role for the service, later, gets what the first one had, and what
   }
 });
 
-test("where migrations are missing, a role that does not own the tables says whose they are and what to do", async () => {
+test("where migrations are missing, a role that does not own the tables is told their owner and the remedy", async () => {
   const last = await roles.superuser.sql<{ hash: string; created_at: bigint }[]>`
     delete from drizzle.__drizzle_migrations
     where id = (select max(id) from drizzle.__drizzle_migrations) returning hash, created_at`;
@@ -209,7 +209,7 @@ test("where migrations are missing, a role that does not own the tables says who
   expect(await migrate(service)).toEqual({ applied: 0 });
 });
 
-test("what the service's role lacks is said before it starts, not when it is needed; tables of others do not count", async () => {
+test("missing rights of the service's role are reported before it starts; tables of others do not count", async () => {
   const { sql } = roles.superuser;
   await sql`create table public.of_somebody_else (n int)`;
   expect(await migrate(service)).toEqual({ applied: 0 });
@@ -227,7 +227,7 @@ test("what the service's role lacks is said before it starts, not when it is nee
   expect(await migrate(service)).toEqual({ applied: 0 });
 });
 
-test("a trigger that is switched off is told", async () => {
+test("a disabled trigger is reported", async () => {
   await owner.sql`alter table log_facts disable trigger log_facts_append_only`;
   try {
     expect(await waysAround(service.sql)).toEqual(["finds the trigger of log_facts switched off"]);
@@ -236,7 +236,7 @@ test("a trigger that is switched off is told", async () => {
   }
 });
 
-test("every pipeline has a schema to be filled in", async () => {
+test("every pipeline has a schema for its refill", async () => {
   const expected = ledgerPipelines.map(({ name }) => fillingSchema(name));
   expect(await workSchemas(owner.sql)).toEqual(expect.arrayContaining(expected));
 });

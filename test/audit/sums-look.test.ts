@@ -22,7 +22,7 @@ const round = async (look: SlowLook, { database }: DemoRegister = register) => {
   return sums;
 };
 
-test("a round over a register that nobody touched finds nothing, and says through which checkpoint", async () => {
+test("a round over an untouched register finds nothing and says through which checkpoint", async () => {
   expect(await round(sumsLook())).toMatchObject({ checkedThrough: "119", findings: [] });
   await using empty = await freshDatabase();
   expect(await sumsLook().next(empty)).toEqual({ ended: true });
@@ -78,7 +78,7 @@ test("nothing is found while pipelines move and trail one another", async () => 
   expect((await round(look, moving)).checkedThrough).toBe("139");
 });
 
-test("owners beyond one page are looked at, too", async () => {
+test("owners beyond one page are checked too", async () => {
   const { database } = register;
   const [coinType = ""] = register.model.coins.keys();
   await alterRows(

@@ -104,7 +104,7 @@ const digestsAnew = (database: Database) =>
     }
   });
 
-test("on what nobody touched every command finds nothing", async () => {
+test("on an untouched database every command finds nothing", async () => {
   for (const finder of FINDERS) {
     const { code, stdout, stderr } = await run(finder, honest);
     expect({ finder, code, stderr }, stdout).toEqual({ finder, code: 0, stderr: "" });

@@ -33,7 +33,7 @@ afterAll(async () => {
 
 const verify = (...args: readonly string[]) => runCommand(["verify", "--log", ...args], settings);
 
-test("a log that nobody touched is whole, with its signed head", async () => {
+test("an untouched log is whole, with its signed head", async () => {
   const { code, stdout } = await verify();
   expect(code).toBe(0);
   expect(stdout).toMatch(
@@ -44,7 +44,7 @@ test("a log that nobody touched is whole, with its signed head", async () => {
   expect(json.head.hash).toMatch(/^[0-9a-f]{64}$/);
 });
 
-test("a log that index has read is chained when that ends: what is deleted then is found at once", async () => {
+test("a log is chained when index ends: a later deletion is detected at once", async () => {
   await using indexed = await freshDatabase();
   const own = { ...settings, DATABASE_URL: indexed.url };
   await runCommand(["index", "--last", "30"], own);
@@ -125,7 +125,7 @@ const withLog = async (statement: string, work: () => Promise<void>) => {
   }
 };
 
-test("a deleted fact is named, by the source that is configured or given", async () => {
+test("a deleted fact is named, with a configured or a given source", async () => {
   const { checkpoint, transaction, index, name, tx_digest, where } = await someFact(0);
   await withLog(`delete from log_facts where ${where}`, async () => {
     const { code, stdout } = await verify();
@@ -144,7 +144,7 @@ test("a deleted fact is named, by the source that is configured or given", async
   });
 });
 
-test("altered bytes and an added fact are named, all of them in one run", async () => {
+test("altered bytes and an added fact are all named in one run", async () => {
   const object = await someFact(1);
   const statement = `
     update log_facts set contents = set_byte(contents, 5, 1 + get_byte(contents, 5) % 255) where ${object.where};
@@ -168,7 +168,7 @@ test("altered bytes and an added fact are named, all of them in one run", async 
   expect(await verify()).toMatchObject({ code: 0 });
 });
 
-test("what was kept elsewhere is held against the log: a log chained anew over other facts is found", async () => {
+test("files kept elsewhere are compared with the log: a log rechained over other facts is detected", async () => {
   const kept = join(folder.path, "kept.json");
   const lines = join(folder.path, "kept.jsonl");
   const heads = await signedHeads(database.sql, 10);
@@ -222,7 +222,7 @@ test.each([
   expect(stderr).toContain("refused.json");
 });
 
-test("it goes with no files and no range", async () => {
+test("it runs without files and without a range", async () => {
   expect(await verify("some.chk")).toMatchObject({ code: 2 });
   expect(await verify("--from", "3")).toMatchObject({ code: 2 });
 });

@@ -56,7 +56,7 @@ const watching = async (database: Database, masterKey = randomBytes(32)) => {
 
 const logFindings = async (database: Database) => (await readFindings(database)).log;
 
-test("a watched log is chained, signed and looked at to its end; what is altered is told until it is mended", async () => {
+test("a watched log is chained, signed and checked to its end; alterations are reported until they are mended", async () => {
   await using database = await freshDatabase();
   await append(database, 0n, 600n);
   await using watch = await watching(database);
@@ -147,7 +147,7 @@ test.each([
   },
 );
 
-test("facts changed together with their chain contradict the heads that were signed before", async () => {
+test("facts changed together with their chain contradict earlier signed heads", async () => {
   await using database = await freshDatabase();
   await append(database, 0n, 20n);
   {
@@ -199,7 +199,7 @@ test.each([
   expect(await signedHeads(database.sql, 10)).toHaveLength(1);
 });
 
-test("no head is signed over a log that contradicts one whose row was deleted", async () => {
+test("no head is signed over a log that contradicts a head whose row was deleted", async () => {
   await using database = await freshDatabase();
   const key = await openDeploymentKey(database, randomBytes(32));
   await append(database, 0n, 3n);
@@ -216,7 +216,7 @@ test("no head is signed over a log that contradicts one whose row was deleted", 
   await expect(sign()).rejects.toThrow("has not the hash of the head that was signed");
 });
 
-test("roots that were signed beside the sequence are entered when the watch begins", async () => {
+test("roots signed outside the sequence are entered when the watch begins", async () => {
   await using database = await freshDatabase();
   await append(database, 0n, 3n);
   const masterKey = randomBytes(32);
@@ -240,7 +240,7 @@ test("roots that were signed beside the sequence are entered when the watch begi
   await expect.poll(bodies, { timeout: 20_000 }).toContainEqual({ version: "1", ...root });
 });
 
-test("a head whose signature was changed is found", async () => {
+test("a head with a changed signature is detected", async () => {
   await using database = await freshDatabase();
   await append(database, 0n, 3n);
   {
@@ -255,7 +255,7 @@ test("a head whose signature was changed is found", async () => {
   expect((await headFault(database.sql))?.what).toMatch(/the signature in log_heads/);
 });
 
-test("the deployment's key is made once, and opened by the master key that sealed it alone", async () => {
+test("the deployment's key is made once, and only the master key that sealed it opens it", async () => {
   await using database = await freshDatabase();
   const masterKey = randomBytes(32);
   const all = await Promise.all([1, 2, 3].map(() => openDeploymentKey(database, masterKey)));
@@ -263,7 +263,7 @@ test("the deployment's key is made once, and opened by the master key that seale
   await expect(openDeploymentKey(database, randomBytes(32))).rejects.toThrow(SealedError);
 });
 
-test("a head that was signed before the chain's id was known is a good one afterwards", async () => {
+test("a head signed before the chain's id was known stays valid", async () => {
   await using database = await freshDatabase();
   const log = await openLog(database, { ...identity, chainId: null });
   await log.append(batch(0n, 0n, [fact(0n)]), []);
@@ -272,7 +272,7 @@ test("a head that was signed before the chain's id was known is a good one after
   expect(await headFault(database.sql)).toBeNull();
 });
 
-test("a log that is exchanged while it is watched is found whole, and chained from its beginning", async () => {
+test("a log that is replaced while watched is found whole, and chained from its beginning", async () => {
   await using database = await freshDatabase({ max: 8 });
   await append(database, 0n, 600n);
   const masterKey = randomBytes(32);
@@ -296,7 +296,7 @@ test("a log that is exchanged while it is watched is found whole, and chained fr
   expect(watch.troubles.map((error) => error.message)).toEqual([]);
 });
 
-test("acts are published as they are done, many of them in batches, and heads are signed meanwhile", async () => {
+test("acts are published as they happen, many in one batch, and heads are signed meanwhile", async () => {
   await using database = await freshDatabase();
   await append(database, 0n, 10n);
   const record = (from: number, to: number) =>

@@ -24,7 +24,7 @@ const enqueue = (database: TestDatabase, messages: readonly { id: string; lane: 
 
 const redisPath = await redisServerPath();
 test.for(redisPath === undefined ? ["Postgres"] : ["Postgres", "Redis"])(
-  "a worker killed before a request, in the middle of it or after its answer, woken by %s, loses nothing and changes no order",
+  "a worker killed before, during or after a request, woken by %s, loses nothing and changes no order",
   { timeout: 300_000 },
   async (backend) => {
     await using database = await freshDatabase();
@@ -98,7 +98,7 @@ const oneLane = async (database: TestDatabase) => {
   return { take };
 };
 
-test("what a worker writes after its lane was taken over is refused", async () => {
+test("a worker's writes after its lane was taken over are refused", async () => {
   await using database = await freshDatabase();
   const { sql } = database;
   const { take } = await oneLane(database);
@@ -133,7 +133,7 @@ test("what a worker writes after its lane was taken over is refused", async () =
   expect(await sql`select status from callback_messages`).toEqual([{ status: "delivered" }]);
 });
 
-test("a lane is not forgotten when something arrives just as it is found empty", async () => {
+test("a lane is kept when a message arrives just as it is found empty", async () => {
   await using database = await freshDatabase();
   const { sql } = database;
   const { claim } = await (await oneLane(database)).take();

@@ -49,7 +49,7 @@ test("a committed callback arrives signed, exact and canonical; the client verif
   );
 });
 
-test("what was rolled back is never sent, and an id that comes again is not sent again", async () => {
+test("a rolled-back callback is never sent, and a repeated id is not sent again", async () => {
   await using receiver = await startReceiver();
   await using sender = await startSender(receiver.url);
   const rolledBack = sender.database.transaction(async (tx) => {
@@ -64,7 +64,7 @@ test("what was rolled back is never sent, and an id that comes again is not sent
   expect(receiver.accepted()).toEqual(["evt_1", "evt_2", "evt_3"]);
 });
 
-test("a lane waits for its first message, and no other lane waits with it", async () => {
+test("a lane waits for its first message without holding up other lanes", async () => {
   // The first of lane a fails for as long as lane b has not had all of its messages.
   const receiver = await startReceiver(({ id }) =>
     id === "a1" && !receiver.accepted().includes("b2") ? 500 : 200,
@@ -88,7 +88,7 @@ test("a lane waits for its first message, and no other lane waits with it", asyn
   expect(attempts[0]?.error).toBe("answered 500");
 });
 
-test("transactions that write one lane at the same time are delivered in the order they commit", async () => {
+test("concurrent transactions that write to one lane are delivered in commit order", async () => {
   await using receiver = await startReceiver();
   await using sender = await startSender(receiver.url);
   const committed: string[] = [];
@@ -108,7 +108,7 @@ test("transactions that write one lane at the same time are delivered in the ord
   expect(receiver.accepted()).toEqual(committed);
 });
 
-test("a receiver that was down gets everything afterwards, once each, in order per lane", async () => {
+test("a receiver that was down later gets everything once, in order per lane", async () => {
   const closed = await startReceiver();
   await closed.close();
   // The day passes in two seconds: a schedule whose attempts fall before and after its end.
@@ -142,7 +142,7 @@ test("a receiver that was down gets everything afterwards, once each, in order p
   expect(attempts.at(-1)).toMatchObject({ statusCode: 204, error: null });
 });
 
-test("each attempt says where it went, whatever the address is today", async () => {
+test("each attempt records the address it went to, whatever the address is today", async () => {
   await using first = await startReceiver(() => 500);
   await using second = await startReceiver();
   await using sender = await startSender(first.url, { retrySeconds: [0.2, 60] });
@@ -165,7 +165,7 @@ test("each attempt says where it went, whatever the address is today", async () 
   ]);
 });
 
-test("a receiver that asks for patience by Retry-After gets it", async () => {
+test("Retry-After of a receiver is respected", async () => {
   await using receiver = await startReceiver((_request, before) =>
     before === 0
       ? (response) => void response.writeHead(503, { "retry-after": "1" }).end("later")
@@ -194,7 +194,7 @@ test("a redirect is a failure and is not followed", async () => {
   });
 });
 
-test("a receiver that never answers costs its lane an attempt and holds up no other lane", async () => {
+test("a receiver that never answers costs its lane an attempt and delays no other lane", async () => {
   await using receiver = await startReceiver(({ id }) => (id === "slow" ? () => undefined : 200));
   await using sender = await startSender(receiver.url, {
     retrySeconds: [],
@@ -221,7 +221,7 @@ test("a receiver that never answers costs its lane an attempt and holds up no ot
   ]);
 });
 
-test("another address under the same key is where pending messages go, at once", async () => {
+test("pending messages go to a new address of the same key at once", async () => {
   await using broken = await startReceiver(() => 500);
   await using receiver = await startReceiver();
   await using sender = await startSender(broken.url, { retrySeconds: [3_600] });
@@ -236,7 +236,7 @@ test("another address under the same key is where pending messages go, at once",
   expect(receiver.accepted()).toEqual(["evt_1", "evt_2"]);
 });
 
-test("a callback that could never be sent is refused when it is enqueued", async () => {
+test("a callback that could never be sent is refused when enqueued", async () => {
   await using sender = await startSender("http://127.0.0.1:9/", { delivering: false });
   const enqueue = (draft: Parameters<typeof callbackOf>[0]) =>
     sender.database.transaction((tx) => enqueueCallback(tx, callbackOf(draft)));
@@ -249,7 +249,7 @@ test("a callback that could never be sent is refused when it is enqueued", async
   expect(await sender.statuses()).toEqual({});
 });
 
-test("bodies of the largest size go through, in order, although only a few are read at once", async () => {
+test("bodies of the largest size are delivered in order, with only a few read at a time", async () => {
   await using receiver = await startReceiver();
   await using sender = await startSender(receiver.url);
   const text = "ä".repeat((LONGEST_BODY - 100) / 2);
@@ -260,7 +260,7 @@ test("bodies of the largest size go through, in order, although only a few are r
   expect(receiver.received[6]?.body).toBe(`{"id":"evt_6","text":"${text}"}`);
 });
 
-test("deliveries are listed oldest first, from a time on and page by page", async () => {
+test("deliveries are listed oldest first, from a given time and page by page", async () => {
   await using receiver = await startReceiver();
   await using sender = await startSender(receiver.url);
   for (const id of ["one", "two", "three"]) await sender.send([{ id, lane: id }]);
@@ -277,7 +277,7 @@ test("deliveries are listed oldest first, from a time on and page by page", asyn
   expect(await list({ endpoints: ["project:other"] })).toEqual([]);
 });
 
-test("paging through deliveries gives every one, in whatever order transactions commit", async () => {
+test("paging through deliveries returns each one, in whatever order transactions commit", async () => {
   await using receiver = await startReceiver();
   await using sender = await startSender(receiver.url, { delivering: false });
   const seen: string[] = [];
@@ -323,7 +323,7 @@ test("paging through deliveries gives every one, in whatever order transactions 
   expect(await nextPage()).toEqual(["before", "held", "overtaking"]);
 });
 
-test("a page after a delivery that is none of theirs is refused, not empty", async () => {
+test("a page after somebody else's delivery is refused, not empty", async () => {
   await using receiver = await startReceiver();
   await using sender = await startSender(receiver.url, { delivering: false });
   await sender.send([{ id: "mine" }]);

@@ -127,7 +127,7 @@ test("the TypeScript example receives a callback, acts once, and refuses a forge
   expect(said.text).toContain(`${amount}n`);
 });
 
-test("the TypeScript example loses no event that it failed to take: it comes again and is taken once", async () => {
+test("the TypeScript example loses no event it failed to process: it arrives again and is processed once", async () => {
   const failsOnce = `
     const { log } = console;
     console.log = () => { console.log = log; throw new Error("the disk is full"); };`;
@@ -142,7 +142,7 @@ test("the TypeScript example loses no event that it failed to take: it comes aga
   expect(said.text.match(/amount/g)).toHaveLength(1);
 });
 
-test("the TypeScript example goes on when the key is replaced without notice, and asks for keys no more than now and then", async () => {
+test("the TypeScript example survives a key replaced without notice, and fetches keys only now and then", async () => {
   await using own = await freshDatabase();
   const keys = await openSigningKeys(own, masterKey);
   let asked = 0;
@@ -178,7 +178,7 @@ test("the TypeScript example goes on when the key is replaced without notice, an
   }
 });
 
-test("the JavaScript example knows genuine callbacks, which the package standardwebhooks refuses", async () => {
+test("the JavaScript example verifies genuine callbacks, which the package standardwebhooks refuses", async () => {
   const file = join(folder, "is-genuine.mjs");
   await writeFile(file, example("js"));
   const check: { readonly isGenuine: (...given: readonly unknown[]) => boolean } = await import(
@@ -220,7 +220,7 @@ test.skipIf(!python)(
 );
 
 test.skipIf(!python)(
-  "the Python example takes a result of the transfer agent as well",
+  "the Python example accepts a result of the transfer agent as well",
   async () => {
     await writeFile(join(folder, "verify.py"), example("python"));
     const keys = await openSigningKeys(database, masterKey);
@@ -258,7 +258,7 @@ test.skipIf(!openssl)(
 );
 
 test.skipIf(!openssl)(
-  "what the page says about renewing the signing key can be done as it stands, beside a running service",
+  "the documented renewal of the signing key works as written, beside a running service",
   async () => {
     const section = page.split("### Renewing the signing key")[1] ?? "";
     const [, commands = ""] = /```sh\n(.*?)```/s.exec(section) ?? [];

@@ -5,7 +5,7 @@ import { until } from "../lanes/until.ts";
 import { startReceiver } from "./receiver.ts";
 import { LOCAL, startSender } from "./sender.ts";
 
-test("one endpoint takes half of the workers at most, a failing one two, and slots come back", () => {
+test("one endpoint takes at most half of the workers, a failing one two, and slots return", () => {
   const slots = endpointSlots(8);
   const taken = Array.from({ length: 4 }, () => slots.take("a", false));
   expect(taken.every((slot) => "release" in slot)).toBe(true);
@@ -44,7 +44,7 @@ test("a receiver that hangs in every lane leaves workers for the others", async 
   expect(hanging.accepted()).toHaveLength(12);
 });
 
-test("stopping waits for a request under way, and one that takes too long is made again later", async () => {
+test("stopping waits for a request in flight; one that takes too long is repeated later", async () => {
   let held: (() => void) | undefined;
   let patient = false;
   await using receiver = await startReceiver(({ id }) => {

@@ -12,7 +12,7 @@ import { until } from "../lanes/until.ts";
 import { startReceiver } from "./receiver.ts";
 import { deliveryOf, ENDPOINT, LOCAL, startSender } from "./sender.ts";
 
-test("after the last attempt a message is given up, its owner's hook told once, and the next one goes", async () => {
+test("after its last attempt a message is given up, its owner's hook runs once, and the next message follows", async () => {
   await using receiver = await startReceiver(({ id }) => (id === "bad" ? 500 : 200));
   const told: GivenUp[] = [];
   await using sender = await startSender(receiver.url, {
@@ -42,7 +42,7 @@ test("after the last attempt a message is given up, its owner's hook told once, 
   expect(await sender.database.sql`select id from given_up`).toEqual([{ id: "bad" }]);
 });
 
-test("a hook that fails is asked again later, without another request, and the lane waits for it", async () => {
+test("a failing hook is retried later, without another request, while its lane waits", async () => {
   await using receiver = await startReceiver(({ id }) => (id === "bad" ? 500 : 200));
   let asked = 0;
   await using sender = await startSender(receiver.url, {
@@ -69,7 +69,7 @@ test("a hook that fails is asked again later, without another request, and the l
   expect(receiver.received.map(({ id }) => id)).toEqual(["bad", "good"]);
 });
 
-test("410 disables the address: what is pending is not sent, and what comes later is not either", async () => {
+test("410 disables the address: pending and later messages are not sent", async () => {
   let gone = true;
   await using receiver = await startReceiver(() => (gone ? 410 : 200));
   const told: string[] = [];
@@ -106,7 +106,7 @@ test("410 disables the address: what is pending is not sent, and what comes late
   expect(told).toHaveLength(3);
 });
 
-test("a redelivery is the same body under the same webhook-id, signed anew", async () => {
+test("a redelivery sends the same body under the same webhook-id, with a new signature", async () => {
   await using receiver = await startReceiver();
   await using sender = await startSender(receiver.url);
   await sender.send([{ id: "evt_1", body: { amount: 5n } }, { id: "evt_2" }]);
@@ -126,7 +126,7 @@ test("a redelivery is the same body under the same webhook-id, signed anew", asy
   expect(await redeliver(sender.database, { ...again, id: "evt_9" })).toBe("unknown");
 });
 
-test("a redelivery that fails leaves a message delivered that was delivered once, and tells no one", async () => {
+test("a failed redelivery leaves a delivered message delivered, and notifies no one", async () => {
   let up = true;
   await using receiver = await startReceiver(() => (up ? 200 : 500));
   const told: string[] = [];
@@ -144,7 +144,7 @@ test("a redelivery that fails leaves a message delivered that was delivered once
   expect(told).toEqual([]);
 });
 
-test("redelivering what was given up succeeds; redelivering what is waiting tries it at once", async () => {
+test("redelivering a given-up message succeeds; redelivering a pending one tries it at once", async () => {
   let up = false;
   await using receiver = await startReceiver(() => (up ? 200 : 500));
   await using sender = await startSender(receiver.url, { retrySeconds: [3_600] });
@@ -161,7 +161,7 @@ test("redelivering what was given up succeeds; redelivering what is waiting trie
   expect(await sender.statuses()).toEqual({ evt_1: "delivered" });
 });
 
-test("figures tell what is pending, for how long, and which endpoint keeps failing", async () => {
+test("figures show what is pending, for how long, and which endpoint keeps failing", async () => {
   let up = false;
   await using receiver = await startReceiver(() => (up ? 200 : 503));
   const retrySeconds = [0.02, 0.02, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3];
@@ -188,7 +188,7 @@ test("figures tell what is pending, for how long, and which endpoint keeps faili
   expect(await callbackFigures(sender.database)).toMatchObject({ pending: 0, failing: [] });
 });
 
-test("an address that was disabled gets what is new once it is enabled, and the rest when asked to", async () => {
+test("a re-enabled address gets new messages, and the older ones on request", async () => {
   let gone = true;
   await using receiver = await startReceiver(() => (gone ? 410 : 204));
   await using sender = await startSender(receiver.url);

@@ -77,7 +77,7 @@ test("only https, to known ports, without credentials, may be called", () => {
   expect(() => checkCallbackUrl("ftp://127.0.0.1/", LOCAL)).toThrow(/https: or http:/);
 });
 
-test("an address written as a number is refused in every spelling when it leads inward", () => {
+test("an address written as a number is refused in every spelling when it points inward", () => {
   for (const host of [
     "127.0.0.1",
     "0x7f.1",
@@ -93,7 +93,7 @@ test("an address written as a number is refused in every spelling when it leads 
   }
 });
 
-test("a name that leads inward is refused, alone or among public addresses, without a connection", async () => {
+test("a name that resolves inward is refused without a connection, alone or among public addresses", async () => {
   await using server = await answering((_request, response) => response.end());
   for (const answer of [["127.0.0.1"], ["8.8.8.8", "127.0.0.1"], ["::1"], []]) {
     const resolve = resolving(answer);
@@ -108,7 +108,7 @@ test("a name that leads inward is refused, alone or among public addresses, with
   expect(server.sockets).toEqual([]);
 });
 
-test("the address that was checked is the one connected to: rebinding a name gains nothing", async () => {
+test("the connection goes to the checked address: rebinding a name gains nothing", async () => {
   await using server = await answering((_request, response) => {
     response.writeHead(204, { connection: "close" }).end();
   });
@@ -125,7 +125,7 @@ test("the address that was checked is the one connected to: rebinding a name gai
   expect(server.sockets).toHaveLength(1);
 });
 
-test("a redirect is an answer like any other; its target is not called", async () => {
+test("a redirect is an ordinary answer; its target is not called", async () => {
   await using target = await answering((_request, response) => response.end());
   await using server = await answering((_request, response) => {
     response.writeHead(302, { location: `http://127.0.0.1:${target.port}/` }).end();
@@ -137,7 +137,7 @@ test("a redirect is an answer like any other; its target is not called", async (
   outbound.close();
 });
 
-test("connections are used again, and one the receiver has closed meanwhile is replaced", async () => {
+test("connections are reused, and one closed by the receiver is replaced", async () => {
   let requests = 0;
   await using server = await answering((_request, response) => {
     requests += 1;
@@ -158,7 +158,7 @@ test("connections are used again, and one the receiver has closed meanwhile is r
   outbound.close();
 });
 
-test("a body without end is cut off and does not keep the answer from counting", async () => {
+test("an endless body is cut off and the answer still counts", async () => {
   let sent = 0;
   await using server = await answering((_request, response) => {
     response.writeHead(200);
@@ -180,7 +180,7 @@ test("a body without end is cut off and does not keep the answer from counting",
   expect(sent).toBeLessThan(16 * 1024 * 1024);
 });
 
-test("a body that trickles is cut off by time", async () => {
+test("a trickling body is cut off by time", async () => {
   await using server = await answering((_request, response) => {
     response.writeHead(200).write("a");
   });
@@ -193,7 +193,7 @@ test("a body that trickles is cut off by time", async () => {
   );
 });
 
-test("headers without end are refused", async () => {
+test("endless headers are refused", async () => {
   await using server = await answering((_request, response) => {
     response.writeHead(200, { "x-long": "x".repeat(64 * 1024) }).end();
   });
@@ -202,7 +202,7 @@ test("headers without end are refused", async () => {
   await expect(sending).rejects.toThrow("the headers of the answer are too long");
 });
 
-test("no answer in time, and no connection in time, are named as such", async () => {
+test("response and connection timeouts are named as such", async () => {
   await using silent = await answering(() => undefined);
   const outbound = openOutbound({ policy: LOCAL, limits: { answerMs: 150, connectMs: 100 } });
   const answer = outbound.post({ ...post, url: `http://127.0.0.1:${silent.port}/` });
@@ -235,7 +235,7 @@ test("a request is given up when its signal aborts", async () => {
   ).rejects.toThrow("the process stops");
 });
 
-test("what is no HTTP, and what hangs up, is a failure without an address in it", async () => {
+test("answers that are not HTTP and hang-ups are failures without an address in the message", async () => {
   await using garbage = await listening(
     createTcpServer((socket) => socket.end("SSH-2.0-OpenSSH\r\n")),
   );
@@ -264,7 +264,7 @@ const certificate = await selfSigned();
 if (certificate === undefined) console.warn("no openssl on this machine: the TLS test is skipped");
 
 test.skipIf(certificate === undefined)(
-  "TLS is verified against the host name, although the connection goes to a checked address",
+  "TLS is verified against the host name although the connection goes to a checked address",
   async () => {
     const tls = createTlsServer(certificate ?? {}, (request, response) => {
       request.resume().on("end", () => response.writeHead(200).end());

@@ -86,7 +86,7 @@ test("metadata services, link-local, multicast, reserved and tunnelled addresses
   }
 });
 
-test("an IPv4 address leads to the same place however IPv6 wraps it", () => {
+test("an IPv4 address is recognised however IPv6 wraps it", () => {
   fc.assert(
     fc.property(fc.ipV4(), (address) => {
       const groups = address.split(".").map(Number);

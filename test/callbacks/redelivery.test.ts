@@ -11,7 +11,7 @@ import { freshDatabase } from "../postgres.ts";
 
 const URL_OF_E = "https://hooks.example/";
 
-test("a redelivery that meets the recording of the same message lets it be recorded, without a deadlock", async () => {
+test("a redelivery during the recording of the same message does not deadlock it", async () => {
   await using database = await freshDatabase();
   const { sql } = database;
   await changeEndpoints(database, (tx) => putEndpoint(tx, { key: "e", url: URL_OF_E }));

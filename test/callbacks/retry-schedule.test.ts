@@ -18,7 +18,7 @@ test("the default schedule is eleven attempts: 5 s to 24 h apart, 2.95 days in a
   expect(retryDelayMs([], 1, 5_000)).toBeUndefined();
 });
 
-test("a delay varies by a fifth either way, and never less than the receiver asked for", () => {
+test("a delay varies by a fifth either way, and is never shorter than the receiver asked for", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 10 }),

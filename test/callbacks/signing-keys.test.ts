@@ -44,7 +44,7 @@ test("processes that start together make one key, and all sign with it", async (
   });
 });
 
-test("the secret half is in the database only sealed, and another master key does not open it", async () => {
+test("the secret half is stored sealed only, and another master key does not open it", async () => {
   await using database = await freshDatabase();
   const masterKey = randomBytes(32);
   const keys = await openSigningKeys(database, masterKey);
@@ -89,7 +89,7 @@ test("a new key is announced, then signs beside the old one, then alone", async 
   }
 });
 
-test("a receiver that reads the list once a day verifies both signatures all the way through a rotation", async () => {
+test("a receiver that reads the list once a day verifies both signatures throughout a rotation", async () => {
   await using database = await freshDatabase();
   const keys = await openSigningKeys(database, randomBytes(32));
   const before = (await keys.publicKeys()).keys.map(({ publicKey }) => publicKey);
@@ -116,7 +116,7 @@ test("a receiver that reads the list once a day verifies both signatures all the
   }
 });
 
-test("from the command line: a rotation that running processes follow, and one at once", async () => {
+test("from the command line: running processes follow a gradual rotation and an immediate one", async () => {
   await using database = await freshDatabase();
   const masterKey = randomBytes(32);
   const settings = {
@@ -155,7 +155,7 @@ test("from the command line: a rotation that running processes follow, and one a
   expect(alone.publicKey).not.toBe(first);
 }, 240_000);
 
-test("keys whose master key is lost are named at the start, and replaced only when that is said", async () => {
+test("keys whose master key is lost are named at start, and replaced only on request", async () => {
   await using folder = await temporaryFolder();
   await using database = await freshDatabase();
   await openSigningKeys(database, randomBytes(32));
@@ -181,7 +181,7 @@ test("keys whose master key is lost are named at the start, and replaced only wh
   expect(await keys.current()).toHaveLength(1);
 }, 240_000);
 
-test("a compromised key is replaced at once and no longer listed", async () => {
+test("a compromised key is replaced at once and delisted", async () => {
   await using database = await freshDatabase();
   const keys = await openSigningKeys(database, randomBytes(32));
   const before = await keys.publicKeys();
@@ -204,7 +204,7 @@ test("a clock behind the database's still finds the key; a table without valid k
   );
 });
 
-test("what is sealed opens with its key and its row alone, and not when a bit has changed", () => {
+test("a sealed value opens with its key and its row only, and not after a bit has changed", () => {
   const masterKey = randomBytes(32);
   const secret = Buffer.from("the secret");
   const sealed = Buffer.from(seal(masterKey, "row a", secret));
@@ -219,7 +219,7 @@ test("what is sealed opens with its key and its row alone, and not when a bit ha
   expect(() => unseal(masterKey, "row a", sealed.subarray(0, 20))).toThrow(SealedError);
 });
 
-test("the master key's file is made once, for its owner alone, and refused when others can read it", async () => {
+test("the master key's file is made once, for its owner only, and refused when others can read it", async () => {
   const folder = await mkdtemp(join(tmpdir(), "holderbook-key-"));
   try {
     const file = join(folder, "data", "callback-master.key");

@@ -70,7 +70,7 @@ const serve = async ({ db }: TestDatabase) => {
 
 const GONE = "project:gone";
 
-test("an address that keeps failing and one that is disabled are in /health and /metrics by name and number", async () => {
+test("a failing address and a disabled one show in /health and /metrics by name and number", async () => {
   await using broken = await startReceiver(() => 500);
   await using gone = await startReceiver(() => 410);
   const retrySeconds = Array.from({ length: 50 }, () => 0.1);
@@ -112,7 +112,7 @@ test("an address that keeps failing and one that is disabled are in /health and 
   }
 });
 
-test("however many addresses are disabled, one that keeps failing is shown beside them", async () => {
+test("however many addresses are disabled, a failing one is shown beside them", async () => {
   await using sender = await startSender("http://127.0.0.1:9/", { delivering: false });
   await sender.database.sql`
     insert into callback_endpoints (key, url, disabled_at, failing_since, failures)

@@ -30,7 +30,7 @@ const quiet = ({ sql }: Database) =>
     ([row]) => Number(row?.left) === 0,
   );
 
-test("what waits for a withdrawn address waits; given again, it gets everything in order, at once", async () => {
+test("messages for a withdrawn address wait; once it is named again, all are delivered in order at once", async () => {
   let up = false;
   await using receiver = await startReceiver(() => (up ? 204 : 500));
   await using well = await startReceiver();
@@ -100,7 +100,7 @@ test("what waits for a withdrawn address waits; given again, it gets everything 
   expect(await endpointsUnder(database, ENDPOINT)).toMatchObject([{ withdrawnAt: null }]);
 });
 
-test("a worker in the middle of a lane sends nothing after the withdrawal, and what it was sending comes again", async () => {
+test("a worker in the middle of a lane sends nothing after the withdrawal, and its message in flight is sent again later", async () => {
   const asked = Promise.withResolvers<void>();
   const answered = Promise.withResolvers<number>();
   const first = ({ id }: Received, before: number) => {
@@ -133,7 +133,7 @@ test("a worker in the middle of a lane sends nothing after the withdrawal, and w
   ]);
 });
 
-test("an address that had answered 410 stays disabled when it is given again; another one is enabled", async () => {
+test("an address that answered 410 stays disabled when named again; a different one is enabled", async () => {
   await using gone = await startReceiver(() => 410);
   await using receiver = await startReceiver();
   await using sender = await startSender(gone.url);

@@ -66,7 +66,7 @@ test("an integer of any size is printed in full", () => {
   );
 });
 
-test("what JSON cannot hold is refused with its place", () => {
+test("values that JSON cannot hold are refused with their path", () => {
   let deep: JsonValue = 1;
   for (let level = 0; level < 200; level += 1) deep = [deep];
   const refused: [JsonValue, RegExp][] = [

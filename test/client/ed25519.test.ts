@@ -18,7 +18,7 @@ const SMALL = [
 const encoded = (y: bigint): string =>
   Buffer.from(y.toString(16).padStart(64, "0"), "hex").reverse().toString("base64");
 
-test("a key to which everybody can make signatures is refused, by OpenSSL's callers as by the client", () => {
+test("a key for which anyone can forge signatures is refused, by OpenSSL's callers and by the client", () => {
   const neutral = Buffer.from(encoded(1n), "base64");
   // The neutral point and the scalar 0: OpenSSL takes it for a signature of any text by the key that is the neutral point.
   const signature = Buffer.concat([neutral, Buffer.alloc(32)]).toString("base64");

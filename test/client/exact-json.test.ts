@@ -10,7 +10,7 @@ const MODULE = fileURLToPath(new URL("../../client/exact-json.ts", import.meta.u
 
 const LONG = 2n ** 96n;
 
-test("integers beyond 2^53 are bigints and exact, wherever they stand; everything else is what JSON says", () => {
+test("integers beyond 2^53 become exact bigints everywhere; everything else parses as usual", () => {
   const cases: readonly (readonly [string, unknown])[] = [
     [`${LONG}`, LONG],
     [`-${LONG}`, -LONG],
@@ -27,13 +27,13 @@ test("integers beyond 2^53 are bigints and exact, wherever they stand; everythin
   for (const [text, value] of cases) expect([text, parseExactly(text)]).toEqual([text, value]);
 });
 
-test("what JSON.parse refuses is refused, also where a long integer stands in the way", () => {
+test("input that JSON.parse refuses is refused, also with a long integer in it", () => {
   for (const text of ["", "{", `{${LONG}:1}`, `0${LONG}`, `[${LONG}`, `"${LONG}`, `+${LONG}`]) {
     expect(() => parseExactly(text), text).toThrow(SyntaxError);
   }
 });
 
-test("any JSON value comes back as it was written, with strings full of digits and quotes", () => {
+test("any JSON value round-trips, also with strings full of digits and quotes", () => {
   const texts = fc.oneof(
     fc.string(),
     fc.stringMatching(/^["\\0-9:{},-]{0,40}$/),
@@ -57,7 +57,7 @@ test("any JSON value comes back as it was written, with strings full of digits a
   );
 });
 
-test("a runtime that does not show the text of numbers, as Node 20 does not, reads them exactly too", async () => {
+test("a runtime that does not expose the text of numbers, such as Node 20, reads them exactly too", async () => {
   // Takes away what Node 21 and later give the reviver besides key and value.
   const program = `
     const parse = JSON.parse;

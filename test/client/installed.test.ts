@@ -92,17 +92,17 @@ test("the package installs without a dependency and lists the tokens", async () 
   expect(listed.stdout.trim().split("\n")).toHaveLength(2);
 });
 
-test("a cap table is read whole, adds up, and has the same root when it is asked for again", async () => {
+test("a cap table is read whole, adds up, and has the same root when read again", async () => {
   const printed = await output("A cap table");
   expect(printed).toMatch(/^checkpoint \d+: (\d+) of \1, all$/m);
   expect(printed).toContain("the same root");
 });
 
-test("balances are followed from the first change on", async () => {
+test("balances are followed from the first change", async () => {
   expect(await output("Following")).toMatch(/^20 changes of \d+ balances$/m);
 });
 
-test("a wallet is whitelisted, and its request waited for", async () => {
+test("a wallet is whitelisted, and its request awaited", async () => {
   const printed = await output("The transfer agent", {
     HOLDERBOOK_SECRET_KEY: await demo.agentSecretKey(),
     WALLET: `0x${randomBytes(32).toString("hex")}`,
@@ -120,7 +120,7 @@ test("a receiver of callbacks is set up with the keys that the service lists", a
   expect(await output("Callbacks")).toBe("ready\n");
 });
 
-test("an audit pack that is no whole one is refused with its file", async () => {
+test("an incomplete audit pack is refused, naming the file", async () => {
   await mkdir(join(folder, "project", "pack"), { recursive: true });
   await writeFile(join(folder, "project", "pack", "manifest.json"), "{}");
   expect(await output("Audit packs", { PACK: "pack" })).toBe(
@@ -128,11 +128,11 @@ test("an audit pack that is no whole one is refused with its file", async () => 
   );
 });
 
-test("what is no statement is refused by name", async () => {
+test("a file that is no statement is refused by name", async () => {
   expect(await output("Statements")).toBe("StatementError\n");
 });
 
-test("followers whose connections are lost at any place miss nothing and get nothing twice", async () => {
+test("followers whose connections break anywhere miss nothing and get nothing twice", async () => {
   const [coinType = ""] = demo.coinTypes;
   const key = demo.readKey;
   const whole = createBook({ url: demo.url, key });
@@ -170,7 +170,7 @@ test("followers whose connections are lost at any place miss nothing and get not
   expect(seen).toEqual(expected);
 }, 120_000);
 
-test("following ends with the signal's reason, and a key that does not open is an error at once", async () => {
+test("following ends with the signal's reason, and a rejected key is an immediate error", async () => {
   const ending = new AbortController();
   const book = createBook({ url: demo.url, key: demo.readKey });
   const follow = async () => {
@@ -207,7 +207,7 @@ const listed = async <Row>(rows: AsyncIterable<Row> | null): Promise<Row[]> => {
 const isStream = ({ headers }: RequestInit) =>
   new Headers(headers).get("accept") === "text/event-stream";
 
-test("where a proxy lets no streams through events are polled for, none left out or twice, as they come", async () => {
+test("behind a proxy that blocks streams, events are polled, with none missed or repeated, in order", async () => {
   const [coinType = ""] = demo.coinTypes;
   const refusals = [
     () => new Response("no streams here", { status: 405 }),
@@ -237,7 +237,7 @@ test("where a proxy lets no streams through events are polled for, none left out
   }
 }, 120_000);
 
-test("an answer that broke off is asked for again, and a refusal for the rate waited out as it says", async () => {
+test("a truncated answer is requested again, and a rate limit is waited out as instructed", async () => {
   const broken = () =>
     new Response(
       new ReadableStream({ start: (controller) => controller.error(new TypeError("terminated")) }),
@@ -251,7 +251,7 @@ test("an answer that broke off is asked for again, and a refusal for the rate wa
   expect(performance.now() - began).toBeGreaterThan(1_000);
 });
 
-test("every query and subscription of the schema is read, and every field of what it gives", async () => {
+test("every query and subscription of the schema is read, with every field", async () => {
   const [coinType = ""] = demo.coinTypes;
   const schema = buildSchema(await readFile(join(client, "..", "schema.graphql"), "utf8"));
   const read = new Set<string>();
@@ -317,7 +317,7 @@ test("every query and subscription of the schema is read, and every field of wha
   expect(all.filter((field) => !read.has(field))).toEqual([]);
 }, 120_000);
 
-test("what the schema gives as decimal text is a bigint, and nothing else is", async () => {
+test("decimal text in the schema becomes a bigint, and nothing else does", async () => {
   const schema = buildSchema(await readFile(join(client, "..", "schema.graphql"), "utf8"));
   for (const type of Object.values(schema.getTypeMap())) {
     if (!isObjectType(type) || /^(__|Query|Subscription)/.test(type.name)) continue;
@@ -333,7 +333,7 @@ test("what the schema gives as decimal text is a bigint, and nothing else is", a
   }
 });
 
-test("the installed package's types fit what a user writes, and catch what does not", async () => {
+test("the installed package's types accept ordinary use and reject mistakes", async () => {
   const project = join(folder, "project");
   const program = (amount: string) => `
     import { createBook, verifyAuditPack, type BalanceChange } from "holderbook-client";
@@ -370,7 +370,7 @@ test("the installed package's types fit what a user writes, and catch what does 
 const chromium = await chromiumPath();
 
 test.skipIf(chromium === undefined)(
-  "a browser loads what it can use of the package, and reads and follows a register with it",
+  "a browser loads the package's browser part, and reads and follows a register with it",
   async () => {
     const installed = join(folder, "project", "node_modules", "holderbook-client");
     await using server = createServer(async (request, response) => {

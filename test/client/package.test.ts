@@ -11,7 +11,7 @@ import { generateKeyPair } from "../../client/index.ts";
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-test("a program that installed the package imports holderbook/client on plain Node, types included", async () => {
+test("a program that installed the package imports holderbook/client on plain Node, with types", async () => {
   const project = await mkdtemp(join(tmpdir(), "holderbook-client-"));
   try {
     const installed = join(project, "node_modules", "holderbook");

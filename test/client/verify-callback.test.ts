@@ -45,7 +45,7 @@ test("a callback signed by the key is accepted, and its amounts are exact", () =
   expect(verified.json()).toEqual({ amount: 123456789012345678901234567890n, id: 7 });
 });
 
-test("headers come as Headers, as Node gives them or in any letter case; the body as text or bytes", () => {
+test("headers may be a Headers object, Node's headers or any letter case; the body text or bytes", () => {
   const upper = Object.fromEntries(
     Object.entries(headers()).map(([name, value]) => [name.toUpperCase(), [value]]),
   );
@@ -57,7 +57,7 @@ test("headers come as Headers, as Node gives them or in any letter case; the bod
   }
 });
 
-test("while two keys overlap, a receiver that knows either of them accepts", () => {
+test("while two keys overlap, a receiver that knows either accepts", () => {
   const both = headers([
     `v1a,${signed(keys.secretKey, `msg_1.${seconds}.${body}`)}`,
     `v1a,${signed(other.secretKey, `msg_1.${seconds}.${body}`)}`,
@@ -73,7 +73,7 @@ test("while two keys overlap, a receiver that knows either of them accepts", () 
   }
 });
 
-test("a callback of which anything was changed is refused", () => {
+test("a callback with any change is refused", () => {
   const changed = [
     { headers: headers(), body: body.replace("7", "8") },
     { headers: { ...headers(), "webhook-id": "msg_2" }, body },
@@ -99,7 +99,7 @@ test("a callback of which anything was changed is refused", () => {
   );
 });
 
-test("a callback signed too long ago, or too far ahead, is refused and says by how much", () => {
+test("a callback signed too long ago or too far ahead is refused, with the difference", () => {
   const at = (offsetSeconds: number, toleranceSeconds?: number) => () =>
     verifyCallback({
       headers: headers(),
@@ -116,7 +116,7 @@ test("a callback signed too long ago, or too far ahead, is refused and says by h
   expect(at(60, 30)).toThrow(CallbackTooOldError);
 });
 
-test("the whole answer of callback_pk is a list of keys, the older ones too", () => {
+test("the whole answer of callback_pk is a list of keys, including the older ones", () => {
   const answer = {
     publicKey: other.publicKey,
     algorithm: "ed25519",
@@ -125,7 +125,7 @@ test("the whole answer of callback_pk is a list of keys, the older ones too", ()
   expect(verifyCallback({ headers: headers(), body, publicKeys: answer, now }).id).toBe("msg_1");
 });
 
-test("a call that could not have refused an old message is refused itself", () => {
+test("a call that could not detect an old message is refused", () => {
   const call = (change: object) => () =>
     Reflect.apply(verifyCallback, undefined, [
       { headers: headers(), body, publicKeys: keys.publicKey, ...change },
@@ -138,7 +138,7 @@ test("a call that could not have refused an old message is refused itself", () =
   expect(call({ now, headers: undefined })).toThrow(/headers must be those of the request/);
 });
 
-test("what is not a callback at all is named", () => {
+test("input that is not a callback is named as such", () => {
   const cases: [Record<string, string | undefined>, RegExp][] = [
     [{ "webhook-id": undefined }, /header webhook-id is missing/],
     [{ "webhook-id": "a.b" }, /webhook-id is malformed/],
@@ -214,7 +214,7 @@ test("a signed request without a body covers method, path with query, and time",
   });
 });
 
-test("a secret key that is none is refused without being shown", () => {
+test("an invalid secret key is refused without being shown", () => {
   const attempt = () => signRequest({ secretKey: "c2VjcmV0IGJ1dCBzaG9ydA==", body: {} });
   expect(attempt).toThrow(KeyFormatError);
   expect(attempt).not.toThrow(/c2VjcmV0/);

@@ -48,7 +48,7 @@ const { publicKey } = keys;
 const text = (entries: readonly object[]) =>
   entries.map((entry) => JSON.stringify(entry)).join("\n");
 
-test("kept entries hold, whole or with some left out, and through a key that the key before names", async () => {
+test("kept entries verify, whole or with gaps, and across a key named by its predecessor", async () => {
   const next = generateKeyPair();
   const entries = await sequenceOf(keys, [
     ["head", head("4")],
@@ -71,7 +71,7 @@ test("kept entries hold, whole or with some left out, and through a key that the
   await expect(verifySequence(taken, { publicKey })).rejects.toThrow("entry 4 is not signed");
 });
 
-test("entries of a key that nothing leads to are passed over where that is asked for, and held where the hashes of all behind them lead to one that is known", async () => {
+test("entries of an unreachable key are skipped on request, and verified where the hash chain leads to a known entry", async () => {
   const next = generateKeyPair();
   const entries = await sequenceOf(keys, [
     ["head", head("4")],
@@ -106,7 +106,7 @@ test("entries of a key that nothing leads to are passed over where that is asked
   await expect(verifySequence(edited, known)).rejects.toThrow("entry 3 does not have the hash");
 });
 
-test("an entry that was dated back, exchanged or signed in the place of another is refused", async () => {
+test("an entry that was backdated, swapped or signed in place of another is refused", async () => {
   const entries = await sequenceOf(keys, [
     ["head", head("4")],
     ["root", root("4")],
@@ -144,7 +144,7 @@ test("an entry that was dated back, exchanged or signed in the place of another 
   await expect(verifySequence(entries.toReversed(), { publicKey })).rejects.toThrow("comes behind");
 });
 
-test("an entry that is dated before one of a lower number is refused, though all of it is signed", async () => {
+test("an entry dated before one with a lower number is refused, even if everything is signed", async () => {
   const entries = await sequenceOf(keys, [
     ["head", head("4")],
     ["head", head("8"), keys, "2025-12-31T23:59:59.999Z"],
@@ -173,7 +173,7 @@ test.each<[string, unknown]>([
   expect(`${refused}`).not.toContain("\u001b");
 });
 
-test("a coin type in another spelling is refused though it is signed so", async () => {
+test("a coin type in another spelling is refused even if it is signed", async () => {
   const spelt = { ...root("4"), coinType: coinType.replace("0x", "0X") };
   const entries = await sequenceOf(keys, [["root", spelt]]);
   await expect(verifySequence(entries, { publicKey })).rejects.toThrow("coinType of the body");

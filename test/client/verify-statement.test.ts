@@ -29,7 +29,7 @@ const failures = (statement: unknown, options = {}): readonly string[] => {
   }
 };
 
-test("the statement of every row of tables of any size holds, and all lead to one root and total", () => {
+test("statements verify for every row of tables of any size, and all lead to one root and total", () => {
   for (const [rows, of] of [1, 2, 3, 5, 8, 13].flatMap(
     (size) =>
       [
@@ -85,7 +85,7 @@ function* changes(
 }
 
 test.each([statementOf(4, 11), statement2Of(4, 11)])(
-  "no value of a statement of version $version can be changed or left out, nor another added, without being found",
+  "no value of a statement of version $version can be changed, left out or added undetected",
   (given) => {
     const statement: Json = JSON.parse(JSON.stringify(given));
     expect(failures(statement)).toEqual([]);
@@ -105,7 +105,7 @@ test.each([statementOf(4, 11), statement2Of(4, 11)])(
   },
 );
 
-test("the root of version 2 covers group, freeze, single wallets, unlocked, locked and decimals: a deployment that signs others is found", () => {
+test("the root of version 2 covers group, freeze, single wallets, unlocked, locked and decimals: signing other values is detected", () => {
   const { root } = statement2Of(4, 11);
   const [first, ...others] = statement2Of(4, 11).row.wallets;
   if (first === undefined) throw new Error("the row has no wallet");
@@ -134,7 +134,7 @@ test("the root of version 2 covers group, freeze, single wallets, unlocked, lock
   );
 });
 
-test("the leaf of version 2 is, byte for byte, the example in docs/reference/formats.md", async () => {
+test("the leaf of version 2 equals the example in docs/reference/formats.md, byte for byte", async () => {
   const example = {
     version: 2 as const,
     coinType: `0x${"5".padStart(64, "0")}::acme::ACME`,
@@ -173,7 +173,7 @@ test("the leaf of version 2 is, byte for byte, the example in docs/reference/for
   expect(docs).toContain(made.root);
 });
 
-test("what version 2 signs with the root is one entry of the sequence: its number, time, chain and checkpoint are part of it", () => {
+test("the signature of version 2 covers one entry of the sequence: number, time, chain and checkpoint", () => {
   const given = statement2Of(4, 11);
   const changed = [
     { ...given, entry: { ...given.entry, number: "18" } },
@@ -196,7 +196,7 @@ test("what version 2 signs with the root is one entry of the sequence: its numbe
   expect(failures(backdated)).toContain("entry is missing or malformed");
 });
 
-test("a row, path or total of one's own, well signed, still does not lead to the root that others see", () => {
+test("a forged row, path or total, though well signed, does not lead to the root that others see", () => {
   const { root, publicKey } = statementOf(0, 4);
   const forged = statementOf(0, 3);
   expect(failures(forged)).toEqual([]);
@@ -210,7 +210,7 @@ test("a row, path or total of one's own, well signed, still does not lead to the
   ]);
 });
 
-test("a wallet that is named twice, a row of several wallets without a holder, or one of nothing is found though all is signed", () => {
+test("a wallet named twice, a row of several wallets without a holder and an empty row are detected, even if signed", () => {
   const twice = statementOf(0, 3, (leaf) => {
     return { ...leaf, wallets: leaf.wallets.flatMap((one) => [one, one]) };
   });
@@ -221,7 +221,7 @@ test("a wallet that is named twice, a row of several wallets without a holder, o
   expect(failures(none)).toContain("the row holds nothing, and so is no row of a table");
 });
 
-test("what is not in its one form is refused however well it is signed, with a reason that writes nothing into a terminal", () => {
+test("values not in canonical form are refused however well signed, with a reason free of control characters", () => {
   const again = (statement: Statement2, change: object) =>
     failures(signedAgain({ ...statement, ...change }));
   const given = statement2Of(0, 3);
@@ -256,7 +256,7 @@ test("what is not in its one form is refused however well it is signed, with a r
   );
 });
 
-test("what noble brings to the client is what its packages have now: npm run noble", async () => {
+test("the client's copies of noble match the current packages: npm run noble", async () => {
   expect(await readFile(file, "utf8")).toBe(await bundle());
 });
 

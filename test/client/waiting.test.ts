@@ -30,7 +30,7 @@ const awayFor = (requests: number, headers: Readonly<Record<string, string>> = {
   return { events, asked };
 };
 
-test("whoever follows transfer events waits for a service that is away, however long; a list gives up", async () => {
+test("following transfer events waits for an absent service without limit; a list gives up", async () => {
   const { events, asked } = awayFor(20);
   const first = events.events({ follow: true })[Symbol.asyncIterator]().next();
   await vi.advanceTimersByTimeAsync(20 * 18_000);
@@ -70,7 +70,7 @@ const streamOf = (...positions: readonly number[]) => {
   });
 };
 
-test("a proxy's page in place of an answer is an error that says so, and passes for those who follow", async () => {
+test("a proxy's page instead of an answer is an error that says so, and followers outlast it", async () => {
   const following = answering(page, page, () => new Response('[{"id":1}]'));
   const first = createTransferEvents(following.at)
     .events({ follow: true })
@@ -89,7 +89,7 @@ test("a proxy's page in place of an answer is an error that says so, and passes 
   await refused;
 });
 
-test("whoever follows goes on behind its last event when a proxy answers or the service fails, and asks nothing else", async () => {
+test("followers resume after their last event when a proxy answers or the service fails, and request nothing else", async () => {
   const service = answering(
     () => streamOf(1, 2),
     page,
@@ -113,7 +113,7 @@ test("whoever follows goes on behind its last event when a proxy answers or the 
   ]);
 });
 
-test("a question that the service fails over is not asked again by itself, and may be", async () => {
+test("a query on which the service fails is not repeated automatically, but may be", async () => {
   const service = answering(failed);
   await expect(createBook(service.at).meta()).rejects.toMatchObject({
     code: "INTERNAL",
@@ -122,7 +122,7 @@ test("a question that the service fails over is not asked again by itself, and m
   expect(service.asked).toHaveLength(1);
 });
 
-test("a redirection is not followed with the key, and says what to do", async () => {
+test("a redirect is not followed with the key, and the error says what to do", async () => {
   vi.useRealTimers();
   const keys: (string | undefined)[] = [];
   const elsewhere = createServer(({ headers }, response) => {
@@ -158,7 +158,7 @@ const listening = async (server: Server): Promise<AsyncDisposable> => {
   };
 };
 
-test("Retry-After is waited out in seconds and as a date, and one of centuries is no hurry", async () => {
+test("Retry-After is respected in seconds and as a date, and one of centuries is capped", async () => {
   for (const [after, least] of [
     ["7", 7_000],
     [() => new Date(Date.now() + 9_000).toUTCString(), 8_000],
@@ -180,7 +180,7 @@ test("Retry-After is waited out in seconds and as a date, and one of centuries i
   }
 });
 
-test("a connection on which nothing comes any more is ended, and comments keep it open", async () => {
+test("a silent connection is closed, and comments keep it open", async () => {
   let say: (text: string) => void = () => undefined;
   const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
     start: (controller) => {

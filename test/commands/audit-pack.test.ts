@@ -81,7 +81,7 @@ const withoutLine = async (file: string, matches: (line: string) => boolean) => 
   await writeFile(file, kept.map((line) => `${line}\n`).join(""));
 };
 
-test("a pack is verified where no database, settings or network are, and says what that shows", async () => {
+test("a pack is verified without database, settings or network, and the report says what that proves", async () => {
   await using copy = await copied();
   const ran = await runProgram(["audit-pack", "verify", copy.path], {});
   expect(ran).toMatchObject({ code: 0, stderr: "" });
@@ -107,7 +107,7 @@ test("a pack is verified where no database, settings or network are, and says wh
   });
 });
 
-test("it has both registers as cap-table prints them, every movement, and a page made of what was verified", async () => {
+test("it contains both registers as cap-table prints them, every movement, and a page built from what was verified", async () => {
   for (const [name, at] of [
     ["first", FIRST],
     ["last", LAST],
@@ -127,7 +127,7 @@ test("it has both registers as cap-table prints them, every movement, and a page
   expect(await filesOf(pack)).not.toContain("names.csv");
 });
 
-test("a byte that was changed anywhere is found, and its file is named", async () => {
+test("a changed byte anywhere is detected, and its file is named", async () => {
   await using copy = await copied();
   const files = [...(await filesOf(pack)), "manifest.json", "manifest.sig.json"];
   const random = randomFor("bytes of an audit pack");
@@ -147,7 +147,7 @@ test("a byte that was changed anywhere is found, and its file is named", async (
   await expect(verifyPack(copy.path)).rejects.toThrow(`checkpoints/${LAST}.binpb: is missing`);
 });
 
-test("the client checks what needs no ledger, says what it did not check, and finds a byte that was changed", async () => {
+test("the client checks what needs no ledger, says what it did not check, and detects a changed byte", async () => {
   const files = await filesIn(pack);
   const { publicKey, roots } = await manifestOf(pack);
   const found = await verifyAuditPack(files, { publicKey });
@@ -179,7 +179,7 @@ test("the client checks what needs no ledger, says what it did not check, and fi
   });
 });
 
-test("the client refuses a pack that was signed anew over roots, or over movements that do not fit", async () => {
+test("the client refuses a re-signed pack whose roots or movements do not fit", async () => {
   await using copy = await copied();
   await signAnew(copy.path, undefined, undefined, false);
   // The roots' own signatures are still those of the deployment.
@@ -209,7 +209,7 @@ test("the client refuses a pack that was signed anew over roots, or over movemen
   );
 });
 
-test("what is left out by one who signs anew is found, too: movements, checkpoints, members of the first register", async () => {
+test("omissions by someone who signs again are detected too: movements, checkpoints, members of the first register", async () => {
   const { publicKey } = await manifestOf(pack);
   const [line = ""] = (await readFile(join(pack, "movements.ndjson"), "utf8")).split("\n");
   {
@@ -250,7 +250,7 @@ test("what is left out by one who signs anew is found, too: movements, checkpoin
   }
 });
 
-test("reading the range again finds a transaction that nothing else in the pack misses", async () => {
+test("reading the range again finds a transaction whose absence nothing else in the pack reveals", async () => {
   const source = `dir:${ledger}`;
   const whole = await verify(pack, "--source", source);
   expect(whole).toMatchObject({ code: 0, stderr: "" });
@@ -275,7 +275,7 @@ test("reading the range again finds a transaction that nothing else in the pack 
   );
 });
 
-test("a balance of the first register that no checkpoint gave is found", async () => {
+test("a balance of the first register that no checkpoint supplied is detected", async () => {
   await using copy = await copied();
   const file = join(copy.path, "first", "state.ndjson");
   const lines = (await readFile(file, "utf8")).split("\n");
@@ -291,7 +291,7 @@ test("a balance of the first register that no checkpoint gave is found", async (
   );
 });
 
-test("a pack whose first register stands as signed begins with a checkpoint that names the committee", async () => {
+test("a pack that takes its first register as signed begins with a checkpoint that names the committee", async () => {
   const out = join(folder.path, "signed");
   const ran = await make(["--from", "200", "--to", "220", "--out", out, "--opening", "signed"]);
   expect(ran).toMatchObject({ code: 0, stderr: "" });
@@ -309,7 +309,7 @@ test("a pack whose first register stands as signed begins with a checkpoint that
   expect(wrong.stderr).toContain("is the committee of epoch 2; one of epoch 0 was given");
 });
 
-test("what cannot be packed is refused, and leaves no folder behind", async () => {
+test("a pack that cannot be made is refused, and leaves no folder behind", async () => {
   const out = join(folder.path, "refused");
   const here = async () => (await readdir(folder.path)).filter((name) => name.includes("refused"));
   const range = ["--from", `${FIRST}`, "--to", `${LAST}`, "--out", out];
@@ -346,7 +346,7 @@ test("a folder whose parent is missing is refused at once, in one line that name
   });
 });
 
-test("a command that is told to end says so in one line", async () => {
+test("a stopped command says so in one line", async () => {
   const out = join(folder.path, "ended");
   await using program = startProgram(
     ["audit-pack", "--coin", coinType, "--from", `${FIRST}`, "--to", `${LAST}`, "--out", out],

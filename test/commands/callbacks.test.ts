@@ -11,7 +11,7 @@ const delivery = z.object({
   attempts: z.array(z.object({ statusCode: z.int().nullable() })),
 });
 
-test("a project's callbacks are listed, and sent again after its address was disabled", async () => {
+test("a project's callbacks are listed, and resent after its address was disabled", async () => {
   let status = 410;
   await using receiver = await startReceiver(() => status);
   await using sender = await startSender(receiver.url);
@@ -44,7 +44,7 @@ test("a project's callbacks are listed, and sent again after its address was dis
   expect(await run("redeliver", "two", "--project", "other")).toMatchObject({ code: 2 });
 }, 120_000);
 
-test("the list says when there are more and where they begin, and shows one status alone", async () => {
+test("the list says when there are more and where they begin, and filters by status", async () => {
   await using receiver = await startReceiver(({ id }) => (id.startsWith("bad") ? 500 : 204));
   await using sender = await startSender(receiver.url, { retrySeconds: [] });
   const ids = ["a", "bad-1", "b", "bad-2", "c"];

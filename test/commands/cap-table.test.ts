@@ -71,7 +71,7 @@ test("it prints who held a token at a checkpoint, as JSON, with all wallets and 
   expect([table.issued, table.totalSupply]).toEqual([sum.toString(), sum.toString()]);
 });
 
-test("a date and time means the end of its second, and CSV for programs has the checkpoint and its digest in its head", async () => {
+test("a date and time means the end of its second, and CSV for programs has the checkpoint and its digest in its header", async () => {
   const json = document.parse(
     JSON.parse((await run("--coin", then.coinType, "--at", "299", "--format", "json")).stdout),
   );
@@ -109,7 +109,7 @@ test("CSV for people, the default, adds up to the supply, in tokens", async () =
   expect([sum.toString(), rows.length]).toEqual([json.issued, json.holderCount]);
 });
 
-test("a form that is not for its reader is wrong usage", async () => {
+test("a format unsuited to its audience is wrong usage", async () => {
   for (const [format, reader, alone] of [
     ["csv-zip", "programs", "people"],
     ["json", "people", "programs"],
@@ -121,7 +121,7 @@ test("a form that is not for its reader is wrong usage", async () => {
   }
 });
 
-test("what cannot be answered is refused, naming what can", async () => {
+test("unanswerable requests are refused, naming what is possible", async () => {
   expect(await run("--coin", then.coinType, "--at", "700")).toMatchObject({
     code: 1,
     stdout: "",

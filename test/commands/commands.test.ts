@@ -86,7 +86,7 @@ test("a written ledger is indexed to its end, in both formats, and the same seed
   }
 });
 
-test("keys are printed once as the last line, listed without their secret, and revoked", async () => {
+test("keys are printed once, on the last line, listed without their secret, and revoked", async () => {
   await using database = await freshDatabase();
   const settings = { DATABASE_URL: database.url };
   const created = await runCommand(
@@ -106,7 +106,7 @@ test("keys are printed once as the last line, listed without their secret, and r
   expect((await runCommand(["keys", "revoke", id], settings)).code).toBe(2);
 });
 
-test("an operator's key is made, listed and revoked like any other, and is of no project", async () => {
+test("an operator's key is made, listed and revoked like any other, and belongs to no project", async () => {
   await using database = await freshDatabase();
   const settings = { DATABASE_URL: database.url };
   const operator = ["keys", "create", "--kind", "operator"];
@@ -121,7 +121,7 @@ test("an operator's key is made, listed and revoked like any other, and is of no
   }
 });
 
-test("a log refuses another chain, and names both", async () => {
+test("a log refuses another chain and names both", async () => {
   await using folder = await temporaryFolder();
   await using database = await freshDatabase();
   for (const [name, seed] of [
@@ -151,7 +151,7 @@ test("a log refuses another chain, and names both", async () => {
   for (const { chainId } of ids) expect(refused.stderr).toContain(chainId);
 });
 
-test("a damaged checkpoint file ends indexing up to a checkpoint with its number and where it is damaged", async () => {
+test("a damaged checkpoint file stops indexing there, naming its number and the damaged place", async () => {
   await using folder = await temporaryFolder();
   await using database = await freshDatabase();
   const dir = join(folder.path, "ledger");

@@ -25,7 +25,7 @@ afterAll(async () => {
 const run = (...args: readonly string[]) =>
   runCommand(args, { DATABASE_URL: here.database.url, HOLDERBOOK_COMPARE_KEY: other.key });
 
-test("digests of all pipelines are printed for a checkpoint, of one alone, and as JSON", async () => {
+test("digests of all pipelines, or of one, are printed for a checkpoint, also as JSON", async () => {
   const { code, stdout } = await run("digest");
   expect(code).toBe(0);
   const [head, ...lines] = stdout.trim().split("\n");
@@ -43,7 +43,7 @@ test("digests of all pipelines are printed for a checkpoint, of one alone, and a
   });
 });
 
-test("deployments with other batches and other newest checkpoints are identical through the last common one", async () => {
+test("deployments with different batches and newest checkpoints are identical through the last common one", async () => {
   const { code, stdout } = await run("compare", other.url);
   expect(code).toBe(0);
   expect(stdout).toMatch(/^identical through checkpoint 119\n/);
@@ -53,7 +53,7 @@ test("deployments with other batches and other newest checkpoints are identical 
   expect(stdout).toContain("\nnot compared, taken on faith:\n");
 });
 
-test("the key is read from a file, and an earlier checkpoint can be the last, as JSON and in full", async () => {
+test("the key is read from a file, and an earlier checkpoint can be the last, as JSON and with --full", async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, "key");
   await writeFile(file, `${other.key}\n`);
@@ -72,13 +72,13 @@ test("the key is read from a file, and an earlier checkpoint can be the last, as
   });
 });
 
-test("a page at a time within the other's quota, which is waited for", async () => {
+test("pages are read one at a time within the other's quota, which is waited for", async () => {
   await using slow = await serveGraphql(there.database, 40);
   const args = ["--key", slow.key, "--pipeline", "role_changes"];
   expect(await run("compare", slow.url, ...args)).toMatchObject({ code: 0 });
 });
 
-test("the first checkpoint at which kept digests differ is found, whichever side has other ones", async () => {
+test("the first checkpoint with differing stored digests is found, whichever side has more of them", async () => {
   const [at] = await here.database.sql<{ checkpoint: bigint }[]>`
     select checkpoint from token_activity_digests where checkpoint > 40 order by 1 limit 1`;
   const first = at?.checkpoint ?? 0n;
@@ -101,7 +101,7 @@ test("the first checkpoint at which kept digests differ is found, whichever side
   expect(same).toMatchObject({ code: 0 });
 });
 
-test("another chain, a wrong key and a wrong address are told, with exit codes that tell them apart", async () => {
+test("another chain, a wrong key and a wrong address are reported, with different exit codes", async () => {
   await using strange = await demoRegister({ seed: 4 });
   await strange.advance(10);
   await using served = await serveGraphql(strange.database);
@@ -126,7 +126,7 @@ test("another chain, a wrong key and a wrong address are told, with exit codes t
   expect(keyless).toMatchObject({ code: 2, stderr: expect.stringContaining("--key-file") });
 });
 
-test("a deployment that is far behind, or names its own low checkpoint, is an exit code of its own", async () => {
+test("a deployment that is far behind, or reports a low checkpoint, has its own exit code", async () => {
   await using low = await demoRegister();
   await low.advance(15);
   await using served = await serveGraphql(low.database);

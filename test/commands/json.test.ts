@@ -51,7 +51,7 @@ const runnable = (commands: readonly Command[], before = ""): readonly Runnable[
     return [...(own ? [{ path, command }] : []), ...runnable(command.commands, `${path} `)];
   });
 
-test("every command is known to list or not to, and each that lists takes --json", async () => {
+test("every command is declared as listing or not, and each listing one takes --json", async () => {
   const all = runnable((await wholeProgram()).commands);
   expect(all.map(({ path }) => path).toSorted()).toEqual(
     [...Object.keys(LISTS), ...OTHERS].toSorted(),
@@ -63,7 +63,7 @@ test("every command is known to list or not to, and each that lists takes --json
   }
 });
 
-test("each that lists prints one JSON document, in which no amount is a number", async () => {
+test("each listing command prints one JSON document, in which no amount is a number", async () => {
   await using folder = await temporaryFolder();
   await using database = await freshDatabase();
   const ledger = join(folder.path, "ledger");

@@ -68,7 +68,7 @@ const COMMANDS = [
   "rebuild role_changes",
 ];
 
-test("commands other than migrate, start, index and serve leave an older database as it is, and say what to do", async () => {
+test("commands other than migrate, start, index and serve leave an older database unchanged and say what to do", async () => {
   await using older = await olderDatabase();
   await using folder = await temporaryFolder();
   const settings = { DATABASE_URL: older.url, DATA_DIR: folder.path };

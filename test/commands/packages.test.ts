@@ -28,7 +28,7 @@ const deaf: ReaderOptions["read"] = (packages) => {
 
 const ledgerFile = z.object({ packages: z.tuple([z.string(), z.string()]) });
 
-test("a package whose publication the log has passed is read in, though killed in the middle", async () => {
+test("a package whose publication the log has passed is read in, even if killed midway", async () => {
   await using folder = await temporaryFolder();
   const dir = join(folder.path, "ledger");
   const how = ["--checkpoints", `${NEWEST + 1}`, "--seed", "upgrade", "--format", "binpb"];

@@ -22,12 +22,12 @@ const shown = (...reports: readonly Partial<CatchUp>[]) => {
   return info.mock.calls;
 };
 
-test("a standby says once that it stands by, and shows no progress", () => {
+test("a standby says once that it is one, and shows no progress", () => {
   const lines = shown({ state: "opening" }, { state: "standby" }, { state: "standby" });
   expect(lines).toEqual([["another process reads this ledger; standing by to take over"]]);
 });
 
-test("before the first checkpoint none has been read", () => {
+test("before the first checkpoint the progress line says that none was read", () => {
   expect(shown({})).toEqual([
     [expect.objectContaining({ checkpoint: null, tip: "2121" }), "catching up"],
   ]);

@@ -62,7 +62,7 @@ const loadedBy = async (args: readonly string[]): Promise<readonly string[]> => 
 const HEAVY =
   /node_modules\/(viem|graphql|graphql-yoga|fastify|bullmq|@grpc|@pothos|libphonenumber-js|pino-pretty)\/|\/zod\/v4\/locales\/(?!en\.)|src\/demo\/issuer\//;
 
-test("the program's help and version load the list of commands and none of their code", async () => {
+test("help and version load the list of commands and none of their code", async () => {
   for (const args of [["--version"], ["--help"], []]) {
     const loaded = await loadedBy(args);
     expect(
@@ -88,7 +88,7 @@ test.each([
   "callbacks rotate",
   "ta requests",
   "pii rotate",
-])("`%s` reaches the database without the code for what comes after", async (line) => {
+])("`%s` connects to the database before loading any later code", async (line) => {
   const loaded = await loadedBy(line.split(" "));
   // The driver is there: it did get as far as the database.
   expect(loaded.some((url) => url.includes("node_modules/postgres/"))).toBe(true);
@@ -96,7 +96,7 @@ test.each([
   expect(loaded.length).toBeLessThan(400);
 });
 
-test("each command has one description, the list's", async () => {
+test("each command has one description, taken from the list", async () => {
   const { stdout } = await runCommand(["--help"], {});
   const text = stdout.replaceAll(/\s+/g, " ");
   for (const [name, { about, usage = "", load }] of Object.entries(COMMANDS)) {

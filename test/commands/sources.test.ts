@@ -35,7 +35,7 @@ const digests = async (databaseUrl: string): Promise<string> => {
   return stdout;
 };
 
-test("index goes on from the second source when the first dies, to the digests of an undisturbed run", async () => {
+test("index switches to the second source when the first dies, with the digests of an undisturbed run", async () => {
   await using whole = await storeOf();
   await using database = await freshDatabase();
   const undisturbed = settingsFor(database.url, whole.base.href);
@@ -59,7 +59,7 @@ test("index goes on from the second source when the first dies, to the digests o
   expect(await digests(other.url)).toBe(await digests(database.url));
 });
 
-test("index --last gives up after --retry-for, and says why; the bounds of the time are checked", async () => {
+test("index --last gives up after --retry-for, with the reason; time limits are validated", async () => {
   await using store = await storeOf();
   let wrong = Number.POSITIVE_INFINITY;
   store.state.misbehave = (sequence, response, method) => {
@@ -94,7 +94,7 @@ test("index --last gives up after --retry-for, and says why; the bounds of the t
   expect(wrong).toBe(0);
 });
 
-test("verify waits for a source that refuses, reads what does not hold twice, and gives up after --retry-for", async () => {
+test("verify waits for a refusing source, rereads checkpoints that fail, and gives up after --retry-for", async () => {
   await using folder = await temporaryFolder();
   const dir = join(folder.path, "ledger");
   await mkdir(dir);
@@ -153,7 +153,7 @@ test("verify waits for a source that refuses, reads what does not hold twice, an
   });
 });
 
-test("each source is sent its own headers and no others; what names none of several is refused", async () => {
+test("each source gets its own headers only; headers for an unknown source are refused", async () => {
   await using one = await storeOf();
   await using two = await storeOf();
   one.state.misbehave = (sequence, response) => {

@@ -8,7 +8,7 @@ import { registerKey } from "../../src/ta/requests/caller-keys.ts";
 import { freshDatabase } from "../postgres.ts";
 import { temporaryFolder } from "../service/process.ts";
 
-test("keys that a start makes are those of the next start too, while the database knows them", async () => {
+test("keys made by a start are reused by the next start while the database knows them", async () => {
   await using folder = await temporaryFolder();
   await using write = await freshDatabase();
   const config = { dataDir: join(folder.path, "data") };
@@ -35,7 +35,7 @@ test("keys that a start makes are those of the next start too, while the databas
   expect(await listKeys(other)).toHaveLength(1);
 });
 
-test("a pair that a former version made, whose signatures are bound to nothing, hands over to one whose are", async () => {
+test("a key pair of a former version with unbound signatures can be replaced by one with bound ones", async () => {
   await using folder = await temporaryFolder();
   await using write = await freshDatabase();
   const config = { dataDir: join(folder.path, "data") };

@@ -61,7 +61,7 @@ const made = async (...args: readonly string[]): Promise<Statement> => {
   return verifyStatement(JSON.parse(ran.stdout));
 };
 
-test("every owner's statement holds, all of them have one root, and their total is the treasury's supply", async () => {
+test("every owner's statement verifies, all lead to one root, and their total is the treasury's supply", async () => {
   const owners = [...balances.keys()].slice(0, 6);
   const statements: Statement[] = [];
   for (const owner of owners) statements.push(await made("--owner", owner, "--at", "299"));
@@ -79,7 +79,7 @@ test("every owner's statement holds, all of them have one root, and their total 
   expect(same).toEqual(withHolder);
 });
 
-test("a statement is of version 2 unless version 1 is asked for, and both roots are published and lead to the same total", async () => {
+test("a statement has version 2 unless version 1 is requested; both roots are published and lead to the same total", async () => {
   const [owner = ""] = balances.keys();
   const args = ["--owner", owner, "--at", "290"];
   const two = await made(...args);
@@ -109,7 +109,7 @@ test("a statement is of version 2 unless version 1 is asked for, and both roots 
   });
 });
 
-test("a file is checked without a database or settings, against root and key, and told what that shows", async () => {
+test("a file is checked without database or settings, against root and key, and the result says what that proves", async () => {
   const [owner = ""] = balances.keys();
   const file = join(folder, "statement.json");
   expect(await run("--owner", owner, "--out", file)).toEqual({ code: 0, stdout: "", stderr: "" });
@@ -145,7 +145,7 @@ test("a file is checked without a database or settings, against root and key, an
   expect((await verify(changed)).stderr).toContain("not JSON");
 });
 
-test("a statement is held against entries of the sequence that were kept: another root is refused, and what they do not show is said and has its own exit code", async () => {
+test("a statement is compared with kept entries of the sequence: another root is refused, and entries that do not cover it have their own exit code", async () => {
   const [owner = ""] = balances.keys();
   const args = ["--owner", owner, "--at", "260"];
   const [one, two] = [await made(...args, "--statement-version", "1"), await made(...args)];
@@ -225,7 +225,7 @@ test("a statement is held against entries of the sequence that were kept: anothe
   expect(await kept(2, { heads: [] })).toMatchObject({ code: 2 });
 });
 
-test("who has no row is told so, and what cannot be meant is refused", async () => {
+test("an owner without a row gets that answer, and unusable arguments are refused", async () => {
   const nobody = `0x${"e".repeat(64)}`;
   expect(await run("--owner", nobody, "--at", "299")).toMatchObject({
     code: 1,
@@ -260,7 +260,7 @@ test("where another root was signed for the checkpoint before, none is signed an
   expect(await made("--owner", owner, "--at", "250")).toMatchObject({ root });
 });
 
-test("rows that do not add up to the treasury's supply are not signed, and no root of theirs is published", async () => {
+test("rows that do not add up to the treasury's supply are not signed, and their root is not published", async () => {
   const [owner = ""] = balances.keys();
   const { sql } = database;
   const raise = (by: number) => sql`

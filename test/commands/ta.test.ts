@@ -157,7 +157,7 @@ test("from the command line: a key, a signature, an accepted request, new data k
   expect(serving.printed.stderr).not.toMatch(/by-hand|Muster|grete/);
 }, 240_000);
 
-test("from the command line: a key gets a callback address of its own, another one, and none", async () => {
+test("from the command line: a key gets its own callback address, another one, and none", async () => {
   await using folder = await temporaryFolder();
   await using database = await freshDatabase();
   const file = join(folder.path, "assets.json");
@@ -195,7 +195,7 @@ test("from the command line: a key gets a callback address of its own, another o
   expect(await newest()).toEqual({ id, callbackUrl: null });
 }, 240_000);
 
-test("from the command line: a key that takes bound signatures alone, and requests signed for it", async () => {
+test("from the command line: a key that accepts bound signatures only, and requests signed for it", async () => {
   await using folder = await temporaryFolder();
   await using database = await freshDatabase();
   const at = (name: string) => join(folder.path, name);

@@ -17,7 +17,7 @@ beforeAll(async () => {
   ({ digest } = readCertified(await readCheckpointFile(BEFORE)).header);
 });
 
-test("a genuine checkpoint is verified against the committee that the epoch's last one named", async () => {
+test("a genuine checkpoint is verified against the committee named by the epoch's last checkpoint", async () => {
   const { code, stdout } = await verify(SIGNED, "--committee-from", BEFORE);
   expect(code).toBe(0);
   expect(stdout).toContain("signed by 61 of 105 validators, stake 6684 of 10000");
@@ -39,7 +39,7 @@ test("a genuine checkpoint is verified against the committee that the epoch's la
   expect(both.code).toBe(0);
 });
 
-test("what does not hold is named by its checkpoint, with exit code 1", async () => {
+test("failures are named by checkpoint, with exit code 1", async () => {
   await using folder = await temporaryFolder();
   const bytes = await readFile(SIGNED);
   const changed = async (at: number) => {
@@ -66,7 +66,7 @@ test("what does not hold is named by its checkpoint, with exit code 1", async ()
   expect(other.stderr).toContain(`has digest ${digest}, not the trusted`);
 });
 
-test("a committee file is read, and its faults are named with their place", async () => {
+test("a committee file is read, and its faults are named with their position", async () => {
   await using folder = await temporaryFolder();
   const { header, nextCommittee } = readCertified(await readCheckpointFile(BEFORE));
   const committee = {
@@ -86,13 +86,13 @@ test("a committee file is read, and its faults are named with their place", asyn
   expect(wrong.stderr).toContain("members[0].publicKey");
 });
 
-test("it says what it needs when that was left out", async () => {
+test("missing arguments are named", async () => {
   expect(await verify(SIGNED)).toMatchObject({ code: 2 });
   expect(await verify("--from", "5")).toMatchObject({ code: 2 });
   expect(await verify(SIGNED, "--to", "5", "--trust", digest)).toMatchObject({ code: 2 });
 });
 
-test("a range is verified epoch by epoch, whatever it is followed from", async () => {
+test("a range is verified epoch by epoch, from any kind of starting point", async () => {
   await using folder = await temporaryFolder();
   const dir = join(folder.path, "ledger");
   await writeDemoLedger({ dir, checkpoints: 130, seed: 5, format: "binpb", epochLength: 40 });
@@ -137,7 +137,7 @@ test("a range is verified epoch by epoch, whatever it is followed from", async (
   expect(mixed.stderr).toContain("VerificationError: checkpoint 55: it follows one of digest");
 });
 
-test("a source that leaves a checkpoint out is no reason to begin an audit behind it", async () => {
+test("a source that omits a checkpoint cannot make an audit begin after it", async () => {
   await using folder = await temporaryFolder();
   const dir = join(folder.path, "ledger");
   await writeDemoLedger({ dir, checkpoints: 12, seed: 5, format: "binpb", epochLength: 40 });

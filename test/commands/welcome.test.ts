@@ -37,7 +37,7 @@ const paste = async (text: string): Promise<string> => {
   return said;
 };
 
-test("the printed commands, pasted into a second shell, show the whole circle up to the callback", async () => {
+test("the printed commands, pasted into a second shell, show the whole round up to the callback", async () => {
   await using folder = await temporaryFolder();
   const dataDir = join(folder.path, "a newcomer's data");
   const port = await freePort();
@@ -64,7 +64,7 @@ test("the printed commands, pasted into a second shell, show the whole circle up
   expect(block).not.toMatch(/[^|] *> *\S+\.json/);
 }, 240_000);
 
-test("with a hook of one's own the printed commands send it nothing but callbacks, and a key is made where none is shown", async () => {
+test("with the user's own hook the printed commands send it callbacks only, and a key is made where none is shown", async () => {
   await using folder = await temporaryFolder();
   await using hook = await startReceiver();
   const dataDir = join(folder.path, "data");

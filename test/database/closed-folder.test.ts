@@ -9,7 +9,7 @@ import {
 } from "../../src/database/embedded/postgres-process.ts";
 import { temporaryFolder } from "../service/process.ts";
 
-test("the Postgres programs find one another below a folder that only its owner may enter", async () => {
+test("the Postgres programs find one another inside a folder that only its owner may enter", async () => {
   await using closed = await temporaryFolder();
   const programs = join(closed.path, "bin");
   await symlink(postgresPrograms(), programs);

@@ -26,7 +26,7 @@ test("a database closes immediately after losing its connections during statemen
   expect(await closing(database.close)).toBeLessThan(DRIVER_WAITS_MS - 500);
 });
 
-test("a database that closes waits for the answers that are due, and refuses no statement under way", async () => {
+test("a closing database waits for pending answers, and refuses no running statement", async () => {
   await using direct = await freshDatabase();
   const database = connect({ url: direct.url, max: 2, applicationName: "test" });
   const slow = database.sql`select pg_sleep(0.5)::text as slept`.execute();

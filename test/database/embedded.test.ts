@@ -47,7 +47,7 @@ test("data survives a restart, and a second process shares a running server", as
   await again.stop();
 });
 
-test("a server that was killed is started again on the same port, with everything committed", async () => {
+test("a killed server is started again on the same port, with everything committed", async () => {
   const notices: string[] = [];
   const server = await startEmbeddedPostgres({
     dataDir,
@@ -99,7 +99,7 @@ const running = (pid: number) => {
   }
 };
 
-test("a server that cannot start is tried again after growing pauses, and serves once it can", async () => {
+test("a server that cannot start is retried after growing pauses, and serves once it can", async () => {
   const notices: string[] = [];
   const server = await startEmbeddedPostgres({
     dataDir,
@@ -162,7 +162,7 @@ test("a server that keeps exiting is given up with the reason; one that ran well
   await unwell.stop();
 });
 
-test("a lock that a crash left behind stops no start", async () => {
+test("a lock left by a crash prevents no start", async () => {
   const before = await startEmbeddedPostgres({ dataDir });
   const lock = await readFile(lockOf(dataDir), "utf8");
   await before.stop();

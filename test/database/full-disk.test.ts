@@ -26,7 +26,7 @@ const fill = async (path: string) => {
   await expect(full).rejects.toThrow("ENOSPC");
 };
 
-test("a server that ended on a full disk is started again once there is room", async (context) => {
+test("a server that stopped on a full disk is restarted once there is room", async (context) => {
   await using folder = await temporaryFolder();
   using disk = await smallDisk(join(folder.path, "disk"));
   if (disk === undefined) return context.skip("no small disk can be mounted here");

@@ -16,7 +16,7 @@ const jitOf = async (sql: Sql) => {
   return row?.jit;
 };
 
-test("every connection asks for no compiling as it begins, the queue's too", async () => {
+test("every connection turns JIT off when it opens, the queue's too", async () => {
   await using database = await freshDatabase();
   await using way = await breakableWay(database.url);
   const settings = { url: way.url, max: 3, applicationName: "jit" };
@@ -43,7 +43,7 @@ test("every connection asks for no compiling as it begins, the queue's too", asy
   expect(way.greetings.filter((text) => !/jit[ =]off/.test(text))).toEqual([]);
 });
 
-test("a batch that is planned afresh is not compiled either, where the server compiles", async () => {
+test("a batch with a new plan is not compiled either, on a server that compiles", async () => {
   await using database = await freshDatabase();
   const [name] = await database.sql<{ name: string }[]>`select current_database() as name`;
   await database.sql.unsafe(`alter database ${name?.name} set jit = on`);

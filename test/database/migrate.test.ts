@@ -38,7 +38,7 @@ test("services that start together migrate once", async () => {
   expect(await migrate(database)).toEqual({ applied: 0 });
 });
 
-test("a database of a newer version is refused by name", async () => {
+test("a database of a newer version is refused, naming the version", async () => {
   await using database = await freshDatabase();
   await database.sql`
     insert into drizzle.__drizzle_migrations (hash, created_at) values ('from-the-future', 0)`;
@@ -50,7 +50,7 @@ const FOLDER = new URL("../../drizzle/", import.meta.url);
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
-test("every migration reads as it landed: databases know them by their hash", async () => {
+test("migrations never change after release: databases identify them by hash", async () => {
   const released: unknown = JSON.parse(
     await readFile(new URL("../../drizzle/hashes.json", import.meta.url), "utf8"),
   );
@@ -65,7 +65,7 @@ test("every migration reads as it landed: databases know them by their hash", as
   ).toEqual(released);
 });
 
-test("a database with a migration edited before its release is refused with advice", async () => {
+test("a database whose migration was edited before its release is refused with advice", async () => {
   // 0008_operators as it stood for half an hour, without one of its indexes.
   const text = await readFile(new URL("0008_operators.sql", FOLDER), "utf8");
   const edited = text.replace(/^CREATE INDEX "callback_messages_given_up_at".*\n/m, "");

@@ -63,7 +63,7 @@ test("a long statement of a caller who has hung up is cancelled; its neighbours 
   expect(await neighbour).toBeGreaterThan(0);
 });
 
-test("a short statement of a caller who has hung up is left to end, and nothing is made of it", async () => {
+test("a short statement whose caller hung up runs to its end, and its result is dropped", async () => {
   await using database = await freshDatabase();
   await using readers = readersOf(database.url, 1);
   await processOf(readers.for(undefined), 0);
@@ -76,7 +76,7 @@ test("a short statement of a caller who has hung up is left to end, and nothing 
   await expect(short).rejects.toThrow("gone");
 });
 
-test("a short statement waits behind no long one, and shares its connection", async () => {
+test("a short statement never waits for a long one, and shares its connection", async () => {
   await using database = await freshDatabase();
   await using readers = readersOf(database.url, 2);
   let ended = false;
@@ -97,7 +97,7 @@ test("a short statement waits behind no long one, and shares its connection", as
   await expect(long).rejects.toThrow("canceling statement");
 });
 
-test("a statement that was thought short and lasts holds up the short ones for a moment only", async () => {
+test("a statement wrongly taken for short delays the short ones only briefly", async () => {
   await using database = await freshDatabase();
   await using readers = readersOf(database.url, 2);
   // Connections that have answered before are known by number.
@@ -122,7 +122,7 @@ test("a statement that was thought short and lasts holds up the short ones for a
   expect(await processOf(readers.for(undefined), 0)).toBeGreaterThan(0);
 });
 
-test("a statement that failed after its first rows leaves nothing of them to the next one", async () => {
+test("a statement that failed after its first rows passes none of them to the next one", async () => {
   await using database = await freshDatabase();
   await using readers = readersOf(database.url, 2);
   const upTo = (weight: number | undefined, last: number) =>
@@ -139,7 +139,7 @@ test("a statement that failed after its first rows leaves nothing of them to the
   }
 });
 
-test("short statements that wait for a place are dropped when their caller hangs up", async () => {
+test("short statements waiting for a place are dropped when their caller hangs up", async () => {
   await using database = await freshDatabase();
   await using readers = readersOf(database.url, 2);
   const caller = new AbortController();
@@ -152,7 +152,7 @@ test("short statements that wait for a place are dropped when their caller hangs
   expect(new Set(await Promise.all(crowd))).toEqual(new Set(["gone"]));
 });
 
-test("however often connections are ended under load, none is lost", async () => {
+test("connections terminated under load are all replaced", async () => {
   await using database = await freshDatabase();
   await using readers = readersOf(database.url, 4);
   const stop = new AbortController();
@@ -175,7 +175,7 @@ test("however often connections are ended under load, none is lost", async () =>
   expect((await Promise.all(all)).every((pid) => (pid ?? 0) > 0)).toBe(true);
 }, 60_000);
 
-test("a connection that was lost is made again", async () => {
+test("a lost connection is replaced", async () => {
   await using database = await freshDatabase();
   await using readers = readersOf(database.url, 1);
   const pid = await processOf(readers.for(undefined), 0);
@@ -188,7 +188,7 @@ test("a connection that was lost is made again", async () => {
   expect(another).not.toBe(pid);
 });
 
-test("rows come as they are, by either kind of connection: bytes in the order of their columns", async () => {
+test("rows are the same on both kinds of connection: bytes in column order", async () => {
   await using database = await freshDatabase();
   await using readers = readersOf(database.url, 2);
   const text = "select n::text, null, 'ö' || $1::text from generate_series(1, 3) as n order by n";

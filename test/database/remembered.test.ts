@@ -4,7 +4,7 @@ import { createRemembered } from "../../src/database/remembered.ts";
 const rememberedAt = (clock: { ms: number }, more = {}) =>
   createRemembered<string | null>({ freshMs: 900, max: 2, now: () => clock.ms, ...more });
 
-test("a value is read once while it is fresh, by however many ask", async () => {
+test("a value is read once while it is fresh, however many ask", async () => {
   const clock = { ms: 0 };
   const remembered = rememberedAt(clock);
   let reads = 0;
@@ -32,7 +32,7 @@ test("a value's age counts from its request, so a change during the load is not 
   expect(await remembered.get("a", async () => "new")).toBe("new");
 });
 
-test("a reading that failed is not remembered", async () => {
+test("a failed read is not cached", async () => {
   const remembered = rememberedAt({ ms: 0 });
   const failing = remembered.get("a", () => Promise.reject(new Error("away")));
   await expect(failing).rejects.toThrow("away");

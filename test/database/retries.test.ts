@@ -27,7 +27,7 @@ const pauseAfter = async (fail: () => Promise<never>): Promise<number> => {
   return pausedMs;
 };
 
-test("a database that refuses connections, or lost one, is asked again within five seconds, however long it was away", async () => {
+test("a lost or refusing database is retried within five seconds, however long it was away", async () => {
   const url = `postgres://nobody@127.0.0.1:${await freePort()}/none`;
   await using database = connect({ url, max: 1, applicationName: "test" });
   const refused = () => database.sql`select 1`.then(() => Promise.reject(new Error("it answers")));
@@ -39,13 +39,13 @@ test("a database that refuses connections, or lost one, is asked again within fi
   }
 });
 
-test("others are given the time that they may need, also when a connection to them was refused", async () => {
+test("other services get the time they may need, also after a refused connection", async () => {
   const cause = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
   const source = new SourceUnavailableError("the source", "checkpoint 5", 3, cause);
   expect(await pauseAfter(() => Promise.reject(source))).toBeGreaterThan(800_000);
 });
 
-test("whatever waits for the database waits by this rule", () => {
+test("everything that waits for the database follows this rule", () => {
   const root = join(import.meta.dirname, "../..");
   const others = globSync("src/**/*.ts", { cwd: root }).filter(
     (file) =>

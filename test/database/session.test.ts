@@ -43,7 +43,7 @@ test("a transaction that throws leaves nothing, and one that returns leaves ever
   expect(await rowsOf(database)).toEqual([2, 3]);
 });
 
-test("after its connection died nothing a transaction still sends reaches the database", async () => {
+test("after its connection died, nothing that a transaction sends reaches the database", async () => {
   await using database = await withTable();
   await using session = await database.session();
   const late: string[] = [];
@@ -111,7 +111,7 @@ test("a swallowed failure inside a transaction is not mistaken for a commit", as
   expect(await rowsOf(database)).toEqual([]);
 });
 
-test("the pool replaces sessions that were lost and keeps its bound", async () => {
+test("the pool replaces lost sessions and keeps its limit", async () => {
   await using database = await freshDatabase({ max: 2 });
   const pidOf = () =>
     database.transaction(async ({ sql }) => {
@@ -133,7 +133,7 @@ test("the pool replaces sessions that were lost and keeps its bound", async () =
   expect([...after].filter((pid) => before.has(pid))).toEqual([]);
 });
 
-test("a task that waited too long gives up its place in the queue, and no more sessions open for it", async () => {
+test("a task that waited too long leaves the queue, and no further session opens for it", async () => {
   await using database = await freshDatabase();
   let opened = 0;
   const open = () => {
@@ -219,7 +219,7 @@ test("statement timeout and read-only access hold for sessions that ask for them
   ).rejects.toMatchObject({ code: "25006" });
 });
 
-test("a server that is not there is an error with remedy retry", async () => {
+test("an absent server is an error with remedy retry", async () => {
   const nowhere = { url: "postgres://u:p@127.0.0.1:1/x", applicationName: "nowhere", max: 1 };
   await using database = connect(nowhere);
   const failures = [

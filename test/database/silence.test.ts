@@ -53,7 +53,7 @@ test("a statement on a silent connection fails, and the pool opens a new one", a
   expect(await database.sql`select 1 as n`).toEqual([{ n: 1 }]);
 });
 
-test("a session that fell silent is lost: in a transaction, in a statement, in a copy", async () => {
+test("a session that fell silent is lost: in a transaction, in a statement, in a COPY", async () => {
   await using made = await behindWay();
   const { direct, database, way } = made;
   await direct.sql`create table t (a int)`;
@@ -88,7 +88,7 @@ test("a session that fell silent is lost: in a transaction, in a statement, in a
   expect(await direct.sql`select * from t`).toEqual([]);
 });
 
-test("an answer that stops half way is a connection lost", async () => {
+test("an answer that stops halfway is a lost connection", async () => {
   await using made = await behindWay();
   const { database, way } = made;
   way.fallSilentAfter(200_000);
@@ -98,7 +98,7 @@ test("an answer that stops half way is a connection lost", async () => {
   expect(await failed).toBeInstanceOf(ServerSilentError);
 });
 
-test("a statement that takes long is left alone while the server works on it", async () => {
+test("a long statement is left alone while the server works on it", async () => {
   await using made = await behindWay();
   const { database } = made;
   // Pauses of three times what counts as silent.
@@ -114,7 +114,7 @@ test("a statement that takes long is left alone while the server works on it", a
   expect(session.lost.aborted).toBe(false);
 });
 
-test("a cursor may be read slowly, its connection may idle afterwards, and is lost when it falls silent", async () => {
+test("a slowly read cursor keeps its connection, also when idle afterwards; a silent one is lost", async () => {
   await using made = await behindWay();
   const { database, way } = made;
   await using session = await database.session();
@@ -141,7 +141,7 @@ test("a cursor may be read slowly, its connection may idle afterwards, and is lo
   expect(await failed).toBeInstanceOf(SessionLostError);
 }, 60_000);
 
-test("a statement with a timeout counts as lost long after it, without asking the server", async () => {
+test("a statement with a timeout counts as lost well after it, without asking the server", async () => {
   await using made = await behindWay({ statementTimeoutMs: 500 });
   const { database, way } = made;
   await database.sql`select 1`;
@@ -149,7 +149,7 @@ test("a statement with a timeout counts as lost long after it, without asking th
   expect(await failureOf(database.sql`select 2`.execute())).toBeInstanceOf(ServerSilentError);
 });
 
-test("a listener that fell silent listens again", async () => {
+test("a listener that fell silent is replaced", async () => {
   await using made = await behindWay();
   const { database, direct, way } = made;
   const ending = new AbortController();
@@ -196,7 +196,7 @@ const certificate = await selfSigned();
 if (certificate === undefined) console.warn("no openssl: the test of TLS is skipped");
 
 test.skipIf(certificate === undefined)(
-  "over TLS a session works, and is lost when it falls silent",
+  "a session over TLS works, and is lost when it falls silent",
   async () => {
     await using direct = await freshDatabase();
     await using tls = await withTls(direct.url, certificate ?? { key: "", cert: "" });
@@ -231,7 +231,7 @@ test("a statement fails with the reason when none of several hosts answers", asy
   }
 });
 
-test("a server that takes a connection and says nothing on it is named", async () => {
+test("a server that accepts a connection and stays silent is named", async () => {
   const mute = createServer((socket) => void socket.on("error", () => undefined)).listen(
     0,
     "127.0.0.1",
@@ -249,7 +249,7 @@ test("a server that takes a connection and says nothing on it is named", async (
   }
 }, 60_000);
 
-test("the host that got a statement is the one asked about it", async () => {
+test("the host that received a statement is the one asked about it", async () => {
   await using direct = await freshDatabase();
   await using away = await breakableWay(direct.url);
   await using way = await breakableWay(direct.url);
@@ -265,7 +265,7 @@ test("the host that got a statement is the one asked about it", async () => {
   expect(await sleeping).toEqual([{ n: 1 }]);
 }, 60_000);
 
-test("the server says whether it works on a statement", async () => {
+test("the server reports whether it works on a statement", async () => {
   await using database = await freshDatabase();
   const { hostname, port } = new URL(database.url);
   const target = { path: null, ssl: false, sslnegotiation: null };

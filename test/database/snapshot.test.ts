@@ -54,7 +54,7 @@ test("all statements of a snapshot see the database as of the first one", async 
   await isQuiet(database);
 });
 
-test("a statement that fails takes no other of its snapshot along, nor the snapshot", async () => {
+test("a failing statement affects neither other statements of its snapshot nor the snapshot", async () => {
   await using database = await freshDatabase();
   await withNumber(database);
   await using readers = readersOf(database.url);
@@ -79,7 +79,7 @@ test("a statement that fails takes no other of its snapshot along, nor the snaps
   await isQuiet(database);
 });
 
-test("a snapshot that no statement came to opens nothing, and may be ended twice", async () => {
+test("a snapshot without statements opens nothing, and may be closed twice", async () => {
   await using database = await freshDatabase();
   await using readers = readersOf(database.url);
   const snapshot = readers.snapshot(undefined, LIGHT);
@@ -90,7 +90,7 @@ test("a snapshot that no statement came to opens nothing, and may be ended twice
   expect(sessions).toHaveLength(0);
 });
 
-test("snapshots of light requests wait behind no heavy one, each alone on its connection", async () => {
+test("snapshots of light requests never wait for heavy ones, each alone on its connection", async () => {
   await using database = await freshDatabase();
   await withNumber(database);
   await using readers = readersOf(database.url);
@@ -135,7 +135,7 @@ const processesOf = async (readers: Readers, database: TestDatabase): Promise<nu
   }
 };
 
-test("a snapshot whose connection is lost fails, and the next one is whole", async () => {
+test("a snapshot whose connection is lost fails, and the next one is complete", async () => {
   await using database = await freshDatabase();
   await withNumber(database);
   await using readers = readersOf(database.url);

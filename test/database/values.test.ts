@@ -64,7 +64,7 @@ const declared = pgTable("v", {
   n: numericColumn("n", { mode: "bigint" }),
 });
 
-test("rows written by COPY and by unnest, column by column or as a table declares them, read back as they were", async () => {
+test("rows written by COPY and by unnest, by column or by table declaration, read back unchanged", async () => {
   await using database = await freshDatabase();
   await database.sql`
     create table v (i8 int8, i4 int4, i2 int2, b bool, t text, y bytea, n numeric, nth serial)`;
@@ -116,7 +116,7 @@ test("rows written by COPY and by unnest, column by column or as a table declare
   );
 });
 
-test("a COPY larger than its buffers arrives whole", async () => {
+test("a COPY larger than its buffers arrives complete", async () => {
   await using database = await freshDatabase();
   await database.sql`create table big (n int4, t text, y bytea)`;
   const rows = Array.from({ length: 3_000 }, (_, n) => ({

@@ -107,7 +107,7 @@ const EXPECTED = [
   "checkpoint with the clock alone",
 ];
 
-test.each(SEEDS)("the first 300 checkpoints of seed %s show all that can happen", (seed) => {
+test.each(SEEDS)("the first 300 checkpoints of seed %s show every kind of event", (seed) => {
   const ledger = createDemoLedger({ seed });
   const seen = happenings(ledger);
   expect(EXPECTED.filter((one) => !seen.has(one))).toEqual([]);
@@ -181,7 +181,7 @@ test("grants are funded, claimed, cancelled and destroyed, in tokens and in byte
   );
 });
 
-test("more noise leaves more checkpoints without anything of ours", () => {
+test("more noise leaves more checkpoints without our events", () => {
   const oursIn = (noise: number): number => {
     const ledger = createDemoLedger({ seed: "noise", noise });
     for (let n = 0; n < 600; n += 1) ledger.next();

@@ -37,7 +37,7 @@ const reading = (source: DemoSource, first: bigint) => {
   };
 };
 
-test("a signed transaction is in a checkpoint under its own digest, and is known after a restart", async () => {
+test("a signed transaction appears in a checkpoint under its own digest, also after a restart", async () => {
   const dataDir = await mkdtemp(join(tmpdir(), "demo-node-"));
   const options = { dataDir, seed: "node", checkpointsPerSecond: 20, history: 40 };
   const source = demoSource(options);

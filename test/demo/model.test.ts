@@ -90,7 +90,7 @@ test("events add up to the balances, and roles and register follow from their ev
   }
 });
 
-test("the model does not change a snapshot taken before", () => {
+test("the model does not change earlier snapshots", () => {
   const ledger = createDemoLedger({ seed: "snapshot" });
   for (let n = 0; n < 100; n += 1) ledger.next();
   const snapshot = ledger.snapshot();

@@ -3,7 +3,7 @@ import { generateKeyPair, secretKeyOf } from "../../client/ed25519.ts";
 import { startDemoReceiver } from "../../demo/receiver.ts";
 import { signatureHeaders } from "../../src/callbacks/deliver.ts";
 
-test("a question to the demo's receiver about a request waits until its callback has come", async () => {
+test("a request to the demo's receiver waits until its callback has arrived", async () => {
   const { publicKey, secretKey } = generateKeyPair();
   const received: unknown[] = [];
   await using receiver = await startDemoReceiver({

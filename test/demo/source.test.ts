@@ -36,7 +36,7 @@ const read = async (
   return all;
 };
 
-test("history is available immediately, and new checkpoints when they are due", async () => {
+test("history is available immediately, and new checkpoints on schedule", async () => {
   const source = open(await newDataDir());
   const opened = Date.now();
   expect(await source.latest(AbortSignal.timeout(1_000))).toBeGreaterThanOrEqual(79n);
@@ -76,7 +76,7 @@ test("a restart continues the ledger, and every old checkpoint keeps its bytes",
   await third.close();
 });
 
-test("a crashed ledger keeps the checkpoints that it handed out", async () => {
+test("a crashed ledger keeps the checkpoints that it served", async () => {
   const dataDir = await newDataDir();
   const crashed = open(dataDir);
   const before = await read(crashed, 0n, 140n);
@@ -103,7 +103,7 @@ test("a restart continues from a saved state", async () => {
   await restarted.close();
 });
 
-test("a submitted transaction lands in one of the next checkpoints, again after a restart", async () => {
+test("a submitted transaction lands in one of the next checkpoints, also after a restart", async () => {
   const dataDir = await newDataDir();
   const source = open(dataDir);
   const [coin] = source.coinTypes;
@@ -217,7 +217,7 @@ test("a submission cut off by a crash is dropped, and later ones are kept", asyn
   expect(raws).toHaveLength(Number(second - first) + 1);
 });
 
-test("single checkpoints read one after another, and back again, have the bytes of a whole read", async () => {
+test("checkpoints read one by one, forwards and backwards, have the bytes of a whole read", async () => {
   const dataDir = await newDataDir();
   const whole = open(dataDir);
   const all = await read(whole, 0n, 79n);

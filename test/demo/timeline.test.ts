@@ -20,7 +20,7 @@ const life = fc.record({
   ),
 });
 
-test("whatever happens, a settled checkpoint keeps its time, and time never runs backwards", () => {
+test("a settled checkpoint keeps its time, and time never runs backwards", () => {
   fc.assert(
     fc.property(life, ({ days, ...first }) => {
       let nowMs = NOW;
@@ -53,7 +53,7 @@ test("whatever happens, a settled checkpoint keeps its time, and time never runs
   );
 });
 
-test("the newest checkpoint is the last whose time has come", () => {
+test("the newest checkpoint is the last one due", () => {
   fc.assert(
     fc.property(fc.bigInt(1n, 1_000n), fc.bigInt(0n, 29_000n), (perSecond, laterMs) => {
       const timeline = newTimeline({ nowMs: NOW, history: 10n, historySpanMs: 1_000n, perSecond });
@@ -64,7 +64,7 @@ test("the newest checkpoint is the last whose time has come", () => {
   );
 });
 
-test("a ledger that was not read continues now, with the next number", () => {
+test("a ledger that was not read for a while continues now, with the next number", () => {
   const timeline = newTimeline({ nowMs: NOW, history: 100n, historySpanMs: 1_000n, perSecond: 4n });
   const week = NOW + 7n * 86_400_000n;
   const stopped = newestAt(timeline, week);

@@ -70,7 +70,7 @@ const signedIn = ({ certificate }: Data): Signed => ({
   signers: Uint8Array.from(certificate.signers),
 });
 
-test("a quorum of the epoch's committee signs every checkpoint, the same in both encodings, and not always the same members", () => {
+test("a quorum of the epoch's committee signs every checkpoint, the same in both encodings, with varying members", () => {
   const known = committees();
   const seen = new Set<string>();
   for (const [sequence, { data, protobuf }] of checkpoints.entries()) {
@@ -95,7 +95,7 @@ test("a quorum of the epoch's committee signs every checkpoint, the same in both
   expect(seen.size).toBeGreaterThan(10);
 });
 
-test("neither another summary nor another epoch or committee goes with a signature", () => {
+test("a signature fits no other summary, epoch or committee", () => {
   const known = committees();
   const [one, other] = checkpoints.slice(60);
   const members = known[3] ?? [];
@@ -109,7 +109,7 @@ test("neither another summary nor another epoch or committee goes with a signatu
   expect(isSigned(bytes, signed, before)).toBe(false);
 });
 
-test("committees follow one another from epoch 0: in the order of their keys, 10,000 together, a little changed", () => {
+test("committees change from epoch to epoch: ordered by key, with 10,000 votes, slightly different", () => {
   const known = committees();
   expect(known.length).toBe(1 + COUNT / Number(EPOCH));
   for (const [epoch, members] of known.entries()) {
@@ -127,7 +127,7 @@ test("committees follow one another from epoch 0: in the order of their keys, 10
   }
 });
 
-test("an epoch ends with ChangeEpoch, the last transaction of its last checkpoint, and the next starts its gas at zero", () => {
+test("an epoch ends with ChangeEpoch, the last transaction of its last checkpoint, and the next restarts its gas at zero", () => {
   let gas = [0n, 0n, 0n, 0n];
   for (const [sequence, { data }] of checkpoints.entries()) {
     const { summary, transactions } = data;
@@ -183,7 +183,7 @@ test("keys and signatures match another library's, for short and long secrets", 
   }
 });
 
-test("an epoch has two checkpoints or more", () => {
+test("an epoch has at least two checkpoints", () => {
   expect(() => createDemoLedger({ seed: 1, epochLength: 1 })).toThrow(DemoOptionError);
   expect(() => createDemoLedger({ seed: 1, epochLength: 2.5 })).toThrow(
     "epochLength must be a whole number, not 2.5",

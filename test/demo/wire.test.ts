@@ -58,7 +58,7 @@ beforeAll(() => {
 const transactions = (): readonly Transaction[] =>
   parsed.flatMap(({ transactions }) => transactions);
 
-test("the network's library reads every part and writes it back byte for byte", () => {
+test("the network's library parses every part and serialises it to the same bytes", () => {
   for (const { summary, contents, transactions } of parsed.slice(0, 150)) {
     expect(types.summary.serialize(summary.value).toBytes()).toEqual(summary.bytes);
     expect(types.contents.serialize(contents.value).toBytes()).toEqual(contents.bytes);
@@ -76,7 +76,7 @@ test("the network's library reads every part and writes it back byte for byte", 
   }
 });
 
-test("each checkpoint names the one before, counts on, and is as late or later", () => {
+test("each checkpoint names its predecessor, counts on, and is never earlier", () => {
   let previous: string | null = null;
   let transactionsSoFar = 0n;
   let time = 0n;
@@ -97,7 +97,7 @@ test("each checkpoint names the one before, counts on, and is as late or later",
   );
 });
 
-test("every digest of transactions, effects, events and objects is that of its bytes", () => {
+test("every digest of transactions, effects, events and objects matches the bytes", () => {
   for (const { contents, transactions } of parsed) {
     const listed = contents.value.V1?.transactions ?? [];
     expect(listed.length).toBe(transactions.length);
@@ -138,7 +138,7 @@ test("every digest of transactions, effects, events and objects is that of its b
   }
 });
 
-test("objects, dependencies and versions are in the order and of the size the network gives them", () => {
+test("objects, dependencies and versions have the network's order and size", () => {
   for (const transaction of transactions()) {
     const effects = effectsOf(transaction);
     const changed = effects.changedObjects.map(([id]) => id);
@@ -163,7 +163,7 @@ test("objects, dependencies and versions are in the order and of the size the ne
   }
 });
 
-test("every transaction uses each object as the one before left it", () => {
+test("every transaction uses each object in the state the previous one left", () => {
   const live = new Map<string, string>();
   for (const transaction of transactions()) {
     for (const input of transaction.inputs) {
@@ -180,7 +180,7 @@ test("every transaction uses each object as the one before left it", () => {
   }
 });
 
-test("a transaction's cost is what its coins lost", () => {
+test("a transaction's cost equals what its coins lost", () => {
   const sui = (objects: readonly Stored[]) =>
     objects.reduce((sum, { value }) => {
       const { Move } = value.data;
@@ -247,7 +247,7 @@ test("new objects have the ids that the network derives from their transactions"
   }
 });
 
-test("a registered currency ends with the framework's mark of new ones, and is read with and without it", () => {
+test("a registered currency ends with the framework's marker of new ones, and is read with and without it", () => {
   const mark = [
     Uint8Array.of(1),
     bcs.string().serialize("is_new_currency").toBytes(),
@@ -269,7 +269,7 @@ test("a registered currency ends with the framework's mark of new ones, and is r
   }
 });
 
-test("both wire formats hold the same checkpoint, and no digest in either is wrong", () => {
+test("both wire formats hold the same checkpoint, and every digest in them is right", () => {
   for (const [sequence, { bcs: bytes, protobuf }] of checkpoints.entries()) {
     const asBcs = { sequence: BigInt(sequence), encoding: "bcs", bytes } as const;
     const asProtobuf = {
@@ -283,7 +283,7 @@ test("both wire formats hold the same checkpoint, and no digest in either is wro
   }
 });
 
-test("the protobuf carries its parts under the names the network gives them, objects in order", () => {
+test("the protobuf names its parts as the network does, objects in order", () => {
   for (const [sequence, { protobuf }] of checkpoints.slice(0, 100).entries()) {
     const message = GrpcTypes.Checkpoint.fromBinary(protobuf);
     expect(Buffer.from(GrpcTypes.Checkpoint.toBinary(message)).equals(protobuf)).toBe(true);

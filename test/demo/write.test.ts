@@ -62,7 +62,7 @@ test("the folder source reads the folder, and ledger.json describes it", async (
   expect(decoded[1]).toEqual(decoded[0]);
 });
 
-test("a folder that holds something is left as it is", async () => {
+test("a non-empty folder is left unchanged", async () => {
   const dir = await mkdtemp(join(folder, "taken-"));
   await writeFile(join(dir, "mine.txt"), "mine");
   await expect(writeDemoLedger({ dir, checkpoints: 3, seed: 1, format: "chk" })).rejects.toThrow(
@@ -71,7 +71,7 @@ test("a folder that holds something is left as it is", async () => {
   expect(await readdir(dir)).toEqual(["mine.txt"]);
 });
 
-test("an option out of bounds is named, with its bounds", async () => {
+test("an option out of bounds is named with its bounds", async () => {
   const dir = join(folder, "bounds");
   const options = { dir, checkpoints: 3, seed: 1, format: "chk" } as const;
   await expect(writeDemoLedger({ ...options, noise: 2 })).rejects.toThrow(DemoOptionError);

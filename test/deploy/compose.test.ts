@@ -51,7 +51,7 @@ const file = z.looseObject({
 const compose = async () =>
   file.parse(parse(await readFile(join(DEPLOY, "compose.yaml"), "utf8"), { merge: true }));
 
-test("every service is hardened, bounded and watched", async () => {
+test("every service is hardened, bounded and monitored", async () => {
   const { services, networks } = await compose();
   expect(Object.keys(services).toSorted()).toEqual(["index", "postgres", "redis", "serve"]);
   for (const [name, each] of Object.entries(services)) {
@@ -74,7 +74,7 @@ test("every service is hardened, bounded and watched", async () => {
   }
 });
 
-test("its processes run commands there are, with settings there are", async () => {
+test("its processes run existing commands with existing settings", async () => {
   const { services, secrets, volumes } = await compose();
   const ours = Object.values(services).filter(({ image }) => image === "holderbook");
   expect(ours.map(({ command }) => command)).toEqual([["index"], ["serve"]]);
@@ -105,7 +105,7 @@ test("its processes run commands there are, with settings there are", async () =
   expect(named("volumes")).toEqual(new Set(Object.keys(volumes)));
 });
 
-test("the secrets are made once, closed to others, and are what the settings take", async () => {
+test("the secrets are made once, readable by their owner only, and accepted by the settings", async () => {
   const folder = await mkdtemp(join(tmpdir(), "holderbook-compose-"));
   try {
     await cp(join(DEPLOY, "make-secrets.sh"), join(folder, "make-secrets.sh"));
@@ -143,7 +143,7 @@ test("the secrets are made once, closed to others, and are what the settings tak
   }
 });
 
-test("an engine's own reader takes the file", async ({ skip }) => {
+test("an engine's own parser accepts the file", async ({ skip }) => {
   const there = await run("docker", ["compose", "version"]).then(
     () => true,
     () => false,

@@ -68,7 +68,7 @@ const freePort = async (): Promise<number> => {
   return typeof address === "object" && address !== null ? address.port : 0;
 };
 
-test("the image runs as an unprivileged user, and holds no tools, tests or secrets", async () => {
+test("the image runs as an unprivileged user, without tools, tests or secrets", async () => {
   const steps = stepsOf(await readFile(DOCKERFILE, "utf8"));
   expect(steps.filter(({ step }) => step === "FROM")).toHaveLength(2);
   expect(image.user).toBe("node");
@@ -83,7 +83,7 @@ test("the image runs as an unprivileged user, and holds no tools, tests or secre
   expect(await readdir(join(app, "web"))).toEqual(["dist"]);
 });
 
-test("the service starts from a tree it may not write to, serves the page, and leaves the tree as it was", {
+test("the service starts from a read-only tree, serves the page, and leaves the tree unchanged", {
   timeout: 180_000,
 }, async () => {
   const port = await freePort();

@@ -48,12 +48,12 @@ const linksOf = (page: string): readonly string[] => {
   ].map(([, target = ""]) => target);
 };
 
-test("there are pages, and links in them", () => {
+test("the documents have pages and links", () => {
   expect(pages).toContain("README.md");
   expect(pages.flatMap(linksOf).length).toBeGreaterThan(50);
 });
 
-test.each(pages)("links of %s lead somewhere", (page) => {
+test.each(pages)("links of %s resolve", (page) => {
   const broken = linksOf(page).filter((target) => {
     if (/^[a-z]+:/i.test(target)) return false;
     const [path = "", anchor] = target.split("#");
@@ -72,7 +72,7 @@ test("docs/README.md leads to every page below docs", () => {
   expect(all.filter((page) => !listed.has(page))).toEqual([]);
 });
 
-test.each(pages)("commands of %s can be pasted into zsh, which would pass a comment on", (page) => {
+test.each(pages)("commands of %s can be pasted into zsh, which would pass on a comment", (page) => {
   const blocks = readFileSync(join(ROOT, page), "utf8").matchAll(
     /^```(?:sh|console)\n([\s\S]*?)^```$/gm,
   );

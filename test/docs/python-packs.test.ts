@@ -87,7 +87,7 @@ const honestPacks = async (): Promise<
 };
 
 test.skipIf(why !== null)(
-  "Python says of every forged pack what the client says, and names the same file first",
+  "Python and the client agree on every forged pack, and name the same file first",
   async () => {
     for (const [version, [honest, forgeries]] of Object.entries(await honestPacks())) {
       const jobs: Job[] = [];
@@ -118,7 +118,7 @@ test.skipIf(why !== null)(
 );
 
 test.skipIf(why !== null)(
-  "the facts in a pack make its chain, movements, events and registers in Python, by the text of formats.md alone",
+  "from formats.md alone, Python rebuilds a pack's chain, movements, events and registers",
   async () => {
     const whole = await filesOfKept("v2-whole");
     const silent = new Map(whole).set("movements.ndjson", new Uint8Array());
@@ -133,7 +133,7 @@ test.skipIf(why !== null)(
 );
 
 test.skipIf(why !== null)(
-  "what nothing in a pack proves, Python does not call shown either",
+  "claims that nothing in a pack proves are reported as unproven by Python too",
   async () => {
     const { "version 2": [honest] = [] } = await honestPacks();
     if (honest === undefined) throw new Error("there is no pack");
@@ -186,7 +186,7 @@ const keptAbout = async () => {
 };
 
 test.skipIf(why !== null)(
-  "a pack that kept entries contradict is refused by Python as by the command, and none of them makes it complete",
+  "a pack contradicted by kept entries is refused by Python and the command, and none of them makes it complete",
   async () => {
     const { pack, entry, coin, root1, root2 } = await keptAbout();
     const other = "77".repeat(32);
@@ -221,7 +221,7 @@ test.skipIf(why !== null)(
 );
 
 test.skipIf(why !== null)(
-  "whose key signed a pack Python says as the command does, also of a key that was renewed, lost or revoked",
+  "Python and the command agree on the signer of a pack, also with a renewed, lost or revoked key",
   async () => {
     const { pack } = await keptAbout();
     const { deployment, next, stranger } = KEYS;
@@ -280,7 +280,7 @@ test.skipIf(why !== null)(
 );
 
 test.skipIf(why !== null)(
-  "a kept entry of an act makes a pack false that tells the act otherwise",
+  "a kept entry of an act refutes a pack with a different version of the act",
   async () => {
     const { pack, entry } = await keptAbout();
     const path = await unpacked(withActs(pack, key));
@@ -302,7 +302,7 @@ const renamed = (zip: Uint8Array, from: string, to: string): Buffer => {
 };
 
 test.skipIf(why !== null)(
-  "no archive or folder passes that another program would unpack otherwise",
+  "archives and folders that another program would unpack differently are refused",
   async () => {
     const pack = signedAnew(await filesOfKept("v1-signed"), undefined, key);
     const files = Object.fromEntries(pack);
@@ -344,7 +344,7 @@ test.skipIf(why !== null)(
 );
 
 test.skipIf(why !== null)(
-  "verify_pack.py ends with the exit codes of the command, and says what it did not check",
+  "verify_pack.py has the command's exit codes, and says what it did not check",
   async () => {
     const pack = signedAnew(await filesOfKept("v1-signed"), undefined, key);
     const path = await unpacked(pack);

@@ -65,7 +65,7 @@ const inputOf = async (check: string, at: string, input: Readonly<Record<string,
 const UNCLAIMED = new Set(["signature"]);
 
 test.skipIf(why !== null)(
-  "every published vector has in Python the verdict that it names",
+  "every published vector has its stated verdict in Python",
   async () => {
     const jobs: Job[] = [];
     const expected: (readonly [string, object])[] = [];
@@ -184,7 +184,7 @@ const TEXTS: readonly ((text: string) => string)[] = [
 ];
 
 test.skipIf(why !== null)(
-  "a statement that was forged, signed anew or not, has one verdict in Python and in the command",
+  "forged statements, signed again or not, get the same verdict from Python and the command",
   async () => {
     const texts: string[] = [];
     for (const statement of [statementOf(4, 5), statement2Of(2, 3)]) {
@@ -375,7 +375,7 @@ const KEPT: readonly (readonly [string, object, readonly unknown[], string?])[] 
 ];
 
 test.skipIf(why !== null)(
-  "entries that were kept show in Python what they show in the command, with its exit codes",
+  "kept entries prove the same in Python and in the command, with the same exit codes",
   async () => {
     const runs: (readonly string[])[] = [];
     const commands: (number | null)[] = [];
@@ -403,7 +403,7 @@ test.skipIf(why !== null)(
 );
 
 test.skipIf(why !== null)(
-  "verify_statement.py takes key and root as the command does, and says what it did not compare",
+  "verify_statement.py takes key and root like the command, and says what it did not compare",
   async () => {
     const file = join(folder.path, "mine.json");
     await writeFile(file, `${JSON.stringify(two, null, 2)}\n`);

@@ -14,7 +14,7 @@ import { savedFile } from "./tutorial.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
-test("the receiver of the tutorial answers 2xx to what it has stored, and stores it once", async () => {
+test("the receiver of the tutorial answers 2xx once it has stored a callback, and stores it once", async () => {
   await using folder = await temporaryFolder();
   for (const entry of ["package.json", "client"]) {
     await symlink(join(ROOT, entry), join(folder.path, entry));

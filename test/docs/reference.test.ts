@@ -8,7 +8,7 @@ import { pagesOfCode } from "../../bin/reference/pages.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
-test("every page that is made from the code is current", { timeout: 180_000 }, async () => {
+test("every generated page is current", { timeout: 180_000 }, async () => {
   for (const [path, text] of await pagesOfCode(ROOT)) {
     const page = await readFile(join(ROOT, path), "utf8");
     expect(page === text, `${path} is not current: run \`npm run docs\``).toBe(true);

@@ -47,7 +47,7 @@ afterAll(async () => {
 
 const names = (await readdir(join(ROOT, "docs", "tutorials"))).map((page) => basename(page, ".md"));
 
-test("there are tutorials, and each shows what is to be seen", async () => {
+test("there are tutorials, and each shows expected output", async () => {
   expect(names.length).toBeGreaterThan(5);
   for (const name of names) {
     const shown = (await stepsOf(name)).filter((step) => step.shown !== "");
@@ -55,7 +55,7 @@ test("there are tutorials, and each shows what is to be seen", async () => {
   }
 });
 
-test("what the start prints is what the first tutorial shows", async () => {
+test("the first tutorial shows what the start prints", async () => {
   const [start] = await stepsOf("first-register");
   expect(start?.command).toBe("npm start\n");
   const { url, dataDir } = running;
@@ -64,7 +64,7 @@ test("what the start prints is what the first tutorial shows", async () => {
 });
 
 test.each(names)(
-  "%s: a reader who does it sees what it shows, and has nothing left at the end",
+  "%s: a reader who follows it sees the output shown, and nothing is left at the end",
   async (name) => {
     const before = await liveKeys();
     const { seen, left } = await done(name, running);
@@ -83,13 +83,13 @@ const liveKeys = async (): Promise<readonly string[]> => {
   return stdout.split("\n").filter((line) => line.includes('"revokedAt":null'));
 };
 
-test("what a reader makes on the way is nothing that git would take, keys least of all", () => {
+test("git ignores everything a reader makes on the way, especially keys", () => {
   const made = ["try/now.csv", "try/my-key", "my-key", "start-key", "acme.key", "ta-key.json"];
   const ignored = execFileSync("git", ["check-ignore", ...made], { cwd: ROOT, encoding: "utf8" });
   expect(ignored.trim().split("\n")).toEqual(made);
 });
 
-test("the reference of REST and of the transfer agent is what the service says of itself", async () => {
+test("the references of REST and the transfer agent match the service's own descriptions", async () => {
   const answer = await fetch(`${running.url}/openapi.json`);
   for (const [path, text] of pagesOfService(openApiDocument.parse(await answer.json()))) {
     const page = await readFile(join(ROOT, path), "utf8");

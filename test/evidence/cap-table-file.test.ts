@@ -90,7 +90,7 @@ const PEOPLE = `holder_id,wallets,balance,tokens,unlocked,locked,share_percent,f
 ,${CARA},0.000001,0.000001,0.000000,0.000000,0.0000000015,no,none
 `;
 
-test("a person's CSV begins with its columns and has amounts in tokens", async () => {
+test("a CSV for people begins with its columns and has amounts in tokens", async () => {
   for (const reader of [undefined, "people"] as const) {
     const { type, ending, bytes } = await fileOf("csv", reader);
     expect([type, ending]).toEqual(["text/csv; charset=utf-8", ".csv"]);
@@ -103,7 +103,7 @@ test("a token without decimals has whole amounts", async () => {
   expect(bytes.toString()).toContain(",62655616500,62000000000,5,655616495,");
 });
 
-test("a program's CSV has the smallest unit, in columns that no program for another form finds", async () => {
+test("a CSV for programs has the smallest unit, in columns that no program for another format finds", async () => {
   const { bytes } = await fileOf("csv", "programs");
   const lines = bytes.toString().split("\n");
   expect(lines.slice(0, 9)).toEqual(
@@ -117,14 +117,14 @@ test("a program's CSV has the smallest unit, in columns that no program for anot
   ]);
 });
 
-test("no cell of a CSV begins a formula, or has to be quoted", async () => {
+test("no cell of a CSV begins a formula or needs quoting", async () => {
   for (const reader of ["people", "programs"] as const) {
     const cells = (await fileOf("csv", reader)).bytes.toString().split(/[,\n]/);
     expect(cells.filter((cell) => !/^(?:[\w#][\w .]*|)(?:::\w+::\w+)?$/.test(cell))).toEqual([]);
   }
 });
 
-test("the archive has the person's CSV and what it is of, in the units of the CSV", async () => {
+test("the archive has the CSV for people and its source, in the units of the CSV", async () => {
   const { type, ending, bytes } = await fileOf("csv-zip");
   expect([type, ending]).toEqual(["application/zip", ".zip"]);
   const files = new Map<string, string>();
@@ -153,7 +153,7 @@ test("the archive has the person's CSV and what it is of, in the units of the CS
   });
 });
 
-test("while the decimals of a token are unknown nothing is written in tokens", async () => {
+test("nothing is written in tokens while a token's decimals are unknown", async () => {
   for (const format of ["csv", "csv-zip"] as const) {
     await expect(fileOf(format, undefined, null)).rejects.toThrow(DecimalsUnknownError);
   }
@@ -171,7 +171,7 @@ test.each([
   [null, "ACME"],
   ["x".repeat(4_000), "x".repeat(40)],
 ])(
-  "a file of the token that calls itself %j is named %s, for every system and header",
+  "a file of a token named %j is called %s, safe on every system and in headers",
   (symbol, named) => {
     expect(fileNameOf({ ...table, symbol })).toBe(`${named}-cap-table-250`);
   },

@@ -132,7 +132,7 @@ const survey = async (pack: PackInMemory, forgeries: readonly Forgery[]) => {
 };
 
 test(
-  "no edit of a pack of version 1 passes, and what client and page can see they refuse in the command's words",
+  "no edit of a pack of version 1 passes, and client and page refuse the detectable ones in the command's words",
   async () => {
     expect(await survey(proven, [...FORGERIES, ...FORGED_FILES])).toEqual([]);
     expect(FORGERIES.length).toBeGreaterThan(120);
@@ -152,7 +152,7 @@ test(
 );
 
 test(
-  "no file passes that another reader reads otherwise, or that nothing reads",
+  "no file passes that another reader reads differently or that nothing reads",
   async () => {
     expect(await survey(whole, FORGED_FILES)).toEqual([]);
     expect(await survey(longer, FORGED_EPOCHS)).toEqual([]);
@@ -160,7 +160,7 @@ test(
   LONG,
 );
 
-test("what nothing in a pack can prove is said not to be shown, where the lie is consistent", async () => {
+test("claims that nothing in a pack can prove are reported as unproven where the lie is consistent", async () => {
   for (const pack of [proven, whole]) {
     for (const { name, says, forge } of UNPROVEN) {
       const dir = await written(await forge(pack, key));
@@ -170,7 +170,7 @@ test("what nothing in a pack can prove is said not to be shown, where the lie is
   }
 });
 
-test("honest packs pass: of version 1 proven and as signed, and with all facts", async () => {
+test("honest packs pass: version 1 proven and as signed, and with all facts", async () => {
   for (const pack of [proven, signed, whole, longer]) {
     expect(await saidBy(verifyPack(await written(pack), known))).toEqual([true, true, null]);
     expect(await saidBy(verifyAuditPack(pack, known))).toEqual([true, null, null]);
@@ -178,7 +178,7 @@ test("honest packs pass: of version 1 proven and as signed, and with all facts",
   }
 });
 
-test("a process tells forged, honest, unshown and misused apart by its exit code", async () => {
+test("exit codes of a process distinguish forged, honest, unproven and misused", async () => {
   const honest = await written(whole, "honest");
   const verify = (...args: readonly string[]) => runProgram(["audit-pack", "verify", ...args], {});
   const given = ["--key", key.publicKey];
@@ -195,7 +195,7 @@ test("a process tells forged, honest, unshown and misused apart by its exit code
 });
 
 test.skipIf(chromium === undefined)(
-  "a browser says of every edit what the client says in Node",
+  "a browser gives the client's Node verdict on every edit",
   async () => {
     const client = join(import.meta.dirname, "..", "..", "client", "dist");
     const packs = [

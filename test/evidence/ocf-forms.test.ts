@@ -30,7 +30,7 @@ const holdForm = (form: z.ZodObject, [required, optional]: Fields): void => {
   );
 };
 
-test("every form requires what the format requires and takes no field that the format does not have", () => {
+test("every form requires the members of the format and accepts no others", () => {
   for (const [type, form] of Object.entries(FORMS)) holdForm(form, FIELDS[type] ?? [[], []]);
   const transactions = forms.transactionForm.options;
   expect(transactions).toHaveLength(Object.keys(FORMS).filter((type) => /^TX/.test(type)).length);

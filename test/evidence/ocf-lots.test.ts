@@ -87,7 +87,7 @@ const traded = [
   step(5n, [["b", -3n, "BURN"]]),
 ];
 
-test("tokens leave from the oldest security, and what is received at once is one security", () => {
+test("tokens leave the oldest security first, and tokens received together are one security", () => {
   expect(told(traded)).toEqual([
     "1: 10 for a",
     "2: 20 for a",
@@ -101,7 +101,7 @@ test("tokens leave from the oldest security, and what is received at once is one
   ]);
 });
 
-test("by proportion tokens leave every security, and the unit that rounding leaves goes to who lost most by it", () => {
+test("pro rata, tokens leave every security, and the unit left by rounding goes to the largest loser by it", () => {
   // 16 of 30: 5.33 of 10, 10.67 of 20.
   expect(told(traded, "pro-rata")).toEqual([
     "1: 10 for a",
@@ -118,7 +118,7 @@ test("by proportion tokens leave every security, and the unit that rounding leav
   ]);
 });
 
-test("a proportion adds up, is within a unit of the exact one, and takes from no lot more than it has", () => {
+test("a pro-rata split adds up, is within a unit of the exact one, and takes from no lot more than it has", () => {
   const quantity = fc.oneof(fc.bigInt(1n, 9n), fc.bigInt(1n, 2n ** 64n - 1n));
   fc.assert(
     fc.property(
@@ -197,7 +197,7 @@ test("securities carry the legends of their wallet, and are reissued when these 
   ]);
 });
 
-test("a wallet that joins and leaves a holder takes its securities along by transfers", () => {
+test("a wallet that joins or leaves a holder takes its securities along by transfers", () => {
   const lines = told([
     step(1n, [["a", 10n, "MINT"]]),
     step(2n, [], { register: [event("a", "holder_address_added", { holderId: 3n })] }),
@@ -288,7 +288,7 @@ test("a grant vests by terms while it is whole, and by dates once a part is clai
   ]);
 });
 
-test("what a grant had unlocked when it was funded vests on the day of issue, not before", () => {
+test("what a grant had unlocked at funding vests on the day of issue, not earlier", () => {
   const begun = funded({ commencementTimestampMs: days(2n) - 12n * DAY });
   expect(told(begun).slice(2, 3)).toEqual([
     "2: 100 for b 60 on 2025-01-03, 20 on 2025-01-04, 20 on 2025-01-05",
@@ -297,7 +297,7 @@ test("what a grant had unlocked when it was funded vests on the day of issue, no
   expect(told(later).slice(2, 3)).toEqual(["2: 100 for b 100 on 2025-01-14"]);
 });
 
-test("grants that are funded at once are one security each, whichever lots they come from", () => {
+test("grants funded together are one security each, whichever lots they come from", () => {
   const other = { ...grant({ totalAmount: 5n, leftBalance: 5n }), objectId: "h" };
   const lines = told([
     step(1n, [["a", 60n, "MINT"]]),
@@ -321,7 +321,7 @@ test("grants that are funded at once are one security each, whichever lots they 
   ]);
 });
 
-test("a grant that changes hands goes on vesting, though its new owner is given another one", () => {
+test("a grant that changes hands keeps vesting, even if its new owner gets another one", () => {
   const other = { ...grant({ totalAmount: 5n, leftBalance: 5n }), objectId: "h", owner: "c" };
   const lines = told([
     ...funded({ releaseCount: 1n }),
@@ -343,7 +343,7 @@ test("a grant that changes hands goes on vesting, though its new owner is given 
   ]);
 });
 
-test("a grant that takes another one's place in one transaction is a reissuance that vests by its schedule", () => {
+test("a grant replaced in one transaction is a reissuance that vests by its schedule", () => {
   const other = {
     ...grant({ releaseCount: 1n, totalAmount: 70n, leftBalance: 70n }),
     objectId: "h",
@@ -363,7 +363,7 @@ test("a grant that takes another one's place in one transaction is a reissuance 
   ]);
 });
 
-test("a schedule that does not fit never vests early, whatever its numbers, and all of it vests in the end", () => {
+test("an unusual schedule never vests early, whatever its numbers, and vests fully in the end", () => {
   const largest = 2n ** 64n - 1n;
   for (const more of [
     { releaseCount: largest, totalAmount: largest },
@@ -390,7 +390,7 @@ test("a schedule that does not fit never vests early, whatever its numbers, and 
   }
 });
 
-test("mints and burns of one transaction stay what they are, and nothing is made or lost on the way", () => {
+test("mints and burns of one transaction stay as they are, and nothing is created or lost on the way", () => {
   const tokens = { part: "TOKENS" } as const;
   const flows = flowsOf(
     [
@@ -414,7 +414,7 @@ test("mints and burns of one transaction stay what they are, and nothing is made
   ]);
 });
 
-test("what moves between wallets is a transfer: no flow makes or destroys more than was minted or burned", () => {
+test("movements between wallets are transfers: no flow makes or destroys more than was minted or burned", () => {
   const wallet = fc.constantFrom("a", "b", "c", "d");
   const amount = fc.bigInt(1n, 9n);
   const nothing = { fromAddress: null, toAddress: null };
@@ -459,7 +459,7 @@ test("what moves between wallets is a transfer: no flow makes or destroys more t
   );
 });
 
-test("a forced transfer says in its comments that it was one", () => {
+test("a forced transfer is marked as such in its comments", () => {
   const history = new OcfHistory({ digits: 0, lots: "fifo" });
   const forced = step(2n, [
     ["a", -4n, "FORCE_TRANSFER"],

@@ -291,7 +291,7 @@ const vestedBy = (
   return vested;
 };
 
-test("by every day as much has vested as the contract has unlocked by its end, and nothing before it is issued", async () => {
+test("by every day as much has vested as the contract has unlocked by its end, and nothing before issue", async () => {
   let byTerms = 0;
   await search(
     fc.property(

@@ -125,7 +125,7 @@ const told = async (
   await appendRows(database.sql, logBlocks, rows);
 };
 
-test("what a random history comes to in Open Cap Format is the cap table, and its past never changes", async () => {
+test("a random history in Open Cap Format equals the cap table, and its past never changes", async () => {
   await search(
     fc.asyncProperty(history, fc.tuple(cuts, cuts, cuts, cuts, cuts), async (checkpoints, five) => {
       await told(checkpoints, five);
@@ -168,7 +168,7 @@ test("the register of the demo ledger is written with vesting, transfers and can
   ]);
 });
 
-test("what has vested by a day is what the cap table says is unlocked at its end, holder by holder", async () => {
+test("what has vested by a day equals the cap table's unlocked amounts at its end, per holder", async () => {
   const at = { checkpoint: 1_499n, timestampMs: 0n };
   const days = ["2025-03-04", "2025-03-05", "2025-04-01", "2025-12-31", "2029-01-01"];
   let unlocked = 0n;
@@ -201,7 +201,7 @@ test("what has vested by a day is what the cap table says is unlocked at its end
   expect(unlocked).toBeGreaterThan(0n);
 });
 
-test("a grant of whole shares that begins when it is funded is written with vesting terms and their start", async () => {
+test("a grant of whole shares that begins at funding is written with vesting terms and their start", async () => {
   const [admin = "", holder = ""] = OWNERS;
   const id = { token: say.address("701"), grant: say.address("901") };
   const funded = 1_750_000_000_000n;
@@ -236,7 +236,7 @@ test("a grant of whole shares that begins when it is funded is written with vest
   ]);
 });
 
-test("a grant that is cancelled and funded anew in one transaction vests by its new schedule, though no balance moved", async () => {
+test("a grant cancelled and funded again in one transaction vests by its new schedule, though no balance moved", async () => {
   const [holder = ""] = OWNERS;
   const [old, anew, token] = ["901", "902", "701"].map(say.address);
   if (!old || !anew || !token) throw new Error("there are three");
@@ -272,7 +272,7 @@ test("a grant that is cancelled and funded anew in one transaction vests by its 
   ]);
 });
 
-test("a token of more than ten decimals is given in its smallest unit, and says so", async () => {
+test("a token of more than ten decimals is written in its smallest unit, with a note", async () => {
   const [coinType = ""] = coinTypes;
   const { manifest, transactions } = await written(demo, coinType, 200n, 18);
   expect(manifest.comments).toContain(
@@ -339,7 +339,7 @@ test("the command writes the same files for the same checkpoint, with the issuer
   ).toMatchObject({ code: 2, stderr: expect.stringContaining("only the format ocf has lots") });
 });
 
-test("a history that does not come to the cap table, legends too, is refused, and nothing is left behind", async () => {
+test("a history that does not lead to the cap table, legends included, is refused, and nothing is left behind", async () => {
   const [coinType = ""] = coinTypes;
   const at = { checkpoint: 200n, timestampMs: 0n };
   const rows = await createCapTables().rows(guardedReads(demo.db, FOR_CAP_TABLES), {

@@ -29,7 +29,7 @@ const since = (checkpoint: number) => [
   `${checkpoint}`,
 ];
 
-test("read from the publication of its package on, a register that was only signed is complete; read from later on it is not", async () => {
+test("read from the publication of its package on, a register taken as signed is complete; read from later on it is not", async () => {
   await using pack = await packOfVersion1("signed");
   const complete = ["--require", "complete"];
   for (const checkpoint of [0, 1, 2]) {
@@ -63,7 +63,7 @@ test.each([
     '"checkpoint":"4","kind":"membership"',
   ],
 ])(
-  "%s said to have begun %s than it did is authentic, and refused where the ledger is read",
+  "%s claiming to have begun %s than it did is authentic, and refused where the ledger is read",
   async (_what, _when, before, after) => {
     await using pack = await packOfVersion1("signed");
     await edited(pack.path, "first/state.ndjson", (text) => text.replace(before, after));

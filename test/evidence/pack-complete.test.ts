@@ -104,7 +104,7 @@ const entryOf = (
   return { ...entry, keyId: keyIdOf(by.publicKey), signature };
 };
 
-test("a pack's bytes alone give the versions that each transaction took in, as log_inputs has them", async () => {
+test("a pack's bytes alone yield the input versions of each transaction, equal to log_inputs", async () => {
   const path = join(folder.path, "whole");
   const { packages } = await manifestOf(path);
   const wanted = createWanted(packages);
@@ -128,7 +128,7 @@ test("a pack's bytes alone give the versions that each transaction took in, as l
   expect(inOrder(computed)).toEqual(inOrder(rows.map((row) => Object.values(row))));
 });
 
-test("each tier has its own word, its own reason and its own exit code", async () => {
+test("each tier has its own word, reason and exit code", async () => {
   await using pack = await copyOf("whole");
   await signAnew(pack.path, undefined, key);
   expect(await tiers(pack.path)).toEqual([0, null, true, null]);
@@ -153,7 +153,7 @@ test("each tier has its own word, its own reason and its own exit code", async (
   expect(await tiers(pack.path, ...source, "--since", "30")).toEqual([0, null, true, null]);
 });
 
-test("what a source does not give, and what the auditor did not, is no finding about the pack", async () => {
+test("what a source or the auditor did not supply is no finding about the pack", async () => {
   const whole = join(folder.path, "whole");
   const none = join(folder.path, "none");
   // At once: the option belongs to `verify`, although `audit-pack` has one of the same name.
@@ -175,7 +175,7 @@ test("what a source does not give, and what the auditor did not, is no finding a
   expect(other.stdout).toContain("the entries: none of them is about the token's facts");
 });
 
-test("versions of the contract from before what was read are said not to be shown", async () => {
+test("versions of the contract from before the range are reported as unproven", async () => {
   const whole = join(folder.path, "whole");
   const source = ["--source", `dir:${ledger}`, "--require", "complete"];
   const from = (since: string) => verify(whole, ...source, "--since", since);
@@ -185,7 +185,7 @@ test("versions of the contract from before what was read are said not to be show
   expect((await from("1")).stdout).not.toContain("no other version");
 });
 
-test("what a whole pack leaves out from before the first register is found, whatever came of it until then", async () => {
+test("facts from before the first register that a complete pack omits are detected, whatever became of them", async () => {
   const whole = join(folder.path, "whole");
   const pack = new Map(await openPack(whole));
   const manifest = manifestIn(await manifestOf(whole));
@@ -198,7 +198,7 @@ test("what a whole pack leaves out from before the first register is found, what
   await source.close();
 });
 
-test("a pack from before the token was made is complete where its publication was read", async () => {
+test("a pack that begins before the token was made is complete where its publication was read", async () => {
   const early = await make("before", "--from", "0", "--to", "40");
   const ran = await verify(
     early,
@@ -215,7 +215,7 @@ test("a pack from before the token was made is complete where its publication wa
   );
 });
 
-test("an entry that the auditor kept shows that no fact is missing which was signed then", async () => {
+test("a kept entry proves that no fact signed then is missing", async () => {
   await using pack = await copyOf("whole");
   await signAnew(pack.path, undefined, key);
   const { chainId } = await manifestOf(pack.path);
@@ -300,7 +300,7 @@ test("an entry that the auditor kept shows that no fact is missing which was sig
   expect(await verify(made, "--entry", file, "--require", "complete")).toMatchObject({ code: 0 });
 });
 
-test("roots that the auditor kept show that the registers are those that everybody was shown, and refuse others", async () => {
+test("kept roots prove that the registers are the published ones, and refute others", async () => {
   const made = join(folder.path, "whole");
   const manifest = await manifestOf(made);
   const published = (await entriesOf(database.sql)).filter(({ kind, body }) => {
@@ -331,7 +331,7 @@ test("roots that the auditor kept show that the registers are those that everybo
   }
 });
 
-test("a role, a group, a holder or a freeze that is left out of the opening is found where the pack is whole", async () => {
+test("a role, group, holder or freeze missing from the opening is detected where the pack is complete", async () => {
   // A wallet is frozen in checkpoint 31, and no longer in 34.
   const early = await make("early", "--from", "32", "--to", "40");
   const state = await readFile(join(early, "first", "state.ndjson"), "utf8");
@@ -351,7 +351,7 @@ test("a role, a group, a holder or a freeze that is left out of the opening is f
   }
 });
 
-test("a role that is left out of a proven opening is not said to be shown, and reading from the beginning finds it", async () => {
+test("a role missing from a proven opening is unproven, and reading from the beginning detects it", async () => {
   await using pack = await packOfVersion1("proven");
   const role = /\{[^\n]*"kind":"role"[^\n]*\n/;
   const state = await readFile(join(pack.path, "first/state.ndjson"), "utf8");
@@ -376,7 +376,7 @@ test("a role that is left out of a proven opening is not said to be shown, and r
   expect(await tiers(honest.path, "--source", `dir:${of}`)).toEqual([0, null, true, true]);
 });
 
-test("what a checkpoint of the pack ended before the first register cannot stand in it", async () => {
+test("state that a checkpoint of the pack ended before the first register cannot be in it", async () => {
   const [ended] = await database.sql<
     { owner: string; role: string; checkpoint: bigint; until: bigint }[]
   >`
@@ -399,7 +399,7 @@ test("what a checkpoint of the pack ended before the first register cannot stand
   ]);
 });
 
-test("a range without a fact of the token, one with a gap and one with an upgrade hold, and say what they are", async () => {
+test("a range without facts of the token, one with a gap and one with an upgrade verify, and say what they are", async () => {
   const quiet = await database.sql<{ from: bigint; to: bigint }[]>`
     select checkpoint as from, next - 1 as to from (
       select checkpoint, lead(checkpoint) over (order by checkpoint) as next
@@ -417,7 +417,7 @@ test("a range without a fact of the token, one with a gap and one with an upgrad
   expect(await tiers(upgraded, "--source", `dir:${ledger}`)).toEqual([0, null, true, true]);
 });
 
-test("a pack of a key that kept entries lead to is authentic; of one that took a lost one's place, or was revoked, that is not shown", async () => {
+test("a pack whose key is linked to kept entries is authentic; with a lost key's replacement or a revoked key that is unproven", async () => {
   await using pack = await copyOf("whole");
   const next = generateKeyPair();
   const [keyId, nextId] = [key, next].map(({ publicKey }) => keyIdOf(publicKey));

@@ -22,7 +22,7 @@ const expectRefused = async (folder: string, what: RegExp, ...args: readonly str
   await expect(refused).rejects.toHaveProperty("name", "AuditPackError");
 };
 
-test("packs that were given out keep verifying, their reports word for word", async () => {
+test("released packs keep verifying, with their reports word for word", async () => {
   for (const name of KEPT) {
     await using pack = await keptPack(name);
     const { publicKey } = await manifestOf(pack.path);
@@ -31,7 +31,7 @@ test("packs that were given out keep verifying, their reports word for word", as
   }
 });
 
-test("a digest that the manifest merely quotes names no committee: trust comes from the caller alone", async () => {
+test("a digest merely quoted in the manifest names no committee: trust comes from the caller alone", async () => {
   await using proven = await packOfVersion1("proven");
   await using signed = await packOfVersion1("signed");
   const { trust } = await manifestOf(signed.path);
@@ -60,7 +60,7 @@ test("a digest that the manifest merely quotes names no committee: trust comes f
   expect(invented.stderr).toContain(`has digest ${digest}, not ${wrong}`);
 });
 
-test("an identifier in another spelling is refused, before any filter matches nothing by it", async () => {
+test("an identifier in another spelling is refused before a filter could silently match nothing", async () => {
   const upper = (coinType: string) =>
     `0x${coinType.slice(2, 66).toUpperCase()}${coinType.slice(66)}`;
   await using honest = await packOfVersion1("signed");
@@ -85,7 +85,7 @@ test("an identifier in another spelling is refused, before any filter matches no
   }
 });
 
-test("a free text of the manifest writes into neither report nor terminal", async () => {
+test("free text of the manifest cannot inject into the report or the terminal", async () => {
   await using other = await packOfVersion1("signed");
   const { coinType } = await manifestOf(other.path);
   for (const edit of [
@@ -104,7 +104,7 @@ test("a free text of the manifest writes into neither report nor terminal", asyn
   await expectRefused(other.path, /\\u\{1b\}\[2J\\u\{a\}\.txt: is no file of the manifest/);
 });
 
-test("a register without its treasury is a failure, and nothing says that it comes to the supply", async () => {
+test("a register without its treasury fails, and no text claims that it matches the supply", async () => {
   await using pack = await packOfVersion1("signed");
   for (const name of ["first", "last"]) {
     await edited(pack.path, `${name}/cap-table.json`, (text) =>
@@ -115,7 +115,7 @@ test("a register without its treasury is a failure, and nothing says that it com
   await expectRefused(pack.path, /first\/cap-table\.json: has no supply of a treasury/);
 });
 
-test("a file that the format does not know is refused, and one that is missing is named", async () => {
+test("a file unknown to the format is refused, and a missing one is named", async () => {
   await using more = await packOfVersion1("signed");
   await writeFile(join(more.path, "notes.txt"), "");
   await signAnew(more.path);
@@ -133,7 +133,7 @@ test("a file that the format does not know is refused, and one that is missing i
   await expect(twice).rejects.toThrow("report.md: is there twice");
 });
 
-test("hostile files end with an error that has their name, soon and in little memory", async () => {
+test("hostile files end quickly in an error with their name, in little memory", async () => {
   const wallet = (at: number) =>
     `{"address":"0x${at.toString(16).padStart(64, "0")}","balance":"0","groupId":null,"isFrozen":false}`;
   const wallets = Array.from({ length: 200_000 }, (_, at) => wallet(at)).join(",");
@@ -207,7 +207,7 @@ test("hostile files end with an error that has their name, soon and in little me
   }
 });
 
-test("a role is of any Move type, as whoever grants it picks", () => {
+test("a role may be any Move type, as its granter chooses", () => {
   const event = { position: "1", txDigest: "1".repeat(32), timestampMs: "0", granted: true };
   const [owner, signer] = [`0x${"a".repeat(64)}`, `0x${"b".repeat(64)}`];
   const faults = (role: string) =>
@@ -230,7 +230,7 @@ test("a role is of any Move type, as whoever grants it picks", () => {
   }
 });
 
-test("a pack of a token that the ledger does not have is no pack of an empty register", async () => {
+test("a pack of a token unknown to the ledger is not a pack of an empty register", async () => {
   await using pack = await packOfVersion1("signed");
   const { coinType, first, last } = await manifestOf(pack.path);
   const other = coinType.replace("::acme::ACME", "::acme::OTHER");

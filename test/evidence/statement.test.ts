@@ -35,7 +35,7 @@ const made = async (checkpoint: bigint, options?: StatementOptions) => {
   return verifyStatement(await makeStatement({ db, write: database }, key, table, whose, options));
 };
 
-test("a group that was changed behind the register's back contradicts the root of version 2, and not that of version 1", async () => {
+test("a group changed behind the register's back contradicts the root of version 2, but not that of version 1", async () => {
   const two = await made(140n);
   const one = await made(140n, { version: 1 });
   const alter = (set: string) =>
@@ -50,7 +50,7 @@ test("a group that was changed behind the register's back contradicts the root o
   expect(await made(140n)).toEqual(two);
 });
 
-test("decimals that become known later do not change the root of a checkpoint that was published without", async () => {
+test("decimals learnt later do not change a root published without them", async () => {
   const { database } = register;
   const decimals = (value: string) =>
     alterRows(database, `update log_coins set decimals = ${value} where coin_type = '${coinType}'`);
@@ -64,7 +64,7 @@ test("decimals that become known later do not change the root of a checkpoint th
   expect((await made(137n)).decimals).toBe(known);
 });
 
-test("the rows of a cap table as GraphQL gives them lead to both roots that it gives, and to those of statements", async () => {
+test("the rows of a cap table over GraphQL lead to its two roots, and to those of statements", async () => {
   await using service = await serveGraphql(register.database);
   const query = `query ($coinType: String!) {
     capTable(coinType: $coinType, atCheckpoint: "136", limit: 1000) {

@@ -44,7 +44,7 @@ const vestingTypes = [
 ] as const;
 
 for (const [type, contractName] of vestingTypes) {
-  test(`every movement of ${type} becomes the records its logs tell`, async () => {
+  test(`every movement of ${type} becomes the records of its logs`, async () => {
     const shape = shapes[type];
     const { version, groups } = generations[type];
     const token = await chain.deploy(contractName, ["Acme Shares", "ACME", 6, SUPPLY]);

@@ -61,7 +61,7 @@ const checking = (network: EvmNetwork) => {
   };
 };
 
-test("of a name without end so much is kept as a record can bear", async () => {
+test("an endless name is kept up to the length a record allows", async () => {
   const long = await chain.deploy("SecurityTokenV5", ["N".repeat(5_000), "ACME", 6, 1_000_000]);
   const network = networkOf([chain.url], chain.chainId, [
     { address: long.address, type: "comakery_security_token_v5" },
@@ -74,7 +74,7 @@ test("of a name without end so much is kept as a record can bear", async () => {
     .toMatchObject({ name: "N".repeat(256), symbol: "ACME" });
 });
 
-test("a node that does not have the contract yet leaves no description, and is asked again", async () => {
+test("a node that does not have the contract yet yields no description, and is asked again", async () => {
   let empty = true;
   let asked = 0;
   await using proxy = await startProxy(chain.url, {
@@ -94,7 +94,7 @@ test("a node that does not have the contract yet leaves no description, and is a
   await expect.poll(described, { timeout: DEADLINE_MS }).toMatchObject({ decimals: 6 });
 });
 
-test("what a token left out is asked again, and what it told stays", async () => {
+test("missing parts of a token's description are requested again, and known ones stay", async () => {
   let silent = true;
   await using proxy = await startProxy(chain.url, {
     answer: ({ method, params }, result) => {
@@ -113,7 +113,7 @@ test("what a token left out is asked again, and what it told stays", async () =>
   await expect.poll(described, { timeout: DEADLINE_MS }).toEqual({ ...first, decimals: 6 });
 });
 
-test("a schedule that a node could not tell is read when the next log names it", async () => {
+test("a schedule that a node could not return is read when the next log names it", async () => {
   let refused = 0;
   await using proxy = await startProxy(chain.url, {
     answer: ({ method, params }, result) => {

@@ -53,7 +53,7 @@ const bucketOf = (calls: number) => {
 };
 
 test.for([50, 1])(
-  "a provider with a budget of %d calls a period is read, and what it answered is not asked again",
+  "with a budget of %d calls a period a provider is read, and answered calls are not repeated",
   async (budget) => {
     const { http, seen } = bucketOf(budget);
     const passed: Call[] = [];
@@ -75,7 +75,7 @@ test.for([50, 1])(
   },
 );
 
-test("a chain is read through a budget of 50 calls a period, over one endpoint or two", async () => {
+test("a chain is read within a budget of 50 calls a period, over one endpoint or two", async () => {
   const one = bucketOf(50);
   const two = bucketOf(50);
   await using first = await startProxy(chain.url, { http: one.http });
@@ -92,7 +92,7 @@ test("a chain is read through a budget of 50 calls a period, over one endpoint o
   expect(one.seen.refused).toBeGreaterThan(0);
 });
 
-test("while an endpoint asked to be left alone it is not asked, and then one at a time", async () => {
+test("an endpoint that asked for a pause gets none until then, and one request at a time afterwards", async () => {
   const arrivals: { readonly at: number; readonly underWay: number }[] = [];
   const underWay = new Set<unknown>();
   let refusedAt = Number.POSITIVE_INFINITY;
@@ -125,7 +125,7 @@ test("while an endpoint asked to be left alone it is not asked, and then one at 
   expect(afterwards.slice(0, 10).map((each) => each.underWay)).toEqual(Array(10).fill(1));
 });
 
-test("calls refused one by one inside a batch are asked again, the answered ones are not", async () => {
+test("rejected calls of a batch are repeated, answered ones are not", async () => {
   let refusals = 7;
   const answered: unknown[] = [];
   await using proxy = await startProxy(chain.url, {
@@ -146,7 +146,7 @@ test("calls refused one by one inside a batch are asked again, the answered ones
   expect(answered.length).toBe(30);
 });
 
-test("beside an endpoint that is ready no work waits for one that wants fewer requests", async () => {
+test("no work waits for a throttling endpoint while another one is ready", async () => {
   await using proxy = await startProxy(chain.url, {
     http: (calls) =>
       calls.length > 1 ? { status: 429, headers: { "retry-after": "60" } } : undefined,
@@ -158,7 +158,7 @@ test("beside an endpoint that is ready no work waits for one that wants fewer re
   expect(rpc.status()[0]).toMatchObject({ state: "paused", lastError: { reason: "rate limit" } });
 });
 
-test("an endpoint that failed a while ago is gone to before another is waited for", async () => {
+test("an endpoint that failed a while ago is tried before another is waited for", async () => {
   let broken = true;
   let limited = false;
   const failing = () => (broken ? { status: 503 } : undefined);
@@ -180,7 +180,7 @@ test("an endpoint that failed a while ago is gone to before another is waited fo
   expect(rpc.status()).toMatchObject([{ state: "paused" }, { state: "good" }]);
 });
 
-test("beside an endpoint that is gone one with a budget keeps what it answered", async () => {
+test("beside a dead endpoint, one with a budget keeps its answers", async () => {
   const { http, seen } = bucketOf(20);
   const answered: Call[] = [];
   await using limited = await startProxy(chain.url, {
@@ -233,7 +233,7 @@ const oversized: readonly [what: string, refusal: (calls: readonly Call[]) => ob
 ];
 
 test.for(oversized)(
-  "a provider that refuses more than 20 calls at once by %s is asked for fewer",
+  "a provider that refuses more than 20 calls a batch by %s gets fewer",
   async ([, refusal]) => {
     await using proxy = await startProxy(chain.url, {
       http: (calls) => {
@@ -254,7 +254,7 @@ test.for(oversized)(
   },
 );
 
-test("who may not ask is not asked in halves", async () => {
+test("an authorisation failure does not halve the batch", async () => {
   await using proxy = await startProxy(chain.url, {
     http: (calls) => (calls.length > 1 ? { status: 403 } : undefined),
   });
@@ -265,7 +265,7 @@ test("who may not ask is not asked in halves", async () => {
   expect(proxy.batches).toEqual([1, 64]);
 });
 
-test("answers that are too large together are asked for again, apart", async () => {
+test("answers that are too large together are requested again separately", async () => {
   let room = 0;
   await using proxy = await startProxy(chain.url, {
     http: (calls) => {

@@ -13,7 +13,7 @@ beforeAll(async () => {
 
 afterAll(() => chain.stop());
 
-test("a version 3 that logs the first leg alone has its vesting on that leg, split or whole", async () => {
+test("a version 3 that logs only the first leg has its vesting on that leg, split or whole", async () => {
   // Its movements are logged as version 2 logs them.
   const shape = shapes.comakery_security_token_v2;
   const token = await chain.deploy("SecurityTokenV3Early", ["Acme Shares", "ACME", 6, 1_000_000]);

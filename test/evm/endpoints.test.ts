@@ -45,7 +45,7 @@ const expectWhole = async (network: ReturnType<typeof networkWith>) => {
   expect(logged).toEqual(await foundOn(chain, network, token.address));
 };
 
-test("an endpoint that becomes another chain is named, and reading goes on at the other one", async () => {
+test("an endpoint that becomes another chain is named, and reading continues on the other one", async () => {
   await using other = await startAnvil({ chainId: 1 });
   await other.client.mine({ blocks: 30 });
   let target = chain.url;
@@ -89,7 +89,7 @@ test("an endpoint that becomes another chain while old blocks are read adds none
   expect(follower.rpc.status()).toMatchObject([{ state: "wrong chain" }, { state: "good" }]);
 });
 
-test("an endpoint with another history is not believed beside one that has the known one", async () => {
+test("an endpoint with another history is distrusted beside one with the known history", async () => {
   await using other = await startAnvil();
   await other.client.mine({ blocks: 30 });
   let target = chain.url;
@@ -111,7 +111,7 @@ test("an endpoint with another history is not believed beside one that has the k
   expect(follower.errors).toEqual([]);
 });
 
-test("the only endpoint with another history stops the reader, and says what to do", async () => {
+test("a single endpoint with another history stops the reader, with a remedy", async () => {
   await using other = await startAnvil();
   await other.client.mine({ blocks: 30 });
   let target = chain.url;
@@ -215,7 +215,7 @@ const startFreezable = async () => {
   };
 };
 
-test("an endpoint that stands still is named and left for one that goes on, until it goes on too", async () => {
+test("a stalled endpoint is named and left for one that advances, until it advances too", async () => {
   const { proxy, freeze, thaw } = await startFreezable();
   await using _proxy = proxy;
   const network = networkWith([proxy.url, chain.url]);
@@ -245,7 +245,7 @@ test("an endpoint that stands still is named and left for one that goes on, unti
   );
 });
 
-test("on a quiet chain the others are asked, and no endpoint is left behind", async () => {
+test("on a quiet chain the others are asked, and no endpoint is set aside", async () => {
   await using second = await startProxy(chain.url);
   const network = networkWith([chain.url, second.url]);
   await using follower = following(database, network, { reader: { stillMs: 50 } });
@@ -260,7 +260,7 @@ test("on a quiet chain the others are asked, and no endpoint is left behind", as
   ]);
 });
 
-test("what was under way together and fails together is one failure", async () => {
+test("requests that fail together count as one failure", async () => {
   let waiting: (() => void)[] = [];
   let broken = false;
   await using proxy = await startProxy(chain.url, {
@@ -288,7 +288,7 @@ test("what was under way together and fails together is one failure", async () =
   expect(rpc.status()[0]?.failures).toBe(1);
 });
 
-test("who is set aside, and who is waited for, is told with its label alone", async () => {
+test("endpoints set aside or waited for are logged by label only", async () => {
   const told: string[] = [];
   const waited: unknown[] = [];
   let left = 2;
@@ -308,7 +308,7 @@ test("who is set aside, and who is waited for, is told with its label alone", as
   expect(waited).toMatchObject([{ reason: "status" }, { reason: "status" }]);
 });
 
-test("an endpoint that names a block it does not have leaves no endpoint behind", async () => {
+test("an endpoint that names a block it does not have causes no other endpoint to be set aside", async () => {
   await using liar = await startProxy(chain.url, {
     answer: ({ method }, result) => (method === "eth_blockNumber" ? "0xfffff" : result),
   });

@@ -94,7 +94,7 @@ test.for<[name: string, finality: Finality, lie: string, block: object]>([
   },
 );
 
-test("an inflated head that an RPC also gives by its number makes nothing final that was not read so deep", async () => {
+test("an inflated head that an RPC also returns by number makes nothing final that was not read that deep", async () => {
   const { lies, answer } = inflating("latest", { number: INFLATED, hash: HASH });
   const last = Object(await chain.request("eth_getBlockByNumber", ["latest", false]));
   await using proxy = await startProxy(chain.url, {
@@ -123,7 +123,7 @@ test("an inflated head that an RPC also gives by its number makes nothing final 
   for (const { finalBlock } of follower.batches) expect(finalBlock).toBeLessThanOrEqual(head - 5n);
 });
 
-test("no callback goes out for a record that an inflated head alone would have made final", async () => {
+test("no callback is sent for a record that only an inflated head would make final", async () => {
   const { lies, answer } = inflating("latest");
   await using proxy = await startProxy(chain.url, { answer });
   const projects = [
@@ -159,7 +159,7 @@ test("no callback goes out for a record that an inflated head alone would have m
   await waitFor(sent, (count) => count === 1);
 });
 
-test("how far there is to go is known while the first range is still being read", async () => {
+test("the remaining distance is known while the first range is still being read", async () => {
   await chain.client.mine({ blocks: 100 });
   await using proxy = await startProxy(chain.url, {
     http: (calls) => (calls.some(({ method }) => method === "eth_getLogs") ? "never" : undefined),
@@ -177,7 +177,7 @@ test("how far there is to go is known while the first range is still being read"
   expect(await mark()).toMatchObject({ headBlock: head, finalBlock: -1n });
 });
 
-test("a newest block told with a false time is read again when it is told with its true one", async () => {
+test("a newest block with a false time is read again once its true one is reported", async () => {
   const lies = { at: "", told: 0 };
   await using proxy = await startProxy(chain.url, {
     answer: (call, result) => {

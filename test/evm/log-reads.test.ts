@@ -58,7 +58,7 @@ const batch = (members: Partial<EvmBatch>): EvmBatch => ({
   ...members,
 });
 
-test("facts are read back as they were appended, in pages that never split a block", async () => {
+test("facts read back as they were appended, in pages that never split a block", async () => {
   await using database = await freshDatabase();
   const written = facts(7);
   const log = await openEvmLog(database, network);
@@ -82,7 +82,7 @@ test("facts are read back as they were appended, in pages that never split a blo
   expect(await readFacts(database.db, 7, lockup, 4n, 10)).toEqual({ facts: [], nextBlock: 4n });
 });
 
-test("a rollback takes back facts, schedules and blocks above it, and is on record", async () => {
+test("a rollback removes facts, schedules and blocks above it, and is recorded", async () => {
   await using database = await freshDatabase();
   const log = await openEvmLog(database, network);
   const block = (number: bigint) => ({
@@ -125,7 +125,7 @@ test("a rollback takes back facts, schedules and blocks above it, and is on reco
   expect(await chainMark(database.db, 7)).toMatchObject({ step: 2n, finalBlock: 5n });
 });
 
-test("a token whose contracts or first block changed is refused, naming what changed", async () => {
+test("a token whose contracts or first block changed is refused, naming the change", async () => {
   await using database = await freshDatabase();
   const [listed] = network.tokens;
   if (listed === undefined) throw new Error("there is no token");

@@ -135,7 +135,7 @@ const lies: readonly [
 ];
 
 test.for(lies)(
-  "an RPC that gives %s is caught (%s), and another one asked",
+  "an RPC that returns %s is caught (%s), and another one asked",
   async ([, lie, answer]) => {
     await using proxy = await startProxy(chain.url, { answer });
     const network = networkOf([proxy.url], chain.chainId, [
@@ -159,7 +159,7 @@ test.for(lies)(
   },
 );
 
-test("an RPC that gives other amounts in old blocks than their receipts is caught too", async () => {
+test("an RPC whose amounts in old blocks differ from their receipts is caught too", async () => {
   await using old = await startAnvil();
   const issued = await old.deploy("SecurityTokenV4", ["Acme Shares", "ACME", 6, 1_000_000]);
   for (let i = 1; i <= 3; i += 1) await old.send(issued, "transfer", [old.wallet(i), i]);
@@ -186,7 +186,7 @@ test("an RPC that gives other amounts in old blocks than their receipts is caugh
   expect(await reading(strict.url)).toEqual(whole);
 });
 
-test("a false time in old blocks is caught by the blocks around it, wherever a range ends", async () => {
+test("a false time in old blocks is caught by neighbouring blocks, wherever a range ends", async () => {
   await using old = await startAnvil();
   const issued = await old.deploy("SecurityTokenV4", ["Acme Shares", "ACME", 6, 1_000_000]);
   for (let i = 1; i <= 5; i += 1) await old.send(issued, "transfer", [old.wallet(i), i]);
@@ -234,7 +234,7 @@ test("a chain whose clock was set years ahead is read", async () => {
   expect(batches.flatMap(({ facts }) => facts).length).toBeGreaterThan(1);
 });
 
-test("an RPC of another chain stops the reader, or is left alone beside a right one", async () => {
+test("an RPC of another chain stops the reader, or is set aside beside a right one", async () => {
   await using proxy = await startProxy(chain.url, {
     answer: ({ method }, result) => (method === "eth_chainId" ? "0x1" : result),
   });
@@ -251,7 +251,7 @@ test("an RPC of another chain stops the reader, or is left alone beside a right 
   expect(rpc.status().map(({ state }) => state)).toEqual(["wrong chain", "good"]);
 });
 
-test("an RPC that is behind what is known is not taken for a reorganisation", async () => {
+test("a lagging RPC is not mistaken for a reorganisation", async () => {
   const network = networkOf([chain.url], chain.chainId, [
     { address: token.address, type: "comakery_security_token_v4" },
   ]);

@@ -60,14 +60,14 @@ test("a creating transaction is named only where it created the token itself", (
   expect(methodNames(transaction({ to, nonce: 5n }), contracts)(moves)).toBe("unknown");
 });
 
-test("a method is named by its selector, and an unknown one is not guessed", () => {
+test("a method is named by its selector, and an unknown one stays unnamed", () => {
   expect(named({})).toBe("transfer");
   expect(named({ input: "0x12345678" })).toBe("unknown");
   expect(named({ input: "0x" })).toBe("unknown");
   expect(named({ to: wallet(77) })).toBe("unknown");
 });
 
-test("the call inside a forwarder, a batch or a multicall gives the name", () => {
+test("the call inside a forwarder, a batch or a multicall supplies the name", () => {
   const data = call("transfer", wallet(2), 5n);
   const request = { from: wallet(1), to: tokenAddress, value: 0n, gas: 0n, nonce: 0n, data };
   const execute = encodeFunctionData({
@@ -88,7 +88,7 @@ test("the call inside a forwarder, a batch or a multicall gives the name", () =>
   expect(named({ to: wallet(77), input: aggregate([wallet(78), execute]) })).toBe("transfer");
 });
 
-test("of several calls only the one that asks for exactly the transfer names it", () => {
+test("among several calls only the one that requests exactly the transfer names it", () => {
   const both = aggregate(
     [tokenAddress, call("transfer", wallet(2), 5n)],
     [tokenAddress, call("mint", wallet(2), 5n)],
@@ -116,7 +116,7 @@ test("of several calls only the one that asks for exactly the transfer names it"
   expect(named({ to, input: aggregate([tokenAddress, cancel]) })).toBe("cancelTimelock");
 });
 
-test("input that is torn, nested without end or of absurd size costs little and names nothing", () => {
+test("truncated, endlessly nested or huge input costs little and names nothing", () => {
   let input = call("transfer", wallet(2), 5n);
   for (let depth = 0; depth < 12; depth += 1) input = aggregate([wallet(77), input]);
   expect(named({ to: wallet(77), input })).toBe("unknown");
@@ -124,7 +124,7 @@ test("input that is torn, nested without end or of absurd size costs little and 
   expect(named({ to: wallet(77), input: torn })).toBe("unknown");
 });
 
-test("a Safe that pays for its transaction in the token itself has no refund named after the call inside", () => {
+test("a Safe that pays for its transaction in the token has no refund named after the inner call", () => {
   const safe = parseAbi([
     "function execTransaction(address to, uint256 value, bytes data, uint8 operation, uint256 safeTxGas, uint256 baseGas, uint256 gasPrice, address gasToken, address refundReceiver, bytes signatures)",
   ]);

@@ -17,7 +17,7 @@ const token = (members: Partial<EvmToken> = {}): EvmToken =>
     ...members,
   });
 
-test("tokens of one chain share its reader, each once, and all their RPCs", () => {
+test("tokens of one chain share its reader, once each, and all their RPCs", () => {
   const [fuji, base, ...more] = networksOf([
     token(),
     token({ address: other, rpc: ["https://two.example", "https://one.example"] }),

@@ -142,7 +142,7 @@ test("the log equals the chain after any history of blocks, reorganisations and 
   expect(follower.errors).toEqual([]);
 });
 
-test("a reorganisation while no reader runs is undone by the next start", async () => {
+test("a reorganisation while no reader runs is rolled back by the next start", async () => {
   const network = networkWith(12);
   {
     await using _ = following(network);
@@ -162,7 +162,7 @@ test("a reorganisation while no reader runs is undone by the next start", async 
   });
 });
 
-test("a replaced block that only counted as final by depth is healed and reported", async () => {
+test("a replaced block that was final by depth only is healed and reported", async () => {
   const network = networkWith(2);
   await using follower = following(network);
   for (let i = 1; i <= 8; i += 1) await pay(i, i);
@@ -178,7 +178,7 @@ test("a replaced block that only counted as final by depth is healed and reporte
   expect(finals).toEqual(finals.toSorted((a, b) => Number(a - b)));
 });
 
-test("what takes the place of blocks that were final by depth is final by depth itself", async () => {
+test("replacements of blocks that were final by depth become final by depth themselves", async () => {
   const network = networkWith(3);
   await using follower = following(network);
   for (let i = 1; i <= 8; i += 1) await pay(i, i);
@@ -232,7 +232,7 @@ test.for<[Finality, boolean]>([
   },
 );
 
-test("a replaced block that the chain itself had called final stops the reader", async () => {
+test("a replaced block that the chain itself had finalised stops the reader", async () => {
   const network = networkWith("finalized");
   await using follower = following(network);
   for (let i = 1; i <= 8; i += 1) await pay(i, i);
@@ -273,7 +273,7 @@ test("a token listed later catches up, whatever happens to the chain meanwhile",
   expect(catching.length).toBeGreaterThan(3);
 });
 
-test("a first block raised later leaves nothing out that a reorganisation below it replaces", async () => {
+test("a first block raised later omits nothing that a reorganisation below it replaces", async () => {
   const whole = networkWith(20);
   for (let i = 1; i <= 9; i += 1) await pay(i, i);
   {
@@ -290,7 +290,7 @@ test("a first block raised later leaves nothing out that a reorganisation below 
   expect(await logged()).toEqual(await onChain(whole));
 });
 
-test("a batch that cannot be kept leaves the log as it was", async () => {
+test("a batch that cannot be stored leaves the log unchanged", async () => {
   const network = networkWith(12);
   {
     await using _ = following(network);

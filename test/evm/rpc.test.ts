@@ -22,7 +22,7 @@ afterAll(() => chain.stop());
 const blockNumber = { method: "eth_blockNumber", params: [] };
 const never = new AbortController().signal;
 
-test("an endpoint that asks for fewer requests is left alone as long as it said", async () => {
+test("an endpoint that asks for fewer requests is paused as long as it said", async () => {
   let limited = true;
   await using proxy = await startProxy(chain.url, {
     http: () => (limited ? { status: 429, headers: { "retry-after": "1" } } : undefined),
@@ -38,7 +38,7 @@ test("an endpoint that asks for fewer requests is left alone as long as it said"
   expect(proxy.calls.length).toBe(before);
 });
 
-test("the only endpoint is waited for, no shorter than it asked", async () => {
+test("a single endpoint is waited for at least as long as it asked", async () => {
   let requests = 0;
   await using proxy = await startProxy(chain.url, {
     http: () => {
@@ -52,7 +52,7 @@ test("the only endpoint is waited for, no shorter than it asked", async () => {
   expect(performance.now() - asked).toBeGreaterThanOrEqual(1_000);
 });
 
-test("an RPC that does not wait fails at once while its only endpoint is to be left alone, and does not ask it", async () => {
+test("an RPC that does not wait fails at once while its single endpoint is paused, without asking it", async () => {
   let limited = true;
   await using proxy = await startProxy(chain.url, {
     http: () => (limited ? { status: 429, headers: { "retry-after": "5" } } : undefined),
@@ -76,7 +76,7 @@ test("an RPC that does not wait fails at once while its only endpoint is to be l
   await expect.poll(() => head().catch(() => undefined), { timeout: 30_000 }).toHaveLength(1);
 });
 
-test("each endpoint is asked by itself, also one that is set aside, and a refusal sets none aside", async () => {
+test("each endpoint is checked by itself, even one set aside, and a refusal sets none aside", async () => {
   let broken = true;
   await using first = await startProxy(chain.url, {
     http: () => (broken ? { status: 503 } : undefined),
@@ -125,7 +125,7 @@ test.for<[string, { status: number; body?: string } | "never"]>([
   }
 });
 
-test("when every endpoint fails, the last error is thrown to be retried, without URL paths", async () => {
+test("when every endpoint fails, the last error is thrown for a retry, without URL paths", async () => {
   await using proxy = await startProxy(chain.url, { http: () => ({ status: 502 }) });
   const secret = `${proxy.url}/v2/SECRET-KEY?token=SECRET`;
   const rpc = openFleet(chain.chainId, [secret], { attempts: 2, pauseMs: 1 });
@@ -138,7 +138,7 @@ test("when every endpoint fails, the last error is thrown to be retried, without
   expect(shown).not.toContain("SECRET");
 });
 
-test("a key that a provider quotes in its error is not shown", async () => {
+test("a key quoted in a provider's error is not shown", async () => {
   await using proxy = await startProxy(chain.url, {
     answer: ({ method }, result) =>
       method === "eth_blockNumber"
@@ -154,7 +154,7 @@ test("a key that a provider quotes in its error is not shown", async () => {
   expect(rpc.status().map(({ label }) => label)).toEqual([proxy.url, `${proxy.url} (2)`]);
 });
 
-test("replies of a batch in any order are given to the calls they answer", async () => {
+test("batch replies in any order reach the calls they answer", async () => {
   await using proxy = await startProxy(chain.url, {
     http: (calls) =>
       calls.length > 1
@@ -179,7 +179,7 @@ test("replies of a batch in any order are given to the calls they answer", async
   expect(proxy.batches).toEqual([1, 3, 3, 3]);
 });
 
-test("a token's description is read once its first log is, and kept", async () => {
+test("a token's description is read at its first log, and kept", async () => {
   const network = networkOf([chain.url], chain.chainId, [
     { address: token.address, type: "comakery_security_token_v5" },
   ]);
@@ -209,7 +209,7 @@ test("a token's description is read once its first log is, and kept", async () =
   expect(Math.abs(Number(describedAtMs) - Date.now())).toBeLessThan(60_000);
 });
 
-test("a token that could not be asked when its first log came is asked again, without another log", async () => {
+test("a token that could not be described at its first log is asked again, without another log", async () => {
   // Five questions, three attempts: the first time there is no answer.
   let refusals = 15;
   await using proxy = await startProxy(chain.url, {
@@ -235,7 +235,7 @@ test("a token that could not be asked when its first log came is asked again, wi
   await following;
 });
 
-test("what a contract does not say is null; what says nothing at all is not believed", async () => {
+test("missing answers of a contract are null; an empty answer to everything is distrusted", async () => {
   const plain = await chain.deploy("SecurityTokenV4", ["Beta", "B", 0, 1]);
   const { chainId } = chain;
   const block = await chain.client.getBlockNumber();
@@ -255,7 +255,7 @@ test("what a contract does not say is null; what says nothing at all is not beli
   });
 });
 
-test("a schedule is read at its block, at the newest where that is pruned, and null where refused", async () => {
+test("a schedule is read at its block, at the newest one where that is pruned, and is null where refused", async () => {
   await chain.send(token, "createReleaseSchedule", [3, 7, 100, 9]);
   const block = await chain.client.getBlockNumber();
   await chain.client.mine({ blocks: 1 });

@@ -64,7 +64,7 @@ const transferTopic = toEventSelector("Transfer(address,address,uint256)");
 const moved = (index: number, from: Address, to: Address, amount: bigint) =>
   fact(index, [transferTopic, pad(from), pad(to)], toHex(amount, { size: 32 }));
 
-test("selectors are those that the deployed contracts are known to log and to be called by", () => {
+test("selectors are those known from the deployed contracts' logs and calls", () => {
   const topic = (name: string) =>
     contractEvents
       .filter((event) => event.name === name)
@@ -92,7 +92,7 @@ test("selectors are those that the deployed contracts are known to log and to be
   expect(eventName(transferTopic)).toBe("Transfer");
 });
 
-test("the first lockups' fundings, without indexed ids and cancelers, are joined too", () => {
+test("fundings of the first lockups, without indexed ids and cancellers, are joined too", () => {
   const lockup = wallet(0xbbbb);
   const early = parseAbiItem(
     "event ScheduleFunded(address indexed from, address indexed to, uint256 indexed scheduleId, uint256 amount, uint256 commencementTimestamp, uint256 timelockId)",
@@ -116,7 +116,7 @@ test("the first lockups' fundings, without indexed ids and cancelers, are joined
   ]);
 });
 
-test("groups are those known before, until a log of the same transaction changes them", () => {
+test("groups are the known ones until a log of the same transaction changes them", () => {
   const topics = (group: bigint): [Hex, ...Hex[]] => [
     toEventSelector("AddressTransferGroup(address,address,uint256)"),
     pad(wallet(9)),
@@ -143,7 +143,7 @@ test("groups are those known before, until a log of the same transaction changes
   ]);
 });
 
-test("logs that the configured type does not explain are doubted, and their transfers kept", () => {
+test("logs that contradict the configured type are flagged, and their transfers kept", () => {
   const minted = fact(
     1,
     [
@@ -171,7 +171,7 @@ test("logs that the configured type does not explain are doubted, and their tran
   expect(early.doubts).toMatchObject([{ message: expect.stringContaining("of version 1,") }]);
 });
 
-test("a Transfer that is not of the ERC-20 form stops the token, naming the log", () => {
+test("a Transfer not of the ERC-20 form stops the token, naming the log", () => {
   const nft = fact(7, [transferTopic, pad("0x1"), pad("0x2"), pad("0x3")], "0x");
   expect(() => readTransfers(shape(4), [nft], new Map())).toThrowError(
     expect.objectContaining({
@@ -200,7 +200,7 @@ test.for<[string, EvmToken, Address]>([
   },
 );
 
-test("groups and fundings are believed of the contract that has them alone, and of no other generation", () => {
+test("groups and fundings are accepted only from the contract generation that has them", () => {
   const registry = wallet(0xcccc);
   const lockup = wallet(0xbbbb);
   const groupSet = (address: Address) =>

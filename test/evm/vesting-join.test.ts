@@ -104,7 +104,7 @@ for (const [name, vestingLeg, legsOf] of generations) {
   });
 }
 
-test("a transfer to the same recipient in the same transaction is not taken for the funding", () => {
+test("a transfer to the same recipient in the same transaction is not mistaken for the funding", () => {
   const funding = { logIndex: 9, to: wallet(1), amount: 50n };
   const legs = [
     { logIndex: 1, from: wallet(2), to: wallet(1), amount: 50n },
@@ -116,7 +116,7 @@ test("a transfer to the same recipient in the same transaction is not taken for 
   expect(joinFundings(legs, [funding], "recipient", holder).get(funding)).toEqual([4]);
 });
 
-test("a funding that nothing carries stays without legs, and takes none from others", () => {
+test("a funding without a carrier stays without legs, and takes none from others", () => {
   const first = { logIndex: 2, to: wallet(1), amount: 50n };
   const second = { logIndex: 5, to: wallet(1), amount: 20n };
   const legs = [
@@ -128,7 +128,7 @@ test("a funding that nothing carries stays without legs, and takes none from oth
   expect(joined.get(second)).toEqual([4]);
 });
 
-test("parts that overshoot the funding are not its parts", () => {
+test("parts that exceed the funding are not its parts", () => {
   const funding = { logIndex: 9, to: wallet(1), amount: 50n };
   const legs = [
     { logIndex: 1, from: wallet(2), to: holder, amount: 40n },

@@ -11,7 +11,7 @@ const refusal = ({ status, errors, data }: Awaited<ReturnType<Api["post"]>>) => 
   data,
 });
 
-test("without a key, or with a wrong one, the answer is 401 in GraphQL's form", async () => {
+test("without a key or with a wrong one, the answer is 401 in GraphQL's form", async () => {
   await using api = await startApi();
   for (const key of ["", "wrong", "hb_graphql_0000", "x".repeat(5000)]) {
     const reply = await api.query(STATUS, {}, { "x-api-key": key });
@@ -44,7 +44,7 @@ test("a revoked key is 401, a project's key 403", async () => {
   expect(refusal(foreign)).toMatchObject({ status: 403, codes: ["FORBIDDEN"] });
 });
 
-test("an operator's key opens the same as a graphql key", async () => {
+test("an operator's key grants the same as a graphql key", async () => {
   await using api = await startApi();
   const { secret } = await createKey(api.database, { kind: "operator" });
   const reply = await api.query(STATUS, {}, { "x-api-key": secret });
@@ -59,7 +59,7 @@ test("introspection needs a key too", async () => {
   expect((await api.query(query)).data).toEqual({ __schema: { queryType: { name: "Query" } } });
 });
 
-test("every answer states the rest of the quota; beyond the quota it is 429 with Retry-After", async () => {
+test("every answer states the remaining quota; beyond it the answer is 429 with Retry-After", async () => {
   await using api = await startApi({ quota: 2 });
   const first = await api.query(STATUS);
   expect(first.headers.get("ratelimit-policy")).toBe('"default";q=2;w=60');
@@ -74,7 +74,7 @@ test("every answer states the rest of the quota; beyond the quota it is 429 with
   expect((await api.query(STATUS, {}, { "x-api-key": secret })).status).toBe(200);
 });
 
-test("an address that tries wrong keys is soon refused with 429; a good key from there is not", async () => {
+test("an address that tries wrong keys soon gets 429; a good key from there still works", async () => {
   await using api = await startApi({ attempts: 3 });
   expect((await api.query(STATUS)).status).toBe(200);
   const statuses: number[] = [];
@@ -85,7 +85,7 @@ test("an address that tries wrong keys is soon refused with 429; a good key from
   expect((await api.query(STATUS)).status).toBe(200);
 });
 
-test("only POST is served, and only JSON", async () => {
+test("only POST and JSON are served", async () => {
   await using api = await startApi();
   for (const method of ["GET", "PUT", "DELETE"]) {
     const response = await fetch(`${api.url}/graphql?query=%7B__typename%7D`, {

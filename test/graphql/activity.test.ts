@@ -30,7 +30,7 @@ test("an unknown coin type has an empty log", async () => {
   expect({ data, errors }).toEqual({ data: { tokenActivity: [] }, errors: undefined });
 });
 
-test("every field has the form the specification gives it, u64 amounts and nulls included", async () => {
+test("every field has its specified form, including u64 amounts and nulls", async () => {
   const coin = `${address("f1e1d")}::fields::FIELDS`;
   const u64 = 2n ** 64n - 1n;
   await addActivity(api.database, [
@@ -72,7 +72,7 @@ test("every field has the form the specification gives it, u64 amounts and nulls
   ]);
 });
 
-test("the log is in chain order unless DESC is asked for; limit and offset cut it", async () => {
+test("the log is in chain order unless DESC is requested; limit and offset slice it", async () => {
   await addActivity(
     api.database,
     [3n, 1n, 2n, 5n, 4n].map((checkpoint) => activity(checkpoint)),
@@ -91,7 +91,7 @@ test("the log is in chain order unless DESC is asked for; limit and offset cut i
   expect(await positions({ limit: null, offset: null, order: null })).toEqual(ascending);
 });
 
-test("a hundred rows come without a limit, and a thousand with the largest", async () => {
+test("the default limit is a hundred rows, the largest a thousand", async () => {
   const coin = `${address("1a46e")}::large::LARGE`;
   const rows = Array.from({ length: 1001 }, (_, i) => activity(BigInt(i), { coinType: coin }));
   await addActivity(api.database, rows);
@@ -123,7 +123,7 @@ test("paging by position loses nothing and repeats nothing while rows arrive", a
   expect(seen).toEqual(all);
 });
 
-test("movements of one type are those of all that have it, in both orders, page by page", async () => {
+test("the movements of one type are exactly those of that type, in both orders, page by page", async () => {
   const coin = `${address("7e9e")}::types::TYPES`;
   const types = ["mint", "transfer", "transfer", "burn", "transfer", "force_transfer"] as const;
   const rows = Array.from({ length: 40 }, (_, i) =>
@@ -155,7 +155,7 @@ test("movements of one type are those of all that have it, in both orders, page 
   ]);
 });
 
-test("short addresses and any letter case name the same coin; names of it too when only one fits", async () => {
+test("a coin is found by short address and any letter case, and by name if unambiguous", async () => {
   await knowCoin(api.database, ACME);
   const spellings = [
     "0xacce::acme::ACME",
@@ -191,7 +191,7 @@ test.for([
   [{ after: "9223372036854775808" }, "after must be the position"],
   [{ coin: "ACME" }, "coinType is not a type"],
   [{ coin: "0xacce::acme" }, "coinType is a module or type name is missing"],
-] as const)("%j is refused with words that name the bound", async ([variables, message]) => {
+] as const)("%j is refused, naming the bound", async ([variables, message]) => {
   const { status, data, errors } = await api.query(EVERYTHING, { coin: ACME, ...variables });
   expect(status).toBe(200);
   expect(data).toEqual({ tokenActivity: null });

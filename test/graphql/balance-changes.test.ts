@@ -25,7 +25,7 @@ const changes = async (variables: Record<string, unknown> = {}) => {
   return rows;
 };
 
-test("every movement is there with its cause, in chain order, tokens before grants", async () => {
+test("every movement is listed with its cause, in chain order, tokens before grants", async () => {
   const all = await changes();
   expect(
     all.map(({ checkpoint, owner, part, cause, change, balanceAfter }) => [
@@ -53,7 +53,7 @@ test("every movement is there with its cause, in chain order, tokens before gran
   });
 });
 
-test("pages of any length, in either order and of one owner, give each movement once", async () => {
+test("pages of any length, in either order and per owner, contain each movement once", async () => {
   for (const order of ["ASC", "DESC"]) {
     for (const owner of [null, BOB, "0xB0B"]) {
       const all = await changes({ order, owner });
@@ -71,7 +71,7 @@ test("pages of any length, in either order and of one owner, give each movement 
   }
 });
 
-test("nothing is given that both balance pipelines have not committed", async () => {
+test("rows that one of the balance pipelines has not committed are not served", async () => {
   await setWatermark(api.database, timelockObjectsWatermark, 24n);
   expect(await changes()).toHaveLength(5);
   // As while a rebuild begins.
@@ -81,7 +81,7 @@ test("nothing is given that both balance pipelines have not committed", async ()
   expect(await changes({ coin: "0x1::never::SEEN" })).toEqual([]);
 });
 
-test("while history is being filled in, movements are not indexed yet", async () => {
+test("while history is being filled in, movements are reported as not indexed yet", async () => {
   await setFilled(api.database, timelockObjectsWatermark, false);
   const { errors } = await api.query(CHANGES, { coin: ACME });
   await setFilled(api.database, timelockObjectsWatermark, true);

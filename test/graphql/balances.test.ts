@@ -62,7 +62,7 @@ const holders = async (variables: Record<string, unknown> = {}): Promise<string[
   return rows.map(({ owner, balance }) => `${balance}:${owner}`);
 };
 
-test("a balance is tokens plus the rest of grants; decimals are null until they are known", async () => {
+test("a balance is tokens plus the remainder of grants; decimals are null until known", async () => {
   const ask = async () => (await api.query(BALANCE, { coin: ACME, owner: ALICE })).data;
   const balance = {
     owner: ALICE,
@@ -92,7 +92,7 @@ test("an unknown owner or coin type holds zero", async () => {
   expect(coin.data?.tokenBalance).toMatchObject({ ...nothing, decimals: null });
 });
 
-test("holders are sorted by balance, equal ones by owner; owners with zero are left out", async () => {
+test("holders are sorted by balance, then by owner; owners with zero are left out", async () => {
   // ALICE 42 + 600, BOB 642 + 1, CAROL 0 + 0.
   expect(await holders()).toEqual([`643:${BOB}`, `642:${ALICE}`]);
   const { data } = await api.query(HOLDERS, { coin: ACME, limit: 1 });
@@ -101,7 +101,7 @@ test("holders are sorted by balance, equal ones by owner; owners with zero are l
   ]);
 });
 
-test("a page of holders continues after the last one seen", async () => {
+test("a page of holders continues after the last one read", async () => {
   const coin = `${address("9a9e")}::page::PAGE`;
   // Balances repeat, so that pages end inside a tie.
   const objects = Array.from({ length: 23 }, (_, i) => ({
@@ -176,7 +176,7 @@ test("grants are listed by commencement, with every setting as a decimal string"
   ]);
 });
 
-test("grants count while their index is 1000 checkpoints behind, and not at 1001", async () => {
+test("grants are served while their index is 1000 checkpoints behind, and not at 1001", async () => {
   const { database } = api;
   const state = async () => {
     const balance = await api.query(BALANCE, { coin: ACME, owner: ALICE });
@@ -243,7 +243,7 @@ test.for([
     "1000",
   ],
   ["tokenTimelocks", '{ tokenTimelocks(coinType: "0x1::a::A", limit: 2000) { owner } }', "1000"],
-] as const)("%s refuses what it cannot mean: %s", async ([field, query, named]) => {
+] as const)("%s refuses malformed arguments: %s", async ([field, query, named]) => {
   const { data, errors } = await api.query(query);
   expect(data).toEqual({ [field]: null });
   expect(errors?.map(({ extensions }) => extensions?.code)).toEqual(["BAD_USER_INPUT"]);

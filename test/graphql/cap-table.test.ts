@@ -80,7 +80,7 @@ test("a cap table at a checkpoint has each holder with its wallets, locked token
   });
 });
 
-test("without a checkpoint it is that of the last one that its pipelines have committed", async () => {
+test("without a checkpoint, the cap table is that of the last one its pipelines have committed", async () => {
   expect(await table()).toMatchObject({ checkpoint: `${LAST}`, totalSupply: "730" });
   await setWatermark(api.database, holderLifecycleWatermark, 20n);
   expect(await table()).toMatchObject({ checkpoint: "20", totalSupply: "630" });
@@ -100,7 +100,7 @@ test("pages at a checkpoint make up the table, each with the same sums", async (
   expect(whole).toEqual({ ...Object(first), rows });
 });
 
-test("one holder's row, asked for by its number or by a wallet, comes with the sums of all rows", async () => {
+test("one holder's row, selected by number or wallet, comes with the sums of all rows", async () => {
   const whole = Object(await table({ at: "20" }));
   const [bob, alice] = whole.rows;
   for (const [holder, rows] of [
@@ -123,7 +123,7 @@ test("one holder's row, asked for by its number or by a wallet, comes with the s
   }
 });
 
-test("rows without a holder, and those of a frozen wallet that holds, can be asked for alone", async () => {
+test("rows without a holder, and those with a frozen wallet that holds, can be selected", async () => {
   await using frozen = await startApi();
   await addHistory(frozen.database);
   const since = { checkpoint: 10n, until: STILL_OPEN };
@@ -157,12 +157,12 @@ test("rows without a holder, and those of a frozen wallet that holds, can be ask
   expect(await rows({ having: "FROZEN_BALANCE", holder: BOB })).toEqual([]);
 });
 
-test("a coin type that was not seen by then has no table", async () => {
+test("a coin type not yet seen at a checkpoint has no table there", async () => {
   expect(await table({ at: "9" })).toBeNull();
   expect(await table({ coin: `${address("5")}::no::NO` })).toBeNull();
 });
 
-test("the time of a checkpoint that is not known yet is not indexed yet", async () => {
+test("the time of a future checkpoint is reported as not indexed yet", async () => {
   await using older = await startApi();
   await addHistory(older.database);
   await forgetBlocks(older.database);
@@ -186,7 +186,7 @@ test.for(["x", "1", "1:", "1:x", "1:7:", "-1:7", `1:${"1".repeat(21)}`, "1:0xg"]
   },
 );
 
-test("the widest page costs no more than a request may", async () => {
+test("the widest page stays within a request's cost limit", async () => {
   const { errors } = await api.query(TABLE, { coin: ACME, limit: 1_000 });
   expect(errors).toBeUndefined();
 });

@@ -355,7 +355,7 @@ test.for<[string, object]>([
   await expectEqual(request, false);
 });
 
-test("grants that must not be shown fail the same compiled and interpreted", async () => {
+test("grants that must not be served fail the same compiled and interpreted", async () => {
   await setWatermark(database, sharedTokenObjectsWatermark, 5_000n);
   await setWatermark(database, timelockObjectsWatermark, 50n);
   try {
@@ -367,7 +367,7 @@ test("grants that must not be shown fail the same compiled and interpreted", asy
   }
 });
 
-test("a failure of ours is masked the same compiled and interpreted", async () => {
+test("an internal failure is masked the same compiled and interpreted", async () => {
   await withoutRoles(database, () =>
     expectEqual({
       query: `{ walletRoles(coinType: "${ACME}") { owner } tokenHolders(coinType: "${ACME}") { owner } }`,

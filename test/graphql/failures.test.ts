@@ -9,7 +9,7 @@ const HOLDERS = `query ($coin: String!) {
   tokenActivity(coinType: $coin) { position }
 }`;
 
-test("a failure of ours is masked: the caller gets the request's id, the log gets the cause", async () => {
+test("an internal failure is masked: the caller gets the request's id, the log gets the cause", async () => {
   await using api = await startApi();
   await loseActivity(api.database);
   const id = randomUUID();
@@ -34,7 +34,7 @@ test("a failure of ours is masked: the caller gets the request's id, the log get
   expect(JSON.stringify(api.log)).not.toContain(api.key);
 });
 
-test("a query that runs too long is cancelled and says so", async () => {
+test("a query that runs too long is cancelled, with a clear error", async () => {
   await using api = await startApi({ statementTimeoutMs: 150 });
   const reply = await whileBalancesAreLocked(api.database, () =>
     api.query(HOLDERS, { coin: ACME }),
@@ -48,7 +48,7 @@ test("a query that runs too long is cancelled and says so", async () => {
   ]);
 });
 
-test("while the database is away queries fail masked, and work again when it is back", async () => {
+test("while the database is away queries fail masked, and they work again when it is back", async () => {
   await using api = await startApi();
   await api.query(HOLDERS, { coin: ACME });
   const name = new URL(api.database.url).pathname.slice(1);

@@ -32,7 +32,7 @@ const answer = async (api: Api, path: string, { body, headers }: Asked) => {
 
 const query = (text: string, variables?: object) => JSON.stringify({ query: text, variables });
 
-test("answers, errors and refusals are equal to the byte on the fast path and through the framework", async () => {
+test("answers, errors and refusals are byte-identical on the fast path and through the framework", async () => {
   await using api = await startApi();
   const { secret: project } = await createKey(api.database, { kind: "project", subject: "acme" });
   const holders =
@@ -66,7 +66,7 @@ test("answers, errors and refusals are equal to the byte on the fast path and th
   }
 });
 
-test("over the limit both ways say so, with the time to wait", async () => {
+test("over the limit both paths say so, with the time to wait", async () => {
   await using api = await startApi({ quota: 2 });
   const body = query("{ __typename }");
   const short = [];

@@ -146,7 +146,7 @@ const inOrder = (events: readonly Event[]) =>
     ({ position }, n) => BigInt(position) >= BigInt(events[n - 1]?.position ?? position),
   );
 
-test("a copy at any checkpoint plus the events behind its place give the final register, for all coins together", async () => {
+test("a copy at any checkpoint plus the later events gives the final register, for all coins together", async () => {
   const end = await copies(LAST);
   await search(
     fc.asyncProperty(fc.integer({ min: 0, max: LAST - 1 }), async (at) => {
@@ -198,7 +198,7 @@ test("a copy at any checkpoint plus the events behind its place give the final r
   );
 }, 120_000);
 
-test("a cursor among several coin types continues behind exactly that event, for all coins, a few and an owner", async () => {
+test("a cursor among several coin types resumes right after its event, for all coins, some and an owner", async () => {
   const few = coinTypes.slice(0, 2);
   const count = async (which: readonly string[]) =>
     (await Promise.all(which.map((coinType) => listed("balanceChanges", coinType, null)))).flat()
@@ -223,7 +223,7 @@ test("a cursor among several coin types continues behind exactly that event, for
   }
 });
 
-test("an open subscription to all coins brings those that are yet to come, one to a few brings no others, and both in order", async () => {
+test("an open subscription to all coins includes future ones, one to some coins does not, both in order", async () => {
   await using own = await startApi();
   const [other, later] = [`${address("07")}::o::O`, `${address("08")}::l::L`];
   await commit(own.database, 1n, 2, ACME);
@@ -242,7 +242,7 @@ test("an open subscription to all coins brings those that are yet to come, one t
   expect(coins(some)).toEqual([ACME, ACME, other, ACME]);
 });
 
-test("the coins to follow are named in one way, within bounds", async () => {
+test("coins to follow are selected in exactly one way, within bounds", async () => {
   const refusal = async (args: string) => {
     using stream = subscribe(api, `subscription { balanceChanges(${args}) { cursor } }`);
     await until("an answer", async () => stream.results.length > 0);

@@ -92,7 +92,7 @@ const counted = async (
   };
 };
 
-test("a change is read once for any number of followers, and a change of another coin not at all", async () => {
+test("a change is read once for any number of followers, and other coins' changes are not read", async () => {
   await using service = await counted();
   const { database } = service;
   await commit(database, 1n, 2);
@@ -129,7 +129,7 @@ test("one statement finds the coin types that have grown among many", async () =
   expect(service.readings()).toBeLessThanOrEqual(4);
 });
 
-test("without followers there are no statements", async () => {
+test("without followers, no statements run", async () => {
   await using service = await counted();
   await commit(service.database, 1n, 1);
   await setHighWater(service.database, 2n);
@@ -170,7 +170,7 @@ test("a coin type whose log is rebuilt causes few reads, and in the end every fo
   expect(all.map((got) => [got.length, new Set(got).size])).toEqual(all.map(() => [41, 41]));
 });
 
-test("a follower of an owner gets the events that a rebuild brings back, though others had them before", async () => {
+test("a follower of an owner gets the events that a rebuild restores, even if others had them before", async () => {
   await using service = await counted();
   const { database } = service;
   await knowCoin(database, ACME);
@@ -207,7 +207,7 @@ test("a follower of an owner gets the events that a rebuild brings back, though 
   expect(bobs).toEqual(all);
 });
 
-test("an event during which the database fails is still sent, whole and in its place", async () => {
+test("an event during a database failure is still sent, whole and in order", async () => {
   let lookUps = 0;
   await using service = await counted(async (text, { db }) => {
     // Decimals that are not known are looked up for every event.

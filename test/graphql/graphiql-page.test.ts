@@ -34,7 +34,7 @@ const choose = (title: string) => `(() => {
 const RUN = "document.querySelector('#run').click()";
 
 test.skipIf(chromium === undefined)(
-  "without a key it sends nothing by itself, and running a query says that the key is missing",
+  "without a key it sends nothing on its own, and running a query says that the key is missing",
   async () => {
     await using page = await open(undefined);
     await page.until("document.querySelector('#query').value.includes('tokens')");
@@ -54,7 +54,7 @@ test.skipIf(chromium === undefined)(
 );
 
 test.skipIf(chromium === undefined)(
-  "on the demo ledger it opens with the key, its first query works, and examples name a coin type that exists",
+  "on the demo ledger it opens with the key, its first query works, and examples name an existing coin type",
   async () => {
     await using page = await open(api.key);
     await page.until("document.querySelector('#key').value !== ''");
@@ -73,7 +73,7 @@ test.skipIf(chromium === undefined)(
 );
 
 test.skipIf(chromium === undefined)(
-  "the events of a subscription are shown as they come, until it is stopped",
+  "events of a subscription are shown as they arrive, until it is stopped",
   async () => {
     await using page = await open(api.key);
     await page.until("document.querySelector('#key').value !== ''");
@@ -97,7 +97,7 @@ test.skipIf(chromium === undefined)(
 );
 
 test.skipIf(chromium === undefined)(
-  "the schema is read when it is asked for: it is documented, searched, and completes words",
+  "the schema is loaded on request: with documentation, search and completion",
   async () => {
     await using page = await open(api.key);
     await page.until("document.querySelector('#key').value !== ''");

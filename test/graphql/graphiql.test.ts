@@ -34,7 +34,7 @@ test("the page needs no key, names the path of GraphQL, and is small", () => {
   expect(html.length).toBeLessThan(60_000);
 });
 
-test("the page loads nothing from anywhere: its script, style and icon are inside it", () => {
+test("the page loads nothing external: its script, style and icon are inline", () => {
   expect(html.match(/<(?:script|link|img|iframe|base|object|embed)\b[^>]*>/g)).toEqual([
     expect.stringContaining('href="data:image/svg+xml,'),
     "<script>",
@@ -42,7 +42,7 @@ test("the page loads nothing from anywhere: its script, style and icon are insid
   expect(html).not.toMatch(/@import|url\(|innerHTML|\beval\b/);
 });
 
-test("its policy allows this one script and this one style sheet, and talking to this server only", () => {
+test("its policy allows only this script, this style sheet and requests to this server", () => {
   const hash = (text: string) => createHash("sha256").update(text).digest("base64");
   expect(page.headers.get("content-security-policy")?.split("; ")).toEqual([
     "default-src 'none'",
@@ -87,7 +87,7 @@ test.for(EXAMPLES.map(({ title, query }) => [title, query] as const))(
   },
 );
 
-test("the words of any text add up to the text", () => {
+test("the tokens of any text add up to the text", () => {
   for (const text of ["", "{", '"""a\n"', "…{}\u0000$ @", "a#b\nc", '"\\"', "-1.5e3,,,"]) {
     expect(
       tokensOf(text)
@@ -97,7 +97,7 @@ test("the words of any text add up to the text", () => {
   }
 });
 
-test("formatting changes only blanks, and a second time nothing", () => {
+test("formatting changes whitespace only, and a second time nothing", () => {
   const text = `# c
 query A($coinType:String!,$a:[Int!]=[1 2], $o: X = {a:1 b:{c:2}}) @x(if:$a){a:tokens(limit:10 after:"x{}"){coinType #hm
  ...F ... on T{x} symbol @skip(if:true) z } b } fragment F on Token { name } {x}`;
@@ -113,14 +113,14 @@ query A($coinType:String!,$a:[Int!]=[1 2], $o: X = {a:1 b:{c:2}}) @x(if:$a){a:to
   );
 });
 
-test("of several operations the one at the cursor runs", () => {
+test("among several operations the one at the cursor runs", () => {
   const text = "query A { a } subscription B { b } fragment F on T { x } { c }";
   expect([0, 20, 60].map((place) => operationAt(text, place)?.name)).toEqual(["A", "B", undefined]);
   expect(operationAt(text, 20)).toMatchObject({ kind: "subscription", isOnly: false });
   expect(operationAt("# nothing", 0)).toBeUndefined();
 });
 
-test("words are completed with the fields and arguments that are valid there", async () => {
+test("completion offers the fields and arguments that are valid there", async () => {
   const { data } = await api.query(INTROSPECTION);
   const schema = schemaOf(data);
   const at = (text: string) => {

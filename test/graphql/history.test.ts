@@ -76,7 +76,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => api[Symbol.asyncDispose]());
 
-test("every answer about a past checkpoint is the one that was given then", async () => {
+test("every answer about a past checkpoint equals the one given then", async () => {
   for (const { checkpoint, answers } of then) {
     expect(await ask(ASKED(`atCheckpoint: "${checkpoint}"`)), `${checkpoint}`).toEqual(answers);
   }
@@ -95,7 +95,7 @@ const changes = z.object({
   ),
 });
 
-test("movements add up to the issuer's balances at each of these checkpoints, and no cause is unknown", async () => {
+test("movements add up to the issuer's balances at each of these checkpoints, and every cause is known", async () => {
   const all: z.infer<typeof changes>["balanceChanges"] = [];
   for (;;) {
     const after = all.at(-1)?.cursor ?? null;
@@ -139,7 +139,7 @@ const table = z.object({
   }),
 });
 
-test("the cap table of each has the owners the issuer knew, and is worth the supply", async () => {
+test("the cap table at each has the issuer's owners and is worth the supply", async () => {
   for (const { checkpoint, held } of then) {
     const data = await ask(`query ($coin: String!) {
       capTable(coinType: $coin, atCheckpoint: "${checkpoint}", limit: 1000) {
@@ -162,7 +162,7 @@ test("the cap table of each has the owners the issuer knew, and is worth the sup
   }
 });
 
-test("the example of the documentation copies the register in two ways and finds them equal", async () => {
+test("the documented example copies the register in two ways and finds them equal", async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [
     EXAMPLE,
     `${api.url}/graphql`,

@@ -24,7 +24,7 @@ const expectRefused = async (
 const nested = (depth: number) =>
   `{ __type(name: "Query") { ${"ofType { ".repeat(depth - 2)} name ${"} ".repeat(depth - 2)} } }`;
 
-test("fields may be 16 deep and no deeper, through fragments too", async () => {
+test("fields may be 16 levels deep and no deeper, through fragments too", async () => {
   expect((await api.query(nested(LIMITS.depth))).errors).toBeUndefined();
   await expectRefused(nested(17), "17 fields deep; at most 16");
   await expectRefused(
@@ -35,7 +35,7 @@ test("fields may be 16 deep and no deeper, through fragments too", async () => {
   );
 });
 
-test("the introspection of the usual clients is within all limits", async () => {
+test("introspection by the usual clients is within all limits", async () => {
   const query = getIntrospectionQuery({
     descriptions: true,
     specifiedByUrl: true,
@@ -83,7 +83,7 @@ test("the possible size of an answer is bounded, however the limit is given", as
   expect((await api.query(`query ($n: Int) { ${fields(20, "$n")} }`)).errors).toBeUndefined();
 });
 
-test("the cost is that of the operation that runs, not of one beside it", async () => {
+test("the cost is that of the operation that runs, not of others in the document", async () => {
   const costly = Array.from(
     { length: 15 },
     (_, i) =>
@@ -96,7 +96,7 @@ test("the cost is that of the operation that runs, not of one beside it", async 
   expect((await run("Neither")).errors?.[0]?.extensions).toEqual({ code: "BAD_USER_INPUT" });
 });
 
-test("looking for a type of movement has its price: rows of others are read", async () => {
+test("filtering by type of movement costs more: rows of other types are read", async () => {
   const query = `query ($type: String) {
     ${Array.from({ length: 7 }, (_, i) => `a${i}: tokenActivity(coinType: "0x1::a::A", activityType: $type, offset: 700000, limit: 1) { position }`).join("\n")}
   }`;
@@ -104,7 +104,7 @@ test("looking for a type of movement has its price: rows of others are read", as
   await expectRefused(query, "costs 56014", { type: "burn" });
 });
 
-test("rows skipped by an offset have their price", async () => {
+test("rows skipped by an offset add to the cost", async () => {
   const query = `query ($offset: Int) {
     ${Array.from({ length: 6 }, (_, i) => `a${i}: tokenActivity(coinType: "0x1::a::A", offset: $offset, limit: 1) { position }`).join("\n")}
   }`;
@@ -112,11 +112,11 @@ test("rows skipped by an offset have their price", async () => {
   await expectRefused(query, "costs 60012", { offset: 1_000_000 });
 });
 
-test("a document has 1000 tokens at most", async () => {
+test("a document may have 1000 tokens", async () => {
   await expectRefused(`{ ${"__typename ".repeat(1000)} }`, /token/i);
 });
 
-test("a body has 64 KiB at most, and says so in GraphQL's form", async () => {
+test("a body may have 64 KiB, and a larger one is refused in GraphQL's form", async () => {
   const query = `{ __typename } #${"x".repeat(LIMITS.bodyBytes)}`;
   const { status, errors } = await api.query(query);
   expect(status).toBe(413);
@@ -169,7 +169,7 @@ test.for([
   expect(errors?.map(({ extensions }) => extensions)).toEqual([{ code: "BAD_USER_INPUT" }]);
 });
 
-test("a member that is null says nothing, and lets nothing past the limits", async () => {
+test("a null member counts as absent, and bypasses no limit", async () => {
   const fields = "txDigest signer amount position checkpoint eventSeq eventId";
   const pages = Array.from(
     { length: 30 },

@@ -65,7 +65,7 @@ test("a coin type and its decimals are looked up once, whatever its spelling and
   expect(statements.filter((text) => text.includes("log_coins"))).toHaveLength(2);
 });
 
-test("a list of unknown length is read alone the first time, a short one beside others from then on", async () => {
+test("a list of unknown length is read alone the first time, a short one beside others afterwards", async () => {
   await using database = await freshDatabase();
   await knowCoin(database, ACME, 6);
   const under = { now: 0, most: 0 };

@@ -96,7 +96,7 @@ const ask = async (engine: GraphEngine, query: string, variables: object): Promi
   return body;
 };
 
-test("400 concurrent requests while the ledger moves: every part of an answer is of one state", async () => {
+test("400 concurrent requests while the ledger moves: each answer shows a single state", async () => {
   await using database = await freshDatabase();
   await using readers = createReaders({ url: database.url, max: 6, applicationName: "many" });
   const engine = createEngine(schema, { ...SOURCES, readers });
@@ -128,7 +128,7 @@ test("400 concurrent requests while the ledger moves: every part of an answer is
 
 const PAGE = `coinType: "${rows.ACME}", limit: 5`;
 
-test("a request that needs one statement takes no snapshot, any other takes one and gives it back", async () => {
+test("a request that needs one statement takes no snapshot; any other takes one and returns it", async () => {
   await using database = await freshDatabase();
   await addHistory(database);
   await using readers = createReaders({ url: database.url, max: 3, applicationName: "one" });

@@ -31,7 +31,7 @@ const page = (alias: string, limit: number) =>
 const HEAVY = `{ ${page("a", 1_000)} ${page("b", 1_000)} ${page("c", 1_000)} }`;
 const LIGHT = `{ tokenHolders(coinType: "${ACME}", limit: 1) { owner } }`;
 
-test("a hundred heavy requests of one key are answered or refused with a time to come again, and another key's small one does not wait for them", async () => {
+test("a hundred heavy requests of one key are answered or refused with Retry-After, and another key's small one does not wait", async () => {
   const heavy = Array.from({ length: 100 }, () => api.query(HEAVY));
   const first = await Promise.race([
     Promise.all(heavy).then(() => "the others"),
@@ -57,14 +57,14 @@ test("a hundred heavy requests of one key are answered or refused with a time to
   }
 });
 
-test("a page that sends ten queries in parallel notices nothing", async () => {
+test("a page that sends ten queries in parallel is not slowed down", async () => {
   const replies = await Promise.all(
     Array.from({ length: 10 }, () => api.query(`{ ${page("a", 1_000)} }`)),
   );
   expect(replies.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200));
 });
 
-test("thousands of requests that are answered leave nothing under way", async () => {
+test("thousands of answered requests leave nothing in flight", async () => {
   for (let round = 0; round < 20; round += 1) {
     const replies = await Promise.all(Array.from({ length: 30 }, () => api.query(LIGHT)));
     expect(replies.every(({ status }) => status === 200)).toBe(true);
@@ -95,7 +95,7 @@ test("a request counts by its cost against the limit of its key, and introspecti
   expect(Number(spent.headers.get("retry-after"))).toBeGreaterThan(1);
 });
 
-test("a caller who hangs up gives back the room held, and the pages asked for are not read", async () => {
+test("a caller who hangs up frees its memory reservation, and its remaining pages are not read", async () => {
   await whileActivityIsLocked(api.database, async (waiting) => {
     const body = JSON.stringify({ query: HEAVY });
     const sockets = await Promise.all(
@@ -120,7 +120,7 @@ test("a caller who hangs up gives back the room held, and the pages asked for ar
   expect(api.log.filter(({ msg }) => msg === "a query failed")).toEqual([]);
 });
 
-test("long requests of one key keep no long one of another key waiting", async () => {
+test("long requests of one key do not delay a long one of another key", async () => {
   await using wide = await startApi({ connections: 6 });
   await addHistory(wide.database);
   const { secret } = await createKey(wide.database, { kind: "graphql" });

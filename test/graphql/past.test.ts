@@ -77,7 +77,7 @@ test.for<[string, bigint, unknown]>([
   }
 });
 
-test("the last checkpoint that is committed can be asked for, its second only when it is over", async () => {
+test("the last committed checkpoint can be queried, its second only when it is over", async () => {
   const [checkpoint, second] = atEndOf(LAST).map((at) => `{ ${PAST.tokenBalance?.(at)} }`);
   expect((await api.query(checkpoint ?? "")).errors).toBeUndefined();
   const { data, errors } = await api.query(second ?? "");
@@ -122,7 +122,7 @@ test.for(Object.keys(PAST))("%s of checkpoints not indexed yet or before the log
   });
 });
 
-test("each query waits for the pipelines it is made of, and for no other", async () => {
+test("each query waits for the pipelines it reads, and for no other", async () => {
   const needs: Readonly<Record<string, readonly WatermarkTable[]>> = {
     tokenBalance: [sharedTokenObjectsWatermark, timelockObjectsWatermark],
     tokenHolders: [sharedTokenObjectsWatermark, timelockObjectsWatermark],
@@ -145,7 +145,7 @@ test("each query waits for the pipelines it is made of, and for no other", async
   await setWatermarks(api.database, LAST);
 });
 
-test("while the history of an upgraded database is filled in, the past waits and the present does not", async () => {
+test("while the history of an upgraded database is filled in, queries of the past wait and those of the present do not", async () => {
   const fill = (isFilled: boolean) => setFilled(api.database, timelockObjectsWatermark, isFilled);
   await fill(false);
   try {
@@ -163,7 +163,7 @@ test("while the history of an upgraded database is filled in, the past waits and
   }
 });
 
-test("objects and grants are paged behind the last row, now and at a checkpoint", async () => {
+test("objects and grants are paged after the last row, now and at a checkpoint", async () => {
   const objects = async (after: string | null, at: string | null = null) => {
     const { data } = await api.query(
       `query ($after: String, $at: String) {

@@ -70,7 +70,7 @@ const planFor = (text: string, variables: Readonly<Record<string, unknown>> = {}
 
 const LIST_OF_2026 = [{ coinType: "2026", isPast: false }];
 
-test("a new field is planned as it declares, without the planner knowing its name", () => {
+test("a new field is planned as declared, without the planner knowing its name", () => {
   expect(planFor("{ votes { title } }")).toEqual({ several: false, long: false, unlimited: [] });
   expect(planFor("{ votes(quorum: true) { title } }")).toEqual({
     several: true,
@@ -92,14 +92,14 @@ test("a new field is planned as it declares, without the planner knowing its nam
   });
 });
 
-test("a field below it that reads by itself makes several statements of it, in a fragment too", () => {
+test("a field below it that reads on its own adds statements, in a fragment too", () => {
   const expected = { several: true, long: true, unlimited: LIST_OF_2026 };
   expect(planFor("{ votes { turnout } }")).toEqual(expected);
   expect(planFor("{ votes { ...F } } fragment F on Vote { t: turnout }")).toEqual(expected);
   expect(planFor("{ votes { ... on Vote { turnout } } votes { title } }")).toEqual(expected);
 });
 
-test("a field has the statements of the pipelines that it declares, and no others", async () => {
+test("a field has the statements of its declared pipelines, and no others", async () => {
   const contextValue = {
     seen: [],
     readsOf: (pipelines: readonly { readonly name: string }[]) => ({
@@ -116,7 +116,7 @@ test("a field has the statements of the pipelines that it declares, and no other
   expect(observed).toEqual(["holder_lifecycle"]);
 });
 
-test("a query without a declaration does not build, and is an error of types", () => {
+test("a query without a declaration does not type-check", () => {
   expect(() =>
     build((builder) =>
       builder.queryField("ballots", (t) =>
@@ -127,7 +127,7 @@ test("a query without a declaration does not build, and is an error of types", (
   ).toThrow(UndeclaredReadsError);
 });
 
-test("a field below the queries that costs more than its value does not build without one", () => {
+test("a nested field that reads needs a declaration to build", () => {
   const withComplexity = (complexity: number) => () =>
     build((builder) => {
       const Ballot = builder.objectRef<object>("Ballot").implement({

@@ -151,7 +151,7 @@ const readsOf = (statements: readonly string[], pipeline: Pipeline): boolean =>
     statements.some((text) => new RegExp(`\\b(?:from|join)\\s+${table}\\b`).test(text)),
   );
 
-test("a query is refused while a pipeline is rebuilt whose tables it reads, and by no other pipeline", async () => {
+test("a query is refused only while a pipeline whose tables it reads is rebuilt", async () => {
   const found: string[] = [];
   const expected: string[] = [];
   for (const { name, query } of questions()) {
@@ -218,7 +218,7 @@ test("every subscription is refused while its pipeline is rebuilt, and opens aft
   ]);
 }, 120_000);
 
-test("not one answer of any process is wrong while one pipeline after the other is rebuilt, and all are as before afterwards", async () => {
+test("no process answers wrongly while pipelines are rebuilt one after the other, and all answers are as before afterwards", async () => {
   await using first = await startApi({ database });
   await using second = await startApi({ database });
   const apis = [first, second];
@@ -286,7 +286,7 @@ test("not one answer of any process is wrong while one pipeline after the other 
   expect(answered).toBeGreaterThan(0);
 }, 300_000);
 
-test("a snapshot that was taken before a rebuild sees the rows of before to its end", async () => {
+test("a snapshot taken before a rebuild keeps its rows to the end", async () => {
   const [pipeline] = ledgerPipelines.filter(({ name }) => name === "shared_token_objects");
   if (pipeline === undefined) throw new Error("no such pipeline");
   const snapshot = readers.snapshot(undefined);
@@ -307,7 +307,7 @@ test("a snapshot that was taken before a rebuild sees the rows of before to its 
   }
 });
 
-test("an open subscription ends with REBUILDING when a rebuild begins, and misses nothing when it continues behind its last event", async () => {
+test("an open subscription ends with REBUILDING when a rebuild begins, and misses nothing when it resumes after its last event", async () => {
   await using api = await startApi({ database });
   const [pipeline] = ledgerPipelines.filter(({ name }) => name === "token_activity");
   if (pipeline === undefined) throw new Error("no such pipeline");

@@ -29,7 +29,7 @@ const STATUS = `{
   indexerStatus { pipeline checkpoint checkpointTimestamp ageSeconds historyFilledThrough }
 }`;
 
-test("the status lists the five pipelines in their order; one that committed nothing is infinitely old", async () => {
+test("the status lists the five pipelines in order; one without commits is infinitely old", async () => {
   const nothing = {
     checkpoint: null,
     checkpointTimestamp: null,
@@ -77,7 +77,7 @@ const EVENTS = `query ($coin: String!, $since: String, $after: String, $limit: I
   }
 }`;
 
-test("each kind of holder event has its own values and null elsewhere; holder 0 is a holder", async () => {
+test("each kind of holder event has its own values and null elsewhere; holder 0 is a valid holder", async () => {
   await addHolderEvents(api.database, [
     holderEvent(1n, { eventType: "holder_address_added", holderId: 0n, address: ALICE }),
     holderEvent(1n, { eventType: "holder_added", holderId: 0n, index: 1 }),
@@ -111,7 +111,7 @@ test("each kind of holder event has its own values and null elsewhere; holder 0 
   ]);
 });
 
-test("sinceTimestamp keeps its own second; after leaves its own event out; both may be given", async () => {
+test("sinceTimestamp includes its second; after excludes its event; both may be combined", async () => {
   const types = async (variables: Record<string, unknown>) => {
     const { data, text } = await api.query(EVENTS, { coin: ACME, ...variables });
     const rows = data?.holderEvents;
@@ -127,7 +127,7 @@ test("sinceTimestamp keeps its own second; after leaves its own event out; both 
   expect(await types({ since: "1700000005", after: "1000020000" })).toEqual([5, 6]);
 });
 
-test("roles held now have bits when they are of the package; look-alikes are listed and add none", async () => {
+test("current roles have bits when they belong to the package; look-alikes are listed and add none", async () => {
   const other = address("f0e");
   await addRoleEvents(api.database, [
     roleEvent(1n, BOB, "ContractAdmin"),

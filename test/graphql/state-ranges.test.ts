@@ -49,25 +49,22 @@ const ask = (args: string): Promise<unknown> =>
 
 const ranges = async (args: string) => answer.parse(await ask(args)).data.stateRanges;
 
-test.each(STATE_KINDS)(
-  "pages of %s hold every state once, in the order of the list",
-  async (kind) => {
-    const all = await ranges(`kind: ${kind}, atCheckpoint: "79", limit: 1000`);
-    expect(all.length).toBeGreaterThan(0);
-    const pages: typeof all = [];
-    for (let after = ""; ; ) {
-      const page = await ranges(`kind: ${kind}, atCheckpoint: "79", limit: 7${after}`);
-      pages.push(...page);
-      const last = page.at(-1);
-      if (last === undefined) break;
-      after = `, after: "${last.cursor}"`;
-    }
-    expect(pages).toEqual(all);
-    expect(new Set(pages.map(({ cursor }) => cursor)).size).toBe(all.length);
-  },
-);
+test.each(STATE_KINDS)("pages of %s contain every state once, in list order", async (kind) => {
+  const all = await ranges(`kind: ${kind}, atCheckpoint: "79", limit: 1000`);
+  expect(all.length).toBeGreaterThan(0);
+  const pages: typeof all = [];
+  for (let after = ""; ; ) {
+    const page = await ranges(`kind: ${kind}, atCheckpoint: "79", limit: 7${after}`);
+    pages.push(...page);
+    const last = page.at(-1);
+    if (last === undefined) break;
+    after = `, after: "${last.cursor}"`;
+  }
+  expect(pages).toEqual(all);
+  expect(new Set(pages.map(({ cursor }) => cursor)).size).toBe(all.length);
+});
 
-test("states that ended later stand, and later ones are not there, at an earlier checkpoint", async () => {
+test("at an earlier checkpoint, states that ended later are listed and later ones are not", async () => {
   for (const kind of STATE_KINDS) {
     const now = await ranges(`kind: ${kind}, atCheckpoint: "79", limit: 1000`);
     const then = await ranges(`kind: ${kind}, atCheckpoint: "45", limit: 1000`);
@@ -81,7 +78,7 @@ test("states that ended later stand, and later ones are not there, at an earlier
   }
 });
 
-test("a cursor of another kind is refused, and a checkpoint that is not indexed", async () => {
+test("a cursor of another kind is refused, and so is an unindexed checkpoint", async () => {
   expect(await ask('kind: ROLE, atCheckpoint: "79", after: "0x1"')).toMatchObject({
     errors: [{ extensions: { code: "BAD_USER_INPUT" } }],
   });

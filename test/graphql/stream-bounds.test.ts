@@ -13,7 +13,7 @@ const gauge = async (api: Api, name: string): Promise<number> => {
   return Number(new RegExp(`^holderbook_graphql_streams_${name} (\\d+)$`, "m").exec(text)?.[1]);
 };
 
-test("a client continues by itself after a restart of the service, and has each event once", async () => {
+test("a client resumes by itself after a restart of the service, and gets each event once", async () => {
   await using database = await freshDatabase();
   const first = await startApi({ database });
   const { key } = first;
@@ -45,7 +45,7 @@ test("a client continues by itself after a restart of the service, and has each 
   ]);
 });
 
-test("a subscription without a place and without an event learns where to continue", async () => {
+test("a subscription without a position and without an event learns where to resume", async () => {
   const api = await startApi();
   await commit(api.database, 1n, 2);
   using events = subscribe(api, ACTIVITY, { coin: ACME });
@@ -58,7 +58,7 @@ test("a subscription without a place and without an event learns where to contin
   ]);
 });
 
-test("a revoked key's streams end within about a second, those of other keys go on", async () => {
+test("a revoked key's streams end within about a second; those of other keys continue", async () => {
   await using api = await startApi();
   const { id, secret } = await createKey(api.database, { kind: "graphql" });
   using revoked = subscribe(api, ACTIVITY, { coin: ACME, after: "0" }, { key: secret });
@@ -77,7 +77,7 @@ test("a revoked key's streams end within about a second, those of other keys go 
   expect(revoked.results).toHaveLength(2);
 });
 
-test("more streams than a key or the process may have are refused with 429, and one that ended makes room", async () => {
+test("streams beyond the limit of a key or the process get 429, and an ended one makes room", async () => {
   await using api = await startApi({ streams: { perKey: 2, perProcess: 3 } });
   const open = async (key: string) => {
     const hangUp = new AbortController();
@@ -127,7 +127,7 @@ const unread = async (api: Api, fields: string, after: string) => {
 /** Events of some two kilobytes each. */
 const WIDE = `position ${Array.from({ length: 25 }, (_, n) => `a${n}: coinType`).join(" ")}`;
 
-test("a caller that does not read is cut with the place to continue from, and has whole events until then", async () => {
+test("a caller that does not read is disconnected with the position to resume from, after whole events only", async () => {
   await using api = await startApi({ streams: { slowMs: 300 } });
   const count = 8_000;
   for (let at = 0; at < count / 1_000; at += 1) {
@@ -158,7 +158,7 @@ test("a caller that does not read is cut with the place to continue from, and ha
   expect(all).toHaveLength(count);
 });
 
-test("a slow caller at the end of the log has each event once, although more came than may wait for it", async () => {
+test("a slow caller at the end of the log gets each event once, even beyond its queue", async () => {
   await using api = await startApi();
   await commit(api.database, 1n, 1);
   const socket = await unread(api, WIDE, "0");
@@ -178,7 +178,7 @@ test("a slow caller at the end of the log has each event once, although more cam
   expect(seen).toHaveLength(8_001);
 });
 
-test("a caller that hangs up frees its place, and the last one the listening connection", async () => {
+test("a caller that hangs up frees its slot, and the last one frees the listening connection", async () => {
   await using api = await startApi();
   const listening = async () => {
     const [row] = await api.database.sql<{ count: bigint }[]>`
@@ -214,7 +214,7 @@ test("an idle stream gets keep-alive comments", async () => {
   expect(text).not.toContain("event:");
 });
 
-test("a fast caller catches up fast with any number of events", async () => {
+test("a fast caller catches up quickly on any number of events", async () => {
   await using api = await startApi();
   await knowCoin(api.database, ACME, 6);
   for (let at = 1n; at <= 3n; at += 1n) await commit(api.database, at, 1_000);

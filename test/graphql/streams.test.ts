@@ -28,7 +28,7 @@ afterAll(() => api[Symbol.asyncDispose]());
 
 const coinOf = (name: string) => `${address("c01")}::${name}::COIN`;
 
-test("movements arrive as they are committed, in order and once, with decimals once they are known", async () => {
+test("movements arrive as they are committed, in order and once, with decimals once known", async () => {
   const coin = coinOf("live");
   using events = subscribe(api, ACTIVITY, { coin, after: "0" });
   await commit(api.database, 1001n, 1, coin);
@@ -51,7 +51,7 @@ test("movements arrive as they are committed, in order and once, with decimals o
   expect(members(events, "tokenActivity", "decimals")).toEqual([null, 6, 6]);
 });
 
-test("without a place it begins with the next event", async () => {
+test("without a position a subscription begins with the next event", async () => {
   const coin = coinOf("now");
   await commit(api.database, 1101n, 5, coin);
   using events = subscribe(api, ACTIVITY, { coin });
@@ -64,7 +64,7 @@ test("without a place it begins with the next event", async () => {
   expect(members(events, "tokenActivity", "checkpoint")).toEqual(["1102"]);
 });
 
-test("it continues behind any place without gaps and repetitions, wherever it was cut", async () => {
+test("a subscription resumes at any position without gaps or repeats, wherever it was cut", async () => {
   const coin = coinOf("resumed");
   const count = 1_300;
   const got: unknown[] = [];
@@ -92,7 +92,7 @@ test("it continues behind any place without gaps and repetitions, wherever it wa
   expect(got).toEqual(all);
 });
 
-test("a reconnection with Last-Event-ID continues behind it", async () => {
+test("a reconnection with Last-Event-ID resumes after it", async () => {
   const coin = coinOf("header");
   await commit(api.database, 2_101n, 3, coin);
   const response = await fetch(`${api.url}/graphql`, {
@@ -120,7 +120,7 @@ test("a reconnection with Last-Event-ID continues behind it", async () => {
   expect(text).not.toContain("2101000020001");
 });
 
-test("changes of the register, of roles and of balances are followed alike", async () => {
+test("changes of the register, roles and balances are followed alike", async () => {
   await using own = await startApi();
   const { database } = own;
   await addHistory(database);
@@ -162,7 +162,7 @@ test("changes of the register, of roles and of balances are followed alike", asy
 
 const STATUS = "subscription { indexerStatus { pipeline checkpoint } }";
 
-test("the status comes immediately, and again when a watermark has moved", async () => {
+test("the status arrives immediately, and again when a watermark has moved", async () => {
   await using own = await startApi();
   await setWatermarks(own.database, 10n);
   await setHighWater(own.database, 10n);
@@ -192,7 +192,7 @@ test("a new follower of the status gets the current one after all others have le
   );
 });
 
-test("a query is answered as one result where nothing but events is taken, a subscription never as JSON", async () => {
+test("a query is answered as one result where only events are accepted, a subscription never as JSON", async () => {
   using answered = subscribe(api, "{ __typename }");
   await answered.over;
   expect(answered.results).toEqual([{ data: { __typename: "Query" } }]);
@@ -206,15 +206,12 @@ test.for([
   ["no place", `subscription { tokenActivity(coinType: "${ACME}", after: "x") { position } }`],
   ["two fields", `subscription { a: indexerStatus { pipeline } b: indexerStatus { pipeline } }`],
   ["an unknown field", "subscription { nothing }"],
-] as const)(
-  "a subscription with %s is told what is wrong with it, and is over",
-  async ([, query]) => {
-    using refused = subscribe(api, query);
-    await refused.over;
-    expect(refused.results).toHaveLength(1);
-    expect(refused.results[0]?.errors).toMatchObject([{ extensions: { code: "BAD_USER_INPUT" } }]);
-  },
-);
+] as const)("a subscription with %s ends with an error that says why", async ([, query]) => {
+  using refused = subscribe(api, query);
+  await refused.over;
+  expect(refused.results).toHaveLength(1);
+  expect(refused.results[0]?.errors).toMatchObject([{ extensions: { code: "BAD_USER_INPUT" } }]);
+});
 
 /** Streams that the service has open. */
 const openStreams = (of: Api): number => of.streams.size;

@@ -48,7 +48,7 @@ test("a token has its name, supply and number of holders, now and at a checkpoin
   expect(await ask(', atCheckpoint: "9"')).toBeNull();
 });
 
-test("a coin type that was never seen is null, and one that is none is refused", async () => {
+test("an unseen coin type is null, and a malformed one is refused", async () => {
   const { data, errors } = await api.query(
     '{ a: token(coinType: "0x1::no::NO") { name } b: token(coinType: "x") { name } }',
   );
@@ -56,7 +56,7 @@ test("a coin type that was never seen is null, and one that is none is refused",
   expect(errors).toMatchObject([{ path: ["b"], extensions: { code: "BAD_USER_INPUT" } }]);
 });
 
-test("counts are as of the checkpoint that three pipelines have committed, and fail alone", async () => {
+test("counts are as of the checkpoint that three pipelines have committed, and fail on their own", async () => {
   await setWatermark(api.database, holderLifecycleWatermark, 12n);
   try {
     const { data } = await api.query(`{ token(coinType: "${ACME}") { ownerCount totalSupply } }`);
@@ -70,7 +70,7 @@ test("counts are as of the checkpoint that three pipelines have committed, and f
   }
 });
 
-test("while history is being filled in, tokens that were not seen since may be missing: none is given", async () => {
+test("while history is being filled in, tokens not seen since may be missing, so none are listed", async () => {
   await setFilled(api.database, sharedTokenObjectsWatermark, false);
   try {
     const { errors } = await api.query(

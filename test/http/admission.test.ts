@@ -43,7 +43,7 @@ const waits = (entered: Place | Promise<Place>) => {
   };
 };
 
-test("a key's requests run at once up to its weight, and the next one as soon as one has left", async () => {
+test("a key's requests run concurrently up to its weight, and the next starts as soon as one has left", async () => {
   const admission = admissionOf();
   const first = inside(admission.enter("a", 60));
   inside(admission.enter("a", 40));
@@ -54,7 +54,7 @@ test("a key's requests run at once up to its weight, and the next one as soon as
   expect(await third.state()).toBe("in");
 });
 
-test("an answer that is made frees the process; its key is free when the answer was taken", async () => {
+test("a finished answer frees the process; its key is free once the answer was taken", async () => {
   const admission = admissionOf();
   const [first] = ["a", "b"].map((key) => inside(admission.enter(key, 100)));
   const other = waits(admission.enter("c", 100));
@@ -63,7 +63,7 @@ test("an answer that is made frees the process; its key is free when the answer 
   expect(await waits(admission.enter("a", 1)).state()).toBe("waiting");
 });
 
-test("a request heavier than all bounds comes alone", async () => {
+test("a request heavier than all bounds runs alone", async () => {
   const admission = admissionOf();
   const heavy = inside(admission.enter("a", 1_000));
   const light = waits(admission.enter("b", 1));
@@ -71,7 +71,7 @@ test("a request heavier than all bounds comes alone", async () => {
   expect(await light.state()).toBe("in");
 });
 
-test("keys take turns: one with many waiting does not hold up one with a single request", async () => {
+test("keys take turns: one with many waiting does not delay one with a single request", async () => {
   const admission = admissionOf({ perProcess: 100 });
   const running = inside(admission.enter("greedy", 100));
   const greedy = [1, 2, 3].map(() => waits(admission.enter("greedy", 100)));
@@ -83,7 +83,7 @@ test("keys take turns: one with many waiting does not hold up one with a single 
   expect(await modest.state()).toBe("in");
 });
 
-test("more than may wait, of one key or of all, are refused with 503 and a time to come again", () => {
+test("requests beyond the queue limit, of one key or of all, get 503 with Retry-After", () => {
   const admission = admissionOf();
   const enter = (key: string) => admission.enter(key, 100);
   const refusal = (key: string) => {
@@ -105,7 +105,7 @@ test("more than may wait, of one key or of all, are refused with 503 and a time 
   expect(admission.load).toEqual({ weight: 200, waiting: 5 });
 });
 
-test("who waits in vain is refused, and leaves no trace", async () => {
+test("a request that waits too long is refused, and leaves no trace", async () => {
   const admission = admissionOf({ waitMs: 1 });
   const running = inside(admission.enter("a", 100));
   const late = waits(admission.enter("a", 1));
@@ -115,7 +115,7 @@ test("who waits in vain is refused, and leaves no trace", async () => {
   inside(admission.enter("a", 100)).left();
 });
 
-test("a caller who hangs up leaves the line, and the requests that fit then come in", async () => {
+test("a caller who hangs up leaves the queue, and requests that now fit are admitted", async () => {
   const admission = admissionOf();
   inside(admission.enter("a", 60));
   const hangUp = new AbortController();

@@ -30,7 +30,7 @@ const preflight = (url: string, origin: string, method = "POST") =>
     },
   });
 
-test("unless it is set no other origin may read anything, and no preflight is answered", async () => {
+test("by default no other origin may read anything, and no preflight is answered", async () => {
   await using service = await serve();
   const answer = await fetch(`${service.url}/graphql`, {
     method: "POST",
@@ -42,7 +42,7 @@ test("unless it is set no other origin may read anything, and no preflight is an
   expect([asked.status, asked.headers.get("access-control-allow-methods")]).toEqual([404, null]);
 });
 
-test("a listed origin may read answers and refusals of the paths for programs, another one may not", async () => {
+test("a listed origin may read answers and refusals of the API paths, another one may not", async () => {
   await using service = await serve({ corsOrigins: [HERE] });
   const post = (path: string, origin: string) =>
     fetch(`${service.url}${path}`, { method: "POST", headers: { origin } });
@@ -76,7 +76,7 @@ test("a listed origin may read answers and refusals of the paths for programs, a
   });
 });
 
-test("a preflight of a listed origin is answered without anything else, for the fields that callers send", async () => {
+test("a preflight of a listed origin allows the fields that callers send", async () => {
   await using service = await serve({ corsOrigins: ["http://localhost:5173", HERE] });
   for (const path of [
     "/graphql",
@@ -105,7 +105,7 @@ test("a preflight of a listed origin is answered without anything else, for the 
   expect(plain.status).toBe(404);
 });
 
-test("origins are exact, and a list that is not says what is wrong with it", () => {
+test("origins match exactly, and an invalid list is refused with the reason", () => {
   const listed = (text: string) => readConfig({ CORS_ORIGINS: text }).corsOrigins;
   expect(readConfig({}).corsOrigins).toEqual([]);
   expect(listed("https://a.example, http://localhost:5173  https://a.example")).toEqual([

@@ -73,7 +73,7 @@ test.each([
   ["/parsed", 413, "keep-alive"],
   ["/parsed", 413, "close"],
 ] as const)(
-  "a caller who sends all of a body that %s refuses unread still gets the %d (%s)",
+  "a caller who sends a whole body that %s refuses unread still gets the %d (%s)",
   async (path, status, connection) => {
     for (let i = 0; i < TRIES; i += 1) {
       const socket = sender(path, connection);
@@ -91,7 +91,7 @@ test.each([
   },
 );
 
-test("a body that is thrown away holds up no answer", async () => {
+test("a discarded body delays no answer", async () => {
   for (let i = 0; i < TRIES; i += 1) {
     const answer = await fetch(`${url}/parsed`, { method: "POST", headers: json, body: BODY });
     expect(answer.status).toBe(413);
@@ -99,7 +99,7 @@ test("a body that is thrown away holds up no answer", async () => {
   }
 });
 
-test("a connection whose body was thrown away serves the next request", async () => {
+test("a connection whose body was discarded serves the next request", async () => {
   const socket = sender("/unauthorized", "keep-alive").resume();
   let said = "";
   socket.on("data", (data) => {
@@ -111,7 +111,7 @@ test("a connection whose body was thrown away serves the next request", async ()
   expect(said.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 401", "HTTP/1.1 200"]);
 });
 
-test("a caller who never stops sending is cut off", async () => {
+test("a caller who never stops sending is disconnected", async () => {
   const { hostname, port } = new URL(url);
   const socket = connectSocket(Number(port), hostname).resume();
   socket.on("error", () => undefined);
@@ -130,7 +130,7 @@ test("a caller who never stops sending is cut off", async () => {
   expect(socket.bytesWritten).toBeLessThan(announced);
 });
 
-test("a request that the service asks of itself leaves nothing behind", async () => {
+test("a request that the service sends itself leaves nothing behind", async () => {
   vi.useFakeTimers({ toFake: ["setInterval", "performance"] });
   try {
     for (const payload of ["{}", "{"]) {

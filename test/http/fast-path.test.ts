@@ -90,7 +90,7 @@ const shortly = (answer: string) => {
 
 const PLAIN = "POST /asked HTTP/1.1\r\nHost: here\r\nContent-Type: application/json";
 
-test("a POST of JSON that arrived whole takes the fast path; whatever is not plain goes through the framework", async () => {
+test("a complete JSON POST takes the fast path; anything else goes through the framework", async () => {
   await using service = await serve({ parts: [part] });
   const { url } = service;
   expect(await ask(url, PLAIN, '{"a":"ö"}')).toBe('200 fast {"a":"ö"}');
@@ -129,7 +129,7 @@ test("a GET takes the fast path with a query string that needs no decoding, and 
   expect(await askFor("/asked", "Expect: a-miracle\r\n")).toMatch(/^417 /);
 });
 
-test("header fields added to an answer are in it, even where it becomes a refusal", async () => {
+test("header fields added to an answer are kept even if it becomes a refusal", async () => {
   await using service = await serve({ parts: [part] });
   for (const query of ["?a=broken", "?a=%62roken"]) {
     const answer = await fetch(`${service.url}/asked${query}`);
@@ -140,7 +140,7 @@ test("header fields added to an answer are in it, even where it becomes a refusa
   }
 });
 
-test("both paths leave the same fields, line of log and count behind", async () => {
+test("both paths leave the same fields, log line and count behind", async () => {
   await using service = await serve({ parts: [part], trustProxy: true });
   const id = "00000000-0000-4000-8000-000000000001";
   const seen = [];

@@ -10,7 +10,7 @@ import { sendRaw, serve } from "./service.ts";
 const logger = pino({ level: "silent" });
 const place = { port: 0, host: "127.0.0.1" };
 
-test("until it is opened every request is answered 503, to be sent again, in the form of its interface", async () => {
+test("until the service is up every request gets 503 with Retry-After, in its interface's form", async () => {
   await using front = createFront({ logger });
   const url = await front.listen(place);
   const json = { "content-type": "application/json" };
@@ -34,7 +34,7 @@ test("until it is opened every request is answered 503, to be sent again, in the
   expect(await sendRaw(url, "HELO example\r\n\r\n")).toMatch(/^HTTP\/1\.1 400 /);
 });
 
-test("once there is something behind it, the same port answers", async () => {
+test("once the service is up, the same port answers", async () => {
   const front = createFront({ logger });
   const url = await front.listen(place);
   expect((await fetch(`${url}/health`)).status).toBe(503);
@@ -44,7 +44,7 @@ test("once there is something behind it, the same port answers", async () => {
   await expect(fetch(`${url}/health`)).rejects.toThrow();
 });
 
-test("a connection on which nothing was asked does not hold up the end", async () => {
+test("a connection without a request does not delay shutdown", async () => {
   const front = createFront({ logger });
   const { hostname, port } = new URL(await front.listen(place));
   const ahead = connect(Number(port), hostname);
@@ -56,7 +56,7 @@ test("a connection on which nothing was asked does not hold up the end", async (
   expect(performance.now() - beganMs).toBeLessThan(20_000);
 });
 
-test("a port that is taken, and a host that is not ours, are errors that name the setting", async () => {
+test("a port in use and a foreign host are errors that name the setting", async () => {
   await using first = createFront({ logger });
   const port = Number(new URL(await first.listen(place)).port);
   await using second = createFront({ logger });

@@ -31,7 +31,7 @@ const gateWith = (limits: { readonly quota?: number; readonly attempts?: number 
   return { knock, good, gate };
 };
 
-test("a good key is let in and told what it has left", async () => {
+test("a valid key is admitted and told its remaining quota", async () => {
   const { knock } = gateWith({ quota: 10 });
   expect(await knock("alice")).toBe('alice "default";r=9;t=6');
 });
@@ -45,14 +45,14 @@ test("a missing, unknown or overlong key is 401, one of another interface 403", 
   expect(await knock("elsewhere")).toBe(403);
 });
 
-test("a key over its quota is 429; other keys go on", async () => {
+test("a key over its quota is 429; other keys are unaffected", async () => {
   const { knock } = gateWith({ quota: 1 });
   await knock("alice");
   expect(await knock("alice")).toBe(429);
   expect(await knock("bob")).toContain("bob");
 });
 
-test("wrong keys beyond what an address may try are 429 and told so; other addresses go on", async () => {
+test("wrong keys beyond the limit of an address get 429 with the reason; other addresses are unaffected", async () => {
   const { knock, gate } = gateWith({ attempts: 2 });
   expect([await knock("m1"), await knock("elsewhere"), await knock("m3")]).toEqual([401, 403, 429]);
   expect([await knock(undefined), await knock("elsewhere")]).toEqual([429, 429]);
@@ -62,7 +62,7 @@ test("wrong keys beyond what an address may try are 429 and told so; other addre
   );
 });
 
-test("a good key that was never seen before is let in however often its address failed, until it is revoked", async () => {
+test("a valid key never seen before is admitted however often its address failed, until it is revoked", async () => {
   const { knock, good } = gateWith({ attempts: 2 });
   for (let i = 0; i < 5; i += 1) await knock("mallory");
   expect(await knock("mallory")).toBe(429);
@@ -71,7 +71,7 @@ test("a good key that was never seen before is let in however often its address 
   expect(await knock("alice")).toBe(429);
 });
 
-test("a key that is only identified is not counted for", async () => {
+test("a key that is only identified does not count against its quota", async () => {
   const { knock, gate } = gateWith({ quota: 1 });
   for (let i = 0; i < 5; i += 1) {
     const key = await gate.identify({ presented: "alice", remoteAddress: "192.0.2.9" });

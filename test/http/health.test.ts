@@ -114,7 +114,7 @@ test("a backfill is catching up, and never stalled while it moves", async () => 
   }
 });
 
-test("a pipeline that has work and does not move for 60 s makes the whole stalled; others do not", async () => {
+test("a pipeline with a backlog that does not move for 60 s stalls the whole; others do not", async () => {
   await setHighWater(database, 5000n);
   await setWatermarks(database, 5000n);
   const look = healthAt(() => ({ tip: 5000n, pipelines: new Map() }));
@@ -131,7 +131,7 @@ test("a pipeline that has work and does not move for 60 s makes the whole stalle
   expect((await look(5072)).status).toBe("ok");
 });
 
-test("what gave up is stalled at once, with its reason", async () => {
+test("a pipeline that gave up is stalled at once, with its reason", async () => {
   await setHighWater(database, 6000n);
   await setWatermarks(database, 6000n);
   await setWatermark(database, roleChangesWatermark, 5990n);
@@ -146,7 +146,7 @@ test("what gave up is stalled at once, with its reason", async () => {
   });
 });
 
-test("a reader that gave up is stalled although every pipeline has done its work", async () => {
+test("a reader that gave up is stalled even if every pipeline has caught up", async () => {
   await setHighWater(database, 7000n);
   await setWatermarks(database, 7000n);
   const reader = { gaveUp: true, reason: "checkpoint 7001 cannot be decoded" };
@@ -157,7 +157,7 @@ test("a reader that gave up is stalled although every pipeline has done its work
   }
 });
 
-test("a process that only serves goes by the age of the data and by what moves", async () => {
+test("a serving-only process judges by the age of the data and by what moves", async () => {
   await setHighWater(database, 8000n);
   await setWatermarks(database, 8000n);
   const look = healthAt();
@@ -176,7 +176,7 @@ test("a process that only serves goes by the age of the data and by what moves",
   expect(states(await look(8090))).toMatchObject({ status: "catching_up", reader: "catching_up" });
 });
 
-test("many who ask at once share one look at the database", async () => {
+test("concurrent requests share one look at the database", async () => {
   let looks = 0;
   const progress = databaseProgress(database.db, PIPELINES);
   const health = watchHealth({
@@ -195,7 +195,7 @@ test("many who ask at once share one look at the database", async () => {
   expect(new Set(reports).size).toBe(1);
 });
 
-test("over HTTP: 200 with all five pipelines; what cannot be read keeps the state and is a note for ten seconds, then 503 with what was known, and nothing of the driver's words", async () => {
+test("over HTTP: 200 with all five pipelines; unreadable parts keep their state with a note for ten seconds, then 503 with the last known state, without the driver's words", async () => {
   await using api = await startApi();
   const ask = async (path: string) => {
     const response = await fetch(api.url + path);
@@ -235,7 +235,7 @@ test("over HTTP: 200 with all five pipelines; what cannot be read keeps the stat
     });
 }, 60_000);
 
-test("a process that stood still blames nobody for it: pipelines, source and the process that indexes have the time again that they had", () => {
+test("after a pause of the process itself, pipelines, source and the indexing process get their full time again", () => {
   let clockMs = 0;
   using clock = createAwakeClock(() => clockMs);
   const contact = createContact(clock.now);
@@ -268,7 +268,7 @@ test("a process that stood still blames nobody for it: pipelines, source and the
   expect(standstillNotes({ fromMs, untilMs }, untilMs + 60_001)).toEqual([]);
 });
 
-test("while the process that indexes is silent, what does not move is its fault, whatever it said before", async () => {
+test("while the indexing process is silent, stalls are attributed to it, whatever it reported before", async () => {
   let nowMs = 0;
   const source = { gaveUp: false, reason: "ECONNREFUSED" };
   const pipelines = new Map([["role_changes", { gaveUp: true, reason: "a fact does not fit" }]]);

@@ -6,7 +6,7 @@ import type { Part } from "../../src/http/part.ts";
 import type { Unsent } from "../../src/http/unsent.ts";
 import { serve } from "./service.ts";
 
-test("the work for a request is told when its caller hangs up, and not when it was answered", async () => {
+test("the handler is notified when its caller hangs up, and not after an answer", async () => {
   const signals: AbortSignal[] = [];
   const part: Part = {
     name: "rest",
@@ -42,7 +42,7 @@ test("the work for a request is told when its caller hangs up, and not when it w
   expect(service.log.filter(({ level }) => level === 50)).toEqual([]);
 });
 
-test("a script for which there is no room is answered 503 in the common form", async () => {
+test("a script that exceeds the memory limit gets 503 in the common form", async () => {
   const full: Unsent = { hold: () => false, bytes: 0 };
   const part = docsPart({ parts: [], version: "1", unsent: full });
   await using service = await serve({ parts: [part] });

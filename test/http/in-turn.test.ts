@@ -52,7 +52,7 @@ const get = (path: string, ...fields: readonly string[]) =>
 
 const held = (count: number) => Array.from({ length: count }, (_, n) => get(`/held/${n}`)).join("");
 
-test("of requests sent at once on a connection the next is begun when the one before is answered", async () => {
+test("of pipelined requests on a connection, each begins once the previous one is answered", async () => {
   const { part, begun, letGo } = watched();
   await using service = await serve({ parts: [part] });
   const socket = await open(service.url);
@@ -70,7 +70,7 @@ test("of requests sent at once on a connection the next is begun when the one be
   socket.destroy();
 });
 
-test("a connection on which more than sixteen requests wait is closed, and they are not begun", async () => {
+test("a connection with more than sixteen queued requests is closed, and they are not begun", async () => {
   const { part, begun } = watched();
   await using service = await serve({ parts: [part] });
   expect(await sendRaw(service.url, held(1_500))).toBe("");
@@ -86,7 +86,7 @@ test("a connection on which more than sixteen requests wait is closed, and they 
   ]);
 });
 
-test("what waits on a connection that was hung up is not begun, and what was begun is logged and counted", async () => {
+test("queued requests of a closed connection are not begun, and begun ones are logged and counted", async () => {
   const { part, begun, letGo } = watched();
   await using service = await serve({ parts: [part] });
   const socket = await open(service.url);
@@ -112,7 +112,7 @@ test("what waits on a connection that was hung up is not begun, and what was beg
 });
 
 for (const isFast of [true, false]) {
-  test(`a service that stops says so on the connections it ends with the answer, ${isFast ? "on the fast path" : "through the framework"}`, async () => {
+  test(`a stopping service says so on the connections it ends with the answer, ${isFast ? "on the fast path" : "through the framework"}`, async () => {
     let begun = 0;
     const released = Promise.withResolvers<void>();
     const held = route({
@@ -153,7 +153,7 @@ for (const isFast of [true, false]) {
   });
 }
 
-test("a large page is sent in the encoding that is taken, from bytes that are made once", async () => {
+test("a large page is sent in an accepted encoding, from bytes made once", async () => {
   const { part, unsent } = watched();
   await using service = await serve({ parts: [part] });
   const ask = async (headers: Record<string, string>, method = "GET") => {
@@ -175,7 +175,7 @@ test("a large page is sent in the encoding that is taken, from bytes that are ma
   await expect.poll(() => unsent.bytes).toBe(0);
 });
 
-test("bytes that are not taken are bounded, for an address and in all, and given back at a hang-up", async () => {
+test("unread bytes are bounded per address and in total, and released at a hang-up", async () => {
   const { part, unsent, made } = watched();
   await made;
   await using service = await serve({ parts: [part] });
@@ -194,7 +194,7 @@ test("bytes that are not taken are bounded, for an address and in all, and given
   expect((await fetch(`${service.url}/page`)).status).toBe(200);
 });
 
-test("a client that stops reading is cut", async () => {
+test("a client that stops reading is disconnected", async () => {
   const { part, unsent, made } = watched();
   await made;
   await using service = await serve({ parts: [part], stalledMs: 2_000 });
@@ -207,7 +207,7 @@ test("a client that stops reading is cut", async () => {
   socket.destroy();
 });
 
-test("a client that reads slowly is not cut", async () => {
+test("a client that reads slowly is not disconnected", async () => {
   const { part, made } = watched();
   await made;
   await using service = await serve({ parts: [part], stalledMs: 300 });

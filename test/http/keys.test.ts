@@ -10,7 +10,7 @@ import {
 import { until } from "../lanes/until.ts";
 import { freshDatabase } from "../postgres.ts";
 
-test("a key opens what it was made for and nothing else", async () => {
+test("a key grants access to its own interface only", async () => {
   await using database = await freshDatabase();
   const graphql = await createKey(database.db, { kind: "graphql", label: "dashboard" });
   const project = await createKey(database.db, { kind: "project", subject: "acme" });
@@ -49,7 +49,7 @@ test("the database holds no secret", async () => {
   expect(stored).not.toContain(Buffer.from(random, "base64url").toString("hex"));
 });
 
-test("a revoked key stops opening within seconds, stays listed, and is revoked once", async () => {
+test("a revoked key is refused within seconds, stays listed, and is revoked once", async () => {
   await using database = await freshDatabase();
   const { id, secret } = await createKey(database.db, { kind: "graphql" });
   expect(await verifyKey(database.db, "graphql", secret)).not.toBeNull();

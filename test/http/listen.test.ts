@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { addressesOf, openDoor } from "../../src/http/listen.ts";
 import { atOther, held, holding, OTHER_ADDRESS, serve, slow } from "./service.ts";
 
-test("closing lets running requests end and takes no new ones", async () => {
+test("closing lets running requests end and accepts no new ones", async () => {
   const service = await serve();
   const running = fetch(`${service.url}/held`);
   await holding.promise;
@@ -17,7 +17,7 @@ test("closing lets running requests end and takes no new ones", async () => {
   await closed;
 });
 
-test("closing drops what does not end in time", async () => {
+test("closing drops requests that do not end in time", async () => {
   const service = await serve({ drainMs: 100 });
   const hung = fetch(`${service.url}/hung`).then(
     () => "answered",
@@ -28,7 +28,7 @@ test("closing drops what does not end in time", async () => {
   expect(await hung).toBe("dropped");
 });
 
-test("at another address of its host it answers alike, and closing waits for what runs there", async () => {
+test("every address of its host answers alike, and closing waits for requests on each", async () => {
   const service = await serve();
   const other = atOther(service.url);
   expect(await (await fetch(`${other}/things/5`)).json()).toEqual({ thing: true });
@@ -47,7 +47,7 @@ test("at another address of its host it answers alike, and closing waits for wha
   await closing;
 });
 
-test("closing drops what does not end in time at another address, too", async () => {
+test("closing drops requests that do not end in time at another address, too", async () => {
   const service = await serve({ drainMs: 100 });
   const hung = fetch(`${atOther(service.url)}/hung`).then(
     () => "answered",
@@ -58,7 +58,7 @@ test("closing drops what does not end in time at another address, too", async ()
   expect(await hung).toBe("dropped");
 });
 
-test("an address that is taken is said in the log, and the others are served", async () => {
+test("an address in use is logged, and the others are served", async () => {
   await using first = await serve();
   const port = Number(new URL(first.url).port);
   await using second = await serve({ resolve: async () => ["127.0.0.1"] });
@@ -73,7 +73,7 @@ test("an address that is taken is said in the log, and the others are served", a
   expect((await fetch(`${second.url}/things/5`)).status).toBe(200);
 });
 
-test("many who come in one turn of the event loop do not wait for as many turns", async () => {
+test("many connections arriving in one turn of the event loop need few turns", async () => {
   await using service = await serve();
   const { server } = service.server.app;
   let came = 0;
@@ -94,7 +94,7 @@ test("many who come in one turn of the event loop do not wait for as many turns"
   if (process.platform === "linux") expect(Math.max(...looked)).toBeGreaterThan(4);
 });
 
-test("localhost stands for all of its addresses, and every other host for itself", async () => {
+test("localhost means all of its addresses, and any other host only itself", async () => {
   const found = await addressesOf("localhost");
   expect(found.length).toBeGreaterThan(0);
   expect(found.filter((address) => isIP(address) === 0)).toEqual([]);

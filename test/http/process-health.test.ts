@@ -18,7 +18,7 @@ import { freshDatabase } from "../postgres.ts";
 const NOTHING = { queue: null, signers: [], signing: null };
 const processAt = (pid: number) => ({ id: randomUUID(), pid, host: "here" });
 
-test("beside one that works a silent process is a note, and the reason of what does not move", async () => {
+test("beside a working process a silent one is a note, and the reason of a stall", async () => {
   await using database = await freshDatabase();
   const { sql } = database;
   const [works, hangs] = [processAt(1), processAt(2)];
@@ -68,7 +68,7 @@ test("beside one that works a silent process is a note, and the reason of what d
   expect(details?.processes).toMatchObject([{ state: "ok" }, { state: "ok" }]);
 });
 
-test("without any that works it is stalled, and one that ended in order is not missed", async () => {
+test("without a working process the state is stalled; one that ended in order is not missed", async () => {
   await using database = await freshDatabase();
   const { sql } = database;
   const killed = processAt(3);
@@ -112,7 +112,7 @@ test("without any that works it is stalled, and one that ended in order is not m
   expect((await look()).members.processes).toEqual([]);
 });
 
-test("a process with the number of one that was killed, as in a container that was started again, takes its place", async () => {
+test("a process with the number of a killed one, as in a restarted container, replaces it", async () => {
   await using database = await freshDatabase();
   const { sql } = database;
   const [killed, own, elsewhere] = [processAt(7), processAt(7), { ...processAt(7), host: "there" }];
@@ -122,7 +122,7 @@ test("a process with the number of one that was killed, as in a container that w
   expect(left.map(({ id }) => id).sort()).toEqual([own.id, elsewhere.id].sort());
 });
 
-test("a process that signs nothing says so in a note, and is not stalled by it", async () => {
+test("a process without signatures says so in a note, and is not stalled", async () => {
   await using database = await freshDatabase();
   const reason = "the signer does not answer";
   const signing = { reason, sinceMs: Date.UTC(2026, 0, 2) };

@@ -33,21 +33,21 @@ test("a caller may spend its quota at once, then as fast as it refills", () => {
   expect(limit.take("a").remaining).toBe(2);
 });
 
-test("one caller's requests are not another's", () => {
+test("callers have separate quotas", () => {
   const limit = createRateLimit({ policy: "default", quota: 1, windowSeconds: 60 });
   expect(limit.take("a").allowed).toBe(true);
   expect(limit.take("a").allowed).toBe(false);
   expect(limit.take("b").allowed).toBe(true);
 });
 
-test("asking how a request would fare does not count as one", () => {
+test("previewing a request's verdict does not count as a request", () => {
   const limit = createRateLimit({ policy: "default", quota: 2, windowSeconds: 60 });
   expect(limit.peek("a").remaining).toBe(2);
   limit.take("a");
   expect([limit.peek("a").remaining, limit.peek("a").remaining]).toEqual([1, 1]);
 });
 
-test("the header fields are those of the IETF draft, and a refusal says when to come back", () => {
+test("the header fields follow the IETF draft, and a refusal says when to come back", () => {
   const clock = handClock();
   const limit = createRateLimit({
     policy: "default",
@@ -70,7 +70,7 @@ test("the header fields are those of the IETF draft, and a refusal says when to 
   });
 });
 
-test("in no stretch of time does a caller get more than its quota and what refilled meanwhile", () => {
+test("over any period a caller gets at most its quota plus the refill", () => {
   const steps = fc.array(fc.record({ passMs: fc.nat(5000), takes: fc.nat(8) }), { maxLength: 50 });
   fc.assert(
     fc.property(steps, fc.integer({ min: 1, max: 20 }), (history, quota) => {
@@ -93,7 +93,7 @@ test("in no stretch of time does a caller get more than its quota and what refil
   );
 });
 
-test("a refused caller who waits as long as it was told is let in", () => {
+test("a refused caller who waits as instructed is admitted", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 500 }), fc.integer({ min: 1, max: 3600 }), (quota, w) => {
       const clock = handClock();
@@ -105,7 +105,7 @@ test("a refused caller who waits as long as it was told is let in", () => {
   );
 });
 
-test("the number of callers remembered is bounded; the one not seen for longest is forgotten", () => {
+test("the number of remembered callers is bounded; the least recently seen is forgotten", () => {
   const limit = createRateLimit({
     policy: "default",
     quota: 1,

@@ -7,7 +7,7 @@ import { atOther, sendRaw, serve } from "./service.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-test("every answer carries a request id, the caller's own when it is a UUID, and so does the log", async () => {
+test("every answer and log line carries a request id, the caller's own when it is a UUID", async () => {
   await using service = await serve();
   for (const path of ["/", "/health", "/things/5", "/nowhere", "/broken", "/refused", "/%zz"]) {
     const id = randomUUID().toUpperCase();
@@ -25,7 +25,7 @@ test("every answer carries a request id, the caller's own when it is a UUID, and
   }
 });
 
-test("a request is one log line with its route, not its path, and none of its header fields", async () => {
+test("a request is one log line with its route instead of its path, without header fields", async () => {
   await using service = await serve();
   await fetch(`${service.url}/things/0xa11ce?email=a@example.com`, {
     headers: { "x-api-key": "hb_graphql_secret", authorization: "Bearer secret" },
@@ -41,7 +41,7 @@ test("a request is one log line with its route, not its path, and none of its he
   expect(JSON.stringify(service.log)).not.toMatch(/secret|a11ce|example\.com/);
 });
 
-test("errors have one body: what was refused says why, what broke says nothing", async () => {
+test("errors have one body: refusals say why, failures reveal nothing", async () => {
   await using service = await serve();
   const ask = async (path: string, init?: RequestInit) => {
     const response = await fetch(service.url + path, init);
@@ -79,7 +79,7 @@ test("errors have one body: what was refused says why, what broke says nothing",
   });
 });
 
-test("a refusal brings its header fields", async () => {
+test("a refusal carries its header fields", async () => {
   await using service = await serve();
   const { headers } = await fetch(`${service.url}/refused`);
   expect(headers.get("retry-after")).toBe("7");
@@ -99,7 +99,7 @@ test("answers may not be framed, sniffed, cached or read by other origins", asyn
   }
 });
 
-test("bytes that are no HTTP request are answered as such and the connection ended", async () => {
+test("bytes that are not HTTP are answered as such and the connection ends", async () => {
   await using service = await serve();
   const answer = await sendRaw(service.url, "HELO example\r\n\r\n");
   expect(answer).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
@@ -155,7 +155,7 @@ test("a request without a host, one with two, and an unknown expectation are ref
   expect(continued).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /);
 });
 
-test("the first page names what is served, unless a part has a page of its own", async () => {
+test("the first page lists the interfaces, unless a part has its own page", async () => {
   await using service = await serve();
   expect(await (await fetch(service.url)).json()).toEqual({
     service: "holderbook",
@@ -199,7 +199,7 @@ test("ready is 200, or 503 with a reason that does not come from the driver", as
   });
 });
 
-test("what is not known has no figure, rather than a 0 that reads as being at the chain's end", async () => {
+test("an unknown figure is absent, rather than a 0 that would mean being caught up", async () => {
   await using health = watchHealth({
     progress: async () => ({ pipelines: [], reader: { next: null, mark: null, tip: null } }),
     version: "1.2.3",
@@ -210,7 +210,7 @@ test("what is not known has no figure, rather than a 0 that reads as being at th
   expect(shown).toEqual(["holderbook_reader_stalled 0"]);
 });
 
-test("what no route is for is counted as one, however many paths and methods were tried", async () => {
+test("unrouted requests share one label, however many paths and methods were tried", async () => {
   await using service = await serve();
   for (const method of ["DELETE", "PUT", "PATCH"]) {
     for (const path of ["/health", "/nowhere", "/things"]) {
@@ -229,7 +229,7 @@ test("what no route is for is counted as one, however many paths and methods wer
     ]);
 });
 
-test("the paths for operators answer a method that they do not serve with 405, not as if they were missing", async () => {
+test("operational paths answer other methods with 405", async () => {
   await using service = await serve();
   for (const path of ["/", "/health", "/ready", "/metrics"]) {
     for (const method of ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
@@ -244,7 +244,7 @@ test("the paths for operators answer a method that they do not serve with 405, n
   }
 });
 
-test("figures are put together once a second, however often they are asked for", async () => {
+test("figures are computed at most once a second, however often they are requested", async () => {
   let looks = 0;
   await using service = await serve({
     unready: async () => {
@@ -260,7 +260,7 @@ test("figures are put together once a second, however often they are asked for",
   expect(looks).toBeLessThan(4);
 });
 
-test("metrics count requests by route and show how far everything is", async () => {
+test("metrics count requests by route and show the progress of each part", async () => {
   await using service = await serve();
   await fetch(`${service.url}/things/1`);
   await fetch(`${service.url}/things/2`);

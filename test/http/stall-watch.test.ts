@@ -12,13 +12,13 @@ const watching = () => {
   };
 };
 
-test("nothing to do is ok, for however long", () => {
+test("no backlog is ok, for however long", () => {
   const { see } = watching();
   expect(see(0, { next: 10n, goal: 10n }).state).toBe("ok");
   expect(see(100_000, { next: 10n, goal: 10n }).state).toBe("ok");
 });
 
-test("a backfill that moves is catching up, for however long", () => {
+test("a moving backfill is catching up, for however long", () => {
   const { see } = watching();
   for (let second = 0; second < 10_000; second += 50) {
     const { state, reason } = see(second, { next: BigInt(second), goal: 1_000_000n });
@@ -29,7 +29,7 @@ test("a backfill that moves is catching up, for however long", () => {
   }
 });
 
-test("work without progress for 60 s is a stall, with the reason; progress ends it", () => {
+test("a backlog without progress for 60 s is a stall, with the reason; progress ends it", () => {
   const { see } = watching();
   expect(see(0, { next: 10n, goal: 500n }).state).toBe("catching_up");
   expect(see(59, { next: 10n, goal: 600n }).state).toBe("catching_up");
@@ -40,13 +40,13 @@ test("work without progress for 60 s is a stall, with the reason; progress ends 
   expect(see(61, { next: 11n, goal: 700n }).state).toBe("catching_up");
 });
 
-test("one checkpoint not done for 60 s is a stall too", () => {
+test("a single checkpoint pending for 60 s is a stall too", () => {
   const { see } = watching();
   expect(see(0, { next: 10n, goal: 11n }).state).toBe("ok");
   expect(see(60, { next: 10n, goal: 11n }).state).toBe("stalled");
 });
 
-test("work that comes after a long idle time starts the clock anew", () => {
+test("work after a long idle time restarts the clock", () => {
   const { see } = watching();
   see(0, { next: 10n, goal: 10n });
   expect(see(10_000, { next: 10n, goal: 900n }).state).toBe("catching_up");
@@ -65,7 +65,7 @@ test("a pipeline that gave up is stalled at once, until another process moves it
   expect(see(2, { next: 11n, goal: 14n, trouble }).state).toBe("ok");
 });
 
-test("a pipeline that tries again is not stalled before 60 s; then the reason names its trouble", () => {
+test("a retrying pipeline is stalled only after 60 s, and then the reason names its trouble", () => {
   const { see } = watching();
   const trouble = { gaveUp: false, reason: "connection refused" };
   expect(see(0, { next: 10n, goal: 12n, trouble }).state).toBe("ok");
@@ -74,13 +74,13 @@ test("a pipeline that tries again is not stalled before 60 s; then the reason na
   );
 });
 
-test("a pipeline that has never run is said to have never run", () => {
+test("a pipeline that never ran is reported as such", () => {
   const { see } = watching();
   see(0, { next: null, goal: 900n });
   expect(see(60, { next: null, goal: 900n }).reason).toBe("has never run; no progress for 60 s");
 });
 
-test("without a goal nothing is stalled: no work is known", () => {
+test("without a target nothing is stalled: no work is known", () => {
   const { see } = watching();
   see(0, { next: 10n, goal: null });
   expect(see(3600, { next: 10n, goal: null }).state).toBe("ok");

@@ -59,7 +59,7 @@ for (const lanes of [deliveryLanes, investorLanes]) {
       return row;
     };
 
-    test("a lane belongs to one worker at a time, and to the next one once the lease has run out", async () => {
+    test("a lane belongs to one worker at a time, and to the next one once the lease expires", async () => {
       const { sql } = database;
       const id = await newLane();
       const former = await claimed(id);
@@ -70,7 +70,7 @@ for (const lanes of [deliveryLanes, investorLanes]) {
       expect(await lanes.claim(sql, -1n, LONG_MS)).toBeUndefined();
     });
 
-    test("a lease lasts 20 seconds unless it is set otherwise", async () => {
+    test("a lease lasts 20 seconds by default", async () => {
       const { id } = await claimed(await newLane(), paceOf({}).leaseMs);
       const state = await stateOf(id);
       expect(state?.leased).toBeGreaterThan(10);
@@ -79,7 +79,7 @@ for (const lanes of [deliveryLanes, investorLanes]) {
       expect(state?.wakes).toBe(state?.leased);
     });
 
-    test("a worker whose lane was taken over renews, leaves and writes nothing any more", async () => {
+    test("a worker whose lane was taken over can no longer renew, leave or write", async () => {
       const { sql } = database;
       const id = await newLane();
       const former = await claimed(id);
@@ -100,7 +100,7 @@ for (const lanes of [deliveryLanes, investorLanes]) {
       expect((await stateOf(id))?.leased).toBeGreaterThan(60);
     });
 
-    test("a lane that is left is due after its time and not before, by a number or by its own columns", async () => {
+    test("a released lane becomes due after its delay and not before, given as a number or by its columns", async () => {
       const { sql } = database;
       const id = await newLane();
       await lanes.leave(sql, await claimed(id), LONG_MS);
@@ -115,7 +115,7 @@ for (const lanes of [deliveryLanes, investorLanes]) {
       await claimed(id);
     });
 
-    test("making a lane due now does not take it from its worker, nor wake another one for it", async () => {
+    test("making a lane due now neither takes it from its worker nor wakes another", async () => {
       const { sql } = database;
       const claim = await claimed(await newLane());
       await sql`update ${sql(table)} set ${lanes.dueNow(sql)} where id = ${claim.id}`;
@@ -124,7 +124,7 @@ for (const lanes of [deliveryLanes, investorLanes]) {
       await lanes.renew(sql, claim);
     });
 
-    test("a lane is left as empty only when nothing has arrived since it was read", async () => {
+    test("a lane is released as empty only when nothing has arrived since it was read", async () => {
       const { sql } = database;
       const id = await newLane();
       const claim = await claimed(id);
@@ -142,7 +142,7 @@ for (const lanes of [deliveryLanes, investorLanes]) {
       await claimed(id);
     });
 
-    test("a lane can be fenced off from its former worker while none has it, and not from one that has it", async () => {
+    test("a lane can be fenced off from its former worker while none holds it", async () => {
       const { sql } = database;
       const claim = await claimed(await newLane());
       expect(await lanes.fence(sql, claim.id)).toBe(false);
@@ -152,7 +152,7 @@ for (const lanes of [deliveryLanes, investorLanes]) {
       await expect(lanes.renew(sql, claim)).rejects.toThrow(LaneLostError);
     });
 
-    test("a lane that is kept is renewed in the background", async () => {
+    test("a held lane is renewed in the background", async () => {
       const { sql } = database;
       const claim = await claimed(await newLane(), 2_000);
       using kept = keepLane(sql, lanes, claim, performance.now());
@@ -165,7 +165,7 @@ for (const lanes of [deliveryLanes, investorLanes]) {
       expect(kept.lost.aborted).toBe(false);
     });
 
-    test("a renewal that comes after the lane was left does not take it back", async () => {
+    test("a renewal after the release does not take the lane back", async () => {
       const { sql } = database;
       const claim = await claimed(await newLane(), 2_000);
       await lanes.leave(sql, claim, LONG_MS);
@@ -174,7 +174,7 @@ for (const lanes of [deliveryLanes, investorLanes]) {
       expect(await stateOf(claim.id)).toMatchObject({ leased: null });
     });
 
-    test("a worker hears that another one has its lane", async () => {
+    test("a worker learns that another one has its lane", async () => {
       const { sql } = database;
       const claim = await claimed(await newLane(), 2_000);
       using kept = keepLane(sql, lanes, claim, performance.now());
@@ -184,7 +184,7 @@ for (const lanes of [deliveryLanes, investorLanes]) {
       expect(kept.lost.reason).toBeInstanceOf(LaneLostError);
     });
 
-    test("a lease that cannot be renewed is lost when it runs out, before another worker has the lane", async () => {
+    test("a lease that cannot be renewed is lost when it expires, before another worker has the lane", async () => {
       const claim = await claimed(await newLane(), 1_000);
       // A row lock of another transaction stands for a database that does not answer.
       await database.transaction(async ({ sql }) => {
@@ -195,7 +195,7 @@ for (const lanes of [deliveryLanes, investorLanes]) {
       });
     });
 
-    test("a lane that is due is taken once for waking, and again when its wake-up could not be sent", async () => {
+    test("a due lane is claimed once for waking, and again if its wake-up could not be sent", async () => {
       await using own = await freshDatabase();
       const { sql } = own;
       // Nothing due is not the same as due now.
@@ -220,7 +220,7 @@ for (const lanes of [deliveryLanes, investorLanes]) {
   });
 }
 
-test("what is announced in a transaction makes lanes due once it has committed, and counts when they are there", async () => {
+test("arrivals announced in a transaction make lanes due once it commits", async () => {
   await using database = await freshDatabase();
   const { sql } = database;
   const announce = (names: readonly (readonly [string, string])[]) =>

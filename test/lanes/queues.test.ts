@@ -90,7 +90,7 @@ for (const { name, start, skip } of backends) {
       expect(all).toHaveLength(50);
     });
 
-    test("takes an id once while its wake-up waits, and again after it is done or has failed", async () => {
+    test("accepts an id once while its wake-up is queued, and again after it is done or has failed", async () => {
       await using backend = await start();
       const queues = backend.open();
       const queue = queues.queue("lanes");
@@ -148,7 +148,7 @@ for (const { name, start, skip } of backends) {
   });
 }
 
-test("a queue whose Postgres cannot be reached says so, with the remedy to retry", async () => {
+test("a queue whose Postgres is unreachable says so, with remedy retry", async () => {
   const errors: Error[] = [];
   await using queues = openQueues({
     databaseUrl: "postgres://nobody@127.0.0.1:1/nowhere",
@@ -163,7 +163,7 @@ test("a queue whose Postgres cannot be reached says so, with the remedy to retry
   expect(String(failure)).toContain("queue lanes on postgres");
 });
 
-test("a queue that Postgres had no room for at first takes wake-ups once it has", async () => {
+test("a queue for which Postgres first had no room accepts wake-ups later", async () => {
   await using database = await freshDatabase();
   await using login = await guest(database);
   await using queues = openQueues({ databaseUrl: login.url, onError: () => undefined });
@@ -185,7 +185,7 @@ test("a queue that Postgres had no room for at first takes wake-ups once it has"
   );
 });
 
-test("a connection the database cuts is reported without its settings, and work goes on", async () => {
+test("a connection cut by the database is logged without its settings, and work continues", async () => {
   await using database = await freshDatabase();
   const errors: Error[] = [];
   await using queues = openQueues({
@@ -231,7 +231,7 @@ test("a connection the database cuts is reported without its settings, and work 
   }
 });
 
-test("a worker asks a server that has lost the database a few times a second at most, and works again", async () => {
+test("a worker retries a server that lost the database a few times a second at most, and recovers", async () => {
   await using database = await freshDatabase();
   const name = new URL(database.url).pathname.slice(1);
   const failedAtMs: number[] = [];
@@ -284,7 +284,7 @@ test("a worker asks a server that has lost the database a few times a second at 
   );
 });
 
-test.skipIf(redisPath === undefined)("closing does not wait for a Redis that is gone", async () => {
+test.skipIf(redisPath === undefined)("closing does not wait for an absent Redis", async () => {
   const server = await startRedis(redisPath ?? "");
   const queues = openQueues({
     databaseUrl: "postgres://nobody@127.0.0.1:1/nowhere",

@@ -27,7 +27,7 @@ test.each([
     }),
   },
 ])(
-  "a queue whose $backend fell silent takes wake-ups again over new connections",
+  "a queue whose $backend fell silent accepts wake-ups again over new connections",
   async ({ isThere, start, addresses }) => {
     if (!isThere) return console.warn("no redis-server on this machine: its test is skipped");
     await using server = await start();

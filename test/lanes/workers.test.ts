@@ -56,7 +56,7 @@ const startWorkers = async (
 const finish = async ({ sql }: TestDatabase, claim: LaneClaim): Promise<LaneLeft> =>
   (await lanes.leaveEmpty(sql, claim, 1n)) ? "idle" : "more";
 
-test("each lane is worked on by one of several processes at a time, turn after turn until it is empty", async () => {
+test("each lane is worked on by one process at a time, turn after turn until it is empty", async () => {
   await using database = await freshDatabase({ max: 8 });
   const ids = await Promise.all(Array.from({ length: 10 }, () => addLane(database)));
   const turns = new Map<bigint, number>();
@@ -82,7 +82,7 @@ test("each lane is worked on by one of several processes at a time, turn after t
   expect([...one.troubles, ...other.troubles]).toEqual([]);
 });
 
-test("a turn that outlasts its lease keeps the lane, because the lease is renewed meanwhile", async () => {
+test("a turn that outlasts its lease keeps the lane through renewal", async () => {
   await using database = await freshDatabase({ max: 8 });
   const id = await addLane(database);
   let lost: boolean | undefined;
@@ -102,7 +102,7 @@ test("a turn that outlasts its lease keeps the lane, because the lease is renewe
   expect(workers.troubles).toEqual([]);
 });
 
-test("a worker whose lane is another's is told so in the middle of its turn, and leaves the lane to it", async () => {
+test("a worker that lost its lane is told during its turn, and leaves the lane alone", async () => {
   await using database = await freshDatabase({ max: 8 });
   const { sql } = database;
   const id = await addLane(database);
@@ -129,7 +129,7 @@ test("a worker whose lane is another's is told so in the middle of its turn, and
   expect(turns).toBe(1);
 });
 
-test("a turn that fails leaves its lane for a while and is told of; the lane is worked on again", async () => {
+test("a failed turn releases its lane for a while and is logged; the lane is worked on again", async () => {
   await using database = await freshDatabase({ max: 8 });
   const id = await addLane(database);
   let turns = 0;
@@ -147,7 +147,7 @@ test("a turn that fails leaves its lane for a while and is told of; the lane is 
   expect(workers.troubles).toEqual([{ error: new Error("a node is down"), lane: id }]);
 });
 
-test("stopping tells the turns under way, waits for them, and leaves their lanes due at once", async () => {
+test("stopping signals running turns, waits for them, and leaves their lanes due", async () => {
   await using database = await freshDatabase({ max: 8 });
   const id = await addLane(database);
   const said: string[] = [];
@@ -165,7 +165,7 @@ test("stopping tells the turns under way, waits for them, and leaves their lanes
   expect(await lanes.claim(database.sql, id, 1_000)).toBeDefined();
 });
 
-test("when the queue lets no worker in, starting says so and leaves nothing running", async () => {
+test("when the queue admits no worker, starting fails with the reason and leaves nothing running", async () => {
   await using database = await freshDatabase();
   await using login = await guest(database);
   await using queues = openQueues({ databaseUrl: login.url, onError: () => undefined });

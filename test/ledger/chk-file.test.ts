@@ -26,7 +26,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-test("both kinds of file give the checkpoint they hold", async () => {
+test("both kinds of file yield their checkpoint", async () => {
   const { sequence, encoding } = await openCheckpointFile("1001.chk", chk);
   expect({ sequence, encoding }).toEqual({ sequence: 1001n, encoding: "bcs" });
   const opened = await openCheckpointFile("/some/where/1001.binpb.zst", zst);
@@ -36,7 +36,7 @@ test("both kinds of file give the checkpoint they hold", async () => {
   expect(decodeCheckpoint(await readCheckpointFile(path))).toEqual(decodeCheckpoint(bcs));
 });
 
-test("a file whose name has no number takes it from its bytes", async () => {
+test("a file without a number in its name takes it from its bytes", async () => {
   expect((await openCheckpointFile("copy.chk", chk)).sequence).toBe(1001n);
   expect((await openCheckpointFile("copy.binpb.zst", zst)).sequence).toBe(1001n);
   expect((await openCheckpointFile("copy.binpb", protobuf.bytes)).sequence).toBe(1001n);

@@ -120,7 +120,7 @@ const encode = (layout: Case["layout"], value: unknown): Uint8Array => {
 };
 
 describe.each(Object.entries(cases))("%s", (_, { layout, decode, values, size }) => {
-  test("comes out of its bytes as it went in", () => {
+  test("round-trips through its bytes", () => {
     fc.assert(
       fc.property(values, (value) => {
         expect(decode(encode(layout, value))).toEqual(value);
@@ -181,7 +181,7 @@ describe("a role", () => {
     );
   });
 
-  test("that is no type, or granted neither true nor false, is a named error", () => {
+  test("with an invalid type, or granted neither true nor false, is a named error", () => {
     const encoded = (role: string) => encode(events.roleChange, { owner, role, granted: false });
     expect(() => events.decodeRoleChange(encoded("nonsense"))).toThrow(ContractLayoutError);
     const bytes = encoded(`${ours.slice(2)}::roles::WalletsAdmin`);
@@ -189,7 +189,7 @@ describe("a role", () => {
     expect(() => events.decodeRoleChange(bytes)).toThrow("a boolean is 0 or 1, found 2");
   });
 
-  test("has its bit in any version of our package, and none anywhere else", () => {
+  test("has its bit in any version of our package, and none elsewhere", () => {
     const packages = [ours, `0x${"b2".padStart(64, "0")}`];
     const bits = [
       "ContractAdmin",

@@ -81,12 +81,12 @@ const damageThem = (inputs: readonly RawCheckpoint[], count: number, packages: s
   return seen;
 };
 
-test("4,000 damaged made-up checkpoints are refused or read unharmed, never anything else", () => {
+test("4,000 damaged synthetic checkpoints are refused or read without harm", () => {
   const seen = damageThem(madeUp, 4_000, [OURS, OURS_V2]);
   expect(seen.refused).toBeGreaterThan(3_000);
 });
 
-test("1,000 damaged genuine checkpoints are refused or read unharmed", () => {
+test("1,000 damaged genuine checkpoints are refused or read without harm", () => {
   const seen = damageThem(genuine, 1_000, [GENUINE_PACKAGE]);
   expect(seen.refused).toBeGreaterThan(650);
 });
@@ -102,7 +102,7 @@ describe("one changed bit, at every byte", () => {
       .map((raw) => [`genuine, ${raw.encoding}`, raw, [GENUINE_PACKAGE]] as const),
   ].map(([name, raw, packages]) => [name, raw, [...packages]]);
 
-  test.each(inputs)("gives no wrong fact and loses none (%s)", (_, original, packages) => {
+  test.each(inputs)("yields no wrong fact and loses none (%s)", (_, original, packages) => {
     const random = randomFrom(7);
     const wanted = createWanted(packages);
     const facts = withoutTime(factsOf(decodeCheckpoint(original, wanted)));

@@ -17,7 +17,7 @@ const message = (): GrpcTypes.Checkpoint => GrpcTypes.Checkpoint.fromBinary(v2.p
 const decodeMessage = (checkpoint: GrpcTypes.Checkpoint) =>
   decodeCheckpoint({ ...v2.protobuf, bytes: GrpcTypes.Checkpoint.toBinary(checkpoint) });
 
-describe("made-up checkpoints", () => {
+describe("synthetic checkpoints", () => {
   test.each(encodedCorpus.map(({ bcs, protobuf }) => [bcs.sequence, bcs, protobuf] as const))(
     "%s reads the same from both encodings",
     (_, bcs, protobuf) => {
@@ -46,7 +46,7 @@ describe.each([
   const checkpoint = decodeCheckpoint(raw);
   const [, busy] = checkpoint.transactions;
 
-  test("gives events as they were emitted, no matter whose code ran", () => {
+  test("yields events as emitted, whoever's code ran", () => {
     expect(busy?.events.map(({ index, type }) => [index, type])).toEqual([
       [0, `${FOREIGN}::shared_token::Transfer<${COIN_TYPE}>`],
       [1, `${OURS}::shared_token::Transfer<${COIN_TYPE}>`],
@@ -59,7 +59,7 @@ describe.each([
     });
   });
 
-  test("spells out the types the network shortens, with canonical addresses", () => {
+  test("expands the types that the network shortens, with canonical addresses", () => {
     const types = busy?.outputObjects.map(({ type }) => type) ?? [];
     expect(types).toEqual(
       expect.arrayContaining([
@@ -76,14 +76,14 @@ describe.each([
     if (version === "effects V2") expect(types).toEqual(expect.arrayContaining(balances));
   });
 
-  test("lists mutated, created and unwrapped objects in that order, packages left out", () => {
+  test("lists mutated, created and unwrapped objects in that order, without packages", () => {
     const ids = busy?.outputObjects.map((object) => object.id) ?? [];
     expect(ids.slice(0, 3)).toEqual([id(0x1001), id(0x2001), id(0x1002)]);
     expect(ids.at(-1)).toBe(id(0x1005));
     expect(checkpoint.transactions[3]?.outputObjects).toEqual([]);
   });
 
-  test("lists deleted and wrapped objects as removed, with the version before", () => {
+  test("lists deleted and wrapped objects as removed, with their previous version", () => {
     const type = `${OURS}::shared_token::SharedToken<${COIN_TYPE}>`;
     expect(busy?.removedObjects).toEqual([
       { id: id(0x1003), version: 9n, type },
@@ -119,7 +119,7 @@ describe.each([
     expect(canonicalJson(checkpoint)).toContain('"kind":"party"');
   });
 
-  test("leaves out unwanted events without renumbering", () => {
+  test("filters events without renumbering", () => {
     const wanted = decodeCheckpoint(raw, ({ address }) => address === OURS_V2);
     expect(wanted.transactions).toHaveLength(checkpoint.transactions.length);
     expect(wanted.transactions[1]?.events).toEqual([busy?.events[2]]);
@@ -165,7 +165,7 @@ describe("a protobuf checkpoint", () => {
     expect(decodeCheckpoint({ ...v2.protobuf, bytes })).toEqual(decodeCheckpoint(v2.bcs));
   });
 
-  test("whose digest is not its summary's is refused, and so is one of another number", () => {
+  test("with a digest that does not match its summary, or with another number, is refused", () => {
     const { digest } = decodeCheckpoint(v2.bcs);
     expect(() => decodeMessage({ ...message(), digest })).not.toThrow();
     expect(() => decodeMessage({ ...message(), digest: "1111" })).toThrow(digest);
@@ -174,7 +174,7 @@ describe("a protobuf checkpoint", () => {
   });
 });
 
-test("an error says which checkpoint, which byte, and to stop", () => {
+test("an error names the checkpoint and the byte, and says to stop", () => {
   const bytes = v2.bcs.bytes.slice(0, -1);
   const error = (() => {
     try {

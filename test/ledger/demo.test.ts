@@ -25,7 +25,7 @@ describe.each(["kestrel", "osprey"])("the demo ledger of seed %s", (seed) => {
   });
   const { packages, foreignPackages } = ledger;
 
-  test("reads the same from both encodings, every digest as its bytes give it", () => {
+  test("reads the same from both encodings, with every digest matching its bytes", () => {
     for (const { bcs, protobuf, next } of checkpoints) {
       const checkpoint = decodeCheckpoint(bcs);
       expect(decodeCheckpoint(protobuf)).toEqual(checkpoint);
@@ -35,7 +35,7 @@ describe.each(["kestrel", "osprey"])("the demo ledger of seed %s", (seed) => {
     }
   });
 
-  test("has each object taken in as the transaction before left it, and null where it is new", () => {
+  test("has each input object as the previous transaction left it, and null where it is new", () => {
     const read = createCheckpointReader(packages);
     const left = new Map<string, bigint>();
     const counts = { taken: 0, made: 0, removed: 0 };
@@ -51,7 +51,7 @@ describe.each(["kestrel", "osprey"])("the demo ledger of seed %s", (seed) => {
     expect(Math.min(...Object.values(counts))).toBeGreaterThan(0);
   });
 
-  test("loses no fact to the prefilter, whosever package is asked for", () => {
+  test("loses no fact to the prefilter, whichever package is requested", () => {
     for (const addresses of [
       packages,
       packages.slice(0, 1),
@@ -74,7 +74,7 @@ describe.each(["kestrel", "osprey"])("the demo ledger of seed %s", (seed) => {
     }
   });
 
-  test("each checkpoint names the digest of the one before it, read or skimmed", () => {
+  test("each checkpoint names its predecessor's digest, read or skimmed", () => {
     for (const addresses of [packages, ["0xab5e47"], ["0x2"]]) {
       const read = createCheckpointReader(addresses);
       for (const encoding of ENCODINGS) {
@@ -88,7 +88,7 @@ describe.each(["kestrel", "osprey"])("the demo ledger of seed %s", (seed) => {
     }
   });
 
-  test("damaged, is refused or read unharmed", () => {
+  test("damaged, is refused or read without harm", () => {
     const random = randomFrom(99);
     let refused = 0;
     for (let i = 0; i < 2_000; i++) {

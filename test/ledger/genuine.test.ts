@@ -17,13 +17,13 @@ const protobufOf = (raw: RawCheckpoint): RawCheckpoint => ({
 });
 
 describe("genuine checkpoints of the network", () => {
-  test("all of them are there", () => {
+  test("all of them are present", () => {
     expect(genuineFiles).toHaveLength(17);
     expect(genuineExpected).toHaveLength(15);
   });
 
   test.each(genuineExpected)(
-    "%s is printed byte for byte as an independent decoder printed it",
+    "%s prints byte for byte as an independent decoder printed it",
     async (name) => {
       const json = expectedOf(name);
       const raw = await open(name);

@@ -39,7 +39,7 @@ const checkpoint = (...transactions: readonly FixtureTransaction[]) => {
   return [bcs, protobuf];
 };
 
-test("a package is read with its address, its version and where its types come from", () => {
+test("a package is read with its address, version and the origins of its types", () => {
   for (const raw of checkpoint(announcing(FOREIGN), publishing(SECOND))) {
     for (const wanted of [undefined, () => false]) {
       const { transactions } = decodeCheckpoint(raw, wanted);
@@ -52,7 +52,7 @@ test("a package is read with its address, its version and where its types come f
   }
 });
 
-test("an upgrade joins in its checkpoint, with the facts of its own types there", () => {
+test("an upgrade joins in its checkpoint, with the facts of its own types", () => {
   for (const raw of checkpoint(publishing(SECOND), announcing(OURS_V2), announcing(OURS))) {
     const read = createCheckpointReader([OURS])(raw);
     expect(read.joined).toEqual([{ address: OURS_V2, checkpoint: 12n, transaction: 0 }]);
@@ -63,7 +63,7 @@ test("an upgrade joins in its checkpoint, with the facts of its own types there"
   }
 });
 
-test("of two upgrades in one transaction the later joins too, though it names only the earlier", () => {
+test("among two upgrades in one transaction the later joins too, though it names only the earlier", () => {
   const third = { id: OURS_V3, version: 3n, origins: [OURS_V2, OURS_V3] };
   for (const raw of checkpoint(publishing(third, { ...SECOND, origins: [OURS, OURS_V2] }))) {
     const { joined } = createCheckpointReader([OURS])(raw);
@@ -71,7 +71,7 @@ test("of two upgrades in one transaction the later joins too, though it names on
   }
 });
 
-test("a package of others does not join, whatever it depends on", () => {
+test("a foreign package does not join, whatever it depends on", () => {
   const foreign = { id: FOREIGN, version: 1n, origins: [FOREIGN], dependencies: [OURS, OURS_V2] };
   const original = { id: OURS, version: 1n, origins: [OURS], dependencies: [FOREIGN] };
   for (const raw of checkpoint(publishing(foreign, original), announcing(FOREIGN))) {

@@ -18,7 +18,7 @@ const read = (bytes: Uint8Array): { text: string; length: number } => {
 const address = `0x${"5".repeat(64)}`;
 const type = (n: number) => `${address}::shared_token::Token${n}<${address}::coin${n}::COIN,u64>`;
 
-test("every type has its own text, whichever were read before it and however often", () => {
+test("every type has its own text, whichever types were read before it", () => {
   for (let round = 0; round < 2; round++) {
     for (let n = 0; n < 1500; n++) {
       const bytes = bytesOf(type(n));
@@ -29,13 +29,13 @@ test("every type has its own text, whichever were read before it and however oft
   }
 });
 
-test("a type of great length is read like any other", () => {
+test("a very long type is read like any other", () => {
   const long = `${address}::m::T<${Array.from({ length: 40 }, () => `${address}::m::P`).join(",")}>`;
   const bytes = bytesOf(long);
   expect(read(bytes)).toEqual({ text: long, length: bytes.length });
 });
 
-test("a type that is refused is refused again, though the one it differs from was read", () => {
+test("a refused type is refused again, even if a similar one was read", () => {
   const good = bytesOf(type(1));
   read(good);
   const wrong = Buffer.from(good);

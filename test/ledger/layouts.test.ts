@@ -169,7 +169,7 @@ describe("transaction data", () => {
 describe("numbers and lengths", () => {
   const uleb = (...bytes: number[]) => readWhole(Uint8Array.from(bytes), (cursor) => cursor.uleb());
 
-  test("in ULEB128 are read in the fewest bytes and below 2^32 only", () => {
+  test("in ULEB128 must use the fewest bytes and stay below 2^32", () => {
     expect([uleb(0), uleb(0x7f), uleb(0x80, 1)]).toEqual([0, 127, 128]);
     expect(uleb(0xff, 0xff, 0xff, 0xff, 0x0f)).toBe(2 ** 32 - 1);
     for (const bad of [
@@ -191,7 +191,7 @@ describe("numbers and lengths", () => {
 });
 
 describe("a type", () => {
-  test("nested deeper than the network ever allows is refused, not recursed into without end", () => {
+  test("nested deeper than the network allows is refused without recursion", () => {
     const nested = (levels: number) => Buffer.concat([Buffer.alloc(levels, 6), Buffer.of(1)]);
     expect(readWhole(nested(100), readTypeTag)).toBe(
       `${"vector<".repeat(100)}u8${">".repeat(100)}`,
@@ -199,7 +199,7 @@ describe("a type", () => {
     expect(() => readWhole(nested(1_000_000), readTypeTag)).toThrow("nested more than 128 levels");
   });
 
-  test("with names that are no Move identifiers is refused", () => {
+  test("with names that are not Move identifiers is refused", () => {
     for (const name of ["", "a<b", "1a", "a::b", "é"]) {
       const bytes = bcs.TypeTag.serialize({
         struct: { address: id(2), module: name, name: "N", typeParams: [] },

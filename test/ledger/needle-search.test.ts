@@ -25,7 +25,7 @@ describe("searching for several needles", () => {
     );
   });
 
-  test("finds each needle at every place, also at both ends", () => {
+  test("finds each needle anywhere, also at both ends", () => {
     const needles = [
       Buffer.concat([Buffer.alloc(31), Buffer.of(9)]),
       Buffer.concat([Buffer.of(9), Buffer.alloc(31)]),

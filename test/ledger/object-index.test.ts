@@ -25,7 +25,7 @@ const bytesOf = (names: readonly { readonly id: Buffer; readonly version: bigint
   return bytes;
 };
 
-test("objects are found by id and version in any order, and no others are", () => {
+test("objects are found by id and version in any order, and no others", () => {
   fc.assert(
     fc.property(fc.array(named, { maxLength: 60 }), fc.array(named), (held, asked) => {
       const cursor = new Cursor(bytesOf([...held, ...asked]), 1n);

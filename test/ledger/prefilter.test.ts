@@ -82,14 +82,14 @@ describe.each(["bcs", "protobuf"] as const)("in %s", (encoding) => {
   };
   const passes = createPrefilter([OURS, OURS_V2]);
 
-  test("an object of ours passes, written or removed; a foreign look-alike does not", () => {
+  test("our objects pass, written or removed; a foreign look-alike does not", () => {
     const tag = (address: string) => structTag(address, "shared_token", "SharedToken");
     expect(passes(withObject(tag(OURS)))).toBe(true);
     expect(passes(withObject(tag(OURS_V2), true))).toBe(true);
     expect(passes(withObject(tag(FOREIGN)))).toBe(false);
   });
 
-  test("a coin's metadata passes without any address of ours, other types of its modules do not", () => {
+  test("a coin's metadata passes without any of our addresses; other types of its modules do not", () => {
     const parameters = [{ struct: structTag(FOREIGN, "x", "X") }];
     const of = (module: string, name: string) =>
       passes(withObject(structTag(id(2), module, name, parameters)));
@@ -112,7 +112,7 @@ describe("the reader", () => {
   if (first === undefined || empty === undefined) throw new Error("the corpus is empty");
   const { bcs } = first;
 
-  test("takes from a checkpoint that holds nothing for us its place in the chain alone", () => {
+  test("takes only the chain position from a checkpoint without our facts", () => {
     expect(createCheckpointReader([OURS])(empty.bcs)).toEqual({
       mark: {
         sequence: 0n,
@@ -139,7 +139,7 @@ describe("the reader", () => {
     }
   });
 
-  test("gives facts in chain order: events with their index, then written, then removed objects", () => {
+  test("yields facts in chain order: events with their index, then written, then removed objects", () => {
     const { facts, mark, skipped } = createCheckpointReader([OURS])(bcs);
     expect(skipped).toBe(false);
     expect(
@@ -167,7 +167,7 @@ describe("the reader", () => {
     expect(facts[6]).toMatchObject({ objectId: id(0x1003), version: 9n });
   });
 
-  test("tells the decimals of coins whose metadata it met", () => {
+  test("reports the decimals of coins whose metadata it met", () => {
     const { coins } = createCheckpointReader([OURS])(bcs);
     expect(coins).toEqual([
       { coinType: COIN_TYPE, decimals: 6 },
@@ -175,7 +175,7 @@ describe("the reader", () => {
     ]);
   });
 
-  test("keeps no part of the checkpoint's bytes alive in its facts", () => {
+  test("keeps none of the checkpoint's bytes alive in its facts", () => {
     for (const fact of createCheckpointReader([OURS])(bcs).facts) {
       if (fact.kind !== "removal") {
         expect(fact.contents.buffer.byteLength).toBe(fact.contents.byteLength);

@@ -10,7 +10,7 @@ const contactAt = () => {
   return { contact, at: (next: number) => (second = next) };
 };
 
-test("silence is the time in which a question waited, and an answer ends it", () => {
+test("silence is the time a request waited, and an answer ends it", () => {
   const { contact, at } = contactAt();
   expect(contact.now()).toEqual({ answeredAgoMs: null, silentMs: 0, error: null });
   const first = contact.asking();
@@ -29,7 +29,7 @@ test("silence is the time in which a question waited, and an answer ends it", ()
   expect(contact.now()).toMatchObject({ silentMs: 15_000 });
 });
 
-test("questions that overlap are one silence, and ending one twice ends it once", () => {
+test("overlapping requests are one silence, and ending one twice counts once", () => {
   const { contact, at } = contactAt();
   const long = contact.asking();
   at(10);
@@ -69,7 +69,7 @@ test("URLs in a text are cut to scheme and host", () => {
   }
 });
 
-test("a source's place is its scheme and host, or its kind", () => {
+test("a source is shown by scheme and host, or by its kind", () => {
   expect(placeOf("https://checkpoints.example/v1/KEY")).toBe("https://checkpoints.example");
   expect(placeOf("grpc+https://node.example:443")).toBe("grpc+https://node.example:443");
   expect(placeOf("dir:/srv/checkpoints")).toBe("dir:");

@@ -48,7 +48,7 @@ test("every checkpoint has its time and digest, with facts or without, in small 
   });
 });
 
-test("a batch whose block is not of its checkpoints is refused whole", async () => {
+test("a batch whose block does not match its checkpoints is refused whole", async () => {
   await using database = await freshDatabase();
   const log = await openLog(database, identity);
   const given = batch(100n, 109n);
@@ -64,7 +64,7 @@ test("a batch whose block is not of its checkpoints is refused whole", async () 
   expect((await log.highWater()).nextCheckpoint).toBe(FIRST);
 });
 
-test("the database refuses to change or remove a block", async () => {
+test("the database refuses to change or delete a block", async () => {
   await using database = await freshDatabase();
   const { sql } = database;
   const log = await openLog(database, identity);
@@ -111,7 +111,7 @@ const secondsAround = (marks: readonly CheckpointMark[]): readonly bigint[] => {
   return Array.from({ length: Number(most - least) + 5 }, (_, n) => least - 2n + BigInt(n));
 };
 
-test("the last checkpoint of a second follows the chain's times, also where they step back", async () => {
+test("the last checkpoint of a second follows the chain's times, even when they step back", async () => {
   for (const seed of [1, 2, 3]) {
     await using database = await freshDatabase();
     const log = await openLog(database, identity);
@@ -133,7 +133,7 @@ test("the last checkpoint of a second follows the chain's times, also where they
   }
 });
 
-test("an older log is correct from its first filled block on, and reports what is not filled in yet", async () => {
+test("an older log is correct from its first filled block on, and reports what is missing", async () => {
   for (const seed of [4, 5, 6, 7]) {
     await using database = await freshDatabase();
     const log = await openLog(database, identity);
@@ -173,7 +173,7 @@ test("an older log is correct from its first filled block on, and reports what i
   }
 });
 
-test("a log of before that nothing was appended to is filled up to its end", async () => {
+test("an older log without new appends is filled up to its end", async () => {
   await using database = await freshDatabase();
   const log = await openLog(database, identity);
   await log.append(batch(FIRST, 149n), []);

@@ -118,7 +118,7 @@ test("a log that ends, grows and is reopened has one chain per coin type", async
   expect(await checkStretch(sql, -1n)).toMatchObject({ fault: null, ended: true });
 });
 
-test("a small append is one statement, its links in all chains included", async () => {
+test("a small append is a single statement, with its links in all chains", async () => {
   await using database = await freshDatabase();
   await using session = await database.session();
   const log = await openLog(database, identity);

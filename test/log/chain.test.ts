@@ -41,7 +41,7 @@ const chainsOf = async ({ sql }: Database) => ({
   blocks: await sql`select * from log_block_chain order by first_checkpoint`,
 });
 
-test("the chain does not depend on batches, and hashes as documented", async () => {
+test("the chain is independent of batches, and hashes as documented", async () => {
   await using one = await freshDatabase();
   await using other = await freshDatabase();
   await fill(one);
@@ -181,7 +181,7 @@ test.each([
     "update log_checkpoints set facts_total = facts_total + 1 where checkpoint = 27",
     /counts/,
   ],
-])("%s is found and named", async (_what, checkpoint, statement, words) => {
+])("%s is detected and named", async (_what, checkpoint, statement, words) => {
   await using database = await freshDatabase();
   await fill(database);
   await alterLog(database, statement);
@@ -191,7 +191,7 @@ test.each([
   expect([checkpoint, checkpoint + 3n]).toContain(fault?.checkpoint);
 });
 
-test("a log's end that is not where its high-water mark says is found", async () => {
+test("a log's end that differs from its high-water mark is detected", async () => {
   await using database = await freshDatabase();
   expect(await endFault(database.sql)).toBeNull();
   await openLog(database, identity);
@@ -225,7 +225,7 @@ const rowsRead = async (sql: Sql, work: () => Promise<unknown>): Promise<bigint>
   return (await soFar()) - before;
 };
 
-test("chaining and checking read the facts of their stretch alone, however long the log is", async () => {
+test("chaining and checking read only the facts of their stretch, however long the log is", async () => {
   await using database = await freshDatabase();
   await fill(database);
   // As if there had been one more fact in each of many checkpoints.
@@ -254,7 +254,7 @@ test("chaining and checking read the facts of their stretch alone, however long 
   });
 });
 
-test("checkpoints of many facts make short stretches, and the chain is the same", async () => {
+test("stretches of checkpoints with many facts are shorter, and the chain is the same", async () => {
   await using database = await freshDatabase();
   const log = await openLog(database, identity);
   const many = (checkpoint: bigint, count: number) =>
@@ -277,7 +277,7 @@ test("checkpoints of many facts make short stretches, and the chain is the same"
   expect(await checkStretch(database.sql, 1n)).toMatchObject(second);
 });
 
-test("the service's role, which may change no chain, completes them all the same", async () => {
+test("the service's role, which cannot change a chain, still completes all of them", async () => {
   await using database = await freshDatabase();
   await fill(database);
   const written = await chainsOf(database);

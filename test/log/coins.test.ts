@@ -74,7 +74,7 @@ test("a coin type too long for an index, which any account can make, does not st
   expect(read?.facts.map(({ coinType }) => coinType)).toEqual([long, COIN]);
 });
 
-test("a type parameter that is no coin's is not taken for a security", async () => {
+test("a type parameter that is not a coin's is not mistaken for a security", async () => {
   await using database = await freshDatabase();
   const log = await openLog(database, identity);
   const settings = ["u64", "vector<u8>", "address"].map((coinType, index) =>

@@ -8,7 +8,7 @@ import { batch, fact, filled, mark } from "./facts.ts";
 const WANTED = new Set(["shared_token::Transfer"]);
 const ROOMY = { maxFacts: 1_000, maxBytes: 10_000_000 };
 
-test("a place takes everything from its checkpoint on, as one batch, even from mid-batch", () => {
+test("a position receives everything from its checkpoint on, as one batch, even from mid-batch", () => {
   const feed = createFeed(ROOMY);
   const place = feed.open();
   place.take(0n, WANTED, 100);
@@ -24,7 +24,7 @@ test("a place takes everything from its checkpoint on, as one batch, even from m
   expect(place.take(8n, WANTED, 100)).toBeNull();
 });
 
-test("no place in it keeps the feed beyond its bounds", () => {
+test("no position in it makes the feed exceed its bounds", () => {
   const feed = createFeed({ maxFacts: 10, maxBytes: 10_000_000 });
   const slow = feed.open();
   slow.take(0n, WANTED, 100);
@@ -56,7 +56,7 @@ test("a batch that does not follow the newest replaces everything", () => {
   expect(feed.next).toBe(30n);
 });
 
-test("facts without a reader are left out, and a bound ends a batch between pushes", () => {
+test("facts without a reader are dropped, and a bound ends a batch between pushes", () => {
   const feed = createFeed(ROOMY);
   const place = feed.open();
   place.take(0n, WANTED, 100);

@@ -39,7 +39,7 @@ const fill = async (database: Database, size = 10n, more = 0) => {
   }
 };
 
-test("each change of an object has the version that its transaction took in, and an event none", async () => {
+test("each change of an object has its transaction's input version, and an event has none", async () => {
   await using database = await freshDatabase();
   await fill(database);
   const rows = await database.sql`
@@ -56,7 +56,7 @@ test("each change of an object has the version that its transaction took in, and
   await expect(database.sql`delete from log_input_chain`.execute()).rejects.toThrow(/append-only/);
 });
 
-test("the chain does not depend on batches, and hashes as documented", async () => {
+test("the chain is independent of batches, and hashes as documented", async () => {
   await using one = await freshDatabase();
   await using other = await freshDatabase();
   await using copied = await freshDatabase();

@@ -85,7 +85,7 @@ test("a batch the log does not expect is refused whole, whether old, late or ear
   expect((await log.highWater()).nextCheckpoint).toBe(10n);
 });
 
-test("of two readers that append the same checkpoints one wins and the other is stopped", async () => {
+test("of two readers that append the same checkpoints one wins and the other stops", async () => {
   await using database = await freshDatabase();
   const one = await openLog(database, identity);
   const other = await openLog(database, identity);
@@ -101,7 +101,7 @@ test("of two readers that append the same checkpoints one wins and the other is 
   expect((await readAll(one, NAMES)).facts).toHaveLength(1_000);
 });
 
-test("an append that fails half way leaves nothing", async () => {
+test("an append that fails halfway leaves nothing", async () => {
   await using database = await freshDatabase();
   const log = await openLog(database, identity);
   // The same position twice: the copy meets it after everything else was sent.
@@ -118,7 +118,7 @@ test("an append that fails half way leaves nothing", async () => {
   expect((await readAll(log, NAMES)).facts).toHaveLength(500);
 });
 
-test("a batch that contradicts itself is refused", async () => {
+test("a contradictory batch is refused", async () => {
   await using database = await freshDatabase();
   const log = await openLog(database, identity);
   const wrong = [
@@ -133,7 +133,7 @@ test("a batch that contradicts itself is refused", async () => {
   }
 });
 
-test("another chain is refused by name, an unknown one is learned once", async () => {
+test("another chain is refused by name, an unknown one is recorded once", async () => {
   await using database = await freshDatabase();
   await openLog(database, { ...identity, chainId: null });
   await openLog(database, identity);
@@ -190,7 +190,7 @@ test("packages join with the facts of their checkpoint, or not at all", async ()
   expect(await resolveCoin(database, COIN.toLowerCase())).toMatchObject({ coinType: COIN });
 });
 
-test("processes that only read notice a package that joined, by one statement a second", async () => {
+test("read-only processes notice a package that joined, with one statement a second", async () => {
   await using database = await freshDatabase();
   const reads = countedReads(database);
   const packages = watchPackages(reads, [THIRD]);
@@ -264,7 +264,7 @@ test.each([0n, 5n])(
   },
 );
 
-test("a pipeline whose facts are rare passes the others by in bounded steps", async () => {
+test("a pipeline with rare facts skips the others in bounded steps", async () => {
   await using database = await freshDatabase();
   const log = await openLog(database, identity);
   const rare = fact(900n, 9, { name: "freeze_rule::AddressFrozen" });
@@ -277,7 +277,7 @@ test("a pipeline whose facts are rare passes the others by in bounded steps", as
   expect(read.sizes.length).toBeLessThan(10);
 });
 
-test("a read ends where it is asked to", async () => {
+test("a read ends where requested", async () => {
   await using database = await freshDatabase();
   const log = await openLog(database, identity);
   await log.append(batch(0n, 30n, [fact(3n), fact(7n), fact(20n)]), []);
@@ -289,7 +289,7 @@ test("a read ends where it is asked to", async () => {
   expect(await upTo(2n)).toBeNull();
 });
 
-test("the database refuses to change or remove a fact", async () => {
+test("the database refuses to change or delete a fact", async () => {
   await using database = await freshDatabase();
   const log = await openLog(database, identity);
   await log.append(filled(0n, 0n, 3), []);

@@ -52,7 +52,7 @@ const declarations = async ({ sql }: Database) => [
     order by what`),
 ];
 
-test("a second log takes the first one's place, declared as that was, and nothing else changes", async () => {
+test("a second log replaces the first one, declared the same, and nothing else changes", async () => {
   await using database = await freshDatabase();
   await fill(database);
   const declared = await declarations(database);

@@ -8,7 +8,7 @@ import { runCommand } from "../commands/run-command.ts";
 const CLEARS = "\u001b[2J\u009b2J\u202e";
 const PLAIN = /^[\n\x20-\x7e→…]*$/;
 
-test("control and format characters are shown by their number, in JSON as JSON has them", () => {
+test("control and format characters are shown by number, in JSON by JSON's escapes", () => {
   expect(shownForeign(`a${CLEARS}\nb`)).toBe("a\\u{1b}[2J\\u{9b}2J\\u{202e}\\u{a}b");
   expect(shownLines("failed\nholderbook: all holds\r")).toBe(
     "failed\n  holderbook: all holds\\u{d}",
@@ -19,7 +19,7 @@ test("control and format characters are shown by their number, in JSON as JSON h
   expect(JSON.parse(json)).toEqual(value);
 });
 
-test("the error of a command writes nothing of a foreign name into the terminal", async () => {
+test("a command's error cannot control the terminal through a foreign name", async () => {
   const ran = await runCommand(["inspect", `${CLEARS}\nholderbook: all holds.chk`], {});
   expect(ran).toMatchObject({ code: 1, stdout: "" });
   expect(ran.stderr).toMatch(PLAIN);
@@ -27,7 +27,7 @@ test("the error of a command writes nothing of a foreign name into the terminal"
   expect(ran.stderr).not.toMatch(/^holderbook: all/m);
 });
 
-test("doctor shows another server's text without letting it control the terminal", async () => {
+test("doctor's output cannot control the terminal through another server's text", async () => {
   const said = `${CLEARS}\nok    database      it is there`;
   const fields = Buffer.from(`SFATAL\0VFATAL\0C28000\0M${said}\0\0`);
   const length = Buffer.alloc(4);
@@ -53,7 +53,7 @@ test("doctor shows another server's text without letting it control the terminal
   }
 });
 
-test("a log line of JSON has them as JSON escapes them, and says the same", () => {
+test("a JSON log line escapes them as JSON does, and keeps its meaning", () => {
   let text = "";
   const write = (lines: string) => {
     text += lines;
@@ -72,7 +72,7 @@ test("a log line of JSON has them as JSON escapes them, and says the same", () =
   ]);
 });
 
-test("a log line for people shows nothing of an error as a control of the terminal", async () => {
+test("a log line for people cannot control the terminal through an error", async () => {
   const { write } = process.stderr;
   let text = "";
   try {

@@ -21,7 +21,7 @@ const written = (format: string, traceId: string) =>
     { encoding: "utf8" },
   ).stderr;
 
-test("lines are JSON when standard error is no terminal, and readable without colours on request", () => {
+test("lines are JSON when standard error is not a terminal, and readable without colours on request", () => {
   const json: unknown = JSON.parse(written("undefined", '"4bf9"'));
   expect(json).toMatchObject({ level: "info", pipeline: "p", msg: "running", traceId: "4bf9" });
   expect(JSON.parse(written('"json"', "undefined"))).not.toHaveProperty("traceId");
@@ -30,7 +30,7 @@ test("lines are JSON when standard error is no terminal, and readable without co
   );
 });
 
-test("LOG_FORMAT is pretty or json, and decides before the terminal does", () => {
+test("LOG_FORMAT is pretty or json, and takes precedence over the terminal", () => {
   expect(readConfig({}).logFormat).toBeUndefined();
   expect(logFormat(readConfig({ LOG_FORMAT: "json" }).logFormat)).toBe("json");
   expect(logFormat(readConfig({ LOG_FORMAT: "pretty" }).logFormat)).toBe("pretty");
@@ -39,7 +39,7 @@ test("LOG_FORMAT is pretty or json, and decides before the terminal does", () =>
   );
 });
 
-test("where a person reads along, reads that succeeded have no line, and everything else has", async () => {
+test("in a terminal successful reads have no log line, and everything else has", async () => {
   const ask = async (url: string) => {
     await fetch(`${url}/things/1`);
     await fetch(`${url}/health`);

@@ -20,7 +20,7 @@ test("an event 23 times a second for 35 seconds gives three lines with counts, n
   expect(heard[1]?.times).toBeGreaterThan(200);
 });
 
-test("distances grow to ten minutes, and every time is counted once", () => {
+test("intervals grow to ten minutes, and every occurrence is counted once", () => {
   const { heard, said } = saying(() => "down", 1_000, 3 * 3_600_000);
   const distances = heard.slice(1).map(({ atMs }, n) => (atMs - (heard[n]?.atMs ?? 0)) / 1_000);
   expect(distances.slice(0, 7)).toEqual([10, 20, 40, 80, 160, 320, 600]);
@@ -29,7 +29,7 @@ test("distances grow to ten minutes, and every time is counted once", () => {
   expect(said - counted).toBeLessThan(600);
 });
 
-test("another event is logged immediately, and so is the same one after a pause", () => {
+test("a different event is logged immediately, and so is the same one after a pause", () => {
   let nowMs = 0;
   const rarely = createRareLines(() => nowMs);
   const heard: string[] = [];

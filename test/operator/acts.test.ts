@@ -42,7 +42,7 @@ const ids = (count: number) => Array.from({ length: count }, (_, n) => `te_${n}`
 
 const SINCE = "2026-01-01T00:00:00Z";
 
-test("a delivery that was given up is sent again under its id", async () => {
+test("a given-up delivery is sent again under its id", async () => {
   await using office = await start();
   const { api, sender, receiver } = office;
   await sender.send([{ id: "te_0" }]);
@@ -59,7 +59,7 @@ test("a delivery that was given up is sent again under its id", async () => {
   expect(told).toMatch(/"key":"key_[0-9a-f]{12}"/);
 });
 
-test("a range is counted first, then sent again, bounded and to be gone on with", async () => {
+test("a range is counted first, then resent in bounded steps that can be resumed", async () => {
   await using office = await start();
   const { api, sender, receiver } = office;
   await sender.send(ids(5).map((id, n) => ({ id, lane: `lane-${n}` })));
@@ -90,7 +90,7 @@ test("a range is counted first, then sent again, bounded and to be gone on with"
   expect([...receiver.accepted()].sort()).toEqual(ids(5));
 });
 
-test("what was delivered is sent again only where that is asked for", async () => {
+test("delivered messages are resent on request only", async () => {
   await using office = await start();
   const { api, sender, receiver } = office;
   office.answers(204);
@@ -107,7 +107,7 @@ test("what was delivered is sent again only where that is asked for", async () =
   );
 });
 
-test("a test event is signed like any callback, tells that it is one, and is a delivery", async () => {
+test("a test event is signed like any callback, identifies itself, and is a delivery", async () => {
   await using office = await start();
   const { api, sender, receiver } = office;
   office.answers(204);
@@ -127,7 +127,7 @@ test("a test event is signed like any callback, tells that it is one, and is a d
   expect(delivery).toMatchObject({ type: "test", state: "delivered", requestId: null });
 });
 
-test("an address is tried ten times a minute, not more", async () => {
+test("an address can be tried ten times a minute", async () => {
   await using office = await start();
   const { api } = office;
   office.answers(204);
@@ -143,7 +143,7 @@ test("an address is tried ten times a minute, not more", async () => {
   expect(statuses.filter((status) => status === 429)).toHaveLength(12 - tried);
 });
 
-test("ranges that are asked for at once send each message once", async () => {
+test("overlapping ranges requested together send each message once", async () => {
   await using office = await start();
   const { api, sender, receiver } = office;
   await sender.send(ids(20).map((id, n) => ({ id, lane: `lane-${n}` })));
@@ -157,7 +157,7 @@ test("ranges that are asked for at once send each message once", async () => {
   expect([...receiver.accepted()].sort()).toEqual(ids(20).sort());
 });
 
-test("nothing is tried at an address that is closed, or that nobody has", async () => {
+test("nothing is sent to a disabled or unknown address", async () => {
   await using office = await start();
   const { api, sender } = office;
   const path = `/operator/receivers/${encodeURIComponent(ENDPOINT)}/test-event`;
@@ -178,7 +178,7 @@ test("nothing is tried at an address that is closed, or that nobody has", async 
   expect(operatorDeliveriesAnswer.parse(json).items).toHaveLength(1);
 });
 
-test("a key that was revoked while a body was on its way does nothing with it", async () => {
+test("a key revoked while a body arrives can do nothing with it", async () => {
   await using office = await start();
   const { api, sender } = office;
   const { secret, id } = await createKey(sender.database, { kind: "operator", label: "leaked" });
@@ -207,7 +207,7 @@ test("a key that was revoked while a body was on its way does nothing with it", 
   expect(statusCode).toBe(401);
 });
 
-test("an act needs an operator's key, and a body that fits", async () => {
+test("an act needs an operator's key and a valid body", async () => {
   await using office = await start();
   const { api, sender, receiver } = office;
   await sender.send([{ id: "te_0" }]);

@@ -134,7 +134,7 @@ const allOf = async <Page extends { items: readonly { id: string }[]; next: stri
   return items;
 };
 
-test("requests of everybody are listed newest first, each once, whatever the page", async () => {
+test("everybody's requests are listed newest first, each once, whatever the page", async () => {
   const newest = requestIds.toReversed();
   for (const limit of [1, 2, 5, 200]) {
     const items = await allOf(operatorRequestsAnswer, "/operator/requests", limit);
@@ -150,7 +150,7 @@ test("requests of everybody are listed newest first, each once, whatever the pag
   expect(one.history.length).toBeGreaterThan(0);
 });
 
-test("deliveries of everybody are listed newest first, each once, and found by what they are of", async () => {
+test("everybody's deliveries are listed newest first, each once, and can be filtered by subject", async () => {
   for (const limit of [1, 3, 200]) {
     const items = await allOf(operatorDeliveriesAnswer, "/operator/deliveries", limit);
     expect(items.map(({ id }) => id)).toEqual([
@@ -178,7 +178,7 @@ test("deliveries of everybody are listed newest first, each once, and found by w
   expect(await found("since=2026-01-01T00:00:00%2B02:00")).toHaveLength(10);
 });
 
-test("a delivery tells when it is tried next, and one behind it does not", async () => {
+test("a delivery shows when it is next tried, and one queued behind it does not", async () => {
   const next = async (id: string) =>
     operatorDeliveryAnswer.parse((await api.get(`/operator/deliveries/${id}`)).json).nextAttemptAt;
   await using receiver = await startReceiver(() => 503);
@@ -206,7 +206,7 @@ test("a summary counts what is open and what failed", async () => {
   expect(summary.receivers).toEqual({ open: 2, failing: 0, disabled: 0, withdrawn: 0 });
 });
 
-test("receivers are listed by id with what waits for them, and no more of their address than its host", async () => {
+test("receivers are listed by id with their backlog, and only the host of their address", async () => {
   const { json, text } = await api.get("/operator/receivers");
   expect(operatorReceiversAnswer.parse(json).items).toMatchObject([
     { id: "project:acme", kind: "project", name: "acme", state: "open", pending: 7 },
@@ -224,7 +224,7 @@ const PATHS = () => [
   "/operator/summary",
 ];
 
-test("no answer holds anything of an investor, their wallet, or a receiver's secrets", async () => {
+test("no answer contains data of an investor, their wallet, or a receiver's secrets", async () => {
   for (const path of PATHS()) {
     const { status, text } = await api.get(path);
     expect(status).toBe(200);
@@ -235,7 +235,7 @@ test("no answer holds anything of an investor, their wallet, or a receiver's sec
   for (const piece of PERSONAL) expect(api.log.join("\n")).not.toContain(piece);
 });
 
-test("what operators ask waits its turn among all requests, and is refused when there is none", async () => {
+test("operators' requests queue with all others, and are refused when there is no room", async () => {
   const admission = createAdmission({ ...ADMISSION, waitingPerKey: 0, perProcess: 1 });
   await using busy = await serveOperator(ta.database, { admission });
   const place = await admission.enter("somebody's", 1);
@@ -245,7 +245,7 @@ test("what operators ask waits its turn among all requests, and is refused when 
   expect((await busy.get("/operator/summary")).status).toBe(200);
 });
 
-test("keys of other kinds are refused by naming the kind that is needed, and no key with 401", async () => {
+test("other kinds of key are refused naming the required kind, and a missing key gets 401", async () => {
   for (const path of PATHS()) {
     const refused = await api.get(path, api.keys.graphql);
     expect(refused.status).toBe(403);
@@ -283,7 +283,7 @@ for (const [path, named] of [
   });
 }
 
-test("what is not there is 404, and another method 405", async () => {
+test("a missing item is 404, and another method 405", async () => {
   for (const path of [
     "/operator/requests/00000000-0000-4000-8000-000000000000",
     "/operator/requests/'; drop table",
@@ -297,7 +297,7 @@ test("what is not there is 404, and another method 405", async () => {
   expect(headers.get("allow")).toBe("GET, HEAD");
 });
 
-test("a delivery has its attempts, and one that was given up is counted", async () => {
+test("a delivery has its attempts, and a given-up one is counted", async () => {
   await using receiver = await startReceiver(() => 500);
   await using sender = await startSender(`${receiver.url}/path-secret?token=query-secret`, {
     retrySeconds: [0.02],

@@ -56,7 +56,7 @@ for (const [format, reader, type] of [
   ["csv", "programs", "text/csv; charset=utf-8"],
   ["json", "programs", "application/json; charset=utf-8"],
 ] as const) {
-  test(`a cap table as ${format} for ${reader} is byte for byte what the command prints`, async () => {
+  test(`a cap table as ${format} for ${reader} equals the command's output, byte for byte`, async () => {
     const asked = { format, for: reader, atCheckpoint: "250" };
     const reply = await api.get(path("cap-table", asked));
     expect(reply.status).toBe(200);
@@ -66,7 +66,7 @@ for (const [format, reader, type] of [
   });
 }
 
-test("who says nothing of the form has amounts as people write them, in CSV and in its archive", async () => {
+test("the default form has amounts as people write them, in CSV and in its archive", async () => {
   const csv = await api.get(path("cap-table", { atCheckpoint: "250" }));
   const [columns, first] = csv.text.split("\n");
   expect(columns).toBe(
@@ -87,7 +87,7 @@ test("who says nothing of the form has amounts as people write them, in CSV and 
   });
 });
 
-test("a token of unknown decimals is told to people nowhere, and to programs as it is", async () => {
+test("a token of unknown decimals is offered to people nowhere, and to programs in its unit", async () => {
   const coin = [...register.model.coins.keys()][1] ?? "";
   await forgetDecimals(register.database, coin);
   for (const format of ["csv", "csv-zip"]) {
@@ -107,7 +107,7 @@ test("a token of unknown decimals is told to people nowhere, and to programs as 
   expect(raw.text).toContain("\n# decimals,\n");
 });
 
-test("a cap table as Open Cap Format is one archive, whole and always the same", async () => {
+test("a cap table as Open Cap Format is one archive, complete and reproducible", async () => {
   const before = await leftovers();
   const reply = await api.get(path("cap-table", { format: "ocf", atCheckpoint: "250" }));
   expect(reply.status).toBe(200);
@@ -131,7 +131,7 @@ test("a cap table as Open Cap Format is one archive, whole and always the same",
   await until("nothing left behind", leftovers, (left) => left.length <= before.length);
 });
 
-test("what downloads of a process that was killed left behind is gone once another serves", async () => {
+test("leftover downloads of a killed process are removed once another one serves", async () => {
   const [old, young] = await Promise.all(
     [1, 2].map(() => mkdtemp(join(tmpdir(), "holderbook-ocf-"))),
   );
@@ -152,7 +152,7 @@ test("what downloads of a process that was killed left behind is gone once anoth
 const leftovers = async () =>
   (await readdir(tmpdir())).filter((name) => name.startsWith("holderbook-ocf-"));
 
-test("a statement holds, for a holder and for any of its wallets", async () => {
+test("a statement verifies, for a holder and for any of its wallets", async () => {
   const table = await api.get(path("cap-table", { format: "json", atCheckpoint: "250" }));
   const { rows } = table.json as { rows: { holderId: string; wallets: { address: string }[] }[] };
   const row = rows.find(({ holderId }) => holderId !== null);
@@ -168,7 +168,7 @@ test("a statement holds, for a holder and for any of its wallets", async () => {
   }
 });
 
-test("a statement over HTTP is of version 1 for whoever does not ask for 2: their program may know no other", async () => {
+test("a statement over HTTP is of version 1 by default: a caller's program may know no other", async () => {
   const table = await api.get(path("cap-table", { format: "json", atCheckpoint: "251" }));
   const { rows } = table.json as { rows: { wallets: { address: string }[] }[] };
   const owner = rows[0]?.wallets[0]?.address ?? "";
@@ -187,7 +187,7 @@ test("a statement over HTTP is of version 1 for whoever does not ask for 2: thei
   expect([other.status, other.json.details]).toEqual([400, expect.stringContaining("version")]);
 });
 
-test("a key publishes a bounded number of new roots a day; beyond it nothing is signed, and what is published costs nothing", async () => {
+test("a key publishes a bounded number of new roots a day; beyond it nothing is signed, and published roots stay free", async () => {
   await using bounded = await serveOperator(register.database, { rootsPerDay: 2 });
   const table = await bounded.get(path("cap-table", { format: "json", atCheckpoint: "200" }));
   const { rows } = table.json as { rows: { wallets: { address: string }[] }[] };
@@ -221,7 +221,7 @@ test("a key publishes a bounded number of new roots a day; beyond it nothing is 
   expect(await statuses("203")).toEqual([200]);
 });
 
-test("what cannot be told is refused with the reason", async () => {
+test("unanswerable requests are refused with the reason", async () => {
   const refusals: readonly (readonly [string, number, string])[] = [
     [path("cap-table", { atCheckpoint: "999999" }), 409, "is not indexed yet"],
     [path("cap-table", { atCheckpoint: "1", atTimestamp: "1" }), 400, "not both"],
@@ -250,7 +250,7 @@ test("what cannot be told is refused with the reason", async () => {
   }
 });
 
-test("keys of the kinds graphql and operator read it, others and none do not", async () => {
+test("keys of the kinds graphql and operator read it, other kinds and callers without a key do not", async () => {
   const asked = path("cap-table", { atCheckpoint: "250" });
   expect((await api.get(asked, api.keys.graphql)).status).toBe(200);
   expect((await api.get(asked, null)).status).toBe(401);
@@ -260,7 +260,7 @@ test("keys of the kinds graphql and operator read it, others and none do not", a
   expect([head.status, head.headers.get("allow")]).toEqual([405, "GET"]);
 });
 
-test("callers who hang up leave room for others, and no files", async () => {
+test("callers who hang up free their room and their files", async () => {
   const before = await leftovers();
   const asked = new URL(path("cap-table", { format: "ocf", atCheckpoint: "299" }), api.url);
   for (let n = 0; n < 8; n += 1) {
@@ -278,7 +278,7 @@ test("callers who hang up leave room for others, and no files", async () => {
   expect(api.log.filter((line) => /"level":[56]0/.test(line))).toEqual([]);
 });
 
-test("of one key's downloads two are made at once, and only some wait", async () => {
+test("two downloads of a key are built at a time, and only some wait", async () => {
   const asked = path("cap-table", { format: "ocf", atCheckpoint: "298" });
   const replies = await Promise.all(Array.from({ length: 12 }, () => api.get(asked)));
   const refused = replies.filter(({ status }) => status === 503);
@@ -287,7 +287,7 @@ test("of one key's downloads two are made at once, and only some wait", async ()
   expect(refused[0]?.headers.get("retry-after")).toBe("1");
 });
 
-test("while the signer of the deployment's key is away a statement is answered 503 with a time to ask again", async () => {
+test("while the signer of the deployment's key is away a statement gets 503 with Retry-After", async () => {
   await using running = await startSigner();
   const { url, publicKey } = running;
   const signer = outsideSigner({ url, publicKey, token: TOKEN });
@@ -312,7 +312,7 @@ test("while the signer of the deployment's key is away a statement is answered 5
 });
 
 // The last one: nothing is signed in this database any more.
-test("a statement is refused, and the process told to end, when the database lost an entry that was published", async () => {
+test("a statement is refused, and the process asked to stop, when the database lost a published entry", async () => {
   const lost: Error[] = [];
   await using own = await serveOperator(register.database, {
     giveUp: (error) => lost.push(error),

@@ -8,7 +8,7 @@ import { serve } from "../http/service.ts";
 
 const HTML = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
 
-test("a browser gets the page at / and at each of its addresses, a program what is served", async () => {
+test("a browser gets the page at / and at each of its addresses, a program gets the list of interfaces", async () => {
   await using service = await servePage("<p>first</p>");
   const program = await fetch(service.url, { headers: { accept: "application/json" } });
   expect(await program.json()).toMatchObject({ service: "holderbook" });
@@ -20,7 +20,7 @@ test("a browser gets the page at / and at each of its addresses, a program what 
   }
 });
 
-test("the page may run and load only what this server has, and nothing may frame it", async () => {
+test("the page may run and load only this server's files, and nothing may frame it", async () => {
   await using service = await servePage("<p>first</p>");
   const { headers } = await fetch(service.url, { headers: HTML });
   const policy = headers.get("content-security-policy") ?? "";
@@ -29,7 +29,7 @@ test("the page may run and load only what this server has, and nothing may frame
   expect(policy).not.toMatch(/unsafe|\*|https?:|data:/);
 });
 
-test("a file of the page is kept for ever, the page itself asked for each time", async () => {
+test("files of the page are cached for ever, the page itself is revalidated each time", async () => {
   await using service = await servePage("<p>first</p>");
   const headers = { "accept-encoding": "gzip, br" };
   const asset = await fetch(`${service.url}/assets/index-abc.js`, { headers });
@@ -55,7 +55,7 @@ test("until it is built a line says so, and a build is served without a restart"
   await expect.poll(text).toBe("<p>now</p>");
 });
 
-test("a page that is open finds its files after a newer build, and after two no more", async () => {
+test("an open page finds its files after a newer build, but not after two", async () => {
   await using service = await servePage("<p>first</p>");
   const status = async (name: string) => (await fetch(`${service.url}/assets/${name}`)).status;
   expect(await status("index-abc.js")).toBe(200);
@@ -71,7 +71,7 @@ test("a page that is open finds its files after a newer build, and after two no 
   }
 });
 
-test("the server knows every address that the page has", async () => {
+test("the server knows every address of the page", async () => {
   const router = await readFile(new URL("../../web/src/router.tsx", import.meta.url), "utf8");
   const paths = [...router.matchAll(/ path: "([^"]+)"/g)].map(([, path]) =>
     path?.replace("$", ":"),

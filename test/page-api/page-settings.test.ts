@@ -24,7 +24,7 @@ afterAll(async () => {
   await database.close();
 });
 
-test("the demo's key is for whoever has the link's token, and in no other answer", async () => {
+test("the demo's key is only for holders of the link's token, and in no other answer", async () => {
   const settings = await api.get("/page/settings", null);
   expect(pageSettingsAnswer.strict().parse(settings.json).demo).toEqual({ tour: true });
   expect(settings.text).not.toContain("hb_");
@@ -41,14 +41,14 @@ test("the demo's key is for whoever has the link's token, and in no other answer
   }
 });
 
-test("no other origin can read the settings, whatever they say", async () => {
+test("no other origin can read the settings, whatever they contain", async () => {
   const { headers } = await api.get("/page/settings", null);
   expect(headers.get("access-control-allow-origin")).toBeNull();
   expect(headers.get("cross-origin-resource-policy")).toBe("same-origin");
   expect(headers.get("cache-control")).toBe("no-store");
 });
 
-test("a ledger that is not the demo's gives out no key", async () => {
+test("a ledger other than the demo's gives out no key", async () => {
   await using other = await serveOperator(database, {
     page: { ledgerSource: "grpc+https://fullnode.mainnet.sui.io:443" },
   });
@@ -63,7 +63,7 @@ test("a ledger that is not the demo's gives out no key", async () => {
   expect((await other.post("/demo/session", { token: "token" }, null)).status).toBe(404);
 });
 
-test("networks are known by their chain, and their explorer by the network", () => {
+test("networks are identified by their chain, and explorers by the network", () => {
   const mainnet = "4btiuiMPvEENsttpZC7CZ53DruC3MAgfznDbASZ7DR6S";
   const testnet = "69WiPg3DAQiwdxfncX6wYQ2siKwAe6L9BZthQea3JNMD";
   expect(networkOf(mainnet, "dir:/archive")).toBe("mainnet");
@@ -88,7 +88,7 @@ test("networks are known by their chain, and their explorer by the network", () 
   });
 });
 
-test("the address of an explorer is a page with its placeholder, or none", () => {
+test("an explorer's address has its placeholder, or is not offered", () => {
   for (const page of ["https://e.example/tx/{digest}", "http://localhost:9000/{digest}", "none"]) {
     expect(readConfig({ EXPLORER_TRANSACTION: page }).explorer.transaction).toBe(page);
   }
@@ -107,7 +107,7 @@ test("the address of an explorer is a page with its placeholder, or none", () =>
   }
 });
 
-test("a session tells what kind of key it is, for the two kinds that open the page", async () => {
+test("a session reports its kind of key, for the two kinds that open the page", async () => {
   const operator = await api.get("/session");
   expect(sessionAnswer.parse(operator.json)).toMatchObject({ kind: "operator", label: "desk" });
   expect((await api.get("/session", api.keys.graphql)).json).toMatchObject({ kind: "graphql" });
@@ -124,7 +124,7 @@ test("a session tells what kind of key it is, for the two kinds that open the pa
   expect((await api.get("/session", publicKey)).status).toBe(403);
 });
 
-test("too many questions without a key are refused, by address", async () => {
+test("too many requests without a key are refused, by address", async () => {
   await using strict = await serveOperator(database, { quota: 3 });
   for (let n = 0; n < 3; n += 1) {
     expect((await strict.get("/page/settings", null)).status).toBe(200);

@@ -71,7 +71,7 @@ const proofAt = async (checkpoint: bigint | number, from = api) => {
 
 const bytesOf = (text: string) => Uint8Array.from(Buffer.from(text, "base64"));
 
-test("whoever has a proof can verify it: the summary's digest, the signers' stake, their signature", async () => {
+test("anyone with a proof can verify it: the summary's digest, the signers' stake, their signature", async () => {
   const bls = await loadBls();
   for (let at = FIRST; at <= NEWEST; at += 1n) {
     const proof = await proofAt(at);
@@ -122,7 +122,7 @@ test("digests lead from one checkpoint to the next, and committees from epoch to
   expect((await proofAt(EPOCH)).committee).toMatchObject({ epoch: "1", namedBy: "39" });
 });
 
-test("a checkpoint that was read without signatures says so, whatever the settings are", async () => {
+test("a checkpoint read without signatures says so, whatever the settings", async () => {
   await using other = await freshDatabase();
   await readInto(other, "links");
   for (const [verify, verification] of [
@@ -144,7 +144,7 @@ test("a checkpoint that was read without signatures says so, whatever the settin
   }
 });
 
-test("a checkpoint that the log has not is 404 with the reason, and what is none 400", async () => {
+test("a checkpoint missing from the log is 404 with the reason, and a malformed one 400", async () => {
   for (const [asked, status, reason] of [
     ["9", 404, "checkpoint 9 lies before the log begins, at checkpoint 10"],
     ["70", 404, "checkpoint 70 is not in the log yet; the last one is 69"],
@@ -161,12 +161,12 @@ test("a checkpoint that the log has not is 404 with the reason, and what is none
   expect((await own.get("/proofs/1")).json.details).toBe("no checkpoint is in the log yet");
 });
 
-test("keys of the kinds graphql and operator read proofs, and nobody else", async () => {
+test("keys of the kinds graphql and operator read proofs, others do not", async () => {
   expect((await api.get("/proofs/50", api.keys.graphql)).status).toBe(200);
   expect((await api.get("/proofs/50", null)).status).toBe(401);
 });
 
-test("a proof that was changed in the database is not shown as one", async () => {
+test("a proof changed in the database is not presented as one", async () => {
   await using other = await freshDatabase();
   await readInto(other, "signatures");
   await changeProof(other, 50n);

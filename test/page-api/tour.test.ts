@@ -110,7 +110,7 @@ const anotherLink = async () => {
   return token;
 };
 
-test("behind a proxy that rewrites Host a stranger gets no key and begins no tour", async () => {
+test("behind a proxy that rewrites Host a stranger gets no key and starts no tour", async () => {
   await using proxy = await silentProxy();
   const text = await (await fetch(`${proxy.url}/page/settings`)).text();
   expect(pageSettingsAnswer.parse(JSON.parse(text))).toMatchObject({
@@ -122,7 +122,7 @@ test("behind a proxy that rewrites Host a stranger gets no key and begins no tou
   expect((await post("/demo/tour", {}, "{}", proxy.url)).status).toBe(401);
 });
 
-test("the link that start prints lends a key that reads and does nothing else, to the first who opens it", async () => {
+test("the link printed by start lends a read-only key to the first who opens it", async () => {
   const lent = await Promise.all(Array.from({ length: 6 }, () => exchange(printedToken)));
   expect(lent.map(({ status }) => status).sort()).toEqual([200, 403, 403, 403, 403, 403]);
   expect(lent.find(({ status }) => status === 200)?.key).toBe(key);
@@ -131,7 +131,7 @@ test("the link that start prints lends a key that reads and does nothing else, t
   expect((await get("/operator/summary", headers)).status).toBe(403);
 });
 
-test("another link is printed by a command; one that was made before opens nothing any more", async () => {
+test("a command prints another link, and earlier ones stop working", async () => {
   const [older, newer] = [await anotherLink(), await anotherLink()];
   expect((await exchange(older)).status).toBe(403);
   expect(await exchange(newer)).toEqual({ status: 200, key });
@@ -142,7 +142,7 @@ test("another link is printed by a command; one that was made before opens nothi
   expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("--url")]);
 });
 
-test("a tour whitelists a new wallet for nobody, and is followed from the request to the callback", async () => {
+test("a tour whitelists a new wallet for a fictional investor, and is followed from request to callback", async () => {
   const response = await begin();
   expect(response.status).toBe(202);
   const { tourId, requestId, wallet, asset } = tourBegunAnswer.parse(await response.json());
@@ -164,7 +164,7 @@ test("a tour whitelists a new wallet for nobody, and is followed from the reques
   expect(tour.delivery).toMatchObject({ id: `ta-${requestId}`, state: "delivered", attempts: 1 });
 }, 60_000);
 
-test("nobody without a key of the page begins or follows a tour", async () => {
+test("without a key of the page, a tour can be neither started nor followed", async () => {
   const tour = `/demo/tour/${crypto.randomUUID()}`;
   const { secret } = await createKey(database, { kind: "project", subject: "demo" });
   for (const [headers, status] of [
@@ -181,7 +181,7 @@ test("nobody without a key of the page begins or follows a tour", async () => {
   expect((await begin({ ...headers, "content-type": "text/plain" })).status).toBe(400);
 });
 
-test("what the page asks is described with the other interfaces", async () => {
+test("the page's own routes are described with the other interfaces", async () => {
   const { json } = await get("/openapi.json");
   const document = z.looseObject({ paths: z.record(z.string(), z.unknown()) }).parse(json);
   expect(await new Validator().validate({ ...document })).toMatchObject({ valid: true });

@@ -54,7 +54,7 @@ describe.each(ledgerPipelines.map((pipeline) => ({ name: pipeline.name, pipeline
       expect(await projectedRows(database)).toEqual(before);
     });
 
-    test("a batch that was applied is refused and changes nothing", async () => {
+    test("an already applied batch is refused and changes nothing", async () => {
       await applyAll();
       const before = await projectedRows(database);
       for (const batch of batches) {
@@ -63,7 +63,7 @@ describe.each(ledgerPipelines.map((pipeline) => ({ name: pipeline.name, pipeline
       expect(await projectedRows(database)).toEqual(before);
     });
 
-    test("a coin whose type is too long for an index holds up no pipeline: its facts make no rows", async () => {
+    test("a coin whose type is too long for an index blocks no pipeline: its facts make no rows", async () => {
       const empty = await projectedRows(database);
       const coinType = `0xbad::m::Coin<${randomBytes(4_000).toString("hex")}>`;
       await registerPipeline(database.sql, pipeline, log);
@@ -74,7 +74,7 @@ describe.each(ledgerPipelines.map((pipeline) => ({ name: pipeline.name, pipeline
       expect(await projectedRows(database)).toEqual(empty);
     });
 
-    test("a rebuild leaves what other pipelines wrote alone", async () => {
+    test("a rebuild leaves other pipelines' rows alone", async () => {
       const others = ledgerPipelines.filter((other) => other !== pipeline);
       for (const other of others) {
         await registerPipeline(database.sql, other, log);
@@ -88,7 +88,7 @@ describe.each(ledgerPipelines.map((pipeline) => ({ name: pipeline.name, pipeline
       expect(await projectedRows(database)).toEqual(before);
     });
 
-    test("a rebuild waits for a batch under way, and neither ends the other", async () => {
+    test("a rebuild waits for a running batch, and neither ends the other", async () => {
       await applyAll();
       for (let round = 0; round < 5; round += 1) {
         const [batch] = batches;
@@ -106,7 +106,7 @@ describe.each(ledgerPipelines.map((pipeline) => ({ name: pipeline.name, pipeline
       }
     });
 
-    test("a connection that dies with everything written but the commit leaves nothing half done", async () => {
+    test("a connection that dies just before the commit leaves nothing half done", async () => {
       await applyAll();
       const whole = await projectedRows(database);
       await resetPipeline(database, pipeline);
@@ -129,7 +129,7 @@ describe.each(ledgerPipelines.map((pipeline) => ({ name: pipeline.name, pipeline
       expect(await projectedRows(database)).toEqual(whole);
     });
 
-    test("of two writers of one batch one wins, and the other has written nothing", async () => {
+    test("of two writers of one batch one wins, and the other writes nothing", async () => {
       await applyAll();
       const whole = await projectedRows(database);
       await resetPipeline(database, pipeline);

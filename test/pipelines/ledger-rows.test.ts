@@ -76,7 +76,7 @@ test("each movement becomes a row; a mint has no sender and a burn no recipient"
   ]);
 });
 
-test("every kind of register event becomes a row with just what the kind has", () => {
+test("every kind of register event becomes a row with that kind's values only", () => {
   const nothing = { holderId: null, address: null, groupId: null, isFrozen: null };
   const { events } = holderLifecyclePipeline.rows(
     facts([
@@ -101,7 +101,7 @@ test("every kind of register event becomes a row with just what the kind has", (
   ]);
 });
 
-test("a role is kept as its canonical type, whichever package it is from", () => {
+test("a role is stored as its canonical type, whichever package it is from", () => {
   const { events } = roleChangesPipeline.rows(
     facts([
       say.roleChanged({ owner: BOB, role: `${say.PACKAGE.slice(2)}::roles::Any`, granted: true }),
@@ -116,7 +116,7 @@ test("a role is kept as its canonical type, whichever package it is from", () =>
   ]);
 });
 
-test("a role whose type is too long for a key makes no row, and keeps no other from one", () => {
+test("a role whose type is too long for a key makes no row, and affects no other", () => {
   const role = (name: string) => `${say.PACKAGE.slice(2)}::roles::${name}`;
   const long = [role("R".repeat(1_024)), `${role("R")}<${role("R".repeat(20_000))}>`];
   const { events } = roleChangesPipeline.rows(
@@ -145,7 +145,7 @@ const nothingStands = () => ({
   balances: new Map(),
 });
 
-test("an object written several times counts as it stood at the end, wherever it was between", () => {
+test("an object written several times counts in its final state", () => {
   const written = (balance: bigint) => say.token({ id: TOKEN, owner: ALICE, balance });
   const gone = say.removed(names.SHARED_TOKEN, TOKEN);
   const end = (...transactions: readonly (readonly Said[])[]) =>
@@ -169,7 +169,7 @@ test("an object written several times counts as it stood at the end, wherever it
   expect(end([gone], [written(7n)], [gone])).toEqual([{ objectId: TOKEN, state: null }]);
 });
 
-test("a grant is kept with everything its schedule says", () => {
+test("a grant is stored with its whole schedule", () => {
   const { objects } = timelockObjectsPipeline.rows(
     facts([say.grant({ id: GRANT, owner: BOB, leftBalance: 77n, tokensTransferred: 5n })]),
     nothingStands(),
@@ -197,7 +197,7 @@ test("a grant is kept with everything its schedule says", () => {
   ]);
 });
 
-test("contents that do not fit the layout stop the pipeline and say where they are", async () => {
+test("contents that do not match the layout stop the pipeline, naming their position", async () => {
   await using database = await freshDatabase();
   for (const pipeline of ledgerPipelines) {
     for (const name of pipeline.facts) {
@@ -226,7 +226,7 @@ test("a type that names no coin stops the pipeline too", () => {
   );
 });
 
-test("the five pipelines are those that indexerStatus lists, and want every name of the contract they fold", () => {
+test("indexerStatus lists the five pipelines, and they want every name of the contract that they fold", () => {
   expect(ledgerPipelines.map(({ name }) => name)).toEqual([
     "token_activity",
     "shared_token_objects",

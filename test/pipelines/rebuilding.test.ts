@@ -20,7 +20,7 @@ const standing = async (database: TestDatabase, { watermark }: Pipeline) => {
   return row;
 };
 
-test("a rebuild has to come back to where the pipeline was, or to the log's end; a second one on the way keeps that, and a first catch-up has no such place", async () => {
+test("a rebuild must return to the pipeline's position or the log's end; a second one keeps that target, and a first catch-up has none", async () => {
   await using database = await freshDatabase();
   const ledger = createDemoLedger({ seed: 3 });
   const feed = await follow(database, ledger);

@@ -89,7 +89,7 @@ const demo = async (database: TestDatabase) => {
   };
 };
 
-test("tables that an upgrade added are filled from the log while the pipelines go on, and are as if they had always been there", async () => {
+test("tables added by an upgrade are filled from the log while the pipelines go on, with the rows they would always have had", async () => {
   await using reference = await freshDatabase();
   await using database = await freshDatabase({ max: 8 });
   const [expected, ledger] = [await demo(reference), await demo(database)];
@@ -159,7 +159,7 @@ const sameRows = async (
   return should;
 };
 
-test("where the register alone is filled in, watermarks tell how far, and balances of the past are answered for meanwhile", async () => {
+test("where only the register is filled in, watermarks show its progress, and balances of the past are served meanwhile", async () => {
   await using reference = await freshDatabase();
   await using database = await freshDatabase({ max: 8 });
   const [expected, ledger] = [await demo(reference), await demo(database)];
@@ -194,7 +194,7 @@ test("where the register alone is filled in, watermarks tell how far, and balanc
   await sameRows(database, reference);
 });
 
-test("a database that has its past answers for it while what a newer layout adds is being filled", async () => {
+test("a database with history keeps serving it while a newer layout's additions are filled", async () => {
   await using reference = await freshDatabase();
   await using database = await freshDatabase({ max: 8 });
   const [expected, ledger] = [await demo(reference), await demo(database)];
@@ -244,7 +244,7 @@ const holding = (pipeline: Pipeline, until: () => Promise<unknown>): Pipeline =>
   };
 };
 
-test("a batch that the pipeline has in hand while tables are being filled has its causes right", async () => {
+test("a batch in progress while tables are being filled has the right causes", async () => {
   await using reference = await freshDatabase();
   await using database = await freshDatabase({ max: 8 });
   const [expected, ledger] = [await demo(reference), await demo(database)];
@@ -284,7 +284,7 @@ test("a batch that the pipeline has in hand while tables are being filled has it
   expect(errors).toEqual([]);
 });
 
-test("what was filled does not move over once the pipeline's lock is lost", async () => {
+test("filled rows are not moved over once the pipeline's lock is lost", async () => {
   await using database = await freshDatabase({ max: 8 });
   const ledger = await demo(database);
   await ledger.append(300);
@@ -311,7 +311,7 @@ test("what was filled does not move over once the pipeline's lock is lost", asyn
   expect(await layouts(database, [pipeline])).toMatchObject([{ layout: 1 }]);
 });
 
-test("a rebuild forgets what was being filled", async () => {
+test("a rebuild discards a refill in progress", async () => {
   await using database = await freshDatabase({ max: 8 });
   const ledger = await demo(database);
   await ledger.append(300);
@@ -336,7 +336,7 @@ test("a rebuild forgets what was being filled", async () => {
   expect(await schemas(database)).toEqual([]);
 });
 
-test("filling that a migration of the tables cut off begins again, with the tables as they are now", async () => {
+test("a refill cut off by a migration of its tables restarts with the tables as they now are", async () => {
   await using database = await freshDatabase({ max: 8 });
   const ledger = await demo(database);
   await ledger.append(60);
@@ -370,7 +370,7 @@ test("filling that a migration of the tables cut off begins again, with the tabl
   expect(await schemas(database)).toEqual([]);
 });
 
-test("no movement of the demo ledger is unknown, and every cause has its movements", async () => {
+test("every movement of the demo ledger has a known cause, and every cause occurs", async () => {
   await using database = await freshDatabase();
   const ledger = await demo(database);
   await ledger.append(2_000);

@@ -10,7 +10,7 @@ import { batch, filled } from "../log/facts.ts";
 import { reached, running, withLog } from "./running.ts";
 import { standing, testPipeline } from "./test-pipelines.ts";
 
-test("a crash inside the transaction leaves nothing half done, and the pipeline goes on by itself", async () => {
+test("a crash inside the transaction leaves nothing half done, and the pipeline resumes by itself", async () => {
   await using setup = await withLog("crashing");
   const { database, log } = setup;
   const crashes: bigint[] = [];
@@ -88,7 +88,7 @@ test("of two writers without a lock one wins, the other gets a named error and w
   await expect(applyBatch(database, pipeline, batch(3n, 9n))).rejects.toThrow(WatermarkMovedError);
 });
 
-test("an error that says stop ends that pipeline alone, and its status says why", async () => {
+test("an error with remedy stop ends that pipeline only, and its status says why", async () => {
   await using setup = await withLog("broken", "sound");
   const { database, log } = setup;
   let poisoned = true;
@@ -118,7 +118,7 @@ test("an error that says stop ends that pipeline alone, and its status says why"
   expect(await reached(database, "broken", 10n)).toEqual({ next: 10n, rows: 10 });
 });
 
-test("the database going away for a while is waited out", async () => {
+test("an absence of the database is waited out", async () => {
   await using setup = await withLog("patient");
   const { database, log } = setup;
   await using way = await breakableWay(database.url);

@@ -6,7 +6,7 @@ import { batch, fact, filled, mark } from "../log/facts.ts";
 import { reached, running, withLog } from "./running.ts";
 import { standing, testPipeline, whileClosed } from "./test-pipelines.ts";
 
-test("rows and watermark arrive together, empty checkpoints too", async () => {
+test("rows and watermark arrive together, also for empty checkpoints", async () => {
   await using setup = await withLog("one");
   const { database, log } = setup;
   await using _run = running(database, [testPipeline("one")]);
@@ -40,7 +40,7 @@ test("a pipeline added later catches up from the log", async () => {
   expect(await reached(database, "late", 500n)).toEqual({ next: 500n, rows: 1_000 });
 });
 
-test("a slow pipeline holds back neither another nor the reader, and overflows into the log", async () => {
+test("a slow pipeline delays neither another nor the reader, and falls back to the log", async () => {
   await using setup = await withLog("slow", "quick");
   const { database, log } = setup;
   const feed = createFeed({ maxFacts: 200, maxBytes: 10_000_000 });

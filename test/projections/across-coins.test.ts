@@ -54,7 +54,7 @@ const byPlace = (one: BalanceChange, other: BalanceChange) => {
   return keyOf(one) < keyOf(other) ? -1 : 1;
 };
 
-test("pages across coin types are those of each coin type put together in chain order, wherever a page ends", async () => {
+test("a page across coin types equals the chain-ordered merge of each type's rows, wherever it ends", async () => {
   const { db } = database;
   await search(
     fc.asyncProperty(
@@ -112,7 +112,7 @@ test("pages across coin types are those of each coin type put together in chain 
   );
 });
 
-test("a page of all coin types, or of a few, reads no row beyond those of the page by an index", async () => {
+test("a page of all coin types, or of a few, reads only its rows, through an index", async () => {
   const { sql } = database;
   const rows = 20_000;
   for (const table of ["token_changes", "grant_changes"]) {

@@ -130,7 +130,7 @@ const capTableOf = (facts: readonly Fact[], coinType: string, atMs: bigint): rea
     );
 };
 
-test("the cap table of every past checkpoint is what a plain model says, and so is its list of owners", async () => {
+test("the cap table of every past checkpoint equals a plain model's, and so does its list of owners", async () => {
   const { db } = database;
   await search(
     fc.asyncProperty(history, five, async (checkpoints, batchings) => {
@@ -178,7 +178,7 @@ const counting = (rows: readonly number[]) => {
   return counted;
 };
 
-test("a list is kept for a minute, a list of nothing not at all, and one of large rows not either", async () => {
+test("a list is cached for a minute, but not an empty one or one of large rows", async () => {
   let nowMs = 0;
   const lists = createKeptLists<number, number>(100, {
     ...byPlace,
@@ -199,7 +199,7 @@ test("a list is kept for a minute, a list of nothing not at all, and one of larg
   expect(small.reads).toBe(2);
 });
 
-test("a cap table and what its rows add up to are of one time, also after a rebuild from another log", async () => {
+test("a cap table and its sums are of one moment, also after a rebuild from another log", async () => {
   const { db } = database;
   const [coinType] = COINS;
   const [owner = ""] = OWNERS;
@@ -219,7 +219,7 @@ test("a cap table and what its rows add up to are of one time, also after a rebu
   expect(await seen(7)).toEqual([[7n], 7n]);
 });
 
-test("a register that was put together before a rebuild is not given out after it", async () => {
+test("a register assembled before a rebuild is not served after it", async () => {
   const tables = createCapTables();
   const at = { checkpoint: 0n, timestampMs: 0n };
   const [coinType = ""] = COINS;
@@ -248,7 +248,7 @@ test("a register that was put together before a rebuild is not given out after i
   expect(await holders()).toEqual([0, 0, 0]);
 });
 
-test("a page begins behind its place, whether the list is kept or read anew", async () => {
+test("a page begins after its cursor, with a cached or a fresh list", async () => {
   const rows = Array.from({ length: 30_000 }, (_, n) => n);
   const read = async (after: number, limit: number) =>
     rows.filter((row) => row > after).slice(0, limit);
@@ -280,7 +280,7 @@ test("a page begins behind its place, whether the list is kept or read anew", as
 const smallLists = () =>
   createKeptLists<number, number>(10, { compare: (a, b) => a - b, placeOf: (row) => row });
 
-test("a list that many ask for at once is read once", async () => {
+test("concurrent requests for a list read it once", async () => {
   const lists = smallLists();
   let reads = 0;
   const read = async () => {
@@ -293,7 +293,7 @@ test("a list that many ask for at once is read once", async () => {
   expect(reads).toBe(1);
 });
 
-test("a caller whose reading fails takes no other along that asked for the same list", async () => {
+test("a failed read of a shared list fails no other caller", async () => {
   const lists = smallLists();
   const hungUp = async () => {
     await turn();
@@ -384,7 +384,7 @@ const plainRoot = (leaves: readonly Leaf[]): string => {
   return level[0]?.hash.toString("hex") ?? "";
 };
 
-test("the root of any number of rows is that of the tree made level by level", () => {
+test("the root of any number of rows equals that of the tree built level by level", () => {
   for (let count = 0; count <= 40; count += 1) {
     const leaves = Array.from({ length: count }, (_, n): Leaf => {
       const address = `0x${createHash("sha256").update(`${n}`).digest("hex")}`;
@@ -408,7 +408,7 @@ test("the root of any number of rows is that of the tree made level by level", (
   }
 });
 
-test("pages of a cap table put together are the cap table", async () => {
+test("the pages of a cap table add up to it", async () => {
   const { db } = database;
   await search(
     fc.asyncProperty(history, five, async (checkpoints, batchings) => {

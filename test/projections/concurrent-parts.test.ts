@@ -117,7 +117,7 @@ test("one part can be rebuilt while the other goes on", async () => {
   expect(await wrongRows(database)).toEqual([]);
 });
 
-test("a balance that its objects cannot have stops the pipeline and is not written", async () => {
+test("an impossible balance stops the pipeline and is not written", async () => {
   await using database = await freshDatabase();
   await foldTokens(database, 0);
   await database.sql`update balances set token_balance = 0, token_count = 0`;

@@ -36,7 +36,7 @@ const digests = async (checkpoints: number) => {
   return all;
 };
 
-test("however a history is cut into batches, every digest of every checkpoint is the same", async () => {
+test("digests of every checkpoint are independent of batches", async () => {
   await search(
     fc.asyncProperty(history, five, five, async (checkpoints, some, others) => {
       await project(database, checkpoints, some);
@@ -52,7 +52,7 @@ test("however a history is cut into batches, every digest of every checkpoint is
   );
 });
 
-test("a digest is made as its description says", () => {
+test("a digest is computed as described", () => {
   const states = [
     { objectId: "0xb", coinType: "c", owner: "o", balance: 5n, version: 9n, checkpoint: 7n },
     {
@@ -93,7 +93,7 @@ test("a state that begins and ends, or is replaced, has one line for each checkp
   ]);
 });
 
-test("the page for auditors lists the names of every line, and its example is right", async () => {
+test("the page for auditors lists every line's names, and its example is right", async () => {
   const page = await readFile(new URL("../../docs/reference/formats.md", import.meta.url), "utf8");
   for (const [name, { order, key, names }] of Object.entries(LINES)) {
     const listed = (all: readonly string[]) => all.map((each) => `\`${each}\``).join(", ");

@@ -65,7 +65,7 @@ test("a second is included from its first to its last millisecond", async () => 
   expect(await since(10n ** 30n)).toEqual([]);
 });
 
-test("a checkpoint whose time steps back keeps its place and is found by its own time", async () => {
+test("a checkpoint whose time steps back keeps its position and is found by its own time", async () => {
   const times = [10n, 20n, 15n, 5n, 25n, 21n];
   for (const perBatch of [1, 6]) {
     for (const pipeline of ledgerPipelines) await resetPipeline(database, pipeline);
@@ -86,7 +86,7 @@ test("a checkpoint whose time steps back keeps its place and is found by its own
   }
 });
 
-test("paging by position and by second gives every event once while more arrive", async () => {
+test("paging by position and by second returns every event once while more arrive", async () => {
   const checkpoint = (sequence: bigint): SaidCheckpoint => ({
     sequence,
     transactions: [[joined(sequence * 2n), joined(sequence * 2n + 1n)]],
@@ -113,7 +113,7 @@ test("paging by position and by second gives every event once while more arrive"
   expect(seen).toEqual([2n, 3n, 4n, 5n, 6n, 7n, 8n, 9n]);
 });
 
-test("looking for a second passes over nothing that came before it", async () => {
+test("finding a second skips over no earlier event", async () => {
   await database.sql`
     insert into holder_events (coin_type, position, event_type, tx_digest, timestamp_ms, reached_ms)
     select ${ACME}, n::int8 * 1000000000, 'address_frozen', 'x', n::int8 * 1000, n::int8 * 1000

@@ -24,7 +24,7 @@ const five = fc.tuple(cuts, cuts, cuts, cuts, cuts);
 const packages = [PACKAGE];
 const limit = 1_000;
 
-test("after any history in any batches, every read says what a plain model says", async () => {
+test("after any history in any batches, every read agrees with a plain model", async () => {
   const { db } = database;
   await search(
     fc.asyncProperty(history, five, async (checkpoints, batchings) => {
@@ -70,7 +70,7 @@ test("after any history in any batches, every read says what a plain model says"
   );
 });
 
-test("however a history is cut into batches, the rows are the same, byte for byte", async () => {
+test("rows are independent of batches, byte for byte", async () => {
   await search(
     fc.asyncProperty(history, five, five, async (checkpoints, some, others) => {
       await project(database, checkpoints, some);
@@ -82,7 +82,7 @@ test("however a history is cut into batches, the rows are the same, byte for byt
   );
 });
 
-test("a large batch gives the rows that small ones give", async () => {
+test("a large batch writes the rows that small ones write", async () => {
   const written = (sequence: bigint): SaidCheckpoint => ({
     sequence,
     transactions: [

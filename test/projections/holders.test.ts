@@ -40,7 +40,7 @@ const grantsBehindBy = async (checkpoints: bigint) => {
 const [A, B, C, D] = ["a", "b", "c", "d"].map(address);
 if (A === undefined || B === undefined || C === undefined || D === undefined) throw new Error();
 
-test("holders come largest first by all they hold, equal ones by owner, empty ones not at all", async () => {
+test("holders are listed largest first by their total, equal ones by owner, empty ones not at all", async () => {
   await hold([
     { owner: C, tokens: 5n, grants: 5n },
     { owner: A, tokens: 9n, grants: 1n },
@@ -104,7 +104,7 @@ test("at 1000 checkpoints behind grants still count; at 1001 they are left out a
   );
 });
 
-test("a grant index that has never run is as far behind as the token index has come", async () => {
+test("a grant index that has never run lags by the token index's whole progress", async () => {
   await hold([{ owner: A, tokens: 1n, grants: 1n }]);
   const included = async () =>
     (await tokenBalance(database.db, { coinType: ACME, owner: A })).timelocksIncluded;
@@ -128,7 +128,7 @@ test("an unknown owner or coin type holds nothing", async () => {
   expect(await tokenHolders(database.db, { coinType: "0x1::no::NO", limit: 10 })).toEqual([]);
 });
 
-test("pages follow one another without gap or repetition, among equal balances too", async () => {
+test("pages follow one another without gaps or repeats, among equal balances too", async () => {
   const holding = fc.record({
     tokens: fc.bigInt({ min: 0n, max: 3n }),
     grants: fc.bigInt({ min: 0n, max: 2n }),
@@ -160,7 +160,7 @@ test("pages follow one another without gap or repetition, among equal balances t
   );
 });
 
-test("a page of holders reads as many index entries as it has rows, out of a hundred thousand", async () => {
+test("a page of holders reads as many index entries as it has rows, among a hundred thousand", async () => {
   await database.sql`
     insert into balances (coin_type, owner, token_balance, token_count, grant_balance, grant_count)
     select ${ACME}, '0x' || lpad(to_hex(n), 64, '0'), (n * 7919) % 1000, 1, n % 50, 1

@@ -25,7 +25,7 @@ const limit = 1_000;
 const sum = (changes: readonly BalanceChange[]) =>
   changes.reduce((total, { change }) => total + change, 0n);
 
-test("after any history in any batches, every past checkpoint is answered for as it was then", async () => {
+test("after any history in any batches, every past checkpoint is served as it was then", async () => {
   const { db } = database;
   await search(
     fc.asyncProperty(history, five, async (checkpoints, batchings) => {
@@ -57,7 +57,7 @@ test("after any history in any batches, every past checkpoint is answered for as
   );
 });
 
-test("the movements of an owner add up to every balance it had, and each says the balance after it", async () => {
+test("the movements of an owner add up to every balance it had, and each shows the balance after it", async () => {
   const { db } = database;
   await search(
     fc.asyncProperty(history, five, async (checkpoints, batchings) => {
@@ -99,7 +99,7 @@ test("the movements of an owner add up to every balance it had, and each says th
   );
 });
 
-test("lists are paged behind the last row seen, now and in the past", async () => {
+test("lists are paged after the last row read, now and in the past", async () => {
   const { db } = database;
   await search(
     fc.asyncProperty(history, five, async (checkpoints, batchings) => {

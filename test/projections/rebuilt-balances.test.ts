@@ -66,7 +66,7 @@ const damage = async (part: string, { balance, count }: (typeof COMBINATIONS)[nu
 };
 
 describe.each(PARTS)("a rebuild of the $part part", ({ part, other, pipeline }) => {
-  test("heals whatever stands in it, and leaves the other part as it is", async () => {
+  test("repairs any damage in it, and leaves the other part unchanged", async () => {
     for (const each of PARTS) await rebuild(each.pipeline);
     const right = await partOf(part);
     expect(right.length).toBeGreaterThan(0);

@@ -88,7 +88,7 @@ const expected = (checkpoints: readonly SaidCheckpoint[]) => {
   };
 };
 
-test("after any history in any batches, and after a rebuild, there is one range for each time that a state stood", async () => {
+test("after any history in any batches, and after a rebuild, each period of a state has one range", async () => {
   await search(
     fc.asyncProperty(register, cuts, cuts, async (checkpoints, some, others) => {
       const ranges = expected(checkpoints);
@@ -122,7 +122,7 @@ test("a change from one group to another ends a range and begins one at the same
   ]);
 });
 
-test("what comes and goes within a checkpoint leaves no range, and what goes and comes back goes on", async () => {
+test("a state that begins and ends within a checkpoint leaves no range, and one interrupted within it continues", async () => {
   const frozen = (isFrozen: boolean) => say.frozen({ addr: ALICE, isFrozen });
   const granted = (is: boolean) =>
     say.roleChanged({ owner: ALICE, role: ROLES[0] ?? "", granted: is });

@@ -151,7 +151,7 @@ test.each(KNOWN)(
   },
 );
 
-test("what a coin's log has reached is found at its end, whatever Postgres takes a coin's log to be", async () => {
+test("a coin's progress in the log is read at its end, whatever Postgres estimates", async () => {
   await using database = await freshDatabase();
   const grow = (coin: string, from: number, to: number) =>
     database.sql.unsafe(`
@@ -173,7 +173,7 @@ test("what a coin's log has reached is found at its end, whatever Postgres takes
   });
 });
 
-test("a batch of thousands is planned for the tables as they are, and the next small one by key", async () => {
+test("a batch of thousands is planned for the actual table sizes, and the next small one by key", async () => {
   await using database = await freshDatabase();
   await using session = await database.session({ runtime: PLANS_BY_KEY });
   const numbers = Array.from({ length: 3_000 }, (_, n) => n);

@@ -3,7 +3,7 @@ import { tokens } from "../../src/projections/tokens.ts";
 import { freshDatabase } from "../postgres.ts";
 import { plannedNodes } from "./query-plan.ts";
 
-test("the list of tokens does not read through all the coins of the chain", async () => {
+test("the list of tokens does not scan all coins of the chain", async () => {
   await using database = await freshDatabase();
   const { sql } = database;
   await sql`

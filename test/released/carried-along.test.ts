@@ -115,7 +115,7 @@ test("missing migrations are applied once, and drizzle's own migrator agrees", a
   expect(await list()).toEqual(expected);
 });
 
-test("lanes keep their positions, and those of requests have their claims", async () => {
+test("lanes keep their positions, and those of requests their claims", async () => {
   await migrate(database);
   expect(await lanesIn(database.sql)).toEqual(lanesBefore);
   const claimable = await database.sql<{ id: bigint; due: boolean; token: string | null }[]>`
@@ -149,7 +149,7 @@ const environment = async (folder: string, receiver: string) => {
   };
 };
 
-test("it answers as before: GraphQL, transfer events, requests and deliveries, with the keys there were", async () => {
+test("all interfaces answer as before, with the existing keys: GraphQL, transfer events, requests and deliveries", async () => {
   await migrate(database);
   await using folder = await temporaryFolder();
   await using serving = startProgram(["serve"], await environment(folder.path, NOWHERE));
@@ -168,7 +168,7 @@ const status = z.object({
 
 // The demo ledger's clock stands where it stood: a clock before that would wait for it.
 test.skipIf(Date.now() < Date.parse(madeAt))(
-  "it goes on: indexing from where it was, open requests, and deliveries that were not taken",
+  "work resumes: indexing, open requests and undelivered callbacks",
   async () => {
     await migrate(database);
     await using folder = await temporaryFolder();

@@ -101,7 +101,7 @@ test("a key sees its own project and nothing else, whatever it filters by", asyn
   expect(await api.list("?after_id=1700000000000002", otherKey)).toEqual([]);
 });
 
-test("filters take any letter case, and both together", async () => {
+test("filters accept any letter case, and combine", async () => {
   const hash = txHash(3).toUpperCase().replace("0X", "0x");
   expect(ids(await api.list(`?tx_hash=${hash}`))).toEqual([6, 7]);
   const recipient = `0x${wallet(0xabc1).slice(2).toUpperCase()}`;
@@ -157,7 +157,7 @@ for (const [query, named] of [
   });
 }
 
-test("a repeated parameter is told so, whatever its values; made-up names are not repeated at length", async () => {
+test("a repeated parameter is reported, whatever its values; invented names are not repeated at length", async () => {
   const detailsOf = async (query: string) =>
     errorAnswer.parse((await api.get(`${LIST}?${query}`)).body).details;
   for (const query of ["order=asc&order=desc", "limit=1&limit=2", "after_id=1&after_id=1"]) {
@@ -179,7 +179,7 @@ const linkFor = async (host: string) => {
   return answer.headers.link;
 };
 
-test("the link to the next page leads where the caller asked, and to no host that is none", async () => {
+test("the link to the next page has the caller's host, and never an invalid one", async () => {
   const query = "order=asc&limit=1&after_id=1700000000000001";
   const to = (place: string) => `<${place}?${query}>; rel="next"`;
   expect(await linkFor("api.example:8443")).toBe(to(`http://api.example:8443${LIST}`));
@@ -188,7 +188,7 @@ test("the link to the next page leads where the caller asked, and to no host tha
   for (const host of ['evil"><x', "a b", "host:port"]) expect(await linkFor(host)).toBe(to(""));
 });
 
-test("no other method is served, whatever it carries, and the answer says which are", async () => {
+test("other methods are refused, whatever they carry, with a list of those allowed", async () => {
   const bodies = [undefined, "{bad", "{}"];
   for (const method of ["OPTIONS", "POST", "PUT", "PATCH", "DELETE"]) {
     for (const body of bodies) {
@@ -214,7 +214,7 @@ test("no other method is served, whatever it carries, and the answer says which 
   expect([head.status, await head.text(), head.headers.has("link")]).toEqual([200, "", true]);
 });
 
-test("any accept header gets JSON, and nothing is to be kept by a cache", async () => {
+test("any accept header gets JSON, which caches may not store", async () => {
   for (const accept of ["text/html", "image/png;q=0.1", "*/*", ""]) {
     const answer = await api.get(`${LIST}?limit=1`, { "x-project-api-key": api.key, accept });
     expect([accept, answer.status, answer.headers.get("content-type")]).toEqual([
@@ -226,7 +226,7 @@ test("any accept header gets JSON, and nothing is to be kept by a cache", async 
   }
 });
 
-test("limits and ids at their bounds are taken", async () => {
+test("limits and ids at their bounds are accepted", async () => {
   expect(ids(await api.list("?limit=1"))).toEqual([1]);
   expect(await api.list("?limit=1000")).toHaveLength(25);
   expect(await api.list("?after_id=0")).toHaveLength(25);
@@ -234,7 +234,7 @@ test("limits and ids at their bounds are taken", async () => {
   expect(await api.list(`?order=desc&after_id=${"9".repeat(30)}`)).toHaveLength(25);
 });
 
-test("without a good key nothing is told: 401, 403 for a key of another kind, 404 elsewhere", async () => {
+test("without a valid key nothing is revealed: 401, 403 for a key of another kind, 404 elsewhere", async () => {
   const { secret: graphqlKey } = await createKey(database, { kind: "graphql" });
   const { secret: unknownProject } = await createKey(database, {
     kind: "project",
@@ -258,7 +258,7 @@ test("without a good key nothing is told: 401, 403 for a key of another kind, 40
   }
 });
 
-test("a key over its quota is told when to come back", async () => {
+test("a key over its quota gets Retry-After", async () => {
   await using limited = await serve(database, [project("acme")], { quota: 1 });
   const first = await limited.get(LIST);
   expect(first.headers.get("ratelimit-policy")).toBe('"default";q=1;w=60');
@@ -269,7 +269,7 @@ test("a key over its quota is told when to come back", async () => {
   expect(second.headers.get("ratelimit")).toMatch(/^"default";r=0;t=\d+$/);
 });
 
-test("the OpenAPI description names every field and parameter, as integers where they are", async () => {
+test("the OpenAPI description names every field and parameter, with integers as integers", async () => {
   const { status, text } = await api.get("/openapi.json", {});
   expect(status).toBe(200);
   const { openapi, paths, components } = JSON.parse(text);
@@ -304,7 +304,7 @@ test("the OpenAPI description names every field and parameter, as integers where
   });
 });
 
-test("the page to read loads nothing from anywhere else", async () => {
+test("the documentation page loads nothing external", async () => {
   const page = await api.get("/docs/", {});
   expect(page.status).toBe(200);
   expect(page.text).not.toMatch(/(src|href)="?(https?:)?\/\//);
@@ -317,7 +317,7 @@ test("the page to read loads nothing from anywhere else", async () => {
   expect((await asset.text()).length).toBeGreaterThan(1_000_000);
 });
 
-test("/health and /metrics tell of callbacks and chains", async () => {
+test("/health and /metrics show callbacks and chains", async () => {
   const { body } = await api.get("/health", {});
   expect(body).toMatchObject({
     pipelines: [],

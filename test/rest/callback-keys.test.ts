@@ -9,7 +9,7 @@ import { until } from "../lanes/until.ts";
 import { freshDatabase } from "../postgres.ts";
 import { startProgram, temporaryFolder } from "../service/process.ts";
 
-test("serve rest alone shows the keys of callbacks without a master key of its own, and describes where", async () => {
+test("serve rest alone shows the callback keys without its own master key, and documents where", async () => {
   await using folder = await temporaryFolder();
   await using database = await freshDatabase();
   await using program = startProgram(["serve", "rest"], {

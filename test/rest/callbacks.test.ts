@@ -45,7 +45,7 @@ const pay = (amount: number) => chain.send(token, "transfer", [chain.wallet(1), 
 
 const amounts = () => receiver.received.map(({ body }): number => JSON.parse(body).amount);
 
-test("a callback is the record of the list, signed, and comes once its block is final", async () => {
+test("a callback is the list's record, signed, and sent once its block is final", async () => {
   const projects = [projectWith(2, receiver.url)];
   await pay(10);
   await using _index = await index(database, projects);
@@ -67,7 +67,7 @@ test("a callback is the record of the list, signed, and comes once its block is 
   }
 });
 
-test("a record that was listed before a restart and becomes final after it is called back", async () => {
+test("a record listed before a restart that becomes final after it is called back", async () => {
   const projects = [projectWith(3, receiver.url)];
   await using _delivery = await deliver(database);
   await using api = await serve(database, projects);
@@ -82,7 +82,7 @@ test("a record that was listed before a restart and becomes final after it is ca
   expect(amounts()).toEqual([1_000_000, 10]);
 });
 
-test("records made anew with another token beside them are the same messages", async () => {
+test("records rebuilt with another token beside them are the same messages", async () => {
   const other = await chain.deploy("SecurityTokenV4", ["Other Shares", "OTHR", 0, 500]);
   await pay(10);
   const project = projectWith(0, receiver.url);
@@ -103,7 +103,7 @@ test("records made anew with another token beside them are the same messages", a
   expect(amounts().toSorted((a, b) => a - b)).toEqual([10, 20, 500, 1_000_000]);
 });
 
-test("what a reorganisation replaced was never called back; what took its place is", async () => {
+test("replaced blocks are never called back; their replacements are", async () => {
   const projects = [projectWith(3, receiver.url)];
   await using _index = await index(database, projects);
   await using _delivery = await deliver(database);
@@ -118,7 +118,7 @@ test("what a reorganisation replaced was never called back; what took its place 
   expect((await api.list()).map(({ amount }) => amount)).toEqual([1_000_000, 30]);
 });
 
-test("records made anew are not called back again, and a later address gets what comes after it", async () => {
+test("rebuilt records are not called back again, and a later address gets what follows it", async () => {
   const silent = [projectWith(0, undefined)];
   const scope = { project: "acme", chainId: chain.chainId };
   {

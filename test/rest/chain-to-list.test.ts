@@ -100,7 +100,7 @@ test("a funding of version 3 is two records with consecutive ids, vesting on the
   expect(Object.keys(outbound ?? {})).toEqual(Object.keys(transferEventSchema.shape));
 });
 
-test("a reorganisation withdraws its records, puts the new ones in their place, and leaves the others alone", async () => {
+test("a reorganisation withdraws its records, inserts the new ones in their place, and leaves others alone", async () => {
   const token = await chain.deploy("SecurityTokenV4", ["Acme Shares", "ACME", 6, 1_000_000]);
   const asset = evmAsset({
     address: token.address,
@@ -130,7 +130,7 @@ test("a reorganisation withdraws its records, puts the new ones in their place, 
   expect(after[2]?.recipient_reg_group).toEqual({ name: "Group 3", blockchain_id: 3 });
 });
 
-test("records made anew from an empty database, or from the log, are the same to the byte", async () => {
+test("records rebuilt from an empty database or from the log are byte-identical", async () => {
   const token = await chain.deploy("SecurityTokenV3", ["Acme Shares", "ACME", 6, 1_000_000]);
   const other = await chain.deploy("SecurityTokenV4", ["Other Shares", "OTHR", 0, 5_000]);
   const asset = evmAsset({
@@ -177,7 +177,7 @@ test("records made anew from an empty database, or from the log, are the same to
   expect(records.every(({ id }) => id > 0)).toBe(true);
 });
 
-test("an RPC that lies is named in the health report and never becomes a record", async () => {
+test("a lying RPC is named in the health report and never becomes a record", async () => {
   const token = await chain.deploy("SecurityTokenV4", ["Acme Shares", "ACME", 6, 1_000_000]);
   await chain.send(token, "transfer", [chain.wallet(1), 10]);
   await using liar = await startProxy(chain.url, {
@@ -200,7 +200,7 @@ test("an RPC that lies is named in the health report and never becomes a record"
   expect(facts).toEqual([]);
 });
 
-test("an RPC that was away is no trouble any more once it answers, without a new block", async () => {
+test("an RPC that recovered is no longer reported, even without a new block", async () => {
   const token = await chain.deploy("SecurityTokenV4", ["Acme Shares", "ACME", 6, 1_000_000]);
   let away = false;
   await using proxy = await startProxy(chain.url, {

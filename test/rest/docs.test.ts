@@ -141,7 +141,7 @@ const showsEverything = async (page: Page) => {
 };
 
 test.skipIf(chromium === undefined)(
-  "the page names every operation and asks no other server for anything, even without its policy",
+  "the page names every operation and makes no external request, even without its policy",
   async () => {
     await using page = await openPage(chromium ?? "", `${api.url}/docs`, { bypassPolicy: true });
     await showsEverything(page);
@@ -149,7 +149,7 @@ test.skipIf(chromium === undefined)(
 );
 
 test.skipIf(chromium === undefined)(
-  "under its policy it does so too, and a request tried on it is answered there without the key being kept",
+  "the same holds under its policy, and a tried request is answered there without the key being stored",
   async () => {
     await using page = await openPage(chromium ?? "", `${api.url}/docs`);
     await showsEverything(page);
@@ -176,7 +176,7 @@ test.skipIf(chromium === undefined)(
   },
 );
 
-test("what it shows as an example is what the APIs take and answer", async () => {
+test("its examples are accepted and returned by the APIs", async () => {
   const { paths, components } = await description();
   const { responses } = z
     .object({ responses: z.record(z.string(), answer) })

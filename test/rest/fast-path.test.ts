@@ -119,7 +119,7 @@ const requestOf = (first: string, head: Head = {}, body = ""): string => {
 const get = (rest: string, head?: Head, body?: string) =>
   requestOf(`GET ${LIST}${rest} HTTP/1.1`, head, body);
 
-test("answers, errors, lines of log and counts are equal on the fast path and through the framework", async () => {
+test("answers, errors, log lines and counts are equal on the fast path and through the framework", async () => {
   await using ways = await bothWays();
   const { fast, long } = ways;
   const { secret: graphql } = await createKey(database, { kind: "graphql" });
@@ -231,7 +231,7 @@ test("over the limits both paths say so, with the time to wait", async () => {
   expect(statuses.join(" ")).toBe("200 200 400 429 429 429 401 401 401 429 429 429");
 });
 
-test("behind a proxy both ways believe it: the address, and where the caller asked", async () => {
+test("behind a trusted proxy both paths use its address and host headers", async () => {
   await using ways = await bothWays({ trustProxy: true });
   const { fast, long } = ways;
   const proxied = (For: string, Host: string, Proto: string): Head => ({
@@ -273,7 +273,7 @@ test("behind a proxy both ways believe it: the address, and where the caller ask
   expect(fast.lines()[0]).toMatchObject({ route: LIST });
 });
 
-test("what goes wrong behind the key goes wrong alike: an error, no room, and why is in the log", async () => {
+test("failures behind the key are handled alike: an error, no room, and the cause in the log", async () => {
   const broken = { raw: () => Promise.reject(new Error("password=hunter2")) };
   const full = () => {
     throw new HttpError(503, "too much is asked at once", { "retry-after": "1" });
@@ -301,7 +301,7 @@ test("what goes wrong behind the key goes wrong alike: an error, no room, and wh
   }
 });
 
-test("a caller who hangs up is counted and logged alike, and the statement is called off", async () => {
+test("a caller who hangs up is counted and logged alike, and the statement is cancelled", async () => {
   const signals: AbortSignal[] = [];
   const waiting = (signal: AbortSignal | undefined) => {
     if (signal !== undefined) signals.push(signal);

@@ -7,7 +7,7 @@ import { breakableWay } from "../database/outage.ts";
 import { freshDatabase } from "../postgres.ts";
 import { evmAsset, serve, waitFor } from "./service.ts";
 
-test("while the database is away the list is 503 with a time to wait, and afterwards it is there", async () => {
+test("while the database is away the list is 503 with Retry-After, and afterwards it works again", async () => {
   await using direct = await freshDatabase();
   await using way = await breakableWay(direct.url);
   await using database = connect({ url: way.url, max: 2, applicationName: "test" });
@@ -32,7 +32,7 @@ test("while the database is away the list is 503 with a time to wait, and afterw
   );
 });
 
-test("a database that takes connections and says nothing is 503, too, for good keys and for unknown ones", async () => {
+test("a database that accepts connections and stays silent is 503 too, for known and unknown keys", async () => {
   await using direct = await freshDatabase();
   await using way = await breakableWay(direct.url);
   await using readers = createReaders({

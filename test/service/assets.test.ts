@@ -34,7 +34,7 @@ const FAULTS = [
   "projects[2].callbackUrl: the callback address must begin with https://",
 ];
 
-test("every callback address that is not allowed is named with its path inside the file, before anything is begun", async () => {
+test("every callback address that is not allowed is named with its path inside the file, before anything starts", async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, "assets.json");
   await writeFile(file, FILE);
@@ -49,7 +49,7 @@ test("every callback address that is not allowed is named with its path inside t
   }
 });
 
-test("CALLBACK_PORTS opens the ports it lists and no others, also in the assets file", async () => {
+test("CALLBACK_PORTS opens exactly the ports it lists, also in the assets file", async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, "assets.json");
   const projects = (port: string) => ({

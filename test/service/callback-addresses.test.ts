@@ -11,7 +11,7 @@ import { until } from "../lanes/until.ts";
 import { freshDatabase } from "../postgres.ts";
 import { startProgram, temporaryFolder } from "./process.ts";
 
-test("a callbackUrl taken out of the assets file gets nothing more until it is there again", async () => {
+test("a callbackUrl removed from the assets file gets nothing more until it is back", async () => {
   await using folder = await temporaryFolder();
   await using database = await freshDatabase();
   await using acme = await startReceiver();

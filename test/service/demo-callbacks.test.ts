@@ -10,7 +10,7 @@ import { readConfig } from "../../src/settings/read-config.ts";
 import { LOCAL } from "../callbacks/sender.ts";
 import { freshDatabase } from "../postgres.ts";
 
-test("the demo's receiver listens where it did before; where that port is taken it says so and takes another", async () => {
+test("the demo's receiver keeps its port; if that is in use it says so and takes another", async () => {
   await using database = await freshDatabase();
   const signingKeys = await openSigningKeys(database, randomBytes(32));
   const said: string[] = [];

@@ -78,7 +78,7 @@ const atHead = async (look: ReturnType<typeof watching>) => {
   );
 };
 
-test("a token that is not configured any more holds its chain back in no report", async () => {
+test("a token no longer configured holds up its chain in no report", async () => {
   const second = await chain.deploy("SecurityTokenV4", ["Beta Shares", "BETA", 0, 500]);
   const both = [asset(), asset({ address: second.address })];
   {
@@ -144,7 +144,7 @@ test("an RPC that lies beside an honest one is named in the report, the metrics 
   expect(indexing.logged.join() + JSON.stringify(endpoints)).not.toContain("SECRET");
 });
 
-test("an RPC that asks to be left alone for an hour is trouble at once", async () => {
+test("an RPC that requests an hour's pause is reported at once", async () => {
   let limited = false;
   await using proxy = await startProxy(chain.url, {
     http: () => (limited ? { status: 429, headers: { "retry-after": "3600" } } : undefined),
@@ -166,7 +166,7 @@ test("an RPC that asks to be left alone for an hour is trouble at once", async (
   });
 });
 
-test("a process that does not read a chain tells that its RPC is dead, why, and when nobody reads it any more", async () => {
+test("a process that does not read a chain reports its RPC as dead, with the reason, and when nobody reads it any more", async () => {
   let isDead = false;
   await using proxy = await startProxy(chain.url, {
     http: () => (isDead ? { status: 503 } : undefined),
@@ -217,7 +217,7 @@ test("a process that does not read a chain tells that its RPC is dead, why, and 
   });
 });
 
-test("a process that does not read a chain tells that its reader gave up, however long ago", async () => {
+test("a process that does not read a chain reports that its reader gave up, however long ago", async () => {
   const tokens = [asset({ fromBlock: 1 })];
   const serving = watching(tokens);
   {
@@ -265,7 +265,7 @@ test("a chain that replaced final blocks is reported, counted and logged", async
   expect(told).toHaveLength(1);
 });
 
-test("a head that is old is a warning, sooner where validators vote, and no stall", async () => {
+test("an old head is a warning, sooner where validators vote, and never a stall", async () => {
   const tokens = [asset()];
   await using indexing = await index(database, [project(...tokens)]);
   const look = watching(tokens, indexing);
@@ -278,7 +278,7 @@ test("a head that is old is a warning, sooner where validators vote, and no stal
   expect((await watching([asset({ finality: "finalized" })])(1_200)).warnings).toHaveLength(1);
 });
 
-test("a head that is far ahead of the clock is a warning", async () => {
+test("a head far ahead of the clock is a warning", async () => {
   const tokens = [asset()];
   await using indexing = await index(database, [project(...tokens)]);
   const look = watching(tokens, indexing);
@@ -298,7 +298,7 @@ test("a head that is far ahead of the clock is a warning", async () => {
   ]);
 });
 
-test("a token whose logs do not add up to its supply is a warning, told once in the log", async () => {
+test("a token whose logs do not add up to its supply is a warning, logged once", async () => {
   await pay(1, 1);
   const { blockNumber } = await chain.send(token, "mint", [chain.wallet(2), 77]);
   await chain.client.mine({ blocks: 100 });

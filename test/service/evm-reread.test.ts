@@ -81,7 +81,7 @@ const expectHealed = async (
   await waitFor(list, (listed) => listed === whole);
 };
 
-test("a token or a chain is read anew, only while no process reads it, and its records stay listed", async () => {
+test("a token or a chain is reread only while no process reads it, and its records stay listed", async () => {
   const projects = project(asset(first), asset(second));
   await using api = await serve(database, projects);
   {
@@ -99,7 +99,7 @@ test("a token or a chain is read anew, only while no process reads it, and its r
   expect(one).toBeGreaterThan(4);
 });
 
-test("a first block that was lowered is refused with the command that reads the token anew", async () => {
+test("a lowered first block is refused, naming the command that rereads the token", async () => {
   await using elsewhere = await freshDatabase({ max: 8 });
   const reading = (fromBlock: number) => index(elsewhere, project(asset(first, { fromBlock })));
   const facts = () => factsOf(elsewhere, first.address);
@@ -125,7 +125,7 @@ test("a first block that was lowered is refused with the command that reads the 
   await waitFor(facts, (count) => count > few);
 });
 
-test("what the log does not have, and what is no address, is wrong usage", async () => {
+test("an unknown token and a malformed address are wrong usage", async () => {
   const nothing = await reread("--chain", "31337", "--token", `0x${"ab".repeat(20)}`);
   expect(nothing).toMatchObject({ code: 2 });
   expect(nothing.stderr).toContain(

@@ -22,7 +22,7 @@ const FORMER_JOURNAL = JSON.stringify({
   },
 });
 
-test("the journal of a former demo ledger is refused by every command that needs it, before anything is begun, with the folder to delete", async () => {
+test("the journal of a former demo ledger is refused by every command that needs it, before anything starts, naming the folder to delete", async () => {
   await using folder = await temporaryFolder();
   const dataDir = join(folder.path, "data");
   await mkdir(dataDir);
@@ -42,7 +42,7 @@ test("the journal of a former demo ledger is refused by every command that needs
   }
 }, 120_000);
 
-test("a database that another demo ledger filled is refused, with the folder to delete", async () => {
+test("a database filled by another demo ledger is refused, naming the folder to delete", async () => {
   await using database = await freshDatabase();
   await using folder = await temporaryFolder();
   const index = (dataDir: string) =>

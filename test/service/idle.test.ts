@@ -64,7 +64,7 @@ afterAll(async () => {
   await folder[Symbol.asyncDispose]();
 });
 
-test("a service with nothing to do but the demo's four checkpoints a second leaves its database alone", async () => {
+test("a service with only the demo's four checkpoints a second to read leaves its database alone", async () => {
   const [, url] = await program.sees(/Health\s+(\S+)/);
   await eventually("the service has caught up", async () => {
     const seen: unknown = await (await fetch(`${url}`)).json();
@@ -82,7 +82,7 @@ test("a service with nothing to do but the demo's four checkpoints a second leav
   expect(perSecond).toBeLessThan(MOST_TRANSACTIONS_PER_SECOND);
 });
 
-test("an idle service holds neither what speaks to EVM chains nor the text of pages that were not opened", async () => {
+test("an idle service holds neither the EVM client nor the text of unopened pages in memory", async () => {
   program.signal("SIGTERM");
   expect(await program.ended).toBe(0);
   const files = (await readdir(folder.path)).filter((name) => name.startsWith("loaded-"));

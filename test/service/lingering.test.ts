@@ -10,7 +10,7 @@ const LINGERING = `
 if (process.argv[1]?.endsWith("main.ts")) setTimeout(() => undefined, ${LINGERS_MS});
 `;
 
-test("a command that is done ends, with its output and exit code, whatever a library still waits for", async () => {
+test("a finished command exits with its output and code, whatever a library still waits for", async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, "lingering.mjs");
   await writeFile(file, LINGERING);

@@ -85,7 +85,7 @@ const isOk = ({ status, notes, ageSeconds }: Seen) =>
 
 const NO_DATABASE = "the database does not answer";
 
-test("a blink of the database keeps the state, and is a note with its time", async () => {
+test("a brief loss of the database keeps the state, and is a note with its time", async () => {
   await healthThat("health that is ok", isOk);
   await signalPostgres("SIGSTOP");
   try {
@@ -98,7 +98,7 @@ test("a blink of the database keeps the state, and is a note with its time", asy
   await healthThat("health that is ok again", isOk);
 }, 500_000);
 
-test("while the database is frozen /health, /ready and /metrics answer with what is known and its age; it heals by itself", async () => {
+test("while the database is frozen /health, /ready and /metrics answer with the last state and its age; all recovers by itself", async () => {
   await healthThat("health that is ok", isOk);
   await signalPostgres("SIGSTOP");
   try {

@@ -103,7 +103,7 @@ const indexing = async () => {
   return pid;
 };
 
-test("while nothing is lost, health names the process that indexes, its queue and what signers can pay", async () => {
+test("while nothing is lost, health names the indexing process, its queue and the signers' funds", async () => {
   const seen = await healthThat(
     "signers that were looked at",
     (now) => isQuiet(now) && now.details.signers.length > 0,
@@ -121,7 +121,7 @@ test("while nothing is lost, health names the process that indexes, its queue an
 }, 240_000);
 
 test.skipIf(redisPath === undefined)(
-  "a killed Redis is a note, after ten seconds stalled with the reason, and a figure; nothing is to be done when it is back",
+  "a killed Redis is a note, after ten seconds stalled with the reason, and a figure; its return needs no intervention",
   async () => {
     await redis?.stop();
     // Beside others, such as of a process that a busy machine let stand still.
@@ -141,7 +141,7 @@ test.skipIf(redisPath === undefined)(
   240_000,
 );
 
-test("a process that indexes and was stopped is named with its time by one that serves, and not its source", async () => {
+test("a serving process names a stopped indexing process with its time, and does not blame its source", async () => {
   const pid = await indexing();
   process.kill(pid, "SIGSTOP");
   try {
@@ -165,7 +165,7 @@ test("a process that indexes and was stopped is named with its time by one that 
   await healthThat("health that is ok again", isQuiet);
 }, 240_000);
 
-test("a process that was killed is named until another one takes its place", async () => {
+test("a killed process is named until another one takes its place", async () => {
   const pid = await indexing();
   process.kill(pid, "SIGKILL");
   await index.ended;
@@ -176,7 +176,7 @@ test("a process that was killed is named until another one takes its place", asy
   expect(next.details.processes).toMatchObject([{ pid: await indexing(), state: "ok" }]);
 }, 240_000);
 
-test("a database that takes no writes is a figure, although it answers questions; work goes on when it takes them again", async () => {
+test("a read-only database is a figure although it answers queries; work resumes when it accepts writes again", async () => {
   const { sql } = database;
   // It has begun everything that it does.
   await figureThat("holderbook_signer_transactions_left{", (left) => left > 0);

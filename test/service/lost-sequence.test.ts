@@ -5,7 +5,7 @@ import { entriesOf, loseEntries } from "../audit/sequence-entries.ts";
 import { freshDatabase } from "../postgres.ts";
 import { eventually, startProgram, temporaryFolder } from "./process.ts";
 
-test("a process that indexes ends with an error, and signs nothing, when the database lost an entry that it has published", async () => {
+test("an indexing process ends with an error, and signs nothing, when the database lost an entry that it has published", async () => {
   await using folder = await temporaryFolder();
   await using database = await freshDatabase();
   await using program = startProgram(["index"], {

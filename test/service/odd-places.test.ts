@@ -237,7 +237,7 @@ const asking = (
       };
 };
 
-test("no made-up cursor, date or number in a parameter of any route is an error of ours", async () => {
+test("no invented cursor, date or number in a parameter of any route causes an internal error", async () => {
   const { paths, components } = openApi.parse(await (await fetch(`${url}/openapi.json`)).json());
   const requests: (readonly [Asked, string])[] = [];
   const covered = new Set<string>();
@@ -289,7 +289,7 @@ test("no made-up cursor, date or number in a parameter of any route is an error 
   expect(await faultsOf(requests)).toEqual([]);
 }, 600_000);
 
-test("a cursor of a year that Postgres does not have is 400, and says what it must be", async () => {
+test("a cursor with a year beyond Postgres is 400, and says what it must be", async () => {
   const after = inBase64("0000-01-01T00:00:00.000000Z_1");
   for (const path of ["/operator/requests", "/operator/deliveries"]) {
     const headers = { "x-api-key": keys.operator };
@@ -340,7 +340,7 @@ const graphql = (query: string, headers: Readonly<Record<string, string>> = {}):
 
 const STREAM = { accept: "text/event-stream" };
 
-test("no made-up cursor, date or number in an argument of GraphQL is an error of ours", async () => {
+test("no invented cursor, date or number in an argument of GraphQL causes an internal error", async () => {
   const asked = graphql(INTROSPECTION);
   const answer = await fetch(`${url}/graphql`, asked);
   const { types } = introspected.parse(await answer.json()).data.__schema;

@@ -108,7 +108,7 @@ const expectUnimpressed = (seen: Awaited<ReturnType<typeof during>>) => {
   expect(seen.behind, "checkpoints behind").toBeLessThanOrEqual(20);
 };
 
-test("1,500 pages asked for at once on one connection, and hung up on, hold up no other caller", async () => {
+test("1,500 pages requested on one connection that hangs up delay no other caller", async () => {
   const seen = await during(async () => {
     const socket = await pipelined(1_500, { reads: true });
     await delay(1_000);
@@ -122,7 +122,7 @@ test.each([
   // As many as may wait on a connection, and nothing of the answers is taken.
   ["as many at once as may be, and not read", 17, false],
 ] as const)(
-  "400 connections that each ask for pages %s hold up no other caller",
+  "400 connections that each request pages %s delay no other caller",
   async (_how, count, reads) => {
     const seen = await during(async () => {
       const sockets = await Promise.all(

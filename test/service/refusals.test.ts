@@ -5,7 +5,7 @@ import { runCommand } from "../commands/run-command.ts";
 import { inServer, withDatabase } from "../postgres-setup.ts";
 import { temporaryFolder } from "./process.ts";
 
-test("a database that does not answer is one line that names the setting", async () => {
+test("an unreachable database is one line that names the setting", async () => {
   const url = "postgres://user:hidden@127.0.0.1:1/holderbook";
   const { code, stdout, stderr } = await runCommand(["status"], { DATABASE_URL: url });
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
@@ -15,7 +15,7 @@ test("a database that does not answer is one line that names the setting", async
   expect(stderr).not.toContain("hidden");
 });
 
-test("a checkpoint that the ledger does not have yet is refused, not waited for", async () => {
+test("a future checkpoint is refused, not waited for", async () => {
   await using folder = await temporaryFolder();
   const settings = { DATA_DIR: join(folder.path, "data"), DEMO_HISTORY: "10" };
   const { code, stdout, stderr } = await runCommand(["inspect", "99999999"], settings);
@@ -37,7 +37,7 @@ const ABOUT_EXISTING = [
   ["keys", "revoke", "gql_1"],
 ];
 
-test("a command about existing data begins no database where there is none, and says what to set", async () => {
+test("a command about existing data creates no database where there is none, and says what to set", async () => {
   await using folder = await temporaryFolder();
   const dataDir = join(folder.path, "mistyped");
   await Promise.all(
@@ -52,7 +52,7 @@ test("a command about existing data begins no database where there is none, and 
   expect(await readdir(folder.path)).toEqual([]);
 }, 120_000);
 
-test("a command about existing data leaves a database alone that is not ours", async () => {
+test("a command about existing data leaves a foreign database unchanged", async () => {
   const server = inject("postgresUrl");
   const name = `somebody_else_${process.pid}`;
   await inServer(server, (sql) => sql.unsafe(`create database ${name}`));

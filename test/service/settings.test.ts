@@ -12,7 +12,7 @@ import { runProgram, type Settings, startProgram, temporaryFolder } from "./proc
 /** Ends at once if it should get as far as a database. */
 const NO_DATABASE = { DATABASE_URL: "postgres://user@127.0.0.1:1/holderbook" };
 
-test("a misspelt LEDGER_SOURCE indexes nothing, ends with code 2 and is named with the right one", async () => {
+test("a misspelt LEDGER_SOURCE indexes nothing, exits with code 2 and suggests the right name", async () => {
   await using folder = await temporaryFolder();
   const ledger = { SECURITY_TOKEN_PACKAGES: "0x5" };
   const settings = { ...ledger, DATA_DIR: join(folder.path, "data"), LEDGER_SOURC: "dir:/x" };
@@ -23,7 +23,7 @@ test("a misspelt LEDGER_SOURCE indexes nothing, ends with code 2 and is named wi
   );
 });
 
-test("a misspelt name in .env is an error, and one that is spelt right is read", async () => {
+test("a misspelt name in .env is an error, and a correct one is read", async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, ".env");
   await writeFile(file, "DATABSE_ULR=postgres://user@127.0.0.1:1/holderbook\nHOME=/root\n");
@@ -75,7 +75,7 @@ test("the first line of a start says which ledger it reads", async () => {
   }
 });
 
-test("a wrong key ends a start with code 2 and the name of its setting, and is not shown", async () => {
+test("a wrong key ends a start with code 2 and the name of its setting, without showing the key", async () => {
   await using database = await freshDatabase();
   await using folder = await temporaryFolder();
   const settings = {
@@ -109,7 +109,7 @@ test("a wrong key ends a start with code 2 and the name of its setting, and is n
   );
 }, 240_000);
 
-test("a provider's key in LEDGER_SOURCE stands in no log line, error text or health report", async () => {
+test("a provider's key in LEDGER_SOURCE appears in no log line, error text or health report", async () => {
   await using database = await freshDatabase();
   // A store that fails, then says no: the reasons of both are logged.
   let status = 503;

@@ -7,7 +7,7 @@ import { shownReason } from "../../src/service/process-notes.ts";
 import { errorOf } from "../../src/waiting/remedy.ts";
 import { freePort } from "../lanes/redis-server.ts";
 
-test("of a database that is out of reach nobody is told its host or user, and of a source no path", async () => {
+test("errors never reveal host or user of an unreachable database, or the path of a source", async () => {
   const url = `postgres://somebody@127.0.0.1:${await freePort()}/none`;
   await using database = connect({ url, max: 1, applicationName: "test" });
   const refused = await database.sql`select 1`.then(() => new Error("it answers"), errorOf);

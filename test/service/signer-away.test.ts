@@ -13,7 +13,7 @@ const health = z.object({
 const heads = z.object({ heads: z.array(z.object({ keyId: z.string() })) });
 const keys = z.object({ keys: z.array(z.object({ publicKey: z.string() })) });
 
-test("a service that starts while its signer is away indexes, serves and says so in /health, signs when the signer is back, and says when another key follows", async () => {
+test("a service that starts while its signer is away indexes, serves and reports it in /health, signs when the signer is back, and reports a key that follows", async () => {
   await using folder = await temporaryFolder();
   await using database = await freshDatabase();
   await using signer = await startSigner();

@@ -42,7 +42,7 @@ const goesOn = (what: string, database: Database, program: Program, from: bigint
     LOST_WITHIN_MS,
   );
 
-test("behind a black hole, which is then replaced by a working way, indexing goes on by itself", async () => {
+test("behind a black hole that is later replaced by a working route, indexing resumes by itself", async () => {
   await using folder = await temporaryFolder();
   await using direct = await freshDatabase();
   await using way = await breakableWay(direct.url);
@@ -55,7 +55,7 @@ test("behind a black hole, which is then replaced by a working way, indexing goe
 }, 400_000);
 
 test.skipIf(process.platform !== "linux")(
-  "beside a Postgres that was frozen and thawed, indexing goes on by itself",
+  "with a Postgres that was frozen and thawed, indexing resumes by itself",
   async () => {
     await using folder = await temporaryFolder();
     const server = await startShippedPostgres(postgresPrograms(), join(folder.path, "server"));

@@ -74,7 +74,7 @@ const caughtUp = (at: string, checkpoint: bigint) =>
     return all && status === "ok" ? { done: pipelines } : { seen: { status, pipelines } };
   });
 
-test("a service that was killed goes on without loss when it is started again", async () => {
+test("a killed service resumes without loss when started again", async () => {
   const keys: string[] = [];
   for (let round = 0; round < 2; round += 1) {
     const killed = await started();
@@ -115,7 +115,7 @@ test("commands share the database of a running service", async () => {
   expect((await ask(created.stdout.trim(), "{ __typename }")).status).toBe(200);
 });
 
-test("a service that ended in order goes on where it was, beside one with another data folder", async () => {
+test("a service that ended in order resumes where it was, beside one with another data folder", async () => {
   program.signal("SIGTERM");
   expect(await program.ended).toBe(0);
   const before = key;
@@ -133,7 +133,7 @@ test("a service that ended in order goes on where it was, beside one with anothe
   await caughtUp(otherUrl, 99n);
 }, 240_000);
 
-test("a service whose Postgres is gone for good ends with code 1 and says why", async () => {
+test("a service whose Postgres is gone for good ends with code 1 and the reason", async () => {
   const cluster = join(settings.DATA_DIR, "postgres");
   const [pid] = (await readFile(join(cluster, "postmaster.pid"), "utf8")).split("\n");
   await rename(cluster, `${cluster}-elsewhere`);
@@ -147,7 +147,7 @@ test("a service whose Postgres is gone for good ends with code 1 and says why", 
   expect(program.printed.stderr).not.toContain("did not end within");
 });
 
-test("a wrong setting is one line that names it, and ends with code 2", async () => {
+test("a wrong setting is one line that names it, and exit code 2", async () => {
   const { code, stderr, stdout } = await runProgram(["start"], { PORT: "many" });
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   expect(stderr.trim().split("\n")).toEqual([

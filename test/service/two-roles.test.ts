@@ -104,7 +104,7 @@ const hasShipped = existsSync(PROGRAMS);
 if (!hasShipped) console.warn("no Postgres 15 of Debian on this machine: its tests are skipped");
 
 test.runIf(hasShipped)(
-  "with two roles a ledger is indexed, served, rebuilt and read anew with one more package as with one",
+  "with two roles a ledger is indexed, served, rebuilt and reread with one more package as with one",
   async () => {
     await using one = await freshDatabase();
     await using server = await shippedServer();
@@ -172,7 +172,7 @@ test.runIf(hasShipped)(
 );
 
 test.runIf(hasShipped)(
-  "the owner's backup, as the how-to makes it, is restored and goes on with the service's role",
+  "the owner's backup, made as documented, is restored and continues with the service's role",
   async () => {
     await using server = await shippedServer();
     await using roles = await twoRoles(server.url);
@@ -206,7 +206,7 @@ test.runIf(hasShipped)(
 );
 
 test.runIf(hasShipped)(
-  "doctor says that triggers bind the service's role, and fails where it can go around them",
+  "doctor confirms that triggers bind the service's role, and fails where they do not",
   async () => {
     await using server = await shippedServer();
     await using roles = await twoRoles(server.url);
@@ -261,7 +261,7 @@ test.runIf(hasShipped)(
 );
 
 test.runIf(hasShipped)(
-  "a database of the first version, with what its one role made, is carried along to two",
+  "a database of the first version, with the objects of its only role, migrates to two roles",
   async () => {
     await using server = await shippedServer();
     await using roles = await twoRoles(server.url);
@@ -307,7 +307,7 @@ const olderCluster = async (dataDir: string) => {
   await server.stop();
 };
 
-test("the embedded Postgres gets a role for the service at the next start, which mending and a second shell go by", async () => {
+test("the embedded Postgres gets a role for the service at the next start, and repairs and a second shell use it", async () => {
   await using own = await temporaryFolder();
   const dataDir = join(own.path, "data");
   await olderCluster(dataDir);

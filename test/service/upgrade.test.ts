@@ -81,7 +81,7 @@ test("a ledger read by the original address alone gives the same register as by 
   }
 });
 
-test("no package of others joins, and one that the log has not come to is refused", async () => {
+test("no foreign package joins, and one that the log has not reached is refused", async () => {
   await using database = await freshDatabase();
   const [original = "", upgrade = ""] = written.packages;
   await index(database, [original], { lasts: [20n] });

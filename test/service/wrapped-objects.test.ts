@@ -127,7 +127,7 @@ test.each([
   },
 );
 
-test("wrapped and unwrapped in one batch, they stand as they were left", async () => {
+test("objects wrapped and unwrapped in one batch end in their final state", async () => {
   await using database = await freshDatabase();
   const following = await follow(database, { chainId: "made-up", packages: [OURS, OURS_V2] });
   await following.append(raws("bcs", "V2"));

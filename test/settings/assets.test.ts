@@ -36,7 +36,7 @@ const evmToken = (name: string, address: string, more: object = {}) => ({
 
 const ADDRESS = "0x5fbdb2315678afecb367f032d93f642f64180aa3";
 
-test("the example is a file that can be used", async () => {
+test("the example file is valid", async () => {
   const { projects } = await readAssets(EXAMPLE);
   expect(projects.flatMap(({ tokens }) => tokens.map(({ ledger }) => ledger))).toEqual([
     "sui",
@@ -45,7 +45,7 @@ test("the example is a file that can be used", async () => {
   ]);
 });
 
-test("every fault is named, with its path", async () => {
+test("every fault is named with its path", async () => {
   const faulty = {
     projects: [
       { name: "Acme", tokens: [evmToken("one", "0x12", { type: "erc20", extra: 1 })] },
@@ -81,7 +81,7 @@ test("one contract is listed once in a project, whatever the letter case of its 
   ]);
 });
 
-test("a file that is missing or no JSON is refused by its name, and where it stops being JSON", async () => {
+test("a missing file or invalid JSON is refused by name, with the position of the error", async () => {
   await expect(readAssets(join(folder, "none.json"))).rejects.toThrow(
     /^ASSETS_FILE: .*none\.json does not exist$/,
   );
@@ -95,7 +95,7 @@ test("a file that is missing or no JSON is refused by its name, and where it sto
   await expect(reading('{ "projects": [] } x')).rejects.toThrow(/column 20: something follows/);
 });
 
-test("every kind of fault is told in our own words, and none quotes a value", async () => {
+test("every kind of fault has our own wording, and none quotes a value", async () => {
   const token = evmToken("one", ADDRESS);
   const faults: readonly (readonly [unknown, string])[] = [
     [[], "at the top: must be an object, and is a list"],

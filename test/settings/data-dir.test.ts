@@ -15,7 +15,7 @@ const unusable = (file: string) => [
   ...(process.platform === "linux" ? ["/proc/holderbook/data", "/proc/self"] : []),
 ];
 
-test("a DATA_DIR in which nothing can be kept is a line that names it, and code 2, at once", async () => {
+test("an unwritable DATA_DIR is one line that names it, with code 2, immediately", async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, "file");
   await writeFile(file, "");
@@ -38,7 +38,7 @@ test("a DATA_DIR in which nothing can be kept is a line that names it, and code 
   }
 }, 240_000);
 
-test("so it is where only the keys would be kept in it", async () => {
+test("the same holds if only the keys would be stored in it", async () => {
   await using database = await freshDatabase();
   await using folder = await temporaryFolder();
   const file = join(folder.path, "file");

@@ -20,13 +20,13 @@ test.each([
   ["https://a.example nonsense", /must be demo:/],
   ["https://a.example demo:", /lists the demo ledger beside others/],
   ["https://a.example https://a.example", /lists a source twice/],
-])("%s is refused, and no key in it is shown", (text, says) => {
+])("%s is refused without showing a key", (text, says) => {
   const secret = text.replaceAll("https://a.example", "https://a.example/0123secret");
   expect(() => sourcesOf(secret)).toThrow(says);
   expect(() => sourcesOf(secret)).not.toThrow(/0123secret/);
 });
 
-test("a header goes to the only source, or to those on the host in front of it", () => {
+test("a header applies to the only source, or to those on the host before it", () => {
   const headers = (...given: Parameters<typeof sourcesOf>) =>
     sourcesOf(...given).map((source) => source.headers);
   const value = { authorization: "Bearer a:b c" };

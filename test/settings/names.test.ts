@@ -7,7 +7,7 @@ import { shownUrl } from "../../src/settings/shown-url.ts";
 
 const SETTINGS = ["PORT", "HOST", "DATA_DIR", "LEDGER_SOURCE", "TA_SUI_KEY", "TA_EVM_KEY"];
 
-test("edits are letters typed, left out, changed or swapped", () => {
+test("edits are letters inserted, left out, changed or swapped", () => {
   expect(distance("LEDGER_SOURCE", "LEDGER_SOURCE", 2)).toBe(0);
   expect(distance("LEDGER_SOURC", "LEDGER_SOURCE", 2)).toBe(1);
   expect(distance("LEDGERR_SOURCE", "LEDGER_SOURCE", 2)).toBe(1);
@@ -17,7 +17,7 @@ test("edits are letters typed, left out, changed or swapped", () => {
   expect(distance("", "LEDGER_SOURCE", 2)).toBe(3);
 });
 
-test("a name of .env up to two edits away from a setting's is told with the one that was meant", () => {
+test("a name in .env up to two edits from a setting's is reported with that setting", () => {
   for (const name of ["LEDGER_SOURC", "LEGDER_SORCE", "ledger_source", "LEDGERSOURCE"]) {
     expect(mistyped([name], SETTINGS, ENV_FILE)).toEqual([
       `${name} in .env is not a setting; correct it to LEDGER_SOURCE, or remove it`,
@@ -27,7 +27,7 @@ test("a name of .env up to two edits away from a setting's is told with the one 
   expect(mistyped(["LEDGER_SOU", "HOME", "PGHOST", "PGPORT"], SETTINGS, ENV_FILE)).toEqual([]);
 });
 
-test("of the environment only long names are told, one edit away", () => {
+test("in the environment only long names are reported, at one edit", () => {
   expect(mistyped(["LEDGER_SOURC"], SETTINGS, ENVIRONMENT)).toEqual([
     "LEDGER_SOURC in the environment is not a setting; correct it to LEDGER_SOURCE, or remove it",
   ]);
@@ -35,11 +35,11 @@ test("of the environment only long names are told, one edit away", () => {
   expect(mistyped(others, SETTINGS, ENVIRONMENT)).toEqual([]);
 });
 
-test("a name that is a setting itself is never told, however near to another", () => {
+test("a name that is a setting itself is never reported, however near to another", () => {
   expect(mistyped(SETTINGS, SETTINGS, ENV_FILE)).toEqual([]);
 });
 
-test("packages or a first checkpoint without a ledger are refused, as the demo is not meant", () => {
+test("packages or a first checkpoint without a ledger are refused, because the demo is not intended", () => {
   const check = (environment: Record<string, string>, packagesAlone = false) =>
     checkLedgerNamed(readConfig(environment), { packagesAlone });
   const packages = { SECURITY_TOKEN_PACKAGES: "0x5" };
@@ -55,7 +55,7 @@ test("packages or a first checkpoint without a ledger are refused, as the demo i
   check({ ...packages, ...first, LEDGER_SOURCE: "demo:" });
 });
 
-test("of a network address the scheme and the host are shown", () => {
+test("a network address is shown by scheme and host", () => {
   const shown = {
     "https://node.example/v1/0123secret/": "https://node.example/…",
     "https://node.example:8443?key=0123secret": "https://node.example:8443/…",
@@ -69,7 +69,7 @@ test("of a network address the scheme and the host are shown", () => {
   for (const [text, expected] of Object.entries(shown)) expect(shownUrl(text)).toBe(expected);
 });
 
-test("a wrong LEDGER_SOURCE or TA_NODE is told without the key it may hold", () => {
+test("a wrong LEDGER_SOURCE or TA_NODE is reported without the key it may hold", () => {
   const faults = (environment: Record<string, string>) => {
     try {
       readConfig(environment);

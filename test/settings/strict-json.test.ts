@@ -5,7 +5,7 @@ import { parseStrictJson, StrictJsonError } from "../../src/settings/strict-json
 
 const parse = (text: string) => parseStrictJson(Buffer.from(text));
 
-test("what it accepts it reads as JSON.parse does, written in whatever way", () => {
+test("accepted input reads as with JSON.parse, however it is written", () => {
   fc.assert(
     fc.property(
       fc.jsonValue({ maxDepth: 5 }).filter((value) => JSON.stringify(value).isWellFormed()),
@@ -50,7 +50,7 @@ test("texts that JSON.parse refuses are refused", () => {
   );
 });
 
-test("what I-JSON forbids and JSON.parse lets pass is refused, and never quoted", () => {
+test("input that I-JSON forbids and JSON.parse accepts is refused, and never quoted", () => {
   const secret = "078-05-1120";
   for (const text of [
     `{"ssn":"${secret}","ssn":"${secret}"}`,
@@ -88,14 +88,14 @@ const example = (number: string) => String.raw`{
     "literals": [null, true, false]
   }`;
 
-test("RFC 8785's own example comes out in its canonical form, but for 1E30, which is no I-JSON", () => {
+test("RFC 8785's own example gives its canonical form, except for 1E30, which is not I-JSON", () => {
   expect(canonicalJson(parse(example("1E15")))).toBe(
     String.raw`{"literals":[null,true,false],"numbers":[333333333.3333333,1000000000000000,4.5,0.002,1e-27],"string":"€$\u000f\nA'B\"\\\\\"/"}`,
   );
   expect(() => parse(example("1E30"))).toThrow("a number is beyond 2^53");
 });
 
-test("what is accepted is accepted in its canonical form too, whichever numbers it holds", () => {
+test("accepted input is also accepted in its canonical form, whichever numbers it holds", () => {
   const number = fc
     .tuple(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.constantFrom("e0", "e3", ".0"))
     .map(([value, end]) => (/[.e]/.test(String(value)) ? String(value) : `${value}${end}`));
@@ -131,7 +131,7 @@ test("an integer below 2^53 is accepted in any spelling", () => {
   }
 });
 
-test("members may have any name, and none of them reaches a prototype", () => {
+test("members may have any name, and none reaches a prototype", () => {
   const value = parse('{"__proto__":{"polluted":1},"constructor":2,"toString":3}');
   expect(canonicalJson(value)).toBe('{"__proto__":{"polluted":1},"constructor":2,"toString":3}');
   expect("polluted" in {}).toBe(false);

@@ -21,7 +21,7 @@ const DRAIN_MS = 120_000;
 
 const redisPath = await redisServerPath();
 test.for(redisPath === undefined ? ["Postgres"] : ["Postgres", "Redis"])(
-  "processes killed again and again, woken by %s: every callback arrives, each lane in order",
+  "processes killed repeatedly, woken by %s: every callback arrives, each lane in order",
   async (backend) => {
     const random = randomFor(backend);
     await using database = await freshDatabase({ max: 4 });

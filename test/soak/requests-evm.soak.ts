@@ -20,7 +20,7 @@ const PROGRAM = new URL("../ta/processing/worker-process.ts", import.meta.url);
 /** More are accepted when fewer than this are open. */
 const ENOUGH = 8;
 
-test("processes killed again and again over a chain that takes blocks back: each request by one transaction", async () => {
+test("processes killed repeatedly over a chain that reorganises: each request by one transaction", async () => {
   const random = randomFor("EVM");
   await using circle = await startEvmCircle(4, { finality: 5 });
   const { chain, database, token } = circle;

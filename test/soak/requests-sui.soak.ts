@@ -21,7 +21,7 @@ const ENOUGH = 40;
 
 const redisPath = await redisServerPath();
 test.for(redisPath === undefined ? ["Postgres"] : ["Postgres", "Redis"])(
-  "processes killed again and again, woken by %s: each request once and called back once, each investor in order",
+  "processes killed repeatedly, woken by %s: each request done and called back once, each investor in order",
   async (backend) => {
     const random = randomFor(backend);
     await using receiver = await startReceiver();

@@ -47,7 +47,7 @@ const accepting = (through: Database = database) => {
   return { vault, ask };
 };
 
-test("the same body gets the first answer again, also when both come at the same moment", async () => {
+test("the same body gets the first answer again, also when both arrive together", async () => {
   const { ask } = accepting();
   const answers = await Promise.all(Array.from({ length: 10 }, () => ask("same", "inv-same")));
   expect(new Set(answers.map(({ requestId }) => requestId)).size).toBe(1);
@@ -56,7 +56,7 @@ test("the same body gets the first answer again, also when both come at the same
   expect(count).toBe(1);
 });
 
-test("an Idempotency-Key that is signed decides: a new one is a new request, another body under it is refused", async () => {
+test("a signed Idempotency-Key decides: a new one is a new request, another body under it is refused", async () => {
   const { ask } = accepting();
   const one = await ask("body", "inv-key", "k1");
   expect(await ask("body", "inv-key", "k1")).toEqual(one);
@@ -64,7 +64,7 @@ test("an Idempotency-Key that is signed decides: a new one is a new request, ano
   await expect(ask("other", "inv-key", "k1")).rejects.toThrow(IdempotencyKeyReusedError);
 });
 
-test("an Idempotency-Key that nothing signs makes no new request of a body, and another body under it is refused", async () => {
+test("an unsigned Idempotency-Key makes no new request of a body, and another body under it is refused", async () => {
   const { ask } = accepting();
   const unsigned = (body: string, key: string) =>
     ask(body, "inv-unsigned", key, { bodyOnly: true });
@@ -82,7 +82,7 @@ test("an Idempotency-Key that nothing signs makes no new request of a body, and 
   expect((await unsigned("unsigned", "u4")).requestId).not.toBe(one.requestId);
 });
 
-test("one signed body with many Idempotency-Keys at the same moment is one request, and so is one key with many bodies", async () => {
+test("concurrent submissions of one signed body with many Idempotency-Keys are one request, and so are many bodies with one key", async () => {
   const { ask } = accepting();
   const unsigned = (body: string, key: string) =>
     ask(body, "inv-storm", key, { bodyOnly: true }).then(
@@ -98,7 +98,7 @@ test("one signed body with many Idempotency-Keys at the same moment is one reque
   expect(stored).toHaveLength(2);
 });
 
-test("a body that came with an Idempotency-Key gets its first answer when it comes without one", async () => {
+test("a body sent with an Idempotency-Key gets its first answer when sent without one", async () => {
   const { ask } = accepting();
   const one = await ask("lost header", "inv-header", "h1");
   expect(await ask("lost header", "inv-header")).toEqual(one);
@@ -111,7 +111,7 @@ test("a body that came with an Idempotency-Key gets its first answer when it com
   expect(await ask("lost header", "inv-header", "h1")).toEqual(one);
 });
 
-test("the body of every request with an Idempotency-Key is known for 24 hours of its own", async () => {
+test("every request with an Idempotency-Key keeps its body for its own 24 hours", async () => {
   const { ask } = accepting();
   const hours = (count: number) => database.sql`
     update ta_answers set expires_at = expires_at - ${count} * interval '1 hour'
@@ -127,7 +127,7 @@ test("the body of every request with an Idempotency-Key is known for 24 hours of
   expect([first.requestId, second.requestId]).not.toContain(third.requestId);
 });
 
-test("a body with an Idempotency-Key and the same without one do not wait for each other crosswise", async () => {
+test("a body with an Idempotency-Key and the same without one do not deadlock", async () => {
   const { ask } = accepting();
   await ask("first of the lane", "inv-cross");
   const waiting = (count: number) =>
@@ -154,7 +154,7 @@ test("a body with an Idempotency-Key and the same without one do not wait for ea
   expect(plain).toEqual(keyed);
 });
 
-test("the same body with many keys and without one at the same moment is done once for each", async () => {
+test("concurrent submissions of one body with many keys and without one are done once each", async () => {
   const { ask } = accepting();
   const keys = Array.from({ length: 24 }, (_, n) => (n % 3 === 0 ? undefined : `many-${n}`));
   const answers = await Promise.all(keys.map((key) => ask("many", "inv-many", key)));
@@ -183,7 +183,7 @@ test("after 24 hours the same body is a new request; after 30 days the same Idem
   expect((await ask("old", "inv-old", "kept")).requestId).not.toBe(keyed.requestId);
 });
 
-test("answers that are not given any more are removed, all of them", async () => {
+test("expired answers are all removed", async () => {
   const { ask } = accepting();
   await ask("kept", "inv-kept");
   await database.sql`
@@ -196,7 +196,7 @@ test("answers that are not given any more are removed, all of them", async () =>
   expect(left).toEqual({ old: 0, others: true });
 });
 
-test("an accepted request is on the disk before it is answered, however the session is set", async () => {
+test("an accepted request is durable before it is answered, whatever the session's settings", async () => {
   await using lax = connect({
     url: database.url,
     max: 1,
@@ -219,7 +219,7 @@ test("an accepted request is on the disk before it is answered, however the sess
   await database.sql.unsafe("drop trigger note_setting on ta_requests; drop table seen_at_commit");
 });
 
-test("requests of one investor are numbered in the order in which they become visible", async () => {
+test("requests of one investor are numbered in the order they become visible", async () => {
   const { ask } = accepting();
   const seen: string[] = [];
   let asking = true;
@@ -240,7 +240,7 @@ test("requests of one investor are numbered in the order in which they become vi
   expect(lane).toEqual({ arrivals: 60n, due: true });
 });
 
-test("what an investor sent stands sealed: no row of the database holds a word of it", async () => {
+test("an investor's data are stored sealed: no row of the database holds a word of them", async () => {
   const { ask, vault } = accepting();
   const { requestId } = await ask("sealed", "inv-sealed");
   const tables = await database.sql<{ name: string }[]>`
@@ -260,7 +260,7 @@ test("what an investor sent stands sealed: no row of the database holds a word o
   expect([...accesses]).toEqual([{ action: "open", purpose: "test" }]);
 });
 
-test("rotation seals with the new key, after which the old one is needed no more", async () => {
+test("rotation seals with the new key, after which the old one is no longer needed", async () => {
   const { ask, vault } = accepting();
   const { requestId } = await ask("rotate", "inv-rotate");
   const second = key("second");
@@ -273,7 +273,7 @@ test("rotation seals with the new key, after which the old one is needed no more
   await expect(vault.open(requestId, "old")).rejects.toThrow("sealed with key second");
 });
 
-test("a deleted investor is gone, the requests and what was done with the data are not", async () => {
+test("a deleted investor's data are gone, the requests and their history are not", async () => {
   const { ask, vault } = accepting();
   const { requestId } = await ask("delete", "inv-delete");
   expect(await vault.deleteInvestor({ asset: "acme", investorId: "inv-delete" }, "asked")).toBe(1);
@@ -286,7 +286,7 @@ test("a deleted investor is gone, the requests and what was done with the data a
   expect(accesses.map(({ action }) => action)).toEqual(["delete", "open"]);
 });
 
-test("data that were deleted do not come back by a replay, only under a new Idempotency-Key", async () => {
+test("deleted data return only under a new Idempotency-Key, not by a replay", async () => {
   const { ask, vault } = accepting();
   const whose = { asset: "acme", investorId: "inv-again" };
   const plain = await ask("again", "inv-again");
@@ -303,7 +303,7 @@ test("data that were deleted do not come back by a replay, only under a new Idem
   expect(kept.map(({ action }) => action)).toEqual(["delete", "delete"]);
 });
 
-test("what a lost key sealed is named and can be deleted, and nothing else is", async () => {
+test("data sealed by a lost key are named and can be deleted, and no others", async () => {
   const { ask, vault } = accepting();
   const { requestId } = await ask("lost", "inv-lost");
   const strange = openVault(database, ringOf([key("strange")]));
@@ -320,7 +320,7 @@ test("what a lost key sealed is named and can be deleted, and nothing else is", 
   await expect(vault.open(requestId, "late")).rejects.toThrow(PiiDeletedError);
 });
 
-test("a record moved to another request does not open", async () => {
+test("a record moved to another request cannot be opened", async () => {
   const { ask, vault } = accepting();
   const [a, b] = [await ask("a", "inv-a"), await ask("b", "inv-b")];
   await database.sql`

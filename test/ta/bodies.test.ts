@@ -58,7 +58,7 @@ const large = (api: Api, keys: KeyPair): Promise<Reply> => {
 
 const BODY_BYTES = 100_000;
 
-test("bodies that are announced and do not come take no room from others", async () => {
+test("announced bodies that never arrive take no room from others", async () => {
   await using api = await startApi({ bodyBytes: BODY_BYTES });
   const sockets = Array.from({ length: 30 }, () => {
     const socket = begin(api, api.keys.publicKey, BODY_BYTES);
@@ -71,7 +71,7 @@ test("bodies that are announced and do not come take no room from others", async
   for (const socket of sockets) socket.destroy();
 });
 
-test("a caller who fills the room under one key leaves some for other keys of the same address", async () => {
+test("a caller who fills the room of one key leaves some for other keys of the same address", async () => {
   await using api = await startApi({ bodyBytes: BODY_BYTES });
   const other = await api.newKeys("acme-sui");
   const sockets = Array.from({ length: 8 }, () => {
@@ -100,7 +100,7 @@ test("a caller who fills the room under one key leaves some for other keys of th
   );
 });
 
-test("a body that comes too slowly is refused and its connection closed by the server", async () => {
+test("a body that arrives too slowly is refused and the server closes its connection", async () => {
   const pace = { bytes: 2_000, everyMs: 200 };
   await using api = await startApi({ bodyBytes: BODY_BYTES, pace });
   const stuck = begin(api, api.keys.publicKey, BODY_BYTES);
@@ -117,7 +117,7 @@ test("a body that comes too slowly is refused and its connection closed by the s
   clearInterval(drops);
 });
 
-test("a body that keeps up the pace is read to its end, however long that takes", async () => {
+test("a body that keeps the required pace is read to its end, however long that takes", async () => {
   await using api = await startApi({
     bodyBytes: BODY_BYTES,
     pace: { bytes: 1_000, everyMs: 1_000 },

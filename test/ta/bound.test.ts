@@ -36,7 +36,7 @@ const both = (test: string) => [
   { keys: either, id: `${test}-either` },
 ];
 
-test("a bound request is accepted by both kinds of key, however its body is written", async () => {
+test("a bound request is accepted by both kinds of key, in any spelling of its body", async () => {
   for (const { keys, id } of both("accepted")) {
     for (const idempotencyKey of [undefined, `key of ${id}`.replaceAll(" ", "-")]) {
       const body = bodyOf({ id, first_name: `${idempotencyKey}` });
@@ -48,7 +48,7 @@ test("a bound request is accepted by both kinds of key, however its body is writ
   }
 });
 
-test("a captured request does not run again under a new Idempotency-Key, nor without the one it had", async () => {
+test("a captured request does not run again under a new Idempotency-Key, nor without its own", async () => {
   for (const { keys, id } of both("captured")) {
     const captured = api.bound(WHITELIST, bodyOf({ id }), { keys, idempotencyKey: `one-${id}` });
     const first = await send(WHITELIST, captured);
@@ -77,7 +77,7 @@ test("a request signed for one path is refused at another, and with another quer
   }
 });
 
-test("a signature of the body alone fits both submissions, as documented, and nothing else", async () => {
+test("a body-only signature is valid for both submissions, as documented, and nothing else", async () => {
   const id = "unbound";
   const keys = await api.newKeys("acme-sui");
   const body = canonicalJson(bodyOf({ id }));
@@ -100,7 +100,7 @@ test("a signature of the body alone fits both submissions, as documented, and no
   }
 });
 
-test("a captured request does not come back as one whose body alone is signed", async () => {
+test("a captured bound request cannot be replayed as a body-only one", async () => {
   const id = "stripped";
   const captured = api.bound(WHITELIST, bodyOf({ id }));
   const { "x-request-timestamp": timestamp, ...stripped } = captured.headers;
@@ -130,7 +130,7 @@ test("a captured request does not come back as one whose body alone is signed", 
   expect(await message.status()).toBe("delivered");
 });
 
-test("a key made with --require-bound takes no other form, and says which it takes", async () => {
+test("a key made with --require-bound accepts no other form, and says which it accepts", async () => {
   const sent = await api.post(WHITELIST, bodyOf({ id: "form" }), { keys: strict });
   expect(sent.status).toBe(401);
   expect(sent.json).toMatchObject({ error: "UNAUTHORIZED", details: expect.any(String) });
@@ -145,7 +145,7 @@ test("a key made with --require-bound takes no other form, and says which it tak
   expect(await requestsOf("form")).toHaveLength(0);
 });
 
-test("a bound signature is good for 300 s before and after its time, and for the body it was made of", async () => {
+test("a bound signature is valid for 300 s before and after its time, and for its body only", async () => {
   const body = bodyOf({ id: "time" });
   const now = Date.now();
   for (const seconds of [-310, 310]) {
@@ -175,7 +175,7 @@ test("a bound signature is good for 300 s before and after its time, and for the
   }
 });
 
-test("replays of bound requests: the same body and the same Idempotency-Key are answered, a new one is a new request", async () => {
+test("replays of bound requests: the same body and Idempotency-Key get the first answer, a new key is a new request", async () => {
   for (const { keys, id } of both("replay")) {
     const body = bodyOf({ id });
     const ask = async (idempotencyKey?: string, sent: JsonValue = body, seconds = 0) => {
@@ -202,7 +202,7 @@ const redeliverable = async (id: string, keys: KeyPair) => {
   return message;
 };
 
-test("a bound signature redelivers once, however often and at whatever moment it comes; a new one redelivers again", async () => {
+test("a bound signature redelivers once, however often and whenever it is sent; a new one redelivers again", async () => {
   for (const { keys, id } of both("again")) {
     const message = await redeliverable(id, keys);
     const path = `/api/v1/callbacks/${id}/redeliver`;
@@ -234,7 +234,7 @@ test("a bound signature redelivers once, however often and at whatever moment it
   }
 });
 
-test("{} signed alone redelivers a message once a day, whatever Idempotency-Key or body stands beside it", async () => {
+test("{} signed on its own redelivers a message once a day, whatever Idempotency-Key or body accompanies it", async () => {
   const message = await redeliverable("daily", either);
   const path = "/api/v1/callbacks/daily/redeliver";
   const resent = async (body: JsonValue, idempotencyKey?: string) => {
@@ -252,7 +252,7 @@ test("{} signed alone redelivers a message once a day, whatever Idempotency-Key 
   expect(await resent({})).toBe(false);
 });
 
-test("signatures that were taken are forgotten once they are good for nothing, and only work is kept", async () => {
+test("used signatures are removed once expired, and only work is kept", async () => {
   const kept = async () => {
     const [row] = await api.database.sql<{ count: number; longest: number }[]>`
       select count(*)::int4 as count,

@@ -12,7 +12,7 @@ import { startSender } from "../callbacks/sender.ts";
 import { until } from "../lanes/until.ts";
 import { ASSET, apply, idsOf, office } from "./office.ts";
 
-test("a result goes to the address of the key that signed, or else to the asset's", async () => {
+test("a result goes to the address of the signing key, or else to the asset's", async () => {
   await using assets = await startReceiver();
   await using own = await startReceiver();
   await using sender = await startSender(assets.url);
@@ -40,7 +40,7 @@ test("a result goes to the address of the key that signed, or else to the asset'
   expect(await listed(without)).toEqual([{ id: ids[1], url: assets.url }]);
 });
 
-test("results of one investor reach an address in order, whichever keys and asset have it", async () => {
+test("results of one investor reach an address in order, across keys and assets", async () => {
   let up = false;
   await using shared = await startReceiver(() => (up ? 204 : 500));
   await using other = await startReceiver(() => (up ? 204 : 500));
@@ -90,7 +90,7 @@ test("results of one investor reach an address in order, whichever keys and asse
   expect(other.accepted()).toEqual(idsOf(expected));
 });
 
-test("another address for a key takes over what waits; without one it goes to the asset's", async () => {
+test("a key's new address takes over pending results; without one they go to the asset's", async () => {
   await using assets = await startReceiver();
   const answer = Promise.withResolvers<number>();
   await using slow = await startReceiver(() => answer.promise);
@@ -136,7 +136,7 @@ test("another address for a key takes over what waits; without one it goes to th
   expect(slow.received).toHaveLength(1);
 });
 
-test("a key that was handed over leaves no result behind: what waits, what ends later, what is sent again", async () => {
+test("a handed-over key leaves no result behind: pending, later or redelivered", async () => {
   await using assets = await startReceiver();
   let up = true;
   await using lost = await startReceiver(() => (up ? 204 : 500));
@@ -188,7 +188,7 @@ test("a key that was handed over leaves no result behind: what waits, what ends 
   expect(formerAddress).toMatchObject({ withdrawnReason: "no key has this address any more" });
 });
 
-test("a change of an address waits for a result that is being recorded, and takes it along", async () => {
+test("a change of address waits for a result being recorded, and takes it along", async () => {
   await using assets = await startReceiver();
   await using sender = await startSender(assets.url);
   const { database } = sender;
@@ -221,7 +221,7 @@ test("a change of an address waits for a result that is being recorded, and take
   );
 });
 
-test("an address changed while results are recorded leaves none behind and keeps an investor's in order", async () => {
+test("an address changed while results are recorded leaves none behind and keeps an investor's order", async () => {
   await using one = await startReceiver();
   await using two = await startReceiver();
   await using sender = await startSender(one.url);
@@ -264,7 +264,7 @@ test("an address changed while results are recorded leaves none behind and keeps
   }
 });
 
-test("an asset taken out of the file takes its keys' addresses with it, and a request stays a success", async () => {
+test("an asset removed from the file takes its keys' addresses with it, and a success stays one", async () => {
   await using assets = await startReceiver();
   await using own = await startReceiver(() => 500);
   await using sender = await startSender(assets.url, {

@@ -97,7 +97,7 @@ const python = await present("python3", "-c", "import cryptography");
 if (!python) console.warn("no python3 with cryptography: the Python example is skipped");
 
 test.skipIf(!python)(
-  "the Python example sends a request, whatever the text in it, and reads its status",
+  "the Python example sends a request with any text in it, and reads its status",
   async () => {
     await writeBody("python");
     await writeFile(inFolder("send.py"), example("With Python", "python"));

@@ -63,7 +63,7 @@ const GENUINE: readonly (readonly [string, Uint8Array])[] = [
   ["application/octet-stream", png],
 ];
 
-test.each(GENUINE)("%s is taken as what it is (%#)", async (contentType, bytes) => {
+test.each(GENUINE)("%s is accepted as such (%#)", async (contentType, bytes) => {
   expect(await contentIs(contentType, bytes)).toBe(true);
 });
 
@@ -86,6 +86,6 @@ const FALSE: readonly (readonly [string, Uint8Array])[] = [
   ["image/png", bmp],
 ];
 
-test.each(FALSE)("what is not %s is refused as that (%#)", async (contentType, bytes) => {
+test.each(FALSE)("content that is not %s is refused as that (%#)", async (contentType, bytes) => {
   expect(await contentIs(contentType, bytes)).toBe(false);
 });

@@ -20,7 +20,7 @@ const file = (changes: Record<string, string | number | null> = {}) => ({
   ...changes,
 });
 
-test("files are checked at once, with a code for each fault", async () => {
+test("files are checked immediately, with a code for each fault", async () => {
   expect((await api.post(KYC, bodyOf({ identityDocument: file() }))).status).toBe(201);
   const cases = [
     ["INVALID_REQUEST", file({ fileName: null }), "fileName"],
@@ -37,7 +37,7 @@ test("files are checked at once, with a code for each fault", async () => {
   }
 });
 
-test("a media type may have parameters: its type alone is compared with the content", async () => {
+test("a media type may have parameters: only the type is compared with the content", async () => {
   const send = (contentType: string) =>
     api.post(KYC, bodyOf({ identityDocument: file({ contentType }) }));
   for (const contentType of [
@@ -76,7 +76,7 @@ test("text needs no magic bytes, whatever its parameters say", async () => {
   expect((await api.post(KYC, bodyOf({ proofOfAddress }))).status).toBe(201);
 });
 
-test("a file or a body over its limit is 413 and told the limit", async () => {
+test("a file or a body over its limit is 413 with the limit", async () => {
   await using small = await startApi({ bodyBytes: 20_000, fileBytes: 1_000 });
   const data = Buffer.alloc(1_001, "a");
   const large = {

@@ -140,7 +140,7 @@ const fuzz = async <T>(
   await search(all, runs / 8, { endOnFailure: true });
 };
 
-test("1,600 signed bodies near good ones are accepted or refused, never an error of ours", async () => {
+test("1,600 signed bodies close to valid ones are accepted or refused, never an internal error", async () => {
   await fuzz(fc.tuple(path, nearBody), 1_600, async ([to, body]) => {
     let canonical: string;
     try {
@@ -155,7 +155,7 @@ test("1,600 signed bodies near good ones are accepted or refused, never an error
   expect(seen.get(400), "some are not").toBeGreaterThan(300);
 });
 
-test("400 texts that are no I-JSON, and bytes that are no text, are refused", async () => {
+test("400 texts that are not I-JSON, and bytes that are not text, are refused", async () => {
   const good = JSON.stringify(bodyOf());
   const damaged = fc
     .tuple(fc.nat(good.length - 1), fc.string({ unit: "binary", maxLength: 3 }), fc.nat(4))
@@ -201,7 +201,7 @@ test("200 bodies with odd headers are refused", async () => {
   await fuzz(odd, 200, (changes) => check(PATHS[0], { body, headers: { ...headers, ...changes } }));
 });
 
-test("bodies over the limit are refused, whether or not they say how long they are", async () => {
+test("bodies over the limit are refused, with or without a stated length", async () => {
   const long = canonicalJson(bodyOf({ last_name: "x".repeat(BODY_BYTES) }));
   expect((await check(PATHS[0], { body: long, headers: headersFor(long) })).status).toBe(413);
   const chunked = new ReadableStream({
@@ -215,7 +215,7 @@ test("bodies over the limit are refused, whether or not they say how long they a
   expect((await check(PATHS[0], init)).status).toBe(413);
 });
 
-test("a body that never ends holds up no other request, and goes with its connection", async () => {
+test("an endless body delays no other request, and goes with its connection", async () => {
   const { hostname, port } = new URL(api.url);
   const body = JSON.stringify(bodyOf());
   const head = [
@@ -235,7 +235,7 @@ test("a body that never ends holds up no other request, and goes with its connec
   for (const socket of sockets) socket.destroy();
 });
 
-test("after all that every stored request is whole", async () => {
+test("afterwards every stored request is intact", async () => {
   const [counted] = await api.database.sql<Record<string, number>[]>`
     select (select count(*) from ta_requests)::int4 as requests,
            (select count(*) from ta_requests r where exists (

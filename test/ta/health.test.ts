@@ -58,7 +58,7 @@ const end = (id: string, status: "SUCCESS" | "FAILED", reason: string | null = n
   database.sql`
     update ta_requests set status = ${status}, reason = ${reason}, updated_at = now() where id = ${id}`;
 
-test("health and metrics tell of each asset's requests what is open, for how long, and how it ended", async () => {
+test("health and metrics show open requests of each asset, their age and how they ended", async () => {
   await using health = watchHealth({
     progress: databaseProgress(database.db, []),
     version: "1",

@@ -13,7 +13,7 @@ import { temporaryFolder } from "../service/process.ts";
 
 const secret = () => randomBytes(32).toString("base64");
 
-test("the first of the configured data keys seals, the others are found by name", async () => {
+test("the first configured data key seals, the others are found by name", async () => {
   const [a, b] = [secret(), secret()];
   const keys = await readPiiKeys({ configured: `b:${b}, a:${a}`, file: "/none" });
   expect(keys.current.id).toBe("b");
@@ -21,7 +21,7 @@ test("the first of the configured data keys seals, the others are found by name"
   expect(keys.find("c")).toBe(undefined);
 });
 
-test("data keys that cannot be used are refused without being shown", async () => {
+test("unusable data keys are refused without being shown", async () => {
   const key = secret();
   for (const configured of [
     key,
@@ -36,7 +36,7 @@ test("data keys that cannot be used are refused without being shown", async () =
   }
 });
 
-test("without configured data keys one is made in a file that only its owner reads, and kept", async () => {
+test("without configured data keys one is made in a file that only its owner can read, and kept", async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, "data", "pii-key");
   const [one, two] = [await readPiiKeys({ file }), await readPiiKeys({ file })];
@@ -58,7 +58,7 @@ test("a public key is registered once, in the form in which it is presented", as
   expect(JSON.stringify(await listKeys(database))).not.toContain(made.secretKey ?? "");
 });
 
-test("what is no public key, or one that any caller can sign for, is not registered", async () => {
+test("an invalid public key, or one that anyone can sign for, is not registered", async () => {
   await using database = await freshDatabase();
   const points = [
     Buffer.alloc(32),
@@ -71,7 +71,7 @@ test("what is no public key, or one that any caller can sign for, is not registe
   }
 });
 
-test("an asset is served when it says where results go; it must say the group, too", () => {
+test("an asset is served when it says where results go; it must name the group, too", () => {
   const token = (members: object) => ({
     projects: [
       {

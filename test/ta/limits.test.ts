@@ -21,7 +21,7 @@ const forged = (
     },
   });
 
-test("requests that the owner of a key did not sign take nothing from the owner's limit", async () => {
+test("requests not signed by a key's owner do not count against the owner's limit", async () => {
   await using api = await startApi({ limit: 10, attempts: 1_000 });
   for (let i = 0; i < 20; i += 1) {
     const answer = await forged(api, ["{}", "{", "[]"][i % 3]);
@@ -36,7 +36,7 @@ test("requests that the owner of a key did not sign take nothing from the owner'
   expect([signed.status, signed.headers.get("ratelimit")]).toEqual([201, '"default";r=9;t=6']);
 });
 
-test("what the owner of a key signed counts for it, body or none, and beyond the limit is 429", async () => {
+test("requests signed by a key's owner count, body or none, and beyond the limit are 429", async () => {
   await using api = await startApi({ limit: 3 });
   const left = async (answer: ReturnType<Api["post"]>) =>
     (await answer).headers.get("ratelimit")?.match(/r=(\d+)/)?.[1];
@@ -49,7 +49,7 @@ test("what the owner of a key signed counts for it, body or none, and beyond the
   expect((await api.get("/api/v1/requests/none")).status).toBe(429);
 });
 
-test("what a key alone opens is counted by address, and takes nothing from what is signed", async () => {
+test("requests authorised by the key alone are counted by address, apart from signed ones", async () => {
   await using api = await startApi({ limit: 3 });
   const asked = () => api.send(STATUS, { headers: { "x-api-key": api.keys.publicKey } });
   const statuses = [];

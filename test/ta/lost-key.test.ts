@@ -10,7 +10,7 @@ import { freshDatabase } from "../postgres.ts";
 import { runProgram, temporaryFolder } from "../service/process.ts";
 import { submission } from "./submissions.ts";
 
-test("without the key of stored data nothing starts, until it is back or what it sealed is deleted", async () => {
+test("without the key of stored data nothing starts, until it is back or its data are deleted", async () => {
   await using folder = await temporaryFolder();
   await using database = await freshDatabase();
   const old = { id: "old", key: randomBytes(32) };

@@ -14,7 +14,7 @@ afterAll(() => api[Symbol.asyncDispose]());
 
 const WHITELIST = "/api/v1/investor/whitelist";
 
-test("every method that a path does not serve is 405, and Allow names those that it does", async () => {
+test("every method that a path does not serve is 405, and Allow names those it does", async () => {
   const ask = async (method: string, path: string) => {
     const sent = request(new URL(path, api.url), { method, agent: false }).end();
     const [answer] = (await once(sent, "response")) as [IncomingMessage];

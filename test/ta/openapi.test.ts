@@ -15,7 +15,7 @@ import {
 import { startApi } from "./api.ts";
 import { bodyOf, WALLET } from "./submissions.ts";
 
-test("what is answered is what the description says, and the description names every path", async () => {
+test("answers match the OpenAPI description, which names every path", async () => {
   await using api = await startApi();
   const fits = (schema: z.ZodObject, value: unknown) => schema.strict().parse(value);
   const accepted = await api.post("/api/v1/investor/kyc", bodyOf());

@@ -5,7 +5,7 @@ import { until } from "../lanes/until.ts";
 import { startApi } from "./api.ts";
 import { bodyOf, WALLET } from "./submissions.ts";
 
-test("while the database is away every answer is 503 with a time to wait, and afterwards all goes on", async () => {
+test("while the database is away every answer is 503 with Retry-After, and afterwards everything resumes", async () => {
   let breaking: Awaited<ReturnType<typeof breakableWay>> | undefined;
   await using api = await startApi({
     way: async (url) => {

@@ -81,7 +81,7 @@ test("whitelist_status compares the group on the ledger with the expected one", 
   expect(await status()).toMatchObject({ isWhitelisted: true, requestId: json.requestId });
 });
 
-test("whitelist_status shows a requestId to the key that asked alone, and to the one that took it over", async () => {
+test("whitelist_status shows a requestId only to the key that asked, and to the one that took it over", async () => {
   const wallet = `0x${"e1".repeat(32)}`;
   const [asker, other] = [await api.newKeys("acme-sui"), await api.newKeys("acme-sui")];
   const body = bodyOf({ id: "own-status", blockchain_wallet: wallet });
@@ -100,7 +100,7 @@ test("whitelist_status shows a requestId to the key that asked alone, and to the
   expect(await seenBy(other)).toEqual([200, sent.json.requestId]);
 });
 
-test("while the register is rebuilt nobody is told that a wallet is not whitelisted, and no request believes that it is new", async () => {
+test("while the register is rebuilt no wallet is reported as not whitelisted, and no request treats it as new", async () => {
   const wallet = `0x${"e".repeat(64)}`;
   const status = () =>
     api.send(`${STATUS}/${wallet}`, { headers: { "x-api-key": api.keys.publicKey } });
@@ -147,7 +147,7 @@ test("whitelist_status of an EVM asset reads the groups of its token", async () 
   expect((await status()).json).toMatchObject({ isWhitelisted: true, walletGroup: 1 });
 });
 
-test("whitelist_status refuses a malformed wallet, and callers without a good key", async () => {
+test("whitelist_status refuses a malformed wallet, and callers without a valid key", async () => {
   const asked = (wallet: string, headers: Record<string, string>) =>
     api.send(`${STATUS}/${wallet}`, { headers });
   expect((await asked("0xzz", { "x-api-key": api.keys.publicKey })).status).toBe(400);
@@ -204,7 +204,7 @@ test("a request shows its status and history to the key that sent it, signed and
   expect((await api.get("/api/v1/requests/none")).status).toBe(404);
 });
 
-test("callers see the deliveries of their own requests, a page at a time, and have one sent again", async () => {
+test("callers see the deliveries of their own requests, a page at a time, and can have one resent", async () => {
   const url = "http://127.0.0.1:9/";
   await registerEndpoint(api.database, { allowPrivate: true }, { key: "ta:acme-sui", url });
   const colleague = await api.newKeys("acme-sui");
@@ -256,7 +256,7 @@ test("callers see the deliveries of their own requests, a page at a time, and ha
   expect((await api.post("/api/v1/callbacks/other-1/redeliver", {})).status).toBe(404);
 });
 
-test("an overlong wallet or id is refused as any other that is none, and not repeated", async () => {
+test("an overlong wallet or id is refused like any malformed one, and not repeated", async () => {
   for (const length of [101, 8_000]) {
     const long = "7".repeat(length);
     const wallet = await api.send(`${STATUS}/0x${long}`, {
@@ -277,7 +277,7 @@ test("an overlong wallet or id is refused as any other that is none, and not rep
   expect([broken.status, broken.json.details]).toEqual([400, "the path is not a valid URL"]);
 });
 
-test("what no database could look for is refused or found nowhere", async () => {
+test("values that no database could look up are refused or not found", async () => {
   for (const path of [
     "/api/v1/callbacks?after=%00",
     "/api/v1/callbacks?limit=1&limit=2",

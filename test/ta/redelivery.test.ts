@@ -16,7 +16,7 @@ afterAll(() => api[Symbol.asyncDispose]());
 
 const KYC = "/api/v1/investor/kyc";
 
-test("a message is sent again once for the same request, of which the body alone is signed", async () => {
+test("a message is resent once for the same request with a body-only signature", async () => {
   const key = await findKey(api.database, api.keys.publicKey);
   const message = await restingMessage(api.database, {
     endpoint: "ta:acme-sui",
@@ -73,7 +73,7 @@ test("a message is sent again once for the same request, of which the body alone
   expect(await asked("delivered", SENT_AGAIN)).toBe(false);
 });
 
-test("what a revoked key asked for belongs to the key it was handed to, and to no other", async () => {
+test("messages of a revoked key belong to the key it was handed to, and to no other", async () => {
   const former = await api.newKeys("acme-sui");
   const { json } = await api.post(KYC, bodyOf({ id: "former" }), { keys: former });
   const request = `/api/v1/requests/${json.requestId}`;

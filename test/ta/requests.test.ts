@@ -55,7 +55,7 @@ test("a signed KYC request is accepted, verified now unless it says otherwise", 
   expect(Date.parse(verifiedAt)).toBeGreaterThanOrEqual(before - 1000);
 });
 
-test("when and whether an investor was verified stands sealed, but for what whitelisting goes by", async () => {
+test("the date and outcome of an investor's verification are sealed, except what whitelisting needs", async () => {
   const when = { verifiedStatus: false, verifiedAt: "2019-07-01T00:00:00Z" };
   await api.post(KYC, bodyOf({ id: "at-rest" }, when));
   await api.post(WHITELIST, bodyOf({ id: "at-rest" }, when));
@@ -66,7 +66,7 @@ test("when and whether an investor was verified stands sealed, but for what whit
   expect(row?.text).not.toMatch(/2019|false/);
 });
 
-test("the signature is over the canonical body, so the body itself may be written in any way", async () => {
+test("the signature covers the canonical body, so the body may be written in any way", async () => {
   const body = bodyOf({ id: "c-1", first_name: "Zoë \u{1f600}" });
   const { headers } = signRequest({ secretKey: api.keys.secretKey, body });
   const text = JSON.stringify(body, null, 3).replace("ë", "\\u00eb");
@@ -102,7 +102,7 @@ test("a wrong, missing or foreign signature and an unknown key are 401, before a
   expect((await sent(good.headers)).status).toBe(400);
 });
 
-test("what is not I-JSON is 400 before its signature is looked at", async () => {
+test("a body that is not I-JSON is 400 before its signature is checked", async () => {
   const { headers } = signRequest({ secretKey: api.keys.secretKey, body: {} });
   for (const body of [
     '{"a":1,"a":1}',
@@ -137,7 +137,7 @@ test("every missing member is named in one answer", async () => {
   }
 });
 
-test("empty text is nothing that an optional member may be; null is", async () => {
+test("an optional member may not be an empty text, but may be null", async () => {
   const optional: readonly [string, string][] = [
     ["tin", "must not be empty; leave it out or send null"],
     ["accreditation", "must be accredited, non_accredited or pending"],
@@ -159,7 +159,7 @@ test("empty text is nothing that an optional member may be; null is", async () =
   expect((await api.post(KYC, bodyOf({ id: "nulls", ...none }))).status).toBe(201);
 });
 
-test("members of the wrong form are refused by name, and no answer repeats what was sent", async () => {
+test("malformed members are refused by name, and no answer repeats what was sent", async () => {
   const cases: readonly [string, Record<string, string | number>][] = [
     ["investor.email", { email: "not-an-email" }],
     ["investor.dob", { dob: "2021-02-29" }],
@@ -185,7 +185,7 @@ test("members of the wrong form are refused by name, and no answer repeats what 
   );
 });
 
-test("each member at fault is named once, with the first thing that is wrong with it", async () => {
+test("each faulty member is named once, with its first fault", async () => {
   const DATE_TIME =
     "verifiedAt must be an ISO 8601 date-time with offset, such as 2026-11-20T12:00:00Z";
   const file = (size: number) => ({
@@ -217,7 +217,7 @@ test("each member at fault is named once, with the first thing that is wrong wit
   expect((await api.post(KYC, bodyOf(bounds))).status).toBe(201);
 });
 
-test("text as long as a body may be is refused for its length, by member", async () => {
+test("text of a whole body's length is refused for its length, by member", async () => {
   const long = { email: `${"a.".repeat(4_000_000)}@x.y`, first_name: "b".repeat(1_000_000) };
   const reply = await api.post(KYC, bodyOf(long));
   expect(reply.status).toBe(400);
@@ -230,7 +230,7 @@ test("text as long as a body may be is refused for its length, by member", async
   expect(late.json.details).toContain("verifiedAt must be an ISO 8601");
 });
 
-test("the same request again gets the first answer, whatever Idempotency-Key stands beside a signed body", async () => {
+test("the same request again gets the first answer, whatever Idempotency-Key accompanies a signed body", async () => {
   const body = bodyOf({ id: "again" });
   const first = await api.post(WHITELIST, body);
   expect((await api.post(WHITELIST, body)).json).toEqual(first.json);
@@ -247,7 +247,7 @@ test("the same request again gets the first answer, whatever Idempotency-Key sta
   expect(await rows("again")).toHaveLength(3);
 });
 
-test("an Idempotency-Key that was used with another body is 422, before that body is looked at", async () => {
+test("an Idempotency-Key already used with another body is 422, before that body is validated", async () => {
   const body = bodyOf({ id: "reused" });
   const keyed = (key: string, sent: JsonValue) =>
     api.post(WHITELIST, sent, { headers: { "idempotency-key": key } });
@@ -267,7 +267,7 @@ test("an Idempotency-Key that was used with another body is 422, before that bod
   expect(await rows("reused")).toHaveLength(1);
 });
 
-test("a tin that is the platform's sentinel is stored as none", async () => {
+test("a tin that is the platform's sentinel is stored as absent", async () => {
   const stored = async (tin: string) => {
     const { json } = await api.post(KYC, bodyOf({ id: "tin", tin }));
     return (await api.vault.open(String(json.requestId), "test")).investor.tin;
@@ -277,7 +277,7 @@ test("a tin that is the platform's sentinel is stored as none", async () => {
   expect(await stored("123-45-6789")).toBe("123-45-6789");
 });
 
-test("wallets are those of the asset's ledger; on EVM a mixed-case one needs a right checksum", async () => {
+test("wallets have the form of the asset's ledger; on EVM a mixed-case one needs a valid checksum", async () => {
   const keys = await api.newKeys("acme-evm");
   const sent = (wallet: string, id: string) =>
     api.post(WHITELIST, bodyOf({ id, blockchain_wallet: wallet }), { keys });
@@ -290,7 +290,7 @@ test("wallets are those of the asset's ledger; on EVM a mixed-case one needs a r
   expect(await rows("e-1")).toMatchObject([{ wallet: checksummed.toLowerCase() }]);
 });
 
-test("a compressed body, or one in another charset, is 415 and told what to send", async () => {
+test("a compressed body, or one in another charset, is 415 with what to send", async () => {
   const { headers, body } = signRequest({ secretKey: api.keys.secretKey, body: bodyOf() });
   const sent = (bytes: string | Uint8Array<ArrayBuffer>, others: Record<string, string>) =>
     api.send(WHITELIST, { method: "POST", body: bytes, headers: { ...headers, ...others } });
@@ -312,7 +312,7 @@ test("a compressed body, or one in another charset, is 415 and told what to send
   expect((await sent(body, plain)).status).toBe(201);
 });
 
-test("nothing that was sent about a person stands in the log", async () => {
+test("the log contains nothing that was sent about a person", async () => {
   await api.post(WHITELIST, bodyOf({ id: "log-1", ssn: "078-05-1120", first_name: "Logfried" }));
   await api.post(WHITELIST, bodyOf({ id: "log-1", ssn: "078-05-1120", email: "broken" }));
   expect(api.log.length).toBeGreaterThan(0);

@@ -38,7 +38,7 @@ test("every metric has a description, and a name and unit by the rules of Promet
   }
 });
 
-test("alert rules name existing metrics, and sections with instructions", () => {
+test("alert rules name existing metrics, and existing sections with instructions", () => {
   const rules = text("deploy/alerts.yaml");
   const expressions = [...rules.matchAll(/ {8}expr: (\|\n(?: {10}.*\n)+|.*\n)/g)];
   const alerts = rules.match(/- alert: /g) ?? [];
@@ -77,7 +77,7 @@ test("every alert rule is tested with its cause and with look-alikes", () => {
 const hasPromtool = spawnSync("promtool", ["--version"]).status === 0;
 
 test.skipIf(!hasPromtool)(
-  "promtool takes the alert rules, and finds that they do what they promise",
+  "promtool accepts the alert rules, and confirms what they promise",
   async () => {
     const cwd = join(root, "deploy");
     const { stdout } = await run("promtool", ["check", "rules", "alerts.yaml"], { cwd });
@@ -86,7 +86,7 @@ test.skipIf(!hasPromtool)(
   },
 );
 
-test.skipIf(!hasPromtool)("promtool reads every expression of the dashboard", async () => {
+test.skipIf(!hasPromtool)("promtool parses every expression of the dashboard", async () => {
   await using folder = await temporaryFolder();
   const targets = z.array(
     z.object({ targets: z.array(z.object({ expr: z.string() })).optional() }),
@@ -111,7 +111,7 @@ if (!hasPromtool) {
   );
 }
 
-test("no metric is made beside the catalogue", () => {
+test("no metric is made outside the catalogue", () => {
   const made = globSync("src/**/*.ts", { cwd: root }).flatMap((file) =>
     [...text(file).matchAll(/name: "(holderbook_\w+)"/g)].map(
       ([, name = ""]) => `${file}: ${name}`,

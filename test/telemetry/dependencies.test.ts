@@ -37,7 +37,7 @@ const rows = (): readonly (readonly string[])[] => {
     .map((line) => line.split(" | ").map((cell) => cell.replace(/^\| | \|$/g, "")));
 };
 
-test("every dependency has a row that says how its loss shows everywhere, and how it heals", () => {
+test("every dependency has a row that says how its loss shows everywhere, and how it recovers", () => {
   expect(rows()).toHaveLength(Object.keys(TRIED).length);
   for (const cells of rows()) {
     expect(cells, cells[0]).toHaveLength(6);

@@ -4,7 +4,7 @@ import { createFigures } from "../../src/telemetry/figures.ts";
 import { batchSampler } from "../../src/telemetry/sampling.ts";
 import { batchTrace, requestTrace } from "../../src/telemetry/tracing.ts";
 
-test("figures become the text of Prometheus: counters, gauges, and histograms with all their buckets", () => {
+test("figures become Prometheus text: counters, gauges, and histograms with all their buckets", () => {
   const figures = createFigures();
   figures.count("holderbook_reader_facts_total", {}, 3);
   figures.count("holderbook_reader_facts_total", {}, 4);
@@ -34,7 +34,7 @@ test("a counter starts visible at 0, and a snapshot does not change later", () =
   expect(exposition(figures.look())).toContain("\nholderbook_reader_retries_total 1\n");
 });
 
-test("the figures of two processes are one text, in which the same series are added up", () => {
+test("the figures of two processes become one text, with equal series added up", () => {
   const [one, other] = [createFigures(), createFigures()];
   one.count("holderbook_lane_troubles_total", { queue: "callbacks" }, 2);
   other.count("holderbook_lane_troubles_total", { queue: "callbacks" }, 3);

@@ -3,7 +3,7 @@ import { showMetrics } from "../../src/http/metrics-port.ts";
 import { createFigures } from "../../src/telemetry/figures.ts";
 import { watchProcess } from "../../src/telemetry/process-figures.ts";
 
-test("a process that serves nothing else shows its figures at a port of its own, and nothing but them", async () => {
+test("a process without interfaces exposes its metrics, and nothing else, on its own port", async () => {
   const figures = createFigures();
   using _watched = watchProcess(figures, { process: "indexing", dataDir: import.meta.dirname });
   figures.count("holderbook_reader_facts_total", {}, 12);

@@ -125,7 +125,7 @@ test("whitelisting a wallet is one trace, from the request to the callback, over
   expect(collector.asked).toEqual(new Set(["POST /v1/traces application/json"]));
 });
 
-test("the line of the request carries the trace's id, and so do no lines of other requests", async () => {
+test("log lines of the request carry the trace's id, and those of other requests do not", async () => {
   await fetch(`${url}/graphql`, {
     method: "POST",
     headers: { "content-type": "application/json", "x-api-key": key },
@@ -220,7 +220,7 @@ test("/metrics shows the metrics of both processes, and none outside the catalog
   expect(text).toMatch(/holderbook_callback_attempt_seconds_count\{outcome="delivered"\} [1-9]/);
 });
 
-test("every panel of the dashboard asks for figures that the service shows", async () => {
+test("every panel of the dashboard uses series that the service exposes", async () => {
   const text = await scrape();
   const panels = z.array(
     z.object({

@@ -16,7 +16,7 @@ test("the changelog's newest version is the running one", async () => {
   }
 });
 
-test("the client and the lock file are of the same version", async () => {
+test("the client and the lock file have the same version", async () => {
   expect(JSON.parse(await read("client/package.json"))).toHaveProperty("version", VERSION);
   expect(JSON.parse(await read("package-lock.json"))).toMatchObject({
     version: VERSION,

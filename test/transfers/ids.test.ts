@@ -13,7 +13,7 @@ const times = fc.array(fc.nat({ max: 3 }), { minLength: 1, maxLength: 50 }).map(
   });
 });
 
-test("ids rise with the chain, are exact in every JSON parser, and follow each other within a second", () => {
+test("ids rise with the chain, are exact in every JSON parser, and are consecutive within a second", () => {
   fc.assert(
     fc.property(times, fc.nat({ max: 9 }), (blockTimes, network) => {
       const next = transferEventIds(network, null);
@@ -30,7 +30,7 @@ test("ids rise with the chain, are exact in every JSON parser, and follow each o
   );
 });
 
-test("ids do not depend on where reading was interrupted", () => {
+test("ids do not depend on interruptions of reading", () => {
   fc.assert(
     fc.property(times, fc.nat({ max: 50 }), (blockTimes, at) => {
       const idsOf = (next: ReturnType<typeof transferEventIds>, part: readonly bigint[]) =>
@@ -52,7 +52,7 @@ test("two networks of a project never share an id, whatever the second", () => {
   expect(ids.every((id) => id < later)).toBe(true);
 });
 
-test("a second too full, time that runs back and an eleventh network are named, not numbered", () => {
+test("an overfull second, time that runs back and an eleventh network are errors instead of ids", () => {
   const last = transferEventIds(3, null)({ blockTimestamp: NOW, block: 1n }) + 99_998n;
   const place = { blockTimestamp: NOW, block: 7n };
   expect(() => transferEventIds(3, last)(place)).toThrow(/block 7: more than 99999 records/);

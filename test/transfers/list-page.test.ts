@@ -84,7 +84,7 @@ const indexOf = ({ txHash, recipient }: Partial<PageQuery>) =>
   txHash !== undefined ? INDEX.transaction : recipient !== undefined ? INDEX.recipient : INDEX.all;
 
 for (const mode of ["force_custom_plan", "force_generic_plan"]) {
-  test(`each way in reads one index, and no row for nothing, with ${mode}`, async () => {
+  test(`each filter reads one index, and no superfluous row, with ${mode}`, async () => {
     await using database = await freshDatabase();
     await seed(database, 1, 30_000);
     await database.sql`analyze transfer_events`;
@@ -101,7 +101,7 @@ for (const mode of ["force_custom_plan", "force_generic_plan"]) {
   });
 }
 
-test("a wallet that received half of everything and then no more is not looked for among the others", async () => {
+test("a wallet that received half of everything long ago is found without scanning the others", async () => {
   await using database = await freshDatabase();
   // Projects in turn, as several processes write them: their rows lie apart, and that is what makes
   // Postgres prefer other plans. The smallest address is that of burns.
@@ -155,7 +155,7 @@ test("ids sort as numbers, not as text", async () => {
   expect(await ids("desc")).toEqual(["12", "11", "10", "9", "8"]);
 });
 
-test("a plan made while there were few records stays good when there are many", async () => {
+test("a plan made with few records stays good with many", async () => {
   await using database = await freshDatabase();
   await seed(database, 1, 1_000);
   await using session = await database.session();

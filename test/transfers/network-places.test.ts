@@ -31,7 +31,7 @@ const acme = (...listed: readonly EvmAsset[]) => [{ name: "acme", tokens: [...li
 const warnings = (logged: readonly string[]) =>
   logged.filter((line) => line.includes("the ids of acme count"));
 
-test("a network put before the others keeps their ids, and is told of with what to do", async () => {
+test("a network inserted before the others keeps their ids, and is reported with a remedy", async () => {
   const [first, second] = tokens;
   if (first === undefined || second === undefined) throw new Error("two chains, two tokens");
   await using api = await serve(database, acme(second, first));
@@ -59,7 +59,7 @@ test("a network put before the others keeps their ids, and is told of with what 
   expect(warnings(indexing.logged)).toEqual([]);
 });
 
-test("an eleventh network is stopped with what to do, although fewer are listed now", async () => {
+test("an eleventh network is refused with a remedy, even if fewer are listed now", async () => {
   for (let chainId = 1; chainId <= 10; chainId += 1) {
     await database.transaction((tx) => registerScope(tx, { project: "acme", chainId }, 0n));
   }

@@ -69,7 +69,7 @@ test("a second process stands by, and takes over without loss or repetition", as
   expect(amounts(records)).toEqual([1_000_000, 10, 20]);
 });
 
-test("a process that dies in the middle leaves nothing half-written", async () => {
+test("a process that dies midway leaves nothing half written", async () => {
   const projects = [acme(token)];
   await using api = await serve(database, projects);
   await using indexing = await index(database, projects);
@@ -93,7 +93,7 @@ test("a process that dies in the middle leaves nothing half-written", async () =
 
 const asText = (_: string, value: unknown) => (typeof value === "bigint" ? `${value}` : value);
 
-test("what takes the place of more records than are made at a time appears in one transaction", async () => {
+test("replacements larger than a batch appear in one transaction", async () => {
   const BLOCKS = 52;
   const GAS = "0xb71b00";
   const to = Array.from({ length: 200 }, (_, n) => chain.wallet(1 + (n % 9)));
@@ -153,7 +153,7 @@ test("what takes the place of more records than are made at a time appears in on
   expect((await api.list("?limit=1000&order=desc")).every(({ amount }) => amount === 2)).toBe(true);
 });
 
-test("a token added to a project is read from its first block, and everything is in order again", async () => {
+test("a token added to a project is read from its first block, and the order is complete again", async () => {
   await pay(10);
   const other = await chain.deploy("SecurityTokenV4", ["Other Shares", "OTHR", 0, 500]);
   await pay(20);
@@ -167,7 +167,7 @@ test("a token added to a project is read from its first block, and everything is
   expect(amounts(records)).toEqual([1_000_000, 10, 500, 20]);
 });
 
-test("what was listed stays listed until an added token has been read as far", async () => {
+test("listed records stay listed until an added token has been read as far", async () => {
   const other = await chain.deploy("SecurityTokenV4", ["Other Shares", "OTHR", 0, 500]);
   await pay(10);
   let open = false;
@@ -209,7 +209,7 @@ test("what was listed stays listed until an added token has been read as far", a
   expect(amounts(await api.list())).toEqual([1_000_000, 500, 10]);
 });
 
-test("a reorganisation below the first block of one token takes no record of it from the list meanwhile", async () => {
+test("a reorganisation below the first block of one token removes none of its records from the list meanwhile", async () => {
   const young = await chain.deploy("SecurityTokenV4", ["Young Shares", "YNG", 0, 500]);
   const payYoung = (amount: number) => chain.send(young, "transfer", [chain.wallet(1), amount]);
   for (const amount of [1, 2, 3]) await pay(amount);
@@ -267,7 +267,7 @@ test("a reorganisation below the first block of one token takes no record of it 
   expect([...seen].at(-1)).toBe([1_000_000, 1, 2, 6, 70].join());
 });
 
-test("a network that is no longer listed takes its records along, and leaves the ids of the others", async () => {
+test("a network no longer listed takes its records along, and leaves the ids of the others", async () => {
   await using second = await startAnvil({ chainId: 31_338 });
   const other = await second.deploy("SecurityTokenV4", ["Other Shares", "OTHR", 0, 500]);
   const [one] = acme(token).tokens;
@@ -292,7 +292,7 @@ test("a network that is no longer listed takes its records along, and leaves the
   expect(amounts(after)).toEqual([500, 7]);
 });
 
-test("a token that is read anew from an earlier block has the records of that block too", async () => {
+test("a token reread from an earlier block has the records of that block too", async () => {
   const other = await chain.deploy("SecurityTokenV4", ["Other Shares", "OTHR", 0, 500]);
   await pay(20);
   const from = (fromBlock: number): Project => {
@@ -313,7 +313,7 @@ test("a token that is read anew from an earlier block has the records of that bl
   expect(amounts(records)).toEqual([1_000_000, 500, 20]);
 });
 
-test("records that are to be made anew are listed until they are, and come out the same", async () => {
+test("records to be rebuilt stay listed until they are, and come out the same", async () => {
   const projects = [acme(token)];
   await using api = await serve(database, projects);
   {
@@ -330,7 +330,7 @@ test("records that are to be made anew are listed until they are, and come out t
   expect(await api.list()).toEqual(before);
 });
 
-test("a watermark that another writer has moved refuses the batch by name", async () => {
+test("a watermark moved by another writer refuses the batch by name", async () => {
   const scope = { project: "acme", chainId: 1 };
   await database.transaction((tx) => registerScope(tx, scope, 5n));
   const seen = await readProgress(database.db, scope);

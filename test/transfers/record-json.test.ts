@@ -87,7 +87,7 @@ const list = (events: readonly Texts[], token: PrintedToken): unknown[] => {
   return z.array(z.unknown()).parse(parseExactly(`[${Buffer.concat(pieces)}]`));
 };
 
-test("the list and callbacks print the same record, whatever is null in it and however large", async () => {
+test("the list and callbacks print the same record, with any nulls and sizes", async () => {
   await using database = await freshDatabase();
   const token = await printedToken(database);
   const events: readonly Texts[] = [
@@ -120,7 +120,7 @@ test("the list and callbacks print the same record, whatever is null in it and h
   });
 });
 
-test("times are those of a date, on whatever day and in whatever order", async () => {
+test("times are calendar times, on any day and in any order", async () => {
   await using database = await freshDatabase();
   const token = await printedToken(database);
   const times = [0, 59, 60, 86_399, 86_400, 951_782_400, 1_700_000_000, 253_402_300_799];
@@ -136,7 +136,7 @@ test("times are those of a date, on whatever day and in whatever order", async (
   }
 });
 
-test("what a token tells later is in the list seconds after, and what it has told is read no more", async () => {
+test("a token's later description appears in the list within seconds, and is then read no more", async () => {
   await using database = await freshDatabase();
   const { db } = database;
   vi.useFakeTimers({ toFake: ["performance"] });
@@ -161,7 +161,7 @@ test("what a token tells later is in the list seconds after, and what it has tol
   }
 });
 
-test("texts of a kind are kept up to a number of bytes, and printed anew beyond", () => {
+test("printed texts of a kind are cached up to a number of bytes, and printed again beyond", () => {
   const print = printedOnce((id: number) => `${id}`.padStart(400_000));
   const [first, second, third] = [print(1), print(2), print(3)];
   expect([print(1), print(2)]).toEqual([first, second]);
@@ -170,7 +170,7 @@ test("texts of a kind are kept up to a number of bytes, and printed anew beyond"
   expect(print(3)).toEqual(third);
 });
 
-test("digits are the number they say", () => {
+test("digits print the given number", () => {
   for (const digits of [
     "0",
     "7",

@@ -26,7 +26,7 @@ describe("an address", () => {
 });
 
 describe("a type", () => {
-  test("gets canonical addresses wherever it has addresses; names stay exact", () => {
+  test("gets canonical addresses everywhere; names stay exact", () => {
     expect(canonicalType("0X2::Coin::cOIN<0xAb::m::T<vector<0x3::a::B>, u64>,address>")).toBe(
       `${pad("2")}::Coin::cOIN<${pad("ab")}::m::T<vector<${pad("3")}::a::B>,u64>,address>`,
     );
@@ -73,7 +73,7 @@ describe("a type", () => {
     );
   });
 
-  test("is taken apart", () => {
+  test("is split into its parts", () => {
     const parsed = (text: string) => splitType(canonicalType(text));
     expect(parsed("0x2::coin::Coin<0x3::a::B<u8,bool>,u64>")).toEqual({
       address: pad("2"),
@@ -103,7 +103,7 @@ describe("a type", () => {
       }),
   }));
 
-  test("is canonical once and for all, and can be put together again from its parts", () => {
+  test("is canonical once and for all, and can be joined again from its parts", () => {
     fc.assert(
       fc.property(type, (text) => {
         const canonical = canonicalType(text);

@@ -8,7 +8,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test("an answer in time is the answer, and its timer is gone", async () => {
+test("an answer in time is returned, and its timer is gone", async () => {
   expect(await withinDeadline(Promise.resolve(7), { ms: 1_000 })).toBe(7);
   const failed = withinDeadline(Promise.reject(new Error("no")), { ms: 1_000 });
   await expect(failed).rejects.toThrow("no");

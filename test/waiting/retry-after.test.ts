@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { retryAfterMs } from "../../src/waiting/retry-after.ts";
 
-test("Retry-After is seconds or an HTTP date, and anything else is no wish", () => {
+test("Retry-After is seconds or an HTTP date, and anything else is ignored", () => {
   const nowMs = Date.parse("2026-03-01T12:00:00Z");
   expect(retryAfterMs("120", nowMs)).toBe(120_000);
   expect(retryAfterMs(" 0 ", nowMs)).toBe(0);

@@ -62,7 +62,7 @@ test("pauses double with every failure in a row up to the longest, and half of e
   }
 });
 
-test("an attempt that got somewhere makes its failure the first", async () => {
+test("an attempt with progress makes its failure count as the first", async () => {
   let left = 5;
   const { failures } = await run(async (progressed) => {
     left -= 1;
@@ -94,13 +94,13 @@ test("an error with remedy stop, or without remedy, is thrown immediately", asyn
   expect(unknown).toMatchObject({ error: new TypeError("a defect"), failures: [] });
 });
 
-test("after as many attempts as are allowed the last error is thrown", async () => {
+test("after the allowed attempts the last error is thrown", async () => {
   const { error, failures } = await run(failing("retry", "retry", "retry"), { attempts: 3 });
   expect(error).toEqual(new Trouble("retry"));
   expect(failures).toEqual([1, 2]);
 });
 
-test("no pause is shorter than the other side asked for", async () => {
+test("no pause is shorter than the other side requested", async () => {
   const { pauses } = await run(failing("retry"), { leastMs: () => 5_000 });
   expect(pauses).toEqual([5_000]);
 });

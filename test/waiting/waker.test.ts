@@ -18,7 +18,7 @@ const isOver = async (wait: Promise<void>): Promise<boolean> => {
   return over;
 };
 
-test("a wake ends all waits under way, and leaves no timer behind", async () => {
+test("a wake ends all pending waits, and leaves no timer behind", async () => {
   const waker = createWaker();
   const waits = [waker.since(waker.mark()), waker.since(waker.mark(), 60_000)];
   for (const wait of waits) expect(await isOver(wait)).toBe(false);

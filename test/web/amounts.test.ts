@@ -36,7 +36,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
   });
 
   for (const width of [PHONE, NARROW]) {
-    test(`no amount breaks, is cut off or is rounded unsaid in any view ${width} pixels wide`, async () => {
+    test(`no amount breaks, is cut off or is rounded unmarked in any view ${width} pixels wide`, async () => {
       const rounded: string[] = [];
       for (const [index, coinType] of demo.coinTypes.filter((one) => TOKENS.test(one)).entries()) {
         for (const view of index === 0 ? [...WITH_AMOUNTS, ...WITHOUT] : WITH_AMOUNTS) {
@@ -61,7 +61,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     }, 240_000);
   }
 
-  test("a rounded amount is whole to screen readers, on focus and on touch, and is copied whole", async () => {
+  test("a rounded amount is complete for screen readers, on focus and on touch, and is copied whole", async () => {
     const coinType = demo.coinTypes.find((type) => type.includes("BIRCH")) ?? "";
     const url = new URL("/cap-table", demo.url);
     url.searchParams.set("token", coinType);

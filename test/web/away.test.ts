@@ -40,7 +40,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     await demo?.[Symbol.asyncDispose]();
   });
 
-  test("a view whose part cannot be loaded says so in its place, keeps the key, and comes by itself", async () => {
+  test("a view whose code cannot be loaded says so in place, keeps the key, and recovers by itself", async () => {
     await using watched = await watch(browser, `${demo.url}/health`);
     const { page, context } = watched;
     const rolesView = await partWith("query Roles(");
@@ -57,7 +57,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     await allLoaded(page);
   }, 120_000);
 
-  test("where the service has a newer page by now, a missing part says so instead of trying for ever", async () => {
+  test("after a newer build of the page, missing code is reported instead of retried for ever", async () => {
     await using watched = await watch(browser, `${demo.url}/health`);
     const { page, context } = watched;
     await context.route(await partWith("query Roles("), (route) =>
@@ -74,7 +74,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     await page.getByText("read key", { exact: false }).last().waitFor();
   }, 120_000);
 
-  test("a service without its database is stalled with the reason that it gives, and what it says of its parts is of before", async () => {
+  test("a service without its database is shown as stalled with its reason, and details are marked as old", async () => {
     await using watched = await watch(browser, `${demo.url}/health`);
     const { page, context } = watched;
     const reason = "the database does not answer";
@@ -93,7 +93,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     expect((await sayings(page)).fresh).toEqual([]);
   }, 120_000);
 
-  test("every view keeps what it shows while the service is away, says how old it is, and comes back by itself", async () => {
+  test("every view keeps its content while the service is away, shows its age, and recovers by itself", async () => {
     await using opened = new AsyncDisposableStack();
     const open = async (path: string): Promise<Watched> => {
       const watched = opened.use(await watch(browser, demo.url + path));

@@ -24,7 +24,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     return watch(browser, url.href, look);
   };
 
-  test("status moves by itself, and says so", async () => {
+  test("status updates by itself, and says so", async () => {
     await using watched = await open("/status");
     const { page } = watched;
     await page.getByText("Live: figures move as the service does").waitFor();
@@ -32,7 +32,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     await expect.poll(() => checkpointShown(page)).toBeGreaterThan(first);
   });
 
-  test("a register of the past stays as it was, at an address that can be shared", async () => {
+  test("a register of the past stays fixed, at an address that can be shared", async () => {
     await using watched = await open("/cap-table");
     const { page } = watched;
     const issuedNow = await issued(page);
@@ -56,7 +56,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     await expect.poll(() => issued(again.page)).not.toBe(then);
   });
 
-  test("two dates are compared: who is new and who exited adds up to what was issued between", async () => {
+  test("two dates are compared: new and exited holders add up to what was issued between", async () => {
     const past = Math.floor(Date.now() / 1_000) - 10 * 86_400;
     await using watched = await open(`/cap-table?show=compare&with=${past}`);
     const { page } = watched;
@@ -84,7 +84,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     await differences.getByText("new", { exact: true }).first().waitFor();
   });
 
-  test("the register is downloaded as it is shown, in each form", async () => {
+  test("the register is downloaded as shown, in each form", async () => {
     await using watched = await open("/cap-table");
     const { page } = watched;
     await issued(page);
@@ -101,7 +101,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     }
   });
 
-  test("amounts of a token whose decimals are not known are said to be in the smallest unit", async () => {
+  test("amounts of a token with unknown decimals are labelled as the smallest unit", async () => {
     await using watched = await open("/cap-table");
     const { page } = watched;
     await issued(page);
@@ -162,7 +162,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     await known.page.getByRole("region", { name: "Movements of this wallet" }).waitFor();
   });
 
-  test("movements are filtered, paged, and new ones wait until they are asked for", async () => {
+  test("movements are filtered and paged, and new ones wait until requested", async () => {
     await using watched = await open("/movements?kind=mint");
     const { page } = watched;
     const table = page.getByRole("region", { name: "Movements" });
@@ -198,7 +198,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     expect(copied).toMatch(/^0x[0-9a-f]{64}$/);
   });
 
-  test("the whole page is worked by the keyboard on a phone", async () => {
+  test("the whole page works by keyboard on a phone", async () => {
     await using watched = await open("/roles", { width: PHONE });
     const { page } = watched;
     await page.getByRole("button", { name: "Open the menu" }).focus();
@@ -210,7 +210,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     await page.getByRole("button", { name: "Open the menu" }).waitFor();
   });
 
-  test("an operator sees requests and deliveries, sends a test event, and a reader is told which key it takes", async () => {
+  test("an operator sees requests and deliveries and sends a test event; a reader learns which key is needed", async () => {
     await using watched = await open("/deliveries");
     const { page } = watched;
     await page
@@ -226,7 +226,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     await sent.getByText("Delivered", { exact: true }).waitFor();
   });
 
-  test("the tour takes a wallet through the whole circle", async () => {
+  test("the tour takes a wallet through the whole round", async () => {
     await using watched = await open("/tour");
     const { page, complaints } = watched;
     await page.getByRole("button", { name: "Start the tour" }).click();

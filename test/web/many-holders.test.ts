@@ -38,7 +38,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
   }, 180_000);
   afterAll(() => running.disposeAsync());
 
-  test("100,000 holders are read, found and scrolled as smoothly as an empty page", {
+  test("100,000 holders load, are searched and scroll as smoothly as an empty page", {
     timeout: 180_000,
   }, async () => {
     await using watched = await watch(browser, `${url}/cap-table`);

@@ -11,7 +11,7 @@ import { keyAdvice, refusalText } from "../../web/src/shell/key-advice.ts";
 
 const SECRET = "a".repeat(43);
 
-test("a key that another interface takes, or that is not whole, is refused before anything is sent", () => {
+test("a key of another interface, or an incomplete one, is refused before anything is sent", () => {
   expect(keyAdvice(`hb_operator_${SECRET}`)).toBeNull();
   expect(keyAdvice(`  hb_graphql_${SECRET}\n`)).toBeNull();
   expect(keyAdvice(`hb_project_${SECRET}`)).toMatch(/project key.*operator or graphql/);
@@ -48,7 +48,7 @@ const FIELDS = {
   states: new Set(["disabled", "failed"] as const),
 };
 
-test("a range without an end ends at the moment it is counted, so that later callbacks are not sent unseen", () => {
+test("a range without an end ends when it is counted, so that later callbacks are not sent unseen", () => {
   expect(rangeOf({ ...FIELDS, until: null }, 5_000_000)).toEqual({
     since: "1970-01-01T00:16:40.000Z",
     until: "1970-01-01T01:23:20.000Z",
@@ -56,7 +56,7 @@ test("a range without an end ends at the moment it is counted, so that later cal
   });
 });
 
-test("a range says what is missing of it", () => {
+test("an incomplete range says what is missing", () => {
   expect(rangeOf({ ...FIELDS, since: null }, 0)).toBe("Enter a start.");
   expect(rangeOf({ ...FIELDS, since: 2_000 }, 0)).toMatch(/before the start/);
   expect(rangeOf({ ...FIELDS, states: new Set() }, 0)).toMatch(/at least one/);
@@ -64,7 +64,7 @@ test("a range says what is missing of it", () => {
   expect((range as Range).receiver).toBe("ta:demo-a");
 });
 
-test("a range is sent part by part until nothing is left, and what was sent is added up", async () => {
+test("a range is sent part by part to its end, with running totals", async () => {
   const parts: readonly RangePage[] = [
     { redelivered: 1_000, waiting: 2, next: "a" },
     { redelivered: 1_000, waiting: 0, next: "b" },
@@ -84,7 +84,7 @@ test("a range is sent part by part until nothing is left, and what was sent is a
   expect(told).toEqual([1_000, 2_000, 2_007]);
 });
 
-test("sending a range stops when it is told to, and sends no further part", async () => {
+test("sending a range stops on request, without a further part", async () => {
   const stopping = new AbortController();
   const asked: (string | undefined)[] = [];
   const sending = sendRange(
@@ -99,12 +99,12 @@ test("sending a range stops when it is told to, and sends no further part", asyn
   expect(asked).toEqual([undefined]);
 });
 
-test("filters that are not set stay out of what is asked, and values are encoded", () => {
+test("unset filters stay out of the query, and values are encoded", () => {
   expect(pathWith("/operator/requests", { status: undefined })).toBe("/operator/requests");
   expect(pathWith("/x", { asset: "a&b", after: "c=" })).toBe("/x?asset=a%26b&after=c%3D");
 });
 
-test("an answer that is no JSON object is an error that says so, and a refusal has the service's own words", async () => {
+test("an answer that is not a JSON object is an error that says so, and a refusal has the service's own words", async () => {
   const server = createServer((request, response) => {
     response.statusCode = request.url === "/refused" ? 400 : 200;
     response.end(request.url === "/refused" ? '{"details":"limit: too large"}' : "<html></html>");

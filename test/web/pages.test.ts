@@ -40,7 +40,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
 
   for (const theme of ["light", "dark"] as const) {
     for (const width of [DESK, PHONE]) {
-      test(`every page opens signed in on the demo, ${theme} and ${width} pixels wide, and keeps nobody out`, async () => {
+      test(`every page opens signed in on the demo, ${theme} and ${width} pixels wide, and is accessible`, async () => {
         for (const path of PAGES) {
           await using watched = await watch(browser, demo.url + path, { theme, width });
           const { page, complaints, elsewhere } = watched;
@@ -54,7 +54,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     }
   }
 
-  test("whoever has no key is asked for one, told why a wrong one does not open, and let in with a right one", async () => {
+  test("a visitor without a key is asked for one, told why a wrong one fails, and admitted with a right one", async () => {
     await using watched = await watch(browser, `${demo.url}/roles`);
     const { page } = watched;
     await settled(page);
@@ -79,7 +79,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     expect(kept).not.toContain("hb_");
   });
 
-  test("the first page travels in less than 150 KB, and none of it is a chart", async () => {
+  test("the first page travels in less than 150 KB, without any chart code", async () => {
     await using watched = await watch(browser, demo.url);
     await settled(watched.page);
     await watched.page.waitForFunction(() => performance.getEntriesByName("first view").length > 0);
@@ -110,7 +110,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     expect(all).toBeLessThan(150_000);
   });
 
-  test("once the first page is there, every part of the others is loaded, too", async () => {
+  test("once the first page is shown, the code of all others is loaded, too", async () => {
     await using watched = await watch(browser, demo.url);
     await settled(watched.page);
     const parts = (await readdir(join(BUILT_PAGE, "assets"))).filter((name) =>
@@ -160,14 +160,14 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     expect(other.page.url()).toBe(`${demo.url}/`);
   });
 
-  test("a stranger is signed in nowhere, and told where the link is", async () => {
+  test("a stranger is not signed in anywhere, and told where the link is", async () => {
     await using watched = await watch(browser, `${demo.url}/roles`, { stranger: true });
     await watched.page.getByText("This is the demo").waitFor();
     expect(await watched.page.getByLabel("API key").isVisible()).toBe(true);
     expect(watched.complaints).toEqual([]);
   });
 
-  test("an address that is no page says so and leads back", async () => {
+  test("an unknown address says so and leads back", async () => {
     await using watched = await watch(browser, `${demo.url}/nothing-here`);
     await watched.page.getByText("Page not found").waitFor();
     await watched.page.getByRole("link", { name: "Go to Today" }).click();

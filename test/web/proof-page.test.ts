@@ -22,7 +22,7 @@ const check = (files: Files): Promise<Report> => checkFiles(files, () => undefin
 const failing = ({ steps }: Report): readonly string[] =>
   steps.filter(({ result }) => result === "fails").map(({ title }) => title);
 
-test("a statement that was made by the service holds in every step, and its key and root are named", async () => {
+test("a statement made by the service passes every step, and its key and root are named", async () => {
   const statement = statementOf(3, 8);
   const report = await check(one("mine.json", JSON.stringify(statement)));
   expect(holds(report)).toBe(true);
@@ -32,7 +32,7 @@ test("a statement that was made by the service holds in every step, and its key 
   expect(report.open.length).toBeGreaterThan(0);
 });
 
-test("a statement of version 2 holds, leaves less open than version 1, and its root is compared with those of version 2", async () => {
+test("a statement of version 2 passes, leaves less open than version 1, and its root is compared with those of version 2", async () => {
   const statement = statement2Of(3, 8);
   const report = await check(one("mine.json", JSON.stringify(statement)));
   expect(report.steps.map(({ result }) => result)).toEqual(report.steps.map(() => "holds"));
@@ -47,7 +47,7 @@ test("a statement of version 2 holds, leaves less open than version 1, and its r
   expect(failing(decimals)).toContainEqual(expect.stringMatching(/part of the cap table/));
 });
 
-test("what was changed in a statement fails in the step that is about it", async () => {
+test("a change in a statement fails the step that covers it", async () => {
   const statement = statementOf(3, 8);
   const changed = async (change: object) =>
     failing(await check(one("x.json", JSON.stringify({ ...statement, ...change }))));
@@ -65,7 +65,7 @@ test("what was changed in a statement fails in the step that is about it", async
   expect(await changed({ chainId: "another" })).toEqual(["The deployment signed the root", signed]);
 });
 
-test("a statement without its form is not looked at further, and says nothing", async () => {
+test("a statement without its form is not examined further, and no text of it is shown", async () => {
   const { root: _, ...rest } = statementOf(0, 2);
   const report = await check(one("x.json", JSON.stringify(rest)));
   expect(report.steps.map(({ result }) => result)).toEqual([
@@ -79,19 +79,19 @@ test("a statement without its form is not looked at further, and says nothing", 
   expect(report.publicKey).toBeNull();
 });
 
-test("a statement with a member twice fails, whichever of the two a parser keeps", async () => {
+test("a statement with a repeated member fails, whichever copy a parser keeps", async () => {
   const text = JSON.stringify(statementOf(0, 2)).replace("{", '{"total":"9",');
   expect(failing(await check(one("x.json", text)))).toEqual(["Well-formed statement"]);
 });
 
-test("members are counted by the object they are in, however they are escaped", () => {
+test("members are counted per object, however they are escaped", () => {
   expect(memberTwice('{"a":{"a":1},"b":[{"a":1},{"a":2}]}')).toBeNull();
   expect(memberTwice('{"a":"a:","b":"{\\"a\\":1}"}')).toBeNull();
   expect(memberTwice('{"a":1,"\\u0061":2}')).toBe("a");
   expect(memberTwice('[{"x":[],"y":{},"x":null}]')).toBe("x");
 });
 
-test("a failure in words that the page does not know is shown, and never counts as holding", () => {
+test("a failure that the page does not know is shown, and never counts as a pass", () => {
   const steps = stepsOf(["the moon is missing"]);
   expect(steps.at(-1)).toEqual({
     title: "Other checks",
@@ -125,7 +125,7 @@ const [AUTHENTIC, CONSISTENT] = [
   "Consistent: tables, movements and report follow from the facts",
 ];
 
-test("a pack that nothing speaks against is said to be no more than what was computed here", async () => {
+test("a pack without contradictions claims no more than what was computed here", async () => {
   for (const opening of ["proven", "signed"] as const) {
     const report = await check(await pack(undefined, opening));
     expect([holds(report), reasons(report)]).toEqual([true, []]);
@@ -139,7 +139,7 @@ test("a pack that nothing speaks against is said to be no more than what was com
   }
 });
 
-test("a pack whose signer signed registers or movements that do not fit together fails, and says where", async () => {
+test("a pack whose signed registers and movements do not fit together fails, and says where", async () => {
   const short = await check(
     await pack(changing("movements.ndjson", (text) => text.replace(/.*\n/, ""))),
   );
@@ -154,7 +154,7 @@ test("a pack whose signer signed registers or movements that do not fit together
   expect(reasons(none)).toEqual(["movements.ndjson: line 1 is not JSON"]);
 });
 
-test("a pack whose rows do not add up to their wallets fails, although the signed roots do not tell", async () => {
+test("a pack whose rows do not add up to their wallets fails, even if the signed roots match", async () => {
   const wallet = /("address":"0x[0-9a-f]{64}","balance":)"[1-9]\d*"/;
   const less = changing("last/cap-table.json", (text) => text.replace(wallet, '$1"1"'));
   expect(reasons(await check(await pack(less)))).toContain(
@@ -178,7 +178,7 @@ test("a pack whose wallets are in another group, or not frozen, than its own lin
   expect(reasons(await check(await pack(thawed))).join()).toContain("has another holder, group or");
 });
 
-test("an audit pack is as it was signed only when every file is, and none is missing or added", async () => {
+test("an audit pack is intact only when every file is, and none is missing or added", async () => {
   const changed = await pack();
   const report = (await changed.get("report.md")?.text()) ?? "";
   changed.set("report.md", new Blob([report.replace("A", "B")]));
@@ -190,7 +190,7 @@ test("an audit pack is as it was signed only when every file is, and none is mis
   expect(reasons(await check(missing))).toEqual(["report.md: is missing"]);
 });
 
-test("a manifest that was changed after it was signed fails, and so does one without a signature", async () => {
+test("a manifest changed after signing fails, and so does one without a signature", async () => {
   const files = await pack();
   const text = (await files.get("manifest.json")?.text()) ?? "";
   files.set("manifest.json", new Blob([text.replace('"proven"', '"signed"')]));
@@ -229,7 +229,7 @@ test("a pack may come in its folder, or as a zip of it", async () => {
   );
 });
 
-test("what is neither statement nor pack is refused in words that say what to drop instead", async () => {
+test("input that is neither statement nor pack is refused, saying what to drop instead", async () => {
   for (const files of [
     new Map<string, Blob>(),
     one("a.pdf", "%PDF"),
@@ -268,7 +268,7 @@ const PROOF: CheckpointProof = {
   pipelineDigests: [],
 };
 
-test("what was verified is said point by point, and nothing is claimed beyond it", () => {
+test("verified points are listed one by one, and nothing is claimed beyond them", () => {
   const verified = (proof: CheckpointProof) => pointsOf(proof).map((point) => point.verified);
   expect(verified(PROOF)).toEqual([true, true, true, true]);
   expect(pointsOf(PROOF)[2]?.how).toContain("29 links");
@@ -284,7 +284,7 @@ test("what was verified is said point by point, and nothing is claimed beyond it
   expect(verdictOf(unknown).tone).toBe("bad");
 });
 
-test("the digest of a summary is the ledger's: BLAKE2b behind the name of its type, in base58", async () => {
+test("the digest of a summary is the ledger's: BLAKE2b over its type name and bytes, in base58", async () => {
   for (const bytes of [new Uint8Array(), Uint8Array.of(0, 0, 7), new Uint8Array(900).fill(201)]) {
     const named = Buffer.concat([Buffer.from("CheckpointSummary::"), bytes]);
     expect(await summaryDigest(Buffer.from(bytes).toString("base64"))).toBe(

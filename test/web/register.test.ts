@@ -65,7 +65,7 @@ const onServer = (grant: Grant, timeMs: bigint): bigint =>
     timeMs,
   );
 
-test("the page and the service agree what of any grant can be claimed at any time", () => {
+test("the page and the service agree on the claimable part of any grant at any time", () => {
   fc.assert(
     fc.property(grants, fc.bigInt({ min: 0n, max: 60_000n }), (grant, timeMs) => {
       expect(claimableAt(grant, timeMs)).toBe(onServer(grant, timeMs));
@@ -73,7 +73,7 @@ test("the page and the service agree what of any grant can be claimed at any tim
   );
 });
 
-test("a next release is the first moment at which more can be claimed, and none is left out before it", () => {
+test("the next release is the first moment at which more can be claimed, and none is skipped", () => {
   fc.assert(
     fc.property(grants, fc.bigInt({ min: 0n, max: 60_000n }), (grant, timeMs) => {
       const next = nextRelease(grant, timeMs);
@@ -90,7 +90,7 @@ test("a next release is the first moment at which more can be claimed, and none 
   );
 });
 
-test("a cancelled grant announces nothing, and a schedule of 2^63 releases is answered at once", () => {
+test("a cancelled grant announces nothing, and a schedule of 2^63 releases is computed at once", () => {
   const grant: Grant = {
     objectId: "0x1",
     owner: "0x2",
@@ -111,7 +111,7 @@ test("a cancelled grant announces nothing, and a schedule of 2^63 releases is an
   expect(releaseTimes(endless).length).toBeLessThanOrEqual(122);
 });
 
-test("the releases drawn of a grant begin with its first and end where all is unlocked", () => {
+test("a grant's drawn releases begin with its first and end where all is unlocked", () => {
   fc.assert(
     fc.property(grants, (grant) => {
       const times = releaseTimes(grant, 10);
@@ -152,7 +152,7 @@ test("the differences of two registers add up to what was issued between them", 
   );
 });
 
-test("who came, left, grew and fell is told apart", () => {
+test("new, exited, increased and decreased holders are distinguished", () => {
   const { differences } = compareRegisters(
     { rows: [row("1", 5n), row("2", 5n), row("3", 5n), row("0xbb", 7n)] },
     { rows: [row("1", 9n), row("2", 1n), row("4", 2n), row("0xbb", 7n)] },
@@ -165,7 +165,7 @@ test("who came, left, grew and fell is told apart", () => {
   ]);
 });
 
-test("the largest holders' sums end with everything, and their curve at the top", () => {
+test("the largest holders' sums end with the total, and their curve at the top", () => {
   const rows = [50n, 30n, 20n].map((balance, index) => row(String(index), balance));
   expect(largest({ rows })).toEqual([
     { count: 1, held: 50n },
@@ -179,7 +179,7 @@ test("the largest holders' sums end with everything, and their curve at the top"
   ]);
 });
 
-test("amounts are exact beyond what a number holds, with their decimals", () => {
+test("amounts are exact beyond the range of a number, with their decimals", () => {
   expect(amountText(18_446_744_073_709_551_615n, 9)).toBe("18,446,744,073.709551615");
   expect(amountText(1_234_500n, 4)).toBe("123.45");
   expect(amountText(1_234_500n, 4, true)).toBe("123.4500");
@@ -192,7 +192,7 @@ test("amounts are exact beyond what a number holds, with their decimals", () => 
 
 const SHOWN_WITH = { decimals: 6, signed: true, fixed: true };
 
-test("an amount with less room is cut, never rounded up, and says so", () => {
+test("an amount with less room is cut, never rounded up, and marked", () => {
   const steps = (units: bigint, form = SHOWN_WITH) =>
     Array.from({ length: lastStep(form.decimals) + 1 }, (_, step) => amountIn(units, form, step));
   expect(steps(861_064_773_308n)).toEqual([
@@ -217,7 +217,7 @@ test("an amount with less room is cut, never rounded up, and says so", () => {
   expect(amountIn(0n, SHOWN_WITH, 4)).toBe("0.00");
 });
 
-test("a shortened amount shows only its own first digits, and no amount is called about what it is exactly", () => {
+test("a shortened amount shows only its own first digits, and no exact amount is marked as approximate", () => {
   const forms = fc.record({
     decimals: fc.constantFrom(null, 0, 6, 9, 18),
     signed: fc.boolean(),
@@ -241,14 +241,14 @@ test("a shortened amount shows only its own first digits, and no amount is calle
   );
 });
 
-test("shares are rounded down and the smallest is not shown as nothing", () => {
+test("shares are rounded down and the smallest is not shown as zero", () => {
   expect(shareText(1n, 3n)).toBe("33.33 %");
   expect(shareText(1n, 1_000_000n)).toBe("< 0.01 %");
   expect(shareText(0n, 3n)).toBe("0.00 %");
   expect(shareText(1n, 0n)).toBe("\u2013");
 });
 
-test("moments are shown in UTC, chosen to the second, and survive a time beyond any calendar", () => {
+test("moments are shown in UTC, to the second, even beyond any calendar", () => {
   expect(momentText(Date.UTC(2026, 4, 4, 13, 2, 11))).toBe("2026-05-04 13:02:11 UTC");
   expect(momentText(1e300)).toBe("beyond any calendar");
   expect(fieldSeconds(fieldText(1_777_777_777))).toBe(1_777_777_777);
@@ -264,7 +264,7 @@ test("a search finds a holder by its whole number and a wallet by a part of its 
   expect(matches(row("12", 1n), " ")).toBe(true);
 });
 
-test("what moved since a time counts what was later than that second, exactly", () => {
+test("movements since a moment are those later than that second, exactly", () => {
   const moved = (activityType: string, amount: string, checkpointTimestamp: string) => ({
     activityType,
     amount,
@@ -283,7 +283,7 @@ test("what moved since a time counts what was later than that second, exactly", 
   expect(sums.transferred).toEqual({ count: 0, amount: 0n });
 });
 
-test("a rate is of the time asked for, and a backfill that does not near its end has no end", () => {
+test("a rate covers the requested time, and a backfill without progress has no end", () => {
   const samples = [0, 10_000, 20_000].map((atMs) => ({ atMs, checkpoint: atMs / 100 }));
   expect(rateOver(samples, 30_000)).toBe(10);
   expect(rateOver(samples.slice(0, 1), 30_000)).toBeNull();

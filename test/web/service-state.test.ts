@@ -48,7 +48,7 @@ const states = everything().map((seen) => ({ seen, state: serviceState(seen, NOW
 const those = (is: (state: ServiceState) => boolean) =>
   states.filter(({ state }) => is(state)).map(({ seen }) => seen);
 
-test("the service is up to date only where it said so just now, of a checkpoint of this minute, and still answers", () => {
+test("the service is up to date only if it said so just now, about a checkpoint of this minute, and still answers", () => {
   const good = those(({ tone }) => tone === "good");
   expect(good.length).toBeGreaterThan(0);
   expect(good).toEqual(those(({ word }) => word === "Up to date"));
@@ -59,7 +59,7 @@ test("the service is up to date only where it said so just now, of a checkpoint 
   }
 });
 
-test("a service that does not answer is lost from the first question on, whatever it said before", () => {
+test("a service that does not answer is lost from the first failed request, whatever it said before", () => {
   const lost = those(({ kind }) => kind === "lost");
   expect(lost).toEqual(everything().filter(({ lostMs }) => lostMs !== null));
   expect(states.find(({ seen }) => seen.lostMs !== null)?.state).toMatchObject({
@@ -68,7 +68,7 @@ test("a service that does not answer is lost from the first question on, whateve
   });
 });
 
-test("a stall is shown with its reason, also when it is told from memory", () => {
+test("a stall is shown with its reason, also from a cached report", () => {
   const stalled = states.filter(
     ({ seen: { lostMs, refused, health } }) =>
       lostMs === null && !refused && health?.status === "stalled" && health.atMs === NOW,
@@ -78,7 +78,7 @@ test("a stall is shown with its reason, also when it is told from memory", () =>
   }
 });
 
-test("what nobody told lately is unknown, and never good or bad", () => {
+test("figures without a recent report are unknown, never good or bad", () => {
   for (const { seen, state } of states) {
     const { lostMs, refused, health, fault } = seen;
     if (lostMs !== null || refused || health?.status === "stalled") continue;
@@ -94,7 +94,7 @@ test("what nobody told lately is unknown, and never good or bad", () => {
   );
 });
 
-test("a chain that has nothing newer is quiet, one that is being read is behind: each by how much", () => {
+test("a chain without news is quiet, one being read is behind: each by how much", () => {
   const of = (status: "ok" | "catching_up", newestMs: number | null) =>
     serviceState(
       {
@@ -113,7 +113,7 @@ test("a chain that has nothing newer is quiet, one that is being read is behind:
   expect(of("catching_up", null)).toMatchObject({ word: "Nothing indexed yet", tone: "warn" });
 });
 
-test("whatever is stalled is named with its reason, also what this page does not know yet", () => {
+test("every stall is named with its reason, also of parts unknown to this page", () => {
   const stalled = { state: "stalled", reason: "it hangs" } as const;
   const unmoved = {
     checkpoint: null,

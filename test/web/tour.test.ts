@@ -35,13 +35,13 @@ const WHOLE: Tour = {
 
 const states = (tour: Tour) => passedOf(tour).map(({ state }) => state);
 
-test("a tour that went all the way round has a time for each station that the history knows", () => {
+test("a completed tour has a time for each station in the history", () => {
   expect(passedOf(WHOLE).map(({ at }) => at)).toEqual([...[1, 2, 3, 4, 5].map(timeAt), null]);
   expect(new Set(states(WHOLE))).toEqual(new Set(["done"]));
   expect(isOver(WHOLE)).toBe(true);
 });
 
-test("the station behind those that were passed is being waited for, and none beyond it counts as passed", () => {
+test("the station after the passed ones is waited for, and none beyond it counts as passed", () => {
   const begun: Tour = { ...WHOLE, request: { status: "QUEUED", history: HISTORY.slice(0, 1) } };
   const waiting: Tour = {
     ...begun,
@@ -63,7 +63,7 @@ test("the station behind those that were passed is being waited for, and none be
   ]);
 });
 
-test("a request that failed ends the tour at the station it did not pass", () => {
+test("a failed request ends the tour at the station it did not pass", () => {
   const failed: Tour = {
     ...WHOLE,
     request: { status: "FAILED", history: HISTORY },
@@ -90,6 +90,6 @@ test("stations are shown one after another, however fast they were passed", () =
   expect(upTo(passed, 6)).toEqual(passed);
 });
 
-test("the documentation that a station names is there", () => {
+test("the documentation that a station names exists", () => {
   for (const file of Object.values(READ)) expect(existsSync(file), file).toBe(true);
 });

@@ -80,7 +80,7 @@ const serverOf = async (server: Server) => {
 
 const httpServer = (answer: RequestListener) => serverOf(createServer(answer));
 
-test("a deployment that has everything passes, and nothing of it is changed", async () => {
+test("a complete deployment passes, and nothing in it changes", async () => {
   await using made = await deployment();
   await runCommand(["keys", "create", "--kind", "graphql"], made.settings);
   const rotated = await runCommand(["callbacks", "rotate"], made.settings);
@@ -100,7 +100,7 @@ test("a deployment that has everything passes, and nothing of it is changed", as
   expect(await readdir(made.folder, { recursive: true })).toEqual(before);
 });
 
-test("a session that compiles statements in spite of us, as behind some poolers, is named", async () => {
+test("a session with JIT turned on against our setting, as behind some poolers, is named", async () => {
   await using made = await freshDatabase();
   const compiling = { url: made.url, max: 2, applicationName: "doctor", runtime: { jit: "on" } };
   await using database = connect(compiling);
@@ -113,7 +113,7 @@ test("a session that compiles statements in spite of us, as behind some poolers,
   expect(await found(made)).toEqual([]);
 });
 
-test("a source of another chain fails, and both chains are named", async () => {
+test("a source of another chain fails, naming both chains", async () => {
   await using made = await deployment();
   const LEDGER_SOURCE = `dir:${join(made.folder, "other")}`;
   const { code, lines } = await examined("source", { ...made.settings, LEDGER_SOURCE });
@@ -146,7 +146,7 @@ test("a source of another chain fails, and both chains are named", async () => {
   expect(wrong.lines.join()).toMatch(/fail source: the log is of chain/);
 });
 
-test("a master key that opens nothing fails, and no key is shown", async () => {
+test("a master key that opens nothing fails, without showing a key", async () => {
   await using made = await deployment();
   const key = () => randomBytes(32).toString("base64");
   const right = { ...made.settings, CALLBACK_MASTER_KEY: key() };
@@ -161,7 +161,7 @@ test("a master key that opens nothing fails, and no key is shown", async () => {
   expect(lines).toContain("warn keys: nobody can ask: there is no key");
 });
 
-test("a signer outside is tried, and one that is away fails with what to look at", async () => {
+test("an outside signer is tried; one that is away fails with a remedy", async () => {
   await using made = await deployment();
   await using signer = await startSigner();
   const settings = { ...made.settings, ...signer.settings };
@@ -173,7 +173,7 @@ test("a signer outside is tried, and one that is away fails with what to look at
   expect(away).not.toContain(TOKEN);
 });
 
-test("keys of the transfer agent whose signatures fit every path are named, and no others", async () => {
+test("transfer-agent keys whose signatures are valid for every path are named, and no others", async () => {
   await using made = await deployment();
   const unbound = await registerKey(made.database, { asset: "acme-sui" });
   const bound = await registerKey(made.database, { asset: "acme-sui", requireBound: true });
@@ -189,7 +189,7 @@ test("keys of the transfer agent whose signatures fit every path are named, and 
   expect(told.join()).not.toContain(revoked.id);
 });
 
-test("migrations that are missing, and those of a newer version, are told", async () => {
+test("missing migrations, and those of a newer version, are reported", async () => {
   await using made = await deployment();
   const { sql } = made.database;
   await sql`
@@ -202,7 +202,7 @@ test("migrations that are missing, and those of a newer version, are told", asyn
   expect((await examined("migrations", made.settings)).code).toBe(1);
 });
 
-test("a user without rights is told what is missing, and a password is never shown", async () => {
+test("missing rights of a user are reported, without showing a password", async () => {
   await using made = await deployment();
   const name = `weak_${randomBytes(4).toString("hex")}`;
   const password = randomBytes(12).toString("hex");
@@ -225,7 +225,7 @@ test("a user without rights is told what is missing, and a password is never sho
   }
 });
 
-test("wrong settings are one line each, and a file with a secret is read", async () => {
+test("wrong settings are reported one per line, and a file with a secret is read", async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, "url");
   await writeFile(file, "postgres://u:secret-word@127.0.0.1:1/x\n");
@@ -245,7 +245,7 @@ test("wrong settings are one line each, and a file with a secret is read", async
   expect((await examined("settings", none)).lines.join()).toContain("ENOENT");
 });
 
-test("a database that takes connections and never answers costs ten seconds, not for ever", async () => {
+test("a database that accepts connections and never answers costs ten seconds", async () => {
   const sockets: { destroy(): unknown }[] = [];
   await using silent = await serverOf(createTcpServer((socket) => void sockets.push(socket)));
   const began = performance.now();
@@ -257,7 +257,7 @@ test("a database that takes connections and never answers costs ten seconds, not
   for (const socket of sockets) socket.destroy();
 });
 
-test("a port that another program holds fails, and one of a running Holderbook passes", async () => {
+test("a port held by another program fails, and one held by a running Holderbook passes", async () => {
   await using other = await httpServer((_, answer) => void answer.end("{}"));
   const held = await examined("port", { PORT: `${other.port}` });
   expect(held.lines).toEqual([
@@ -276,7 +276,7 @@ test("a port that another program holds fails, and one of a running Holderbook p
   ]);
 });
 
-test("each RPC endpoint is asked for its chain; one that works is enough", async () => {
+test("each RPC endpoint is asked for its chain; one working endpoint suffices", async () => {
   await using folder = await temporaryFolder();
   const answering = (chainId: string) =>
     httpServer(async (request, answer) => {
@@ -322,13 +322,13 @@ test("each RPC endpoint is asked for its chain; one that works is enough", async
   expect((await given(wrong.port)).code).toBe(1);
 });
 
-test("Redis that is not there fails", async () => {
+test("an absent Redis fails", async () => {
   const { lines } = await examined("redis", { REDIS_URL: "redis://:word@127.0.0.1:1" });
   expect(lines).toEqual([expect.stringMatching(/^fail redis: .*ECONNREFUSED/)]);
   expect(lines.join()).not.toContain("word");
 });
 
-test("--strict ends with code 1 on a warning, and text says what to do", async () => {
+test("--strict exits with code 1 on a warning, and the text says what to do", async () => {
   await using made = await deployment();
   const args = ["doctor", "--only", "keys"];
   const { code, stdout } = await runCommand(args, made.settings);

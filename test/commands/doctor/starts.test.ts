@@ -165,7 +165,7 @@ const FAULTS: readonly Fault[] = [
 ];
 
 test.each(FAULTS)(
-  "$what: doctor fails where a start refuses, and says the same",
+  "$what: doctor fails where a start refuses, with the same message",
   async ({ settings, says, by }) => {
     const given = {
       DATABASE_URL,
@@ -214,7 +214,7 @@ test("packages that the log does not know fail, as an index refuses them", async
   );
 });
 
-test("of a source that refuses connections doctor says why, and one of several that answers is enough", async () => {
+test("doctor explains why a source refuses connections; one answering source of several suffices", async () => {
   await using database = await freshDatabase();
   const gone = createServer().listen(0, "127.0.0.1");
   await once(gone, "listening");
@@ -239,7 +239,7 @@ test("of a source that refuses connections doctor says why, and one of several t
   expect(listed.stdout).toMatch(/^ok {4}source .*newest checkpoint 0$/m);
 });
 
-test("a METRICS_PORT that is taken is named, by index and by doctor", async () => {
+test("a METRICS_PORT already in use is named, by index and by doctor", async () => {
   await using database = await freshDatabase();
   const holder = createServer().listen(0, "127.0.0.1");
   onTestFinished(() => void holder.close());

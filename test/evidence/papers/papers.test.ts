@@ -114,7 +114,7 @@ const cellsUnder = (paper: string, title: string): readonly (readonly string[])[
 
 const units = (text = ""): bigint => (text === "–" ? 0n : BigInt(text.replace(/[.,]/g, "")));
 
-test("papers of each kept pack tie, name every file by its SHA-256, and are the same bytes on a second run", async () => {
+test("papers of each kept pack tie, name every file by its SHA-256, and repeat byte for byte", async () => {
   for (const name of KEPT) {
     await using kept = await keptPack(name);
     const once = await papersOf(kept.path, "--confirm", "all");
@@ -136,12 +136,12 @@ test("papers of each kept pack tie, name every file by its SHA-256, and are the 
   }
 });
 
-test("what the operator wrote beside the pack is what anybody makes of the pack alone", async () => {
+test("the papers written beside the pack equal those that anyone makes from the pack alone", async () => {
   const own = await papersOf(pack);
   expect(await bytesIn(own)).toEqual(await bytesIn(`${pack}-papers`));
 });
 
-test("the roll-forward has every movement under its cause, in all and by holder, and ties to both registers", async () => {
+test("the roll-forward has every movement by cause, in total and by holder, and ties to both registers", async () => {
   const movements = await linesOf("movements.ndjson");
   const paper = await textOf(`${pack}-papers`, "2-roll-forward.md");
   const causes = cellsUnder(paper, "Movements by cause");
@@ -217,7 +217,7 @@ test("the roll-forward has every movement under its cause, in all and by holder,
   }
 });
 
-test("exceptions list each forced transfer, freeze, role change and change of the register with its transaction and sender; none is said where there are none", async () => {
+test("exceptions list each forced transfer, freeze, role change and register change with transaction and sender, or say that there are none", async () => {
   const paper = await textOf(`${pack}-papers`, "3-exceptions.md");
   const pages = await pdfOf(`${pack}-papers`);
   const events = await linesOf("holder-events.ndjson");
@@ -247,7 +247,7 @@ test("exceptions list each forced transfer, freeze, role change and change of th
   expect(pages).toContain("Movements of unknown cause: none");
 });
 
-test("operators' acts on the coin and on all are listed as they were signed, each in its cells", async () => {
+test("operators' acts on the coin and on all coins are listed as signed, each in its cells", async () => {
   const acts = await linesOf("acts.ndjson");
   expect(acts).toHaveLength(2);
   const paper = await textOf(`${pack}-papers`, "3-exceptions.md");
@@ -269,7 +269,7 @@ test("operators' acts on the coin and on all are listed as they were signed, eac
   expect(before).toContain("## Operators' acts: not in this pack\n");
 });
 
-test("the sample is drawn again from what the paper says", async () => {
+test("the sample can be drawn again from what the paper states", async () => {
   const seed = "the auditor's own, ünïque";
   const out = await papersOf(pack, "--seed", seed, "--sample", "7");
   const more = await papersOf(pack, "--seed", seed, "--sample", "9");
@@ -305,14 +305,14 @@ test("the sample is drawn again from what the paper says", async () => {
   }
 });
 
-test("without a seed the sample is drawn with the manifest's SHA-256, and the paper says why an own one is better", async () => {
+test("without a seed the sample is drawn with the manifest's SHA-256, and the paper says why an own seed is better", async () => {
   const sha256 = createHash("sha256").update(await readFile(join(pack, "manifest.json")));
   const paper = await textOf(`${pack}-papers`, "4-sample.md");
   expect(paper).toContain(`drawn with the seed \`${sha256.digest("hex")}\``);
   expect(paper).toContain("An auditor should state an own seed");
 });
 
-test("the cover says what the check showed in its own words, with what was given to it and nothing more", async () => {
+test("the cover gives the verdict in its own words, with the supplied evidence only", async () => {
   const { publicKey } = await manifestOf(pack);
   const given = ["--key", publicKey, "--committee-from", committee];
   const out = await papersOf(pack, ...given);
@@ -331,7 +331,7 @@ test("the cover says what the check showed in its own words, with what was given
   expect(without).toContain("**complete** (nothing of the range is missing): **not shown**");
 });
 
-test("a letter has what one holder has and nobody else's wallet, and begins a page", async () => {
+test("a letter shows one holder's holdings and nobody else's wallet, and begins a page", async () => {
   const { rows } = JSON.parse(await textOf(pack, "last/cap-table.json"));
   const [one, two] = rows.filter(({ holderId }: { holderId: string | null }) => holderId !== null);
   const wallet: string = two.wallets[0].address;
@@ -370,7 +370,7 @@ test("a letter has what one holder has and nobody else's wallet, and begins a pa
   }
 });
 
-test("a letter to somebody whom no register knows is wrong usage, and writes nothing", async () => {
+test("a letter to a holder unknown to the register is wrong usage, and writes nothing", async () => {
   for (const whom of ["999999", `0x${"ab".repeat(32)}`]) {
     const out = join(folder.path, "nobody");
     const ran = await papers(pack, "--out", out, "--confirm", whom);
@@ -381,7 +381,7 @@ test("a letter to somebody whom no register knows is wrong usage, and writes not
   expect((await papers(pack, "--out", join(folder.path, "x"), "--confirm", "Jane")).code).toBe(2);
 });
 
-test("a false pack has no papers", async () => {
+test("a refuted pack gets no papers", async () => {
   await using copy = await temporaryFolder();
   await cp(pack, copy.path, { recursive: true });
   const isMint = (line: string) => line.replace('"cause":"MINT"', '"cause":"BURN"');
@@ -394,7 +394,7 @@ test("a false pack has no papers", async () => {
   expect(existsSync(out)).toBe(false);
 });
 
-test("papers go into a folder of their own, never into the pack", async () => {
+test("papers go into their own folder, never into the pack", async () => {
   expect(await papers(pack, "--out", join(pack, "papers"))).toMatchObject({
     code: 2,
     stderr: expect.stringContaining("papers are no part of it"),
@@ -402,7 +402,7 @@ test("papers go into a folder of their own, never into the pack", async () => {
   expect((await papers(pack, "--out", `${pack}-papers`)).stderr).toContain("is not empty");
 });
 
-test("papers are written where one says, or not at all; a folder in use is refused before the pack is made", async () => {
+test("papers are written to the given folder or not at all; a folder in use is refused before the pack is made", async () => {
   const make = (name: string, ...args: readonly string[]) =>
     runCommand(["audit-pack", ...range, "--out", join(folder.path, name), ...args], settings);
   const beside = await make("in use", "--papers", pack);
@@ -417,7 +417,7 @@ test("papers are written where one says, or not at all; a folder in use is refus
   expect(existsSync(join(elsewhere, "working-papers.pdf"))).toBe(true);
 });
 
-test("a source that cannot be read is said on the cover, and the code is 3", async () => {
+test("an unreadable source is stated on the cover, with exit code 3", async () => {
   const out = join(folder.path, "unread");
   const source = `dir:${join(folder.path, "nothing")}`;
   const ran = await papers(pack, "--out", out, "--source", source, "--retry-for", "0");
@@ -427,7 +427,7 @@ test("a source that cannot be read is said on the cover, and the code is 3", asy
   expect(cover).toContain("not shown: what ");
 });
 
-test("every page says which pack it is of, and its number", async () => {
+test("every page names its pack and has a number", async () => {
   const pages = await pagesOf(`${pack}-papers`);
   const sha256 = createHash("sha256").update(await readFile(join(pack, "manifest.json")));
   const name = sha256.digest("hex").slice(0, 16);

@@ -50,7 +50,7 @@ const tableOf = (rows: readonly (readonly string[])[], total?: readonly string[]
 const FOREIGN =
   "a|b\n# c <script>x</script> [d](https://evil.example) `e` *f* \u001b[2J\u202e \u{1f600} 株 ünïq";
 
-test("foreign text is one piece of text in Markdown, as plain text and as code: no cell, heading, link or HTML of its own", () => {
+test("foreign text stays one piece of text in Markdown, plain or as code: no cell, heading, link or HTML of its own", () => {
   const markdown = markdownOf(
     paperOf(
       text(FOREIGN),
@@ -72,12 +72,12 @@ test("foreign text is one piece of text in Markdown, as plain text and as code: 
   );
 });
 
-test("a sentence that begins as a list would is none, and a part of a sentence is as it was written", () => {
+test("a sentence that starts like a list is not one, and a part of a sentence stays as written", () => {
   const markdown = markdownOf(paperOf(text("12. of May"), text("- 5"), text(code("a"), ". And b")));
   expect(markdown).toContain("\n12\\. of May\n\n\\- 5\n\n`a`. And b\n");
 });
 
-test("a character that the PDF's fonts lack is there as its number, and control characters are none", async () => {
+test("a character missing from the PDF's fonts appears as its number, and control characters are dropped", async () => {
   const pdf = await rendered("foreign.pdf", paperOf(text(FOREIGN), text(code(FOREIGN))));
   const shown =
     "a|b\\u{a}# c <script>x</script> [d](https://evil.example) `e` *f* \\u{1b}[2J\\u{202e} \\u{1f600} \\u{682a} ünïq";
@@ -85,7 +85,7 @@ test("a character that the PDF's fonts lack is there as its number, and control 
   expect(page.split(shown.replaceAll(" ", ""))).toHaveLength(3);
 });
 
-test("a long table goes on over pages under its head again, and says how many rows it leaves out, and where they are", async () => {
+test("a long table repeats its header on each page, and says how many rows it omits and where they are", async () => {
   const rows = Array.from({ length: 600 }, (_, at) => [`row ${at + 1}.`, `${at}`]);
   const pdf = await rendered("long.pdf", paperOf(heading("Rows"), tableOf(rows)));
   const pages = pageTexts(pdf);
@@ -99,7 +99,7 @@ test("a long table goes on over pages under its head again, and says how many ro
   expect(markdownOf(paperOf(tableOf(rows)))).toContain("| row 600. | 599 |");
 });
 
-test("the sums of a table whose rows are left out are there, and say of how many rows they are", async () => {
+test("sums of a table with omitted rows are shown, with the number of rows they cover", async () => {
   const rows = Array.from({ length: 600 }, (_, at) => [`row ${at + 1}.`, `${at}`]);
   const paper = paperOf(tableOf(rows, ["in all", "179700"]));
   const all = pageTexts(await rendered("sums.pdf", paper), false).join("");
@@ -126,7 +126,7 @@ test("an address in a list has all digits in Markdown, and its ends in the PDF",
   expect(markdownOf(paper)).toContain(`\`${address}::roles::Admin\``);
 });
 
-test("a text longer than a page is all there, and no page is empty", async () => {
+test("a text longer than a page is complete, and no page is empty", async () => {
   const long = Array.from({ length: 9_000 }, (_, at) => String.fromCharCode(97 + (at % 26))).join(
     "",
   );
@@ -136,7 +136,7 @@ test("a text longer than a page is all there, and no page is empty", async () =>
   expect(pages.every((page) => page !== "")).toBe(true);
 });
 
-test("a PDF says its title and language, is tagged, has a bookmark for each paper, and no clock or chance in it", async () => {
+test("a PDF states title and language, is tagged, has a bookmark for each paper, and contains no clock time or randomness", async () => {
   const paper = paperOf(heading("Part"), tableOf([["a", "1"]]));
   const pdf = await rendered("one.pdf", paper);
   const raw = pdf.toString("latin1");
@@ -151,7 +151,7 @@ test("a PDF says its title and language, is tagged, has a bookmark for each pape
   expect(await rendered("two.pdf", paper)).toEqual(pdf);
 });
 
-test("amounts of any length are on one line each, inside the page", async () => {
+test("amounts of any length stay on one line inside the page", async () => {
   const amount = `${"9".repeat(60)}.000000`;
   const pdf = await rendered(
     "wide.pdf",
@@ -168,7 +168,7 @@ test("amounts of any length are on one line each, inside the page", async () => 
   expect(pdf.toString("latin1").split(hex)).toHaveLength(3);
 });
 
-test("movements that do not lead from one register to the other are an error, which names the difference", () => {
+test("movements that do not lead from one register to the other are an error that names the difference", () => {
   const row = {
     holderId: 7n,
     wallets: [],
@@ -207,7 +207,7 @@ test("movements that do not lead from one register to the other are an error, wh
   );
 });
 
-test("a sample of more than there are movements is all of them, in any order of reading the same", () => {
+test("a sample larger than the movements contains all of them, in any reading order", () => {
   const lines = Array.from({ length: 30 }, (_, at) => `line ${at}`);
   const drawnOf = (of: readonly string[], size: number) => {
     const draw = new Draw<string>("seed", size);

@@ -21,7 +21,7 @@ const places = fc
   .uniqueArray(fc.nat(MEMBERS - 1))
   .map((numbers) => numbers.toSorted((a, b) => a - b));
 
-test("reads every set of places as the roaring library writes it", () => {
+test("reads every set of positions as the roaring library writes it", () => {
   fc.assert(
     fc.property(places, (numbers) => {
       expect(readBitmap(roaring(numbers), MEMBERS)).toEqual(numbers);
@@ -29,7 +29,7 @@ test("reads every set of places as the roaring library writes it", () => {
   );
 });
 
-test("refuses every single changed, missing or additional byte that is not another set of places", () => {
+test("refuses every changed, missing or additional byte unless it encodes another set of positions", () => {
   const bytes = roaring([0, 3, 4, 77, 149]);
   for (let at = 0; at < bytes.length; at++) {
     expect(readBitmap(bytes.subarray(0, at), MEMBERS)).toBeNull();
@@ -44,7 +44,7 @@ test("refuses every single changed, missing or additional byte that is not anoth
   expect(readBitmap(Uint8Array.of(...bytes, 0), MEMBERS)).toBeNull();
 });
 
-test("refuses places that the committee does not have", () => {
+test("refuses positions beyond the committee", () => {
   expect(readBitmap(roaring([MEMBERS - 1]), MEMBERS)).toEqual([MEMBERS - 1]);
   expect(readBitmap(roaring([MEMBERS]), MEMBERS)).toBeNull();
   expect(readBitmap(roaring([70_000]), MEMBERS)).toBeNull();

@@ -72,7 +72,7 @@ test("another epoch's committee is refused, and so is one of the right epoch wit
   expect(() => posing.verify(readCertified(signed))).toThrow(CertificateError);
 });
 
-test("a right signature of less than the quorum is refused", () => {
+test("a valid signature below the quorum is refused", () => {
   const { committee } = verifier;
   const signers = readCertified(signed).certificate?.signers ?? new Uint8Array();
   const places = readBitmap(signers, committee.members.length) ?? [];
@@ -97,7 +97,7 @@ test("a right signature of less than the quorum is refused", () => {
   expect(() => weighed(most + 1n).verify(readCertified(signed))).toThrow("less than 6667");
 });
 
-test("a committee whose stakes are not 10,000, or with a key twice or none, is refused", () => {
+test("a committee whose stakes do not add up to 10,000, or with a repeated or missing key, is refused", () => {
   const { epoch, members } = verifier.committee;
   const [first, ...others] = members;
   if (first === undefined) throw new Error("no members");

@@ -31,7 +31,7 @@ const factsThrough = async (setting: string, packages: readonly string[]) => {
   return { facts: await factsIn(database), last: highWater?.last };
 };
 
-test("a genuine checkpoint alone in its range gives the same facts from a folder and from an object store", async () => {
+test("a genuine checkpoint alone in its range yields the same facts from a folder and an object store", async () => {
   const file = join(GENUINE_FOLDER, `${SEQUENCE}.chk`);
   const raw = await openCheckpointFile(file, await readFile(file));
   const checkpoint = decodeCheckpoint(raw);

@@ -8,7 +8,7 @@ import { until } from "../sources/taking.ts";
 import { nextOf, reached, reported, start, undisturbed } from "./running.ts";
 import { createScriptedLedger } from "./scripted-ledger.ts";
 
-test("ended at any moment and begun again, it leaves the same log as an undisturbed reading", async () => {
+test("stopped at any moment and restarted, reading leaves the log of an undisturbed run", async () => {
   const expected = await undisturbed(600n);
   await using database = await freshDatabase();
   const ledger = createScriptedLedger({ newest: 600n });
@@ -95,7 +95,7 @@ test("a reader waiting at the tip notices that it lost its lock, and becomes a s
   await Promise.all([first.stop(), second.stop()]);
 });
 
-test("writes through the connection that holds its lock, so that losing the lock ends the writing", async () => {
+test("the reader writes through the connection that holds its lock, so that losing the lock ends the writing", async () => {
   await using database = await freshDatabase();
   const writers = await noteWriters(database);
   await start(database, createScriptedLedger({ newest: 100n }), { last: 100n }).ended;

@@ -56,7 +56,7 @@ test("times and digests of an older log are filled in during reading", async () 
   expect(running.notices.join("\n")).toMatch(/checkpoints 0 to 300 [\s\S]* up to 300 are known/);
 });
 
-test("a log of before with nothing left to read is filled in too", async () => {
+test("an older log with nothing left to read is filled in too", async () => {
   const { database, ledger } = await logOfBefore();
   await using _database = database;
   ledger.newest = 300n;
@@ -66,7 +66,7 @@ test("a log of before with nothing left to read is filled in too", async () => {
   await expectAll(database, 300n);
 });
 
-test("filling continues after an interruption without repeating work", async () => {
+test("filling resumes after an interruption without repeating work", async () => {
   const { database, ledger } = await logOfBefore();
   await using _database = database;
   const paused = Promise.withResolvers<void>();
@@ -129,7 +129,7 @@ test("checkpoints before a source's failure are kept", async () => {
   await expectAll(database, 300n);
 });
 
-test("nothing of a chain that the log is not of is filled in", async () => {
+test("nothing of another chain is filled in", async () => {
   const { database, ledger } = await logOfBefore();
   await using _database = database;
   // All of it is of another chain where it is read again; new checkpoints are those of the log's.
@@ -148,7 +148,7 @@ test("nothing of a chain that the log is not of is filled in", async () => {
 
 // The last one of all is named by nothing that is filled in; the log knows it.
 test.each([0n, 151n, 299n, 300n])(
-  "checkpoint %s, damaged on its way, is not filled in until it comes whole",
+  "checkpoint %s, damaged in transit, is filled in only once it arrives intact",
   async (damaged) => {
     const { database, ledger } = await logOfBefore();
     await using _database = database;

@@ -86,7 +86,7 @@ test("inputs are filled in during reading, each stretch with its own chain", asy
   expect(await inputHashes(database)).toEqual(chain);
 });
 
-test("filling continues after an interruption, and earlier work stays valid", async () => {
+test("filling resumes after an interruption, and earlier work stays valid", async () => {
   const { database, contents, ledger } = await logOfBefore();
   await using _database = database;
   const paused = Promise.withResolvers<void>();
@@ -113,7 +113,7 @@ test("filling continues after an interruption, and earlier work stays valid", as
   expect(await contentsOf(database)).toBe(contents);
 });
 
-test("a database that ends the filling's connection half way has all of a stretch or nothing", async () => {
+test("a database that cuts the filling's connection midway has all of a stretch or nothing", async () => {
   const { database, contents, ledger } = await logOfBefore();
   await using _database = database;
   const spare = await killingWriters(database);
@@ -154,7 +154,7 @@ test("a source that lacks checkpoints stops nothing, and earlier ones are kept",
   expect(await contentsOf(database)).toBe(contents);
 });
 
-test("nothing of a checkpoint that the log knows by another digest is filled in", async () => {
+test("nothing is filled in from a checkpoint that the log knows by another digest", async () => {
   const { database, ledger } = await logOfBefore();
   await using _database = database;
   const running = start(database, ledger, {
@@ -170,7 +170,7 @@ test("nothing of a checkpoint that the log knows by another digest is filled in"
   expect(await nextOf(database)).toBe(0n);
 });
 
-test("an object change that the ledger lacks is reported, and not filled in", async () => {
+test("an object change missing from the ledger is reported, and not filled in", async () => {
   const { database, ledger } = await logOfBefore();
   await using _database = database;
   await alterObject(database, 111n, 1);

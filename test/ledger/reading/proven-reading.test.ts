@@ -104,7 +104,7 @@ test("every level leads to the same log; with signatures all of it is proven, ep
   expect(new Set(contents).size).toBe(1);
 });
 
-test("after a restart proving continues with the log's committees, without asking for trust", async () => {
+test("after a restart proving resumes with the log's committees, without asking for trust", async () => {
   await using database = await freshDatabase();
   await read(database, "signatures", { last: 39n });
   await read(database, "signatures", { last: 61n, verification: { level: "signatures" } });
@@ -118,7 +118,7 @@ test("after a restart proving continues with the log's committees, without askin
   });
 });
 
-test("a log without proofs continues with proofs, from a checkpoint trusted by its digest", async () => {
+test("a log without proofs can resume with proofs, from a checkpoint trusted by digest", async () => {
   const trusted = genuine[39];
   if (trusted === undefined) throw new Error("no checkpoint 39");
   const { digest } = readCertified(trusted).header;
@@ -149,7 +149,7 @@ test("a reader without trust, or with wrong trust, stops and names the setting",
   expect(await nextOf(database)).toBe(51n);
 });
 
-test("a source that has no old checkpoints any more is enough, down to the end of the epoch before", async () => {
+test("a source without old checkpoints suffices, down to the end of the previous epoch", async () => {
   const trusted = genuine[79];
   if (trusted === undefined) throw new Error("no checkpoint 79");
   const { digest } = readCertified(trusted).header;
@@ -172,7 +172,7 @@ test("a source that has no old checkpoints any more is enough, down to the end o
   }
 });
 
-test("a pause without signatures is followed by proofs again, from the committee that the log knows", async () => {
+test("after a pause without signatures proofs resume, from the committee that the log knows", async () => {
   await using database = await freshDatabase();
   await read(database, "signatures", { last: 30n });
   await read(database, "off", { last: 95n });
@@ -216,7 +216,7 @@ test("a damaged certificate is fetched again; nothing after a permanently wrong 
   expect(await proofOf(database.sql, NEWEST)).not.toBeNull();
 });
 
-test("an address changed to hide facts from the prefilter is found with signatures, in any checkpoint", async () => {
+test("with signatures, an address changed to hide facts from the prefilter is detected in any checkpoint", async () => {
   const [original = ""] = packages;
   const mayHold = createPrefilter([original]);
   const address = Buffer.from(original.slice(2), "hex");

@@ -60,7 +60,7 @@ test.each([
   expect(room).toBe(true);
 });
 
-test("a batch that is not full waits while the source has more, for as long as its age allows", async () => {
+test("a partial batch waits while the source has more, as long as its age allows", async () => {
   const gathering = createGathering({ ...roomy, ageMs: 60 });
   const startedAt = performance.now();
   gathering.add(checkpoint(0n, 1), 1);
@@ -86,7 +86,7 @@ test("with an idle source a batch goes immediately, or after lingering while cat
   expect((await prompt)?.batch.first).toBe(1n);
 });
 
-test("the rest goes at the end, then nothing; an abort ends both sides immediately", async () => {
+test("the rest is flushed at the end, then nothing; an abort ends both sides immediately", async () => {
   const gathering = createGathering(roomy);
   gathering.add(checkpoint(0n), 1);
   gathering.end();

@@ -19,7 +19,7 @@ const appended = (first: bigint, last: bigint, facts = 0) => ({
   decodedMs: 0,
 });
 
-test("rates cover the last ten seconds, and give the time left", () => {
+test("rates cover the last ten seconds, and give the remaining time", () => {
   let now = 0;
   const progress = keepProgress(0n, undefined, () => now);
   progress.tip(10_000n);
@@ -50,7 +50,7 @@ test("no lag at the tip, and the tip is never behind the log", () => {
   expect(progress.now()).toMatchObject({ next: 10n, tip: 9n, lag: 0n, etaSeconds: 0 });
 });
 
-test("with a last checkpoint asked for, that is how far there is to go", () => {
+test("with a last checkpoint requested, the remaining distance ends there", () => {
   const progress = keepProgress(0n, 49n);
   expect(progress.now().lag).toBe(50n);
   progress.tip(1_000n);

@@ -15,7 +15,7 @@ import { freshDatabase } from "../../postgres.ts";
 import { nextOf, reached, start, undisturbed } from "./running.ts";
 import { createScriptedLedger } from "./scripted-ledger.ts";
 
-test("reads to the last checkpoint asked for, and ends", async () => {
+test("reads to the requested last checkpoint, and ends", async () => {
   await using database = await freshDatabase();
   const ledger = createScriptedLedger({ newest: 500n });
   const running = start(database, ledger, { last: 300n });
@@ -64,7 +64,7 @@ test("hands the feed exactly the committed batches: consecutive and within bound
   ]);
 });
 
-test("at the tip each checkpoint is appended by itself, immediately", async () => {
+test("at the tip each checkpoint is appended on its own, immediately", async () => {
   await using database = await freshDatabase();
   const ledger = createScriptedLedger({ newest: 9n });
   const running = start(database, ledger);
@@ -89,7 +89,7 @@ test("at the tip each checkpoint is appended by itself, immediately", async () =
   expect(running.seen.latest).toMatchObject({ state: "done", lag: 0n });
 });
 
-test("a checkpoint that stays damaged is waited for with its name, after everything before it and nothing of it", async () => {
+test("a checkpoint that stays damaged is named and waited for, after everything before it and without any of it", async () => {
   const [before, whole] = [await undisturbed(76n), await undisturbed(200n)];
   await using database = await freshDatabase();
   const ledger = createScriptedLedger({ newest: 200n });
@@ -115,7 +115,7 @@ test("a checkpoint that stays damaged is waited for with its name, after everyth
   await running.stop();
 });
 
-test("without reading on for as long as it may try again, it ends with the last error", async () => {
+test("without progress for the whole retry time, it ends with the last error", async () => {
   await using database = await freshDatabase();
   const ledger = createScriptedLedger({ newest: 60n });
   ledger.damaged.set(40n, Number.POSITIVE_INFINITY);
@@ -125,7 +125,7 @@ test("without reading on for as long as it may try again, it ends with the last 
   expect(running.notices.length).toBeGreaterThan(0);
 });
 
-test("a checkpoint that was damaged on the way is fetched again", async () => {
+test("a checkpoint damaged in transit is fetched again", async () => {
   const expected = await undisturbed(100n);
   await using database = await freshDatabase();
   const ledger = createScriptedLedger({ newest: 100n });
@@ -135,7 +135,7 @@ test("a checkpoint that was damaged on the way is fetched again", async () => {
   expect(ledger.openedAt).toEqual([0n, 40n]);
 });
 
-test("a source that fails for a while, or ends early, is opened again from the log's end", async () => {
+test("a source that fails for a while, or ends early, is reopened at the log's end", async () => {
   const expected = await undisturbed(100n);
   await using database = await freshDatabase();
   const ledger = createScriptedLedger({ newest: 100n });
@@ -198,7 +198,7 @@ test("a checkpoint that does not follow the previous one stops the reader once c
   }
 });
 
-test("a link that is broken for a moment, or another way each time, does not stop it", async () => {
+test("a link broken briefly, or differently each time, does not stop it", async () => {
   const expected = await undisturbed(100n);
   await using database = await freshDatabase();
   const ledger = createScriptedLedger({ newest: 100n });
@@ -215,7 +215,7 @@ test("a link that is broken for a moment, or another way each time, does not sto
   expect(await contentsOf(database)).toBe(expected);
 });
 
-test("a digest that was damaged on the way is fetched again", async () => {
+test("a digest damaged in transit is fetched again", async () => {
   await using database = await freshDatabase();
   const ledger = createScriptedLedger({ newest: 60n });
   const faithful = ledger.follows;
@@ -226,7 +226,7 @@ test("a digest that was damaged on the way is fetched again", async () => {
   expect(ledger.openedAt).toEqual([0n, 40n]);
 });
 
-test("a log that begins in the middle takes its first checkpoint whatever came before it", async () => {
+test("a log that begins in the middle accepts its first checkpoint whatever preceded it", async () => {
   await using database = await freshDatabase();
   const ledger = createScriptedLedger({ newest: 60n });
   const faithful = ledger.follows;
@@ -262,7 +262,7 @@ test("decimals come from metadata on the ledger, the newest winning", async () =
   });
 });
 
-test("decimals older than the log are asked from the network until it knows them; reading does not wait", async () => {
+test("decimals older than the log are requested from the network until it knows them; reading does not wait", async () => {
   await using database = await freshDatabase();
   const ledger = createScriptedLedger({ newest: 80n });
   let asked = 0;
@@ -293,7 +293,7 @@ test("decimals older than the log are asked from the network until it knows them
   expect(running.notices.join("\n")).toMatch(/not now[\s\S]*cannot have 300 decimals/);
 });
 
-test("without a first checkpoint a log begins where its package was published, as far as that is known", async () => {
+test("without a first checkpoint a log begins where its package was published, if known", async () => {
   const asked: string[] = [];
   const ledger = createScriptedLedger({ newest: 30n });
   const read = async (published: bigint | null) => {

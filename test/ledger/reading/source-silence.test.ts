@@ -100,7 +100,7 @@ const neverStalls = async ({ reads, serves }: Both) => {
   }
 };
 
-test("an object store that dies after everything was read makes both processes stalled, with the reason", async () => {
+test("an object store that dies after everything was read stalls both processes, with the reason", async () => {
   await using database = await freshDatabase();
   await using store = await startObjectStore({ newest: 20n });
   const key = "d0n0tt3ll";
@@ -122,7 +122,7 @@ test("an object store that dies after everything was read makes both processes s
   }
 });
 
-test("a source that answers again is not stalled any more", async () => {
+test("a recovered source is no longer stalled", async () => {
   await using database = await freshDatabase();
   await using store = await startObjectStore({ newest: 20n });
   await using reading = startReading(database, store.base.href);
@@ -139,7 +139,7 @@ test("a source that answers again is not stalled any more", async () => {
   await bothSay(both, ({ reader }) => reader.state !== "stalled");
 });
 
-test("a store that answers nothing but 'not there' is not stalled", async () => {
+test("a store that only answers 'not there' is not stalled", async () => {
   await using database = await freshDatabase();
   // HEAD is not allowed by some: the look at the newest checkpoint fails, and every poll is answered.
   await using store = await startObjectStore({
@@ -154,7 +154,7 @@ test("a store that answers nothing but 'not there' is not stalled", async () => 
   await neverStalls(watchBoth(database, reading));
 });
 
-test("a gRPC server that accepts and stays silent is a source that never answered", async () => {
+test("a gRPC server that accepts and stays silent counts as a source that never answered", async () => {
   await using database = await freshDatabase();
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -187,7 +187,7 @@ test("a source without a listener never answered, and the reason says so", async
   }
 });
 
-test("a chain that makes no checkpoint is quiet, and its source is not stalled", async () => {
+test("a chain without new checkpoints is quiet, and its source is not stalled", async () => {
   await using database = await freshDatabase();
   const running = start(database, createScriptedLedger({ newest: 20n }), { waits: QUICK });
   await reached(database, 21n);
@@ -196,7 +196,7 @@ test("a chain that makes no checkpoint is quiet, and its source is not stalled",
   await running.stop();
 });
 
-test("a folder to which nothing is added is not stalled", async () => {
+test("a folder without new files is not stalled", async () => {
   await using database = await freshDatabase();
   const path = await mkdtemp(join(tmpdir(), "quiet-"));
   onTestFinished(() => rm(path, { recursive: true, force: true }));
@@ -205,7 +205,7 @@ test("a folder to which nothing is added is not stalled", async () => {
   await neverStalls(watchBoth(database, reading));
 });
 
-test("a commit that takes long is not the source's silence", async () => {
+test("a slow commit does not count as the source's silence", async () => {
   await using database = await freshDatabase();
   const ledger = createScriptedLedger({ newest: 500n });
   const holding = await withoutAppends(database);
@@ -255,7 +255,7 @@ test("a standby does not overwrite the active reader's note on its source", asyn
   await bothSay(watchBoth(database, standby), isStalled);
 });
 
-test("/metrics has the age of the source's last answer, and how long a question has been waiting", async () => {
+test("/metrics has the age of the source's last answer, and how long the current request has been waiting", async () => {
   await using database = await freshDatabase();
   await using store = await startObjectStore({ newest: 20n });
   await using reading = startReading(database, store.base.href);

@@ -16,7 +16,7 @@ const giving = (...sequences: readonly bigint[]): CheckpointSource => ({
   close: async () => {},
 });
 
-test("a range in which a source leaves something out is not verified", async () => {
+test("a range from which a source omits a checkpoint is not verified", async () => {
   const read = async (source: CheckpointSource) => {
     const read: bigint[] = [];
     const range = wholeRange(source, { first: 5n, last: 7n }, new AbortController().signal);

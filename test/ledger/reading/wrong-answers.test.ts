@@ -77,7 +77,7 @@ const undisturbed = async (): Promise<string> => {
   return await contentsOf(database);
 };
 
-test("an object store that answers with pages, a refusal, and an old checkpoint, stops nothing", async () => {
+test("an object store that answers with pages, a refusal and an old checkpoint stops nothing", async () => {
   const expected = await undisturbed();
   const page = (response: Parameters<StoreState["misbehave"]>[1]) =>
     response.writeHead(200, { "content-type": "text/html" }).end("<html>maintenance</html>");
@@ -118,7 +118,7 @@ test("an object store that answers with pages, a refusal, and an old checkpoint,
   expect(await contentsOf(database)).toBe(expected);
 });
 
-test("a full node that refuses, and gives an old checkpoint under a new number, stops nothing", async () => {
+test("a full node that refuses, and returns an old checkpoint under a new number, stops nothing", async () => {
   const expected = await undisturbed();
   const refusals = [status.PERMISSION_DENIED, status.UNAUTHENTICATED, status.UNIMPLEMENTED];
   let old = 5;
@@ -218,7 +218,7 @@ test("when the first of two sources dies reading continues from the second, and 
   expect(await contentsOf(database)).toBe(expected);
 });
 
-test("a first source that has the newest checkpoints alone is not gone back to before it has the next one", async () => {
+test("a first source that has only the newest checkpoints is returned to once it has the next one", async () => {
   const expected = await undisturbed();
   await using first = await startObjectStore({
     newest: NEWEST,
@@ -269,7 +269,7 @@ test("a source that requests an hour's pause is left for the next one immediatel
   expect(running.notices.join()).toMatch(/failed 2 time\(s\) in a row; the last reason: HTTP 429/);
 });
 
-test("a wrong checkpoint of one source is read from the other, and a broken link of one alone stops nothing", async () => {
+test("a wrong checkpoint from one source is read from the other, and a broken link at one alone stops nothing", async () => {
   const expected = await undisturbed();
   await using first = await startObjectStore({
     newest: NEWEST,
@@ -286,7 +286,7 @@ test("a wrong checkpoint of one source is read from the other, and a broken link
   expect(await contentsOf(database)).toBe(expected);
 });
 
-test("a broken link that both sources have stops the reader; while the second is away it waits", async () => {
+test("a broken link at both sources stops the reader; while the second is away it waits", async () => {
   const forked = (sequence: bigint) =>
     sequence < 30n ? object(sequence) : zstdCompressSync(other.at(sequence));
   await using first = await startObjectStore({ newest: NEWEST, object: forked });
@@ -319,7 +319,7 @@ const provingFrom = (digest: string): Partial<ReaderOptions> => ({
   firstCheckpoint: NEWEST - 9n,
 });
 
-test("wrong answers while the first committee is looked for stop nothing, and all that is read is proven", async () => {
+test("wrong answers while the first committee is sought stop nothing, and everything read is proven", async () => {
   const end = NEWEST - BigInt(EPOCH);
   const { digest } = readCertified({ sequence: end, encoding: "protobuf", bytes: at(end) }).header;
   let others = 1;
@@ -347,7 +347,7 @@ test("wrong answers while the first committee is looked for stop nothing, and al
   expect(await nextOf(database)).toBe(NEWEST + 1n);
 });
 
-test("a trusted checkpoint that no source has stops the reader once all confirm it, with what to compare", async () => {
+test("a trusted checkpoint that no source has stops the reader once all confirm it, naming what to compare", async () => {
   const trusted = provingFrom("1".repeat(32));
   await using first = await startObjectStore({ newest: NEWEST, object });
   await using second = await startObjectStore({
@@ -375,7 +375,7 @@ test("a trusted checkpoint that no source has stops the reader once all confirm 
   await expect(again.ended).rejects.toThrow(/the source confirms this, so an operator must act/);
 });
 
-test("sources of two chains are refused by name, at the start and when the other one can tell only later", async () => {
+test("sources of two chains are refused by name, at start or when the other's chain becomes known", async () => {
   const node = (chainId: string) =>
     startGrpcServer({
       chainId,

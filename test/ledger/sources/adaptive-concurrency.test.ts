@@ -46,7 +46,7 @@ const simulate = (
 const average = (values: readonly number[]) =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
 
-test("grows while more requests bring more, and stays near where they stop to", () => {
+test("grows while more requests bring more, and settles where they stop to", () => {
   const { run } = simulate({ capacity: 24 });
   run(10);
   const settled = average(run(20));
@@ -54,14 +54,14 @@ test("grows while more requests bring more, and stays near where they stop to", 
   expect(settled).toBeLessThan(36);
 });
 
-test("reaches the upper bound when nothing speaks against it, and never passes it", () => {
+test("reaches the upper bound when nothing limits it, and never passes it", () => {
   const { run } = simulate({ capacity: 1000 }, { min: 1, max: 50, start: 4 });
   const limits = run(20);
   expect(limits.at(-1)).toBe(50);
   expect(Math.max(...limits)).toBe(50);
 });
 
-test("halves once for all requests that were refused together, and not below the lower bound", () => {
+test("halves once for all requests refused together, and not below the lower bound", () => {
   let now = 0;
   const concurrency = createAdaptiveConcurrency({ min: 3, max: 64, start: 32 }, () => now);
   const together = Array.from({ length: 32 }, () => concurrency.begin());
@@ -105,7 +105,7 @@ test("a requested pause holds for every request", async () => {
   expect(performance.now() - started).toBeLessThan(5_000);
 });
 
-test("refuses bounds that contradict each other and attempts ended twice", () => {
+test("refuses contradictory bounds and attempts ended twice", () => {
   for (const bounds of [
     { min: 0, max: 4, start: 1 },
     { min: 4, max: 3, start: 4 },

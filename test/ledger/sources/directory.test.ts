@@ -49,7 +49,7 @@ test("reads both kinds of files in order and knows the newest", async () => {
   expect(await source.chainId(signal)).toBeNull();
 });
 
-test("one file among others that do not follow it can be read alone", async () => {
+test("a file that its neighbours do not follow can be read alone", async () => {
   await using folder = await temporaryFolder();
   for (const sequence of [3n, 70n, 4000n]) await folder.put(sequence);
   expectSamples(await take(open(folder.path), { first: 70n, last: 70n }), [70n]);
@@ -114,7 +114,7 @@ test("a file that stays damaged is an error with its number; one still being wri
   );
 });
 
-test("files and contents above the bound stop with the number named", async () => {
+test("files and contents above the limit stop with the number named", async () => {
   await using folder = await temporaryFolder();
   await folder.put(0n);
   for (const maxCheckpointBytes of [20, sampleCheckpointBytes(0n).byteLength - 1]) {
@@ -123,7 +123,7 @@ test("files and contents above the bound stop with the number named", async () =
   }
 });
 
-test("takes the chain's id from ledger.json; a folder or description that cannot be read is named", async () => {
+test("takes the chain's id from ledger.json; an unreadable folder or description is named", async () => {
   await using folder = await temporaryFolder();
   const ledger = join(folder.path, "ledger.json");
   await writeFile(ledger, JSON.stringify({ chainId: "demo-chain", packages: [] }));

@@ -72,7 +72,7 @@ test("delivers in order up to the first missing one, within its bounds, in whate
   );
 });
 
-test("stops fetching ahead when as many bytes are held as allowed", async () => {
+test("stops fetching ahead at the byte limit", async () => {
   let fetched = 0;
   const reading = fetchAhead(
     {
@@ -94,7 +94,7 @@ test("stops fetching ahead when as many bytes are held as allowed", async () => 
   await reading.return({ next: 0n, laterSeen: null });
 });
 
-test("reports a later checkpoint that was there, and throws an error only after earlier checkpoints", async () => {
+test("reports a later available checkpoint, and throws an error only after earlier checkpoints", async () => {
   const reading = fetchAhead(
     {
       range: { first: 0n, last: 9n },
@@ -136,7 +136,7 @@ test("reports a later checkpoint that was there, and throws an error only after 
   await expect(failing.next()).rejects.toThrow("broken");
 });
 
-test("a consumer that leaves ends every fetch under way", async () => {
+test("a consumer that leaves ends every fetch in flight", async () => {
   const aborted: bigint[] = [];
   const reading = fetchAhead(
     {

@@ -84,7 +84,7 @@ test("a stream that only repeats the past counts as silent", async () => {
   clearInterval(past);
 });
 
-test("a node that offers no subscriptions is polled", async () => {
+test("a node without subscriptions is polled", async () => {
   await using server = await startGrpcServer({
     newest: 5n,
     onSubscribe: () => ({ code: status.UNIMPLEMENTED, details: "no subscriptions here" }),
@@ -103,7 +103,7 @@ test("a node that offers no subscriptions is polled", async () => {
 test.each([
   ["checkpoints", { checkpoints: 8, bytes: 1 << 20 }],
   ["bytes", { checkpoints: 1_000, bytes: 3_000 }],
-])("frames beyond the %s that may be held are let go and fetched later", async (_, window) => {
+])("frames beyond the %s limit are dropped and fetched later", async (_, window) => {
   await using server = await startGrpcServer({ newest: 0n });
   await using source = open(server.host, { window });
   const taking = take(

@@ -14,7 +14,7 @@ import { startGrpcServer } from "./grpc-server.ts";
 import { sampleCheckpoint } from "./sample-checkpoint.ts";
 import { expectSamples, numbers, take } from "./taking.ts";
 
-test("hands over each checkpoint's bytes as the node sent them", async () => {
+test("hands over each checkpoint's bytes as sent by the node", async () => {
   await using server = await startGrpcServer({
     newest: 3n,
     checkpoint: (sequence) => sampleCheckpoint(sequence, 100_000),
@@ -25,7 +25,7 @@ test("hands over each checkpoint's bytes as the node sent them", async () => {
   expect(Buffer.compare(raw?.bytes ?? new Uint8Array(), sent)).toBe(0);
 });
 
-test("pushing back is waited out as long as the node asks, and answered with fewer requests", async () => {
+test("throttling is waited out as long as the node asks, and leads to fewer requests", async () => {
   const metadata = new Metadata();
   // google.rpc.Status { details: [Any { RetryInfo { retry_delay: 0.3 s } }] }
   metadata.set("grpc-status-details-bin", retryInfoDetails(300_000_000));
@@ -58,7 +58,7 @@ test("pushing back is waited out as long as the node asks, and answered with few
   expect(Math.min(...waited)).toBeGreaterThan(250);
 });
 
-test("a node that is out of reach for a while is tried again; for good, it is an error to retry", async () => {
+test("an unreachable node is retried; if it stays away, that is an error to retry", async () => {
   let failures = 3;
   await using server = await startGrpcServer({
     newest: 9n,
@@ -74,7 +74,7 @@ test("a node that is out of reach for a while is tried again; for good, it is an
   expect(error).toMatchObject({ remedy: "retry" });
 });
 
-test("asked for TLS, it never speaks without", async () => {
+test("when TLS is requested, it never speaks without", async () => {
   await using server = await startGrpcServer({ newest: 3n });
   const host = server.host.replace("127.0.0.1", "localhost");
   await using source = open(host, {
@@ -86,7 +86,7 @@ test("asked for TLS, it never speaks without", async () => {
   expect(server.seen.headers).toEqual([]);
 });
 
-test("an answer that takes too long is asked for again", async () => {
+test("an answer that takes too long is requested again", async () => {
   let slow = 2;
   await using server = await startGrpcServer({
     newest: 5n,
@@ -105,7 +105,7 @@ test.each([
   status.PERMISSION_DENIED,
   status.INVALID_ARGUMENT,
   status.UNIMPLEMENTED,
-])("a refusal with status %i is an error at once, after everything before it", async (code) => {
+])("a refusal with status %i is an immediate error, after everything before it", async (code) => {
   await using server = await startGrpcServer({
     newest: 9n,
     onCheckpoint: (sequence) => (sequence === 4n ? { code, details: "no key" } : undefined),
@@ -127,7 +127,7 @@ test.each([
   expect(taken).toEqual(numbers(0, 3));
 });
 
-test("a start that was pruned names the first checkpoint available", async () => {
+test("a pruned start names the first available checkpoint", async () => {
   await using server = await startGrpcServer({ newest: 90n, firstAvailable: 50n });
   await using source = open(server.host);
   const error = await take(source, { first: 10n, last: 60n }).catch((thrown: unknown) => thrown);
@@ -135,7 +135,7 @@ test("a start that was pruned names the first checkpoint available", async () =>
   expect(error).toMatchObject({ firstAvailable: 50n, message: expect.stringContaining("50") });
 });
 
-test("tells its chain, and stops when the address leads to another one", async () => {
+test("reports its chain, and stops when the address leads to another one", async () => {
   await using server = await startGrpcServer({ newest: 3n });
   await using source = open(server.host);
   const { signal } = new AbortController();
@@ -145,7 +145,7 @@ test("tells its chain, and stops when the address leads to another one", async (
   await expect(take(source, { first: 0n, last: 3n })).rejects.toThrow(SourceChainChangedError);
 });
 
-test("a message above the limit is an error with the checkpoint named", async () => {
+test("a message above the limit is an error that names the checkpoint", async () => {
   await using server = await startGrpcServer({
     newest: 3n,
     checkpoint: (sequence) => sampleCheckpoint(sequence, 50_000),
@@ -175,7 +175,7 @@ test("a checkpoint announced by one node and unknown to its neighbour is waited 
   );
 });
 
-test("tells the decimals of a coin, null when the network knows none", async () => {
+test("returns the decimals of a coin, null when the network knows none", async () => {
   await using server = await startGrpcServer({ decimals: new Map([["0x2::sui::SUI", 9]]) });
   await using source = open(server.host);
   const { signal } = new AbortController();
@@ -183,7 +183,7 @@ test("tells the decimals of a coin, null when the network knows none", async () 
   expect(await source.coinDecimals?.("0x3::none::NONE", signal)).toBeNull();
 });
 
-test("tells where a package was published, null when the node cannot", async () => {
+test("returns where a package was published, null when the node cannot", async () => {
   await using server = await startGrpcServer({ published: new Map([["0x5", 273_300_000n]]) });
   await using source = open(server.host);
   await using other = await startGrpcServer();

@@ -50,7 +50,7 @@ test("reads an archive in order over few connections, then waits at the tip", as
   expect(store.seen.connections).toBeLessThanOrEqual(18);
 });
 
-test("at the tip it asks for the next checkpoint, not for everything that could follow", async () => {
+test("at the tip it requests the next checkpoint only", async () => {
   await using store = await startObjectStore({ newest: 99n });
   await using source = open(store.base, { concurrency: { min: 1, max: 32, start: 32 } });
   const taking = take(source, { first: 99n, last: 150n });
@@ -67,7 +67,7 @@ test("at the tip it asks for the next checkpoint, not for everything that could 
   expect(askedBeyond).toBeLessThan(5);
 });
 
-test("429 and 5xx are retried, Retry-After is honoured as seconds and as a date", async () => {
+test("429 and 5xx are retried, Retry-After is respected in seconds and as a date", async () => {
   const answers: [number, () => string | undefined][] = [
     [429, () => "1"],
     [503, () => new Date(Date.now() + 2000).toUTCString()],
@@ -98,7 +98,7 @@ test("429 and 5xx are retried, Retry-After is honoured as seconds and as a date"
   expect(waits[2]).toBeLessThan(500);
 });
 
-test("push-back halves the number of requests under way", async () => {
+test("throttling halves the number of requests in flight", async () => {
   let refusals = 0;
   const underWay: number[] = [];
   await using store = await startObjectStore({
@@ -122,7 +122,7 @@ test("push-back halves the number of requests under way", async () => {
   expect(Math.max(...underWay.slice(90))).toBeLessThanOrEqual(9);
 });
 
-test("a body cut short on the wire is fetched again", async () => {
+test("a body cut short in transit is fetched again", async () => {
   let cuts = 2;
   await using store = await startObjectStore({
     newest: 5n,
@@ -168,7 +168,7 @@ test.each([
   },
 );
 
-test("a body that trickles too slowly, and a server that says nothing, are given up and retried", async () => {
+test("a body that trickles too slowly, and a silent server, are given up and retried", async () => {
   let slow = 2;
   await using store = await startObjectStore({
     newest: 3n,
@@ -186,7 +186,7 @@ test("a body that trickles too slowly, and a server that says nothing, are given
   expect(store.seen.gets.filter((sequence) => sequence === 1n)).toHaveLength(3);
 });
 
-test("objects and checkpoints above their bounds are errors with the number named", async () => {
+test("objects and checkpoints above their bounds are errors that name the number", async () => {
   await using store = await startObjectStore({
     newest: 3n,
     misbehave: (sequence, response) => {
@@ -226,7 +226,7 @@ test("a missing object is awaited, then named with the next existing one", async
   await expect(take(late, { first: 10n, last: 60n })).rejects.toThrow(/checkpoint 10 is missing/);
 });
 
-test("an unreachable store is asked several times, a refusing one once", async () => {
+test("an unreachable store is tried several times, a refusing one once", async () => {
   const gone = await startObjectStore({ newest: 3n });
   await gone[Symbol.asyncDispose]();
   await using unreachable = open(gone.base);
@@ -250,7 +250,7 @@ test("an unreachable store is asked several times, a refusing one once", async (
   }
 });
 
-test("finds the newest checkpoint with a number of questions that grows with the logarithm", async () => {
+test("finds the newest checkpoint in a logarithmic number of requests", async () => {
   await using store = await startObjectStore({ newest: 275_761_458n });
   await using source = open(store.base);
   const { signal } = new AbortController();
@@ -294,7 +294,7 @@ test("ends without an error when aborted, at the tip and while fetching", async 
   }
 });
 
-test("a page that answers every question in place of the store is not believed, and forgotten once it is gone", async () => {
+test("a page that answers every request in place of the store is distrusted, and forgotten once it is gone", async () => {
   await using store = await startObjectStore({ newest: 50n });
   await using source = open(store.base, {
     retry: { attempts: 2, damagedAttempts: 2, backoff: { firstMs: 1, maxMs: 1 } },

@@ -24,7 +24,7 @@ test.each([
   "grpc://fullnode.mainnet.sui.io",
   "grpc+https://",
   "grpc+https://host/path",
-])("%s is refused with examples of what would be right", (setting) => {
+])("%s is refused with valid examples", (setting) => {
   expect(() => openSource(setting)).toThrow(SourceSettingError);
   expect(() => openSource(setting)).toThrow(/Examples: grpc\+https:/);
 });

@@ -31,7 +31,7 @@ const SNAPSHOT = {
   figures: [],
 };
 
-test("a serving process that hangs without ending is killed, and replaced on its port", async () => {
+test("a hanging serving process is killed, and replaced on its port", async () => {
   await using folder = await temporaryFolder();
   vi.stubEnv("PORT", "0").stubEnv("DATA_DIR", folder.path);
   onTestFinished(() => void vi.unstubAllEnvs());

@@ -51,7 +51,7 @@ afterAll(async () => {
   await folder[Symbol.asyncDispose]();
 });
 
-test("until the log is open every request is answered 503, and then the same port serves", async () => {
+test("until the log is open every request gets 503, and then the same port serves", async () => {
   const early = await fetch(`${url}/health`);
   expect([early.status, early.headers.get("retry-after")]).toEqual([503, "2"]);
   expect(await early.json()).toMatchObject({
@@ -65,7 +65,7 @@ test("until the log is open every request is answered 503, and then the same por
   expect((await healthOf(url)).details.indexing).toEqual({ state: "ok" });
 }, 240_000);
 
-test("health says when the indexing process does not answer, and when it does again", async () => {
+test("health reports when the indexing process stops answering, and when it answers again", async () => {
   const { indexing } = await serviceBelow(program.pid);
   const seen = (state: string) =>
     eventually(
@@ -87,7 +87,7 @@ test("health says when the indexing process does not answer, and when it does ag
   expect((await seen("ok")).details.indexing).toEqual({ state: "ok" });
 }, 240_000);
 
-test("a serving process that was killed is replaced on its port, and indexing did not stop", async () => {
+test("a killed serving process is replaced on its port, while indexing continues", async () => {
   const before = await serviceBelow(program.pid);
   process.kill(before.serving.pid, "SIGKILL");
   await eventually("another process that serves", async () => {
@@ -105,7 +105,7 @@ test("a serving process that was killed is replaced on its port, and indexing di
   expect(body).toContain("holderbook_indexing_process_up 1");
 }, 240_000);
 
-test("an indexing process that was killed takes the serving one with it, one that ends in order too", async () => {
+test("an indexing process that is killed or ends in order takes the serving one with it", async () => {
   const { serving, indexing } = await serviceBelow(program.pid);
   process.kill(indexing.pid, "SIGKILL");
   expect(await program.ended).toBe(137);
@@ -124,7 +124,7 @@ test("an indexing process that was killed takes the serving one with it, one tha
   expect(isRunning(next.serving.pid)).toBe(false);
 }, 240_000);
 
-test("a port that is taken ends start before anything else begins, and names PORT", async () => {
+test("a port in use ends start before anything else begins, naming PORT", async () => {
   await using folder = await temporaryFolder();
   const taken = createServer().listen(0, "127.0.0.1");
   await once(taken, "listening");

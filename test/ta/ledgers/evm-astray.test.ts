@@ -9,7 +9,7 @@ import { OWNER } from "../processing/evm-circle.ts";
 const call = z.object({ id: z.number(), method: z.string() });
 const calls = z.union([call, z.array(call)]);
 
-test("an RPC that was of another chain for a moment serves again once it is of the right one", async () => {
+test("an RPC that was briefly of another chain serves again once it is right", async () => {
   let chainId = "0x2";
   const answer = ({ id, method }: z.infer<typeof call>) => ({
     jsonrpc: "2.0",

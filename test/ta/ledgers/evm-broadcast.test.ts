@@ -35,7 +35,7 @@ const times = (seen: { readonly sent: number }, atLeast: number) =>
     30_000,
   );
 
-test("a mined transaction whose receipt the RPC does not show yet is looked for, not given up", async () => {
+test("a mined transaction without a visible receipt is looked for, not given up", async () => {
   await using circle = await startEvmCircle(4);
   const { chain, database } = circle;
   await using balancer = await startBalancer(chain.url);
@@ -56,7 +56,7 @@ for (const [when, others] of [
   ["another one is up to date", 1],
   ["what was signed before is known", 0],
 ] as const) {
-  test(`an RPC that lags has no nonce used twice when ${when}`, async () => {
+  test(`a lagging RPC never causes a reused nonce when ${when}`, async () => {
     await using circle = await startEvmCircle(4);
     const { chain, database } = circle;
     let lags = false;
@@ -77,7 +77,7 @@ for (const [when, others] of [
   });
 }
 
-test("a receipt that only the second RPC has is found there", async () => {
+test("a receipt known only to the second RPC is found there", async () => {
   await using circle = await startEvmCircle(4);
   const { chain, database } = circle;
   await using balancer = await startBalancer(chain.url);
@@ -87,7 +87,7 @@ test("a receipt that only the second RPC has is found there", async () => {
   expect(balancer.seen.receiptsHidden).toBe(true);
 });
 
-test("a transaction whose nonce another one has used fails once that lies 64 blocks back, and not before", async () => {
+test("a transaction whose nonce was used by another fails once that is 64 blocks deep, and not before", async () => {
   await using circle = await startEvmCircle(4);
   const { chain, database, token } = circle;
   await using balancer = await startBalancer(chain.url);
@@ -122,7 +122,7 @@ test("a transaction whose nonce another one has used fails once that lies 64 blo
   expect((await ended(database, await accept(database, "b-4"))).status).toBe("SUCCESS");
 });
 
-test("a mined transaction whose receipt no RPC has any more is a success, because the register shows it", async () => {
+test("a mined transaction whose receipt is gone everywhere is a success, because the register shows it", async () => {
   await using circle = await startEvmCircle(4);
   const { chain, database } = circle;
   await using balancer = await startBalancer(chain.url);
@@ -138,7 +138,7 @@ test("a mined transaction whose receipt no RPC has any more is a success, becaus
   expect(balancer.seen.receiptsHidden).toBe(true);
 });
 
-test("a refusal counts at the first submission only: later the transaction may wait at another node", async () => {
+test("a refusal counts at the first submission only: later the transaction may be pending at another node", async () => {
   await using circle = await startEvmCircle(4);
   const { chain, token } = circle;
   const signer = evmKeySigner(OWNER);
@@ -166,7 +166,7 @@ test("a refusal counts at the first submission only: later the transaction may w
   await expect(relay.submit(signed, signal, false)).rejects.toThrow(SubmissionRefusedError);
 });
 
-test("a transaction that is never mined is warned of by its request's id, and stays the only one", async () => {
+test("a transaction that is never mined is reported by its request's id, and stays the only one", async () => {
   await using circle = await startEvmCircle(4);
   const { chain, database } = circle;
   await using balancer = await startBalancer(chain.url);

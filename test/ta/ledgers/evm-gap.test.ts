@@ -39,7 +39,7 @@ const takeBack = async (circle: EvmCircle, key: keyof typeof ACCOUNT_OF, snapsho
   expect(await mined(circle, key)).toBe(before - 1);
 };
 
-test("a transaction whose request is a success is offered again when a block counted as final is taken back and a later request needs its nonce", async () => {
+test("the transaction of a successful request is resubmitted when a finalised block is reverted and a later request needs its nonce", async () => {
   await using circle = await startEvmCircle(4);
   const { chain, database } = circle;
   const wallets = [newEvmWallet(), newEvmWallet()] as const;
@@ -56,7 +56,7 @@ test("a transaction whose request is a success is offered again when a block cou
   expect(await database.sql`select 1 from ta_reservations`).toHaveLength(0);
 });
 
-test("a transaction that is taken back after its asset was taken out holds up no other request of the signer", async () => {
+test("a reverted transaction of a removed asset holds up no other request of the signer", async () => {
   await using circle = await startEvmCircle(4, { finality: FINALITY });
   const { chain, database } = circle;
   const wallets = [newEvmWallet(), newEvmWallet()] as const;
@@ -82,7 +82,7 @@ test("a transaction that is taken back after its asset was taken out holds up no
   for (const wallet of wallets) expect(await groupOf(circle, wallet)).toBe(BigInt(EVM_GROUP));
 });
 
-test("a transaction that failed its request does nothing afterwards: an empty one takes its nonce when its block is taken back", async () => {
+test("a transaction that failed its request has no later effect: an empty one takes its nonce when its block is reverted", async () => {
   await using circle = await startEvmCircle(4);
   const { chain, database, token } = circle;
   const wallets = [newEvmWallet(), newEvmWallet()] as const;
@@ -101,7 +101,7 @@ test("a transaction that failed its request does nothing afterwards: an empty on
   expect(await mined(circle, STRANGER)).toBe(2);
 });
 
-test("of two transactions that were signed with one nonce the one that was mined is offered again, not the one that was refused", async () => {
+test("of two transactions signed with one nonce the mined one is resubmitted, not the refused one", async () => {
   await using circle = await startEvmCircle(4);
   const { chain, database } = circle;
   const wallets = [newEvmWallet(), newEvmWallet(), newEvmWallet()] as const;

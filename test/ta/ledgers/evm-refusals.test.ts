@@ -156,7 +156,7 @@ test.each([
   [{ status: 502, body: "<html><h1>Bad Gateway</h1></html>" }],
   [{ status: 200, body: "<html>Maintenance exceeds its time</html>" }],
 ] satisfies [Spoilt][])(
-  "%j may pass: the transaction goes round again, and no key is told",
+  "%j may be temporary: the transaction is retried, and no key is shown",
   async (spoilt) => {
     const error = await offered(spoilt);
     expect(error).toBeInstanceOf(RelayUnavailableError);
@@ -183,7 +183,7 @@ test.each([
   ["reth", -32000, "intrinsic gas too high"],
   ["anvil", -32003, "Insufficient funds for gas * price + value"],
   ["anvil", -32000, "intrinsic gas too high -- CallerGasLimitMoreThanBlock"],
-] as const)("%s refuses for good with %i %s", async (_client, code, message) => {
+] as const)("%s refuses permanently with %i %s", async (_client, code, message) => {
   const error = await offered({ code, message });
   expect(error).toBeInstanceOf(SubmissionRefusedError);
   if (!(error instanceof Error)) throw new Error("not refused");
@@ -203,7 +203,7 @@ test.each([
   expect(await offered({ code: -32000, message })).toBe("taken");
 });
 
-test("a type that a node does not know is not a transaction that it knows", () => {
+test("a type unknown to a node does not mean a known transaction", () => {
   expect(verdictOn(-32602, "Unknown transaction type not supported")).toEqual({ is: "again" });
 });
 
@@ -212,16 +212,13 @@ test.each([
   ["besu", -32001, "Nonce too low"],
   ["erigon", -32000, "INTERNAL_ERROR: nonce too low"],
   ["nethermind", -32010, "OldNonce, Current nonce: 5, nonce of rejected tx: 3"],
-])(
-  "%s says that the nonce is spent: the transaction is looked for",
-  async (_client, code, message) => {
-    expect(verdictOn(code, message)).toEqual({ is: "nonce spent" });
-    // The chain is not 64 blocks long: that another one spent it is not settled.
-    expect(await offered({ code, message })).toBe("taken");
-  },
-);
+])("%s reports a used nonce: the transaction is looked for", async (_client, code, message) => {
+  expect(verdictOn(code, message)).toEqual({ is: "nonce spent" });
+  // The chain is not 64 blocks long: that another one spent it is not settled.
+  expect(await offered({ code, message })).toBe("taken");
+});
 
-test("one RPC that is busy keeps the refusal of another from counting, and one that takes it is enough", async () => {
+test("one busy RPC keeps another's refusal from counting, and one that accepts suffices", async () => {
   const refusal = { code: -32000, message: "intrinsic gas too low" };
   const busy = { status: 429, body: "" };
   expect(await offered(refusal, busy)).toBeInstanceOf(RelayUnavailableError);
@@ -230,7 +227,7 @@ test("one RPC that is busy keeps the refusal of another from counting, and one t
   expect(await offered(refusal, undefined)).toBe("taken");
 });
 
-test("a busy RPC ends no request, and its key is neither stored nor logged nor told", async () => {
+test("a busy RPC ends no request, and its key is not stored, logged or shown", async () => {
   await using circle = await startEvmCircle(4);
   const { chain, database } = circle;
   let busy = true;

@@ -15,7 +15,7 @@ import { freshDatabase } from "../../postgres.ts";
 import { startCircle } from "../processing/circle.ts";
 import { OWNER } from "../processing/evm-circle.ts";
 
-test("an account that runs out of gas is a note with its asset, and a figure, before a request fails; and heals", async () => {
+test("an account running out of gas is a note with its asset, and a figure, before a request fails; and recovers", async () => {
   await using chain = await startAnvil();
   await using database = await freshDatabase();
   const signer = evmKeySigner(OWNER);
@@ -74,7 +74,7 @@ test("an account that runs out of gas is a note with its asset, and a figure, be
   }
 }, 120_000);
 
-test("on Sui coins count for as many transactions as each pays for, and those that pay for none do not", async () => {
+test("on Sui coins count for as many transactions as each can pay, and those too small do not count", async () => {
   await using circle = await startCircle({ gasCoins: 3 });
   const { coinType, node, registrar, source } = circle;
   const sui = openSuiNode({ host: node.host, tls: false });

@@ -70,7 +70,7 @@ const evmTransaction: TransactionSerializable = {
   data: "0x1234",
 };
 
-test("a remote signer is told what it signs for, and its signature is the address's own", async () => {
+test("a remote signer learns what it signs for, and its signature is the address's own", async () => {
   await using service = await startService(async ({ transaction = "" }) => ({
     status: 200,
     body: { signature: await SUI.sign(Buffer.from(transaction, "base64"), ABOUT, never) },
@@ -92,7 +92,7 @@ test("a remote signer is told what it signs for, and its signature is the addres
   ]);
 });
 
-test("a remote signer signs EVM transactions, and only the one it was given", async () => {
+test("a remote signer signs EVM transactions, and only the given one", async () => {
   let wrong = false;
   await using service = await startService(async () => ({
     status: 200,
@@ -115,7 +115,7 @@ test("a remote signer signs EVM transactions, and only the one it was given", as
   await expect(another.sign(evmTransaction, ABOUT, never)).rejects.toThrow(SigningError);
 });
 
-test("a signature by another key, a refusal and a failure are told apart", async () => {
+test("a signature by another key, a refusal and a failure are distinguished", async () => {
   let status = 200;
   await using service = await startService(async ({ transaction = "" }) => ({
     status,
@@ -133,7 +133,7 @@ test("a signature by another key, a refusal and a failure are told apart", async
   expect(await failure()).toMatchObject({ name: "SigningError", remedy: "retry" });
 });
 
-test("what stands before a signer that is away may pass: only what the signer read is for good", async () => {
+test("errors of a proxy in front of an absent signer may be temporary: only the signer's own answer is final", async () => {
   let answer: { status: number; body: object | string } = { status: 200, body: "" };
   await using service = await startService(async () => answer);
   const signer = httpEvmSigner({ url: service.url, address: EVM.address });

@@ -7,7 +7,7 @@ import { decoded, openSuiNode, payingCoins, suiRelay } from "../../../src/ta/led
 import { startCircle } from "../processing/circle.ts";
 import { GAS_BUDGET } from "../processing/processor.ts";
 
-test("a coin that is too small for the budget pays for nothing, no matter who sent it", () => {
+test("a coin smaller than the budget pays for nothing, whoever sent it", () => {
   const coins = [
     { objectId: "0x1", balance: 49n },
     { objectId: "0x2", balance: 50n },
@@ -51,12 +51,12 @@ test("coins that can pay are found on all pages up to a bound, and not finding a
   }
 });
 
-test("a refusal is told in the node's words, percent-encoded or not", () => {
+test("a refusal is quoted in the node's words, percent-encoded or not", () => {
   expect(decoded("100%25 of the stake refused it")).toBe("100% of the stake refused it");
   expect(decoded("100% of the stake refused it")).toBe("100% of the stake refused it");
 });
 
-test("the gas budget is 0.05 SUI unless set, and one that no transaction could have is refused", () => {
+test("the gas budget is 0.05 SUI by default, and an impossible one is refused", () => {
   expect(readConfig({}).ta.suiGasBudget).toBe(50_000_000n);
   expect(readConfig({ TA_SUI_GAS_BUDGET: "120000000" }).ta.suiGasBudget).toBe(120_000_000n);
   for (const wrong of ["0.05", "-1", "999999", "50000000001"]) {

@@ -98,7 +98,7 @@ test("a successful request whose callback is given up fails, and says what was d
   expect(receiver.received).toHaveLength(3);
 });
 
-test("a request that ends without any callback address is named in the log, once, and nothing personal with it", async () => {
+test("a request that ends without any callback address is logged once, without personal data", async () => {
   await using circle = await startCircle();
   await using processor = await startProcessor(circle);
   const { database } = circle;
@@ -115,7 +115,7 @@ test("a request that ends without any callback address is named in the log, once
   expect(said()).toHaveLength(2);
 });
 
-test("a request whose result is called back is not said to lack an address", async () => {
+test("a request whose result is called back is not reported as lacking an address", async () => {
   await using receiver = await startReceiver();
   await using circle = await startCircle({ callbackUrl: receiver.url });
   await using _sending = await startSending(circle);

@@ -32,7 +32,7 @@ const countingTips = () => {
   return { seen, around };
 };
 
-test("a transaction that was reverted in a block that is taken back is executed anew, and decides what becomes of the request", async () => {
+test("a transaction that failed in a reverted block is executed again, and decides the request's outcome", async () => {
   await using circle = await startEvmCircle(4, { finality: FINALITY });
   const { chain, database, token } = circle;
   const snapshot = await chain.request("evm_snapshot");
@@ -49,7 +49,7 @@ test("a transaction that was reverted in a block that is taken back is executed 
   expect(await chain.client.getTransactionCount({ address: chain.wallet(1) })).toBe(1);
 });
 
-test("a transaction that was reverted fails the request once its block is final", async () => {
+test("a failed transaction fails the request once its block is final", async () => {
   await using circle = await startEvmCircle(4, { finality: FINALITY });
   const { chain, database } = circle;
   await using _processing = await circle.process(STRANGER);
@@ -63,7 +63,7 @@ test("a transaction that was reverted fails the request once its block is final"
   expect(await ended(database, id)).toMatchObject({ status: "FAILED", reason: "BROADCAST_FAILED" });
 });
 
-test("a wallet whose group is taken back is not whitelisted already: it gets its transaction", async () => {
+test("a wallet whose group change is reverted is not already whitelisted: it gets its transaction", async () => {
   await using circle = await startEvmCircle(4, { finality: FINALITY });
   const { chain, database, token } = circle;
   const snapshot = await chain.request("evm_snapshot");
@@ -101,7 +101,7 @@ test("a wallet that is in the group by a final block is whitelisted already", as
   expect(await ended(database, id)).toMatchObject({ reason: "ALREADY_WHITELISTED", tx_id: null });
 });
 
-test("a transaction that is taken back keeps its nonce: the next one is signed with another, and both are executed", async () => {
+test("a reverted transaction keeps its nonce: the next one is signed with another, and both are executed", async () => {
   await using circle = await startEvmCircle(4, { finality: FINALITY });
   const { chain, database } = circle;
   const snapshot = await chain.request("evm_snapshot");
@@ -133,7 +133,7 @@ test("a transaction that is taken back keeps its nonce: the next one is signed w
 });
 
 for (const later of [EVM_GROUP, 2]) {
-  test(`a transaction that finds the wallet in the group has found it there, also when it is in group ${later} at the end of the block`, async () => {
+  test(`a transaction that finds the wallet in the group reports that, even if it is in group ${later} at the end of the block`, async () => {
     await using circle = await startEvmCircle(4, { finality: FINALITY });
     const { chain, database, token } = circle;
     await chain.send(token, "grantRole", [chain.wallet(1), WALLETS_ADMIN]);

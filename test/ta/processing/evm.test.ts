@@ -55,7 +55,7 @@ for (const version of [2, 3, 4] as const) {
   });
 }
 
-test("a token without transfer groups is refused before anything is asked of its chain", () => {
+test("a token without transfer groups is refused before its chain is queried", () => {
   const settings = {
     chainId: 1,
     rpc: ["http://127.0.0.1:9/"],
@@ -71,7 +71,7 @@ test("a token without transfer groups is refused before anything is asked of its
   }
 });
 
-test("an RPC that hangs does not hold a processor that is told to stop", async () => {
+test("a hanging RPC does not hold up a stopping processor", async () => {
   const server = createServer(() => undefined);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   try {
@@ -95,7 +95,7 @@ test("an RPC that hangs does not hold a processor that is told to stop", async (
   }
 });
 
-test("no nonce is taken while one of several RPCs is of another chain, whichever that is", async () => {
+test("no nonce is taken while one of several RPCs is of another chain", async () => {
   await using chain = await startAnvil();
   const token = await chain.deploy("SecurityTokenV4", ["Acme", "ACM", 2, 1_000n]);
   await using astray = await startProxy(chain.url, {

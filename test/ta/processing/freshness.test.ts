@@ -96,7 +96,7 @@ const whitelist = async (investorId: string) => {
   return investorId;
 };
 
-test("the checkpoint that a request waits for is the same in every process, and another one for its next step", async () => {
+test("the checkpoint that a request waits for is the same in every process, and a new one for its next step", async () => {
   const lane = await whitelist("w-1");
   expect(await look(lane, { register: 90n, tip: 100n })).toBe(LATER);
   // The ledger has gone on, in a process that has not seen the request: it does not begin anew.
@@ -111,7 +111,7 @@ test("the checkpoint that a request waits for is the same in every process, and 
   });
 });
 
-test("a request fails as refused only when the ledger has not executed its transaction, whichever processes have looked at it", async () => {
+test("a request fails as refused only if the ledger has not executed its transaction, whichever processes looked", async () => {
   const lane = await whitelist("w-2");
   const signing = look(lane, { register: 90n, tip: 90n, relay: () => ({ submit: dies }) });
   await expect(signing).rejects.toThrow("the process ends here");

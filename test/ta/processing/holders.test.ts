@@ -41,7 +41,7 @@ const holdersOf = async (wallet: string) => {
   return events.flatMap(({ holderId }) => holderId ?? []);
 };
 
-test("an investor whose first wallet stands under a holder already gets no second holder", async () => {
+test("an investor whose first wallet already belongs to a holder gets no second one", async () => {
   const [first, second] = [newWallet(), newWallet()];
   await register(77n, first);
   for (const wallet of [first, second]) {
@@ -50,7 +50,7 @@ test("an investor whose first wallet stands under a holder already gets no secon
   }
 });
 
-test("a wallet in the group already tells whose holder the investor is, too", async () => {
+test("a wallet already in the group determines the investor's holder, too", async () => {
   const { source, registrar, coinType } = circle;
   const [first, second] = [newWallet(), newWallet()];
   await register(78n, first);
@@ -61,7 +61,7 @@ test("a wallet in the group already tells whose holder the investor is, too", as
   expect(await holdersOf(second)).toEqual([78n]);
 });
 
-test("an investor with a holder keeps it when one of the wallets stands under another, and the history says so", async () => {
+test("an investor keeps its holder when one of the wallets belongs to another, and the history says so", async () => {
   const [first, elsewhere, third] = [newWallet(), newWallet(), newWallet()];
   await whitelist("h-3", first);
   await register(79n, elsewhere);
@@ -76,7 +76,7 @@ test("an investor with a holder keeps it when one of the wallets stands under an
   expect(await holdersOf(third)).toEqual(await holdersOf(first));
 });
 
-test("a holder that was drawn for a transaction that failed gives way to the one of the investor's wallet", async () => {
+test("a holder id drawn for a failed transaction gives way to that of the investor's wallet", async () => {
   const [first, second] = [newWallet(), newWallet()];
   await circle.database.sql`
     insert into ta_holders (asset, investor_id, holder_id) values ('demo-a', 'h-4', 123456789)`;
@@ -86,7 +86,7 @@ test("a holder that was drawn for a transaction that failed gives way to the one
   expect(await holdersOf(second)).toEqual([80n]);
 });
 
-test("the holder of one investor is not taken for another one who names the same wallet", async () => {
+test("one investor's holder is not used for another who names the same wallet", async () => {
   const [shared, own] = [newWallet(), newWallet()];
   await whitelist("h-5", shared);
   expect(await whitelist("h-6", shared)).toMatchObject({ reason: "ALREADY_WHITELISTED" });

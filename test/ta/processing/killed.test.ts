@@ -17,7 +17,7 @@ const PROGRAM = new URL("./worker-process.ts", import.meta.url);
 const LEASE_MS = 20_000;
 const masterKey = randomBytes(32).toString("base64");
 
-test("a process killed at any step of a request on Sui leaves one that another does once and calls back", {
+test("a process killed at any step of a request on Sui leaves one that another process completes and calls back once", {
   timeout: 300_000,
 }, async () => {
   await using receiver = await startReceiver();
@@ -79,7 +79,7 @@ test("a process killed at any step of a request on Sui leaves one that another d
   expect(await database.sql`select 1 from ta_wallet_claims`).toHaveLength(0);
 });
 
-test("a process killed at any step of a request on an EVM chain, or before that is final, leaves one that another does once", {
+test("a process killed at any step of a request on an EVM chain, or before finality, leaves one that another process completes once", {
   timeout: 300_000,
 }, async () => {
   await using circle = await startEvmCircle(4, { finality: 5 });

@@ -35,7 +35,7 @@ const takeOver = (lane: bigint) =>
     return claim;
   });
 
-test("a call that takes four leases and ten turns keeps its lane: no other worker takes the request", async () => {
+test("a call that outlasts four leases and ten turns keeps its lane: no other worker takes the request", async () => {
   const { database } = circle;
   let submitted = 0;
   const slow = (relay: Relay): Relay => ({
@@ -54,7 +54,7 @@ test("a call that takes four leases and ten turns keeps its lane: no other worke
   expect(submitted).toBe(1);
 });
 
-test("a worker that has lost its lane stops in the middle of a call, and the next one ends the request", async () => {
+test("a worker that lost its lane stops in the middle of a call, and the next one ends the request", async () => {
   const { database } = circle;
   let begun = 0;
   let stoppedBy: unknown;

@@ -15,7 +15,7 @@ const holdersOf = ({ sql }: TestDatabase) =>
 const letTimePass = ({ sql }: TestDatabase) =>
   sql`update ta_reservations set claimed_at = claimed_at - interval '2 minutes'`;
 
-test("the transaction of an asset that was taken out is settled by those that wait for its nonce, and its request ends when the asset is back", async () => {
+test("the transaction of a removed asset is settled by those waiting for its nonce, and its request ends when the asset is back", async () => {
   await using circle = await startEvmCircle(4);
   const { chain, database, token } = circle;
   const wallets = [newEvmWallet(), newEvmWallet()] as const;
@@ -53,7 +53,7 @@ test("the transaction of an asset that was taken out is settled by those that wa
   expect(await ended(database, first)).toMatchObject({ status: "SUCCESS", reason: null });
 });
 
-test("a nonce that is held for nothing signed is free for others, unless a worker is busy with it", async () => {
+test("a nonce held without a signed transaction is free for others, unless a worker is using it", async () => {
   await using circle = await startEvmCircle(4);
   const { chain, database } = circle;
   const { sql } = database;
@@ -79,7 +79,7 @@ test("a nonce that is held for nothing signed is free for others, unless a worke
   expect(processing.logged.join("")).not.toContain("l-3");
 });
 
-test("at the start the open requests of an asset that is not configured are named, with what they hold", async () => {
+test("at start, open requests of assets no longer configured are named, with what they hold", async () => {
   await using circle = await startEvmCircle(4);
   const { database } = circle;
   const id = await acceptRequest(database, { asset: "taken out", investorId: "l-5" });

@@ -23,7 +23,7 @@ const acceptFor = (wallet: string, investorIds: readonly string[]) =>
 
 const claims = () => circle.database.sql`select 1 from ta_wallet_claims`;
 
-test("two investors name one wallet at once: one transaction, one success, one ALREADY_WHITELISTED", async () => {
+test("two investors name one wallet concurrently: one transaction, one success, one ALREADY_WHITELISTED", async () => {
   const { database } = circle;
   const ids = await acceptFor(newWallet(), ["w-1", "w-2"]);
   // Two processes, so that nothing in the memory of one keeps them apart.
@@ -41,7 +41,7 @@ test("two investors name one wallet at once: one transaction, one success, one A
   expect(await claims()).toHaveLength(0);
 });
 
-test("the request that has a wallet keeps it over a restart of its process", async () => {
+test("the request that claimed a wallet keeps it over a restart of its process", async () => {
   const { database } = circle;
   const wallet = newWallet();
   let submitting = false;
@@ -70,7 +70,7 @@ test("the request that has a wallet keeps it over a restart of its process", asy
   expect(await claims()).toHaveLength(0);
 });
 
-test("a request that fails leaves the wallet to the next one", async () => {
+test("a failing request leaves the wallet to the next one", async () => {
   const { database } = circle;
   const key = suiKeySigner(circle.source.secretKey(circle.registrar));
   let asked = 0;
@@ -88,7 +88,7 @@ test("a request that fails leaves the wallet to the next one", async () => {
   expect(done.map(({ reason }) => reason).toSorted()).toEqual(["SIGNING_NOT_ALLOWED", null]);
 });
 
-test("requests that wait for one wallet keep no worker from others, and are each done in the end", async () => {
+test("requests that wait for one wallet hold no worker from others, and all end", async () => {
   const { database } = circle;
   const wallet = newWallet();
   const release = new AbortController();

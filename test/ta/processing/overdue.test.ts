@@ -21,12 +21,12 @@ const loggedOf = (looks: readonly (readonly [minute: number, place: bigint | nul
   return minutes;
 };
 
-test("a register that lags is logged every ten minutes, as long as requests wait for it", () => {
+test("a lagging register is logged every ten minutes while requests wait for it", () => {
   const looks = Array.from({ length: 45 }, (_, n) => [n / 2, 100n] as const);
   expect(loggedOf(looks)).toEqual([10, 20]);
 });
 
-test("a register that one request found behind, and another one an hour later, is not reported as lagging for an hour", () => {
+test("a register found lagging once, and again an hour later, is not reported as lagging for an hour", () => {
   expect(
     loggedOf([
       [0, 100n],

@@ -82,7 +82,7 @@ const keepQueued = async ({ sql }: TestDatabase): Promise<void> => {
   }
 };
 
-test("nothing personal is in logs, metrics, answers, callbacks, the queue or a backup of the database", {
+test("logs, metrics, answers, callbacks, the queue and a database backup contain no personal data", {
   timeout: 120_000,
 }, async () => {
   await using folder = await temporaryFolder();

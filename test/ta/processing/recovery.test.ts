@@ -65,7 +65,7 @@ test("a submission whose answer is lost is looked up, not signed again", async (
   expect(digests.filter((digest) => digest === done.tx_id)).toHaveLength(1);
 });
 
-test("a worker that ends between storing and submitting leaves a transaction that the next one submits", async () => {
+test("a worker that ends between storing and submitting leaves a transaction for the next one to submit", async () => {
   const { database } = circle;
   const first = { prepared: 0, submitted: 0 };
   const before = await startProcessor(circle, {
@@ -93,7 +93,7 @@ test("a worker that ends between storing and submitting leaves a transaction tha
   expect(first.prepared + next.prepared).toBe(1);
 });
 
-test("a transaction that the node has forgotten and refuses is a success when the register shows it", async () => {
+test("a transaction that the node forgot and refuses is a success when the register shows it", async () => {
   const { database } = circle;
   const before = await startProcessor(circle, {
     around: (relay) => ({
@@ -164,7 +164,7 @@ test("while the ledger's node does not answer the request waits, and nothing els
   expect((await ended(database, second)).status).toBe("SUCCESS");
 });
 
-test("what a worker writes after its lane was taken over is refused", async () => {
+test("a worker's writes after its lane was taken over are refused", async () => {
   const { database } = circle;
   const { sql } = database;
   const id = await acceptRequest(database, { investorId: "r-4" });
@@ -184,7 +184,7 @@ test("what a worker writes after its lane was taken over is refused", async () =
   expect(await ended(database, id)).toMatchObject({ status: "SUCCESS", reason: null });
 });
 
-test("a transaction under way is followed to its end although the investor's data are deleted meanwhile", async () => {
+test("a transaction in flight is followed to its end even if the investor's data are deleted meanwhile", async () => {
   const { database } = circle;
   const before = await startProcessor(circle, {
     around: (relay) => ({
@@ -211,7 +211,7 @@ test("a transaction under way is followed to its end although the investor's dat
   expect(await ended(database, id)).toMatchObject({ status: "SUCCESS", tx_id: signed?.tx_id });
 });
 
-test("a request whose coin is gone before it was signed for pays with another one", async () => {
+test("a request whose coin disappears before signing pays with another one", async () => {
   const { database } = circle;
   const id = await acceptRequest(database, { investorId: "r-6" });
   await database.sql`insert into ta_reservations (resource, payer, request_id) values ('sui:0xdead', 'sui:0x1', ${id})`;
@@ -222,7 +222,7 @@ test("a request whose coin is gone before it was signed for pays with another on
   );
 });
 
-test("a transaction is held to the group that it was signed for, also when another one is configured meanwhile", async () => {
+test("a transaction is checked against the group it was signed for, even if another is configured meanwhile", async () => {
   const { database } = circle;
   const before = await startProcessor(circle, {
     around: (relay) => ({
@@ -277,7 +277,7 @@ test("a request that waits for many turns has each step in its history once", as
   expect(await ended(database, id)).toMatchObject({ status: "SUCCESS", reason: null });
 });
 
-test("an executed transaction that the register does not show is warned of, by its request's id and once in a while", async () => {
+test("an executed transaction missing from the register is reported by its request's id, once in a while", async () => {
   const { database } = circle;
   const hold = await startProcessor(circle, {
     around: (relay) => ({ ...relay, lookUp: async () => ({ place: 10n ** 9n, error: null }) }),

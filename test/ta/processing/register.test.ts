@@ -12,7 +12,7 @@ import { evmAsset } from "../../rest/service.ts";
 const TOKEN = `0x${"ab".repeat(20)}` as const;
 const wallet = (n: number) => `0x${String(n).padStart(40, "0")}` as const;
 
-test("processing and whitelist_status say the same of where an EVM wallet is, also of one that was never put anywhere", async () => {
+test("processing and whitelist_status agree on an EVM wallet's group, also for one never assigned", async () => {
   await using database = await freshDatabase();
   const scope = { project: "acme", chainId: 1 };
   const groupsOf: readonly (readonly [number, readonly bigint[]])[] = [
@@ -54,7 +54,7 @@ test("processing and whitelist_status say the same of where an EVM wallet is, al
   }
 });
 
-test("group 0 of an EVM token, which every wallet is in, is refused as the one to whitelist into", async () => {
+test("group 0 of an EVM token, which contains every wallet, is refused as a whitelisting target", async () => {
   const folder = await mkdtemp(join(tmpdir(), "assets-"));
   try {
     const file = join(folder, "assets.json");

@@ -51,7 +51,7 @@ const whitelist = async (investorId: string) => {
   return await ended(database, await acceptRequest(database, { investorId }));
 };
 
-test("a coin that the network has locked costs one request, and is named in the log; the others pay in turns", async () => {
+test("a coin locked by the network costs one request, and is named in the log; the others pay in turns", async () => {
   let bad = "";
   const { used, around } = watched((resource) => {
     bad ||= resource;
@@ -67,7 +67,7 @@ test("a coin that the network has locked costs one request, and is named in the 
   expect(processor.logged.filter((line) => line.includes(bad))).toHaveLength(1);
 });
 
-test("a coin that was refused pays again with another version, or after half an hour", async () => {
+test("a refused coin pays again with another version, or after half an hour", async () => {
   const { database } = circle;
   let resource: Resource = { name: "", version: "" };
   let refusing = true;

@@ -42,7 +42,7 @@ const startHangingSigner = async (timeoutMs: number) => {
   };
 };
 
-test("a remote signer that hangs longer than a turn ends the request after four tries", async () => {
+test("a remote signer that hangs longer than a turn ends the request after four attempts", async () => {
   const { database } = circle;
   await using hanging = await startHangingSigner(600);
   await using _processor = await startProcessor(circle, { signer: hanging.signer, turnMs: 400 });
@@ -55,7 +55,7 @@ test("a remote signer that hangs longer than a turn ends the request after four 
   expect(hanging.asked()).toBe(4);
 });
 
-test("tries of processes that died in them count, and the last one of them ends the request", async () => {
+test("attempts during which processes died count, and the last one ends the request", async () => {
   const { database } = circle;
   await using hanging = await startHangingSigner(200);
   const ids = await Promise.all(
@@ -72,7 +72,7 @@ test("tries of processes that died in them count, and the last one of them ends 
   expect(hanging.asked()).toBe(1);
 });
 
-test("however often we stop in the middle of a try, none of these tries counts", async () => {
+test("attempts interrupted by our own shutdown never count", async () => {
   const { database } = circle;
   await using hanging = await startHangingSigner(60_000);
   const id = await acceptRequest(database, { investorId: "s-3" });
@@ -86,7 +86,7 @@ test("however often we stop in the middle of a try, none of these tries counts",
   expect((await ended(database, id)).status).toBe("SUCCESS");
 });
 
-test("a node that is away while transactions are built costs the signer's request no try", async () => {
+test("a node that is away while transactions are built costs the signer's request no attempt", async () => {
   const { database } = circle;
   let away = 6;
   await using _processor = await startProcessor(circle, {

@@ -31,7 +31,7 @@ const acceptOf = (names: readonly string[]) =>
 const waiting = () => circle.database.sql<{ investor_id: string }[]>`
   select investor_id from ta_lanes where waits_for is not null order by waiting_since`;
 
-test("requests that wait for one coin keep no worker from others, and are each done in the end, also after a restart", async () => {
+test("requests that wait for one coin hold no worker from others, and all end, also after a restart", async () => {
   const { database } = circle;
   const settings = {
     concurrency: 4,
@@ -63,7 +63,7 @@ test("requests that wait for one coin keep no worker from others, and are each d
   expect(await database.sql`select 1 from ta_reservations`).toEqual([]);
 });
 
-test("a coin that is released goes to the lane that has waited longest, and one that comes meanwhile does not get it", async () => {
+test("a released coin goes to the longest waiting lane, not to one that arrives meanwhile", async () => {
   const { sql } = circle.database;
   const names = ["q-0", "q-1", "q-2"];
   const requests = new Map<string, string>();
@@ -108,7 +108,7 @@ test("a coin that is released goes to the lane that has waited longest, and one 
   await sql`update ta_lanes set wake_at = null where investor_id like 'q-%'`;
 });
 
-test("a request that cannot go on gives back what it was given, and one whose lane is another's gives nothing", async () => {
+test("a blocked request returns its reservation, and one whose lane is another's returns nothing", async () => {
   const { sql } = circle.database;
   const id = await acceptRequest(circle.database, { investorId: "q-3" });
   const [lane] = await sql<{ id: bigint }[]>`select id from ta_lanes where investor_id = 'q-3'`;
@@ -126,7 +126,7 @@ test("a request that cannot go on gives back what it was given, and one whose la
   await sql`update ta_lanes set wake_at = null where investor_id = 'q-3'`;
 });
 
-test("a lane that was given a coin while it began to wait for one waits no more", async () => {
+test("a lane that got a coin while starting to wait for one waits no more", async () => {
   const { sql } = circle.database;
   const id = await acceptRequest(circle.database, { investorId: "q-4" });
   const [lane] = await sql<{ id: bigint }[]>`select id from ta_lanes where investor_id = 'q-4'`;
@@ -154,7 +154,7 @@ for (const [why, tip] of [
     },
   ],
 ] as const) {
-  test(`a request whose register ${why} gives its coin back after five seconds, and waits for none`, async () => {
+  test(`a request whose register ${why} returns its coin after five seconds, and waits for none`, async () => {
     const { database } = circle;
     const { sql } = database;
     const names = ["old", "new", "queue"];
@@ -213,7 +213,7 @@ test("a signed request that waits for its register keeps the coin that pays for 
   expect((await ended(database, id)).status).toBe("SUCCESS");
 });
 
-test("requests that wait for the register keep half of the workers for others, and the log reports the lag", async () => {
+test("requests waiting for the register leave half of the workers to others, and the log reports the lag", async () => {
   const { database } = circle;
   let there = false;
   await using processor = await startProcessor(circle, {

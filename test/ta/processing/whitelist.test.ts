@@ -78,7 +78,7 @@ test("a second wallet of an investor joins the same holder", async () => {
   expect(added).toHaveLength(2);
 });
 
-test("a wallet that is in the group already fails without a transaction", async () => {
+test("a wallet already in the group fails without a transaction", async () => {
   const { database } = circle;
   await using _processor = await startProcessor(circle);
   const wallet = newWallet();
@@ -114,7 +114,7 @@ test("KYC data end in success; unverified or unstored ones never reach the ledge
   });
 });
 
-test("a signer that refuses ends the request", async () => {
+test("a refusing signer ends the request", async () => {
   const { database } = circle;
   const { address } = suiKeySigner(circle.source.secretKey(circle.registrar));
   const refuse = async (): Promise<string> => {
@@ -129,7 +129,7 @@ test("a signer that refuses ends the request", async () => {
   });
 });
 
-test("a signer that cannot sign is asked four times, one that never will only once", async () => {
+test("a failing signer is tried four times, a refusing one once", async () => {
   const { database } = circle;
   const { address } = suiKeySigner(circle.source.secretKey(circle.registrar));
   for (const [remedy, tries, investorId] of [
@@ -169,7 +169,7 @@ test("a sender without the WalletsAdmin role: the transaction fails on the ledge
   expect(source.receipt(done.tx_id ?? "")?.error).toContain("WalletsAdmin");
 });
 
-test("a transaction that the node never takes ends as a submission error", async () => {
+test("a transaction that the node never accepts ends as a submission error", async () => {
   const { database, source, registrar } = circle;
   const right = suiKeySigner(source.secretKey(registrar));
   const other = suiKeySigner(source.secretKey(source.staff(circle.coinType).officer));
