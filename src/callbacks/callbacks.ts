@@ -252,7 +252,7 @@ const reportAttempt = (
   if (attempts > 0) figures.count("holderbook_callback_retries_total", {});
   if (trace === undefined) return;
   const { statusCode, error } = attempt;
-  tracing.tell({
+  tracing.report({
     trace,
     name: "deliver callback",
     beganMs,

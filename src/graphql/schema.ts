@@ -1,12 +1,4 @@
-/** The GraphQL schema: each file imported here adds its type and its query. */
-import "./token-activity.ts";
-import "./token-balance.ts";
-import "./token-objects.ts";
-import "./token-holders.ts";
-import "./token-timelocks.ts";
-import "./holder-events.ts";
-import "./wallet-roles.ts";
-import "./role-events.ts";
+/** The GraphQL schema: each file imported here adds its types and queries. */
 import "./balance-changes.ts";
 import "./cap-table.ts";
 import "./tokens.ts";
@@ -14,7 +6,16 @@ import "./state-ranges.ts";
 import "./indexer-status.ts";
 import "./meta.ts";
 import { lexicographicSortSchema, printSchema } from "graphql";
+import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { builder } from "./builder.ts";
+
+// A pipeline's queries are in the files of their names: `tokenActivity` in token-activity.ts.
+const kebabCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+await Promise.all(
+  ledgerPipelines.flatMap(({ queries }) =>
+    queries.map((query) => import(`./${kebabCase(query)}.ts`)),
+  ),
+);
 
 export const schema = builder.toSchema();
 

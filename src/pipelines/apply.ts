@@ -17,7 +17,6 @@ export type DigestChain = {
   forget(): void;
 };
 
-/** Reads the digest once, and then follows the batches. */
 export const digestChain = (): DigestChain => {
   let known: Uint8Array | null | undefined;
   return {
@@ -74,9 +73,8 @@ export const applyBatch = async (
   const write = () => {
     if (parts !== undefined) return on.statement((sql) => move(sql, parts));
     return on.transaction(async (tx) => {
-      // The watermark first: a second writer queues on its row. The rows follow without waiting for the
-      // answer, one round trip less; when the watermark had moved, both are rolled back. Neither may
-      // still be running by then, hence allSettled.
+      // The watermark first: a second writer queues on its row. The rows follow in the same round trip, and
+      // are rolled back if the watermark had moved. allSettled, so that neither still runs by then.
       const [moved, written] = await Promise.allSettled([
         move(tx.sql, NOTHING),
         writeAll(tx, writes),

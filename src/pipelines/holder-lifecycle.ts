@@ -1,5 +1,5 @@
 /**
- * What happens to the holder register: holders, their addresses, groups and freezes.
+ * Events of the holder register (holders, their addresses, groups, freezes), and wallets' memberships over time.
  *
  * Facts in:  the seven events of the register
  * Rows out:  holder_events, keyed by (coin type, position); membership_ranges, keyed by (coin type,
@@ -34,10 +34,10 @@ import {
 } from "../projections/holder-events.ts";
 import {
   type Aspect,
+  currentMemberships,
   type MembershipKey,
   type MembershipRange,
   membershipRangesTable,
-  standingMemberships,
 } from "../projections/memberships.ts";
 import { placeOf } from "../projections/position.ts";
 import { type EventReader, eventRows } from "./event-rows.ts";
@@ -47,17 +47,16 @@ import { events, ranges } from "./stored-tables.ts";
 
 const { name } = holderProgress;
 
-/** What an event says beyond where and when it was emitted. */
+/** Columns of an event's row besides its place. */
 type Happening = Pick<
   HolderEventRow,
   "eventType" | "holderId" | "address" | "groupId" | "isFrozen"
 >;
 
-/** Groups and freezes concern an address, and say nothing about whose it is. */
 const NOTHING_ELSE = { holderId: null, address: null, groupId: null, isFrozen: null } as const;
 
 const READERS: Readonly<Record<string, EventReader<Happening>>> = {
-  // Its addresses have had events of their own, right before.
+  // Its addresses had events of their own right before.
   [HOLDER_ADDED]: (contents) => {
     const { holderId } = decodeHolderAdded(contents);
     return { ...NOTHING_ELSE, eventType: "holder_added", holderId };
@@ -88,10 +87,10 @@ const READERS: Readonly<Record<string, EventReader<Happening>>> = {
   },
 };
 
-type Said = { readonly aspect: Aspect; readonly value: bigint | null };
+type Effect = { readonly aspect: Aspect; readonly value: bigint | null };
 
-/** What an event says that its wallet is then; null for nothing. The newest one decides, whatever it ends. */
-const SAID: Readonly<Record<HolderEventType, (event: HolderEventRow) => Said | null>> = {
+/** What an event makes of its wallet; null for nothing. The newest event decides. */
+const EFFECTS: Readonly<Record<HolderEventType, (event: HolderEventRow) => Effect | null>> = {
   holder_added: () => null,
   holder_removed: () => null,
   holder_address_added: ({ holderId }) => ({ aspect: "holder", value: holderId }),
@@ -104,26 +103,25 @@ const SAID: Readonly<Record<HolderEventType, (event: HolderEventRow) => Said | n
 type Membership = MembershipKey & Pick<MembershipRange, "value">;
 type Change = MembershipKey & StateChange<Membership>;
 
-/** Names of Move types hold no space. */
+/** Unique: names of Move types contain no space. */
 export const membershipKey = ({ coinType, address, aspect }: MembershipKey) =>
   `${coinType} ${address} ${aspect}`;
 
 const changesOf = (events: readonly HolderEventRow[]): readonly Change[] =>
   events.flatMap((event) => {
     const { coinType, address, position } = event;
-    const said = SAID[event.eventType](event);
-    if (said === null || address === null) return [];
-    const key: MembershipKey = { coinType, address, aspect: said.aspect };
-    const state = said.value === null ? null : { ...key, value: said.value };
+    const effect = EFFECTS[event.eventType](event);
+    if (effect === null || address === null) return [];
+    const key: MembershipKey = { coinType, address, aspect: effect.aspect };
+    const state = effect.value === null ? null : { ...key, value: effect.value };
     return [{ ...key, key: membershipKey(key), checkpoint: placeOf(position).checkpoint, state }];
   });
 
-/** What the wallets that a batch names were before it, by `membershipKey`. */
+/** Memberships before a batch of the wallets that it names, by `membershipKey`. */
 type Before = ReadonlyMap<string, MembershipRange>;
 
 const isSame = (one: Membership, other: Membership) => one.value === other.value;
 
-/** Keeps what happens to the register of each coin, and what its wallets are, now and then. */
 export const holderLifecyclePipeline: Pipeline<RegisterRows, Before> = {
   ...holderProgress,
   queries: ["holderEvents"],
@@ -135,7 +133,7 @@ export const holderLifecyclePipeline: Pipeline<RegisterRows, Before> = {
   readBefore: async (sql, facts) => {
     const changes = changesOf(eventRows(name, facts, READERS));
     const named = new Map(changes.map((change) => [change.key, change]));
-    const open = await standingMemberships(sql, [...named.values()]);
+    const open = await currentMemberships(sql, [...named.values()]);
     return new Map(open.map((range) => [membershipKey(range), range]));
   },
   rows: (facts, before) => {

@@ -1,15 +1,12 @@
 import { createWaker } from "../waiting/waker.ts";
 
-/**
- * How far the log is known to go. The first to hear tells it: the feed of this process, or a notification
- * from another.
- */
+/** How far the log is known to go, from this process's feed or another's notifications. */
 export type LogTip = {
-  /** Next checkpoint of the log as far as is known; null before the first `tell`. */
+  /** Next checkpoint of the log; null before the first `advance`. */
   readonly next: bigint | null;
-  /** Tells that the log goes up to, not including, this checkpoint. */
-  tell(next: bigint): void;
-  /** Ends every wait: something may have happened. */
+  /** The log goes up to, not including, this checkpoint. */
+  advance(next: bigint): void;
+  /** Ends every wait. */
   wake(): void;
   /** Resolves when the log goes beyond `next`, when woken, after `atMostMs`, or when `signal` aborts. */
   beyond(next: bigint, atMostMs: number, signal: AbortSignal): Promise<void>;
@@ -22,7 +19,7 @@ export const createLogTip = (): LogTip => {
     get next() {
       return known;
     },
-    tell: (next) => {
+    advance: (next) => {
       if (known !== null && next <= known) return;
       known = next;
       waker.wake();

@@ -1,7 +1,4 @@
-/**
- * Why balances moved: what a transaction's objects and events say, as one movement for each coin and
- * owner. Pure: states come in, rows go out, the same whatever the batches were.
- */
+/** Why balances moved, from a transaction's objects and events: one movement per coin and owner. */
 import type { Fact } from "../log/fact.ts";
 import { type BalanceChangeRow, CAUSES, type Cause } from "../projections/balance-changes.ts";
 import { positionOf } from "../projections/position.ts";
@@ -21,7 +18,7 @@ export const transactionsOf = (facts: readonly Fact[]): readonly TransactionFact
   return transactions;
 };
 
-/** What counts of a grant for the causes. */
+/** Amounts of a grant that decide the causes. */
 export type GrantAmounts = { readonly leftBalance: bigint; readonly tokensTransferred: bigint };
 
 /** What a transaction did to a grant; none is negative. */
@@ -47,11 +44,9 @@ export const grantMovement = (
 type Moved = {
   readonly coinType: string;
   readonly owner: string;
-  /** By how much the balance changed. */
   net: bigint;
-  /** The part of it that something explains. */
+  /** The part of `net` that has a cause. */
   explained: bigint;
-  /** Amounts by what they are for. */
   readonly sums: Map<Cause, bigint>;
 };
 
@@ -59,51 +54,51 @@ type Moved = {
 export const balanceKey = ({ coinType, owner }: { coinType: string; owner: string }): string =>
   `${coinType} ${owner}`;
 
-/** Gathers what one transaction did to one part of the balances. */
+/** Changes of one part of the balances in one transaction. */
 export class Movements {
   readonly #moved = new Map<string, Moved>();
-  /** What was cancelled, by coin type, that no increase has been named for yet. */
+  /** Cancelled amounts by coin type, not yet assigned to an increase. */
   readonly #cancelled = new Map<string, bigint>();
 
-  /** An object of the owner holds more, or (negative) less. */
+  /** An object of the owner changed by this amount. */
   held(coinType: string, owner: string, by: bigint): void {
     this.#of(coinType, owner).net += by;
   }
 
-  /** Something says that the balance moved `by`, and why. */
+  /** Explains `by` of a balance's change. */
   because(coinType: string, owner: string, cause: Cause, by: bigint): void {
     const moved = this.#of(coinType, owner);
     moved.explained += by;
     add(moved.sums, cause, by < 0n ? -by : by);
   }
 
-  /** Tokens left a grant for a wallet that nothing names. */
+  /** Tokens left a grant for an unnamed wallet. */
   cancelled(coinType: string, amount: bigint): void {
     add(this.#cancelled, coinType, amount);
   }
 
   /**
-   * A row for each coin and owner whose balance is another one, by coin and owner.
-   * @param standing balances by `balanceKey`, which this updates
+   * A row for each coin and owner whose balance changed, by coin and owner.
+   * @param balances before the transaction, by `balanceKey`; updated
    */
-  rows(at: Fact, standing: Map<string, bigint>): readonly BalanceChangeRow[] {
+  rows(at: Fact, balances: Map<string, bigint>): readonly BalanceChangeRow[] {
     const { txDigest, timestampMs } = at;
     const position = positionOf({ ...at, index: 0 });
     const rows: BalanceChangeRow[] = [];
     const inOrder = [...this.#moved].sort(([a], [b]) => (a < b ? -1 : 1));
     for (const [key, { coinType, owner, net, explained, sums }] of inOrder) {
-      this.#nameTheRest(coinType, net - explained, sums);
+      this.#explainRest(coinType, net - explained, sums);
       if (net === 0n) continue;
-      const balanceAfter = (standing.get(key) ?? 0n) + net;
-      standing.set(key, balanceAfter);
+      const balanceAfter = (balances.get(key) ?? 0n) + net;
+      balances.set(key, balanceAfter);
       const place = { coinType, owner, position, txDigest, timestampMs };
       rows.push({ ...place, cause: largest(sums), change: net, balanceAfter });
     }
     return rows;
   }
 
-  /** An increase that nothing explains came from what was cancelled, as far as that goes. */
-  #nameTheRest(coinType: string, rest: bigint, sums: Map<Cause, bigint>): void {
+  /** Assigns an unexplained increase to cancelled amounts first, the rest to `UNKNOWN`. */
+  #explainRest(coinType: string, rest: bigint, sums: Map<Cause, bigint>): void {
     const cancelled = this.#cancelled.get(coinType) ?? 0n;
     const share = rest <= 0n ? 0n : rest < cancelled ? rest : cancelled;
     if (share > 0n) {

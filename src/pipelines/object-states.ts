@@ -1,4 +1,4 @@
-/** States of objects, fact by fact: the state that a batch leaves, and those that it replaces. */
+/** States of objects through a batch: the last ones, and those that ended. */
 import { getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import type { Sql } from "../database/connect.ts";
@@ -7,8 +7,8 @@ import { grantChangesTable, tokenChangesTable } from "../projections/balance-cha
 import {
   type BalancePart,
   balancesTable,
+  currentBalances,
   type OwnerOfCoin,
-  standingBalances,
 } from "../projections/balances.ts";
 import type { ObjectChange } from "../projections/live-objects.ts";
 import { balanceKey } from "./movements.ts";
@@ -44,7 +44,7 @@ export class ObjectStates<State extends Written> {
     const { objectId, checkpoint } = fact;
     const before = this.#now.get(objectId);
     const after = fact.kind === "object" ? this.#stateOf(fact) : undefined;
-    // No question asks for a state in the middle of a checkpoint.
+    // States within a checkpoint cannot be queried.
     if (before !== undefined && before.checkpoint < checkpoint) {
       this.#ended.push({ ...before, objectId, until: checkpoint });
     }
@@ -65,31 +65,31 @@ export class ObjectStates<State extends Written> {
   }
 }
 
-/** States that the batch's own facts give, decoded once, and the owners' balances before it by `balanceKey`. */
-export type SaidAndHeld<State> = {
-  readonly said: ReadonlyMap<Fact, State>;
+/** States in the batch's own facts, decoded once, and the owners' balances before it by `balanceKey`. */
+export type BatchStates<State> = {
+  readonly decoded: ReadonlyMap<Fact, State>;
   readonly balances: Map<string, bigint>;
 };
 
 /** @param before states of the objects that the batch names */
-export const saidAndHeld = async <State extends OwnerOfCoin>(
+export const batchStates = async <State extends OwnerOfCoin>(
   sql: Sql,
   part: BalancePart,
   before: ReadonlyMap<string, State>,
   facts: readonly Fact[],
   stateOf: (fact: ObjectFact) => State,
-): Promise<SaidAndHeld<State>> => {
-  const said = new Map<Fact, State>();
-  for (const fact of facts) if (fact.kind === "object") said.set(fact, stateOf(fact));
+): Promise<BatchStates<State>> => {
+  const decoded = new Map<Fact, State>();
+  for (const fact of facts) if (fact.kind === "object") decoded.set(fact, stateOf(fact));
   const owners = new Map<string, OwnerOfCoin>();
-  for (const { coinType, owner } of [...before.values(), ...said.values()]) {
+  for (const { coinType, owner } of [...before.values(), ...decoded.values()]) {
     owners.set(balanceKey({ coinType, owner }), { coinType, owner });
   }
-  const balances = await standingBalances(sql, part, [...owners.values()]);
-  return { said, balances: new Map(balances.map((row) => [balanceKey(row), row.held])) };
+  const balances = await currentBalances(sql, part, [...owners.values()]);
+  return { decoded, balances: new Map(balances.map((row) => [balanceKey(row), row.held])) };
 };
 
-/** Every state at the end of a checkpoint that a batch knows of; `until` where it ended. */
+/** All states at the end of a checkpoint in a batch, with `until` if ended. */
 export const statesOf = <State extends Written>(
   live: readonly ObjectChange<State>[],
   ended: readonly EndedState<State>[],
@@ -103,7 +103,7 @@ const lastBefore = (changes: PgTable) => `
             where c.coin_type = o.coin_type and c.owner = o.owner and c.position < ${BEFORE} * 1000000000
             order by c.position desc limit 1), 0)`;
 
-/** The balances, of which both pipelines of objects write a part. */
+/** Balances; both pipelines of objects write a part. */
 export const sharedBalances = derived(balancesTable, {
   before: `
     select coin_type, owner, ${lastBefore(tokenChangesTable)} as token_balance,

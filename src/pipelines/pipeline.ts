@@ -10,22 +10,21 @@ import type { StoredTable } from "./stored-tables.ts";
 export type Span = { readonly first: bigint; readonly last: bigint };
 
 /**
- * A pipeline turns facts into the rows of its tables, at its own pace. This is all that the rest of the program
- * knows of one: the runner, rebuilds, digests, `reconcile`, `indexerStatus` and the page take it from the list
- * in ledger-pipelines.ts.
+ * A pipeline turns facts into the rows of its tables, at its own pace. The runner, rebuilds, digests, `reconcile`,
+ * `indexerStatus` and the page take all they know of it from the list in ledger-pipelines.ts.
  *
- * Its functions are methods, so that TypeScript lets pipelines with different rows into one list.
+ * Functions are methods, so that TypeScript accepts pipelines with different rows in one list.
  */
 export type Pipeline<Rows = unknown, Before = unknown> = ProgressTables & {
   /** `module::Name` of the facts it wants. */
   readonly facts: readonly string[];
-  /** Those of them that always give a line of the digest; all, unless given. */
+  /** Those that always give a digest line; all by default. */
   readonly factsWithLines?: readonly string[];
-  /** The tables that it alone writes. */
+  /** Tables that only this pipeline writes. */
   readonly tables: readonly StoredTable[];
-  /** Tables that it writes together with other pipelines; `reset` takes its part out of them. */
+  /** Tables that other pipelines write, too; `reset` removes its part. */
   readonly sharedTables?: readonly StoredTable[];
-  /** Queries of the GraphQL API that need it. */
+  /** GraphQL queries that it serves; each is in the file of its name in `src/graphql/`. */
   readonly queries: readonly string[];
   /**
    * Reads what `rows` needs of the pipeline's own tables, before the batch and outside its transaction. Only this
@@ -37,15 +36,15 @@ export type Pipeline<Rows = unknown, Before = unknown> = ProgressTables & {
    * @throws UndecodableFactError (stop) naming the fact, when its bytes do not fit the layout
    */
   rows(facts: readonly Fact[], before: Before): Rows;
-  /** What writes the rows; all of it happens in the transaction that moves the watermark. */
+  /** Writes the rows, in the transaction that moves the watermark. */
   write(rows: Rows): readonly BatchWrite[];
-  /** Lines of the digest for the rows that these checkpoints gave, in any order. Pure. */
+  /** Digest lines of these checkpoints' rows, in any order. Pure. */
   lines(rows: Rows, span: Span): readonly DigestLine[];
-  /** What a rebuild has to undo besides emptying the pipeline's tables. */
+  /** Undoes what emptying the pipeline's own tables does not. */
   reset?(tx: Tx): Promise<void>;
 };
 
-/** Every table that a pipeline alone writes, but its watermark. */
+/** Tables that only this pipeline writes, except its watermark. */
 export const tablesOf = ({ tables, digests }: Pick<Pipeline, "tables" | "digests">): PgTable[] => [
   ...tables.map(({ table }) => table),
   digests,
@@ -58,7 +57,7 @@ export type BatchRows = {
   readonly lines: (span: Span) => readonly DigestLine[];
 };
 
-/** Facts about no coin pass: whether they are valid is for the pipeline to say. */
+/** Facts without a coin type pass; the pipeline checks them. */
 const isServed = ({ coinType }: Fact): boolean => coinType === null || isIndexable(coinType);
 
 /**

@@ -1,10 +1,10 @@
 /**
  * Fills tables that an upgrade added, from the log, while the pipeline keeps running.
  *
- * A second run of the pipeline begins at the log's first checkpoint, on empty tables in a schema of its
- * own (`search_path` leads there), and resumes after a restart. Once it has come to where the pipeline
- * is, the rows of the new tables move over and those of the second run go, in one transaction, during which the
- * pipeline waits and everything is still served. Meanwhile the pipeline's watermark tells how far it is.
+ * A second run of the pipeline begins at the log's first checkpoint, on empty tables in a schema of its own
+ * (`search_path` names it), and resumes after a restart. When it has reached the pipeline, the rows of the new
+ * tables move over in one transaction, during which the pipeline waits and reads continue. The pipeline's
+ * watermark shows the progress.
  */
 import { getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
@@ -18,13 +18,12 @@ import { applyBatch, digestChain } from "./apply.ts";
 import { type Pipeline, tablesOf } from "./pipeline.ts";
 import { dropFilling, registerPipeline } from "./register.ts";
 
-/** What filling one pipeline's tables needs. */
 export type Refill = {
   readonly pipeline: Pipeline;
   readonly database: Database;
   /**
-   * The session that holds the pipeline's lock: what was filled moves over on it, so that nothing does once
-   * another process has taken the pipeline over and begun batches of its own.
+   * The session that holds the pipeline's lock. Rows move over on it, so that none do after another process
+   * has taken the pipeline over.
    */
   readonly held: Transactor;
   readonly log: FactSource;
@@ -32,8 +31,8 @@ export type Refill = {
   readonly maxBytes: number;
   readonly signal: AbortSignal;
   /**
-   * Runs work while the pipeline has no batch in hand: one that was made from the rows of before would be
-   * written behind those that moved over.
+   * Runs work while the pipeline has no batch in hand: one made from the rows before the move would be wrong
+   * after it.
    */
   readonly betweenBatches: <T>(work: () => Promise<T>) => Promise<T>;
   /** Called after every batch with the next checkpoint to be filled in. */
@@ -43,13 +42,13 @@ export type Refill = {
 /** Facts of one batch at most: small, because the pipeline itself has priority. */
 const MAX_FACTS_PER_BATCH = 5_000;
 
-/** What the pipeline commits during a pass of this length, milliseconds, is filled in while it waits. */
+/** After a pass this short, milliseconds, the pipeline waits for the rest. */
 const SHORT_PASS_MS = 1_000;
 
 /** Interval of progress reports in the watermark, milliseconds. */
 const REPORT_AFTER_MS = 1_000;
 
-/** All that the second run writes: the pipeline's own tables, and those it shares. */
+/** Tables that the second run writes. */
 const allTablesOf = (pipeline: Pipeline): readonly PgTable[] => [
   ...tablesOf(pipeline),
   ...(pipeline.sharedTables ?? []).map(({ table }) => table),
@@ -63,8 +62,8 @@ export const addedTables = ({ tables, digests }: Pipeline): readonly PgTable[] =
 ];
 
 /**
- * Fills the new tables of a pipeline whose lock this process holds; returns when they are complete, or
- * when `signal` aborts. Safe to begin again at any time.
+ * Fills the new tables of a pipeline whose lock this process holds, until they are complete or `signal`
+ * aborts. Can be restarted at any time.
  */
 export const refill = async (filling: Refill): Promise<void> => {
   const { pipeline, database, held, log, signal, betweenBatches } = filling;
@@ -86,7 +85,7 @@ export const refill = async (filling: Refill): Promise<void> => {
   await betweenBatches(() =>
     held.transaction(async (tx) => {
       const { sql } = tx;
-      // A process that has taken the pipeline over waits for this, too.
+      // Blocks another process that takes the pipeline over.
       await sql`lock table ${sql(getTableName(pipeline.watermark))} in share row exclusive mode`;
       // No progress reports here: the watermark row is locked.
       await applyUpTo(
@@ -103,7 +102,6 @@ export const refill = async (filling: Refill): Promise<void> => {
   );
 };
 
-/** Where the pipeline itself is. */
 const nextOf = async (sql: Sql, { name, watermark }: Pipeline): Promise<bigint> => {
   const [row] = await sql<{ next_checkpoint: bigint }[]>`
     select next_checkpoint from public.${sql(getTableName(watermark))} where pipeline = ${name}`;
@@ -111,7 +109,7 @@ const nextOf = async (sql: Sql, { name, watermark }: Pipeline): Promise<bigint> 
   return row.next_checkpoint;
 };
 
-/** Reports in the pipeline's watermark how far filling is: the first time, and then once in a while. */
+/** Writes the progress of filling into the pipeline's watermark, at intervals. */
 const reporting = ({ sql }: Session, { name, watermark }: Pipeline) => {
   let reportedMs = Number.NEGATIVE_INFINITY;
   return async (next: bigint): Promise<void> => {
@@ -123,7 +121,7 @@ const reporting = ({ sql }: Session, { name, watermark }: Pipeline) => {
   };
 };
 
-/** Applies what lies before `end`; returns the next checkpoint, `end` or one before it without facts. */
+/** Applies batches before `end`; returns the next checkpoint: `end`, or less if the rest has no facts. */
 const applyUpTo = async (
   { pipeline, log, maxFacts, maxBytes, signal, onProgress }: Refill,
   session: Session,
@@ -151,10 +149,7 @@ const applyUpTo = async (
   return next;
 };
 
-/**
- * Makes the tables, or takes up those that an earlier run left, when they are of the same layout and no
- * migration has changed the pipeline's since.
- */
+/** Makes the tables, or reuses those of an earlier run if layout and columns are the same. */
 const makeTables = async (session: Session, pipeline: Pipeline): Promise<void> => {
   const schema = fillingSchema(pipeline.name);
   const watermark = `${schema}.${getTableName(pipeline.watermark)}`;
@@ -187,7 +182,7 @@ const hasSameColumns = async ({ sql }: Session, pipeline: Pipeline): Promise<boo
   return row?.same ?? false;
 };
 
-/** Exchanges the rows of the new tables, which are incomplete, for those of the second run. */
+/** Replaces the incomplete rows of the new tables by those of the second run. */
 const moveOver = async ({ sql }: Tx, pipeline: Pipeline): Promise<void> => {
   for (const table of addedTables(pipeline)) {
     const name = getTableName(table);

@@ -10,7 +10,6 @@ import type { ProgressTables } from "../projections/progress-tables.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import { type Pipeline, tablesOf } from "./pipeline.ts";
 
-/** Where a pipeline stands. */
 export type WatermarkState = {
   readonly nextCheckpoint: bigint;
   /** The last committed checkpoint; null before the first. */
@@ -35,8 +34,8 @@ export class WatermarkAheadError extends Error {
 }
 
 /**
- * Makes the pipeline's watermark row, at the log's first checkpoint, or holds the one it has against
- * the log. A chain id that was unknown is filled in.
+ * Inserts the pipeline's watermark at the log's first checkpoint, or checks the existing one against the log
+ * and fills in a missing chain id.
  * @throws ChainMismatchError (stop) when its rows are of another chain
  * @throws WatermarkAheadError (stop)
  */
@@ -78,27 +77,30 @@ type Row = {
 };
 
 /**
- * Empties a pipeline and puts its watermark back to the log's first checkpoint, in one transaction:
- * the way to replay. Running it needs the pipeline's writer lock.
+ * Empties a pipeline and resets its watermark to the log's first checkpoint, in one transaction. Needs the
+ * pipeline's writer lock.
  *
- * Until the pipeline has come back to where it was, or to the log's end where that is before it, answers
- * that need it are refused. Rows are deleted rather than truncated: a snapshot that was taken before would
- * see truncated tables empty, beside a watermark of which it knows nothing.
+ * Answers that need the pipeline are refused until it is back where it was, or at the log's end if that is
+ * lower. Rows are deleted, not truncated: an older snapshot would see truncated tables empty beside the old
+ * watermark.
  */
 export const resetPipeline = (on: Transactor, pipeline: Pipeline): Promise<void> =>
   on.transaction((tx) => resetPipelineIn(tx, pipeline));
 
-/** The same inside a transaction that does more. */
+/** `resetPipeline` inside a larger transaction. */
 export const resetPipelineIn = async (tx: Tx, pipeline: Pipeline): Promise<void> => {
-  // The table first, as every writer does: a batch under way is waited for, and none begins.
+  // Lock first, as every writer does: waits for a running batch, and lets none begin.
   await tx.sql`lock table ${tx.sql(getTableName(pipeline.watermark))} in share row exclusive mode`;
-  await beginAgain(tx, pipeline);
+  await resetWatermark(tx, pipeline);
   await emptyTables(tx.sql, tablesOf(pipeline));
   await pipeline.reset?.(tx);
   await dropFilling(tx.sql, pipeline);
 };
 
-const beginAgain = async ({ sql }: Tx, { watermark, layout }: ProgressTables): Promise<void> => {
+const resetWatermark = async (
+  { sql }: Tx,
+  { watermark, layout }: ProgressTables,
+): Promise<void> => {
   const table = sql(getTableName(watermark));
   const moved = await sql`
     update ${table} as mark set
@@ -112,13 +114,11 @@ const beginAgain = async ({ sql }: Tx, { watermark, layout }: ProgressTables): P
       committed_at = clock_timestamp()
     from ${sql(getTableName(logHighWater))} as log
     returning 1`;
-  // Without a log there is nothing to come back to.
+  // Without a log there is no first checkpoint.
   if (moved.length === 0) await sql`delete from ${table}`;
 };
 
-/**
- * Frees the disk space of deleted rows. Runs outside a transaction; rows that others still see stay.
- */
+/** Frees the disk space of deleted rows that no snapshot sees. Runs outside a transaction. */
 export const vacuumPipeline = async (
   on: Transactor,
   pipeline: Pick<Pipeline, "tables" | "digests">,
@@ -127,6 +127,6 @@ export const vacuumPipeline = async (
   await on.statement((sql) => sql.unsafe(`vacuum ${tables.join(", ")}`));
 };
 
-/** Drops what was filled so far: a pipeline that starts over fills all its tables itself. */
+/** Drops the tables of a second run: a pipeline that starts over fills all its tables itself. */
 export const dropFilling = (sql: Sql, pipeline: ProgressTables): Promise<void> =>
   emptySchema(sql, fillingSchema(pipeline.name));

@@ -11,6 +11,7 @@ import { type Fact, isIndexable } from "../log/fact.ts";
 import { LINES, placedLines, stateLines } from "../projections/digest-lines.ts";
 import { placeOf } from "../projections/position.ts";
 import {
+  currentRoles,
   foldRoles,
   type RoleEventRow,
   type RoleKey,
@@ -20,7 +21,6 @@ import {
   roleKey,
   roleProgress,
   roleRangesTable,
-  standingRoles,
   walletRolesTable,
 } from "../projections/roles.ts";
 import { type EventReader, eventRows } from "./event-rows.ts";
@@ -55,7 +55,7 @@ export const roleChangesPipeline: Pipeline<RoleRows, Before> = {
   ],
   readBefore: async (sql, facts) => {
     const named = new Map(eventsOf(facts).map((event) => [roleKey(event), event]));
-    const held = await standingRoles(sql, [...named.values()]);
+    const held = await currentRoles(sql, [...named.values()]);
     return new Map(held.map((range) => [roleKey(range), range]));
   },
   rows: (facts, before) => {

@@ -20,7 +20,6 @@ import { type Refill, refill } from "./refill.ts";
 import { registerPipeline, type WatermarkState } from "./register.ts";
 import type { PipelineStatus } from "./status.ts";
 
-/** What one pipeline needs to run. */
 export type PipelineRun = {
   readonly pipeline: Pipeline;
   readonly database: Database;
@@ -39,14 +38,14 @@ export type PipelineRun = {
   readonly report: (change: Partial<PipelineStatus>) => void;
 };
 
-/** A pipeline that hears of nothing new looks at the log itself after this many milliseconds. */
+/** After this many milliseconds without news a pipeline reads the log itself. */
 const ASK_AFTER_MS = 1_000;
 
 const BACKOFF: Backoff = { firstMs: 100, maxMs: 30_000 };
 
 /**
  * Runs one pipeline until `signal` aborts, `last` is committed, or an error says stop.
- * Never rejects: what went wrong is in the status. What passes is retried.
+ * Never rejects: errors are in the status. Transient ones are retried.
  */
 export const runPipeline = async (run: PipelineRun): Promise<void> => {
   const { pipeline, telemetry, signal, report } = run;
@@ -76,8 +75,8 @@ const holdAndApply = async (run: PipelineRun, onProgress: () => void): Promise<v
   const { pipeline, database, log, signal, report } = run;
   await using lock = await acquireWriterLock(database, `pipeline ${pipeline.name}`, {
     signal,
-    // A crash of the server may take the newest transactions of a pipeline, never the log's that were
-    // committed before them: they are then applied again. So a commit does not wait for the disk.
+    // A crash of the server may lose a pipeline's newest transactions, never the log's before them:
+    // those are applied again.
     synchronousCommit: "off",
     runtime: PLANS_BY_KEY,
     onStandby: () => report({ state: "standby", error: null }),
@@ -89,7 +88,7 @@ const holdAndApply = async (run: PipelineRun, onProgress: () => void): Promise<v
   using own = followingAbort(signal);
   const inTurn = oneAtATime();
   const digests = digestChain();
-  // The filled tables have digests, which the next batch extends.
+  // Filling sets the digest that the next batch extends.
   const betweenBatches: Refill["betweenBatches"] = (work) =>
     inTurn(() => work().finally(digests.forget));
   const filled =
@@ -99,8 +98,7 @@ const holdAndApply = async (run: PipelineRun, onProgress: () => void): Promise<v
   const place = run.openFeed?.();
   try {
     const apply = (batch: FactBatch) => inTurn(() => applyBatch(session, pipeline, batch, digests));
-    const told = instrumented(run, apply);
-    await applyBatches(run, told, start, place, onProgress);
+    await applyBatches(run, instrumented(run, apply), start, place, onProgress);
     // A run with a last checkpoint ends when the added tables are filled, too.
     if (!signal.aborted) await filled;
   } finally {
@@ -110,7 +108,7 @@ const holdAndApply = async (run: PipelineRun, onProgress: () => void): Promise<v
   }
 };
 
-/** Counts batches and the time they take, and tells of them in the trace of their last checkpoint. */
+/** Adds metrics, and a span in the trace of the batch's last checkpoint. */
 const instrumented = (
   { pipeline: { name: pipeline }, telemetry: { figures, tracing } }: PipelineRun,
   apply: (batch: FactBatch) => Promise<number>,

@@ -15,7 +15,6 @@ import type { Pipeline } from "./pipeline.ts";
 import { runPipeline } from "./run-pipeline.ts";
 import { initialStatus, type PipelineStatus } from "./status.ts";
 
-/** What to run, and within which bounds. */
 export type RunnerOptions = {
   readonly database: Database;
   readonly log: FactSource;
@@ -30,7 +29,7 @@ export type RunnerOptions = {
   readonly logger: Logger;
   /** Called after each batch; optional. */
   readonly telemetry?: Telemetry | undefined;
-  /** Called with the new status whenever one changes, also after every batch. */
+  /** Called with each new status, at least after every batch. */
   readonly onProgress?: ((status: PipelineStatus) => void) | undefined;
 };
 
@@ -41,8 +40,8 @@ export type RunnerOptions = {
 const FEED_GRACE_MS = 20;
 
 /**
- * Runs the pipelines until `signal` aborts, or each has ended or stopped by itself. Transactions under
- * way are finished first. Resolves with how each of them ended; one that stopped tells why.
+ * Runs the pipelines until `signal` aborts, or each has ended or stopped. Finishes open transactions.
+ * Resolves with their final statuses; a stopped one has its error.
  */
 export const runPipelines = async (options: RunnerOptions): Promise<readonly PipelineStatus[]> => {
   const { database, feed, log, pipelines, bounds, last, signal, logger, onProgress } = options;
@@ -51,7 +50,7 @@ export const runPipelines = async (options: RunnerOptions): Promise<readonly Pip
   const ended = new AbortController();
   const tip = createLogTip();
   const rarely = createRareLines();
-  hear(options, tip, AbortSignal.any([signal, ended.signal]));
+  followLog(options, tip, AbortSignal.any([signal, ended.signal]));
 
   const runs = pipelines.map((pipeline) => {
     const report = (change: Partial<PipelineStatus>) => {
@@ -70,20 +69,24 @@ export const runPipelines = async (options: RunnerOptions): Promise<readonly Pip
   return [...statuses.values()];
 };
 
-/** Everything that can tell how far the log goes tells `tip`. */
-const hear = ({ database, feed, log }: RunnerOptions, tip: LogTip, signal: AbortSignal): void => {
+/** Feeds every source of log progress into `tip`. */
+const followLog = (
+  { database, feed, log }: RunnerOptions,
+  tip: LogTip,
+  signal: AbortSignal,
+): void => {
   feed?.onPush(() => {
-    if (feed.next !== null) tip.tell(feed.next);
+    if (feed.next !== null) tip.advance(feed.next);
   }, signal);
   database.listen(
     LOG_CHANNEL,
     async (payload) => {
       if (feed !== undefined && payload !== null)
         await delay(FEED_GRACE_MS, undefined, { ref: false });
-      if (payload !== null && /^\d+$/.test(payload)) return tip.tell(BigInt(payload));
-      // Just connected: ask once how far it goes. When that fails, those who wait ask by themselves.
+      if (payload !== null && /^\d+$/.test(payload)) return tip.advance(BigInt(payload));
+      // Just connected: ask once. When that fails, the waiting pipelines ask themselves.
       await log.highWater().then(
-        ({ nextCheckpoint }) => tip.tell(nextCheckpoint),
+        ({ nextCheckpoint }) => tip.advance(nextCheckpoint),
         () => tip.wake(),
       );
     },
@@ -101,7 +104,7 @@ const logChange = (
   const { pipeline, state, nextCheckpoint, error } = after;
   if (state === before.state && error === before.error) return;
   const where = { pipeline, nextCheckpoint: nextCheckpoint?.toString() };
-  // Where every attempt fails, each of them runs for a moment.
+  // When every attempt fails, each is `running` briefly.
   if (error === null) {
     rarely(`${pipeline} ${state}`, (repeats) =>
       logger.info({ ...where, ...repeats }, `pipeline ${state}`),
@@ -115,7 +118,6 @@ const logChange = (
   }
 };
 
-/** Once in a while how far the filling is, and when it is done. */
 const logFilling = (
   logger: Logger,
   rarely: RareLines,

@@ -42,16 +42,16 @@ import { tokenProgress } from "../projections/balance-progress.ts";
 import { clearBalances } from "../projections/balances.ts";
 import { checkpointLines, LINES, placedLines, stateLines } from "../projections/digest-lines.ts";
 import {
+  currentTokens,
   foldSharedTokens,
   type SharedTokenState,
   sharedTokenObjectsTable,
   sharedTokenRangesTable,
-  standingTokens,
   type TokenRows,
 } from "../projections/shared-token-objects.ts";
 import { timelockObjectsTable, timelockRangesTable } from "../projections/timelock-objects.ts";
 import {
-  standingGrants,
+  currentGrants,
   type TokenNews,
   tokenGrantsTable,
   tokenSuppliesTable,
@@ -59,9 +59,9 @@ import {
 } from "../projections/tokens.ts";
 import { type GrantAmounts, grantMovement, Movements, transactionsOf } from "./movements.ts";
 import {
+  type BatchStates,
+  batchStates,
   ObjectStates,
-  type SaidAndHeld,
-  saidAndHeld,
   sharedBalances,
   statesOf,
 } from "./object-states.ts";
@@ -71,7 +71,7 @@ import { coinTypeOf, contentsOf } from "./undecodable-fact.ts";
 
 const { name: NAME } = tokenProgress;
 
-type Before = SaidAndHeld<SharedTokenState> & {
+type Before = BatchStates<SharedTokenState> & {
   readonly tokens: Map<string, SharedTokenState>;
   readonly grants: Map<string, GrantAmounts>;
 };
@@ -82,10 +82,12 @@ const stateOf = (fact: ObjectFact): SharedTokenState => {
   return { coinType: coinTypeOf(NAME, fact), owner, balance, version, checkpoint };
 };
 
-type Said = { readonly from?: string; readonly to?: string; readonly amount: bigint };
+type TokenEvent = { readonly from?: string; readonly to?: string; readonly amount: bigint };
 
 /** What an event says of its tokens; a mint has no sender, a burn no recipient. */
-const EVENTS: Readonly<Record<string, { cause: Cause; decode: (contents: Uint8Array) => Said }>> = {
+const EVENTS: Readonly<
+  Record<string, { cause: Cause; decode: (contents: Uint8Array) => TokenEvent }>
+> = {
   [MINT]: { cause: "MINT", decode: decodeMint },
   [BURN]: { cause: "BURN", decode: decodeBurn },
   [TRANSFER]: { cause: "TRANSFER", decode: decodeTransfer },
@@ -102,15 +104,18 @@ const readBefore = async (sql: Sql, facts: readonly Fact[]): Promise<Before> => 
     ),
   ];
   const [tokens, grants] = await Promise.all([
-    standingTokens(sql, idsOf(SHARED_TOKEN)),
-    standingGrants(sql, idsOf(TIMELOCK)),
+    currentTokens(sql, idsOf(SHARED_TOKEN)),
+    currentGrants(sql, idsOf(TIMELOCK)),
   ]);
   const named = facts.filter(({ name }) => name === SHARED_TOKEN);
-  return { tokens, grants, ...(await saidAndHeld(sql, "token", tokens, named, stateOf)) };
+  return { tokens, grants, ...(await batchStates(sql, "token", tokens, named, stateOf)) };
 };
 
-const rowsOf = (facts: readonly Fact[], { tokens, said, grants, balances }: Before): TokenRows => {
-  const objects = new ObjectStates(tokens, (fact) => said.get(fact) ?? stateOf(fact));
+const rowsOf = (
+  facts: readonly Fact[],
+  { tokens, decoded, grants, balances }: Before,
+): TokenRows => {
+  const objects = new ObjectStates(tokens, (fact) => decoded.get(fact) ?? stateOf(fact));
   const seenGrants = new Map<string, GrantAmounts | undefined>();
   const changes: BalanceChangeRow[] = [];
   for (const transaction of transactionsOf(facts)) {

@@ -1,10 +1,10 @@
-/** How states change, event by event, as ranges of checkpoints: what a batch begins and what it ends. */
+/** States over ranges of checkpoints: which ones a batch begins and ends. */
 import { STILL_OPEN } from "../projections/ranges.ts";
 
 /** A state that held after the checkpoints [`checkpoint`, `until`). */
 export type Ranged<State> = State & { readonly checkpoint: bigint; readonly until: bigint };
 
-/** What an event says of the state of a key: null when there is none any more. */
+/** The state of a key after an event; null if none. */
 export type StateChange<State> = {
   readonly key: string;
   readonly checkpoint: bigint;
@@ -12,11 +12,10 @@ export type StateChange<State> = {
 };
 
 /**
- * The ranges that changes, in chain order, begin or end; unchanged ones are left out. The last change of a
- * checkpoint decides: a state that came and went within one leaves no range, and one that is restored by its
- * end continues.
+ * Ranges that changes, in chain order, begin or end. The last change of a checkpoint decides: a state that
+ * lasts less than a checkpoint has no range, and one restored by the checkpoint's end continues.
  *
- * @param open the ranges that were open before, by key, as far as the changes name them
+ * @param open ranges open before, by key, of at least the keys that change
  */
 export const rangesOf = <State extends object>(
   changes: readonly StateChange<State>[],
@@ -26,11 +25,11 @@ export const rangesOf = <State extends object>(
   const last = new Map(changes.map((change) => [`${change.checkpoint} ${change.key}`, change]));
   const now = new Map<string, Ranged<State> | undefined>(open);
   const touched: Ranged<State>[] = [];
-  // A map has its entries in the order in which their keys came first: checkpoint by checkpoint.
+  // In insertion order, hence by checkpoint.
   for (const { key, checkpoint, state } of last.values()) {
-    const stood = now.get(key);
-    if (stood === undefined ? state === null : state !== null && isSame(stood, state)) continue;
-    if (stood !== undefined) touched.push({ ...stood, until: checkpoint });
+    const old = now.get(key);
+    if (old === undefined ? state === null : state !== null && isSame(old, state)) continue;
+    if (old !== undefined) touched.push({ ...old, until: checkpoint });
     now.set(key, state === null ? undefined : { ...state, checkpoint, until: STILL_OPEN });
   }
   for (const [key, range] of now) {

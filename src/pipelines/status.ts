@@ -1,11 +1,9 @@
 import type { CheckpointMark } from "../log/fact.ts";
 
 /**
- * What a pipeline is doing in this process.
- *
  * - `standby`: another process runs it; this one takes over when that ends
  * - `running`: it applies batches, or waits for more
- * - `retrying`: something passing went wrong (`error`); it tries again by itself
+ * - `retrying`: a transient `error`; it tries again
  * - `stopped`: it gave up (`error`) and needs an operator; the others go on
  * - `ended`: it reached its last checkpoint, or was aborted
  */

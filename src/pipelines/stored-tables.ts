@@ -1,4 +1,4 @@
-/** The tables of pipelines, and what their rows are: how an auditor digests them and shows them as they were. */
+/** Tables of pipelines: how their rows are digested, and read as of an earlier checkpoint. */
 import { getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import { columnNames } from "../database/table-rows.ts";
@@ -8,25 +8,25 @@ import { STILL_OPEN } from "../projections/ranges.ts";
 /** A table that a pipeline writes. */
 export type StoredTable = {
   readonly table: PgTable;
-  /** The kind of its lines in the digest; null when it has none. */
+  /** Kind of its digest lines; null when it has none. */
   readonly lines: LineKind | null;
-  /** Whether a row is a state, which ends, or stands for a moment. */
+  /** Whether a row is a state, which ends, or an event. */
   readonly isState: boolean;
-  /** The checkpoints, in SQL, for which a row gives a line: where it begins, and where it ends. */
+  /** Checkpoints, in SQL, at which a row gives a line: its begin and, for a range, its end. */
   readonly at: readonly ("position / 1000000000" | "checkpoint" | "until")[];
-  /** The layout that added the table. Below the watermark's layout it is filled from the log (`refill.ts`). */
+  /** Layout that added the table; older databases fill it from the log (`refill.ts`). */
   readonly since: number;
-  /** A query for the rows as they were before checkpoint `BEFORE`; null for a table that its pipeline never reads. */
+  /** Query for the rows before checkpoint `BEFORE`; null if the pipeline never reads the table. */
   readonly before: string | null;
 };
 
-/** The setting of the session, in SQL, that a `before` query reads its checkpoint from. */
+/** Session setting with the checkpoint of a `before` query. */
 export const BEFORE_SETTING = "holderbook.before";
 export const BEFORE = `current_setting('${BEFORE_SETTING}')::int8`;
 
 type Since = { readonly since?: number };
 
-/** Rows that were written once, by `position`. */
+/** Append-only rows, by `position`. */
 export const events = (
   lines: LineKind,
   table: PgTable,
@@ -40,14 +40,14 @@ export const events = (
   before: null,
 });
 
-/** Rows that were written once, by `checkpoint`. */
+/** Append-only rows, by `checkpoint`. */
 export const perCheckpoint = (
   lines: LineKind,
   table: PgTable,
   { since = 1 }: Since = {},
 ): StoredTable => ({ table, lines, isState: false, at: ["checkpoint"], since, before: null });
 
-/** Ranges from `checkpoint` to `until`; the open ones hold the present. */
+/** Ranges from `checkpoint` to `until`, open ones included. */
 export const ranges = (lines: LineKind, table: PgTable, { since = 1 }: Since = {}): StoredTable => {
   const columns = columnNames(table).filter((name) => name !== "until");
   return {
@@ -62,7 +62,7 @@ export const ranges = (lines: LineKind, table: PgTable, { since = 1 }: Since = {
   };
 };
 
-/** States of the present in one table, and in another those that ended, with `until`. */
+/** Current states in one table; in another those that ended, with `until`. */
 export const states = (
   lines: LineKind,
   live: PgTable,
@@ -87,14 +87,14 @@ export const states = (
   },
 ];
 
-/** The states of `states` as they were before a checkpoint. */
+/** Query for the rows of `states` before checkpoint `BEFORE`. */
 export const statesBefore = (columns: readonly string[], live: PgTable, ended: PgTable): string => `
   select ${columns.join(", ")} from public.${getTableName(live)} where checkpoint < ${BEFORE}
   union all
   select ${columns.join(", ")} from public.${getTableName(ended)}
   where checkpoint < ${BEFORE} and until >= ${BEFORE}`;
 
-/** A table without lines in the digest: its rows follow from those of others. */
+/** A table without digest lines: its rows follow from those of others. */
 export const derived = (
   table: PgTable,
   { since = 1, before = null }: Since & { readonly before?: string | null } = {},

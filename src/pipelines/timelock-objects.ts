@@ -14,19 +14,19 @@ import { grantProgress } from "../projections/balance-progress.ts";
 import { clearBalances } from "../projections/balances.ts";
 import { LINES, placedLines, stateLines } from "../projections/digest-lines.ts";
 import {
+  currentTimelocks,
   foldTimelocks,
   type GrantRows,
-  standingTimelocks,
   type TimelockState,
   timelockObjectsTable,
   timelockRangesTable,
 } from "../projections/timelock-objects.ts";
 import { grantMovement, Movements, transactionsOf } from "./movements.ts";
 import {
+  type BatchStates,
+  batchStates,
   ObjectStates,
-  type SaidAndHeld,
   type Step,
-  saidAndHeld,
   sharedBalances,
   statesOf,
 } from "./object-states.ts";
@@ -36,7 +36,7 @@ import { coinTypeOf, contentsOf } from "./undecodable-fact.ts";
 
 const { name } = grantProgress;
 
-type Before = SaidAndHeld<TimelockState> & { readonly grants: Map<string, TimelockState> };
+type Before = BatchStates<TimelockState> & { readonly grants: Map<string, TimelockState> };
 
 const stateOf = (fact: ObjectFact): TimelockState => {
   const { id: _, ...grant } = contentsOf(name, fact, decodeTimelock);
@@ -44,8 +44,8 @@ const stateOf = (fact: ObjectFact): TimelockState => {
   return { coinType: coinTypeOf(name, fact), ...grant, version, checkpoint };
 };
 
-const rowsOf = (facts: readonly Fact[], { grants, said, balances }: Before): GrantRows => {
-  const objects = new ObjectStates(grants, (fact) => said.get(fact) ?? stateOf(fact));
+const rowsOf = (facts: readonly Fact[], { grants, decoded, balances }: Before): GrantRows => {
+  const objects = new ObjectStates(grants, (fact) => decoded.get(fact) ?? stateOf(fact));
   const changes: BalanceChangeRow[] = [];
   for (const transaction of transactionsOf(facts)) {
     const movements = new Movements();
@@ -79,8 +79,8 @@ export const timelockObjectsPipeline: Pipeline<GrantRows, Before> = {
   sharedTables: [sharedBalances],
   readBefore: async (sql, facts) => {
     const ids = new Set(facts.flatMap((fact) => (fact.kind === "event" ? [] : [fact.objectId])));
-    const grants = await standingTimelocks(sql, [...ids]);
-    return { grants, ...(await saidAndHeld(sql, "grant", grants, facts, stateOf)) };
+    const grants = await currentTimelocks(sql, [...ids]);
+    return { grants, ...(await batchStates(sql, "grant", grants, facts, stateOf)) };
   },
   rows: rowsOf,
   write: foldTimelocks,

@@ -24,7 +24,7 @@ import { type EventPlace, type EventReader, eventRows } from "./event-rows.ts";
 import type { Pipeline } from "./pipeline.ts";
 import { events } from "./stored-tables.ts";
 
-/** What a row says beyond where and when its event was emitted. */
+/** Columns of a row besides its event's place. */
 type Movement = Omit<TokenActivityRow, keyof EventPlace>;
 
 const READERS: Readonly<Record<string, EventReader<Movement>>> = {
@@ -38,18 +38,17 @@ const READERS: Readonly<Record<string, EventReader<Movement>>> = {
 /** A mint has no sender, a burn no recipient. */
 const movement = (
   activityType: ActivityType,
-  said: { tokenId: string; from?: string; to?: string; amount: bigint },
+  decoded: { tokenId: string; from?: string; to?: string; amount: bigint },
   { sender }: EventFact,
 ): Movement => ({
   activityType,
-  amount: said.amount,
-  fromAddress: said.from ?? null,
-  toAddress: said.to ?? null,
+  amount: decoded.amount,
+  fromAddress: decoded.from ?? null,
+  toAddress: decoded.to ?? null,
   signer: sender,
-  tokenObjectId: said.tokenId,
+  tokenObjectId: decoded.tokenId,
 });
 
-/** Keeps the movements a token's package announces. */
 export const tokenActivityPipeline: Pipeline<readonly TokenActivityRow[]> = {
   ...activityProgress,
   queries: ["tokenActivity"],

@@ -96,12 +96,12 @@ export const BEHIND_OWNER = "!";
 const changesPage = (from: ">=" | "<", direction: "asc" | "desc", condition: string): string => {
   const of = (table: string, part: ChangedPart, fromOwner: string) => `
     (select ${COLUMNS}, '${part}' as part, ${part === "TOKENS" ? 0 : 1} as rank from ${table}
-     where coin_type = $1 ${condition} and position < told.ending
+     where coin_type = $1 ${condition} and position < progress.ending
        and (position, owner) ${from} ($3::int8, ${fromOwner})
      order by ${table}.position ${direction}, ${table}.owner ${direction}
      limit (select $2::int8))`;
   return `
-    select told.filled, changes.* from (${CHANGES_COMMITTED}) as told
+    select progress.filled, changes.* from (${CHANGES_COMMITTED}) as progress
     -- Always one row, so that an empty page says whether the tables are filled.
     left join lateral (
       ${of("token_changes", "TOKENS", "$4")}
@@ -109,7 +109,7 @@ const changesPage = (from: ">=" | "<", direction: "asc" | "desc", condition: str
       ${of("grant_changes", "GRANTS", "$5")}
       order by position ${direction}, owner ${direction}, rank ${direction}
       limit (select $2::int8)
-    ) as changes on told.filled`;
+    ) as changes on progress.filled`;
 };
 
 const PAGES = {

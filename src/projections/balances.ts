@@ -103,18 +103,18 @@ export const foldBalances = (
 export type OwnerOfCoin = { readonly coinType: string; readonly owner: string };
 
 /** One part of these owners' balances; owners without a row are omitted. */
-export const standingBalances = async (
+export const currentBalances = async (
   sql: Sql,
   part: BalancePart,
   owners: readonly OwnerOfCoin[],
 ): Promise<readonly (OwnerOfCoin & { readonly held: bigint })[]> => {
   if (owners.length === 0) return [];
   const rows = await sql.unsafe<(OwnerOfCoin & { readonly held: string })[]>(
-    `select given.coin_type as "coinType", given.owner, stood.held
+    `select given.coin_type as "coinType", given.owner, current.held
      from unnest($1::text[], $2::text[]) as given (coin_type, owner), lateral (
        select b.${part}_balance as held from balances b
        where b.coin_type = given.coin_type and b.owner = given.owner limit 1
-     ) stood`,
+     ) current`,
     [texts(owners.map(({ coinType }) => coinType)), texts(owners.map(({ owner }) => owner))],
     { prepare: true },
   );
@@ -155,7 +155,7 @@ export type TokenBalance = {
 const BALANCE = `
   select included, token_balance as "tokenBalance", token_count as "tokenCount",
          grant_balance as "grantBalance", grant_count as "grantCount"
-  from (select ${GRANTS_INCLUDED} as included) as told
+  from (select ${GRANTS_INCLUDED} as included) as progress
   left join balances on coin_type = $1 and owner = $2`;
 
 /** Balances and counts are null for an owner without a row. */
@@ -171,7 +171,7 @@ const changedTo = (table: string) => `
   (select balance_after from ${table}
    where coin_type = $1 and owner = $2 and position < $4 order by position desc limit 1)`;
 
-const stoodAt = (live: string, ranges: string) => `
+const countAt = (live: string, ranges: string) => `
   ((select count(*) from ${live} where coin_type = $1 and owner = $2 and checkpoint <= $3)
    + (select count(*) from ${ranges}
       where coin_type = $1 and owner = $2 and checkpoint <= $3 and until > $3))::int4`;
@@ -180,8 +180,8 @@ const stoodAt = (live: string, ranges: string) => `
 const BALANCE_AT = `
   select true as included, ${changedTo("token_changes")} as "tokenBalance",
          ${changedTo("grant_changes")} as "grantBalance",
-         ${stoodAt("shared_token_objects", "shared_token_ranges")} as "tokenCount",
-         ${stoodAt("timelock_objects", "timelock_ranges")} as "grantCount"`;
+         ${countAt("shared_token_objects", "shared_token_ranges")} as "tokenCount",
+         ${countAt("timelock_objects", "timelock_ranges")} as "grantCount"`;
 
 /** One owner's balance, now or at the end of checkpoint `at`; zero if unknown. */
 export const tokenBalance = async (
@@ -218,9 +218,9 @@ export type HolderPlace = { readonly balance: bigint; readonly owner: string };
 
 /** `beyond` is the cursor's condition; empty for the first page. */
 const holdersBehind = (beyond: string) => {
-  const list = (columns: string, balance: string, told: string) => `(
+  const list = (columns: string, balance: string, counted: string) => `(
     select owner, ${columns} from balances
-    where ${told} and coin_type = $1 and ${balance} > 0 ${beyond.replaceAll("BALANCE", balance)}
+    where ${counted} and coin_type = $1 and ${balance} > 0 ${beyond.replaceAll("BALANCE", balance)}
     order by (- ${balance}), balances.owner
     limit (select $2::int8))`;
   // Postgres rules out one list by the watermarks in the same snapshot. The other is already

@@ -22,7 +22,7 @@ const page = (condition: string) => {
   const of = (table: string, part: ChangedPart, owner: string, coin: string) => `
     (select coin_type as "coinType", ${COLUMNS}, '${part}' as part, ${part === "TOKENS" ? 0 : 1} as rank
      from ${table}
-     where position >= $1::int8 and position < told.ending
+     where position >= $1::int8 and position < progress.ending
        and (position, owner, coin_type) > ($1::int8, ${owner}, ${coin}) ${condition}
      order by ${table}.position, ${table}.owner, ${table}.coin_type
      limit (select $2::int8))`;
@@ -33,11 +33,11 @@ const page = (condition: string) => {
 };
 
 const guarded = (pages: string) => `
-  select told.filled, changes.* from (${CHANGES_COMMITTED}) as told
+  select progress.filled, changes.* from (${CHANGES_COMMITTED}) as progress
   left join lateral (
     select * from (${pages}) as each_change
     order by position, owner, rank, "coinType" limit (select $2::int8)
-  ) as changes on told.filled`;
+  ) as changes on progress.filled`;
 
 // One page per coin type, so that no row of another coin is read.
 const ofEach = (condition: string) => `

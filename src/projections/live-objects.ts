@@ -65,11 +65,11 @@ const folding = ({ table, held, part }: LiveSet, changed: RowSource): Writing =>
     parameters: changed.parameters,
     before: [
       `changed as materialized (${changed.text})`,
-      `stood as materialized (
-        select stood.* from changed c, lateral (
+      `old as materialized (
+        select old.* from changed c, lateral (
           select o.coin_type, o.owner, o.${held} as held from ${name} o
           where o.object_id = c.object_id limit 1
-        ) stood
+        ) old
       )`,
       `removed as (
         delete from ${name} o
@@ -83,7 +83,7 @@ const folding = ({ table, held, part }: LiveSet, changed: RowSource): Writing =>
     gained: `
       select coin_type, owner, sum(held) as held, sum(objects)::integer as objects
       from (
-        select coin_type, owner, - held as held, -1 as objects from stood
+        select coin_type, owner, - held as held, -1 as objects from old
         union all
         select coin_type, owner, ${held}, 1 from changed where owner is not null
       ) each_object

@@ -36,7 +36,7 @@ export type MembershipRange = typeof membershipRangesTable.$inferSelect;
 export type MembershipKey = Pick<MembershipRange, "coinType" | "address" | "aspect">;
 
 /** Current memberships of these wallets; absent if none. */
-export const standingMemberships = async (
+export const currentMemberships = async (
   sql: Sql,
   keys: readonly MembershipKey[],
 ): Promise<readonly MembershipRange[]> => {

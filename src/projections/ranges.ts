@@ -47,13 +47,13 @@ export const openRanges = async <Open extends object>(
 };
 
 /** A coin's ranges at the end of a checkpoint, by key; numerics as Postgres sends them. */
-export const rangesAt = async <Stood extends object>(
+export const rangesAt = async <Stored extends object>(
   sql: Sql,
   { table, key }: RangeTable,
   coinType: string,
   at: bigint,
-): Promise<Stood[]> =>
-  await sql.unsafe<Stood[]>(
+): Promise<Stored[]> =>
+  await sql.unsafe<Stored[]>(
     `select ${columnsByKey(table)} from ${getTableName(table)}
      where coin_type = $1 and checkpoint <= $2 and until > $2 order by ${key.join(", ")}`,
     [coinType, `${at}`],

@@ -90,7 +90,7 @@ export type RoleRows = {
 export type RoleKey = Pick<RoleRange, "coinType" | "owner" | "role">;
 
 /** The held ones among these roles, with their start. */
-export const standingRoles = (sql: Sql, keys: readonly RoleKey[]): Promise<readonly RoleRange[]> =>
+export const currentRoles = (sql: Sql, keys: readonly RoleKey[]): Promise<readonly RoleRange[]> =>
   openRanges<RoleRange>(
     sql,
     roleRanges,
@@ -129,10 +129,10 @@ const holding = (rows: readonly RoleEventRow[], first: number): Writing => {
       `revoked as (
         delete from wallet_roles w
         where w.ctid = any(array(
-          select stood.ctid from newest n, lateral (
+          select old.ctid from newest n, lateral (
             select o.ctid from wallet_roles o
             where o.coin_type = n.coin_type and o.owner = n.owner and o.role = n.role limit 1
-          ) stood
+          ) old
           where not n.granted
         ))
       )`,

@@ -67,7 +67,7 @@ export type TokenRows = {
 };
 
 /** Current states by object id. */
-export const standingTokens = async (
+export const currentTokens = async (
   sql: Sql,
   objectIds: readonly string[],
 ): Promise<Map<string, SharedTokenState>> => {

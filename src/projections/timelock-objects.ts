@@ -81,7 +81,7 @@ export type GrantRows = {
 };
 
 /** Current states by object id. */
-export const standingTimelocks = async (
+export const currentTimelocks = async (
   sql: Sql,
   objectIds: readonly string[],
 ): Promise<Map<string, TimelockState>> => {
@@ -135,9 +135,9 @@ const page = (table: string, condition: string): string => `
   ${IN_ORDER.replaceAll("GRANTS", table)}`;
 
 const present = (condition: string) => `
-  select included, grants.* from (select ${GRANTS_INCLUDED} as included) as told
+  select included, grants.* from (select ${GRANTS_INCLUDED} as included) as progress
   -- Always one row: an empty list differs from one that must not be shown.
-  left join lateral (${page("timelock_objects", `and told.included ${condition}`)}) as grants on true`;
+  left join lateral (${page("timelock_objects", `and progress.included ${condition}`)}) as grants on true`;
 
 /** Current grants, and those that ended since; $5 is the checkpoint. */
 const past = (condition: string) => `

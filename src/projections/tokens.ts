@@ -75,7 +75,7 @@ export type TokenNews = {
 };
 
 /** Current grant amounts, for the causes of later movements. */
-export const standingGrants = async (
+export const currentGrants = async (
   sql: Sql,
   objectIds: readonly string[],
 ): Promise<Map<string, { readonly tokensTransferred: bigint; readonly leftBalance: bigint }>> => {
@@ -158,7 +158,7 @@ export type Token = {
 
 /** Always one row, so that an empty page carries whether the tables are filled. */
 const tokensWith = (condition: string) => `
-  select told.filled, seen.* from (select ${TOKENS_FILLED} as filled) as told
+  select progress.filled, seen.* from (select ${TOKENS_FILLED} as filled) as progress
   left join lateral (
     select coin_type as "coinType", first_checkpoint as "firstCheckpoint", symbol, name,
       (select supply from token_supplies s where s.coin_type = tokens.coin_type and s.checkpoint <= $3
@@ -166,7 +166,7 @@ const tokensWith = (condition: string) => `
     from tokens
     where first_checkpoint is not null and first_checkpoint <= $3 and ${condition}
     order by coin_type limit (select $2::int8)
-  ) as seen on told.filled`;
+  ) as seen on progress.filled`;
 
 const TOKEN_PAGE = tokensWith("coin_type > $1");
 const ONE_TOKEN = tokensWith("coin_type = $1");

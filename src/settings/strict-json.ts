@@ -97,7 +97,7 @@ class Reader {
       if (this.#text[this.#at] !== '"') this.#fail("the name of a member is expected");
       const nameAt = this.#at;
       const name = this.#string();
-      if (name in members) this.#fail("a member stands twice in one object", nameAt);
+      if (name in members) this.#fail("a member appears twice in one object", nameAt);
       this.#space();
       this.#expect(":");
       members[name] = this.#value(depth + 1);

@@ -97,7 +97,7 @@ export const otlpTracing = ({
   });
   const tracer = provider.getTracer("holderbook", VERSION);
   return tracingOver({
-    tell: ({ trace: ids, name, isRoot = false, beganMs, endedMs, attributes = {}, error }) => {
+    report: ({ trace: ids, name, isRoot = false, beganMs, endedMs, attributes = {}, error }) => {
       const context = isRoot
         ? ROOT_CONTEXT
         : trace.setSpanContext(ROOT_CONTEXT, {

@@ -49,7 +49,7 @@ export type Span = {
 export type Tracing = AsyncDisposable & {
   /** False without a collector: callers may skip describing spans. */
   readonly isOn: boolean;
-  tell(span: Span): void;
+  report(span: Span): void;
   /** Runs `work` with the trace's id on its log lines. */
   within<Result>(trace: TraceIds, work: () => Result): Result;
   /** Current trace id, for log lines. */
@@ -58,14 +58,14 @@ export type Tracing = AsyncDisposable & {
 
 export const NO_TRACING: Tracing = {
   isOn: false,
-  tell: () => {},
+  report: () => {},
   within: (_trace, work) => work(),
   traceId: undefined,
   [Symbol.asyncDispose]: async () => {},
 };
 
 /** Creates tracing over a collector of spans. */
-export const tracingOver = (collector: AsyncDisposable & Pick<Tracing, "tell">): Tracing => {
+export const tracingOver = (collector: AsyncDisposable & Pick<Tracing, "report">): Tracing => {
   const current = new AsyncLocalStorage<string>();
   return {
     isOn: true,
@@ -87,10 +87,10 @@ export const traced = async <Result>(
   const beganMs = performance.now();
   try {
     const result = await tracing.within(span.trace, work);
-    tracing.tell({ ...span, beganMs });
+    tracing.report({ ...span, beganMs });
     return result;
   } catch (error) {
-    tracing.tell({ ...span, beganMs, error });
+    tracing.report({ ...span, beganMs, error });
     throw error;
   }
 };

@@ -8,6 +8,7 @@ import { sharedTokenObjectsPipeline } from "../../src/pipelines/shared-token-obj
 import { timelockObjectsPipeline } from "../../src/pipelines/timelock-objects.ts";
 import { tokenActivityPipeline } from "../../src/pipelines/token-activity.ts";
 import { UndecodableFactError } from "../../src/pipelines/undecodable-fact.ts";
+import { ALL } from "../../src/projections/needed.ts";
 import { freshDatabase } from "../postgres.ts";
 import * as say from "./token-facts.ts";
 import { ACME, address, BETA, batchOf, digestOf, type Said, SIGNER } from "./token-facts.ts";
@@ -138,10 +139,10 @@ const OBJECTS: ReadonlySet<string> = new Set([
   names.CURRENCY,
 ]);
 
-const nothingStands = () => ({
+const emptyTables = () => ({
   tokens: new Map(),
   grants: new Map(),
-  said: new Map(),
+  decoded: new Map(),
   balances: new Map(),
 });
 
@@ -149,7 +150,7 @@ test("an object written several times counts in its final state", () => {
   const written = (balance: bigint) => say.token({ id: TOKEN, owner: ALICE, balance });
   const gone = say.removed(names.SHARED_TOKEN, TOKEN);
   const end = (...transactions: readonly (readonly Said[])[]) =>
-    sharedTokenObjectsPipeline.rows(facts(...transactions), nothingStands()).objects;
+    sharedTokenObjectsPipeline.rows(facts(...transactions), emptyTables()).objects;
   const standing = (balance: bigint, transaction: number) => [
     {
       objectId: TOKEN,
@@ -172,7 +173,7 @@ test("an object written several times counts in its final state", () => {
 test("a grant is stored with its whole schedule", () => {
   const { objects } = timelockObjectsPipeline.rows(
     facts([say.grant({ id: GRANT, owner: BOB, leftBalance: 77n, tokensTransferred: 5n })]),
-    nothingStands(),
+    emptyTables(),
   );
   expect(objects).toEqual([
     {
@@ -221,19 +222,15 @@ test("contents that do not match the layout stop the pipeline, naming their posi
 
 test("a type that names no coin stops the pipeline too", () => {
   const nameless: Said = { ...say.token({ id: TOKEN, owner: BOB, balance: 1n }), coinType: null };
-  expect(() => sharedTokenObjectsPipeline.rows(facts([nameless]), nothingStands())).toThrow(
+  expect(() => sharedTokenObjectsPipeline.rows(facts([nameless]), emptyTables())).toThrow(
     /the type names no coin/,
   );
 });
 
-test("indexerStatus lists the five pipelines, and they want every name of the contract that they fold", () => {
-  expect(ledgerPipelines.map(({ name }) => name)).toEqual([
-    "token_activity",
-    "shared_token_objects",
-    "timelock_objects",
-    "holder_lifecycle",
-    "role_changes",
-  ]);
+test("the pipelines want every name of the contract they fold, and those of _meta come first", () => {
+  expect(ledgerPipelines.map(({ name }) => name).slice(0, ALL.length)).toEqual(
+    ALL.map(({ name }) => name),
+  );
   const wanted = new Set(ledgerPipelines.flatMap(({ facts }) => facts));
   const folded = Object.values(names).filter((name) => /::/.test(name));
   expect([...wanted].sort()).toEqual(folded.sort());

@@ -4,10 +4,10 @@ import type { Sql, Tx } from "../../src/database/connect.ts";
 import { writeNow } from "../../src/database/writing.ts";
 import { asParts, writeAll } from "../../src/projections/batch-write.ts";
 import { keepRegister } from "../../src/projections/holder-events.ts";
-import { standingMemberships } from "../../src/projections/memberships.ts";
+import { currentMemberships } from "../../src/projections/memberships.ts";
 import { PLANS_BY_KEY } from "../../src/projections/plans.ts";
 import { STILL_OPEN } from "../../src/projections/ranges.ts";
-import { foldRoles, standingRoles } from "../../src/projections/roles.ts";
+import { currentRoles, foldRoles } from "../../src/projections/roles.ts";
 import { foldSharedTokens } from "../../src/projections/shared-token-objects.ts";
 import { ACME, address } from "../pipelines/token-facts.ts";
 import { freshDatabase } from "../postgres.ts";
@@ -76,8 +76,8 @@ const register = (numbers: readonly number[], wallets: readonly number[], isFroz
 /** Everything that small batches do, to rows of these numbers. */
 const smallBatches = async (sql: Sql, numbers: readonly number[]) => {
   const newNumbers = numbers.map((n) => n + 1_000_000);
-  await standingMemberships(sql, numbers.map(frozen));
-  await standingRoles(sql, roles(numbers, true).ranges);
+  await currentMemberships(sql, numbers.map(frozen));
+  await currentRoles(sql, roles(numbers, true).ranges);
   for (const batch of [
     foldRoles(roles(numbers, false)),
     foldSharedTokens(tokenRows(objects(numbers, false))),

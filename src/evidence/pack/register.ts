@@ -87,14 +87,14 @@ export class PackRegister {
       ofPipeline(facts, sharedTokenObjectsPipeline),
       {
         tokens: this.#tokens,
-        said: new Map(),
+        decoded: new Map(),
         grants: this.#amounts,
         balances: this.#tokenBalances,
       },
     );
     const ofGrants = timelockObjectsPipeline.rows(ofPipeline(facts, timelockObjectsPipeline), {
       grants: this.#grants,
-      said: new Map(),
+      decoded: new Map(),
       balances: this.#grantBalances,
     });
     const ofHolders = holderLifecyclePipeline.rows(

@@ -187,8 +187,8 @@ const tellBatch = (
     bytes: rawBytes,
     source: placeOf(source.description),
   };
-  tracing.tell({ trace, name: "decode checkpoints", beganMs, endedMs: decodedMs });
-  tracing.tell({ trace, name: "checkpoint", isRoot: true, beganMs, attributes });
+  tracing.report({ trace, name: "decode checkpoints", beganMs, endedMs: decodedMs });
+  tracing.report({ trace, name: "checkpoint", isRoot: true, beganMs, attributes });
 };
 
 const gather = async (pass: Pass, gathering: Gathering, signal: AbortSignal): Promise<void> => {

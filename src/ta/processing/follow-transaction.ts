@@ -84,7 +84,7 @@ const submit = async (
     if (!(error instanceof SubmissionRefusedError)) throw error;
     refusal = error.message;
   }
-  tracing.tell({
+  tracing.report({
     trace: requestTrace(id),
     name: "submit transaction",
     beganMs,
@@ -160,7 +160,7 @@ const traceExecution = (
   { id, txId }: SignedRequest,
   { place, error, beganMs, foundMs }: Pick<Executed, "place" | "error"> & Times,
 ): void =>
-  tracing.tell({
+  tracing.report({
     trace: requestTrace(id),
     name: "execute transaction",
     beganMs,
@@ -189,7 +189,7 @@ const shown = async (
   await recordStep(database, claim, request, "confirmed by the register");
   if (beganMs !== undefined && foundMs !== undefined) {
     traceExecution(work, request, { place, error: null, beganMs, foundMs });
-    work.tracing.tell({
+    work.tracing.report({
       trace: requestTrace(request.id),
       name: "register shows checkpoint",
       beganMs: foundMs,

@@ -53,7 +53,7 @@ export const signTransaction = async (
       return failed("SIGNING_ERROR", `the signer did not sign in ${SIGNING_TRIES} tries`);
     }
     const result = await trySigning(work, request, unsigned);
-    work.tracing.tell({
+    work.tracing.report({
       trace: requestTrace(request.id),
       name: "sign transaction",
       beganMs,

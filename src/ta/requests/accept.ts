@@ -119,7 +119,7 @@ export const createAcceptance = (settings: {
         forget();
         const attributes = { asset, kind, requestId };
         const trace = requestTrace(requestId);
-        tracing.tell({ trace, name: "accept request", isRoot: true, beganMs, attributes });
+        tracing.report({ trace, name: "accept request", isRoot: true, beganMs, attributes });
         return answer;
       }
       const given = await answerGiven(database, fingerprint);
