@@ -182,9 +182,8 @@ test(
     expect(stale["docs/reference/cli.md"]).toContain("address_freezes");
     expect(stale["docs/reference/metrics.md"]).toContain("holderbook_pipeline_batch_rows");
     for (const page of ["docs/reference/graphql.md", "schema.graphql"]) {
-      expect(stale[page]).toMatch(
-        /frozenWallets[\s\S]*holder_lifecycle: holderEvents, frozenWallets/,
-      );
+      expect(stale[page]).toContain("FrozenWallet");
+      expect(stale[page]).toContain("holder_lifecycle: holderEvents, frozenWallets");
       expect(stale[page]).toContain("address_freezes: addressFreezes");
     }
   },
