@@ -12,7 +12,12 @@ import {
   setAddressGroup,
 } from "./register.ts";
 import { grantRole, revokeRole } from "./roles.ts";
-import { type ContractFunction, runningPackage, type Securities } from "./securities.ts";
+import {
+  type ContractFunction,
+  runningPackage,
+  type Securities,
+  treasuryOf,
+} from "./securities.ts";
 import { burn, burnAmount, join, mint, split } from "./tokens.ts";
 import { forceTransfer, transfer, transferAmount } from "./transfers.ts";
 
@@ -45,9 +50,9 @@ const functions = {
 export const MOVE_FUNCTIONS: readonly string[] = Object.values(functions).map(({ name }) => name);
 
 type Functions = typeof functions;
-type FunctionName = keyof Functions;
+export type FunctionName = keyof Functions;
 /** Arguments by function name. */
-type Arguments = {
+export type Arguments = {
   [Name in FunctionName]: { readonly coinType: string } & ArgumentsOf<Functions[Name]>;
 };
 type ArgumentsOf<Function> = Function extends ContractFunction<infer Args> ? Args : never;
@@ -59,37 +64,37 @@ export type Call<Name extends FunctionName = FunctionName> = {
 /** Typed so that a name and its arguments match. */
 const byName: { readonly [Name in FunctionName]: ContractFunction<Arguments[Name]> } = functions;
 
-/** Adds a call of the newest package version. */
-const addCall = <Name extends FunctionName>(
-  draft: Draft,
-  call: Call<Name>,
+/** One programmable transaction with a command per call, of the newest package version. */
+export const draftOf = <Name extends FunctionName>(
+  calls: readonly Call<Name>[],
   state: Securities,
-): void => {
-  const called = byName[call.function];
-  draft.call(
-    { package: runningPackage(state), function: called.name },
-    [call.args.coinType, ...(called.moreTypes?.(call.args) ?? [])],
-    called.inputs(draft, call.args, state),
-  );
-};
-
-const run = <Name extends FunctionName>(
-  execution: Execution,
-  call: Call<Name>,
-  state: Securities,
-): void => byName[call.function].run(execution, call.args, state);
-
-/** One programmable transaction with a command per call. */
-export const draftOf = (calls: readonly Call[], state: Securities): Draft => {
+): Draft => {
   const draft = new Draft();
-  for (const call of calls) addCall(draft, call, state);
+  for (const { function: name, args } of calls) {
+    const called = byName[name];
+    const treasury = treasuryOf(state, args.coinType).id;
+    draft.call(
+      { package: runningPackage(state), function: called.name },
+      [args.coinType, ...(called.moreTypes?.(args) ?? [])],
+      called
+        .inputs({ ...args, treasury })
+        .map((input) =>
+          input instanceof Uint8Array ? draft.pure(input) : draft.shared(input.id, input.access),
+        ),
+    );
+  }
   return draft;
 };
 
 /** @throws MoveAbort */
-export const runCalls = (execution: Execution, calls: readonly Call[], state: Securities): void => {
-  for (const [index, call] of calls.entries()) {
+export const runCalls = <Name extends FunctionName>(
+  execution: Execution,
+  calls: readonly Call<Name>[],
+  state: Securities,
+): void => {
+  for (const [index, { function: name, args }] of calls.entries()) {
     execution.command = index;
-    run(execution, call, state);
+    const called = byName[name];
+    called.run({ execution, state, coinType: args.coinType, by: called.name }, args);
   }
 };

@@ -1,5 +1,4 @@
 /** Vesting grants (`Timelock`), since the package's second version. */
-import type { Execution } from "../chain/execution.ts";
 import { CLOCK } from "../chain/ids.ts";
 import type { GrantModel } from "../model.ts";
 import { enlist, strike } from "../random.ts";
@@ -9,12 +8,13 @@ import {
   type ContractFunction,
   ensure,
   ensureRole,
+  type RunningCall,
+  read,
   rostersOf,
-  type Securities,
-  treasuryOf,
   typeOf,
+  write,
 } from "./securities.ts";
-import { createToken, ensureEnough, ensureOwner, tokenOf, writeToken } from "./tokens.ts";
+import { createToken, ensureOwner, takeFrom, tokenOf, writeToken } from "./tokens.ts";
 
 /** Terms of unlocking; times in milliseconds. */
 export type Terms = Pick<
@@ -68,35 +68,32 @@ export const fund: ContractFunction<
   { token: string; recipient: string; releaseScheduleId: bigint } & Terms
 > = {
   name: "timelock::fund",
-  inputs: (draft, args) => [
-    draft.shared(args.token, "write"),
-    draft.pure(address(args.recipient)),
-    draft.pure(u64(args.totalAmount)),
-    draft.pure(u64(args.releaseScheduleId)),
-    draft.pure(u64(args.releaseCount)),
-    draft.pure(u64(args.delayUntilFirstReleaseMs)),
-    draft.pure(u64(args.periodBetweenReleasesMs)),
-    draft.pure(u64(args.initialReleasePortionBps)),
-    draft.pure(u64(args.commencementTimestampMs)),
+  inputs: (args) => [
+    write(args.token),
+    address(args.recipient),
+    u64(args.totalAmount),
+    u64(args.releaseScheduleId),
+    u64(args.releaseCount),
+    u64(args.delayUntilFirstReleaseMs),
+    u64(args.periodBetweenReleasesMs),
+    u64(args.initialReleasePortionBps),
+    u64(args.commencementTimestampMs),
   ],
-  run: (execution, { token: tokenId, recipient, ...terms }, state) => {
-    const { coinType, totalAmount } = terms;
-    const token = tokenOf(state, tokenId, coinType, fund.name);
-    ensureOwner(execution, token);
-    ensure(terms.releaseCount > 0n && terms.initialReleasePortionBps <= 10_000n, {
-      name: fund.name,
-      code: 3n,
-      reason: "the schedule makes no sense",
-    });
-    ensureEnough(token, totalAmount);
-    writeToken(execution, state, { ...token, balance: token.balance - totalAmount });
+  run: (call, { token: tokenId, recipient, ...terms }) => {
+    const { execution, state, coinType } = call;
+    const token = tokenOf(call, tokenId);
+    ensureOwner(call, token);
+    const isValid = terms.releaseCount > 0n && terms.initialReleasePortionBps <= WHOLE_BPS;
+    ensure(isValid, fund.name, 3n, "the schedule makes no sense");
+    takeFrom(call, token, terms.totalAmount);
     const grant: GrantModel = {
       ...terms,
+      coinType,
       id: execution.newId(),
       owner: recipient,
       funder: execution.sender,
       tokensTransferred: 0n,
-      leftBalance: totalAmount,
+      leftBalance: terms.totalAmount,
       version: 0n,
       checkpoint: 0n,
     };
@@ -114,45 +111,32 @@ export const fund: ContractFunction<
 /** Moves unlocked tokens of the sender's grant into a new token. */
 export const claim: ContractFunction<{ grant: string }> = {
   name: "timelock::claim",
-  inputs: (draft, { grant }) => [draft.shared(grant, "write"), draft.shared(CLOCK, "read")],
-  run: (execution, { coinType, grant: id }, state) => {
-    const amount = takeClaim(execution, state, coinType, id, claim.name);
-    createToken(execution, state, { coinType, owner: execution.sender, balance: amount });
+  inputs: ({ grant }) => [write(grant), read(CLOCK)],
+  run: (call, { grant }) => {
+    createToken(call, call.execution.sender, takeClaim(call, grant));
   },
 };
 
 /** Moves unlocked tokens of the sender's grant into one of its tokens. */
 export const claimInto: ContractFunction<{ grant: string; token: string }> = {
   name: "timelock::claim_into",
-  inputs: (draft, { grant, token }) => [
-    draft.shared(grant, "write"),
-    draft.shared(token, "write"),
-    draft.shared(CLOCK, "read"),
-  ],
-  run: (execution, { coinType, grant: id, token: tokenId }, state) => {
-    const amount = takeClaim(execution, state, coinType, id, claimInto.name);
-    const token = tokenOf(state, tokenId, coinType, claimInto.name);
-    ensureOwner(execution, token);
-    writeToken(execution, state, { ...token, balance: token.balance + amount });
+  inputs: ({ grant, token }) => [write(grant), write(token), read(CLOCK)],
+  run: (call, { grant, token: tokenId }) => {
+    const amount = takeClaim(call, grant);
+    const token = tokenOf(call, tokenId);
+    ensureOwner(call, token);
+    writeToken(call, { ...token, balance: token.balance + amount });
   },
 };
 
-const takeClaim = (
-  execution: Execution,
-  state: Securities,
-  coinType: string,
-  id: string,
-  by: string,
-): bigint => {
-  const grant = grantOf(state, id, coinType, by);
-  ensure(grant.owner === execution.sender, {
-    name: "timelock::take_claim",
-    code: 0n,
-    reason: "the sender does not own the grant",
-  });
-  const amount = claimableAt(grant, execution.timestampMs);
-  ensure(amount > 0n, { name: "timelock::take_claim", code: 1n, reason: "nothing is unlocked" });
-  writeGrant(execution, state, {
+const takeClaim = (call: RunningCall, id: string): bigint => {
+  const grant = grantOf(call, id);
+  const by = "timelock::take_claim";
+  const isOwner = grant.owner === call.execution.sender;
+  ensure(isOwner, by, 0n, "the sender does not own the grant");
+  const amount = claimableAt(grant, call.execution.timestampMs);
+  ensure(amount > 0n, by, 1n, "nothing is unlocked");
+  writeGrant(call, {
     ...grant,
     tokensTransferred: grant.tokensTransferred + amount,
     leftBalance: grant.leftBalance - amount,
@@ -163,43 +147,39 @@ const takeClaim = (
 /** Moves locked tokens of a grant into a new token of the reclaimer. */
 export const cancel: ContractFunction<{ grant: string; reclaimer: string }> = {
   name: "timelock::cancel",
-  inputs: (draft, { coinType, grant, reclaimer }, state) => [
-    draft.shared(treasuryOf(state, coinType).id, "read"),
-    draft.shared(grant, "write"),
-    draft.pure(address(reclaimer)),
-    draft.shared(CLOCK, "read"),
+  inputs: ({ treasury, grant, reclaimer }) => [
+    read(treasury),
+    write(grant),
+    address(reclaimer),
+    read(CLOCK),
   ],
-  run: (execution, { coinType, grant: id, reclaimer }, state) => {
-    ensureRole(execution, state, coinType, "TimelockCanceler");
-    const grant = grantOf(state, id, coinType, cancel.name);
-    const amount = lockedAt(grant, execution.timestampMs);
-    ensure(amount > 0n, { name: cancel.name, code: 4n, reason: "nothing is locked" });
-    writeGrant(execution, state, { ...grant, leftBalance: grant.leftBalance - amount });
-    createToken(execution, state, { coinType, owner: reclaimer, balance: amount });
+  run: (call, { grant: id, reclaimer }) => {
+    ensureRole(call, "TimelockCanceler");
+    const grant = grantOf(call, id);
+    const amount = lockedAt(grant, call.execution.timestampMs);
+    ensure(amount > 0n, cancel.name, 4n, "nothing is locked");
+    writeGrant(call, { ...grant, leftBalance: grant.leftBalance - amount });
+    createToken(call, reclaimer, amount);
   },
 };
 
 /** Deletes an empty grant. */
 export const destroyEmpty: ContractFunction<{ grant: string }> = {
   name: "timelock::destroy_empty",
-  inputs: (draft, { grant }) => [draft.shared(grant, "write")],
-  run: (execution, { coinType, grant: id }, state) => {
-    const grant = grantOf(state, id, coinType, destroyEmpty.name);
-    ensure(grant.leftBalance === 0n, {
-      name: destroyEmpty.name,
-      code: 2n,
-      reason: "the grant holds tokens",
-    });
+  inputs: ({ grant }) => [write(grant)],
+  run: (call, { grant: id }) => {
+    const { execution, state, coinType } = call;
+    ensure(grantOf(call, id).leftBalance === 0n, destroyEmpty.name, 2n, "the grant holds tokens");
     execution.drop(state.model.grants, id);
     execution.onSuccess(() => strike(rostersOf(state, coinType).grants, id));
     execution.remove(id);
   },
 };
 
-const grantOf = (state: Securities, id: string, coinType: string, by: string): GrantModel =>
-  argumentOf(state.model.grants.get(id), coinType, by, "no such grant");
+const grantOf = (call: RunningCall, id: string): GrantModel =>
+  argumentOf(call, call.state.model.grants.get(id), "no such grant");
 
-const writeGrant = (execution: Execution, state: Securities, grant: GrantModel): void => {
+const writeGrant = ({ execution, state }: RunningCall, grant: GrantModel): void => {
   execution.set(state.model.grants, grant.id, grant);
   execution.write(grant.id, grantContents(grant));
 };

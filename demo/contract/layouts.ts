@@ -73,9 +73,6 @@ export const holderAddedEvent = (holderId: bigint, wallets: readonly string[]): 
     .list(wallets, (writer, wallet) => writer.address(wallet))
     .done();
 
-/** `HolderRemoved`, and a holder's name in its table. */
-export const holderId = (id: bigint): Uint8Array => new ByteWriter().u64(id).done();
-
 /** `HolderAddressAdded`, `HolderAddressRemoved`. */
 export const holderAddressEvent = (id: bigint, wallet: string): Uint8Array =>
   new ByteWriter().u64(id).address(wallet).done();
@@ -91,7 +88,7 @@ export const frozenEvent = (wallet: string, isFrozen: boolean): Uint8Array =>
 /** An argument, or a wallet's name in its table. */
 export const address = (text: string): Uint8Array => new ByteWriter().address(text).done();
 
-/** An argument, or a table's value. */
+/** An argument, a holder's name or value in a table, or the event `HolderRemoved`. */
 export const u64 = (value: bigint): Uint8Array => new ByteWriter().u64(value).done();
 
 export const bool = (value: boolean): Uint8Array => new ByteWriter().bool(value).done();

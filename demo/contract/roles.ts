@@ -1,7 +1,7 @@
 /** Treasury of a coin type, and its roles. */
 import type { Execution } from "../chain/execution.ts";
 import { emptyRoster } from "../random.ts";
-import { grown, removeField, setField } from "./fields.ts";
+import { setEntry } from "./fields.ts";
 import {
   address,
   bool,
@@ -17,15 +17,12 @@ import {
   ensure,
   ensureRole,
   hasRole,
+  type RunningCall,
   roleType,
   type Securities,
-  treasuryOf,
   typeOf,
-  writeTreasury,
+  write,
 } from "./securities.ts";
-
-/** Function name in the events of a new treasury. */
-const CREATE = "controlled_treasury::create";
 
 /**
  * Creates and shares the treasury of a new coin type; the sender becomes ContractAdmin. Returns its
@@ -63,69 +60,49 @@ export const createTreasury = (
     contents: treasuryContents(treasury, 0n),
     owner: "share",
   });
-  changeRole(execution, state, CREATE, {
-    coinType,
-    owner: execution.sender,
-    role: roleType(state, "ContractAdmin"),
-    granted: true,
-  });
+  const call = { execution, state, coinType, by: "controlled_treasury::create" };
+  changeRole(call, execution.sender, roleType(state, "ContractAdmin"), true);
   return treasury.id;
 };
 
-type RoleArguments = {
-  readonly coinType: string;
-  readonly owner: string;
-  /** Canonical type of the role, of any package. */
-  readonly role: string;
-};
-
+/** The role is a canonical type, of any package. */
 const roleFunction = (
   name: string,
   granted: boolean,
-  refusal: { readonly code: bigint; readonly reason: string },
-): ContractFunction<RoleArguments> => ({
+  code: bigint,
+  reason: string,
+): ContractFunction<{ owner: string; role: string }> => ({
   name,
-  inputs: (draft, { coinType, owner }, state) => [
-    draft.shared(treasuryOf(state, coinType).id, "write"),
-    draft.pure(address(owner)),
-  ],
+  inputs: ({ treasury, owner }) => [write(treasury), address(owner)],
   moreTypes: ({ role }) => [role],
-  run: (execution, { coinType, owner, role }, state) => {
-    ensureRole(execution, state, coinType, "ContractAdmin");
-    ensure(hasRole(state, coinType, owner, role) !== granted, { name, ...refusal });
-    changeRole(execution, state, name, { coinType, owner, role, granted });
+  run: (call, { owner, role }) => {
+    ensureRole(call, "ContractAdmin");
+    ensure(hasRole(call.state, call.coinType, owner, role) !== granted, name, code, reason);
+    changeRole(call, owner, role, granted);
   },
 });
 
-export const grantRole = roleFunction("controlled_treasury::grant_role", true, {
-  code: 1n,
-  reason: "the wallet has the role",
-});
+export const grantRole = roleFunction(
+  "controlled_treasury::grant_role",
+  true,
+  1n,
+  "the wallet has the role",
+);
 
-export const revokeRole = roleFunction("controlled_treasury::revoke_role", false, {
-  code: 2n,
-  reason: "the wallet does not have the role",
-});
+export const revokeRole = roleFunction(
+  "controlled_treasury::revoke_role",
+  false,
+  2n,
+  "the wallet does not have the role",
+);
 
-const changeRole = (
-  execution: Execution,
-  state: Securities,
-  by: string,
-  change: RoleArguments & { readonly granted: boolean },
-): void => {
-  const { coinType, owner, role, granted } = change;
-  const treasury = treasuryOf(state, coinType);
-  const field = {
-    parent: treasury.roles.id,
-    nameType: `${definedBy(state, "controlled_treasury")}::controlled_treasury::RoleKey`,
-    name: roleKey(owner, role),
+const changeRole = (call: RunningCall, owner: string, role: string, granted: boolean): void => {
+  const { execution, state, coinType } = call;
+  const key = {
+    type: `${definedBy(state, "controlled_treasury")}::controlled_treasury::RoleKey`,
+    bytes: roleKey(owner, role),
   };
-  if (granted) setField(execution, field, { type: "bool", bytes: bool(true) });
-  else removeField(execution, field);
-  writeTreasury(execution, state, {
-    ...treasury,
-    roles: grown(treasury.roles, granted ? 1n : -1n),
-  });
+  setEntry(call, "roles", key, granted ? { type: "bool", bytes: bool(true) } : null);
 
   const owners = state.model.roles.get(coinType) ?? new Map<string, readonly string[]>();
   const others = (owners.get(owner) ?? []).filter((held) => held !== role);
@@ -133,16 +110,7 @@ const changeRole = (
   if (held.length > 0) execution.set(owners, owner, held);
   else execution.drop(owners, owner);
 
-  announce(
-    execution,
-    state,
-    {
-      by,
-      name: "controlled_treasury::RoleChange",
-      coinType,
-      contents: roleChangeEvent(owner, role, granted),
-    },
-    state.model.roleEvents,
-    (place) => ({ ...place, owner, role, granted }),
-  );
+  const contents = roleChangeEvent(owner, role, granted);
+  const event = { owner, role, granted };
+  announce(call, "controlled_treasury::RoleChange", contents, state.model.roleEvents, event);
 };

@@ -4,12 +4,9 @@
  */
 
 import { base58 } from "../../src/values/base58.ts";
-import type { Draft } from "../chain/draft.ts";
 import { type Execution, MoveAbort, SimulationError } from "../chain/execution.ts";
 import type { CoinModel, DemoModel, EventPlace, RegisterModel } from "../model.ts";
 import type { Roster } from "../random.ts";
-import type { AbortLocation } from "../wire/effects.ts";
-import type { Argument } from "../wire/transaction.ts";
 import { type Table, treasuryContents } from "./layouts.ts";
 
 /** Treasury of a coin type, with its tables. */
@@ -40,18 +37,32 @@ export type Securities = {
   readonly keepsEvents: boolean;
 };
 
+/** An input of a call: a BCS value, or a shared object. */
+export type CallInput = Uint8Array | { readonly id: string; readonly access: "read" | "write" };
+
+export const read = (id: string): CallInput => ({ id, access: "read" });
+export const write = (id: string): CallInput => ({ id, access: "write" });
+
+/** A call of a function while it runs. */
+export type RunningCall = {
+  readonly execution: Execution;
+  readonly state: Securities;
+  readonly coinType: string;
+  /** `module::function` */
+  readonly by: string;
+};
+
 /** A function of the package: how to call it, and its code. */
 export type ContractFunction<Args> = {
   /** `module::function` */
   readonly name: string;
-  /** Adds its arguments to the draft as inputs. */
-  readonly inputs: (draft: Draft, args: OfCoin<Args>, state: Securities) => readonly Argument[];
+  /** Its inputs in order; `treasury` is the id of the coin type's treasury. */
+  readonly inputs: (args: Readonly<Args & { treasury: string }>) => readonly CallInput[];
   /** Type parameters after the coin type. */
-  readonly moreTypes?: (args: OfCoin<Args>) => readonly string[];
+  readonly moreTypes?: (args: Readonly<Args>) => readonly string[];
   /** @throws MoveAbort */
-  readonly run: (execution: Execution, args: OfCoin<Args>, state: Securities) => void;
+  readonly run: (call: RunningCall, args: Readonly<Args>) => void;
 };
-type OfCoin<Args> = Readonly<Args & { coinType: string }>;
 
 /** Modules of the second version; all others are of the first. */
 const IN_SECOND_VERSION = new Set(["freeze_rule", "timelock"]);
@@ -99,47 +110,35 @@ const known = <Value>(value: Value | undefined, coinType: string): Value => {
 
 /**
  * Aborts like `assert!`.
+ * @param by `module::function` that asserts
  * @throws MoveAbort
  */
-export function ensure(
-  holds: boolean,
-  error: { readonly name: string; readonly code: bigint; readonly reason: string },
-): asserts holds {
+export function ensure(holds: boolean, by: string, code: bigint, reason: string): asserts holds {
   if (holds) return;
-  const [module = "", functionName = ""] = error.name.split("::");
-  const location: Omit<AbortLocation, "package"> = {
-    module,
-    functionName,
-    functionIndex: functionName.length,
-    instruction: 9,
-  };
-  throw new MoveAbort(location, error.code, error.reason);
+  const [module = "", functionName = ""] = by.split("::");
+  const location = { module, functionName, functionIndex: functionName.length, instruction: 9 };
+  throw new MoveAbort(location, code, reason);
 }
 
-/** The object named by an argument; aborts when it is not of this coin type. */
+/** The object named by an argument; aborts when it is not of the call's coin type. */
 export const argumentOf = <Model extends { readonly coinType: string }>(
+  { coinType, by }: RunningCall,
   object: Model | undefined,
-  coinType: string,
-  by: string,
   reason: string,
 ): Model => {
   // The network would refuse the argument before running code.
-  ensure(object?.coinType === coinType, { name: by, code: 6n, reason });
+  ensure(object?.coinType === coinType, by, 6n, reason);
   return object;
 };
 
 /** Aborts unless the sender has the role. */
-export const ensureRole = (
-  execution: Execution,
-  state: Securities,
-  coinType: string,
-  role: Role,
-): void =>
-  ensure(hasRole(state, coinType, execution.sender, roleType(state, role)), {
-    name: "controlled_treasury::assert_role",
-    code: 0n,
-    reason: `the sender is not a ${role}`,
-  });
+export const ensureRole = ({ execution, state, coinType }: RunningCall, role: Role): void =>
+  ensure(
+    hasRole(state, coinType, execution.sender, roleType(state, role)),
+    "controlled_treasury::assert_role",
+    0n,
+    `the sender is not a ${role}`,
+  );
 
 export const hasRole = (
   state: Securities,
@@ -150,57 +149,49 @@ export const hasRole = (
 
 /** Writes the treasury, optionally with a new supply. */
 export const writeTreasury = (
-  execution: Execution,
-  state: Securities,
+  { execution, state, coinType }: RunningCall,
   treasury: Treasury,
-  supply = coinOf(state, treasury.coinType).supply,
+  supply = coinOf(state, coinType).supply,
 ): void => {
-  execution.set(state.treasuries, treasury.coinType, treasury);
-  const coin = coinOf(state, treasury.coinType);
-  if (coin.supply !== supply) {
-    execution.set(state.model.coins, coin.coinType, { ...coin, supply });
-  }
+  execution.set(state.treasuries, coinType, treasury);
+  const coin = coinOf(state, coinType);
+  if (coin.supply !== supply) execution.set(state.model.coins, coinType, { ...coin, supply });
   execution.write(treasury.id, treasuryContents(treasury, supply));
 };
 
-/** Emits an event of the package; on success, if events are kept, appends `entry` to `log`. */
-export const announce = <Entry extends EventPlace>(
-  execution: Execution,
-  state: Securities,
-  event: {
-    /** The called function. */
-    readonly by: string;
-    /** `module::Name` of the event's type. */
-    readonly name: string;
-    readonly coinType: string;
-    readonly contents: Uint8Array;
-  },
-  log: Entry[],
-  entry: (place: EventPlace) => NoInfer<Entry>,
+/**
+ * Emits an event of the package; on success, if events are kept, appends `entry` to `log`.
+ * @param name `module::Name` of the event's type
+ */
+export const announce = <Details extends object>(
+  { execution, state, coinType, by }: RunningCall,
+  name: string,
+  contents: Uint8Array,
+  log: (EventPlace & Details)[],
+  entry: NoInfer<Details>,
 ): void => {
   const eventSeq = execution.events.length;
   execution.emit(
-    { package: runningPackage(state), module: event.by.slice(0, event.by.indexOf("::")) },
-    typeOf(state, event.name, event.coinType),
-    event.contents,
+    { package: runningPackage(state), module: by.slice(0, by.indexOf("::")) },
+    typeOf(state, name, coinType),
+    contents,
   );
   if (!state.keepsEvents) return;
   execution.onSuccess(() => {
+    const { sequence: checkpoint, timestampMs, sender: signer, index } = execution;
     const txDigest = base58(execution.digest);
-    log.push(
-      entry({
-        coinType: event.coinType,
-        eventId: `${txDigest}-${eventSeq}`,
-        txDigest,
-        eventSeq,
-        checkpoint: execution.sequence,
-        position:
-          execution.sequence * 1_000_000_000n +
-          BigInt(execution.index) * 10_000n +
-          BigInt(eventSeq),
-        timestampMs: execution.timestampMs,
-        signer: execution.sender,
-      }),
-    );
+    const eventId = `${txDigest}-${eventSeq}`;
+    const position = checkpoint * 1_000_000_000n + BigInt(index) * 10_000n + BigInt(eventSeq);
+    const place = {
+      coinType,
+      eventId,
+      txDigest,
+      eventSeq,
+      checkpoint,
+      position,
+      timestampMs,
+      signer,
+    };
+    log.push({ ...place, ...entry });
   });
 };

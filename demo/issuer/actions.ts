@@ -3,7 +3,7 @@
 import type { Call } from "../contract/calls.ts";
 import { claimableAt, lockedAt } from "../contract/grants.ts";
 import { hasRole, ROLES, registerOf, roleType, rostersOf } from "../contract/securities.ts";
-import type { CoinModel } from "../model.ts";
+import type { CoinModel, GrantModel, TokenModel } from "../model.ts";
 import { amountUpTo, between, chance, pick, pickWeighted, roll } from "../random.ts";
 import { tryInVain } from "./failures.ts";
 import { imitate, lookAlike } from "./foreign.ts";
@@ -20,7 +20,7 @@ import {
   staffOf,
 } from "./people.ts";
 import { drawTerms } from "./schedules.ts";
-import { type Stage, transact } from "./stage.ts";
+import { type Stage, transact, transactAll } from "./stage.ts";
 
 /** A possible action; does nothing when no object fits. */
 type Action = {
@@ -43,22 +43,15 @@ const registerActions: readonly Action[] = [
       if (wallet === undefined) return;
       if (!register.holders.has(holderId) && chance(dice, 0.5)) {
         const wallets = free.slice(0, between(dice, 1, free.length));
-        transact(stage, registrar, {
-          function: "addHolder",
-          args: { coinType, holderId, wallets },
-        });
+        transact(stage, registrar, "addHolder", { coinType, holderId, wallets });
         return;
       }
       // Whitelisting: wallet and group in one transaction.
-      transact(
-        stage,
-        registrar,
+      const groupId = BigInt(roll(dice, 4));
+      transactAll(stage, registrar, [
         { function: "addHolderAddress", args: { coinType, holderId, wallet } },
-        {
-          function: "setAddressGroup",
-          args: { coinType, wallet, groupId: BigInt(roll(dice, 4)) },
-        },
-      );
+        { function: "setAddressGroup", args: { coinType, wallet, groupId } },
+      ]);
     },
   },
   {
@@ -67,10 +60,7 @@ const registerActions: readonly Action[] = [
       const wallet = drawWallet(stage, coinType);
       if (wallet === undefined) return;
       const groupId = BigInt(roll(stage.world.dice, 5));
-      transact(stage, registrar, {
-        function: "setAddressGroup",
-        args: { coinType, wallet, groupId },
-      });
+      transact(stage, registrar, "setAddressGroup", { coinType, wallet, groupId });
     },
   },
   {
@@ -79,7 +69,7 @@ const registerActions: readonly Action[] = [
       const { groups } = registerOf(stage.world.securities, coinType);
       const wallet = drawWallet(stage, coinType, (one) => groups.has(one));
       if (wallet === undefined) return;
-      transact(stage, registrar, { function: "clearAddressGroup", args: { coinType, wallet } });
+      transact(stage, registrar, "clearAddressGroup", { coinType, wallet });
     },
   },
   {
@@ -90,13 +80,9 @@ const registerActions: readonly Action[] = [
       const holderId = wallets.get(wallet ?? "");
       if (wallet === undefined || holderId === undefined) return;
       const ours = holders.get(holderId)?.every((one) => stage.keyring.knows(one)) ?? false;
-      transact(
-        stage,
-        registrar,
-        chance(stage.world.dice, 0.3) && ours
-          ? { function: "removeHolder", args: { coinType, holderId } }
-          : { function: "removeHolderAddress", args: { coinType, holderId, wallet } },
-      );
+      if (chance(stage.world.dice, 0.3) && ours) {
+        transact(stage, registrar, "removeHolder", { coinType, holderId });
+      } else transact(stage, registrar, "removeHolderAddress", { coinType, holderId, wallet });
     },
   },
   {
@@ -107,13 +93,17 @@ const registerActions: readonly Action[] = [
       const longest = frozen.keys().find((one) => stage.keyring.knows(one));
       const wallet = release ? longest : drawWallet(stage, coinType, (one) => !frozen.has(one));
       if (wallet === undefined) return;
-      transact(stage, officer, {
-        function: "setAddressFrozen",
-        args: { coinType, wallet, isFrozen: !release },
-      });
+      transact(stage, officer, "setAddressFrozen", { coinType, wallet, isFrozen: !release });
     },
   },
 ];
+
+/** Claims what is unlocked, into `token` or a new one. */
+export const claim = (stage: Stage, grant: GrantModel, token: TokenModel | undefined): void => {
+  const { coinType, id, owner } = grant;
+  if (token === undefined) transact(stage, owner, "claim", { coinType, grant: id });
+  else transact(stage, owner, "claimInto", { coinType, grant: id, token: token.id });
+};
 
 const grantActions: readonly Action[] = [
   {
@@ -126,10 +116,7 @@ const grantActions: readonly Action[] = [
       const recipient = drawWallet(stage, coinType);
       if (token === undefined || recipient === undefined) return;
       const terms = drawTerms(dice, stage.open.timestampMs, amountUpTo(dice, token.balance));
-      transact(stage, token.owner, {
-        function: "fund",
-        args: { ...terms, coinType, token: token.id, recipient },
-      });
+      transact(stage, token.owner, "fund", { ...terms, coinType, token: token.id, recipient });
     },
   },
   {
@@ -139,13 +126,7 @@ const grantActions: readonly Action[] = [
       const grant = drawGrant(stage, coinType, (one) => claimableAt(one, now) > 0n);
       if (grant === undefined) return;
       const token = drawToken(stage, coinType, ({ owner }) => owner === grant.owner);
-      transact(
-        stage,
-        grant.owner,
-        token === undefined
-          ? { function: "claim", args: { coinType, grant: grant.id } }
-          : { function: "claimInto", args: { coinType, grant: grant.id, token: token.id } },
-      );
+      claim(stage, grant, token);
     },
   },
   {
@@ -154,10 +135,7 @@ const grantActions: readonly Action[] = [
       const now = stage.open.timestampMs;
       const grant = drawGrant(stage, coinType, (one) => lockedAt(one, now) > 0n);
       if (grant === undefined) return;
-      transact(stage, officer, {
-        function: "cancel",
-        args: { coinType, grant: grant.id, reclaimer: grant.funder },
-      });
+      transact(stage, officer, "cancel", { coinType, grant: grant.id, reclaimer: grant.funder });
     },
   },
   {
@@ -165,10 +143,7 @@ const grantActions: readonly Action[] = [
     run: (stage, { coinType }) => {
       const grant = drawGrant(stage, coinType, ({ leftBalance }) => leftBalance === 0n);
       if (grant === undefined) return;
-      transact(stage, grant.owner, {
-        function: "destroyEmpty",
-        args: { coinType, grant: grant.id },
-      });
+      transact(stage, grant.owner, "destroyEmpty", { coinType, grant: grant.id });
     },
   },
 ];
@@ -176,30 +151,24 @@ const grantActions: readonly Action[] = [
 /** Maximum whole tokens of a mint. */
 const LARGEST_MINT = 10_000n;
 
-const mintCall = (stage: Stage, coin: CoinModel): Call | undefined => {
-  const to = drawWallet(stage, coin.coinType);
-  if (to === undefined) return undefined;
-  const amount = amountUpTo(stage.world.dice, LARGEST_MINT * 10n ** BigInt(coin.decimals));
-  return { function: "mint", args: { coinType: coin.coinType, to, amount } };
+/** Mints for random wallets, in one transaction. */
+const mint = (stage: Stage, coin: CoinModel, reserve: string, count: number): void => {
+  const { coinType } = coin;
+  const calls = Array.from({ length: count }, (): Call | undefined => {
+    const to = drawWallet(stage, coinType);
+    if (to === undefined) return undefined;
+    const amount = amountUpTo(stage.world.dice, LARGEST_MINT * 10n ** BigInt(coin.decimals));
+    return { function: "mint", args: { coinType, to, amount } };
+  }).filter((call) => call !== undefined);
+  if (calls.length > 0) transactAll(stage, reserve, calls);
 };
 
 const supplyActions: readonly Action[] = [
+  { weight: 10, run: (stage, coin, { reserve }) => mint(stage, coin, reserve, 1) },
   {
-    weight: 10,
-    run: (stage, coin, { reserve }) => {
-      const call = mintCall(stage, coin);
-      if (call !== undefined) transact(stage, reserve, call);
-    },
-  },
-  {
-    // An offering: many mints in one transaction.
+    // An offering.
     weight: 4,
-    run: (stage, coin, { reserve }) => {
-      const calls = Array.from({ length: between(stage.world.dice, 3, 8) }, () =>
-        mintCall(stage, coin),
-      ).filter((call) => call !== undefined);
-      if (calls.length > 0) transact(stage, reserve, ...calls);
-    },
+    run: (stage, coin, { reserve }) => mint(stage, coin, reserve, between(stage.world.dice, 3, 8)),
   },
   {
     weight: 4,
@@ -209,10 +178,7 @@ const supplyActions: readonly Action[] = [
       const amount = chance(stage.world.dice, 0.1)
         ? token.balance
         : amountUpTo(stage.world.dice, token.balance);
-      transact(stage, reserve, {
-        function: "burnAmount",
-        args: { coinType, token: token.id, amount },
-      });
+      transact(stage, reserve, "burnAmount", { coinType, token: token.id, amount });
     },
   },
   {
@@ -224,7 +190,7 @@ const supplyActions: readonly Action[] = [
 const burnOne = (stage: Stage, coinType: string, reserve: string): void => {
   const token = drawToken(stage, coinType);
   if (token === undefined) return;
-  transact(stage, reserve, { function: "burn", args: { coinType, token: token.id } });
+  transact(stage, reserve, "burn", { coinType, token: token.id });
 };
 
 /** Moves a whole token, by its owner or the officer. */
@@ -234,10 +200,8 @@ const moveWhole = (weight: number, name: "transfer" | "forceTransfer"): Action =
     const token = drawToken(stage, coinType);
     const to = drawWallet(stage, coinType, (wallet) => wallet !== token?.owner);
     if (token === undefined || to === undefined) return;
-    transact(stage, name === "transfer" ? token.owner : officer, {
-      function: name,
-      args: { coinType, token: token.id, to },
-    });
+    const sender = name === "transfer" ? token.owner : officer;
+    transact(stage, sender, name, { coinType, token: token.id, to });
   },
 });
 
@@ -250,10 +214,7 @@ const tokenActions: readonly Action[] = [
       const to = drawWallet(stage, coinType, (wallet) => wallet !== token.owner);
       if (to === undefined) return;
       const amount = amountUpTo(stage.world.dice, token.balance);
-      transact(stage, token.owner, {
-        function: "transferAmount",
-        args: { coinType, token: token.id, to, amount },
-      });
+      transact(stage, token.owner, "transferAmount", { coinType, token: token.id, to, amount });
     },
   },
   moveWhole(10, "transfer"),
@@ -264,10 +225,7 @@ const tokenActions: readonly Action[] = [
       const token = drawToken(stage, coinType, ({ balance }) => balance > 1n);
       if (token === undefined) return;
       const amount = amountUpTo(stage.world.dice, token.balance - 1n);
-      transact(stage, token.owner, {
-        function: "split",
-        args: { coinType, token: token.id, amount },
-      });
+      transact(stage, token.owner, "split", { coinType, token: token.id, amount });
     },
   },
   {
@@ -281,10 +239,7 @@ const tokenActions: readonly Action[] = [
         ({ id, owner }) => owner === into.owner && id !== into.id,
       );
       if (from === undefined) return;
-      transact(stage, into.owner, {
-        function: "join",
-        args: { coinType, into: into.id, from: from.id },
-      });
+      transact(stage, into.owner, "join", { coinType, into: into.id, from: from.id });
     },
   },
 ];
@@ -293,10 +248,10 @@ const tokenActions: readonly Action[] = [
 export const flash = (stage: Stage, { coinType }: CoinModel, { reserve }: Staff): void => {
   const to = drawWallet(stage, coinType);
   if (to === undefined) return;
-  transact(stage, reserve, { function: "mint", args: { coinType, to, amount: 77n } });
+  transact(stage, reserve, "mint", { coinType, to, amount: 77n });
   const token = rostersOf(stage.world.securities, coinType).tokens.items.at(-1);
   if (token === undefined) return;
-  transact(stage, reserve, { function: "burn", args: { coinType, token } });
+  transact(stage, reserve, "burn", { coinType, token });
 };
 
 /** Writes a token several times in one checkpoint, changing owners and back. */
@@ -315,9 +270,9 @@ export const churn = (stage: Stage, { coinType }: CoinModel): void => {
   );
   if (other === undefined) return;
   const { id, owner } = token;
-  transact(stage, owner, { function: "transfer", args: { coinType, token: id, to: other } });
-  transact(stage, other, { function: "split", args: { coinType, token: id, amount: 1n } });
-  transact(stage, other, { function: "transfer", args: { coinType, token: id, to: owner } });
+  transact(stage, owner, "transfer", { coinType, token: id, to: other });
+  transact(stage, other, "split", { coinType, token: id, amount: 1n });
+  transact(stage, other, "transfer", { coinType, token: id, to: owner });
 };
 
 const roleActions: readonly Action[] = [
@@ -331,10 +286,7 @@ const roleActions: readonly Action[] = [
         : roleType(securities, name);
       const owner = deputy(stage, roll(dice, DEPUTIES));
       const has = hasRole(securities, coinType, owner, role);
-      transact(stage, admin, {
-        function: has ? "revokeRole" : "grantRole",
-        args: { coinType, owner, role },
-      });
+      transact(stage, admin, has ? "revokeRole" : "grantRole", { coinType, owner, role });
     },
   },
 ];

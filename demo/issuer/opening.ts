@@ -5,7 +5,7 @@
 import type { Call } from "../contract/calls.ts";
 import { ROLES, type Role, registerOf, roleType, rostersOf } from "../contract/securities.ts";
 import type { CoinModel, TokenModel } from "../model.ts";
-import { churn, flash } from "./actions.ts";
+import { churn, claim, flash } from "./actions.ts";
 import { COINS, issueCoin } from "./coins.ts";
 import { mintWithoutRole, runOutOfGas, transferToOutsider, whitelistHalfWay } from "./failures.ts";
 import { EXCHANGE, EXCHANGE_OWNER, IMITATOR, imitate, LOOK_ALIKE, lookAlike } from "./foreign.ts";
@@ -21,7 +21,7 @@ import {
   staffOf,
 } from "./people.ts";
 import { SCHEDULES } from "./schedules.ts";
-import { account, type Stage, transact } from "./stage.ts";
+import { account, type Stage, transact, transactAll } from "./stage.ts";
 
 /** One checkpoint of the opening. */
 type Step = (stage: Stage) => void;
@@ -55,10 +55,7 @@ const freezeWallets = (isFrozen: boolean): Step =>
     for (const investor of [1, 2]) {
       const wallet = walletOf(stage, investor);
       if (registerOf(stage.world.securities, coinType).frozen.has(wallet) === isFrozen) continue;
-      transact(stage, officer, {
-        function: "setAddressFrozen",
-        args: { coinType, wallet, isFrozen },
-      });
+      transact(stage, officer, "setAddressFrozen", { coinType, wallet, isFrozen });
     }
   });
 
@@ -67,10 +64,7 @@ const moveFrozen = forEachCoin((stage, { coinType }) => {
   const owner = walletOf(stage, 1);
   const token = tokenOf(stage, coinType, owner);
   if (token === undefined) return;
-  transact(stage, owner, {
-    function: "transfer",
-    args: { coinType, token: token.id, to: walletOf(stage, 2) },
-  });
+  transact(stage, owner, "transfer", { coinType, token: token.id, to: walletOf(stage, 2) });
 });
 
 /** Three grants: ended, running, and not yet begun. */
@@ -86,16 +80,13 @@ const fundGrants = forEachCoin((stage, coin) => {
   const token = tokenOf(stage, coin.coinType, incentives);
   if (token === undefined) return;
   for (const { recipient, schedule, commenced } of grants) {
-    transact(stage, incentives, {
-      function: "fund",
-      args: {
-        ...schedule,
-        coinType: coin.coinType,
-        token: token.id,
-        recipient,
-        commencementTimestampMs: commenced,
-        totalAmount: units(coin, 1_200n),
-      },
+    transact(stage, incentives, "fund", {
+      ...schedule,
+      coinType: coin.coinType,
+      token: token.id,
+      recipient,
+      commencementTimestampMs: commenced,
+      totalAmount: units(coin, 1_200n),
     });
   }
 });
@@ -106,71 +97,45 @@ const grantsOf = (stage: Stage, coinType: string, owner: string) =>
     .filter((grant) => grant !== undefined)
     .filter((grant) => grant.owner === owner);
 
+/** Into a new token, and into an existing one. */
 const claimGrants = forEachCoin((stage, { coinType }) => {
-  for (const [investor, into] of [
-    [0, false],
-    [1, true],
-  ] as const) {
+  for (const investor of [0, 1]) {
     const owner = walletOf(stage, investor);
     const [grant] = grantsOf(stage, coinType, owner);
     const token = tokenOf(stage, coinType, owner);
     if (grant === undefined || token === undefined) continue;
-    transact(
-      stage,
-      owner,
-      into
-        ? { function: "claimInto", args: { coinType, grant: grant.id, token: token.id } }
-        : { function: "claim", args: { coinType, grant: grant.id } },
-    );
+    claim(stage, grant, investor === 0 ? undefined : token);
   }
 });
 
 const cancelGrant = forEachCoin((stage, { coinType }, { officer }) => {
   const [grant] = grantsOf(stage, coinType, walletOf(stage, 1));
   if (grant === undefined) return;
-  transact(stage, officer, {
-    function: "cancel",
-    args: { coinType, grant: grant.id, reclaimer: grant.funder },
-  });
+  transact(stage, officer, "cancel", { coinType, grant: grant.id, reclaimer: grant.funder });
 });
 
 const destroyGrant = forEachCoin((stage, { coinType }) => {
   const owner = walletOf(stage, 0);
   const grant = grantsOf(stage, coinType, owner).find(({ leftBalance }) => leftBalance === 0n);
   if (grant === undefined) return;
-  transact(stage, owner, { function: "destroyEmpty", args: { coinType, grant: grant.id } });
+  transact(stage, owner, "destroyEmpty", { coinType, grant: grant.id });
 });
 
 const mintToIssuer = forEachCoin((stage, coin, { reserve }) => {
   const { coinType } = coin;
   const [treasury, incentives] = issuerWallets(stage, coin.symbol);
-  transact(stage, reserve, {
-    function: "mint",
-    args: { coinType, to: treasury, amount: units(coin, 1_000_000n) },
-  });
-  transact(stage, reserve, {
-    function: "mint",
-    args: { coinType, to: incentives, amount: units(coin, 250_000n) },
-  });
+  transact(stage, reserve, "mint", { coinType, to: treasury, amount: units(coin, 1_000_000n) });
+  transact(stage, reserve, "mint", { coinType, to: incentives, amount: units(coin, 250_000n) });
 });
 
 /** An offering: many mints in one transaction. */
 const offer = forEachCoin((stage, coin, { reserve }) => {
-  transact(
-    stage,
-    reserve,
-    ...Array.from(
-      { length: FIRST_INVESTORS },
-      (_, investor): Call => ({
-        function: "mint",
-        args: {
-          coinType: coin.coinType,
-          to: walletOf(stage, investor),
-          amount: units(coin, BigInt(1_000 * (investor + 1))),
-        },
-      }),
-    ),
-  );
+  const calls = Array.from({ length: FIRST_INVESTORS }, (_, investor): Call => {
+    const amount = units(coin, BigInt(1_000 * (investor + 1)));
+    const args = { coinType: coin.coinType, to: walletOf(stage, investor), amount };
+    return { function: "mint", args };
+  });
+  transactAll(stage, reserve, calls);
 });
 
 const moveTokens = forEachCoin((stage, coin, { officer }) => {
@@ -179,13 +144,10 @@ const moveTokens = forEachCoin((stage, coin, { officer }) => {
   const token = tokenOf(stage, coinType, from);
   if (token === undefined) return;
   const args = { coinType, token: token.id };
-  transact(stage, from, {
-    function: "transferAmount",
-    args: { ...args, to, amount: units(coin, 10n) },
-  });
-  transact(stage, from, { function: "split", args: { ...args, amount: units(coin, 100n) } });
-  transact(stage, from, { function: "transfer", args: { ...args, to } });
-  transact(stage, officer, { function: "forceTransfer", args: { ...args, to: from } });
+  transact(stage, from, "transferAmount", { ...args, to, amount: units(coin, 10n) });
+  transact(stage, from, "split", { ...args, amount: units(coin, 100n) });
+  transact(stage, from, "transfer", { ...args, to });
+  transact(stage, officer, "forceTransfer", { ...args, to: from });
 });
 
 const joinTokens = forEachCoin((stage, { coinType }) => {
@@ -194,7 +156,7 @@ const joinTokens = forEachCoin((stage, { coinType }) => {
     (token) => token.coinType === coinType && token.owner === owner,
   );
   if (into === undefined || from === undefined) return;
-  transact(stage, owner, { function: "join", args: { coinType, into: into.id, from: from.id } });
+  transact(stage, owner, "join", { coinType, into: into.id, from: from.id });
 });
 
 /** Part of a token, all of one (its object stays), and one with its object. */
@@ -203,16 +165,13 @@ const burnTokens = forEachCoin((stage, { coinType }, { reserve }) => {
     const token = tokenOf(stage, coinType, walletOf(stage, investor));
     if (token === undefined) return;
     const amount = token.balance / share;
-    transact(stage, reserve, {
-      function: "burnAmount",
-      args: { coinType, token: token.id, amount },
-    });
+    transact(stage, reserve, "burnAmount", { coinType, token: token.id, amount });
   };
   burnFrom(5, 4n);
   burnFrom(6, 1n);
   const whole = tokenOf(stage, coinType, walletOf(stage, 7));
   if (whole === undefined) return;
-  transact(stage, reserve, { function: "burn", args: { coinType, token: whole.id } });
+  transact(stage, reserve, "burn", { coinType, token: whole.id });
 });
 
 const failInVain = forEachCoin((stage, coin, staff) => {
@@ -276,9 +235,10 @@ const appointStaff = forEachCoin((stage, { coinType }, staff) => {
     [deputy(stage, 0), "WalletsAdmin"],
   ];
   for (const [owner, role] of duties) {
-    transact(stage, staff.admin, {
-      function: "grantRole",
-      args: { coinType, owner, role: roleType(stage.world.securities, role) },
+    transact(stage, staff.admin, "grantRole", {
+      coinType,
+      owner,
+      role: roleType(stage.world.securities, role),
     });
   }
 });
@@ -286,54 +246,44 @@ const appointStaff = forEachCoin((stage, { coinType }, staff) => {
 /** The issuer is holder 0, with two wallets. */
 const registerIssuer = forEachCoin((stage, { coinType, symbol }, { registrar }) => {
   const wallets = issuerWallets(stage, symbol);
-  transact(stage, registrar, { function: "addHolder", args: { coinType, holderId: 0n, wallets } });
+  transact(stage, registrar, "addHolder", { coinType, holderId: 0n, wallets });
 });
 
 const registerInvestors = (from: number, to: number): Step =>
   forEachCoin((stage, { coinType }, { registrar }) => {
     for (let investor = from; investor < to; investor += 1) {
-      transact(stage, registrar, {
-        function: "addHolder",
-        args: {
-          coinType,
-          holderId: holderIdOf(investor),
-          wallets: investorWallets(stage, investor),
-        },
+      transact(stage, registrar, "addHolder", {
+        coinType,
+        holderId: holderIdOf(investor),
+        wallets: investorWallets(stage, investor),
       });
     }
   });
 
 const assignGroups = forEachCoin((stage, { coinType }, { registrar }) => {
-  transact(
-    stage,
-    registrar,
-    ...Array.from(
-      { length: FIRST_INVESTORS },
-      (_, investor): Call => ({
-        function: "setAddressGroup",
-        args: { coinType, wallet: walletOf(stage, investor), groupId: BigInt(investor % 3) },
-      }),
-    ),
-  );
+  const calls = Array.from({ length: FIRST_INVESTORS }, (_, investor): Call => {
+    const groupId = BigInt(investor % 3);
+    const args = { coinType, wallet: walletOf(stage, investor), groupId };
+    return { function: "setAddressGroup", args };
+  });
+  transactAll(stage, registrar, calls);
 });
 
 /** Investor 1's wallet changes its group, investor 2's leaves it. */
 const changeGroups = forEachCoin((stage, { coinType }, { registrar }) => {
-  transact(stage, registrar, {
-    function: "setAddressGroup",
-    args: { coinType, wallet: walletOf(stage, 1), groupId: 7n },
+  transact(stage, registrar, "setAddressGroup", {
+    coinType,
+    wallet: walletOf(stage, 1),
+    groupId: 7n,
   });
-  transact(stage, registrar, {
-    function: "clearAddressGroup",
-    args: { coinType, wallet: walletOf(stage, 2) },
-  });
+  transact(stage, registrar, "clearAddressGroup", { coinType, wallet: walletOf(stage, 2) });
 });
 
 /** Roles of the same names from another package, beside and instead of ours. */
 const appointStrangers = forEachCoin((stage, { coinType }, { admin }) => {
   const foreign = (role: Role) => `${lookAlike(stage)}::roles::${role}`;
   const grant = (owner: string, role: string) =>
-    transact(stage, admin, { function: "grantRole", args: { coinType, owner, role } });
+    transact(stage, admin, "grantRole", { coinType, owner, role });
   grant(deputy(stage, 0), foreign("TransferAdmin"));
   grant(deputy(stage, 1), foreign("WalletsAdmin"));
 });
@@ -341,7 +291,7 @@ const appointStrangers = forEachCoin((stage, { coinType }, { admin }) => {
 const dismissDeputy = forEachCoin((stage, { coinType }, { admin }) => {
   const role = roleType(stage.world.securities, "WalletsAdmin");
   const args = { coinType, owner: deputy(stage, 0), role };
-  transact(stage, admin, { function: "revokeRole", args });
+  transact(stage, admin, "revokeRole", args);
 });
 
 /** Removes a second wallet, and a holder. */
@@ -349,10 +299,10 @@ const removePeople = forEachCoin((stage, { coinType }, { registrar }) => {
   const [, second] = investorWallets(stage, 0);
   if (second !== undefined) {
     const args = { coinType, holderId: holderIdOf(0), wallet: second };
-    transact(stage, registrar, { function: "removeHolderAddress", args });
+    transact(stage, registrar, "removeHolderAddress", args);
   }
   const args = { coinType, holderId: holderIdOf(7) };
-  transact(stage, registrar, { function: "removeHolder", args });
+  transact(stage, registrar, "removeHolder", args);
 });
 
 const quiet: Step = () => undefined;

@@ -5,7 +5,13 @@ import { execute, type Outcome, type Signed } from "../chain/execute.ts";
 import type { Execution } from "../chain/execution.ts";
 import type { Keyring } from "../chain/keyring.ts";
 import { type Chain, coinBalance, coinContents, type OpenCheckpoint } from "../chain/state.ts";
-import { type Call, draftOf, runCalls } from "../contract/calls.ts";
+import {
+  type Arguments,
+  type Call,
+  draftOf,
+  type FunctionName,
+  runCalls,
+} from "../contract/calls.ts";
 import { address, u64 } from "../contract/layouts.ts";
 import type { Securities } from "../contract/securities.ts";
 import type { Dice, Roster } from "../random.ts";
@@ -54,8 +60,23 @@ export const FAUCET = "faucet";
 
 export const account = (stage: Stage, label: string): string => stage.keyring.account(label);
 
-/** A transaction of the security-token package; fails when a call aborts. */
-export const transact = (stage: Stage, sender: string, ...calls: readonly Call[]): Outcome => {
+/** A transaction with one call of the security-token package. */
+export const transact = <Name extends FunctionName>(
+  stage: Stage,
+  sender: string,
+  name: Name,
+  args: Arguments[Name],
+): Outcome => {
+  const call: Call<Name> = { function: name, args };
+  return transactAll(stage, sender, [call]);
+};
+
+/** The same with several calls, all undone when one aborts. */
+export const transactAll = <Name extends FunctionName>(
+  stage: Stage,
+  sender: string,
+  calls: readonly Call<Name>[],
+): Outcome => {
   const { securities } = stage.world;
   return perform(stage, sender, draftOf(calls, securities), (execution) =>
     runCalls(execution, calls, securities),

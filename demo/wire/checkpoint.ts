@@ -45,30 +45,32 @@ export type Summary = {
   /** Cost of the epoch's transactions so far. */
   readonly epochGas: GasCost;
   readonly timestampMs: bigint;
+  /** Null unless the checkpoint ends its epoch. */
   readonly endOfEpoch: EndOfEpoch | null;
 };
 
+/** `EndOfEpochData`. */
 type EndOfEpoch = {
-  /** Null unless the checkpoint ends its epoch. */
+  /** Ordered by key. */
   readonly nextCommittee: readonly Validator[];
   readonly nextProtocolVersion: bigint;
 };
 
-/** `EndOfEpochData`. */
+/** An encoded checkpoint, enough for both formats. */
 export type SealedCheckpoint = {
   readonly sequence: bigint;
   readonly timestampMs: bigint;
   readonly certificate: Certificate;
-  /** Ordered by key. */
+  /** BCS of `CheckpointSummary`, and its digest. */
   readonly summary: Uint8Array;
   readonly digest: Uint8Array;
-  /** An encoded checkpoint, enough for both formats. */
+  /** BCS of `CheckpointContents`, and its digest. */
   readonly contents: Uint8Array;
   readonly contentDigest: Uint8Array;
   readonly transactions: readonly ExecutedTransaction[];
 };
 
-/** BCS of `CheckpointSummary` and its digest. */
+/** Encodes and digests a checkpoint of these transactions, in this order. */
 export const sealCheckpoint = (
   summary: Summary,
   committee: readonly Validator[],

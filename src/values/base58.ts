@@ -1,12 +1,13 @@
 /**
  * Base58 of 32-byte digests, in the Bitcoin alphabet, as Sui prints them.
  *
- * 16-bit words become limbs to the base 58^5 by a table of each word's value in limbs: 16 products
- * of 46 bits sum to less than 2^53, so plain numbers suffice. About ten times faster than long
- * division; digests are the most frequent strings of an indexed checkpoint.
+ * Encoding turns 16-bit words into limbs to the base 58^5 by a table of each word's value in limbs:
+ * 16 products of 46 bits sum to less than 2^53, so plain numbers suffice. About ten times faster
+ * than the library's long division; digests are the most frequent strings of an indexed checkpoint.
  */
 
 import { Buffer } from "node:buffer";
+import { fromBase58 } from "@mysten/bcs";
 import type { Remedy } from "../waiting/remedy.ts";
 
 /** The text is not the base58 of 32 bytes. Correct its source. */
@@ -82,50 +83,23 @@ const toDigits = (): void => {
   }
 };
 
-/** A three-byte word times four digits: below 2^48. */
-const TRIPLE = 2 ** 24;
-const GROUP_DIGITS = 4;
-/** 33 bytes; the first stays 0. */
-const TRIPLES = 11;
-
-/** Digit value by character code; 255 for none. */
-const values = Buffer.alloc(128, 255);
-codes.forEach((code, value) => {
-  values[code] = value;
-});
-const triples = new Float64Array(TRIPLES);
+/** 32 bytes have at most this many digits. */
+const MOST_DIGITS = 44;
 
 /**
  * Decodes base58 `text` into the 32 bytes at `offset`.
- * @throws Base58Error (stop) unless the text is canonical; `into` may be changed then
+ * @throws Base58Error (stop)
  */
 export const readBase58 = (text: string, into: Uint8Array, offset = 0): void => {
-  triples.fill(0);
-  for (let at = 0; at < text.length; at += GROUP_DIGITS) {
-    let group = 0;
-    let scale = 1;
-    for (let i = at; i < Math.min(at + GROUP_DIGITS, text.length); i++) {
-      const value = values[text.charCodeAt(i)] ?? 255;
-      if (value === 255) throw new Base58Error(text);
-      group = group * 58 + value;
-      scale *= 58;
-    }
-    for (let i = TRIPLES - 1; i >= 0; i--) {
-      const sum = (triples[i] ?? 0) * scale + group;
-      group = Math.floor(sum / TRIPLE);
-      triples[i] = sum - group * TRIPLE;
-    }
-    if (group > 0) throw new Base58Error(text);
+  const bytes = text.length > MOST_DIGITS ? undefined : decoded(text);
+  if (bytes?.length !== 32) throw new Base58Error(text);
+  into.set(bytes, offset);
+};
+
+const decoded = (text: string): Uint8Array | undefined => {
+  try {
+    return fromBase58(text);
+  } catch {
+    return undefined;
   }
-  if ((triples[0] ?? 0) >= 2 ** 16) throw new Base58Error(text);
-  for (let i = 0; i < 32; i++) {
-    const word = triples[Math.floor((i + 1) / 3)] ?? 0;
-    into[offset + i] = word >>> (8 * (2 - ((i + 1) % 3)));
-  }
-  // Each leading zero digit stands for a leading zero byte.
-  let zeros = 0;
-  while (zeros < 32 && into[offset + zeros] === 0) zeros++;
-  let ones = 0;
-  while (text.charCodeAt(ones) === ONE) ones++;
-  if (zeros !== ones) throw new Base58Error(text);
 };
