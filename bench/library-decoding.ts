@@ -67,7 +67,7 @@ const transactionOf = (
     sender: data.V1.sender,
     events: emitted?.bcs === undefined ? [] : events.parse(bytesOf(emitted.bcs)).map(eventOf),
     outputObjects,
-    // Not compared: negligible cost on the other side.
+    // Not compared.
     packages: [],
     removedObjects,
   };
