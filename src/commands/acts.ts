@@ -1,15 +1,15 @@
 import { Command } from "commander";
 import { canonicalJson } from "../../client/canonical-json.ts";
 import { type Act, allActs } from "../audit/sequence/acts.ts";
+import { openDatabase } from "./open-database.ts";
 import { jsonOption, printJson, printLines } from "./output.ts";
-import { openReading } from "./reading.ts";
 
 /** `holderbook acts`: who ran which command, and when. */
 export const actsCommand = () =>
   new Command("acts")
     .addOption(jsonOption())
     .action(async ({ json = false }: { readonly json?: boolean }) => {
-      await using storage = await openReading();
+      await using storage = await openDatabase({ readOnly: true });
       const acts: (Act & { readonly entry: string | null })[] = [];
       for await (const act of allActs(storage.read.sql)) acts.push(act);
       if (json) printJson(acts);

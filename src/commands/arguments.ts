@@ -1,11 +1,51 @@
 import { InvalidArgumentError, Option } from "commander";
 import { strictBase64 } from "../../client/ed25519.ts";
+import { canonicalAddress, MoveTypeError } from "../values/move-type.ts";
 
-export const checkpointArgument = (text: string): bigint => {
-  if (!/^\d{1,18}$/.test(text)) {
-    throw new InvalidArgumentError("It must be a checkpoint number, such as 0 or 184220931.");
-  }
-  return BigInt(text);
+/** @param must ends the sentence of the refusal */
+export const textArgument = (pattern: RegExp, must: string) => (text: string) => {
+  if (pattern.test(text)) return text;
+  throw new InvalidArgumentError(`It must be ${must}.`);
+};
+
+/** A number of digits that match, as a bigint. */
+export const bigintArgument = (pattern: RegExp, must: string) => {
+  const digits = textArgument(pattern, must);
+  return (text: string): bigint => BigInt(digits(text));
+};
+
+export const checkpointArgument = bigintArgument(
+  /^\d{1,18}$/,
+  "a checkpoint number, such as 0 or 184220931",
+);
+
+export const urlArgument =
+  (example: string) =>
+  (text: string): URL => {
+    const url = URL.parse(text);
+    if (url !== null && /^https?:$/.test(url.protocol)) return url;
+    throw new InvalidArgumentError(`It must be a URL, such as ${example}.`);
+  };
+
+/** Makes a value of the Sui ledger canonical. */
+export const moveArgument =
+  (canonical: (text: string) => string) =>
+  (text: string): string => {
+    try {
+      return canonical(text);
+    } catch (error) {
+      if (error instanceof MoveTypeError) throw new InvalidArgumentError(`It is ${error.message}`);
+      throw error;
+    }
+  };
+
+export const addressArgument = moveArgument(canonicalAddress);
+
+/** A reason, which is kept for ever. */
+export const reasonArgument = (text: string): string => {
+  const reason = text.trim();
+  if (reason !== "" && reason.length <= 500) return reason;
+  throw new InvalidArgumentError("It must have 1 to 500 characters.");
 };
 
 /** A whole number; both bounds included. */

@@ -2,7 +2,7 @@
 import { basename, resolve, sep } from "node:path";
 import { Command, InvalidArgumentError } from "commander";
 import { canonicalAddress, MoveTypeError } from "../values/move-type.ts";
-import { wholeNumberArgument } from "./arguments.ts";
+import { textArgument, wholeNumberArgument } from "./arguments.ts";
 import {
   type CheckOptions,
   givenToCheck,
@@ -31,7 +31,7 @@ export const papersCommand = () =>
     .option(
       "--seed <text>",
       "seed of the sample; use one that the pack's maker could not know. Default: the SHA-256 of manifest.json",
-      seedArgument,
+      textArgument(/^[^\p{Cc}\p{Cs}]{1,200}$/u, "one line of 1 to 200 characters"),
     )
     .option(
       "--sample <n>",
@@ -59,11 +59,6 @@ export const papersCommand = () =>
       if (isUnread) tellLines(SOURCE_LACKS);
       endCheck({ isFalse: false, isUnshown: isUnread });
     });
-
-const seedArgument = (text: string): string => {
-  if (/^[^\p{Cc}\p{Cs}]{1,200}$/u.test(text)) return text;
-  throw new InvalidArgumentError("It must be one line of 1 to 200 characters.");
-};
 
 const confirmArgument = (text: string, before: readonly string[] = []): readonly string[] => [
   ...before,

@@ -1,6 +1,6 @@
 /** `holderbook audit-pack verify`: what a pack proves, in tiers. */
 import { stat } from "node:fs/promises";
-import { Command, InvalidArgumentError } from "commander";
+import { Command } from "commander";
 import type { TierName } from "../../client/pack-error.ts";
 import type { PackFiles } from "../../client/pack-files.ts";
 import { rangeText, unshown } from "../../client/pack-verdict.ts";
@@ -18,7 +18,6 @@ import {
   committeeFrom,
   fetchCertified,
   isGone,
-  readTrusted,
   type TrustedCheckpoint,
 } from "../ledger/reading/trust.ts";
 import type { CheckpointSource } from "../ledger/sources/source.ts";
@@ -26,6 +25,7 @@ import { shownForeign } from "../logging/foreign-text.ts";
 import { splitType } from "../values/move-type.ts";
 import { checkpointArgument, keyArgument, namesArgument, retryForOption } from "./arguments.ts";
 import { endCheck, printJson, printLines, tellLines } from "./output.ts";
+import { assertReaches, trustArgument } from "./sources.ts";
 import { UsageError } from "./usage.ts";
 
 export type CheckOptions = {
@@ -56,11 +56,7 @@ export const withCheckOptions = (command: Command): Command =>
     .option(
       "--trust <checkpoint>",
       "the checkpoint that must name that committee: its digest, or NUMBER:DIGEST",
-      (text: string) => {
-        const trusted = readTrusted(text);
-        if (trusted !== null) return trusted;
-        throw new InvalidArgumentError("It must be a digest in base58.");
-      },
+      trustArgument,
     )
     .option(
       "--key <base64>",
@@ -89,7 +85,7 @@ export const verifyCommand = () =>
     .option(
       "--require <tiers>",
       `what has to be shown, of ${TIER_NAMES.join(", ")}; consistent unless given, and authentic with --key`,
-      tiersArgument,
+      namesArgument(TIER_NAMES),
     )
     .option("--json", "one JSON document instead of text")
     .addHelpText(
@@ -121,11 +117,6 @@ export const verifyCommand = () =>
 
 /** For people, when `--source` was incomplete. */
 export const SOURCE_LACKS = "the source did not have everything that the check needs";
-
-const tiersArgument = (text: string): readonly TierName[] => {
-  const names = namesArgument(TIER_NAMES)(text);
-  return TIER_NAMES.filter((name) => names.includes(name));
-};
 
 type Verified = {
   readonly checked: CheckedPack | null;
@@ -175,7 +166,7 @@ const asJson = (
 ) => {
   const { coinType, first, last, publicKey } = manifest ?? {};
   const mark = (of: Manifest["first"] | undefined) =>
-    of && { checkpoint: `${of.checkpoint}`, digest: of.digest };
+    of && { checkpoint: of.checkpoint, digest: of.digest };
   return {
     ...(manifest !== null && { coinType, first: mark(first), last: mark(last), publicKey }),
     verdict,
@@ -229,19 +220,6 @@ const publishedBy = async (
 
 /** Refuses bytes that do not match their digests. */
 export const whole = (raw: RawCheckpoint): void => void decodeCheckpoint(raw, () => false);
-
-/** Fails at once: the source would wait for missing checkpoints. */
-export const assertReaches = async (
-  source: CheckpointSource,
-  last: bigint,
-  signal: AbortSignal,
-) => {
-  const newest = await source.latest(signal);
-  if (newest !== null && newest >= last) return;
-  throw new UsageError(
-    `${source.description} has no checkpoint ${last}; its newest is ${newest ?? "not there"}`,
-  );
-};
 
 const rowsIn = ({ head: { holderCount, issued, decimals } }: Outcome["first"]): string =>
   `${holderCount} rows of ${amountText(issued, decimals)}`;

@@ -5,22 +5,20 @@ import type { Outcome } from "../evidence/pack/check.ts";
 import type { PackHead } from "../evidence/pack/form.ts";
 import { writePack } from "../evidence/pack/write.ts";
 import { type AsOf, checkpointOf, markOf } from "../graphql/past.ts";
-import { patientSource } from "../ledger/reading/patient-source.ts";
 import { committeeFrom } from "../ledger/reading/trust.ts";
 import { factSource } from "../log/log.ts";
 import type { TableOf } from "../projections/cap-table-json.ts";
 import { guardedReads } from "../projections/guarded-reads.ts";
 import { ALL } from "../projections/needed.ts";
 import { token } from "../projections/tokens.ts";
-import { configuredKey } from "../service/deployment-key.ts";
-import { openStorage } from "../service/storage.ts";
+import { configuredKey } from "../service/configured-keys.ts";
 import { retryForOption } from "./arguments.ts";
 import { assertOutside, papersCommand, SAMPLE } from "./audit-pack-papers.ts";
-import { assertReaches, inWords, verifyCommand, whole } from "./audit-pack-verify.ts";
+import { inWords, verifyCommand, whole } from "./audit-pack-verify.ts";
 import { coinOption, dateArgument, tableAt, tableReads } from "./cap-table-at.ts";
-import { patience } from "./named-source.ts";
+import { openDatabase } from "./open-database.ts";
 import { printLines } from "./output.ts";
-import { openRuntime } from "./runtime.ts";
+import { assertReaches, openNamedSource, retried } from "./sources.ts";
 import { UsageError } from "./usage.ts";
 
 type Options = {
@@ -98,9 +96,8 @@ const make = async ({
   holderNames,
   retryFor,
 }: Options & { coin: string; from: AsOf; to: AsOf; out: string }): Promise<Outcome> => {
-  const { config, logger, signal } = await openRuntime();
-  await using storage = await openStorage(config, logger, { tables: "current" });
-  const database = storage.write;
+  await using storage = await openDatabase();
+  const { config, logger, signal, write: database } = storage;
   const key = await configuredKey(config, { existing: true }).open(storage);
   const last = await tableAt(tableReads(database.db), coin, to);
   const first = await firstTable(database.db, last, from);
@@ -110,10 +107,9 @@ const make = async ({
     );
   }
   const { packages } = await factSource(database).highWater();
-  const { openLedgerSource } = await import("../service/ledger-source.ts");
   const verify = { ...config.verify, level: "signatures" as const };
-  const { source: asked, demo } = await openLedgerSource({ ...config, verify }, logger);
-  const source = patientSource(asked, { ...patience(retryFor, logger), check: whole });
+  const { source: asked, demo } = await openNamedSource({ ...config, verify }, undefined, logger);
+  const source = retried(asked, logger, { forMs: retryFor, check: whole });
   await using _closing = { [Symbol.asyncDispose]: () => source.close() };
   // Several listed sources have to be of one chain.
   await source.chainId(signal);

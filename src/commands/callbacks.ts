@@ -14,14 +14,13 @@ import {
   replaceSigningKeys,
 } from "../callbacks/signing-keys.ts";
 import type { Database } from "../database/connect.ts";
-import { configuredMasterKey } from "../service/master-key.ts";
-import { openStorage } from "../service/storage.ts";
+import { configuredMasterKey } from "../service/configured-keys.ts";
 import { taEndpoint } from "../ta/requests/asset.ts";
 import { resultEndpoint } from "../ta/requests/callback-address.ts";
 import { callbackEndpoint } from "../transfers/callbacks.ts";
 import { wholeNumberArgument } from "./arguments.ts";
+import { openDatabase } from "./open-database.ts";
 import { jsonOption, printJson, printList, tellLines } from "./output.ts";
-import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
 /** `holderbook callbacks`: lists and redelivers callbacks, and rotates the keys that sign them. */
@@ -148,8 +147,7 @@ const withAddresses = async (
   if ((project === undefined) === (asset === undefined)) {
     throw new UsageError("give --project <name> or --asset <name>");
   }
-  const { config, logger } = await openRuntime();
-  await using storage = await openStorage(config, logger, { tables: "current" });
+  await using storage = await openDatabase();
   const key = project === undefined ? taEndpoint(asset ?? "") : callbackEndpoint(project);
   const addresses = await endpointsUnder(storage.write, key);
   if (addresses.length === 0) {
@@ -173,9 +171,8 @@ export const rotateCommand = () =>
     .option("--lost-master-key", "with --now: the master key that sealed the old ones is lost")
     .action(async ({ now = false, lostMasterKey = false }: RotateOptions) => {
       if (lostMasterKey && !now) throw new UsageError("--lost-master-key goes with --now");
-      const { config, logger } = await openRuntime();
-      await using storage = await openStorage(config, logger, { tables: "current" });
-      const masterKey = await configuredMasterKey(config, { existing: !lostMasterKey });
+      await using storage = await openDatabase();
+      const masterKey = await configuredMasterKey(storage.config, { existing: !lostMasterKey });
       const details = { now, lostMasterKey };
       const on = recordingOn(storage.write, {
         command: "callbacks rotate",

@@ -8,22 +8,15 @@ import type { SeenTableOf } from "../projections/cap-table-json.ts";
 import { type GuardedReads, guardedReads } from "../projections/guarded-reads.ts";
 import { FOR_CAP_TABLES } from "../projections/needed.ts";
 import { token } from "../projections/tokens.ts";
-import { canonicalType, MoveTypeError } from "../values/move-type.ts";
+import { canonicalType } from "../values/move-type.ts";
+import { moveArgument } from "./arguments.ts";
 import { UsageError } from "./usage.ts";
 
 /** `--coin`: a canonical coin type. */
 export const coinOption = () =>
   new Option("--coin <type>", "coin type of the token")
     .makeOptionMandatory()
-    .argParser((text: string): string => {
-      try {
-        return canonicalType(text);
-      } catch (error) {
-        if (error instanceof MoveTypeError)
-          throw new InvalidArgumentError(`It is ${error.message}`);
-        throw error;
-      }
-    });
+    .argParser(moveArgument(canonicalType));
 
 /** Refuses dates that do not exist: `Date.parse` reads June 31 as July 1. */
 const dateTime = z.iso.datetime({ offset: true });

@@ -15,9 +15,9 @@ import { readCapTable, type TablePiece } from "../projections/cap-table-json.ts"
 import { assetsOf } from "../service/assets.ts";
 import { issuerOf } from "../settings/assets.ts";
 import { AT_HELP, atOption, coinOption, tableAt, tableReads } from "./cap-table-at.ts";
+import { openDatabase } from "./open-database.ts";
 import { printLines } from "./output.ts";
-import { openReading } from "./reading.ts";
-import { openRuntime } from "./runtime.ts";
+import { redrawnLine } from "./progress-line.ts";
 import { UsageError } from "./usage.ts";
 
 type Options = {
@@ -60,15 +60,14 @@ export const capTableCommand = () =>
     .addHelpText("after", AT_HELP)
     .action(async ({ coin, at, ...options }: Options) => {
       const wanted = wantedOf(options);
-      const runtime = await openRuntime();
-      await using storage = await openReading(runtime);
+      await using storage = await openDatabase({ readOnly: true });
       // Without the time limit of callers' queries: a register may be long.
       const db = tableReads(storage.write.db);
       const table = await tableAt(db, coin, at);
       const { head, rows } = await readCapTable(db, table);
       if (wanted.format === "ocf") {
         const { folder, lots } = wanted;
-        const { config } = runtime;
+        const { config } = storage;
         const { assetsFile } = config;
         const assets = assetsFile === undefined ? undefined : await assetsOf(config, assetsFile);
         const issuer = assets && issuerOf(assets, head.coinType);
@@ -105,11 +104,12 @@ const print = async (
   all: number,
 ): Promise<void> => {
   const { stdout, stderr } = process;
+  const { draw, clear } = redrawnLine(stderr.isTTY && !stdout.isTTY ? stderr : undefined);
   let done = 0;
   for await (const { data, rows } of pieces) {
     if (!stdout.write(data)) await once(stdout, "drain");
     done += rows;
-    if (stderr.isTTY && !stdout.isTTY) stderr.write(`\r\u001b[2K${done} of ${all} rows`);
+    draw(`${done} of ${all} rows`);
   }
-  if (stderr.isTTY && !stdout.isTTY) stderr.write("\n");
+  clear();
 };

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { Command, InvalidArgumentError, Option } from "commander";
+import { Command, Option } from "commander";
 import { type Comparison, compareDeployments } from "../audit/compare/compare.ts";
 import { otherDeployment } from "../audit/compare/other-deployment.ts";
 import { OWN_PAST } from "../audit/compare/present.ts";
@@ -12,12 +12,12 @@ import { shownForeign } from "../logging/foreign-text.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { LAYOUT } from "../projections/progress-tables.ts";
 import { VERSION } from "../telemetry/version.ts";
-import { checkpointArgument } from "./arguments.ts";
+import { checkpointArgument, urlArgument } from "./arguments.ts";
 import { pipelineOption } from "./digest.ts";
+import { openDatabase } from "./open-database.ts";
 import { endCheck, printJson, printLines } from "./output.ts";
-import { progressPlace } from "./progress-line.ts";
-import { openReading } from "./reading.ts";
-import { openRuntime, type Runtime } from "./runtime.ts";
+import { DRAW_EVERY_MS, progressPlace, redrawnLine } from "./progress-line.ts";
+import type { Runtime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
 type Options = {
@@ -37,7 +37,11 @@ Exit codes: 0 identical, 1 a difference, 2 wrong usage, 3 no difference found, b
 /** `holderbook compare`: compares another deployment's answers with this one. */
 export const compareCommand = () =>
   new Command("compare")
-    .argument("<url>", "where the other deployment serves GraphQL", urlArgument)
+    .argument(
+      "<url>",
+      "where the other deployment serves GraphQL",
+      urlArgument("https://register.example.com"),
+    )
     .addOption(
       new Option(
         "--key <key>",
@@ -64,9 +68,8 @@ export const compareCommand = () =>
     .action(async (url: URL, options: Options) => {
       const { pipeline, through, full = false, resume: file, json } = options;
       const secret = await keyIn(options);
-      const runtime = await openRuntime();
-      const { logger, signal } = runtime;
-      await using storage = await openReading(runtime);
+      await using storage = await openDatabase({ readOnly: true });
+      const { logger, signal } = storage;
       const here = answerHere(
         {
           readers: storage.readers,
@@ -76,7 +79,7 @@ export const compareCommand = () =>
         },
         { log: logger, signal },
       );
-      const shown = progressOf(runtime);
+      const shown = progressOf(storage);
       const compared = await compareDeployments(
         storage.read.db,
         here,
@@ -111,22 +114,13 @@ const keyIn = async ({ key, keyFile }: Options): Promise<string> => {
   return secret;
 };
 
-const urlArgument = (text: string): URL => {
-  const url = URL.parse(text);
-  if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw new InvalidArgumentError("It must be an address, such as https://register.example.com");
-  }
-  return url;
-};
-
-/** Intervals of redrawing on a terminal, and of log lines elsewhere. */
-const DRAW_EVERY_MS = 200;
 const LOG_EVERY_MS = 10_000;
 
 /** Shows progress: a redrawn line on a terminal, log lines elsewhere. */
 const progressOf = ({ config, logger }: Pick<Runtime, "config" | "logger">) => {
   const terminal = progressPlace(config);
-  let [shownAt, drawn] = [performance.now(), false];
+  const { draw, clear } = redrawnLine(terminal);
+  let shownAt = performance.now();
   return {
     report: (step: Step, number: number, of: number, { tallies }: Progress) => {
       const now = performance.now();
@@ -137,18 +131,16 @@ const progressOf = ({ config, logger }: Pick<Runtime, "config" | "logger">) => {
         logger.info({ rows, step: number + 1, of, comparing: step.name }, "comparing");
         return;
       }
-      const line = `${rows.toLocaleString("en")} rows · step ${number + 1} of ${of} · ${shownForeign(step.name)}`;
-      terminal.write(`\r\u001b[2K${line.slice(0, Math.max(20, (terminal.columns ?? 80) - 1))}`);
-      drawn = true;
+      draw(
+        `${rows.toLocaleString("en")} rows · step ${number + 1} of ${of} · ${shownForeign(step.name)}`,
+      );
     },
-    clear: () => {
-      if (drawn) terminal?.write("\r\u001b[2K");
-    },
+    clear,
   };
 };
 
 /** Taken on faith, because no query shows it. */
-export const ON_FAITH: readonly string[] = [
+const ON_FAITH: readonly string[] = [
   "that it answers others as it answers this key, and queries with other arguments (order, offset, one owner, a time) from the same rows",
   "that its exports, statements, packs and streams are made of the rows that these queries serve",
   "signatures of its roots and heads, and that it lists all of them: docs/how-to/audit.md says how its sequence is checked",
@@ -210,7 +202,7 @@ const comparedLines = ({ tallies }: Comparison): readonly string[] =>
     return `  ${shownForeign(name)}: ${rows}${many}${part}`;
   });
 
-export const inWords = (comparison: Comparison): readonly string[] => {
+const inWords = (comparison: Comparison): readonly string[] => {
   const { isFull, here, there, through, differences, more, missing, notes } = comparison;
   return [
     ...differenceLines(differences, more),
@@ -224,13 +216,13 @@ export const inWords = (comparison: Comparison): readonly string[] => {
   ];
 };
 
-export const asJson = (comparison: Comparison) => {
+const asJson = (comparison: Comparison) => {
   const { through, here, there, isFull, tallies, differences, more, missing, notes } = comparison;
   return {
     identical: differences.length === 0 && missing.length === 0,
-    through: `${through}`,
-    here: `${here}`,
-    there: `${there}`,
+    through,
+    here,
+    there,
     full: isFull,
     whole: isWhole(comparison),
     sample: isFull ? null : SAMPLE,

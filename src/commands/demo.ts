@@ -1,8 +1,9 @@
 import { Command, Option } from "commander";
 import { isAllDemo } from "../service/demo.ts";
 import { keptStartKey, makeDemoLink } from "../service/kept-keys.ts";
-import { ratioArgument, wholeNumberArgument } from "./arguments.ts";
+import { ratioArgument, urlArgument, wholeNumberArgument } from "./arguments.ts";
 import { printLines, tellLines } from "./output.ts";
+import { redrawnLine } from "./progress-line.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
@@ -48,25 +49,27 @@ export const demoCommand = async () => {
       DEFAULT_NOISE,
     )
     .action(async (options: WriteOptions) => {
-      const terminal = process.stderr.isTTY;
+      const { draw, clear } = redrawnLine(process.stderr.isTTY ? process.stderr : undefined);
       await writeDemoLedger({
         ...options,
-        onProgress: (written) => {
-          if (terminal) process.stderr.write(`\r${written} of ${options.checkpoints} checkpoints`);
-        },
+        onProgress: (written) => draw(`${written} of ${options.checkpoints} checkpoints`),
       });
-      if (terminal) process.stderr.write("\r");
+      clear();
       tellLines(`wrote ${options.checkpoints} checkpoints and ledger.json to ${options.dir}`);
     });
   const link = new Command("link")
     .description("print another link that opens the page of a running demo signed in, once")
-    .option("--url <url>", "where the service answers; this machine's PORT unless given")
-    .action(async (options: { readonly url?: string }) => printDemoLink(options));
+    .option(
+      "--url <url>",
+      "where the service answers; this machine's PORT unless given",
+      urlArgument("http://localhost:4000"),
+    )
+    .action(printDemoLink);
   return new Command("demo").addCommand(write).addCommand(link);
 };
 
 /** Prints another link to a running demo's page. */
-const printDemoLink = async ({ url }: { readonly url?: string }): Promise<void> => {
+const printDemoLink = async ({ url }: { readonly url?: URL }): Promise<void> => {
   const { config } = await openRuntime();
   if (!isAllDemo(config)) {
     throw new UsageError(
@@ -74,19 +77,13 @@ const printDemoLink = async ({ url }: { readonly url?: string }): Promise<void> 
     );
   }
   if ((await keptStartKey(config)) === undefined) {
-    throw new UsageError("there is no key to lend: start the demo first, with `npm start`");
+    throw new UsageError("the demo has no key to lend yet: start it first, with `npm start`");
   }
-  const link = await makeDemoLink(config, originOf(url, config.port));
-  tellLines("opens the page signed in, once; earlier links are invalid now");
-  printLines([link]);
-};
-
-const originOf = (given: string | undefined, port: number): string => {
-  if (given === undefined) {
-    if (port !== 0) return `http://localhost:${port}`;
+  const { port } = config;
+  if (url === undefined && port === 0) {
     throw new UsageError("PORT is 0: say where the service listens, with --url http://localhost:…");
   }
-  const { protocol = "", origin = "" } = URL.parse(given) ?? {};
-  if (/^https?:$/.test(protocol)) return origin;
-  throw new UsageError(`--url must be the address of the service, such as http://localhost:4000`);
+  const link = await makeDemoLink(config, url?.origin ?? `http://localhost:${port}`);
+  tellLines("opens the page signed in, once; earlier links are invalid now");
+  printLines([link]);
 };

@@ -1,17 +1,16 @@
 /** `holderbook keys rotate` and `keys revoke-deployment-key`: the deployment's signing key. */
-import { Command, InvalidArgumentError } from "commander";
+import { Command } from "commander";
 import {
   changeDeploymentKey,
   replaceLostKey,
   revokeDeploymentKey,
 } from "../audit/sequence/key-change.ts";
-import { configuredKey } from "../service/deployment-key.ts";
-import { configuredMasterKey } from "../service/master-key.ts";
-import { openStorage } from "../service/storage.ts";
+import { configuredKey, configuredMasterKey } from "../service/configured-keys.ts";
+import { bigintArgument, reasonArgument, urlArgument } from "./arguments.ts";
+import { openDatabase } from "./open-database.ts";
 import { printJson, tellLines } from "./output.ts";
-import { openRuntime } from "./runtime.ts";
 
-type RotateOptions = { readonly signerBefore?: string; readonly lost?: boolean };
+type RotateOptions = { readonly signerBefore?: URL; readonly lost?: boolean };
 
 export const rotateCommand = () =>
   new Command("rotate")
@@ -21,15 +20,15 @@ export const rotateCommand = () =>
     .option(
       "--signer-before <url>",
       "the signer that keeps the key before, where one does; its token comes from DEPLOYMENT_SIGNER_BEFORE_TOKEN",
-      signerUrl,
+      urlArgument("https://signer.internal/sign"),
     )
     .option(
       "--lost",
       "the key before can sign nothing any more, which is tried: the next one names itself, and auditors need its public key from you",
     )
     .action(async ({ signerBefore, lost = false }: RotateOptions) => {
-      const { config, logger } = await openRuntime();
-      await using storage = await openStorage(config, logger, { tables: "current" });
+      await using storage = await openDatabase();
+      const { config } = storage;
       const { masterKey, signer } = configuredKey(config, { existing: true });
       const entry = await (lost ? replaceLostKey : changeDeploymentKey)(storage.write, {
         masterKey,
@@ -38,7 +37,7 @@ export const rotateCommand = () =>
         before:
           signerBefore === undefined
             ? undefined
-            : { url: signerBefore, token: config.signerBeforeToken },
+            : { url: signerBefore.href, token: config.signerBeforeToken },
       });
       tellLines(...(lost ? LOST : []), ROTATED);
       printJson(entry);
@@ -63,12 +62,12 @@ export const revokeDeploymentKeyCommand = () =>
     .requiredOption(
       "--from <number>",
       "number of the first entry whose signature is not trusted",
-      entryNumber,
+      bigintArgument(/^(0|[1-9]\d{0,17})$/, "the number of an entry"),
     )
-    .requiredOption("--why <text>", "for readers of the sequence, which is public", whyText)
+    .requiredOption("--why <text>", "for readers of the sequence, which is public", reasonArgument)
     .action(async (keyId: string, { from, why }: RevokeOptions) => {
-      const { config, logger } = await openRuntime();
-      await using storage = await openStorage(config, logger, { tables: "current" });
+      await using storage = await openDatabase();
+      const { config } = storage;
       const key = await configuredKey(config, { existing: true }).open(storage);
       const entry = await revokeDeploymentKey(storage.write, key, { keyId, from, why });
       tellLines(
@@ -76,20 +75,3 @@ export const revokeDeploymentKeyCommand = () =>
       );
       printJson(entry);
     });
-
-const signerUrl = (text: string): string => {
-  if (/^https?:$/.test(URL.parse(text)?.protocol ?? "")) return text;
-  throw new InvalidArgumentError("It must be a URL such as https://signer.internal/sign.");
-};
-
-const entryNumber = (text: string): bigint => {
-  if (!/^(0|[1-9]\d{0,17})$/.test(text)) {
-    throw new InvalidArgumentError("It must be the number of an entry.");
-  }
-  return BigInt(text);
-};
-
-const whyText = (text: string): string => {
-  if (text.trim() !== "" && text.length <= 500) return text;
-  throw new InvalidArgumentError("It must have 1 to 500 characters.");
-};

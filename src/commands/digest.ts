@@ -2,8 +2,8 @@ import { Command, Option } from "commander";
 import { ownDigests, readIndexedMeta } from "../audit/reconcile/own-digests.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { checkpointArgument } from "./arguments.ts";
+import { openDatabase } from "./open-database.ts";
 import { printJson, printLines } from "./output.ts";
-import { openReading } from "./reading.ts";
 
 type Options = { readonly pipeline?: string; readonly at?: bigint; readonly json?: boolean };
 
@@ -23,7 +23,7 @@ export const digestCommand = () =>
     )
     .option("--json", "one JSON document instead of text")
     .action(async ({ pipeline, at, json }: Options) => {
-      await using storage = await openReading();
+      await using storage = await openDatabase({ readOnly: true });
       const { db } = storage.read;
       const checkpoint = at ?? (await readIndexedMeta(db)).last;
       const chosen = ledgerPipelines.filter(({ name }) => name === (pipeline ?? name));

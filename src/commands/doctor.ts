@@ -1,7 +1,7 @@
 import { Command, Option } from "commander";
 import type { Service } from "../service/settings-checks.ts";
 import { namesArgument } from "./arguments.ts";
-import { CHECKS, type Check, type Finding, type State } from "./doctor/finding.ts";
+import { CHECKS, type ReportLine, type State } from "./doctor/finding.ts";
 import { printJson, printLines } from "./output.ts";
 
 type Options = {
@@ -47,17 +47,16 @@ export const doctorCommand = () =>
     });
 
 /** A line for each finding, followed by its remedy. */
-const inWords = (findings: readonly Finding[], failed: number, warned: number) => {
-  const width = Math.max(...CHECKS.map((check: Check) => check.length));
+const inWords = (findings: readonly ReportLine[], failed: number, warned: number) => {
+  const width = Math.max(...CHECKS.map((check) => check.length));
   const lines = findings.flatMap(({ check, state, says, remedy }) => [
     `${state.padEnd(4)}  ${check.padEnd(width)}  ${says}`,
     ...(remedy === undefined ? [] : [`${" ".repeat(width + 8)}→ ${remedy}`]),
   ]);
+  const warnings = `${warned} ${warned === 1 ? "warning" : "warnings"}`;
   const end =
-    failed > 0
-      ? `${failed} failed, ${warned} warned`
-      : warned > 0
-        ? `nothing failed, ${warned} warned`
-        : "everything is there";
+    failed + warned === 0
+      ? "all checks passed"
+      : `${failed === 0 ? "nothing" : failed} failed, ${warnings}`;
   return [...lines, "", end];
 };

@@ -1,17 +1,14 @@
 import { Command, InvalidArgumentError } from "commander";
 import { acting } from "../audit/sequence/acts.ts";
-import { acquireWriterLock } from "../database/writer-lock.ts";
 import { type Address, lowerCase } from "../evm/contract/fact.ts";
 import { loggedTokens } from "../evm/log/standing.ts";
 import { forgetLog } from "../evm/log/store.ts";
-import { openStorage } from "../service/storage.ts";
 import { remakeTransferEvents } from "../transfers/progress.ts";
 import { wholeNumberArgument } from "./arguments.ts";
+import { openDatabase } from "./open-database.ts";
 import { jsonOption, printList, tellLines } from "./output.ts";
-import { PipelineBusyError } from "./pipeline-busy-error.ts";
-import { openReading } from "./reading.ts";
-import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
+import { lockWriters } from "./writer-locks.ts";
 
 /** `holderbook evm`: the log of EVM chains. */
 export const evmCommand = () =>
@@ -22,7 +19,7 @@ const listCommand = () =>
     .description("the tokens that the log has, and how far it is: JSON, one a line")
     .addOption(jsonOption())
     .action(async ({ json = false }: { readonly json?: boolean }) => {
-      await using storage = await openReading();
+      await using storage = await openDatabase({ readOnly: true });
       printList(await loggedTokens(storage.read.db), json);
     });
 
@@ -36,19 +33,14 @@ const rereadCommand = () =>
     .requiredOption("--chain <id>", "chain id", wholeNumberArgument(1, Number.MAX_SAFE_INTEGER))
     .option("--token <address>", "only this token", addressArgument)
     .action(async ({ chain, token }: RereadOptions) => {
-      const { config, logger, signal } = await openRuntime();
-      await using storage = await openStorage(config, logger, { tables: "current" });
-      const held = new AbortController();
-      // Never waits: that could empty the log hours later, unexpectedly.
-      const acquire = (name: string) =>
-        acquireWriterLock(storage.write, name, {
-          signal: AbortSignal.any([signal, held.signal]),
-          onStandby: () => held.abort(new PipelineBusyError(name)),
-        });
-      await using lock = await acquire(`evm chain ${chain}`);
-      await using _records = await acquire("pipeline transfer_events");
+      await using opened = await openDatabase();
+      await using locks = await lockWriters(
+        opened,
+        `evm chain ${chain}`,
+        "pipeline transfer_events",
+      );
       const what = token === undefined ? `chain ${chain}` : `token ${token} on chain ${chain}`;
-      const { tokens, facts } = await acting(lock.session, async (tx) => {
+      const { tokens, facts } = await acting(locks.session, async (tx) => {
         const forgotten = await forgetLog(tx, chain, token ?? null);
         if (forgotten.tokens === 0) throw new UsageError(`the log has nothing of ${what}`);
         await remakeTransferEvents(tx, chain);

@@ -40,7 +40,8 @@ export const indexCommand = () =>
       if (retryFor !== undefined && last === undefined) {
         throw new UsageError("--retry-for goes with --last: without an end, retries never stop");
       }
-      const { config, logger, telemetry, giveUp, signal } = await openRuntime("indexing");
+      const runtime = await openRuntime("indexing");
+      const { config, logger, telemetry, giveUp, signal } = runtime;
       await using _tracing = telemetry.tracing;
       await announceLedger(config, logger);
       await (await import("../service/settings-checks.ts")).checkSettings(config, "index");
@@ -65,30 +66,14 @@ export const indexCommand = () =>
       const live = last === undefined && pipelines === undefined;
       const { startBackgroundWork } = await import("../service/background-work.ts");
       await using work = live
-        ? await startBackgroundWork({
-            config,
-            logger,
-            telemetry,
-            storage,
-            notes,
-            ledger,
-            signal,
-            giveUp,
-          })
+        ? await startBackgroundWork({ ...runtime, storage, notes, ledger })
         : undefined;
       await using _agent = await work?.startAgent({ opensData: false });
       const line = progressLine(logger, progressPlace(config));
       const { ended } = startIndexing({
-        config,
-        logger,
-        telemetry,
-        storage,
-        ledger,
-        firstCheckpoint,
-        last,
-        pipelines,
+        ...runtime,
+        ...{ storage, ledger, firstCheckpoint, last, pipelines },
         retryForMs: last === undefined ? undefined : (retryFor ?? RETRY_FOR_MS),
-        signal,
         onProgress: line.report,
       });
       try {

@@ -11,14 +11,14 @@ import {
 } from "../http/keys.ts";
 import { configuredAssets } from "../service/assets.ts";
 import { withDemoCallbacks } from "../service/demo-callbacks.ts";
-import { openStorage, type Storage } from "../service/storage.ts";
+import type { Storage } from "../service/storage.ts";
 import type { Config } from "../settings/config.ts";
 import { shownUrl } from "../settings/shown-url.ts";
 import { changeCallbackUrl, handOver, registerKey } from "../ta/requests/caller-keys.ts";
 import { revokeDeploymentKeyCommand, rotateCommand } from "./deployment-keys.ts";
 import { checkAsset, scopeOf, scopeOfAsset } from "./known-asset.ts";
+import { openDatabase } from "./open-database.ts";
 import { jsonOption, printJson, printLines, printList, tellLines } from "./output.ts";
-import { openReading } from "./reading.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
@@ -83,9 +83,9 @@ const createCommand = () =>
       if (kind !== "project" && project !== undefined) {
         throw new UsageError(`--project goes with --kind project, not with --kind ${kind}`);
       }
-      const { config, logger } = await openRuntime();
-      if (project !== undefined) await checkProject(config, project);
-      await using storage = await openStorage(config, logger, { tables: "current or new" });
+      const runtime = await openRuntime();
+      if (project !== undefined) await checkProject(runtime.config, project);
+      await using storage = await openDatabase({ tables: "current or new" }, runtime);
       const { id, secret } = await acting(storage.write, async (tx) => {
         const made = await createKey(tx, { kind, subject: project, label });
         const details = { id: made.id, kind, project: project ?? null };
@@ -104,11 +104,12 @@ const createTaKey = async (key: {
   readonly label: string | undefined;
   readonly requireBound: boolean;
 }): Promise<void> => {
-  const { config, logger } = await openRuntime();
+  const runtime = await openRuntime();
+  const { config } = runtime;
   const on = scopeOf(await checkAsset(config, key.asset));
   const callbackUrl =
     key.callbackUrl === undefined ? undefined : checkedUrl(config, key.callbackUrl);
-  await using storage = await openStorage(config, logger, { tables: "current or new" });
+  await using storage = await openDatabase({ tables: "current or new" }, runtime);
   const { id, publicKey, secretKey } = await acting(storage.write, async (_, within) => {
     const made = await registerKey(within, { ...key, callbackUrl });
     const { asset, requireBound } = key;
@@ -168,7 +169,7 @@ const listCommand = () =>
     .description("every key: JSON, one a line, without the secrets")
     .addOption(jsonOption())
     .action(async ({ json = false }: { readonly json?: boolean }) => {
-      await using storage = await openReading();
+      await using storage = await openDatabase({ readOnly: true });
       printList(await listKeys(storage.write.db), json);
     });
 
@@ -182,9 +183,10 @@ const callbackUrlCommand = () =>
       if ((url === undefined) === (remove === undefined)) {
         throw new UsageError("give the URL, or --remove");
       }
-      const { config, logger } = await openRuntime();
+      const runtime = await openRuntime();
+      const { config } = runtime;
       const address = url === undefined ? null : checkedUrl(config, url);
-      await using storage = await openStorage(config, logger, { tables: "current" });
+      await using storage = await openDatabase({}, runtime);
       const key = (await listKeys(storage.write.db)).find((each) => each.id === id);
       if (key?.kind !== "ta" || key.subject === null) {
         throw new UsageError(`no key of the kind ta has the id ${id}; \`keys list\` shows them`);
@@ -220,10 +222,9 @@ const revokeCommand = () =>
       "the key of the same asset that its requests and deliveries belong to from now on (kind ta), and whose address results go to; without it only the operator sees them. Also for a key that was revoked before",
     )
     .action(async (id: string, { to }: { to?: string }) => {
-      const { config, logger } = await openRuntime();
-      await using storage = await openStorage(config, logger, { tables: "current" });
+      await using storage = await openDatabase();
       const key = (await listKeys(storage.write.db)).find((each) => each.id === id);
-      const on = key === undefined ? "project" : await scopeOfKey(config, storage, key);
+      const on = key === undefined ? "project" : await scopeOfKey(storage.config, storage, key);
       const ended = await acting(storage.write, async (tx, within) => {
         const isDone =
           to === undefined ? await revokeKey(tx, id) : await handOver(within, { id, to });

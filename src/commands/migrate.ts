@@ -1,12 +1,10 @@
 import { Command } from "commander";
-import { openStorage } from "../service/storage.ts";
+import { openDatabase } from "./open-database.ts";
 import { tellLines } from "./output.ts";
-import { openRuntime } from "./runtime.ts";
 
 /** `holderbook migrate`: migrates the database ahead of a deployment. */
 export const migrateCommand = () =>
   new Command("migrate").action(async () => {
-    const { config, logger } = await openRuntime();
-    await using _storage = await openStorage(config, logger);
+    await using _storage = await openDatabase({ tables: "migrated" });
     tellLines("the database is up to date");
   });

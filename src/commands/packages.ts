@@ -1,9 +1,8 @@
-import { Command, InvalidArgumentError } from "commander";
+import { Command } from "commander";
 import { acting } from "../audit/sequence/acts.ts";
 import { provePossession } from "../audit/sequence/deployment-key.ts";
 import { correctLog, hasSequence } from "../audit/sequence/sequence.ts";
 import { connect } from "../database/connect.ts";
-import { acquireWriterLock } from "../database/writer-lock.ts";
 import { readerAt } from "../ledger/reading/read.ts";
 import { runReader } from "../ledger/reading/reader.ts";
 import { factSource } from "../log/log.ts";
@@ -11,25 +10,22 @@ import { packagesInLog } from "../log/packages.ts";
 import { exchangeLogs, prepareSecondLog, secondLogSettings } from "../log/second-log.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { resetPipelineIn, vacuumPipeline } from "../pipelines/register.ts";
-import { configuredKey } from "../service/deployment-key.ts";
-import { announceLedger, openLedgerSource } from "../service/ledger-source.ts";
-import { openStorage, type Storage } from "../service/storage.ts";
-import { verificationOf } from "../service/verification.ts";
-import { canonicalAddress } from "../values/move-type.ts";
-import { checkpointArgument } from "./arguments.ts";
+import { configuredKey } from "../service/configured-keys.ts";
+import { announceLedger, openLedgerSource, verificationOf } from "../service/ledger-source.ts";
+import { addressArgument, checkpointArgument } from "./arguments.ts";
+import { openDatabase } from "./open-database.ts";
 import { jsonOption, printLines, printList, tellLines } from "./output.ts";
-import { PipelineBusyError } from "./pipeline-busy-error.ts";
 import { progressLine } from "./progress-line.ts";
-import { openReading } from "./reading.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
+import { lockWriters } from "./writer-locks.ts";
 
 /** `holderbook packages`: addresses of the contract whose facts are logged. */
 export const packagesCommand = () =>
   new Command("packages")
     .addOption(jsonOption())
     .action(async ({ json = false }: { readonly json?: boolean }) => {
-      await using storage = await openReading();
+      await using storage = await openDatabase({ readOnly: true });
       const packages = await packagesInLog(storage.read.sql);
       if (json) return printList(packages, json);
       const lines = packages.map(({ address, checkpoint }) =>
@@ -53,25 +49,24 @@ const addCommand = () =>
       checkpointArgument,
     )
     .action(async (address: string, { from }: { readonly from?: bigint }) => {
-      const { config, logger, signal } = await openRuntime();
+      const runtime = await openRuntime();
+      const { config, logger, signal } = runtime;
       await announceLedger(config, logger);
-      await using storage = await openStorage(config, logger, {
-        tables: "current",
-        by: "owner",
-      });
+      await using storage = await openDatabase({ by: "owner" }, runtime);
       const { source, demo } = await openLedgerSource(config, logger);
       await using _closing = { [Symbol.asyncDispose]: () => source.close() };
-      await using locks = await lockEverything(storage, signal);
+      // Nothing may read or project while logs are exchanged.
+      const pipelines = ledgerPipelines.map(({ name }) => `pipeline ${name}`);
+      await using locks = await lockWriters(storage, "log", ...pipelines);
       const log = await factSource(storage.write).highWater();
       if (log.packages.includes(address)) throw new UsageError(`${address} is in the log already`);
       const start = from ?? (await source.publishedAt?.(address, signal)) ?? log.firstCheckpoint;
       if (start > log.nextCheckpoint) {
         throw new UsageError(
-          `the log has not come to checkpoint ${start}: an upgrade published there joins by itself`,
+          `the log has not reached checkpoint ${start}: an upgrade published there will join automatically`,
         );
       }
-      // Before hours of reading: the sequence must record that its signed heads are of the replaced
-      // log.
+      // Before hours of reading: its key must record that the signed heads are of the replaced log.
       const keeping = configuredKey(config, { existing: true });
       const key = (await hasSequence(storage.write.sql)) ? await keeping.open(storage) : undefined;
       if (key !== undefined && keeping.signer !== undefined) await provePossession(keeping.signer);
@@ -106,14 +101,14 @@ const addCommand = () =>
       }
       line.clear();
       if (signal.aborted) {
-        tellLines("not done: the same command goes on from here");
+        tellLines("interrupted: run the same command again to continue");
         process.exitCode = 1;
         return;
       }
       await acting(locks.session, async (tx) => {
         await exchangeLogs(tx);
         if (key !== undefined) {
-          const why = `read anew from checkpoint ${begin} with the package ${address}`;
+          const why = `read again from checkpoint ${begin} with the package ${address}`;
           await correctLog(tx.sql, key, { why, through: last });
         }
         for (const pipeline of ledgerPipelines) await resetPipelineIn(tx, pipeline);
@@ -125,28 +120,3 @@ const addCommand = () =>
         `${address} is in the log, read from checkpoint ${begin} to ${last}; start or index fills the projections from it, and until then answers that need them are refused (REBUILDING)`,
       );
     });
-
-/** Locks the log and all pipelines: nothing may read or project while logs are exchanged. */
-const lockEverything = async ({ write }: Storage, signal: AbortSignal) => {
-  await using held = new AsyncDisposableStack();
-  const busy = new AbortController();
-  const acquire = async (lock: string, name: string) =>
-    held.use(
-      // Never waits: that could exchange the logs hours later, unexpectedly.
-      await acquireWriterLock(write, lock, {
-        signal: AbortSignal.any([signal, busy.signal]),
-        onStandby: () => busy.abort(new PipelineBusyError(name)),
-      }),
-    );
-  const { session } = await acquire("log", "the log");
-  for (const { name } of ledgerPipelines) await acquire(`pipeline ${name}`, name);
-  const all = held.move();
-  return { session, [Symbol.asyncDispose]: () => all.disposeAsync() };
-};
-
-const addressArgument = (text: string): string => {
-  if (!/^0x[0-9a-f]{1,64}$/i.test(text)) {
-    throw new InvalidArgumentError("It must be 0x and up to 64 hex digits.");
-  }
-  return canonicalAddress(text);
-};

@@ -1,14 +1,14 @@
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import { acting, type NewAct, recordAct } from "../audit/sequence/acts.ts";
-import { configuredVault } from "../service/pii.ts";
-import { openStorage } from "../service/storage.ts";
+import { configuredVault } from "../service/configured-keys.ts";
 import { account } from "../settings/account.ts";
 import type { Config } from "../settings/config.ts";
 import type { PiiVault } from "../ta/pii/vault.ts";
 import type { Remedy } from "../waiting/remedy.ts";
+import { reasonArgument } from "./arguments.ts";
 import { checkAsset, scopeOfAsset } from "./known-asset.ts";
+import { openDatabase } from "./open-database.ts";
 import { printJson, tellLines } from "./output.ts";
-import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
 /** `holderbook pii`: investors' stored data. */
@@ -18,7 +18,7 @@ export const piiCommand = () =>
     .addCommand(rotateCommand())
     .addCommand(deleteCommand());
 
-/** There were no data to act on: another id or another database was meant. Nothing has changed. */
+/** There were no data to act on: check the id and the database. Nothing has changed. */
 class NoInvestorDataError extends Error {
   override readonly name = "NoInvestorDataError";
   readonly remedy: Remedy = "stop";
@@ -26,15 +26,12 @@ class NoInvestorDataError extends Error {
 
 type ShowOptions = { readonly asset: string; readonly investor: string; readonly reason: string };
 
-/** Longest reason; it is kept for ever. */
-const LONGEST_REASON = 500;
-
 const showCommand = () =>
   new Command("show")
     .description("print the newest data of one investor; who did it and why is recorded")
     .requiredOption("--asset <name>", "the asset, as in the assets file")
     .requiredOption("--investor <id>", "`id` of the investor object")
-    .requiredOption("--reason <text>", "why; kept in ta_pii_accesses, so nothing personal")
+    .addOption(reasonOption())
     .action(async ({ asset, investor, reason }: ShowOptions) => {
       const purpose = purposeOf("pii show", reason);
       await withVault(async (vault, { config }) => {
@@ -45,14 +42,14 @@ const showCommand = () =>
       });
     });
 
-/** The recorded purpose: command, user and reason. @throws UsageError without a reason */
-const purposeOf = (command: string, reason: string): string => {
-  const why = reason.trim();
-  if (why === "" || why.length > LONGEST_REASON) {
-    throw new UsageError(`--reason: say why, in 1 to ${LONGEST_REASON} characters`);
-  }
-  return `command: ${command}, by ${account()}: ${why}`;
-};
+const reasonOption = () =>
+  new Option("--reason <text>", "why; kept in ta_pii_accesses, so nothing personal")
+    .makeOptionMandatory()
+    .argParser(reasonArgument);
+
+/** Recorded with every access. */
+const purposeOf = (command: string, reason: string): string =>
+  `command: ${command}, by ${account()}: ${reason}`;
 
 const rotateCommand = () =>
   new Command("rotate")
@@ -85,7 +82,7 @@ const deleteCommand = () =>
     .option("--asset <name>", "the asset, as in the assets file")
     .option("--investor <id>", "`id` of the investor object")
     .option("--lost-key <name>", "instead: all data sealed with a key of PII_KEYS that is lost")
-    .requiredOption("--reason <text>", "why; kept in ta_pii_accesses, so nothing personal")
+    .addOption(reasonOption())
     .action(async ({ asset, investor, lostKey, reason }: DeleteOptions) => {
       if (lostKey !== undefined && asset === undefined && investor === undefined) {
         const purpose = purposeOf("pii delete --lost-key", reason);
@@ -138,8 +135,8 @@ type Opened = {
 const withVault = async (
   act: (vault: PiiVault, opened: Opened) => Promise<void>,
 ): Promise<void> => {
-  const { config, logger } = await openRuntime();
-  await using storage = await openStorage(config, logger, { tables: "current" });
+  await using storage = await openDatabase();
+  const { config } = storage;
   const vaultOn = (write: Parameters<typeof configuredVault>[1]["write"]) =>
     configuredVault(config, { write }, { existing: true });
   const deleting: Opened["deleting"] = (done, work) =>

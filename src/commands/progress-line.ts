@@ -22,22 +22,35 @@ const BEHIND = 20n;
 
 const LOG_EVERY_MS = 5_000;
 
-const DRAW_EVERY_MS = 200;
+export const DRAW_EVERY_MS = 200;
 
-/** The terminal, if its log lines are readable: lines of JSON would collide with a redrawn one. */
+/** The terminal, if its log lines are readable: redrawing would garble lines of JSON. */
 export const progressPlace = (config: Pick<Config, "logFormat">): NodeJS.WriteStream | undefined =>
   process.stderr.isTTY && logFormat(config.logFormat) === "pretty" ? process.stderr : undefined;
+
+const CLEAR = "\r\u001b[2K";
+
+/** A line that is drawn again and again; nothing off a terminal. */
+export const redrawnLine = (terminal: NodeJS.WriteStream | undefined) => {
+  let drawn = false;
+  return {
+    draw: (text: string) => {
+      terminal?.write(`${CLEAR}${text.slice(0, Math.max(20, (terminal.columns ?? 80) - 1))}`);
+      drawn = true;
+    },
+    clear: () => {
+      if (drawn) terminal?.write(CLEAR);
+      drawn = false;
+    },
+  };
+};
 
 /** Shows reports at a limited rate. */
 export const progressLine = (logger: Logger, terminal: NodeJS.WriteStream | undefined) => {
   let shownAt = 0;
-  let drawn = false;
   let behind = false;
   let standby = false;
-  const clear = () => {
-    if (drawn) terminal?.write("\r\u001b[2K");
-    drawn = false;
-  };
+  const { draw, clear } = redrawnLine(terminal);
   return {
     report: (now: CatchUp) => {
       if (now.state === "standby" && !standby) {
@@ -57,10 +70,8 @@ export const progressLine = (logger: Logger, terminal: NodeJS.WriteStream | unde
       if (behind && Date.now() - shownAt < pause) return;
       behind = true;
       shownAt = Date.now();
-      if (terminal) {
-        terminal.write(`\r\u001b[2K${lineOf(now)}`);
-        drawn = true;
-      } else {
+      if (terminal) draw(lineOf(now));
+      else {
         logger.info(
           {
             checkpoint: reachedBy(now),

@@ -5,10 +5,9 @@ import { type AsOf, checkpointOf } from "../graphql/past.ts";
 import { resolveCoin } from "../log/coins.ts";
 import { guardedReads } from "../projections/guarded-reads.ts";
 import { ALL } from "../projections/needed.ts";
-import { openStorage } from "../service/storage.ts";
 import { AT_HELP, atOption, coinOption } from "./cap-table-at.ts";
+import { openDatabase } from "./open-database.ts";
 import { endCheck, notShown, onFaith, printJson, printLines } from "./output.ts";
-import { openRuntime } from "./runtime.ts";
 
 type Options = { readonly at?: AsOf; readonly coin?: string; readonly json?: boolean };
 
@@ -24,9 +23,8 @@ export const reconcileCommand = () =>
     .option("--json", "one JSON document instead of text")
     .addHelpText("after", AT_HELP + EXIT_CODES)
     .action(async ({ at, coin, json }: Options) => {
-      const { config, logger, signal } = await openRuntime();
-      await using storage = await openStorage(config, logger, { tables: "current" });
-      const database = storage.write;
+      await using storage = await openDatabase();
+      const { write: database, signal } = storage;
       const coinType =
         coin === undefined ? undefined : (await resolveCoin(database.db, coin)).coinType;
       const done = await reconcile(database, {

@@ -1,20 +1,9 @@
 /** Common to all commands: settings, a logger, and the signal to end. */
-
-import { databaseRemedy } from "../database/database-error.ts";
-import { createLogger, type Logger, openTerminal } from "../logging/logger.ts";
-import { warnOfLostTraces } from "../logging/rare-lines.ts";
-import type { Config } from "../settings/config.ts";
-import { configFromEnvironment } from "../settings/read-config.ts";
-import { createFigures } from "../telemetry/figures.ts";
+import type { Logger } from "../logging/logger.ts";
+import { openProcess, type Process } from "../service/process.ts";
 import type { ProcessName } from "../telemetry/process-figures.ts";
-import { openTracing, type Telemetry } from "../telemetry/telemetry.ts";
-import { NO_TRACING } from "../telemetry/tracing.ts";
 
-export type Runtime = {
-  readonly config: Config;
-  readonly logger: Logger;
-  /** Dispose of its traces at the end. */
-  readonly telemetry: Telemetry;
+export type Runtime = Process & {
   /** Aborts when the process is asked to end, or gives up. */
   readonly signal: AbortSignal;
   /** Logs why this process cannot continue, and ends it in order with code 1. */
@@ -23,26 +12,10 @@ export type Runtime = {
 
 const END_WITHIN_MS = 20_000;
 
-/**
- * Reads `.env` and the environment, and handles signals.
- * @param service the process whose work is traced; absent for other commands
- * @throws ConfigError when a setting is wrong
- */
+/** Opens the process, and handles signals. @throws ConfigError when a setting is wrong */
 export const openRuntime = async (service?: ProcessName): Promise<Runtime> => {
-  const config = configFromEnvironment();
-  let known: Logger | undefined;
-  const onTrouble = warnOfLostTraces(() => known);
-  const tracing =
-    service === undefined ? NO_TRACING : await openTracing(config, service, onTrouble);
-  const logger = createLogger({
-    level: config.logLevel,
-    remedyOf: databaseRemedy,
-    terminal: await openTerminal(config.logFormat),
-    ...(tracing.isOn && { traceId: () => tracing.traceId }),
-  });
-  known = logger;
-  const telemetry = { figures: createFigures(), tracing };
-  return { config, logger, telemetry, ...endSignal(logger) };
+  const opened = await openProcess(service);
+  return { ...opened, ...endSignal(opened.logger) };
 };
 
 const endSignal = (logger: Logger): Pick<Runtime, "signal" | "giveUp"> => {

@@ -14,7 +14,8 @@ export const serveCommand = () =>
       new Argument("[interface]", "only this one; all without").choices(["graphql", "rest", "ta"]),
     )
     .action(async (only: "graphql" | "rest" | "ta" | undefined) => {
-      const { config, logger, telemetry, giveUp, signal } = await openRuntime("serving");
+      const runtime = await openRuntime("serving");
+      const { config, logger, telemetry, giveUp, signal } = runtime;
       await using _tracing = telemetry.tracing;
       await (await import("../service/settings-checks.ts")).checkSettings(config, "serve");
       // A bad assets file and a taken port fail before the database is touched.
@@ -25,16 +26,10 @@ export const serveCommand = () =>
       // Loaded late: the first connection to the database must not wait for this code.
       const { startServing } = await import("../service/serving.ts");
       const packages = await packagesOf(config, storage);
+      const assets = await assetsFound();
       await using _serving = await startServing({
-        config,
-        logger,
-        telemetry,
-        storage,
-        packages,
-        assets: await assetsFound(),
-        front,
-        only,
-        giveUp,
+        ...runtime,
+        ...{ storage, packages, assets, front, only },
       });
       logger.info({ url }, "serving");
       await aborted(signal);

@@ -15,7 +15,8 @@ import { localUrl, welcome } from "./welcome.ts";
 /** `holderbook start`: indexes, and serves in a second process; by default the demo ledger. */
 export const startCommand = () =>
   new Command("start").action(async () => {
-    const { config, logger, telemetry, giveUp, signal: asked } = await openRuntime("indexing");
+    const runtime = await openRuntime("indexing");
+    const { config, logger, telemetry, giveUp } = runtime;
     await using _tracing = telemetry.tracing;
     await announceLedger(config, logger);
     await (await import("../service/settings-checks.ts")).checkSettings(config, "start");
@@ -24,7 +25,7 @@ export const startCommand = () =>
     const found = await findLedger(config, logger, telemetry.figures);
     // Indexing also ends when serving cannot start.
     const ending = new AbortController();
-    const signal = AbortSignal.any([asked, ending.signal]);
+    const signal = AbortSignal.any([runtime.signal, ending.signal]);
     await using storage = await openStorage(config, logger, { onLost: giveUp });
     // Loaded late: the first connection to the database must not wait for this code.
     const ledger = await found.open();
@@ -34,16 +35,8 @@ export const startCommand = () =>
     const { demoTaKey, startKey } = await import("./start-key.ts");
     await ledger.recordDecimals(storage);
     await using notes = keepProcessNotes(storage.write, telemetry.figures);
-    await using work = await startBackgroundWork({
-      config,
-      logger,
-      telemetry,
-      storage,
-      notes,
-      ledger,
-      signal,
-      giveUp,
-    });
+    const indexed = { ...runtime, storage, ledger, signal };
+    await using work = await startBackgroundWork({ ...indexed, notes });
     const { assets, evm, receiver } = work;
     const line = progressLine(logger, progressPlace(config));
     watchPools(telemetry.figures, "indexing", storage);
@@ -51,16 +44,8 @@ export const startCommand = () =>
       process: "indexing",
       dataDir: storage.kind === "embedded" ? config.dataDir : undefined,
     });
-    const indexing = startIndexing({
-      config,
-      logger,
-      telemetry,
-      storage,
-      ledger,
-      firstCheckpoint: ledger.firstCheckpoint,
-      signal,
-      onProgress: line.report,
-    });
+    const { firstCheckpoint } = ledger;
+    const indexing = startIndexing({ ...indexed, firstCheckpoint, onProgress: line.report });
     try {
       // Another chain's log must not be served as this one's.
       await indexing.opened;

@@ -6,14 +6,12 @@ import { heldAgainstKept, type StatementEntries } from "../evidence/statement/ke
 import { makeStatement, type StatementVersion } from "../evidence/statement/statement.ts";
 import type { AsOf } from "../graphql/past.ts";
 import type { Whose } from "../projections/cap-tables.ts";
-import { configuredKey } from "../service/deployment-key.ts";
-import { openStorage } from "../service/storage.ts";
+import { configuredKey } from "../service/configured-keys.ts";
 import { parseStrictJson, StrictJsonError } from "../settings/strict-json.ts";
-import { canonicalAddress, MoveTypeError } from "../values/move-type.ts";
-import { keyArgument } from "./arguments.ts";
+import { addressArgument, bigintArgument, keyArgument } from "./arguments.ts";
 import { AT_HELP, atOption, coinOption, tableAt, tableReads } from "./cap-table-at.ts";
+import { openDatabase } from "./open-database.ts";
 import { endCheck, notShown, printJson, printLines } from "./output.ts";
-import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
 type Options = {
@@ -35,7 +33,11 @@ export const statementCommand = () =>
       "the row of this wallet, or of the holder it belongs to",
       addressArgument,
     )
-    .option("--holder <id>", "the row of this holder", holderArgument)
+    .option(
+      "--holder <id>",
+      "the row of this holder",
+      bigintArgument(/^\d{1,20}$/, "a holder's number"),
+    )
     .addOption(atOption())
     .option("--out <file>", "write it there; to standard output unless given")
     .addOption(
@@ -48,15 +50,12 @@ export const statementCommand = () =>
     .action(async ({ coin, at, owner, holder, out, statementVersion: version }: Options) => {
       if (coin === undefined) throw new UsageError("name the token with --coin");
       const whose = whoseOf(owner, holder);
-      const { config, logger } = await openRuntime();
-      await using storage = await openStorage(config, logger, { tables: "current" });
-      const database = storage.write;
+      await using storage = await openDatabase();
+      const { config, write } = storage;
       const key = await configuredKey(config, { existing: true }).open(storage);
-      const db = tableReads(database.db);
+      const db = tableReads(write.db);
       const table = await tableAt(db, coin, at);
-      const statement = await makeStatement({ db, write: database }, key, table, whose, {
-        version,
-      });
+      const statement = await makeStatement({ db, write }, key, table, whose, { version });
       if (out === undefined) printJson(statement, 2);
       else await writeFile(out, `${JSON.stringify(statement, null, 2)}\n`);
     })
@@ -157,20 +156,6 @@ const whoseOf = (owner: string | undefined, holderId: bigint | undefined): Whose
   if (owner !== undefined && holderId === undefined) return { owner };
   if (holderId !== undefined && owner === undefined) return { holderId };
   throw new UsageError("name the holder with either --owner or --holder");
-};
-
-const addressArgument = (text: string): string => {
-  try {
-    return canonicalAddress(text);
-  } catch (error) {
-    if (error instanceof MoveTypeError) throw new InvalidArgumentError(`It is ${error.message}`);
-    throw error;
-  }
-};
-
-const holderArgument = (text: string): bigint => {
-  if (!/^\d{1,20}$/.test(text)) throw new InvalidArgumentError("It must be a holder's number.");
-  return BigInt(text);
 };
 
 const rootArgument = (text: string): string => {

@@ -3,16 +3,16 @@ import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { readWatermarks, type Watermark } from "../projections/read-watermarks.ts";
 import { type RecordsMark, recordsMarks } from "../transfers/progress.ts";
 import { ageSeconds } from "../values/seconds.ts";
+import { openDatabase } from "./open-database.ts";
 import { printJson, printLines } from "./output.ts";
 import { duration } from "./progress-line.ts";
-import { openReading } from "./reading.ts";
 
 /** `holderbook status`: progress of the log and each pipeline, from the database. */
 export const statusCommand = () =>
   new Command("status")
     .option("--json", "one JSON document instead of a table")
     .action(async ({ json }: { readonly json?: boolean }) => {
-      await using storage = await openReading();
+      await using storage = await openDatabase({ readOnly: true });
       const { log, pipelines } = await readWatermarks(storage.read.db, ledgerPipelines);
       const records = await recordsMarks(storage.read.db);
       const rows = [

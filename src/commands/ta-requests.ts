@@ -4,9 +4,8 @@ import type { Sql } from "../database/connect.ts";
 import type { Config } from "../settings/config.ts";
 import { requestOverviews, requestWithHistory } from "../ta/requests/overview.ts";
 import { checkAsset } from "./known-asset.ts";
+import { openDatabase } from "./open-database.ts";
 import { printJson, printList } from "./output.ts";
-import { openReading } from "./reading.ts";
-import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
 /** Prints them as JSON, one per line. @throws UsageError for an unknown asset */
@@ -38,8 +37,7 @@ export const showRequest = (id: string): Promise<void> =>
   });
 
 const reading = async (act: (sql: Sql, config: Config) => Promise<void>): Promise<void> => {
-  const runtime = await openRuntime();
   // `write`, because callers' connections have a timeout, too short for millions of requests.
-  await using storage = await openReading(runtime);
-  await act(storage.write.sql, runtime.config);
+  await using storage = await openDatabase({ readOnly: true });
+  await act(storage.write.sql, storage.config);
 };

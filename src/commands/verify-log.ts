@@ -9,14 +9,13 @@ import type { SourceFault } from "../audit/verify/source-compare.ts";
 import { MOST_FAULTS, type VerifiedLog, verifyLog } from "../audit/verify/verify-log.ts";
 import type { Database } from "../database/connect.ts";
 import type { Committee } from "../ledger/proof/committee.ts";
-import { patientSource } from "../ledger/reading/patient-source.ts";
 import { readerAt } from "../ledger/reading/read.ts";
 import { isOfSource } from "../ledger/reading/source-trouble.ts";
-import { verificationOf } from "../service/verification.ts";
-import { openNamedSource, patience } from "./named-source.ts";
+import { verificationOf } from "../service/ledger-source.ts";
+import { openDatabase } from "./open-database.ts";
 import { endCheck, notShown, onFaith, printJson, printLines } from "./output.ts";
-import { openReading } from "./reading.ts";
-import { openRuntime, type Runtime } from "./runtime.ts";
+import type { Runtime } from "./runtime.ts";
+import { openNamedSource, retried } from "./sources.ts";
 import { UsageError } from "./usage.ts";
 
 /** After this long without an answer by the source, faults stay unexplained. */
@@ -50,12 +49,11 @@ export const verifyWholeLog = async (options: LogOptions): Promise<void> => {
   }
   const kept: Kept[] = [];
   for (const path of options.head ?? []) kept.push(...(await readKept(path)));
-  const runtime = await openRuntime();
-  await using storage = await openReading(runtime);
-  const asked = await askedOf(runtime);
-  const found = await verifyLog(storage.write, asked, runtime.signal);
-  const { sql } = storage.write;
-  const compared = await checkKept(sql, kept, runtime.signal);
+  await using opened = await openDatabase({ readOnly: true });
+  const { write, signal } = opened;
+  const found = await verifyLog(write, await askedOf(opened), signal);
+  const { sql } = write;
+  const compared = await checkKept(sql, kept, signal);
   const signed = await checkSignatures(sql, kept, options.key);
   const about = keptInWords({ kept, compared, signed, head: found.head }, options.key);
   const report = { ...found, faults: [...compared.faults, ...signed.faults, ...found.faults] };
@@ -64,8 +62,8 @@ export const verifyWholeLog = async (options: LogOptions): Promise<void> => {
   }
   const findings =
     options.source === undefined
-      ? await namedFaults(runtime, storage.write, report)
-      : await againstSource(runtime, storage.write, report, options);
+      ? await namedFaults(opened, write, report)
+      : await againstSource(opened, write, report, options);
   if (options.json) printJson({ ...asJson(findings), kept: kept.length, ...about });
   else {
     const { keptShown, keptFaith, keptNotShown } = about;
@@ -110,7 +108,7 @@ const againstSource = async (
   const asked = await openNamedSource(config, setting, logger).catch((error: Error) => error);
   // Findings in the database are reported anyway.
   if (asked instanceof Error) return notCompared(asked);
-  const source = patientSource(asked.source, { ...patience(retryFor, logger), isFinal: isGone });
+  const source = retried(asked.source, logger, { forMs: retryFor, isFinal: isGone });
   try {
     const [log] = await database.sql<{ chain_id: string | null }[]>`
       select chain_id from log_high_water`;
@@ -257,29 +255,19 @@ const sourceInWords = (checked: SourceChecked, first: bigint): readonly string[]
   ];
 };
 
-const asJson = ({ report, faults, source, note }: Findings) => ({
-  holds: faults.length === 0,
-  through: `${report.through}`,
-  facts: report.facts,
-  checkpoints: report.checkpoints,
-  signatures: report.signatures,
-  chainedThrough: report.chainedThrough === null ? null : `${report.chainedThrough}`,
-  head: report.head && { ...report.head, checkpoint: `${report.head.checkpoint}` },
-  faults: faults.map((fault) => ({ ...fault, checkpoint: `${fault.checkpoint}` })),
-  notShown: report.notShown,
-  faith: [...report.faith, ...report.beyond],
-  entriesSince: report.since < 0n ? null : `${report.since}`,
-  source: source && {
-    description: source.description,
-    checkpoints: source.checkpoints,
-    facts: source.facts,
-    from: `${source.from}`,
-    through: `${source.through}`,
-    ended: source.ended,
-    gaps: source.gaps.map(({ from, to, why }) => ({ from: `${from}`, to: `${to}`, why })),
-  },
-  ...(note !== null && { note }),
-});
+const asJson = ({ report, faults, source, note }: Findings) => {
+  const { through, facts, checkpoints, signatures, chainedThrough, head } = report;
+  return {
+    holds: faults.length === 0,
+    ...{ through, facts, checkpoints, signatures, chainedThrough, head, faults },
+    notShown: report.notShown,
+    faith: [...report.faith, ...report.beyond],
+    entriesSince: report.since < 0n ? null : report.since,
+    // Listed above, among all.
+    source: source && { ...source, faults: undefined },
+    ...(note !== null && { note }),
+  };
+};
 
 type KeptWords = {
   readonly keptShown: readonly string[];

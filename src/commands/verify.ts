@@ -1,16 +1,14 @@
-import { Command, InvalidArgumentError } from "commander";
+import { Command } from "commander";
 import type { RawCheckpoint } from "../ledger/decode/checkpoint.ts";
 import { CheckpointDecodeError } from "../ledger/decode/cursor.ts";
 import { loadBls } from "../ledger/proof/bls.ts";
 import type { Committee } from "../ledger/proof/committee.ts";
 import { CertificateError, CommitteeError } from "../ledger/proof/proof-errors.ts";
 import { committeeAfter, createProver } from "../ledger/proof/prover.ts";
-import { patientSource } from "../ledger/reading/patient-source.ts";
 import {
   committeeAt,
   committeeFrom,
   fetchCertified,
-  readTrusted,
   type TrustedCheckpoint,
 } from "../ledger/reading/trust.ts";
 import {
@@ -24,9 +22,9 @@ import { CheckpointDamagedError } from "../ledger/sources/source-errors.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import { retrying } from "../waiting/retrying.ts";
 import { checkpointArgument, keyArgument, retryForOption } from "./arguments.ts";
-import { openNamedSource, patience } from "./named-source.ts";
 import { printJson, printLines } from "./output.ts";
 import { openRuntime } from "./runtime.ts";
+import { assertReaches, openNamedSource, retried, trustArgument } from "./sources.ts";
 import { UsageError } from "./usage.ts";
 
 type Options = {
@@ -105,12 +103,6 @@ export const verifyCommand = () =>
       }
     });
 
-const trustArgument = (text: string): TrustedCheckpoint => {
-  const trusted = readTrusted(text);
-  if (trusted !== null) return trusted;
-  throw new InvalidArgumentError("It must be a digest in base58, or NUMBER:DIGEST.");
-};
-
 /** Errors about checkpoints; an unanswering or refusing source proves nothing. */
 const isFinding = (error: unknown): error is Error =>
   FINDINGS.some((finding) => error instanceof finding);
@@ -152,7 +144,7 @@ const verifyRange = async (options: Options): Promise<Outcome> => {
   const { config, logger, signal } = await openRuntime();
   const verifying = { ...config, verify: { ...config.verify, level: "signatures" as const } };
   const { source: asked, demo } = await openNamedSource(verifying, setting, logger);
-  const source = patientSource(asked, patience(retryFor, logger));
+  const source = retried(asked, logger, { forMs: retryFor });
   let found: string | undefined;
   /** Confirms a finding by a second reading, from the next source where several are listed. */
   const remedy = (error: unknown): Remedy => {
@@ -190,12 +182,7 @@ const verifyOnce = async (
 ): Promise<Outcome> => {
   // Several listed sources have to be of one chain.
   await source.chainId(signal);
-  const newest = await source.latest(signal);
-  if (newest !== null && range.last > newest) {
-    throw new UsageError(
-      `${source.description} has no checkpoint ${range.last}; its newest is ${newest}`,
-    );
-  }
+  await assertReaches(source, range.last, signal);
   const own = trust === undefined ? demo?.source.committee : undefined;
   const given = path === undefined ? own : await committeeFrom(path, digestFor(path, trust));
   const known = given === undefined ? trust && { checkpoint: trust } : { committee: given };
@@ -275,15 +262,9 @@ const inWords = (
 const NOT_COVERED =
   "users' signatures beside the transactions, and fields of a message that no digest is made of. The validators checked the signatures before they signed; nothing is taken from these bytes";
 
-const asJson = ({ stretches, ...counts }: Verified, trusted: string) => ({
+const asJson = (verified: Verified, trusted: string) => ({
   holds: true,
-  ...counts,
+  ...verified,
   trusted,
   notCovered: NOT_COVERED,
-  stretches: stretches.map(({ first, last, epoch, signed }) => ({
-    first: String(first),
-    last: String(last),
-    epoch: String(epoch),
-    signed: signed && { ...signed, stake: String(signed.stake) },
-  })),
 });

@@ -1,14 +1,12 @@
 /** Background work of an indexing process: callbacks, EVM chains, TA requests, integrity checks. */
-import type { Logger } from "../logging/logger.ts";
 import type { Assets } from "../settings/assets.ts";
-import type { Config } from "../settings/config.ts";
-import type { Telemetry } from "../telemetry/telemetry.ts";
 import { configuredAssets } from "./assets.ts";
 import { openCallbackService } from "./callbacks.ts";
+import { configuredVault } from "./configured-keys.ts";
 import { type DemoCallbacks, startDemoCallbacks, withDemoCallbacks } from "./demo-callbacks.ts";
 import { type EvmService, startEvm } from "./evm.ts";
 import type { Ledger } from "./ledger-source.ts";
-import { configuredVault } from "./pii.ts";
+import type { Process } from "./process.ts";
 import type { ProcessNotes } from "./process-notes.ts";
 import type { Storage } from "./storage.ts";
 import { startTransferAgent } from "./ta.ts";
@@ -32,43 +30,29 @@ type BackgroundWork = AsyncDisposable & {
  * Starts delivering callbacks, reading EVM chains, and checking stored data.
  * @throws AssetsFileError | CallbackAddressError | NetworkSettingsError (stop), ConfigError
  */
-export const startBackgroundWork = async (settings: {
-  readonly config: Config;
-  readonly logger: Logger;
-  readonly telemetry: Telemetry;
-  readonly storage: Storage;
-  readonly notes: ProcessNotes;
-  readonly ledger: Ledger;
-  readonly signal: AbortSignal;
-  /** Ends the process for a permanent fault. */
-  readonly giveUp: (error: Error) => void;
-}): Promise<BackgroundWork> => {
-  const { config, logger, telemetry, storage, notes, ledger, signal, giveUp } = settings;
+export const startBackgroundWork = async (
+  settings: Process & {
+    readonly storage: Storage;
+    readonly notes: ProcessNotes;
+    readonly ledger: Ledger;
+    readonly signal: AbortSignal;
+    /** Ends the process for a permanent fault. */
+    readonly giveUp: (error: Error) => void;
+  },
+): Promise<BackgroundWork> => {
+  const { config, telemetry, storage, notes, ledger } = settings;
   await using opened = new AsyncDisposableStack();
   const callbacks = opened.use(
-    await openCallbackService({
-      config: withDemoCallbacks(config),
-      logger,
-      telemetry,
-      storage,
-    }),
+    await openCallbackService({ ...settings, config: withDemoCallbacks(config) }),
   );
   notes.watchQueues(callbacks.queues);
-  const receiver = opened.use(await startDemoCallbacks({ config, logger, storage, callbacks }));
+  const receiver = opened.use(await startDemoCallbacks({ ...settings, callbacks }));
   const known = receiver && { coinTypes: ledger.coinTypes, callbackUrl: receiver.url };
   const assets = await configuredAssets(config, known);
   await callbacks.deliver(assets);
-  const evm = opened.use(
-    await startEvm({
-      config,
-      logger,
-      figures: telemetry.figures,
-      database: storage.write,
-      assets,
-      signal,
-    }),
-  );
-  opened.use(await startWatch({ config, logger, storage, notes, giveUp }));
+  const { figures } = telemetry;
+  const evm = opened.use(await startEvm({ ...settings, figures, database: storage.write, assets }));
+  opened.use(await startWatch(settings));
   const all = opened.move();
   return {
     assets,
@@ -79,16 +63,7 @@ export const startBackgroundWork = async (settings: {
       if (opensData || config.ta.piiKeys !== undefined) {
         await (await configuredVault(config, storage)).checkKeys();
       }
-      return startTransferAgent({
-        config,
-        logger,
-        telemetry,
-        storage,
-        assets,
-        ledger,
-        callbacks,
-        notes,
-      });
+      return startTransferAgent({ ...settings, assets, callbacks });
     },
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };

@@ -7,16 +7,14 @@ import type { OutboundPolicy } from "../callbacks/outbound-policy.ts";
 import { openSigningKeys, type SigningKeys } from "../callbacks/signing-keys.ts";
 import type { Database } from "../database/connect.ts";
 import { openQueues, type Queues } from "../lanes/queues.ts";
-import type { Logger } from "../logging/logger.ts";
 import { createRareLines } from "../logging/rare-lines.ts";
 import type { Assets } from "../settings/assets.ts";
-import type { Config } from "../settings/config.ts";
 import { callbackTrace, failUndelivered } from "../ta/processing/record.ts";
 import { taAssets, taEndpoint } from "../ta/requests/asset.ts";
 import { moveResults, registerKeyAddresses } from "../ta/requests/callback-address.ts";
-import type { Telemetry } from "../telemetry/telemetry.ts";
 import { callbackEndpoint } from "../transfers/callbacks.ts";
-import { configuredMasterKey } from "./master-key.ts";
+import { configuredMasterKey } from "./configured-keys.ts";
+import type { Process } from "./process.ts";
 import type { Storage } from "./storage.ts";
 
 export type CallbackService = AsyncDisposable & {
@@ -30,12 +28,11 @@ export type CallbackService = AsyncDisposable & {
 };
 
 /** Disposal ends deliveries after those under way. */
-export const openCallbackService = async (settings: {
-  readonly config: Config;
-  readonly logger: Logger;
-  readonly telemetry: Telemetry;
-  readonly storage: Storage;
-}): Promise<CallbackService> => {
+export const openCallbackService = async (
+  settings: Process & {
+    readonly storage: Storage;
+  },
+): Promise<CallbackService> => {
   const { config, logger, telemetry, storage } = settings;
   const { allowPrivate, ports, retrySeconds } = config.callbacks;
   const policy = { allowPrivate, ports };

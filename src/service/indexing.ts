@@ -13,10 +13,9 @@ import type { PipelineStatus } from "../pipelines/status.ts";
 import type { Config } from "../settings/config.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { LocalProgress } from "./health/snapshot.ts";
-import type { Ledger } from "./ledger-source.ts";
+import { type Ledger, verificationOf } from "./ledger-source.ts";
 import { shownReason } from "./process-notes.ts";
 import type { Storage } from "./storage.ts";
-import { verificationOf } from "./verification.ts";
 
 type IndexingSettings = {
   readonly config: Config;

@@ -4,6 +4,8 @@ import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import type { Committee } from "../ledger/proof/committee.ts";
+import type { Verification } from "../ledger/reading/proving.ts";
+import { committeeFrom, readTrusted } from "../ledger/reading/trust.ts";
 import { type OnSetback, type RetryPolicy, Setback } from "../ledger/sources/fetch-attempts.ts";
 import type { CheckpointSource } from "../ledger/sources/source.ts";
 import {
@@ -266,3 +268,20 @@ const knownDecimals = (assets: Assets) =>
   suiTokens(assets).flatMap(({ coinType, decimals }) =>
     decimals === undefined ? [] : [{ coinType: canonicalType(coinType), decimals }],
   );
+
+/**
+ * The configured verification of its checkpoints.
+ * @param own committee of our own ledger, trusted unless the settings name another
+ */
+export const verificationOf = (
+  { verify: { level, committeeFile, trustedCheckpoint } }: Pick<Config, "verify">,
+  own?: Committee,
+): Verification => ({
+  level,
+  trust: async () => {
+    const checkpoint = trustedCheckpoint === undefined ? null : readTrusted(trustedCheckpoint);
+    if (checkpoint !== null) return { checkpoint };
+    if (committeeFile !== undefined) return { committee: await committeeFrom(committeeFile) };
+    return own === undefined ? null : { committee: own };
+  },
+});

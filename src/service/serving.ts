@@ -16,7 +16,7 @@ import { createServer } from "../http/server.ts";
 import { anybody, KEY_HEADER, keyHolders } from "../http/who.ts";
 import { LOG_CHANNEL } from "../log/append.ts";
 import { watchPackages } from "../log/packages.ts";
-import { type Logger, logFormat } from "../logging/logger.ts";
+import { logFormat } from "../logging/logger.ts";
 import { createRareLines } from "../logging/rare-lines.ts";
 import { operatorPart } from "../operator/part.ts";
 import { webPart } from "../page-api/files-part.ts";
@@ -26,19 +26,18 @@ import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { createCapTables } from "../projections/cap-tables.ts";
 import { restPart } from "../rest/part.ts";
 import { type Assets, issuerOf } from "../settings/assets.ts";
-import type { Config } from "../settings/config.ts";
 import { taDetails, taMetrics } from "../ta/requests/health.ts";
 import { watchProcess } from "../telemetry/process-figures.ts";
-import { noTelemetry, type Telemetry } from "../telemetry/telemetry.ts";
 import { VERSION } from "../telemetry/version.ts";
 import { projectsOf } from "../transfers/projects.ts";
+import { configuredKey } from "./configured-keys.ts";
 import { demoAccess, demoTour } from "./demo-access.ts";
-import { configuredKey } from "./deployment-key.ts";
 import { databaseProgress } from "./health/database-progress.ts";
 import { evmDetails, evmGauges } from "./health/evm-health.ts";
 import type { IndexingProcess } from "./health/indexing-process.ts";
 import { integrityDetails, integrityGauges } from "./health/integrity-health.ts";
 import { processDetails } from "./health/process-health.ts";
+import type { Process } from "./process.ts";
 import { type Storage, watchPools } from "./storage.ts";
 import { taRequests } from "./ta-requests.ts";
 
@@ -63,10 +62,7 @@ const isServed = (name: Part["name"], only: Part["name"] | undefined): boolean =
 const REFUSAL_REASONS = ["rate_limit", "attempts", "busy", "unread"] as const;
 type RefusalReason = (typeof REFUSAL_REASONS)[number];
 
-type ServingSettings = {
-  readonly config: Config;
-  readonly logger: Logger;
-  readonly telemetry?: Telemetry | undefined;
+export type ServingSettings = Process & {
   readonly storage: Storage;
   readonly assets: Assets;
   /** The port, already listening. */
@@ -84,8 +80,7 @@ type ServingSettings = {
 /** Serves until disposed; finishes requests under way and releases the port. */
 export const startServing = async (settings: ServingSettings): Promise<AsyncDisposable> => {
   const { config, logger, storage, packages, assets, front, only, indexing, giveUp } = settings;
-  const { telemetry = noTelemetry() } = settings;
-  const { figures } = telemetry;
+  const { figures, tracing } = settings.telemetry;
   const refused = (reason: RefusalReason) => () =>
     figures.count("holderbook_requests_refused_total", { reason });
   for (const reason of REFUSAL_REASONS) {
@@ -139,7 +134,6 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
   const watched = watchProcess(figures, { process: "serving" });
   const capTables = createCapTables();
   const { readers } = storage;
-  const { tracing } = telemetry;
   // Not bound to one request: concurrent ones share the answer.
   const lookUps = readers.for(undefined, ONE_ROW);
   // Only processes that serve it need its keys.

@@ -40,7 +40,7 @@ const OF_READERS: readonly SettingsCheck[] = [
   async (config) => {
     const { level, committeeFile } = config.verify;
     if (level !== "signatures" || committeeFile === undefined) return;
-    const { verificationOf } = await import("./verification.ts");
+    const { verificationOf } = await import("./ledger-source.ts");
     await verificationOf(config).trust?.();
   },
   async (config) => {
@@ -67,7 +67,7 @@ const OF_ALL: readonly SettingsCheck[] = [
   async (config) => isDemoLedger(config) && (await loadDemo(config)).isThere(),
   async (config) => {
     if (config.callbacks.masterKey === undefined) return;
-    await (await import("./master-key.ts")).configuredMasterKey(config);
+    await (await import("./configured-keys.ts")).configuredMasterKey(config);
   },
   async ({ ta: { piiKeys }, dataDir }) => {
     if (piiKeys === undefined) return;

@@ -60,7 +60,7 @@ export class NoDatabaseError extends Error {
  * existing data, which must not upgrade a running service's database. `current or new`: the same,
  * but initialise an empty database. `as they are`: check nothing, so that the database may be away.
  */
-export type Tables = "migrated" | "current" | "current or new" | "as they are";
+type Tables = "migrated" | "current" | "current or new" | "as they are";
 
 /** Rights of connections: the service's, or those of the tables' owner. */
 type Role = "service" | "owner";
@@ -113,14 +113,21 @@ const operatorError = (error: unknown, setting?: string): unknown => {
   return isUnreachable(error) ? new DatabaseUnreachableError(error, setting) : error;
 };
 
+export type StorageOptions = {
+  /** What to do with them first. */
+  readonly tables?: Tables;
+  /** Rights of the connections; the owner's are for repairs. */
+  readonly by?: Role;
+  /** `write` refuses writes, too. */
+  readonly readOnly?: boolean;
+  /** Called when the embedded Postgres is gone for good: end the process. */
+  readonly onLost?: (error: Error) => void;
+};
+
 /**
  * Connects, starting the embedded Postgres when `DATABASE_URL` is not set. A separate owner's
  * connection is closed when this returns.
  *
- * @param tables what to do with them first, see `Tables`
- * @param by rights of the connections: the service's, or for repairs the owner's
- * @param readOnly `write` refuses writes, too
- * @param onLost called when the embedded Postgres is gone for good: end the process
  * @throws ConfigError when DATA_DIR is unusable
  * @throws DatabaseUnreachableError when the server does not answer, or refuses the login
  * @throws DatabaseRightsError when the role lacks rights
@@ -131,17 +138,7 @@ const operatorError = (error: unknown, setting?: string): unknown => {
 export const openStorage = async (
   config: Config,
   logger: Logger,
-  {
-    tables = "migrated",
-    by = "service",
-    readOnly = false,
-    onLost,
-  }: {
-    readonly tables?: Tables;
-    readonly by?: Role;
-    readonly readOnly?: boolean;
-    readonly onLost?: (error: Error) => void;
-  } = {},
+  { tables = "migrated", by = "service", readOnly = false, onLost }: StorageOptions = {},
 ): Promise<Storage> => {
   if (config.databaseUrl === undefined && !(await hasCluster(config.dataDir))) {
     if (tables === "current") throw new NoDatabaseError(config);

@@ -10,8 +10,7 @@ import { taAssets } from "../ta/requests/asset.ts";
 import { fingerprints } from "../ta/requests/fingerprint.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
 import { VERSION } from "../telemetry/version.ts";
-import { configuredMasterKey } from "./master-key.ts";
-import { configuredVault } from "./pii.ts";
+import { configuredMasterKey, configuredVault } from "./configured-keys.ts";
 import type { Storage } from "./storage.ts";
 
 /** Concurrent large bodies, in units of the largest. */

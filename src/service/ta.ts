@@ -4,7 +4,6 @@ import { watchPackages } from "../log/packages.ts";
 import type { Logger } from "../logging/logger.ts";
 import { createRareLines } from "../logging/rare-lines.ts";
 import type { Assets } from "../settings/assets.ts";
-import type { Config } from "../settings/config.ts";
 import type { Relay } from "../ta/ledgers/relay.ts";
 import { suiKeySigner } from "../ta/ledgers/signer.ts";
 import { openSuiNode } from "../ta/ledgers/sui-relay.ts";
@@ -17,19 +16,16 @@ import {
 import { startProcessing } from "../ta/processing/processing.ts";
 import { type TaAsset, taAssets } from "../ta/requests/asset.ts";
 import type { Figures } from "../telemetry/figures.ts";
-import type { Telemetry } from "../telemetry/telemetry.ts";
 import { pause } from "../waiting/backoff.ts";
 import type { CallbackService } from "./callbacks.ts";
 import { LOW_TRANSACTIONS } from "./health/process-health.ts";
 import type { Ledger } from "./ledger-source.ts";
+import type { Process } from "./process.ts";
 import type { ProcessNotes } from "./process-notes.ts";
 import type { Storage } from "./storage.ts";
 import { evmSignerOf, nodeAddressOf, suiSignerOf } from "./ta-signers.ts";
 
-type TransferAgentSettings = {
-  readonly config: Config;
-  readonly logger: Logger;
-  readonly telemetry: Telemetry;
+type TransferAgentSettings = Process & {
   readonly storage: Storage;
   readonly assets: Assets;
   readonly ledger: Ledger;

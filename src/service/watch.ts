@@ -10,7 +10,7 @@ import type { Logger } from "../logging/logger.ts";
 import { createRareLines } from "../logging/rare-lines.ts";
 import type { Config } from "../settings/config.ts";
 import { ConfigError } from "../settings/config-error.ts";
-import { type ConfiguredKey, configuredKey } from "./deployment-key.ts";
+import { type ConfiguredKey, configuredKey } from "./configured-keys.ts";
 import type { ProcessNotes } from "./process-notes.ts";
 import type { Storage } from "./storage.ts";
 

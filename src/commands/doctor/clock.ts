@@ -1,5 +1,5 @@
 /** Compares this machine's clock with the database's and the newest checkpoint's. */
-import { type Finding, findingsOf } from "./finding.ts";
+import { type Finding, fail, ok, warn } from "./finding.ts";
 import type { Newest } from "./source.ts";
 
 /** Callers' signatures tolerate 300 s; a clock this far off is not synchronised. */
@@ -11,17 +11,16 @@ const FAR_OFF_MS = 60_000;
  */
 const OLD_MS = 120_000;
 
-const REMEDY = "let a time server set the clock of both machines (NTP)";
+const REMEDY = "synchronise the clocks of both machines (NTP)";
 
 /**
  * @param clockAheadMs of the database; undefined: unknown
  * @param newest of the source; undefined: unknown, or without a meaningful time
  */
-export const lookAtClock = (
+export const checkClock = (
   clockAheadMs: number | undefined,
   newest: Newest | undefined,
 ): readonly Finding[] => {
-  const { ok, warn, fail } = findingsOf("clock");
   const findings: Finding[] = [];
   if (clockAheadMs !== undefined) {
     const off = Math.abs(clockAheadMs);
@@ -46,7 +45,7 @@ export const lookAtClock = (
       );
     } else findings.push(ok(`the newest checkpoint is ${seconds(Math.max(0, ageMs))} old`));
   }
-  return findings.length > 0 ? findings : [ok("nothing to compare it with here")];
+  return findings.length > 0 ? findings : [ok("nothing to compare it with")];
 };
 
 const seconds = (ms: number): string => `${Math.round(ms / 1000)} s`;

@@ -13,7 +13,7 @@ import { foreignOwner, lacksOf, waysAround } from "../../database/service-role.t
 import type { Config } from "../../settings/config.ts";
 import { withinDeadline } from "../../waiting/deadline.ts";
 import { errorOf } from "../../waiting/remedy.ts";
-import { type Finding, findingsOf } from "./finding.ts";
+import { type Finding, fail, ok, warn } from "./finding.ts";
 
 const STATEMENT_MS = 5_000;
 
@@ -32,7 +32,6 @@ export type Opened = {
 export const findDatabase = async (
   config: Pick<Config, "databaseUrl" | "dataDir">,
 ): Promise<Opened> => {
-  const { ok } = findingsOf("database");
   const { databaseUrl, dataDir } = config;
   const embedded = databaseUrl === undefined ? await foundEmbeddedPostgres(dataDir) : undefined;
   const url =
@@ -50,8 +49,8 @@ export const findDatabase = async (
   // Throws where this machine cannot run one.
   postgresPrograms();
   const says = (await hasCluster(dataDir))
-    ? `the embedded Postgres in ${resolve(dataDir)} is not running; its content was not checked, start runs it`
-    : `the first start makes an embedded Postgres in ${resolve(dataDir)} (DATABASE_URL names another)`;
+    ? `the embedded Postgres in ${resolve(dataDir)} is not running; its content was not checked; start runs it`
+    : `the first start creates an embedded Postgres in ${resolve(dataDir)}; set DATABASE_URL to use another one`;
   return { database: undefined, findings: [ok(says)] };
 };
 
@@ -67,11 +66,10 @@ type Server = {
 };
 
 /** Queries the server, and tries a lock and a notification, which leave no trace. */
-export const lookAtDatabase = async (
+export const checkDatabase = async (
   database: Database,
   config: Pick<Config, "databaseUrl" | "databaseOwnerUrl" | "databasePool">,
 ): Promise<readonly Finding[]> => {
-  const { ok, warn, fail } = findingsOf("database");
   const { databaseUrl, databasePool } = config;
   const [server] = await database.sql<Server[]>`
     select current_setting('server_version') as name,
@@ -84,7 +82,7 @@ export const lookAtDatabase = async (
             - current_setting('superuser_reserved_connections')::int4
             - (select count(*) from pg_stat_activity where backend_type = 'client backend'))::int4 as free,
            pg_database_size(current_database()) as bytes`;
-  if (server === undefined) throw new Error("the server did not describe itself");
+  if (server === undefined) throw new Error("the server returned no settings");
   const wrong: Finding[] = [];
   if (server.number < OLDEST_VERSION) {
     wrong.push(
@@ -98,19 +96,19 @@ export const lookAtDatabase = async (
     wrong.push(
       fail(
         `the database is encoded in ${server.encoding}`,
-        "make another one: create database holderbook encoding 'UTF8' template template0",
+        "create another one: create database holderbook encoding 'UTF8' template template0",
       ),
     );
   }
   if (server.fsync === "off") {
-    wrong.push(warn("fsync is off: a crash may lose what was confirmed", "set fsync = on"));
+    wrong.push(warn("fsync is off: a crash may lose committed data", "set fsync = on"));
   }
   if (server.jit !== "off") {
     // Our sessions set jit = off at their start: something in between drops it.
     wrong.push(
       warn(
         "jit is on in our sessions: each small statement is compiled, and indexing takes up to a hundred times as long",
-        "set jit = off for the user of DATABASE_URL (alter role … set jit = off), and let the pooler pass settings of sessions on",
+        "set jit = off for the user of DATABASE_URL (alter role … set jit = off), and let the pooler pass session settings",
       ),
     );
   }
@@ -118,12 +116,12 @@ export const lookAtDatabase = async (
   if (databaseUrl !== undefined && server.free < needed) {
     wrong.push(
       warn(
-        `${server.free} connections are free, and a process may take ${needed}`,
-        "raise max_connections, or lower DATABASE_POOL; what runs already has its own",
+        `${server.free} connections are free; a process may need ${needed}`,
+        "raise max_connections, or lower DATABASE_POOL; running processes already have theirs",
       ),
     );
   }
-  wrong.push(...(await lookAtRoles(database, config)), ...(await tries(database)));
+  wrong.push(...(await checkRoles(database, config)), ...(await tries(database)));
   const size = `${(server.bytes / (1024n * 1024n)).toString()} MiB`;
   const kind = databaseUrl === undefined ? "embedded " : "";
   return [ok(`${kind}Postgres ${server.name}, ${size}`), ...wrong];
@@ -131,7 +129,6 @@ export const lookAtDatabase = async (
 
 /** Tries locks and notifications, which a pooler may break. */
 const tries = async (database: Database): Promise<readonly Finding[]> => {
-  const { fail } = findingsOf("database");
   const REMEDY =
     "name the server itself in DATABASE_URL, or a pooler in session mode: locks and notifications need a connection of their own";
   const wrong: Finding[] = [];
@@ -174,17 +171,16 @@ const GRANT = "run `holderbook migrate` with DATABASE_OWNER_URL: that gives the 
 const SHOWN = 3;
 
 /** @param database with the rights of the service's role */
-const lookAtRoles = async (
+const checkRoles = async (
   database: Database,
   { databaseUrl, databaseOwnerUrl }: Urls,
 ): Promise<readonly Finding[]> => {
-  const { fail } = findingsOf("database");
   const { sql } = database;
   const lacks = await lacksOf(sql);
   const found =
     lacks.length === 0 ? [] : [fail(`the service's role lacks ${shown(lacks, ", ")}`, GRANT)];
   if (databaseUrl !== undefined && databaseOwnerUrl !== undefined) {
-    found.push(...(await lookAtOwner(databaseUrl, databaseOwnerUrl)));
+    found.push(...(await checkOwner(databaseUrl, databaseOwnerUrl)));
   } else if ((await foreignOwner(sql)) === undefined) {
     found.push(...(await migrating(database, "DATABASE_URL")));
   }
@@ -199,7 +195,6 @@ const binding = async (
   sql: Database["sql"],
   { databaseUrl, databaseOwnerUrl }: Urls,
 ): Promise<readonly Finding[]> => {
-  const { ok, warn, fail } = findingsOf("database");
   const ways = await waysAround(sql);
   if (ways === undefined) return [];
   if (ways.length === 0) return [ok("the triggers of append-only tables bind the service's role")];
@@ -208,7 +203,7 @@ const binding = async (
     return [
       fail(
         says,
-        "take that from the role of DATABASE_URL, or name another one (docs/how-to/deploy.md, Two roles)",
+        "take these rights from the role of DATABASE_URL, or use another role (docs/how-to/deploy.md, Two roles)",
       ),
     ];
   }
@@ -216,15 +211,14 @@ const binding = async (
     warn(
       says,
       databaseUrl === undefined
-        ? "start the service once: that makes a role for it"
-        : "make a role for the service, and name the present one in DATABASE_OWNER_URL (docs/how-to/deploy.md, Two roles)",
+        ? "start the service once: that creates a role for it"
+        : "create a role for the service, and set DATABASE_OWNER_URL to the present one (docs/how-to/deploy.md, Two roles)",
     ),
   ];
 };
 
 /** Whether the migrating role has the rights that migrations need. */
 const migrating = async ({ sql }: Database, setting: string): Promise<readonly Finding[]> => {
-  const { fail } = findingsOf("database");
   const [may] = await sql<{ schemas: boolean; tables: boolean }[]>`
     select has_database_privilege(current_database(), 'CREATE') as schemas,
            coalesce((select has_schema_privilege(oid, 'CREATE') from pg_namespace
@@ -236,8 +230,7 @@ const migrating = async ({ sql }: Database, setting: string): Promise<readonly F
   return [fail(`the role of ${setting} may not create ${what}`, `grant create on ${on} to it`)];
 };
 
-const lookAtOwner = async (url: string, ownerUrl: string): Promise<readonly Finding[]> => {
-  const { fail } = findingsOf("database");
+const checkOwner = async (url: string, ownerUrl: string): Promise<readonly Finding[]> => {
   await using owner = connect({ ...ownerSettings(ownerUrl), max: 1, readOnly: true });
   try {
     await serviceRoleAt(url, owner);
@@ -245,7 +238,7 @@ const lookAtOwner = async (url: string, ownerUrl: string): Promise<readonly Find
     if (foreign === undefined) return await migrating(owner, "DATABASE_OWNER_URL");
     return [
       fail(
-        `the tables belong to the role ${foreign}, as which that of DATABASE_OWNER_URL may not act`,
+        `the tables belong to the role ${foreign}, which the role of DATABASE_OWNER_URL may not act as`,
         `name ${foreign} in DATABASE_OWNER_URL`,
       ),
     ];

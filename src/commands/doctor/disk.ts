@@ -3,7 +3,7 @@ import { constants } from "node:fs";
 import { access, stat, statfs } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { Config } from "../../settings/config.ts";
-import { type Finding, findingsOf } from "./finding.ts";
+import { type Finding, fail, ok, warn } from "./finding.ts";
 
 const MIB = 1024 * 1024;
 
@@ -14,16 +14,17 @@ const LITTLE_MIB = { embedded: 8 * 1024, given: 256 };
 const NO_ROOM_MIB = { embedded: 512, given: 16 };
 
 /** Checks the folder, or where it would be made, and the cluster's if that is elsewhere. */
-export const lookAtDisk = async ({
+export const checkDisk = async ({
   dataDir,
   databaseUrl,
 }: Pick<Config, "dataDir" | "databaseUrl">): Promise<readonly Finding[]> => {
-  const { fail } = findingsOf("disk");
   const kind = databaseUrl === undefined ? "embedded" : "given";
   const folder = resolve(dataDir);
   const found = await nearest(folder);
   if (!(await stat(found)).isDirectory()) {
-    return [fail(`${found} is no folder`, "name a folder that this user may write to (DATA_DIR)")];
+    return [
+      fail(`${found} is not a folder`, "set DATA_DIR to a folder that this user can write to"),
+    ];
   }
   const writable = await access(found, constants.W_OK | constants.X_OK).then(
     () => true,
@@ -36,8 +37,8 @@ export const lookAtDisk = async ({
       ? []
       : [
           fail(
-            `${found} may not be written to by user ${process.getuid?.() ?? "?"}`,
-            "name a folder that this user may write to (DATA_DIR)",
+            `${found} is not writable for user ${process.getuid?.() ?? "?"}`,
+            "set DATA_DIR to a folder that this user can write to",
           ),
         ]),
     await room(found, elsewhere ? "given" : kind),
@@ -67,13 +68,12 @@ const isOtherDevice = async (one: string, other: string): Promise<boolean> => {
 };
 
 const room = async (folder: string, kind: "embedded" | "given"): Promise<Finding> => {
-  const { ok, warn, fail } = findingsOf("disk");
   const { bavail, bsize } = await statfs(folder);
   const free = (bavail * bsize) / MIB;
   const says = `${shown(free)} free in ${folder}`;
-  if (free < NO_ROOM_MIB[kind]) return fail(says, "make room, or name another DATA_DIR");
+  if (free < NO_ROOM_MIB[kind]) return fail(says, "free space, or set DATA_DIR to another folder");
   if (free < LITTLE_MIB[kind]) {
-    return warn(says, `make room: ${shown(LITTLE_MIB[kind])} at the least is comfortable`);
+    return warn(says, `free space: at least ${shown(LITTLE_MIB[kind])} are recommended`);
   }
   return ok(says);
 };

@@ -3,16 +3,15 @@ import { networksOf } from "../../evm/contract/network.ts";
 import type { Assets } from "../../settings/assets.ts";
 import { withinDeadline } from "../../waiting/deadline.ts";
 import { errorOf } from "../../waiting/remedy.ts";
-import { type Finding, findingsOf } from "./finding.ts";
+import { type Finding, fail, ok, warn } from "./finding.ts";
 
 const ANSWER_MS = 8_000;
 
 /** Requests chain id and newest block from every endpoint. */
-export const lookAtEvm = async (
+export const checkEvm = async (
   assets: Assets | undefined,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> => {
-  const { ok, warn, fail } = findingsOf("evm");
   const tokens = (assets?.projects ?? []).flatMap((project) =>
     project.tokens.filter((token) => token.ledger === "evm"),
   );

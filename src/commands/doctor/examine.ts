@@ -7,24 +7,24 @@ import { createLogger } from "../../logging/logger.ts";
 import type { Service } from "../../service/settings-checks.ts";
 import type { Assets } from "../../settings/assets.ts";
 import type { Config } from "../../settings/config.ts";
-import { lookAtClock } from "./clock.ts";
-import { findDatabase, lookAtDatabase, type Opened } from "./database.ts";
-import { lookAtDisk } from "./disk.ts";
-import { lookAtEvm } from "./evm.ts";
-import { CHECKS, type Check, type Finding, look } from "./finding.ts";
-import { lookAtIndexing } from "./indexing.ts";
-import { lookAtKeys } from "./keys.ts";
-import { lookAtMigrations } from "./migrations.ts";
-import { lookAtPort } from "./port.ts";
-import { lookAtProgram } from "./program.ts";
-import { lookAtRedis } from "./redis.ts";
-import { lookAtSettings } from "./settings.ts";
-import { type Asked, askSources, compareWithLog } from "./source.ts";
-import { type IndexedMeta, readIndexedMeta } from "./standing.ts";
-import { lookAtTransferAgent } from "./transfer-agent.ts";
+import { checkClock } from "./clock.ts";
+import { checkDatabase, findDatabase, type Opened } from "./database.ts";
+import { checkDisk } from "./disk.ts";
+import { checkEvm } from "./evm.ts";
+import { CHECKS, type Check, linesOf, type ReportLine, runCheck, type Work } from "./finding.ts";
+import { checkIndexing } from "./indexing.ts";
+import { checkKeys } from "./keys.ts";
+import { type LogState, readLogState } from "./log-state.ts";
+import { checkMigrations } from "./migrations.ts";
+import { checkPort } from "./port.ts";
+import { checkProgram } from "./program.ts";
+import { checkRedis } from "./redis.ts";
+import { checkSettings } from "./settings.ts";
+import { compareWithLog, findLedger, type LedgerFound } from "./source.ts";
+import { checkTransferAgent } from "./transfer-agent.ts";
 
-const DATABASE = "check that the server runs and accepts us, and DATABASE_URL or DATA_DIR";
-const SOURCE = "see whether LEDGER_SOURCE is right, and whether this machine may reach it";
+const DATABASE = "check that the server runs and accepts connections, and DATABASE_URL or DATA_DIR";
+const SOURCE = "check LEDGER_SOURCE, and that this machine can reach it";
 
 /**
  * Returns findings in the order of the checks.
@@ -34,36 +34,34 @@ const SOURCE = "see whether LEDGER_SOURCE is right, and whether this machine may
 export const examine = async (
   service: Service,
   only: readonly Check[] = CHECKS,
-): Promise<readonly Finding[]> => {
-  const { config, assets, findings: settings } = await lookAtSettings(service);
-  const found = [...lookAtProgram(), ...settings];
+): Promise<readonly ReportLine[]> => {
+  const { config, assets, findings } = await checkSettings(service);
+  const found = [...linesOf("program", checkProgram()), ...linesOf("settings", findings)];
   if (config !== undefined) {
-    const wanted = (check: Check) => only.includes(check);
-    const looks = await Promise.all([
-      ...besideDatabase(config, assets, wanted),
-      withDatabase(config, assets, wanted),
+    const isWanted = (check: Check) => only.includes(check);
+    const others = await Promise.all([
+      ...besideDatabase(config, assets, isWanted),
+      withDatabase(config, assets, isWanted),
     ]);
-    found.push(...looks.flat());
+    found.push(...others.flat());
   }
   // Failures that all others depend on are always shown: silence would look like health.
-  const isShown = ({ check, state }: Finding) =>
+  const isShown = ({ check, state }: ReportLine) =>
     only.includes(check) || (state === "fail" && (check === "settings" || check === "database"));
-  return CHECKS.flatMap((check) =>
-    found.filter((finding) => finding.check === check && isShown(finding)),
-  );
+  return CHECKS.flatMap((check) => found.filter((line) => line.check === check && isShown(line)));
 };
 
-type Wanted = (check: Check) => boolean;
+type IsWanted = (check: Check) => boolean;
 
-const besideDatabase = (config: Config, assets: Assets | undefined, wanted: Wanted) => {
-  const when = (check: Check, remedy: string, work: Parameters<typeof look>[2]) =>
-    wanted(check) ? [look(check, remedy, work)] : [];
+const besideDatabase = (config: Config, assets: Assets | undefined, isWanted: IsWanted) => {
+  const when = (check: Check, remedy: string, work: Work) =>
+    isWanted(check) ? [runCheck(check, remedy, work)] : [];
   return [
-    ...when("disk", "see DATA_DIR", () => lookAtDisk(config)),
-    ...when("evm", "correct the tokens of ASSETS_FILE", (signal) => lookAtEvm(assets, signal)),
-    ...when("redis", "see whether Redis runs, and REDIS_URL", () => lookAtRedis(config)),
-    ...when("transfer-agent", "correct ASSETS_FILE", () => lookAtTransferAgent(config, assets)),
-    ...when("port", "see what holds the port", (signal) => lookAtPort(config, signal)),
+    ...when("disk", "see DATA_DIR", () => checkDisk(config)),
+    ...when("evm", "correct the tokens of ASSETS_FILE", (signal) => checkEvm(assets, signal)),
+    ...when("redis", "check that Redis runs, and REDIS_URL", () => checkRedis(config)),
+    ...when("transfer-agent", "correct ASSETS_FILE", () => checkTransferAgent(config, assets)),
+    ...when("port", "see which program holds the port", (signal) => checkPort(config, signal)),
   ];
 };
 
@@ -71,48 +69,44 @@ const besideDatabase = (config: Config, assets: Assets | undefined, wanted: Want
 const withDatabase = async (
   config: Config,
   assets: Assets | undefined,
-  wanted: Wanted,
-): Promise<readonly Finding[]> => {
-  let asked: Asked | undefined;
+  isWanted: IsWanted,
+): Promise<readonly ReportLine[]> => {
+  let ledger: LedgerFound | undefined;
   const source =
-    wanted("source") || wanted("clock")
-      ? look("source", SOURCE, async (signal) => {
+    isWanted("source") || isWanted("clock")
+      ? runCheck("source", SOURCE, async (signal) => {
           const logger = createLogger({ level: "silent", remedyOf: databaseRemedy });
-          asked = await askSources(config, logger, signal);
-          return asked.findings;
+          ledger = await findLedger(config, logger, signal);
+          return ledger.findings;
         })
       : [];
   let opened: Opened = { database: undefined, findings: [] };
   const found = [
-    ...(await look("database", DATABASE, async () => {
+    ...(await runCheck("database", DATABASE, async () => {
       opened = await findDatabase(config);
-      return opened.database ? lookAtDatabase(opened.database, config) : opened.findings;
+      return opened.database ? checkDatabase(opened.database, config) : opened.findings;
     })),
   ];
   const { database } = opened;
-  const answers = database !== undefined && found.some(({ state }) => state === "ok");
-  let meta: IndexedMeta | undefined;
-  if (answers) {
-    found.push(
-      ...(await look("database", DATABASE, async () => {
-        meta = await readIndexedMeta(database);
-        return [];
-      })),
-      ...(await look("migrations", DATABASE, () => lookAtMigrations(database))),
-    );
-  }
-  if (answers && meta?.current) {
-    const known = meta;
-    if (wanted("indexing")) {
-      found.push(...(await look("indexing", DATABASE, () => lookAtIndexing(database, known))));
-    }
-    if (wanted("keys")) {
-      found.push(...(await look("keys", DATABASE, () => lookAtKeys(database, config, assets))));
+  let log: LogState | undefined;
+  if (database !== undefined && found.some(({ state }) => state === "ok")) {
+    const check = async (name: Check, work: Work) => {
+      found.push(...(await runCheck(name, DATABASE, work)));
+    };
+    await check("database", async () => {
+      log = await readLogState(database);
+      return [];
+    });
+    await check("migrations", () => checkMigrations(database));
+    if (log?.current) {
+      const state = log;
+      if (isWanted("indexing")) await check("indexing", () => checkIndexing(database, state));
+      if (isWanted("keys")) await check("keys", () => checkKeys(database, config, assets));
     }
   }
   found.push(...(await source));
-  if (asked !== undefined) found.push(...compareWithLog(asked, meta?.log));
-  found.push(...lookAtClock(meta?.clockAheadMs, asked?.newest));
+  if (ledger !== undefined) found.push(...linesOf("source", compareWithLog(ledger, log?.log)));
+  found.push(...linesOf("clock", checkClock(log?.clockAheadMs, ledger?.newest)));
   // Open connections would keep the process alive; do not wait for one that hangs.
   void database?.close().catch(() => undefined);
   return found;

@@ -25,9 +25,8 @@ export const CHECKS = [
 
 export type Check = (typeof CHECKS)[number];
 
-/** One line of the report, without secrets. */
+/** What a check found, without secrets. */
 export type Finding = {
-  readonly check: Check;
   readonly state: State;
   /** Without a full stop. */
   readonly says: string;
@@ -35,33 +34,38 @@ export type Finding = {
   readonly remedy?: string;
 };
 
-export const findingsOf = (check: Check) => ({
-  ok: (says: string): Finding => ({ check, state: "ok", says }),
-  warn: (says: string, remedy: string): Finding => ({ check, state: "warn", says, remedy }),
-  fail: (says: string, remedy: string): Finding => ({ check, state: "fail", says, remedy }),
-});
+/** A line of the report. */
+export type ReportLine = { readonly check: Check } & Finding;
 
-export const LOOK_MS = 10_000;
+export const ok = (says: string): Finding => ({ state: "ok", says });
+export const warn = (says: string, remedy: string): Finding => ({ state: "warn", says, remedy });
+export const fail = (says: string, remedy: string): Finding => ({ state: "fail", says, remedy });
+
+export const linesOf = (check: Check, findings: readonly Finding[]): readonly ReportLine[] =>
+  findings.map((finding) => ({ check, ...finding }));
+
+/** Its signal aborts at the deadline. */
+export type Work = (signal: AbortSignal) => Promise<readonly Finding[]>;
+
+const CHECK_MS = 10_000;
 
 /**
  * Runs a check; its failure or timeout is a finding. Never rejects.
  * @param remedy for that finding
- * @param look its signal aborts at the deadline
  */
-export const look = async (
+export const runCheck = async (
   check: Check,
   remedy: string,
-  look: (signal: AbortSignal) => Promise<readonly Finding[]>,
-  deadlineMs: number = LOOK_MS,
-): Promise<readonly Finding[]> => {
+  work: Work,
+): Promise<readonly ReportLine[]> => {
   const ending = new AbortController();
   try {
-    return await withinDeadline(look(ending.signal), { ms: deadlineMs });
+    return linesOf(check, await withinDeadline(work(ending.signal), { ms: CHECK_MS }));
   } catch (thrown) {
     const error = errorOf(thrown);
     const says =
-      error instanceof DeadlineError ? `no answer within ${deadlineMs / 1000} s` : error.message;
-    return [findingsOf(check).fail(says, remedy)];
+      error instanceof DeadlineError ? `no answer within ${CHECK_MS / 1000} s` : error.message;
+    return linesOf(check, [fail(says, remedy)]);
   } finally {
     ending.abort();
   }

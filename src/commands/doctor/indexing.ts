@@ -3,22 +3,26 @@ import type { Database } from "../../database/connect.ts";
 import { STALL_AFTER_MS } from "../../http/health/stall-watch.ts";
 import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
 import { readWatermarks } from "../../projections/read-watermarks.ts";
-import { type Finding, findingsOf } from "./finding.ts";
-import type { IndexedMeta } from "./standing.ts";
+import { type Finding, fail, ok, warn } from "./finding.ts";
+import type { LogState } from "./log-state.ts";
 
 /** Checks the reader's last note and the pipelines' progress. */
-export const lookAtIndexing = async (
+export const checkIndexing = async (
   database: Database,
-  { said, log }: Pick<IndexedMeta, "said" | "log">,
+  { said, log }: Pick<LogState, "said" | "log">,
 ): Promise<readonly Finding[]> => {
-  const { ok, warn, fail } = findingsOf("indexing");
   if (log === undefined || said === null) {
-    return [warn("nothing was read yet", "run `holderbook start` or `holderbook index`")];
+    return [warn("nothing has been read yet", "run `holderbook start` or `holderbook index`")];
   }
   const ago = `${Math.round(said.saidAgoMs / 1000)} s`;
   const error = said.error === null ? "" : `: ${said.error}`;
   if (said.gaveUp) {
-    return [fail(`the reader gave up ${ago} ago${error}`, "see its log; correct it, start again")];
+    return [
+      fail(
+        `the reader gave up ${ago} ago${error}`,
+        "see its log, correct the cause, and start it again",
+      ),
+    ];
   }
   if (said.saidAgoMs >= STALL_AFTER_MS) {
     return [

@@ -4,22 +4,23 @@ import { SignerAnswerError, SignerAwayError } from "../../audit/sequence/outside
 import { openableKeys } from "../../callbacks/signing-keys.ts";
 import type { Database } from "../../database/connect.ts";
 import { KEY_KINDS, type ListedKey, listKeys } from "../../http/keys.ts";
-import { configuredKey } from "../../service/deployment-key.ts";
-import { configuredMasterKey } from "../../service/master-key.ts";
-import { configuredVault } from "../../service/pii.ts";
+import {
+  configuredKey,
+  configuredMasterKey,
+  configuredVault,
+} from "../../service/configured-keys.ts";
 import type { Assets } from "../../settings/assets.ts";
 import type { Config } from "../../settings/config.ts";
 import { ConfigError } from "../../settings/config-error.ts";
 import { taAssets } from "../../ta/requests/asset.ts";
-import { type Finding, findingsOf } from "./finding.ts";
+import { type Finding, fail, ok, warn } from "./finding.ts";
 
 /** Opens all that is sealed, as the service would, and counts callers' keys. */
-export const lookAtKeys = async (
+export const checkKeys = async (
   database: Database,
   config: Pick<Config, "callbacks" | "dataDir" | "deploymentSigner" | "ta">,
   assets: Assets | undefined,
 ): Promise<readonly Finding[]> => {
-  const { ok, fail } = findingsOf("keys");
   const RIGHT_KEY = "give this process the keys, or the DATA_DIR, of the one that made them";
   const SIGNER =
     "look at DEPLOYMENT_SIGNER_URL, DEPLOYMENT_SIGNER_TOKEN, DEPLOYMENT_SIGNER_KEY and the signer itself; docs/how-to/keys.md";
@@ -39,19 +40,19 @@ export const lookAtKeys = async (
     await attempt(async () => {
       const ids = await openableKeys(database, masterKey);
       return ids.length === 0
-        ? "the first start makes the key that signs callbacks"
-        : `the master key opens what signs callbacks: ${ids.join(", ")}`;
+        ? "the first start creates the key that signs callbacks"
+        : `the master key opens the signing keys of callbacks: ${ids.join(", ")}`;
     }),
     await attempt(async () => {
       const { signer } = configuredKey(config, { existing: true });
       const { keyId, isOutside } = await openableDeploymentKey(database, masterKey, signer);
       if (isOutside) {
         return keyId === undefined
-          ? "the signer outside signs; its first signature makes its key the deployment's"
-          : `the signer outside signs with the deployment's key ${keyId}`;
+          ? "the outside signer answers; its first signature makes its key the deployment's"
+          : `the outside signer signs with the deployment's key ${keyId}`;
       }
       return keyId === undefined
-        ? "the first start makes the deployment's key"
+        ? "the first start creates the deployment's key"
         : `the master key opens the deployment's key ${keyId}`;
     }),
     await attempt(() => investorsKeys(database, config)),
@@ -64,7 +65,7 @@ const investorsKeys = async (
   config: Pick<Config, "dataDir" | "ta">,
 ): Promise<string> => {
   const held = await database.sql`select 1 from ta_pii_records limit 1`;
-  if (held.length === 0) return "there are no investors' data to open";
+  if (held.length === 0) return "no investors' data are stored";
   await (await configuredVault(config, { write: database }, { existing: true })).checkKeys();
   return "the keys open investors' data";
 };
@@ -73,13 +74,12 @@ const callersKeys = async (
   database: Database,
   assets: Assets | undefined,
 ): Promise<readonly Finding[]> => {
-  const { ok, warn } = findingsOf("keys");
   const keys = (await listKeys(database)).filter(({ revokedAt }) => revokedAt === null);
   if (keys.length === 0) {
     return [
       warn(
-        "nobody can ask: there is no key",
-        "make one: `holderbook keys create --kind graphql --label …`",
+        "there is no valid key for callers",
+        "create one: `holderbook keys create --kind graphql --label …`",
       ),
     ];
   }
@@ -89,11 +89,11 @@ const callersKeys = async (
   });
   const without = assets === undefined ? [] : [...taAssets(assets).keys()].filter(isKeyless(keys));
   return [
-    ok(`callers' keys that open: ${counts.join(", ")}`),
+    ok(`valid keys of callers: ${counts.join(", ")}`),
     ...without.map((asset) =>
       warn(
-        `nobody can ask for ${asset}`,
-        `make a key: \`holderbook keys create --kind ta --asset ${asset}\``,
+        `no key can send requests for ${asset}`,
+        `create a key: \`holderbook keys create --kind ta --asset ${asset}\``,
       ),
     ),
     ...unboundKeys(keys),
@@ -108,9 +108,9 @@ const unboundKeys = (keys: readonly ListedKey[]): readonly Finding[] => {
   const named = unbound.slice(0, NAMED).map(({ id, subject }) => `${id} (${subject})`);
   const more = unbound.length > NAMED ? ` and ${unbound.length - NAMED} more` : "";
   return [
-    findingsOf("keys").warn(
+    warn(
       `keys that accept a signature of the body alone, for every path and for ever: ${named.join(", ")}${more}`,
-      "if the caller can bind signatures (`ta sign --post`, holderbook/client), make a key with --require-bound and hand over to it: `holderbook keys revoke ID --to NEW_ID`",
+      "if the caller can bind signatures (`ta sign --post`, holderbook/client), create a key with --require-bound and hand the requests over: `holderbook keys revoke ID --to NEW_ID`",
     ),
   ];
 };

@@ -6,12 +6,11 @@ import {
   UnknownMigrationError,
   wasMigrated,
 } from "../../database/migrate.ts";
-import { type Finding, findingsOf } from "./finding.ts";
+import { type Finding, fail, ok, warn } from "./finding.ts";
 
-export const lookAtMigrations = async (database: Database): Promise<readonly Finding[]> => {
-  const { ok, warn, fail } = findingsOf("migrations");
+export const checkMigrations = async (database: Database): Promise<readonly Finding[]> => {
   if (!(await wasMigrated(database))) {
-    return [ok("the database is empty: the first start makes the tables")];
+    return [ok("the database is empty; the first start creates the tables")];
   }
   try {
     const pending = await migrationsPending(database);

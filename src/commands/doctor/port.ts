@@ -3,7 +3,7 @@ import { z } from "zod";
 import { addressesOf, freePort, ListenError, type Place } from "../../http/listen.ts";
 import type { Config } from "../../settings/config.ts";
 import { errorOf } from "../../waiting/remedy.ts";
-import { type Finding, findingsOf } from "./finding.ts";
+import { type Finding, fail, ok, warn } from "./finding.ts";
 
 /** The used part of `/health`. */
 const health = z.object({
@@ -18,28 +18,27 @@ const health = z.object({
 const LONGEST_BYTES = 1024 * 1024;
 
 /** Listens briefly on an unused port, to check the user's rights. */
-export const lookAtPort = async (
+export const checkPort = async (
   { host, port, metricsPort }: Pick<Config, "host" | "port" | "metricsPort">,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> => [
-  await lookAtOne("PORT", host, port, (where, url) => holder(where, url, signal)),
+  await checkOne("PORT", host, port, (where, url) => holder(where, url, signal)),
   ...(metricsPort === undefined
     ? []
     : [
-        await lookAtOne("METRICS_PORT", host, metricsPort, (where, url) =>
+        await checkOne("METRICS_PORT", host, metricsPort, (where, url) =>
           metricsHolder(where, url, signal),
         ),
       ]),
 ];
 
-const lookAtOne = async (
+const checkOne = async (
   setting: NonNullable<Place["setting"]>,
   host: string,
   port: number,
   held: (where: string, url: string) => Promise<Finding>,
 ): Promise<Finding> => {
-  const { ok, fail } = findingsOf("port");
-  if (port === 0) return ok(`a free one is taken at each start (${setting}=0)`);
+  if (port === 0) return ok(`each start takes a free port (${setting}=0)`);
   const where = `${host}:${port}`;
   try {
     const [first = host] = await addressesOf(host);
@@ -58,27 +57,22 @@ const urlOf = (host: string, port: number): string => {
 };
 
 const metricsHolder = async (where: string, url: string, signal: AbortSignal): Promise<Finding> => {
-  const { ok, fail } = findingsOf("port");
   const text = await asked(`${url}/metrics`, signal);
   return text?.includes("\nholderbook_")
     ? ok(`${where} serves the metrics of a running Holderbook`)
     : fail(
-        `${where} is held by a program that is no Holderbook`,
+        `${where} is in use by another program`,
         "end that program, or name another METRICS_PORT",
       );
 };
 
 const holder = async (where: string, url: string, signal: AbortSignal): Promise<Finding> => {
-  const { ok, warn, fail } = findingsOf("port");
   const report = health.safeParse(parsed(await asked(`${url}/health`, signal))).data;
   if (report === undefined) {
-    return fail(
-      `${where} is held by a program that is no Holderbook`,
-      "end that program, or name another PORT",
-    );
+    return fail(`${where} is in use by another program`, "end that program, or name another PORT");
   }
   const { status, version } = report;
-  const says = `${where} is held by Holderbook ${version}, whose health is ${status}`;
+  const says = `${where} is in use by Holderbook ${version}, health: ${status}`;
   if (status !== "stalled") return ok(says);
   const parts = [
     report.reason,

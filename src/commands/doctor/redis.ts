@@ -1,16 +1,15 @@
 /** Checks that the queues' Redis answers and evicts nothing. */
 import type { Config } from "../../settings/config.ts";
 import { shownUrl } from "../../settings/shown-url.ts";
-import { type Finding, findingsOf } from "./finding.ts";
+import { type Finding, fail, ok, warn } from "./finding.ts";
 
 /** The oldest version that BullMQ supports. */
 const OLDEST = [6, 2] as const;
 
 /** Writes nothing. */
-export const lookAtRedis = async ({
+export const checkRedis = async ({
   redisUrl,
 }: Pick<Config, "redisUrl">): Promise<readonly Finding[]> => {
-  const { ok, warn, fail } = findingsOf("redis");
   if (redisUrl === undefined) return [ok("not used: queues run on Postgres (REDIS_URL)")];
   const { Redis } = await import("ioredis");
   const redis = new Redis(redisUrl, {
@@ -40,7 +39,7 @@ export const lookAtRedis = async ({
     if (policy !== "noeviction") {
       return [
         warn(
-          `Redis ${version} at ${where} may forget entries of queues (maxmemory-policy ${policy})`,
+          `Redis ${version} at ${where} may evict entries of queues (maxmemory-policy ${policy})`,
           "set maxmemory-policy to noeviction",
         ),
       ];

@@ -5,7 +5,7 @@ import type { Assets } from "../../settings/assets.ts";
 import type { Config } from "../../settings/config.ts";
 import { configFromEnvironment } from "../../settings/read-config.ts";
 import { errorOf } from "../../waiting/remedy.ts";
-import { type Finding, findingsOf } from "./finding.ts";
+import { type Finding, fail, ok, warn } from "./finding.ts";
 
 /** Usable settings, and assets where a file has them. */
 export type Settings = {
@@ -14,11 +14,10 @@ export type Settings = {
   readonly assets: Assets | undefined;
 };
 
-const CORRECT = "correct it; .env.example documents every setting";
+const CORRECT = "correct it; .env.example describes every setting";
 
 /** Runs the process's own checks at start: a finding for each fault. */
-export const lookAtSettings = async (service: Service): Promise<Settings> => {
-  const { ok, fail } = findingsOf("settings");
+export const checkSettings = async (service: Service): Promise<Settings> => {
   const findings: Finding[] = [];
   const attempt = async <T>(work: () => T | Promise<T>): Promise<T | undefined> => {
     try {
@@ -39,7 +38,7 @@ export const lookAtSettings = async (service: Service): Promise<Settings> => {
   if (service !== "serve") findings.push(...trustMissing(config));
   const file = assets ? `; ${counted(assets)} in ${assetsFile}` : "";
   return {
-    findings: findings.length > 0 ? findings : [ok(`all can be used${file}`)],
+    findings: findings.length > 0 ? findings : [ok(`all are valid${file}`)],
     config,
     assets: assets || undefined,
   };
@@ -56,8 +55,8 @@ const trustMissing = ({ verify, ledgerSource }: Config): readonly Finding[] => {
   if (level !== "signatures" || ledgerSource.startsWith("demo:")) return [];
   if (trustedCheckpoint !== undefined || committeeFile !== undefined) return [];
   return [
-    findingsOf("settings").warn(
-      "VERIFY=signatures, and nothing says which committee to trust; a log that has begun knows its own",
+    warn(
+      "VERIFY=signatures, but no committee is configured; only an existing log has its own",
       "set TRUSTED_CHECKPOINT or COMMITTEE_FILE",
     ),
   ];

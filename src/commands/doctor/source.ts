@@ -12,7 +12,7 @@ import type { Config } from "../../settings/config.ts";
 import type { LedgerSource } from "../../settings/ledger-sources.ts";
 import { DeadlineError, withinDeadline } from "../../waiting/deadline.ts";
 import { errorOf } from "../../waiting/remedy.ts";
-import { type Finding, findingsOf } from "./finding.ts";
+import { type Finding, fail, ok, warn } from "./finding.ts";
 
 /** The newest checkpoint of a live ledger. */
 export type Newest = {
@@ -21,7 +21,7 @@ export type Newest = {
   readonly askedAtMs: number;
 };
 
-export type Asked = {
+export type LedgerFound = {
   readonly findings: readonly Finding[];
   /** What a reader of the first answering source would add to the log; undefined without one. */
   readonly identity: LogIdentity | undefined;
@@ -44,12 +44,11 @@ const ONCE: RetryPolicy = {
  * make.
  * @throws ConfigError
  */
-export const askSources = async (
+export const findLedger = async (
   config: Config,
   logger: Logger,
   signal: AbortSignal,
-): Promise<Asked> => {
-  const { ok, warn, fail } = findingsOf("source");
+): Promise<LedgerFound> => {
   if (isDemoLedger(config)) {
     const there = (await loadDemo(config)).isThere();
     const which = `the demo ledger, a simulated issuer (seed ${config.demo.seed})`;
@@ -73,7 +72,7 @@ export const askSources = async (
       return [
         (first === undefined ? fail : warn)(
           each.says,
-          "see whether LEDGER_SOURCE is right, and whether this machine may reach it",
+          "check LEDGER_SOURCE, and that this machine can reach it",
         ),
       ];
     }
@@ -83,11 +82,12 @@ export const askSources = async (
         source: place,
         chainId: identity.chainId,
       });
-      return [fail(differ.message, "take the one of the other chain out of LEDGER_SOURCE")];
+      return [fail(differ.message, "remove the source of the other chain from LEDGER_SOURCE")];
     }
-    if (latest === null) return [warn(`${place} has no checkpoints yet`, "see what fills it")];
+    if (latest === null)
+      return [warn(`${place} has no checkpoints yet`, "start the program that writes them")];
     const { chainId } = identity;
-    const chain = chainId === null ? "cannot tell its chain" : `is of chain ${chainId}`;
+    const chain = chainId === null ? "does not name its chain" : `is of chain ${chainId}`;
     return [ok(`${place} ${chain}, newest checkpoint ${latest}`)];
   });
   return {
@@ -157,10 +157,9 @@ const newestOf = async (
 
 /** Compares the source with the log, as opening the log does. */
 export const compareWithLog = (
-  { identity, latest }: Asked,
+  { identity, latest }: LedgerFound,
   log: HighWater | undefined,
 ): readonly Finding[] => {
-  const { ok, warn, fail } = findingsOf("source");
   if (log === undefined || identity === undefined) return [];
   try {
     checkIdentity(log, identity);
@@ -168,7 +167,7 @@ export const compareWithLog = (
     return [
       fail(
         errorOf(error).message,
-        "do what it says: name a source and packages of the log, or another database (DATABASE_URL, DATA_DIR)",
+        "name a source and packages of the log, or another database (DATABASE_URL, DATA_DIR)",
       ),
     ];
   }
@@ -176,7 +175,7 @@ export const compareWithLog = (
     return [
       warn(
         `the log is at checkpoint ${log.nextCheckpoint - 1n}, ahead of the source`,
-        "wait until the source is there, or name another (LEDGER_SOURCE)",
+        "wait until the source has it, or name another source (LEDGER_SOURCE)",
       ),
     ];
   }

@@ -4,14 +4,13 @@ import { evmSignerOf, nodeAddressOf, suiSignerOf } from "../../service/ta-signer
 import type { Assets } from "../../settings/assets.ts";
 import type { Config } from "../../settings/config.ts";
 import { taAssets } from "../../ta/requests/asset.ts";
-import { type Finding, findingsOf } from "./finding.ts";
+import { type Finding, ok, warn } from "./finding.ts";
 
 /** Makes the signers as the indexing process does; signs nothing. @throws ConfigError */
-export const lookAtTransferAgent = async (
+export const checkTransferAgent = async (
   config: Config,
   assets: Assets | undefined,
 ): Promise<readonly Finding[]> => {
-  const { ok, warn } = findingsOf("transfer-agent");
   const signers = { sui: await suiSignerOf(config), evm: await evmSignerOf(config) };
   const isDemo = isDemoLedger(config);
   const node = isDemo || nodeAddressOf(config) !== undefined;
@@ -20,26 +19,29 @@ export const lookAtTransferAgent = async (
       ? [
           warn(
             "the demo ledger's tokens have signers of their own: TA_SUI_KEY and TA_SUI_ADDRESS are not used",
-            "take them out",
+            "remove them",
           ),
         ]
       : [];
   const all = assets === undefined ? [] : [...taAssets(assets).values()];
   if (all.length === 0) {
     const whose = isAllDemo(config) ? "the demo's" : "no";
-    return [ok(`takes requests for ${whose} assets`), ...unused];
+    return [ok(`accepts requests for ${whose} assets`), ...unused];
   }
   return [
     ...all.map(({ name, ledger }) => {
       const upper = ledger.toUpperCase();
       if (signers[ledger] === undefined && !(isDemo && ledger === "sui")) {
         return warn(
-          `${name}: nothing here signs its transactions, so its requests wait`,
+          `${name}: no signer for its transactions is configured, so its requests wait`,
           `give the process that indexes TA_${upper}_KEY, or TA_SIGNER_URL and TA_${upper}_ADDRESS`,
         );
       }
       if (ledger === "sui" && !node) {
-        return warn(`${name}: there is no full node to send its transactions to`, "set TA_NODE");
+        return warn(
+          `${name}: no full node is configured to send its transactions to`,
+          "set TA_NODE",
+        );
       }
       return ok(`${name}: a signer is configured`);
     }),

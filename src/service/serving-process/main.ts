@@ -4,16 +4,12 @@
  */
 import { databaseRemedy, databaseRetries } from "../../database/database-error.ts";
 import { createFront } from "../../http/edge/front.ts";
-import { createLogger, type Logger, openTerminal } from "../../logging/logger.ts";
-import { warnOfLostTraces } from "../../logging/rare-lines.ts";
 import { ConfigError } from "../../settings/config-error.ts";
-import { configFromEnvironment } from "../../settings/read-config.ts";
-import { createFigures } from "../../telemetry/figures.ts";
-import { openTracing } from "../../telemetry/telemetry.ts";
 import { aborted } from "../../waiting/aborted.ts";
 import type { Backoff } from "../../waiting/backoff.ts";
 import { retrying } from "../../waiting/retrying.ts";
 import { type IndexingWatch, watchIndexing } from "../health/indexing-process.ts";
+import { openProcess } from "../process.ts";
 import { type FromServing, type Opening, toServing } from "./messages.ts";
 
 /** Deadline of an orderly end; longer than requests are waited for. */
@@ -40,18 +36,8 @@ process.on("SIGINT", () => undefined);
 process.on("SIGHUP", () => undefined);
 
 const run = async (): Promise<void> => {
-  const config = configFromEnvironment();
-  let known: Logger | undefined;
-  const onTrouble = warnOfLostTraces(() => known);
-  await using tracing = await openTracing(config, "serving", onTrouble);
-  const telemetry = { figures: createFigures(), tracing };
-  const logger = createLogger({
-    level: config.logLevel,
-    remedyOf: databaseRemedy,
-    terminal: await openTerminal(config.logFormat),
-    ...(tracing.isOn && { traceId: () => tracing.traceId }),
-  }).child({ process: "serving" });
-  known = logger;
+  const { config, logger, telemetry } = await openProcess("serving", { process: "serving" });
+  await using _tracing = telemetry.tracing;
   const opened = Promise.withResolvers<{ opening: Opening; indexing: IndexingWatch }>();
   let indexing: IndexingWatch | undefined;
   process.on("message", (message) => {

@@ -7,7 +7,7 @@ import { createServer as createTcpServer, type Server } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { lookAtDatabase } from "../../../src/commands/doctor/database.ts";
+import { checkDatabase } from "../../../src/commands/doctor/database.ts";
 import { connect, type Database } from "../../../src/database/connect.ts";
 import { revokeKey } from "../../../src/http/keys.ts";
 import { registerKey } from "../../../src/ta/requests/caller-keys.ts";
@@ -96,7 +96,7 @@ test("a complete deployment passes, and nothing in it changes", async () => {
     wrong: [],
   });
   expect(lines).toContain("ok source: the log is of the same chain");
-  expect(lines).toContain("ok keys: callers' keys that open: 1 graphql");
+  expect(lines).toContain("ok keys: valid keys of callers: 1 graphql");
   expect(await readdir(made.folder, { recursive: true })).toEqual(before);
 });
 
@@ -106,7 +106,7 @@ test("a session with JIT turned on against our setting, as behind some poolers, 
   await using database = connect(compiling);
   const config = { databaseUrl: made.url, databaseOwnerUrl: undefined, databasePool: 2 };
   const found = async (looked: Database) =>
-    (await lookAtDatabase(looked, config)).filter(({ says }) => says.startsWith("jit is on"));
+    (await checkDatabase(looked, config)).filter(({ says }) => says.startsWith("jit is on"));
   expect(await found(database)).toMatchObject([
     { state: "warn", remedy: expect.stringContaining("alter role") },
   ]);
@@ -158,7 +158,7 @@ test("a master key that opens nothing fails, without showing a key", async () =>
   expect(code).toBe(1);
   expect(lines.join("\n")).toMatch(/fail keys: callback signing key \S+ was sealed with another/);
   expect(lines.join("\n")).not.toContain(wrong.CALLBACK_MASTER_KEY);
-  expect(lines).toContain("warn keys: nobody can ask: there is no key");
+  expect(lines).toContain("warn keys: there is no valid key for callers");
 });
 
 test("an outside signer is tried; one that is away fails with a remedy", async () => {
@@ -166,7 +166,7 @@ test("an outside signer is tried; one that is away fails with a remedy", async (
   await using signer = await startSigner();
   const settings = { ...made.settings, ...signer.settings };
   const tried = async () => (await examined("keys", settings)).lines.join("\n");
-  expect(await tried()).toMatch(/ok keys: the signer outside signs; its first signature makes/);
+  expect(await tried()).toMatch(/ok keys: the outside signer answers; its first signature makes/);
   await signer.stop();
   const away = await tried();
   expect(away).toMatch(/fail keys: the signer at \S+, which keeps the deployment's key, does not/);
@@ -260,9 +260,7 @@ test("a database that accepts connections and never answers costs ten seconds", 
 test("a port held by another program fails, and one held by a running Holderbook passes", async () => {
   await using other = await httpServer((_, answer) => void answer.end("{}"));
   const held = await examined("port", { PORT: `${other.port}` });
-  expect(held.lines).toEqual([
-    `fail port: 127.0.0.1:${other.port} is held by a program that is no Holderbook`,
-  ]);
+  expect(held.lines).toEqual([`fail port: 127.0.0.1:${other.port} is in use by another program`]);
   const health = {
     status: "stalled",
     version: "9.9.9",
@@ -271,8 +269,8 @@ test("a port held by another program fails, and one held by a running Holderbook
   await using ours = await httpServer((_, answer) => void answer.end(JSON.stringify(health)));
   const stalled = await examined("port", { PORT: `${ours.port}`, METRICS_PORT: `${other.port}` });
   expect(stalled.lines).toEqual([
-    `warn port: 127.0.0.1:${ours.port} is held by Holderbook 9.9.9, whose health is stalled; token_activity: gave up`,
-    `fail port: 127.0.0.1:${other.port} is held by a program that is no Holderbook`,
+    `warn port: 127.0.0.1:${ours.port} is in use by Holderbook 9.9.9, health: stalled; token_activity: gave up`,
+    `fail port: 127.0.0.1:${other.port} is in use by another program`,
   ]);
 });
 
@@ -316,7 +314,7 @@ test("each RPC endpoint is asked for its chain; one working endpoint suffices", 
   expect(two.lines).toEqual([
     `ok evm: avalanche_fuji: http://127.0.0.1:${right.port} is at block 42`,
     expect.stringMatching(/^warn evm: avalanche_fuji: .*chain 1\b/),
-    "warn transfer-agent: one: nothing here signs its transactions, so its requests wait",
+    "warn transfer-agent: one: no signer for its transactions is configured, so its requests wait",
   ]);
   expect(two.lines.join()).not.toContain("a-providers-key");
   expect((await given(wrong.port)).code).toBe(1);

@@ -4,7 +4,7 @@ import { migrationsPending } from "../../database/migrate.ts";
 import { type HighWater, readHighWater } from "../../log/high-water.ts";
 import { readSource, type SourceSaid } from "../../log/log-source.ts";
 
-export type IndexedMeta = {
+export type LogState = {
   /** Milliseconds by which the database's clock is ahead of ours. */
   readonly clockAheadMs: number;
   /** Whether the tables are those of this version. */
@@ -14,7 +14,7 @@ export type IndexedMeta = {
   readonly said: SourceSaid | null;
 };
 
-export const readIndexedMeta = async (database: Database): Promise<IndexedMeta> => {
+export const readLogState = async (database: Database): Promise<LogState> => {
   // Opens a connection first, so that the wait does not distort the clock's difference.
   await database.sql`select 1`;
   const before = Date.now();

@@ -1,0 +1,15 @@
+import { openStorage, type Storage, type StorageOptions } from "../service/storage.ts";
+import { openRuntime, type Runtime } from "./runtime.ts";
+
+/**
+ * Opens the configured database, whose tables have to be of this version unless `how` says more.
+ * @param runtime where the command has opened it before
+ */
+export const openDatabase = async (
+  how: StorageOptions = {},
+  runtime?: Runtime,
+): Promise<Runtime & Storage> => {
+  const opened = runtime ?? (await openRuntime());
+  const { config, logger } = opened;
+  return { ...opened, ...(await openStorage(config, logger, { tables: "current", ...how })) };
+};

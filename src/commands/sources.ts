@@ -1,0 +1,55 @@
+/** Sources and trusted checkpoints that options name. */
+import { InvalidArgumentError } from "commander";
+import { type Patience, patientSource } from "../ledger/reading/patient-source.ts";
+import { readTrusted, type TrustedCheckpoint } from "../ledger/reading/trust.ts";
+import type { CheckpointSource } from "../ledger/sources/source.ts";
+import type { Logger } from "../logging/logger.ts";
+import type { Config } from "../settings/config.ts";
+import { ledgerSourcesOf, splitSources } from "../settings/ledger-sources.ts";
+import { UsageError } from "./usage.ts";
+
+export const trustArgument = (text: string): TrustedCheckpoint => {
+  const trusted = readTrusted(text);
+  if (trusted !== null) return trusted;
+  throw new InvalidArgumentError("It must be a digest in base58, or NUMBER:DIGEST.");
+};
+
+/** The source given with `--source`, or the configured one. */
+export const openNamedSource = async (
+  config: Config,
+  setting: string | undefined,
+  logger: Logger,
+) => {
+  const { openLedgerSource } = await import("../service/ledger-source.ts");
+  if (setting === undefined) return openLedgerSource(config, logger);
+  // A configured source's key must not go to another one.
+  const known = config.ledgerSources.find((source) => source.setting === setting);
+  const ledgerSources = known ? [known] : ledgerSourcesOf(splitSources(setting), []);
+  const [{ setting: ledgerSource } = { setting }] = ledgerSources;
+  const named = { ledgerSource, ledgerSources, ledgerSourceNamed: true };
+  return openLedgerSource({ ...config, ...named }, logger);
+};
+
+/** Retries requests for so long, with a log line for each failure. */
+export const retried = (
+  source: CheckpointSource,
+  logger: Logger,
+  patience: Omit<Patience, "onTrouble">,
+): CheckpointSource =>
+  patientSource(source, {
+    ...patience,
+    onTrouble: (err, pauseMs) => logger.warn({ err }, `asking the source again in ${pauseMs} ms`),
+  });
+
+/** Fails at once: the source would wait for missing checkpoints. @throws UsageError */
+export const assertReaches = async (
+  source: CheckpointSource,
+  last: bigint,
+  signal: AbortSignal,
+): Promise<void> => {
+  const newest = await source.latest(signal);
+  if (newest !== null && newest >= last) return;
+  throw new UsageError(
+    `${source.description} has no checkpoint ${last}; ${newest === null ? "it has none yet" : `its newest is ${newest}`}`,
+  );
+};
