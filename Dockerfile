@@ -1,4 +1,4 @@
-# Stage one: with the tools of development, builds the page.
+# Stage one: builds the page with the development tools.
 FROM node:24-bookworm-slim AS page
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
@@ -9,7 +9,7 @@ COPY client client
 COPY web web
 RUN node bin/run.mjs web
 
-# Stage two: the service without those tools, as an unprivileged user who may change nothing of it.
+# Stage two: the service without those tools, run by an unprivileged user who cannot change it.
 FROM node:24-bookworm-slim
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
@@ -22,11 +22,11 @@ COPY demo demo
 COPY drizzle drizzle
 COPY --from=page /app/web/dist web/dist
 
-# What is kept on disk; with DATABASE_URL nothing but keys and the demo's ledger.
+# Persistent data; with DATABASE_URL only keys and the demo's ledger.
 RUN mkdir -p /data && chown node:node /data
 VOLUME /data
-# The root may be read-only: what Node compiled, which makes every start but the first quicker, goes to /tmp.
-# Downloads in Open Cap Format are put together on the volume: /tmp may be memory.
+# The root file system may be read-only: Node's compile cache, which speeds up every start but the first, is in /tmp.
+# Downloads in Open Cap Format are assembled on the volume, because /tmp may be memory.
 ENV DATA_DIR=/data TMPDIR=/data HOST=0.0.0.0 PORT=4000 NODE_ENV=production NODE_COMPILE_CACHE=/tmp/holderbook
 USER node
 

@@ -58,11 +58,11 @@ const add = async () => {
     });
     const before = await sqlIn(target);
     const [added] = (await sqlIn(out)).filter((file) => !before.includes(file));
-    if (added === undefined) return fail("drizzle-kit made no migration; drizzle/ is as it was");
+    if (added === undefined) return fail("drizzle-kit made no migration; drizzle/ is unchanged");
     // drizzle-kit exits with 0 even if a table file fails to load, and drops its tables.
     const generated = await readFile(join(out, added), "utf8");
     if (/^DROP TABLE/m.test(generated)) {
-      return fail("the migration would drop a table; drizzle/ is as it was");
+      return fail("the migration would drop a table; drizzle/ is unchanged");
     }
     await cp(out, target, { recursive: true });
     await noteHash();

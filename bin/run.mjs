@@ -1,4 +1,4 @@
-/** Runs the project's tools on the pinned Node: `node bin/run.mjs test|test:fast|test:soak|check|bench|schema|metrics|dashboards|client|noble|migration|web|web:dev|docs|screenshots [arguments]`. */
+/** Runs the project's tools on the pinned Node: `node bin/run.mjs TASK [arguments]`. */
 import { join } from "node:path";
 import { installIfStale, root } from "./install.mjs";
 import { launch } from "./launch.mjs";

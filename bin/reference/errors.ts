@@ -21,7 +21,7 @@ export const errorsPage = (
     head(
       "Errors",
       [
-        "What callers are told, and what operators read in the log, in `/health` and on the command line. What to do",
+        "Errors that callers receive, and errors that operators read in the log, in `/health` and on the command line. What to do",
         "about those that need an operator: [operations](../how-to/operations.md).",
       ].join("\n"),
     ),

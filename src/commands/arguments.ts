@@ -95,7 +95,7 @@ export const RETRY_FOR_MS = 600_000;
 export const retryForOption = () =>
   new Option(
     "--retry-for <time>",
-    "how long to retry a source that fails or gives wrong data, such as 90s, 10m or 1h; 0: never",
+    "how long to retry a source that fails or gives wrong data, such as 90s, 10m or 1h; 0 for never",
   )
     .argParser(durationArgument)
     .default(RETRY_FOR_MS, "10m");

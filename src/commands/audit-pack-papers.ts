@@ -27,7 +27,7 @@ const MOST_DRAWN = 500;
 export const papersCommand = () =>
   withCheckOptions(new Command("papers"))
     .description("write an auditor's working papers of a pack, after checking it as verify does")
-    .requiredOption("--out <folder>", "the folder to write, absent or empty")
+    .requiredOption("--out <folder>", "folder to write; must be absent or empty")
     .option(
       "--seed <text>",
       "seed of the sample; use one that the pack's maker could not know. Default: the SHA-256 of manifest.json",
@@ -35,18 +35,18 @@ export const papersCommand = () =>
     )
     .option(
       "--sample <n>",
-      "how many movements are drawn",
+      "number of movements to draw",
       wholeNumberArgument(0, MOST_DRAWN),
       SAMPLE,
     )
     .option(
       "--confirm <holders...>",
-      "letters to these, to be confirmed: ids of holders, addresses of wallets, or all",
+      "holders to write letters of confirmation to: ids, addresses of wallets, or all",
       confirmArgument,
     )
     .addHelpText(
       "after",
-      "\nExit codes: 0 the papers are written, 1 something in the pack is false and there are none, 2 wrong usage, 3 they are written, but --source did not give what is needed.",
+      "\nExit codes: 0 the papers are written, 1 something in the pack is false and none are written, 2 wrong usage, 3 they are written, but --source lacks data that the check needs.",
     )
     .action(async (folder: string, options: PapersOptions) => {
       const { out, seed, sample, confirm = [] } = options;

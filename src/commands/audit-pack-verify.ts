@@ -48,49 +48,49 @@ const TIER_NAMES = ["authentic", "consistent", "complete"] as const satisfies re
 /** Options of every command that checks a pack. */
 export const withCheckOptions = (command: Command): Command =>
   command
-    .argument("<folder>", "the pack")
+    .argument("<folder>", "folder of the pack")
     .option(
       "--committee-from <file>",
-      "the committee that it must begin with: a committee file (.json), or a checkpoint file that ends an epoch",
+      "committee that the pack must begin with: a committee file (.json), or the file of a checkpoint that ends an epoch",
     )
     .option(
       "--trust <checkpoint>",
-      "the checkpoint that must name that committee: its digest, or NUMBER:DIGEST",
+      "checkpoint that must name that committee: its digest, or NUMBER:DIGEST",
       trustArgument,
     )
     .option(
       "--key <base64>",
-      "the deployment's public key, as you know it from elsewhere",
+      "the deployment's public key, from a source that you trust",
       keyArgument,
     )
     .option(
       "--source <url>",
-      "read the checkpoints again, from anywhere, beginning with the publication of the token's package: then nothing can have been left out",
+      "read the checkpoints again from any source, from the publication of the token's package on, to show that nothing was left out",
     )
     .option(
       "--since <checkpoint>",
-      "with --source: begin here. Unless given, where the source says that the package was published; else with the ledger's first checkpoint, or behind the first register where the source no longer has that",
+      "with --source: first checkpoint to read; default: the publication of the package, or the ledger's first checkpoint, or the first one after the first register if the source no longer has that",
       checkpointArgument,
     )
     .option(
       "--entry <files...>",
-      "entries of the deployment's sequence that you kept, as GET /sequence gives them: then nothing that was signed then can have been left out",
+      "entries of the deployment's sequence that you kept from GET /sequence, to show that nothing signed then was left out",
     )
     .addOption(retryForOption());
 
 /** Reads the folder and the given files only: no settings, no database. */
 export const verifyCommand = () =>
   withCheckOptions(new Command("verify"))
-    .description("check a pack: no database, no settings and no network are needed")
+    .description("check a pack; needs no database, no settings and no network")
     .option(
       "--require <tiers>",
-      `what has to be shown, of ${TIER_NAMES.join(", ")}; consistent unless given, and authentic with --key`,
+      `tiers that must be shown, of ${TIER_NAMES.join(", ")}; default: consistent, with --key also authentic`,
       namesArgument(TIER_NAMES),
     )
-    .option("--json", "one JSON document instead of text")
+    .option("--json", "print one JSON document instead of text")
     .addHelpText(
       "after",
-      "\nExit codes: 0 what is required holds, 1 something is false, 2 wrong usage, 3 nothing is false, but something required cannot be shown, or --source did not give what is needed.",
+      "\nExit codes: 0 everything required holds, 1 something is false, 2 wrong usage, 3 nothing is false, but something required cannot be shown, or --source lacks data that the check needs.",
     )
     .action(async (folder: string, options: VerifyOptions) => {
       const { checked, verdict, failures } = await verified(folder, options);
@@ -116,7 +116,7 @@ export const verifyCommand = () =>
     });
 
 /** For people, when `--source` was incomplete. */
-export const SOURCE_LACKS = "the source did not have everything that the check needs";
+export const SOURCE_LACKS = "the source lacks data that the check needs";
 
 type Verified = {
   readonly checked: CheckedPack | null;

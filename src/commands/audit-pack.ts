@@ -40,26 +40,26 @@ export const auditPackCommand = () =>
     .addOption(coinOption().makeOptionMandatory(false))
     .option(
       "--from <moment>",
-      "checkpoint, date, or date and time of the first register",
+      "the first register: checkpoint, date, or date and time",
       dateArgument,
     )
-    .option("--to <moment>", "the same of the last register", dateArgument)
-    .option("--out <folder>", "the folder to write, absent or empty")
+    .option("--to <moment>", "the last register, in the same form", dateArgument)
+    .option("--out <folder>", "folder to write; must be absent or empty")
     .addOption(
       new Option(
         "--opening <how>",
-        "basis of the first register: all that the token ever did, proofs by the checkpoints that it came from, or its signature",
+        "basis of the first register: every fact of the token so far, proofs by the checkpoints that its parts date from, or its signature alone",
       )
         .choices(["whole", "proven", "signed"])
         .default("whole"),
     )
     .option(
       "--holder-names <file>",
-      "the issuer's file of holders' names: its hash becomes part of the pack",
+      "the issuer's file of holders' names; only its hash becomes part of the pack",
     )
     .option(
       "--papers <folder>",
-      "where the working papers go, absent or empty; beside the pack, with -papers behind its name, unless given",
+      "folder for the working papers; default: the pack's name followed by -papers",
     )
     .option("--no-papers", "write no working papers")
     .addOption(retryForOption())

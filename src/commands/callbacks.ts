@@ -50,16 +50,17 @@ type ListOptions = Whose & {
 const listCommand = () =>
   of(new Command("list"))
     .description(
-      "deliveries with their attempts, oldest first: JSON, one a line; on standard error, whether there are more, and which addresses are disabled or withdrawn",
+      "list deliveries with their attempts, oldest first: JSON, one per line; standard error names disabled and withdrawn addresses, and the next page",
     )
-    .option("--since <time>", "only those enqueued from then on, ISO 8601")
-    .option("--after <id>", "only those after this one, for the next page")
+    .option("--since <time>", "only those enqueued since then, ISO 8601")
+    .option("--after <id>", "only those after this id, for the next page")
     .addOption(
-      new Option("--status <status>", "only those; pending ones may be withdrawn").choices(
-        STATUSES,
-      ),
+      new Option(
+        "--status <status>",
+        "only those in this state; pending ones may be withdrawn",
+      ).choices(STATUSES),
     )
-    .option("--limit <n>", "at most so many", wholeNumberArgument(1, 1_000), 100)
+    .option("--limit <n>", "maximum number", wholeNumberArgument(1, 1_000), 100)
     .addOption(jsonOption())
     .action(async ({ since, after, status, limit, json = false, ...whose }: ListOptions) => {
       const from = since === undefined ? undefined : new Date(since);
@@ -90,8 +91,8 @@ const listed = async (database: Database, page: Parameters<typeof listDeliveries
 
 const redeliverCommand = () =>
   of(new Command("redeliver"))
-    .description("send one again, under the same webhook-id; enables the address")
-    .argument("<id>", "as `callbacks list` shows it")
+    .description("send a callback again, under the same webhook-id, and enable its address")
+    .argument("<id>", "its id, from `callbacks list`")
     .action((id: string, whose: Whose) =>
       withAddresses(whose, async (database, addresses) => {
         const endpoints = addresses.map(({ key }) => key);
@@ -112,8 +113,8 @@ type EnableOptions = Whose & { readonly resend?: boolean };
 
 const enableCommand = () =>
   of(new Command("enable"))
-    .description("send to an address again that was disabled, as by an answer of 410")
-    .option("--resend", "first what was not sent meanwhile, in its order")
+    .description("enable an address that was disabled, for example by an answer of 410")
+    .option("--resend", "first send the callbacks held meanwhile, in order")
     .action(({ resend = false, ...whose }: EnableOptions) =>
       withAddresses(whose, async (database, addresses) => {
         for (const { key } of addresses) await enableEndpoint(database, key, { resend });
@@ -162,11 +163,11 @@ type RotateOptions = { readonly now?: boolean; readonly lostMasterKey?: boolean 
 export const rotateCommand = () =>
   new Command("rotate")
     .description(
-      "renew the key that callbacks are signed with: announced for two days, then it signs, beside the old one for a day more; prints what callback_pk shows from now on",
+      "renew the key that signs callbacks: the new one is announced for two days, then signs, for one more day beside the old one; prints the new list of callback_pk",
     )
     .option(
       "--now",
-      "the key is compromised: sign with a new one immediately, and distrust the old one",
+      "the key is compromised: sign with a new one immediately, and stop listing the old one",
     )
     .option("--lost-master-key", "with --now: the master key that sealed the old ones is lost")
     .action(async ({ now = false, lostMasterKey = false }: RotateOptions) => {

@@ -39,11 +39,11 @@ export const dateArgument = (text: string): AsOf =>
 export const atOption = () =>
   new Option(
     "--at <moment>",
-    "checkpoint number, or date and time such as 2026-06-30T23:59:59Z; the newest checkpoint unless given",
+    "checkpoint number, or date and time such as 2026-06-30T23:59:59Z; default: the newest checkpoint",
   ).argParser(momentArgument);
 
 export const AT_HELP =
-  "\nA date and time takes its offset with it; the table is that of the end of its second.";
+  "\nA date and time needs its offset, such as Z or +02:00, and means the end of that second.";
 
 export const tableReads = (on: Reads): GuardedReads => guardedReads(on, FOR_CAP_TABLES);
 

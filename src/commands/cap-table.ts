@@ -38,7 +38,7 @@ export const capTableCommand = () =>
     .addOption(
       new Option(
         "--format <format>",
-        "how to print it: csv-zip is an archive of the CSV and its description; ocf is Open Cap Format 1.2.0, with --out",
+        "csv-zip is an archive of the CSV and its description; ocf is Open Cap Format 1.2.0, which needs --out",
       )
         .choices(Object.keys(FORMATS))
         .default("csv"),
@@ -46,15 +46,15 @@ export const capTableCommand = () =>
     .addOption(
       new Option(
         "--for <reader>",
-        "for csv: amounts in tokens (default), or in the smallest unit, after # lines that describe the table",
+        "for csv: amounts in tokens (default), or for programs in the smallest unit, below # lines that describe the table",
       ).choices(READERS),
     )
-    .option("--json", "the same as --format json")
-    .option("--out <folder>", "for ocf: the folder to write, absent or empty")
+    .option("--json", "same as --format json")
+    .option("--out <folder>", "for ocf: folder to write; must be absent or empty")
     .addOption(
       new Option(
         "--lots <policy>",
-        "for ocf: the securities that tokens leave a wallet from, its oldest first (fifo, the default) or all in proportion (pro-rata)",
+        "for ocf: which securities are used when tokens leave a wallet: the oldest first (fifo, the default), or all in proportion (pro-rata)",
       ).choices(LOT_POLICIES),
     )
     .addHelpText("after", AT_HELP)

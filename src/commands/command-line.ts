@@ -51,14 +51,8 @@ const programWith = async (isLoaded: (name: string) => boolean): Promise<Command
     const command = isLoaded(name) ? await load() : new Command(name);
     program.addCommand(command.description(about).enablePositionalOptions());
   }
-  program.configureHelp({
-    // Commands that are not loaded show their listed usage.
-    subcommandTerm: (command) => {
-      const name = command.name();
-      const usage = name in COMMANDS ? COMMANDS[name]?.usage : command.usage();
-      return usage === undefined ? name : `${name} ${usage}`;
-    },
-  });
+  // Only names: the arguments of commands that are not loaded are unknown.
+  program.configureHelp({ subcommandTerm: (command) => command.name() });
   throwInsteadOfExit(program);
   return program;
 };
@@ -69,7 +63,7 @@ const throwInsteadOfExit = (command: Command) => {
   command.commands.forEach(throwInsteadOfExit);
 };
 
-/** Our errors are printed with name and message, others with their stack. */
+/** Documented errors are printed with their name, unforeseen ones with their stack. */
 const report = (error: unknown) => {
   if (!(error instanceof Error)) {
     process.stderr.write(`holderbook: ${shownLines(String(error))}\n`);
@@ -80,14 +74,14 @@ const report = (error: unknown) => {
     process.stderr.write(`holderbook: stopped before it was done: ${shownLines(reason)}\n`);
     return;
   }
-  const ours = "remedy" in error || error instanceof UsageError;
+  const { name, message: text, stack, cause } = error;
   // Messages of system calls name the file.
-  const system = "syscall" in error;
-  const text = ours ? `${error.name}: ${error.message}` : system ? error.message : error.stack;
-  const message = text ?? error.message;
+  const isPlain = error instanceof UsageError || "syscall" in error;
+  const message = "remedy" in error ? `${name}: ${text}` : isPlain ? text : (stack ?? text);
   // Only ConfigError has trusted line breaks; elsewhere they may come from foreign text.
   const lines = error instanceof ConfigError ? message.split("\n") : [message];
   process.stderr.write(`holderbook: ${lines.map(shownLines).join("\n")}\n`);
-  if (error.cause instanceof Error)
-    process.stderr.write(`  because: ${shownLines(error.cause.message)}\n`);
+  if (cause instanceof Error && !text.includes(cause.message)) {
+    process.stderr.write(`  because: ${shownLines(cause.message)}\n`);
+  }
 };

@@ -31,39 +31,32 @@ type Options = {
 };
 
 const EXIT_CODES = `
-Exit codes: 0 identical, 1 a difference, 2 wrong usage, 3 no difference found, but the other one is more than
-100 checkpoints behind, or shows less than was asked.`;
+Exit codes: 0 identical, 1 a difference, 2 wrong usage, 3 no difference found, but the other deployment is more than
+100 checkpoints behind, or returned less than requested.`;
 
 /** `holderbook compare`: compares another deployment's answers with this one. */
 export const compareCommand = () =>
   new Command("compare")
-    .argument(
-      "<url>",
-      "where the other deployment serves GraphQL",
-      urlArgument("https://register.example.com"),
-    )
+    .argument("<url>", "URL of the other deployment", urlArgument("https://register.example.com"))
     .addOption(
       new Option(
         "--key <key>",
-        "a key of kind graphql there; others on this machine may see it: better --key-file or the environment",
+        "a key of kind graphql there; visible to other users of this machine, so prefer --key-file or the environment",
       ).env("HOLDERBOOK_COMPARE_KEY"),
     )
     .option("--key-file <file>", "read the key from a file")
     .addOption(pipelineOption())
     .option(
       "--through <checkpoint>",
-      "compare up to here; up to the newest that both have unless given",
+      "last checkpoint to compare; default: the newest that both have",
       checkpointArgument,
     )
-    .option(
-      "--full",
-      "compare every row, however many there are; a sample of longer lists without it",
-    )
+    .option("--full", "compare every row; default: a sample of longer lists")
     .option(
       "--resume <file>",
-      "keep how far it is in this file, and go on from there when the file exists; removed at the end",
+      "record progress in this file, and continue from it if it exists; removed at the end",
     )
-    .option("--json", "one JSON document instead of text")
+    .option("--json", "print one JSON document instead of text")
     .addHelpText("after", EXIT_CODES)
     .action(async (url: URL, options: Options) => {
       const { pipeline, through, full = false, resume: file, json } = options;

@@ -23,10 +23,14 @@ export const demoCommand = async () => {
   );
   const write = new Command("write")
     .description(
-      "write checkpoints and a ledger.json that names their packages; same seed, same bytes",
+      "write checkpoints and a ledger.json that names their packages; the same seed gives the same bytes",
     )
-    .requiredOption("--dir <folder>", "where to write; created when missing")
-    .requiredOption("--checkpoints <number>", "how many", wholeNumberArgument(1, 10_000_000))
+    .requiredOption("--dir <folder>", "folder to write; created if missing")
+    .requiredOption(
+      "--checkpoints <number>",
+      "number of checkpoints",
+      wholeNumberArgument(1, 10_000_000),
+    )
     .requiredOption("--seed <text>", "any text")
     .addOption(
       new Option(
@@ -38,7 +42,7 @@ export const demoCommand = async () => {
     )
     .option(
       "--investors <number>",
-      "how many investors the register grows to",
+      "final number of investors",
       wholeNumberArgument(FIRST_INVESTORS, 1_000_000),
       DEFAULT_INVESTORS,
     )
@@ -58,10 +62,10 @@ export const demoCommand = async () => {
       tellLines(`wrote ${options.checkpoints} checkpoints and ledger.json to ${options.dir}`);
     });
   const link = new Command("link")
-    .description("print another link that opens the page of a running demo signed in, once")
+    .description("print a new link that opens the page of a running demo signed in; it works once")
     .option(
       "--url <url>",
-      "where the service answers; this machine's PORT unless given",
+      "URL of the service; default: this machine, at PORT",
       urlArgument("http://localhost:4000"),
     )
     .action(printDemoLink);

@@ -15,16 +15,16 @@ type RotateOptions = { readonly signerBefore?: URL; readonly lost?: boolean };
 export const rotateCommand = () =>
   new Command("rotate")
     .description(
-      "renew the deployment's key, which statements, packs and the sequence are signed with: the next one is that of DEPLOYMENT_SIGNER_URL, or sealed in the database where no signer is set; the key before names it in the sequence; prints that entry",
+      "renew the deployment's key, which signs statements, packs and the sequence: the next one is that of DEPLOYMENT_SIGNER_URL or, without a signer, sealed in the database. The previous key names it in the sequence; prints that entry",
     )
     .option(
       "--signer-before <url>",
-      "the signer that keeps the key before, where one does; its token comes from DEPLOYMENT_SIGNER_BEFORE_TOKEN",
+      "signer that holds the previous key, if any; its token comes from DEPLOYMENT_SIGNER_BEFORE_TOKEN",
       urlArgument("https://signer.internal/sign"),
     )
     .option(
       "--lost",
-      "the key before can sign nothing any more, which is tried: the next one names itself, and auditors need its public key from you",
+      "the previous key can no longer sign, which is tested: the next one names itself, and auditors need its public key from you",
     )
     .action(async ({ signerBefore, lost = false }: RotateOptions) => {
       await using storage = await openDatabase();
@@ -56,22 +56,22 @@ type RevokeOptions = { readonly from: bigint; readonly why: string };
 export const revokeDeploymentKeyCommand = () =>
   new Command("revoke-deployment-key")
     .description(
-      "say in the sequence that a former key of the deployment is not believed from an entry on; the newest key signs that, so rotate first; prints the entry",
+      "record in the sequence that a former key of the deployment is not trusted from an entry on; the newest key signs this, so rotate first; prints the entry",
     )
-    .argument("<keyId>", "as GET /deployment-keys shows it")
+    .argument("<keyId>", "its id, from GET /deployment-keys")
     .requiredOption(
       "--from <number>",
       "number of the first entry whose signature is not trusted",
       bigintArgument(/^(0|[1-9]\d{0,17})$/, "the number of an entry"),
     )
-    .requiredOption("--why <text>", "for readers of the sequence, which is public", reasonArgument)
+    .requiredOption("--why <text>", "reason, published in the sequence", reasonArgument)
     .action(async (keyId: string, { from, why }: RevokeOptions) => {
       await using storage = await openDatabase();
       const { config } = storage;
       const key = await configuredKey(config, { existing: true }).open(storage);
       const entry = await revokeDeploymentKey(storage.write, key, { keyId, from, why });
       tellLines(
-        `${keyId} is revoked from entry ${from} on: tell auditors to take GET /sequence anew, and publish the public key of ${key.keyId}, because what follows from the signature of ${keyId} alone is not believed either`,
+        `${keyId} is revoked from entry ${from} on: ask auditors to fetch GET /sequence again, and publish the public key of ${key.keyId}: what rests on a signature of ${keyId} alone is no longer trusted`,
       );
       printJson(entry);
     });

@@ -8,7 +8,7 @@ import { printJson, printLines } from "./output.ts";
 type Options = { readonly pipeline?: string; readonly at?: bigint; readonly json?: boolean };
 
 export const pipelineOption = () =>
-  new Option("--pipeline <name>", "this one alone").choices(
+  new Option("--pipeline <name>", "only this pipeline").choices(
     ledgerPipelines.map(({ name }) => name),
   );
 
@@ -18,10 +18,10 @@ export const digestCommand = () =>
     .addOption(pipelineOption())
     .option(
       "--at <checkpoint>",
-      "at the end of this checkpoint; of the last one that all have committed unless given",
+      "at the end of this checkpoint; default: the newest that all pipelines have committed",
       checkpointArgument,
     )
-    .option("--json", "one JSON document instead of text")
+    .option("--json", "print one JSON document instead of text")
     .action(async ({ pipeline, at, json }: Options) => {
       await using storage = await openDatabase({ readOnly: true });
       const { db } = storage.read;

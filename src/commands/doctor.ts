@@ -23,12 +23,12 @@ export const doctorCommand = () =>
       (text: string) => namesArgument(CHECKS)(text.replaceAll("transfer agent", "transfer-agent")),
     )
     .addOption(
-      new Option("--for <process>", "the process that is to run with these settings")
+      new Option("--for <process>", "check the settings for this process")
         .choices(PROCESSES)
         .default("start"),
     )
-    .option("--strict", "end with code 1 on a warning, too")
-    .option("--json", "one JSON document instead of text")
+    .option("--strict", "exit with code 1 on warnings, too")
+    .option("--json", "print one JSON document instead of text")
     .addHelpText(
       "after",
       "\nEach line is ok, warn or fail, with its remedy. Changes nothing; works beside a running service.",

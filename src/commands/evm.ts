@@ -16,7 +16,7 @@ export const evmCommand = () =>
 
 const listCommand = () =>
   new Command("list")
-    .description("the tokens that the log has, and how far it is: JSON, one a line")
+    .description("list the tokens in the log with their progress: JSON, one per line")
     .addOption(jsonOption())
     .action(async ({ json = false }: { readonly json?: boolean }) => {
       await using storage = await openDatabase({ readOnly: true });
@@ -28,7 +28,7 @@ type RereadOptions = { readonly chain: number; readonly token?: Address };
 const rereadCommand = () =>
   new Command("reread")
     .description(
-      "remove what the log has of a chain or a token; the next start or index reads it again, and its records stay listed until then",
+      "remove a chain or a token from the log; the next start or index reads it again, and its records stay listed until then",
     )
     .requiredOption("--chain <id>", "chain id", wholeNumberArgument(1, Number.MAX_SAFE_INTEGER))
     .option("--token <address>", "only this token", addressArgument)

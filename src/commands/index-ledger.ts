@@ -31,11 +31,11 @@ export const indexCommand = () =>
     )
     .option(
       "--first <checkpoint>",
-      "where an empty log begins (FIRST_CHECKPOINT)",
+      "first checkpoint of an empty log (FIRST_CHECKPOINT)",
       checkpointArgument,
     )
     .option("--last <checkpoint>", "end once every pipeline has committed it", checkpointArgument)
-    .addOption(retryForOption().default(undefined, "10m with --last, for ever without"))
+    .addOption(retryForOption().default(undefined, "10m with --last, else without end"))
     .action(async ({ pipelines, first, last, retryFor }: IndexOptions) => {
       if (retryFor !== undefined && last === undefined) {
         throw new UsageError("--retry-for goes with --last: without an end, retries never stop");

@@ -12,10 +12,7 @@ import { UsageError } from "./usage.ts";
 export const inspectCommand = () =>
   new Command("inspect")
     .argument("<file-or-sequence>", "a .chk or .binpb.zst file, or a checkpoint number")
-    .option(
-      "--check",
-      "recompute every digest instead, and report what was checked and what is wrong",
-    )
+    .option("--check", "recompute every digest instead, and report the mismatches")
     .action(async (what: string, { check }: { readonly check?: boolean }) => {
       const raw = /^\d+$/.test(what)
         ? await fetchOne(await openRuntime(), BigInt(what))

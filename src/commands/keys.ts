@@ -44,22 +44,24 @@ type CreateOptions = {
 
 const createCommand = () =>
   new Command("create")
-    .description("make a key; it is the last line on standard output and is never shown again")
+    .description("create a key; it is the last line on standard output and is never shown again")
     .addOption(
-      new Option("--kind <kind>", "what the key opens").choices(KEY_KINDS).makeOptionMandatory(),
+      new Option("--kind <kind>", "interface that the key opens")
+        .choices(KEY_KINDS)
+        .makeOptionMandatory(),
     )
-    .option("--project <name>", "the project whose transfer events it reads (kind project)")
-    .option("--asset <name>", "the asset whose requests it signs (kind ta)")
-    .option("--public-key <base64>", "an Ed25519 public key to register; without it a pair is made")
+    .option("--project <name>", "project whose transfer events it reads (kind project)")
+    .option("--asset <name>", "asset whose requests it signs (kind ta)")
+    .option("--public-key <base64>", "Ed25519 public key to register; default: a new pair")
     .option(
       "--callback-url <url>",
-      "where results of its requests go instead of the asset's address (kind ta)",
+      "address for results of its requests, instead of the asset's (kind ta)",
     )
     .option(
       "--require-bound",
-      "take bound signatures alone: of the path, the time, the Idempotency-Key and the body (kind ta)",
+      "accept only bound signatures, which cover path, time, Idempotency-Key and body (kind ta)",
     )
-    .option("--label <text>", "what it is for, as the list shows it")
+    .option("--label <text>", "purpose, shown by `keys list`")
     .action(async (options: CreateOptions) => {
       const { kind, project, asset, publicKey, callbackUrl, label, requireBound = false } = options;
       if (kind === "ta") {
@@ -166,7 +168,7 @@ const checkProject = async (config: Config, project: string): Promise<void> => {
 
 const listCommand = () =>
   new Command("list")
-    .description("every key: JSON, one a line, without the secrets")
+    .description("list all keys without their secrets: JSON, one per line")
     .addOption(jsonOption())
     .action(async ({ json = false }: { readonly json?: boolean }) => {
       await using storage = await openDatabase({ readOnly: true });
@@ -175,10 +177,10 @@ const listCommand = () =>
 
 const callbackUrlCommand = () =>
   new Command("callback-url")
-    .description("give a key of the transfer agent another callback address of its own, or none")
-    .argument("<id>", "as `keys list` shows it")
-    .argument("[url]", "where results of its requests go from now on, those that wait included")
-    .option("--remove", "they go to the asset's address")
+    .description("change or remove the callback address of a transfer agent key")
+    .argument("<id>", "its id, from `keys list`")
+    .argument("[url]", "new address for results of its requests, pending ones included")
+    .option("--remove", "send them to the asset's address")
     .action(async (id: string, url: string | undefined, { remove }: { remove?: boolean }) => {
       if ((url === undefined) === (remove === undefined)) {
         throw new UsageError("give the URL, or --remove");
@@ -215,11 +217,11 @@ const scopeOfKey = async (
 
 const revokeCommand = () =>
   new Command("revoke")
-    .description("end a key; running services notice within seconds")
-    .argument("<id>", "as `keys list` shows it")
+    .description("revoke a key; running services notice within seconds")
+    .argument("<id>", "its id, from `keys list`")
     .option(
       "--to <id>",
-      "the key of the same asset that its requests and deliveries belong to from now on (kind ta), and whose address results go to; without it only the operator sees them. Also for a key that was revoked before",
+      "hand its requests, deliveries and results over to this key of the same asset (kind ta), also after it was revoked; without it only the operator sees them",
     )
     .action(async (id: string, { to }: { to?: string }) => {
       await using storage = await openDatabase();

@@ -13,7 +13,7 @@ export const checkAsset = async (config: Config, name: string): Promise<TaAsset>
   throw new UsageError(`no asset ${name}; those with "ta" are: ${names}`);
 };
 
-/** Who sees acts on an asset: auditors of its coin on Sui, else nobody. */
+/** Who sees acts on an asset: auditors of its coin on Sui; no auditor elsewhere. */
 export const scopeOf = (asset: TaAsset | undefined): NewAct["on"] =>
   asset?.ledger === "sui" ? { coinType: asset.coinType } : "project";
 

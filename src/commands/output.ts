@@ -25,7 +25,7 @@ export const printJsonText = (json: string): void => {
   process.stdout.write(`${shownJson(json)}\n`);
 };
 
-export const jsonOption = () => new Option("--json", "one JSON document: a list");
+export const jsonOption = () => new Option("--json", "print one JSON document, a list");
 
 /** Prints one JSON document, or one per line. */
 export const printList = (items: readonly object[], json: boolean): void => {

@@ -40,12 +40,12 @@ export const packagesCommand = () =>
 const addCommand = () =>
   new Command("add")
     .description(
-      "keep facts of a package whose publication the log has passed: reads the checkpoints since then again; the next start or index refills the projections",
+      "add a package whose publication the log has passed: reads the checkpoints since then again; the next start or index refills the projections",
     )
-    .argument("<address>", "of the package", addressArgument)
+    .argument("<address>", "address of the package", addressArgument)
     .option(
       "--from <checkpoint>",
-      "where to begin; by default where it was published, if the source knows",
+      "first checkpoint to read; default: its publication, if the source knows it",
       checkpointArgument,
     )
     .action(async (address: string, { from }: { readonly from?: bigint }) => {

@@ -28,8 +28,8 @@ type ShowOptions = { readonly asset: string; readonly investor: string; readonly
 
 const showCommand = () =>
   new Command("show")
-    .description("print the newest data of one investor; who did it and why is recorded")
-    .requiredOption("--asset <name>", "the asset, as in the assets file")
+    .description("print the newest data of an investor; records who did it and why")
+    .requiredOption("--asset <name>", "asset, as named in the assets file")
     .requiredOption("--investor <id>", "`id` of the investor object")
     .addOption(reasonOption())
     .action(async ({ asset, investor, reason }: ShowOptions) => {
@@ -43,7 +43,7 @@ const showCommand = () =>
     });
 
 const reasonOption = () =>
-  new Option("--reason <text>", "why; kept in ta_pii_accesses, so nothing personal")
+  new Option("--reason <text>", "reason, kept in ta_pii_accesses; must hold nothing personal")
     .makeOptionMandatory()
     .argParser(reasonArgument);
 
@@ -53,7 +53,7 @@ const purposeOf = (command: string, reason: string): string =>
 
 const rotateCommand = () =>
   new Command("rotate")
-    .description("seal every record with the first of PII_KEYS; services may keep running")
+    .description("seal every record with the first key of PII_KEYS; services may keep running")
     .action(() =>
       withVault(async (vault) => {
         if (await vault.isEmpty()) {
@@ -77,11 +77,11 @@ type DeleteOptions = {
 const deleteCommand = () =>
   new Command("delete")
     .description(
-      "delete all data of one investor; his requests stay, without them. Who did it and why is recorded. A replay of one of them brings nothing back: data that are to be stored again need a new Idempotency-Key and a bound signature",
+      "delete all data of an investor; records who did it and why. The requests remain, without the data, and a replay stores nothing: to store data again, use a new Idempotency-Key and a bound signature",
     )
-    .option("--asset <name>", "the asset, as in the assets file")
+    .option("--asset <name>", "asset, as named in the assets file")
     .option("--investor <id>", "`id` of the investor object")
-    .option("--lost-key <name>", "instead: all data sealed with a key of PII_KEYS that is lost")
+    .option("--lost-key <name>", "instead: delete all data sealed with this lost key of PII_KEYS")
     .addOption(reasonOption())
     .action(async ({ asset, investor, lostKey, reason }: DeleteOptions) => {
       if (lostKey !== undefined && asset === undefined && investor === undefined) {

@@ -18,7 +18,7 @@ const NAMES = [...ledgerPipelines.map(({ name }) => name), EVM];
  */
 export const rebuildCommand = () =>
   new Command("rebuild")
-    .addArgument(new Argument("<pipeline>", "which one").choices(NAMES))
+    .addArgument(new Argument("<pipeline>", "pipeline to empty").choices(NAMES))
     .action(async (name: string) => {
       const pipeline = ledgerPipelines.find((one) => one.name === name);
       if (pipeline === undefined && name !== EVM)

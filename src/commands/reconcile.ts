@@ -12,15 +12,15 @@ import { endCheck, notShown, onFaith, printJson, printLines } from "./output.ts"
 type Options = { readonly at?: AsOf; readonly coin?: string; readonly json?: boolean };
 
 const EXIT_CODES = `
-Exit codes: 0 everything that was asked for adds up, 1 something does not, 2 wrong usage, 3 nothing was found, but
-part of it could not be looked at: a pipeline whose tables are being filled in, or that is far behind the log.`;
+Exit codes: 0 everything requested adds up, 1 something does not, 2 wrong usage, 3 nothing was found, but some parts
+could not be checked: a pipeline whose tables are being filled in, or that is far behind the log.`;
 
 /** `holderbook reconcile`: checks that the register adds up. */
 export const reconcileCommand = () =>
   new Command("reconcile")
     .addOption(atOption())
     .addOption(coinOption().makeOptionMandatory(false))
-    .option("--json", "one JSON document instead of text")
+    .option("--json", "print one JSON document instead of text")
     .addHelpText("after", AT_HELP + EXIT_CODES)
     .action(async ({ at, coin, json }: Options) => {
       await using storage = await openDatabase();

@@ -11,7 +11,11 @@ import { openRuntime } from "./runtime.ts";
 export const serveCommand = () =>
   new Command("serve")
     .addArgument(
-      new Argument("[interface]", "only this one; all without").choices(["graphql", "rest", "ta"]),
+      new Argument("[interface]", "serve only this one; by default all").choices([
+        "graphql",
+        "rest",
+        "ta",
+      ]),
     )
     .action(async (only: "graphql" | "rest" | "ta" | undefined) => {
       const runtime = await openRuntime("serving");

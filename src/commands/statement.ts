@@ -30,18 +30,18 @@ export const statementCommand = () =>
     .addOption(coinOption().makeOptionMandatory(false))
     .option(
       "--owner <address>",
-      "the row of this wallet, or of the holder it belongs to",
+      "row of this wallet, or of the holder it belongs to",
       addressArgument,
     )
     .option(
       "--holder <id>",
-      "the row of this holder",
+      "row of this holder",
       bigintArgument(/^\d{1,20}$/, "a holder's number"),
     )
     .addOption(atOption())
-    .option("--out <file>", "write it there; to standard output unless given")
+    .option("--out <file>", "file to write; default: standard output")
     .addOption(
-      new Option("--statement-version <version>", "1: for programs that do not know version 2")
+      new Option("--statement-version <version>", "1 is for programs that do not know version 2")
         .choices(["1", "2"])
         .argParser(versionArgument)
         .default(2),
@@ -70,21 +70,17 @@ type VerifyOptions = {
 /** Reads the files only: no settings, no database. */
 const verifyCommand = () =>
   new Command("verify")
-    .description("check a statement: no database and no settings are needed")
-    .argument("<file>", "the statement")
-    .option(
-      "--root <hex>",
-      "the root it must have, as GET /roots shows it for its version",
-      rootArgument,
-    )
+    .description("check a statement; needs no database and no settings")
+    .argument("<file>", "file of the statement")
+    .option("--root <hex>", "the root it must have, from GET /roots for its version", rootArgument)
     .option(
       "--key <base64>",
-      "the deployment's public key, as you know it from elsewhere",
+      "the deployment's public key, from a source that you trust",
       keyArgument,
     )
     .option(
       "--entry <files...>",
-      "entries of the deployment's sequence that you kept, as GET /sequence gives them: the root must be the one that they name",
+      "entries of the deployment's sequence that you kept from GET /sequence; the root must be the one that they name",
     )
     .action(async (file: string, { root, key, entry }: VerifyOptions) => {
       const statement = verifyStatement(parsed(await readFile(file)), {
@@ -134,7 +130,7 @@ const reportLines = (
       : SIGNED_WITH[kept?.signer ?? "given"](publicKey),
     statement.version === 2
       ? `the root is entry ${statement.entry.number} of the deployment's sequence (GET /sequence), signed at ${statement.entry.at}, as the signer says`
-      : "not part of a root of version 1: groups, freezes, single wallets' balances, unlocked, locked, decimals and the time; for these the signature alone stands",
+      : "not part of a root of version 1: groups, freezes, single wallets' balances, unlocked, locked, decimals and the time; these rest on the signature alone",
     ...(kept?.shown ?? []),
     ...(kept?.notShown.map(notShown) ?? []),
   ];

@@ -10,7 +10,7 @@ import { duration } from "./progress-line.ts";
 /** `holderbook status`: progress of the log and each pipeline, from the database. */
 export const statusCommand = () =>
   new Command("status")
-    .option("--json", "one JSON document instead of a table")
+    .option("--json", "print one JSON document instead of a table")
     .action(async ({ json }: { readonly json?: boolean }) => {
       await using storage = await openDatabase({ readOnly: true });
       const { log, pipelines } = await readWatermarks(storage.read.db, ledgerPipelines);

@@ -17,11 +17,11 @@ export const taCommand = () =>
 const requestsCommand = () =>
   new Command("requests")
     .description(
-      "requests, newest first, with what they wait for: JSON, one per line; without investors",
+      "list requests, newest first, and what each waits for: JSON, one per line, without investors",
     )
     .option("--asset <name>", "only those for this asset")
     .option("--open", "only those that are not final, oldest first")
-    .option("--limit <n>", "at most so many", wholeNumberArgument(1, 10_000), 100)
+    .option("--limit <n>", "maximum number", wholeNumberArgument(1, 10_000), 100)
     .addOption(jsonOption())
     .action(async (options: { asset?: string; open?: boolean; limit: number; json?: boolean }) =>
       (await import("./ta-requests.ts")).listRequests(options),
@@ -29,8 +29,8 @@ const requestsCommand = () =>
 
 const requestCommand = () =>
   new Command("request")
-    .description("one request with its history, as JSON; nothing personal")
-    .argument("<id>", "its requestId")
+    .description("show a request with its history, as JSON, without personal data")
+    .argument("<id>", "requestId of the request")
     .action(async (id: string) => (await import("./ta-requests.ts")).showRequest(id));
 
 type SignOptions = {
@@ -42,15 +42,15 @@ type SignOptions = {
 
 const signCommand = () =>
   new Command("sign")
-    .description("sign a request: prints its headers, one a line, as `curl -H @-` reads them")
-    .argument("[body]", "file of the JSON body to be posted; - for standard input")
-    .requiredOption("--key <file>", "what `keys create --kind ta` printed, or the secret key alone")
+    .description("sign a request: prints its headers, one per line, for `curl -H @-`")
+    .argument("[body]", "file with the JSON body to post; - for standard input")
+    .requiredOption("--key <file>", "output of `keys create --kind ta`, or the secret key alone")
     .option(
       "--post <path>",
-      "the path the body is posted to, such as /api/v1/investor/kyc: the signature is bound to it, to the time and to the Idempotency-Key, and good for 300 s. Without it the body alone is signed, for ever",
+      "path to post to, such as /api/v1/investor/kyc: binds the signature to path, time and Idempotency-Key, valid for 300 s. Without it only the body is signed, and the signature never expires",
     )
-    .option("--idempotency-key <key>", "an Idempotency-Key to send and to sign (with --post)")
-    .option("--get <path>", "sign a GET instead: its path with query, such as /api/v1/callbacks")
+    .option("--idempotency-key <key>", "Idempotency-Key to sign and send (with --post)")
+    .option("--get <path>", "sign a GET of this path and query instead, such as /api/v1/callbacks")
     .addHelpText(
       "after",
       `

@@ -251,7 +251,7 @@ const sourceInWords = (checked: SourceChecked, first: bigint): readonly string[]
     `compared with ${description}: ${checkpoints} checkpoints, ${facts} facts`,
     ...(from <= first ? [] : [`not compared this time: checkpoints ${first} to ${from - 1n}`]),
     ...gaps.map(({ from, to, why }) => notShown(`checkpoints ${from} to ${to} (${why})`)),
-    ...(ended ? [] : [`compared through checkpoint ${through}: --from ${through + 1n} goes on`]),
+    ...(ended ? [] : [`compared through checkpoint ${through}: --from ${through + 1n} continues`]),
   ];
 };
 

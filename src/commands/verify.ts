@@ -44,37 +44,41 @@ type Options = {
 export const verifyCommand = () =>
   new Command("verify")
     .argument("[files...]", ".chk or .binpb.zst files, instead of a range of the source")
-    .option("--from <checkpoint>", "the first one to read from the source", checkpointArgument)
-    .option("--to <checkpoint>", "the last one", checkpointArgument)
-    .option("--source <url>", "where to read it; LEDGER_SOURCE unless given")
+    .option(
+      "--from <checkpoint>",
+      "first checkpoint of a range to read from the source",
+      checkpointArgument,
+    )
+    .option("--to <checkpoint>", "last checkpoint of the range", checkpointArgument)
+    .option("--source <url>", "source of the range; default: LEDGER_SOURCE")
     .option(
       "--trust <digest>",
-      "digest of a checkpoint that ends an epoch: one of them, the last one of the epoch before --from, or, as NUMBER:DIGEST, any before",
+      "digest of a trusted checkpoint that ends an epoch: one of those checked, the last one of the epoch before --from, or, as NUMBER:DIGEST, any earlier one",
       trustArgument,
     )
     .option(
       "--committee-from <file>",
-      "a committee file (.json), or a checkpoint file that ends an epoch",
+      "trusted committee: a committee file (.json), or the file of a checkpoint that ends an epoch",
     )
     .option(
       "--log",
-      "check the log in the database instead: against its hash chains, the heads signed of it and the validators' signatures; with --source against every checkpoint of it, from --from on",
+      "check the log in the database instead, against its hash chains, its signed heads and the validators' signatures; with --source, also against every checkpoint from --from on",
     )
     .option(
       "--head <files...>",
-      "with --log: heads or entries of the sequence that you kept, as GET /log-heads or /sequence gave them; the log must still have them",
+      "with --log: heads or entries of the sequence that you kept from GET /log-heads or /sequence; the log must still have them",
     )
     .option(
       "--key <base64>",
-      "with --log: the deployment's public key, as you know it from elsewhere; without it the one in the database is believed",
+      "with --log: the deployment's public key, from a source that you trust; default: the key in the database",
       keyArgument,
     )
-    .option("--json", "one JSON document instead of text")
+    .option("--json", "print one JSON document instead of text")
     .addOption(retryForOption())
     .addHelpText(
       "after",
-      "\nEvery digest is recomputed up to the summary, the link to the checkpoint before, and the validators'\n" +
-        "signature on the last checkpoint of every epoch and stretch, which covers those linked before it.",
+      "\nChecks every digest up to the summary, the link to the checkpoint before, and the validators' signature\n" +
+        "on the last checkpoint of every epoch and of the range, which covers all those linked before it.",
     )
     .action(async (files: readonly string[], options: Options) => {
       if (options.log) {

@@ -64,7 +64,7 @@ export const welcome = (about: Welcome): string => {
     `    -d '${JSON.stringify({ query })}'`,
     "",
     ...(demo === undefined || coin === undefined ? [] : circle({ host, key, keyLine, coin, demo })),
-    "Ctrl-C ends it; the next start goes on where it was.",
+    "Ctrl-C stops the service; the next start continues.",
     "",
   ];
   return `${lines.join("\n")}\n`;

@@ -1,24 +1,10 @@
 /** Repeats a log line at growing intervals, so that a permanent failure does not flood the log. */
 
-import type { Logger } from "./logger.ts";
-
 /** How often it happened since it was last logged; absent for once. */
 export type Repeats = { readonly times?: number };
 
 /** Logs now, or counts the repetition. Keys in `what` that differ only in numbers are one. */
 export type RareLines = (what: string, say: (repeats: Repeats) => void) => void;
-
-/** Warns, rarely, that traces are lost. `logger` is a function because it is created later. */
-export const warnOfLostTraces = (logger: () => Pick<Logger, "warn"> | undefined) => {
-  const rarely = createRareLines();
-  return (code: string | undefined): void =>
-    rarely("traces", (repeats) =>
-      logger()?.warn(
-        { code, ...repeats },
-        "traces cannot be sent to their collector; they are lost",
-      ),
-    );
-};
 
 /** Intervals double from `first` to `most`. */
 const DISTANCE_MS = { first: 10_000, most: 10 * 60_000 };

@@ -1,6 +1,6 @@
 import { databaseRemedy } from "../database/database-error.ts";
 import { createLogger, type Logger, openTerminal } from "../logging/logger.ts";
-import { warnOfLostTraces } from "../logging/rare-lines.ts";
+import { createRareLines } from "../logging/rare-lines.ts";
 import type { Config } from "../settings/config.ts";
 import { configFromEnvironment } from "../settings/read-config.ts";
 import { createFigures } from "../telemetry/figures.ts";
@@ -26,8 +26,12 @@ export const openProcess = async (
   marks: Readonly<Record<string, string>> = {},
 ): Promise<Process> => {
   const config = configFromEnvironment();
+  const rarely = createRareLines();
   let known: Logger | undefined;
-  const onTrouble = warnOfLostTraces(() => known);
+  const onTrouble = (code: string | undefined) =>
+    rarely("traces", (repeats) =>
+      known?.warn({ code, ...repeats }, "traces cannot be sent to their collector; they are lost"),
+    );
   const tracing =
     service === undefined ? NO_TRACING : await openTracing(config, service, onTrouble);
   const logger = createLogger({

@@ -17,7 +17,7 @@ export const SCHEMAS = {
   "pack-manifest-v3": [packs.manifest3, "`manifest.json` of a pack of version 3"],
   "pack-signature": [packs.signatureFile, "`manifest.sig.json`"],
   "pack-committee": [packs.committee, "`committee.json` of a pack"],
-  "pack-table-head": [packs.tableHead, "The first line of `cap-table.json`, with `]}` behind it"],
+  "pack-table-head": [packs.tableHead, "The first line of `cap-table.json`, with `]}` appended"],
   "pack-table-row": [
     packs.tableRow,
     "A further line of `cap-table.json`, without the comma at its end",

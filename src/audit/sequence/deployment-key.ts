@@ -101,7 +101,7 @@ export const openKey = async (
   }
   if (sealed === null) {
     throw new DeploymentKeyError(
-      `the deployment's key ${keyId} is kept by a signer outside: set DEPLOYMENT_SIGNER_URL, and DEPLOYMENT_SIGNER_KEY=${publicKey}; to sign with another key, see \`holderbook keys rotate\``,
+      `the deployment's key ${keyId} is kept by an external signer: set DEPLOYMENT_SIGNER_URL, and DEPLOYMENT_SIGNER_KEY=${publicKey}; to sign with another key, see \`holderbook keys rotate\``,
     );
   }
   const opening = typeof masterKey === "function" ? await masterKey() : masterKey;

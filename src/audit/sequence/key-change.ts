@@ -109,7 +109,7 @@ const openBefore = async (newest: KeyRow, { masterKey, before }: KeyChange) => {
   }
   if (before === undefined && sealed === null) {
     throw new KeyChangeError(
-      `the deployment's key ${keyId} is kept by a signer outside, which is asked to sign: give its URL with --signer-before, and its token in DEPLOYMENT_SIGNER_BEFORE_TOKEN`,
+      `the deployment's key ${keyId} is kept by an external signer, which is asked to sign: give its URL with --signer-before, and its token in DEPLOYMENT_SIGNER_BEFORE_TOKEN`,
     );
   }
   return openKey(newest, masterKey, before && outsideSigner({ ...before, publicKey }));

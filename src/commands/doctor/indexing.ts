@@ -9,14 +9,14 @@ import type { LogState } from "./log-state.ts";
 /** Checks the reader's last note and the pipelines' progress. */
 export const checkIndexing = async (
   database: Database,
-  { said, log }: Pick<LogState, "said" | "log">,
+  { note, log }: Pick<LogState, "note" | "log">,
 ): Promise<readonly Finding[]> => {
-  if (log === undefined || said === null) {
+  if (log === undefined || note === null) {
     return [warn("nothing has been read yet", "run `holderbook start` or `holderbook index`")];
   }
-  const ago = `${Math.round(said.saidAgoMs / 1000)} s`;
-  const error = said.error === null ? "" : `: ${said.error}`;
-  if (said.gaveUp) {
+  const ago = `${Math.round(note.saidAgoMs / 1000)} s`;
+  const error = note.error === null ? "" : `: ${note.error}`;
+  if (note.gaveUp) {
     return [
       fail(
         `the reader gave up ${ago} ago${error}`,
@@ -24,7 +24,7 @@ export const checkIndexing = async (
       ),
     ];
   }
-  if (said.saidAgoMs >= STALL_AFTER_MS) {
+  if (note.saidAgoMs >= STALL_AFTER_MS) {
     return [
       warn(
         `no process reads the ledger: the last one did ${ago} ago`,
@@ -32,11 +32,11 @@ export const checkIndexing = async (
       ),
     ];
   }
-  if (said.silentMs >= STALL_AFTER_MS) {
-    const silent = `${Math.round(said.silentMs / 1000)} s`;
+  if (note.silentMs >= STALL_AFTER_MS) {
+    const silent = `${Math.round(note.silentMs / 1000)} s`;
     return [
       fail(
-        `${said.source} has not answered the reader for ${silent}${error}`,
+        `${note.source} has not answered the reader for ${silent}${error}`,
         "check that it runs, and that this machine may reach it",
       ),
     ];
@@ -51,8 +51,8 @@ export const checkIndexing = async (
   return [
     ok(
       last === undefined || last.by <= 0n
-        ? `a process reads ${said.source}, ${where}; all pipelines are up to date`
-        : `a process reads ${said.source}, ${where}; ${last.pipeline} is ${last.by} behind`,
+        ? `a process reads ${note.source}, ${where}; all pipelines are up to date`
+        : `a process reads ${note.source}, ${where}; ${last.pipeline} is ${last.by} behind`,
     ),
   ];
 };

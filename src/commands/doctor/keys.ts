@@ -48,8 +48,8 @@ export const checkKeys = async (
       const { keyId, isOutside } = await openableDeploymentKey(database, masterKey, signer);
       if (isOutside) {
         return keyId === undefined
-          ? "the outside signer answers; its first signature makes its key the deployment's"
-          : `the outside signer signs with the deployment's key ${keyId}`;
+          ? "the external signer answers; its first signature makes its key the deployment's"
+          : `the external signer signs with the deployment's key ${keyId}`;
       }
       return keyId === undefined
         ? "the first start creates the deployment's key"

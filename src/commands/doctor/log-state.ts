@@ -11,7 +11,8 @@ export type LogState = {
   readonly current: boolean;
   /** Undefined before a reader first opened the log, or with tables of another version. */
   readonly log: HighWater | undefined;
-  readonly said: SourceSaid | null;
+  /** The reader's last note. */
+  readonly note: SourceSaid | null;
 };
 
 export const readLogState = async (database: Database): Promise<LogState> => {
@@ -26,6 +27,6 @@ export const readLogState = async (database: Database): Promise<LogState> => {
     clockAheadMs,
     current,
     log: current ? await readHighWater(database.sql) : undefined,
-    said: current ? await readSource(database.db) : null,
+    note: current ? await readSource(database.db) : null,
   };
 };

@@ -111,7 +111,7 @@ export const keepServing = async (settings: KeepSettings): Promise<ServingProces
       const reason = failure && `${failure.name}: ${failure.message}`;
       logger.error(
         { code, signal, reason, pauseMs },
-        "the process that serves ended; starting another one, indexing goes on",
+        "the process that serves ended; starting another one while indexing continues",
       );
       await pause(pauseMs, stopping.signal);
       if (stopping.signal.aborted) return;

@@ -166,7 +166,7 @@ test("an outside signer is tried; one that is away fails with a remedy", async (
   await using signer = await startSigner();
   const settings = { ...made.settings, ...signer.settings };
   const tried = async () => (await examined("keys", settings)).lines.join("\n");
-  expect(await tried()).toMatch(/ok keys: the outside signer answers; its first signature makes/);
+  expect(await tried()).toMatch(/ok keys: the external signer answers; its first signature makes/);
   await signer.stop();
   const away = await tried();
   expect(away).toMatch(/fail keys: the signer at \S+, which keeps the deployment's key, does not/);
