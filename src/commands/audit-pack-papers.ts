@@ -79,7 +79,7 @@ const confirmedIn = (text: string): string => {
 /** An additional file would make the pack false. */
 export const assertOutside = (pack: string, papers: string): void => {
   if (`${resolve(papers)}${sep}`.startsWith(`${resolve(pack)}${sep}`)) {
-    throw new UsageError(`${papers} is in the pack: papers are no part of it`);
+    throw new UsageError(`${papers} is inside the pack, which must not hold other files`);
   }
 };
 

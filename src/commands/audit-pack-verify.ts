@@ -140,7 +140,7 @@ const verified = async (folder: string, options: VerifyOptions): Promise<Verifie
 export const givenToCheck = async (folder: string, options: CheckOptions) => {
   const { committeeFrom: path, trust, key, source, since, entry: entries, retryFor } = options;
   if (since !== undefined && source === undefined) {
-    throw new UsageError("--since takes --source: it says where reading begins");
+    throw new UsageError("--since needs --source");
   }
   if (!(await stat(folder).catch(() => null))?.isDirectory()) {
     throw new UsageError(`there is no folder ${folder}`);

@@ -67,7 +67,7 @@ export const auditPackCommand = () =>
     .action(async (options: Options) => {
       const { coin, from, to, out } = options;
       if (coin === undefined || from === undefined || to === undefined || out === undefined) {
-        throw new UsageError("a pack takes --coin, --from, --to and --out");
+        throw new UsageError("a pack needs --coin, --from, --to and --out");
       }
       const { papers = `${out.replace(/[/\\]+$/, "")}-papers` } = options;
       await assertFree(out);
@@ -103,7 +103,7 @@ const make = async ({
   const first = await firstTable(database.db, last, from);
   if (first.mark.sequence >= last.mark.sequence) {
     throw new UsageError(
-      `--from is checkpoint ${first.mark.sequence}, and --to ${last.mark.sequence}: there is nothing between`,
+      `--from (checkpoint ${first.mark.sequence}) must be before --to (checkpoint ${last.mark.sequence})`,
     );
   }
   const { packages } = await factSource(database).highWater();

@@ -105,8 +105,8 @@ const redeliverCommand = () =>
 
 const REDELIVERED = {
   accepted: "is sent again",
-  pending: "was not delivered yet; it is tried now",
-  waiting: "is sent once its address, which is withdrawn, is configured again",
+  pending: "was not delivered yet; it is being sent now",
+  waiting: "will be sent once its address, which was withdrawn, is configured again",
 } as const;
 
 type EnableOptions = Whose & { readonly resend?: boolean };
@@ -131,7 +131,7 @@ const reportClosed = (addresses: readonly CallbackEndpoint[]): void => {
   for (const { url, withdrawnAt, withdrawnReason, disabledAt, disabledReason } of addresses) {
     const closed =
       withdrawnAt !== null
-        ? `withdrawn since ${withdrawnAt.toISOString()}: ${withdrawnReason}; what waits is kept`
+        ? `withdrawn since ${withdrawnAt.toISOString()}: ${withdrawnReason}; pending callbacks are kept`
         : disabledAt !== null
           ? `disabled since ${disabledAt.toISOString()}: ${disabledReason}`
           : undefined;
@@ -171,7 +171,7 @@ export const rotateCommand = () =>
     )
     .option("--lost-master-key", "with --now: the master key that sealed the old ones is lost")
     .action(async ({ now = false, lostMasterKey = false }: RotateOptions) => {
-      if (lostMasterKey && !now) throw new UsageError("--lost-master-key goes with --now");
+      if (lostMasterKey && !now) throw new UsageError("--lost-master-key needs --now");
       await using storage = await openDatabase();
       const masterKey = await configuredMasterKey(storage.config, { existing: !lostMasterKey });
       const details = { now, lostMasterKey };
@@ -186,15 +186,15 @@ export const rotateCommand = () =>
         ? await keys.publicKeys()
         : await keys.rotate(now ? IMMEDIATELY : {}, on);
       tellLines(scheduleOf(shown));
-      if (lostMasterKey) tellLines(SEALED_ANEW);
+      if (lostMasterKey) tellLines(SEALED_AGAIN);
       printJson(shown);
     });
 
-const SEALED_ANEW =
-  "it is sealed with the master key of this command (CALLBACK_MASTER_KEY, or callback-master-key in DATA_DIR): give every process the same one and restart it";
+const SEALED_AGAIN =
+  "it is sealed with the master key of this command (CALLBACK_MASTER_KEY, or callback-master-key in DATA_DIR): give it to every process and restart them";
 
 /** The schedule, and the operator's part in it, if any. */
 const scheduleOf = ({ keys: [fresh, old] }: CallbackPublicKeys): string =>
   old === undefined
-    ? `key ${fresh?.keyId} signs now, alone; tell the receivers to read callback_pk again`
-    : `key ${fresh?.keyId} is announced and signs from ${fresh?.notBefore} on; ${old.keyId} signs along until ${old.notAfter}`;
+    ? `key ${fresh?.keyId} is the only one that signs now; ask receivers to read callback_pk again`
+    : `key ${fresh?.keyId} is announced and signs from ${fresh?.notBefore} on; ${old.keyId} also signs until ${old.notAfter}`;

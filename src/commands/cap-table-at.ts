@@ -61,7 +61,7 @@ export const tableAt = async (
   const checkpoint = await checkpointOf(db, asOf);
   const seen = await token(db, { coinType, at: checkpoint });
   if (seen === null) {
-    throw new UsageError(`no token ${coinType} was seen up to checkpoint ${checkpoint}`);
+    throw new UsageError(`no token ${coinType} existed at checkpoint ${checkpoint}`);
   }
   const { symbol, totalSupply } = seen;
   return { ...known, mark: await markOf(db, checkpoint), symbol, totalSupply };

@@ -90,7 +90,7 @@ const wantedOf = ({ json, out, for: reader, lots, ...options }: Omit<Options, "c
   if (whyNot !== null) throw new UsageError(`--lots: ${whyNot}`);
   if (format === "ocf" && out !== undefined) return { format, folder: out, lots: lots ?? "fifo" };
   if (format === "ocf" || out !== undefined) {
-    throw new UsageError("--format ocf and --out go together");
+    throw new UsageError("--format ocf needs --out, and no other format has it");
   }
   if (format === "csv-zip" && process.stdout.isTTY) {
     throw new UsageError("an archive cannot go to a terminal: add > table.zip");

@@ -51,8 +51,14 @@ const programWith = async (isLoaded: (name: string) => boolean): Promise<Command
     const command = isLoaded(name) ? await load() : new Command(name);
     program.addCommand(command.description(about).enablePositionalOptions());
   }
-  // Only names: the arguments of commands that are not loaded are unknown.
-  program.configureHelp({ subcommandTerm: (command) => command.name() });
+  program.configureHelp({
+    // Commands that are not loaded show their listed usage.
+    subcommandTerm: (command) => {
+      const name = command.name();
+      const usage = name in COMMANDS ? COMMANDS[name]?.usage : command.usage();
+      return usage === undefined ? name : `${name} ${usage}`;
+    },
+  });
   throwInsteadOfExit(program);
   return program;
 };
@@ -71,7 +77,7 @@ const report = (error: unknown) => {
   }
   if (error.name === "AbortError") {
     const reason = error.cause instanceof Error ? error.cause.message : error.message;
-    process.stderr.write(`holderbook: stopped before it was done: ${shownLines(reason)}\n`);
+    process.stderr.write(`holderbook: interrupted: ${shownLines(reason)}\n`);
     return;
   }
   const { name, message: text, stack, cause } = error;

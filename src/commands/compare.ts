@@ -101,7 +101,7 @@ const keyIn = async ({ key, keyFile }: Options): Promise<string> => {
   const secret = keyFile === undefined ? key : (await readFile(keyFile, "utf8")).trim();
   if (secret === undefined || secret === "") {
     throw new UsageError(
-      "give a key of the other deployment: --key-file or HOLDERBOOK_COMPARE_KEY",
+      "give a key of the other deployment: --key-file FILE or HOLDERBOOK_COMPARE_KEY",
     );
   }
   return secret;
@@ -178,10 +178,11 @@ const verdict = (comparison: Comparison): string => {
   if (differences.length > 0) {
     return `different: ${differences.length + more} differences through checkpoint ${through}`;
   }
-  if (missing.length > 0) return `not shown: no difference found, and less answered than was asked`;
+  if (missing.length > 0)
+    return `not shown: no difference found, but less was returned than requested`;
   return isWhole(comparison)
     ? `identical through checkpoint ${through}`
-    : `identical through checkpoint ${through} in what was compared: some lists in part, see below`;
+    : `identical through checkpoint ${through} in what was compared; some lists were compared in part, see below`;
 };
 
 /** Whether every row of every list was compared. */
@@ -201,7 +202,7 @@ const inWords = (comparison: Comparison): readonly string[] => {
     ...differenceLines(differences, more),
     ...missing.map(shownForeign),
     verdict(comparison),
-    `compared through checkpoint ${through} (here ${here}, there ${there}), row by row${isFull ? "" : "; of longer lists a part (--full: everything)"}:`,
+    `compared through checkpoint ${through} (here ${here}, there ${there}), row by row${isFull ? "" : "; longer lists in part (--full compares everything)"}:`,
     ...comparedLines(comparison),
     "not compared, taken on faith:",
     ...onFaith(comparison).map((line) => `  ${line}`),

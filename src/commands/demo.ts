@@ -77,17 +77,17 @@ const printDemoLink = async ({ url }: { readonly url?: URL }): Promise<void> => 
   const { config } = await openRuntime();
   if (!isAllDemo(config)) {
     throw new UsageError(
-      "only the demo ledger's page has such links; elsewhere, sign in with a key",
+      "only the demo ledger has such links; elsewhere, sign in to the page with a key",
     );
   }
   if ((await keptStartKey(config)) === undefined) {
-    throw new UsageError("the demo has no key to lend yet: start it first, with `npm start`");
+    throw new UsageError("the demo has not started yet: run `npm start` first");
   }
   const { port } = config;
   if (url === undefined && port === 0) {
     throw new UsageError("PORT is 0: say where the service listens, with --url http://localhost:…");
   }
   const link = await makeDemoLink(config, url?.origin ?? `http://localhost:${port}`);
-  tellLines("opens the page signed in, once; earlier links are invalid now");
+  tellLines("this link signs in once; earlier links are no longer valid");
   printLines([link]);
 };

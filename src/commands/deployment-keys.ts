@@ -44,11 +44,11 @@ export const rotateCommand = () =>
     });
 
 const ROTATED =
-  "the new key signs from now on: restart the processes that index and serve, which sign nothing until then, and publish the public key where auditors look for it";
+  "the new key signs from now on. Restart the processes that index and serve, which sign nothing until then, and publish the public key where auditors look for it";
 
 const LOST = [
   "the key before did not name this one: auditors who know only that key can verify nothing signed from now on until you give them the new public key",
-  "if the master key is lost, too, see `holderbook callbacks rotate --now --lost-master-key`",
+  "if the master key is also lost, see `holderbook callbacks rotate --now --lost-master-key`",
 ];
 
 type RevokeOptions = { readonly from: bigint; readonly why: string };

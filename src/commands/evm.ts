@@ -48,7 +48,7 @@ const rereadCommand = () =>
         return [forgotten, { command: "evm reread", details, on: "project" }];
       });
       tellLines(
-        `${what}: ${facts} logs of ${tokens} ${tokens === 1 ? "token" : "tokens"} removed; start or index reads them again`,
+        `${what}: ${facts} logs of ${tokens} ${tokens === 1 ? "token" : "tokens"} removed; the next start or index reads them again`,
       );
     });
 

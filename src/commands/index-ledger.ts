@@ -38,7 +38,7 @@ export const indexCommand = () =>
     .addOption(retryForOption().default(undefined, "10m with --last, else without end"))
     .action(async ({ pipelines, first, last, retryFor }: IndexOptions) => {
       if (retryFor !== undefined && last === undefined) {
-        throw new UsageError("--retry-for goes with --last: without an end, retries never stop");
+        throw new UsageError("--retry-for needs --last: without an end, retries never stop");
       }
       const runtime = await openRuntime("indexing");
       const { config, logger, telemetry, giveUp, signal } = runtime;
@@ -48,7 +48,7 @@ export const indexCommand = () =>
       const found = await findLedger(config, logger, telemetry.figures);
       const firstCheckpoint = first ?? found.firstCheckpoint;
       if (last !== undefined && firstCheckpoint !== undefined && last < firstCheckpoint) {
-        throw new UsageError(`--last ${last} lies before the first checkpoint, ${firstCheckpoint}`);
+        throw new UsageError(`--last ${last} is before the first checkpoint, ${firstCheckpoint}`);
       }
       await using storage = await openStorage(config, logger, { onLost: giveUp });
       // Loaded late: the first connection to the database must not wait for this code.

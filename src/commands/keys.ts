@@ -66,7 +66,7 @@ const createCommand = () =>
       const { kind, project, asset, publicKey, callbackUrl, label, requireBound = false } = options;
       if (kind === "ta") {
         if (asset === undefined) throw new UsageError("--kind ta needs --asset <name>");
-        if (project !== undefined) throw new UsageError("--project goes with --kind project");
+        if (project !== undefined) throw new UsageError("--project is for --kind project only");
         return createTaKey({ asset, publicKey, callbackUrl, label, requireBound });
       }
       if (
@@ -76,14 +76,14 @@ const createCommand = () =>
         requireBound
       ) {
         throw new UsageError(
-          "--asset, --public-key, --callback-url and --require-bound go with --kind ta",
+          "--asset, --public-key, --callback-url and --require-bound are for --kind ta only",
         );
       }
       if (kind === "project" && project === undefined) {
         throw new UsageError("--kind project needs --project <name>");
       }
       if (kind !== "project" && project !== undefined) {
-        throw new UsageError(`--project goes with --kind project, not with --kind ${kind}`);
+        throw new UsageError("--project is for --kind project only");
       }
       const runtime = await openRuntime();
       if (project !== undefined) await checkProject(runtime.config, project);
@@ -141,7 +141,7 @@ const BOUND = [
 ];
 const UNBOUND = [
   "it also accepts signatures of the body alone, which never expire and fit every path: a body signed for",
-  "/kyc is accepted at /whitelist. If its caller signs with `ta sign --post` or holderbook/client, make the key",
+  "/kyc is accepted at /whitelist. If its caller signs with `ta sign --post` or holderbook/client, create the key",
   "with --require-bound instead",
 ];
 
@@ -240,7 +240,7 @@ const revokeCommand = () =>
             `${id} and ${to} must be two keys of the kind ta for one asset, and ${to} not revoked; \`keys list\` shows them`,
           );
         }
-        tellLines(`key ${id} is revoked; what it asked for belongs to ${to}`);
+        tellLines(`key ${id} is revoked; its requests belong to ${to}`);
         return;
       }
       if (!ended) {

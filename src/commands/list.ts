@@ -4,6 +4,8 @@ import type { Command } from "commander";
 type Listed = {
   /** What it does, also shown in its own help. */
   readonly about: string;
+  /** Arguments shown after its name. */
+  readonly usage?: string;
   readonly load: () => Promise<Command>;
 };
 
@@ -14,57 +16,70 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
   },
   index: {
     about: "read the ledger into the log and the projections",
+    usage: "[options]",
     load: async () => (await import("./index-ledger.ts")).indexCommand(),
   },
   serve: {
     about: "serve a register that another process indexes",
+    usage: "[interface]",
     load: async () => (await import("./serve.ts")).serveCommand(),
   },
   inspect: {
     about: "print a checkpoint as canonical JSON, from a file or by number from LEDGER_SOURCE",
+    usage: "[options] <file-or-sequence>",
     load: async () => (await import("./inspect.ts")).inspectCommand(),
   },
   verify: {
     about:
       "check checkpoints against the validators' signatures; with --log, check that the log is unchanged",
+    usage: "[options] [files...]",
     load: async () => (await import("./verify.ts")).verifyCommand(),
   },
   status: {
     about: "show the progress of the log and of each pipeline",
+    usage: "[options]",
     load: async () => (await import("./status.ts")).statusCommand(),
   },
   doctor: {
     about:
       "check that this deployment has what it needs, with a remedy for each finding; changes nothing",
+    usage: "[options]",
     load: async () => (await import("./doctor.ts")).doctorCommand(),
   },
   "cap-table": {
     about: "print a token's cap table at a checkpoint or time, as CSV, JSON or Open Cap Format",
+    usage: "[options]",
     load: async () => (await import("./cap-table.ts")).capTableCommand(),
   },
   reconcile: {
     about: "check that supply, movements, balances, memberships and digests of the register agree",
+    usage: "[options]",
     load: async () => (await import("./reconcile.ts")).reconcileCommand(),
   },
   digest: {
     about: "print digests of all rows up to a checkpoint, to compare with another deployment",
+    usage: "[options]",
     load: async () => (await import("./digest.ts")).digestCommand(),
   },
   compare: {
     about: "compare the rows that another deployment serves with the rows here",
+    usage: "[options] <url>",
     load: async () => (await import("./compare.ts")).compareCommand(),
   },
   statement: {
     about: "write a signed statement of a holder's row in a cap table; verify checks one",
+    usage: "[options]",
     load: async () => (await import("./statement.ts")).statementCommand(),
   },
   "audit-pack": {
     about:
       "write a register at two dates, the changes between and their proof; verify checks a pack, papers writes working papers",
+    usage: "[options]",
     load: async () => (await import("./audit-pack.ts")).auditPackCommand(),
   },
   acts: {
     about: "list who ran which command that changes something, and when",
+    usage: "[options]",
     load: async () => (await import("./acts.ts")).actsCommand(),
   },
   migrate: {
@@ -73,11 +88,13 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
   },
   rebuild: {
     about: "empty a pipeline; the next start or index refills it from the log",
+    usage: "<pipeline>",
     load: async () => (await import("./rebuild.ts")).rebuildCommand(),
   },
   packages: {
     about:
       "list the contract addresses that the log follows, or add one whose publication it has passed",
+    usage: "[options]",
     load: async () => (await import("./packages.ts")).packagesCommand(),
   },
   evm: {

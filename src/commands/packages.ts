@@ -15,7 +15,7 @@ import { announceLedger, openLedgerSource, verificationOf } from "../service/led
 import { addressArgument, checkpointArgument } from "./arguments.ts";
 import { openDatabase } from "./open-database.ts";
 import { jsonOption, printLines, printList, tellLines } from "./output.ts";
-import { progressLine } from "./progress-line.ts";
+import { progressLine, progressPlace } from "./progress-line.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 import { lockWriters } from "./writer-locks.ts";
@@ -79,7 +79,7 @@ const addCommand = () =>
         applicationName: "holderbook",
         runtime: await secondLogSettings(storage.write.sql),
       });
-      const line = progressLine(logger, process.stderr.isTTY ? process.stderr : undefined);
+      const line = progressLine(logger, progressPlace(config));
       const last = log.nextCheckpoint - 1n;
       if (log.last !== null) {
         await runReader(
@@ -117,6 +117,6 @@ const addCommand = () =>
       });
       for (const pipeline of ledgerPipelines) await vacuumPipeline(locks.session, pipeline);
       tellLines(
-        `${address} is in the log, read from checkpoint ${begin} to ${last}; start or index fills the projections from it, and until then answers that need them are refused (REBUILDING)`,
+        `${address} is in the log, read from checkpoint ${begin} to ${last}; the next start or index refills the projections from it. Until then queries that need them are refused (REBUILDING)`,
       );
     });

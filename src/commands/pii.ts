@@ -122,7 +122,7 @@ const noneOf = async (config: Config, asset: string): Promise<never> => {
 const report = (deleted: number) => {
   printJson({ deleted });
   tellLines(
-    "what is sent again as a replay is answered as before and not stored; to store data again, send them under a new Idempotency-Key, with a bound signature",
+    "a replay gets the first answer and stores nothing; to store data again, send them under a new Idempotency-Key with a bound signature",
   );
 };
 

@@ -36,6 +36,6 @@ export const rebuildCommand = () =>
       }
       await vacuumPipeline(lock.session, pipeline);
       tellLines(
-        `${name} is empty; start or index fills it from the log, and until then answers that need it are refused (REBUILDING)`,
+        `${name} is empty; the next start or index refills it from the log. Until then queries that need it are refused (REBUILDING)`,
       );
     });

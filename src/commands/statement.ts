@@ -48,7 +48,7 @@ export const statementCommand = () =>
     )
     .addHelpText("after", AT_HELP)
     .action(async ({ coin, at, owner, holder, out, statementVersion: version }: Options) => {
-      if (coin === undefined) throw new UsageError("name the token with --coin");
+      if (coin === undefined) throw new UsageError("give the token with --coin");
       const whose = whoseOf(owner, holder);
       await using storage = await openDatabase();
       const { config, write } = storage;
@@ -120,7 +120,7 @@ const reportLines = (
   return [
     `${holds}: ${who} has ${amount(row.balance)} of ${amount(total)} ${coinType} at the end of checkpoint ${checkpoint}`,
     totalSupply === null
-      ? "not compared: the rows' total with the treasury's supply, which the statement does not say"
+      ? "not compared: the rows' total with the treasury's supply, which the statement does not give"
       : "the rows' total is the treasury's supply, as the signer says; the treasury object on the ledger shows it",
     root === undefined
       ? `not compared: whether others see the same root, ${statement.root}; take it from GET /roots?version=${statement.version} and give it with --root`
@@ -151,7 +151,7 @@ const versionArgument = (text: string): StatementVersion => {
 const whoseOf = (owner: string | undefined, holderId: bigint | undefined): Whose => {
   if (owner !== undefined && holderId === undefined) return { owner };
   if (holderId !== undefined && owner === undefined) return { holderId };
-  throw new UsageError("name the holder with either --owner or --holder");
+  throw new UsageError("give either --owner or --holder");
 };
 
 const rootArgument = (text: string): string => {

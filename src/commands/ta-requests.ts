@@ -32,7 +32,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 export const showRequest = (id: string): Promise<void> =>
   reading(async (sql) => {
     const request = UUID.test(id) ? await requestWithHistory(sql, id) : null;
-    if (request === null) throw new UsageError(`there is no request ${id}`);
+    if (request === null) throw new UsageError(`no request has the id ${id}`);
     printJson(request, 2);
   });
 

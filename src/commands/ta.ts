@@ -63,17 +63,19 @@ Examples:
     .action(async (body: string | undefined, options: SignOptions) => {
       const { key, get, post, idempotencyKey } = options;
       if ((body === undefined) === (get === undefined)) {
-        throw new UsageError("give the file of a body, or --get <path>");
+        throw new UsageError("give the file of the body to post, or --get <path>");
       }
       if (get !== undefined && post !== undefined) {
         throw new UsageError("give --post <path> with a body, or --get <path> without one");
       }
       if (idempotencyKey !== undefined && post === undefined) {
-        throw new UsageError("--idempotency-key goes with --post <path>: nothing else signs it");
+        throw new UsageError("--idempotency-key needs --post <path>, which signs it");
       }
       for (const path of [get, post]) {
         if (path?.startsWith("/") !== false) continue;
-        throw new UsageError(`${path} is no path: it begins with /, such as /api/v1/callbacks`);
+        throw new UsageError(
+          `${path} is not a path; paths begin with /, such as /api/v1/callbacks`,
+        );
       }
       const secretKey = secretKeyIn(await readFile(key, "utf8"));
       if (get !== undefined) {

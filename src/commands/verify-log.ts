@@ -45,7 +45,7 @@ type Findings = {
 
 export const verifyWholeLog = async (options: LogOptions): Promise<void> => {
   if (options.from !== undefined && options.source === undefined) {
-    throw new UsageError("verify --log takes --from together with --source");
+    throw new UsageError("with --log, --from needs --source");
   }
   const kept: Kept[] = [];
   for (const path of options.head ?? []) kept.push(...(await readKept(path)));
@@ -202,7 +202,10 @@ const namedFaults = async (
     }
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    return { ...none, note: `the ledger shows which facts: --source (${why})` };
+    return {
+      ...none,
+      note: `the affected facts are not named, because the source could not be read: --source (${why})`,
+    };
   }
 };
 
@@ -238,7 +241,7 @@ const inWords = ({ report, faults, source, note }: Findings): readonly string[] 
       ? []
       : [
           onFaith(
-            `that the log was rightly read again, as entry ${since} of the sequence says: earlier entries about it were not compared (GET /sequence has the reason)`,
+            `that the log was correctly read again, as entry ${since} of the sequence says: earlier entries about it were not compared (GET /sequence has the reason)`,
           ),
         ]),
     ...(note === null ? [] : [note]),

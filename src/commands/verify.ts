@@ -85,13 +85,13 @@ export const verifyCommand = () =>
         const { to, trust, committeeFrom } = options;
         if ([to, trust, committeeFrom, ...files].some((given) => given !== undefined)) {
           throw new UsageError(
-            "verify --log takes --source, --from, --head, --key, --retry-for and --json alone",
+            "--log allows only --source, --from, --head, --key, --retry-for and --json",
           );
         }
         return (await import("./verify-log.ts")).verifyWholeLog(options);
       }
-      if (options.head !== undefined) throw new UsageError("--head goes with --log");
-      if (options.key !== undefined) throw new UsageError("--key goes with --log");
+      if (options.head !== undefined) throw new UsageError("--head needs --log");
+      if (options.key !== undefined) throw new UsageError("--key needs --log");
       const verified = files.length > 0 ? verifyFiles(files, options) : verifyRange(options);
       try {
         const { report, began } = await verified;
@@ -127,10 +127,10 @@ const verifyFiles = async (
   { from, to, source, trust, committeeFrom: path }: Options,
 ): Promise<Outcome> => {
   if (from !== undefined || to !== undefined || source !== undefined) {
-    throw new UsageError("verify takes either files or --from and --to");
+    throw new UsageError("give either files, or --from and --to");
   }
   if (path === undefined && trust === undefined) {
-    throw new UsageError("say which validators to trust: --committee-from FILE or --trust DIGEST");
+    throw new UsageError("give the validators to trust: --committee-from FILE or --trust DIGEST");
   }
   const raws: RawCheckpoint[] = [];
   for (const file of files) raws.push(await readCheckpointFile(file));
@@ -143,7 +143,7 @@ const verifyFiles = async (
 const verifyRange = async (options: Options): Promise<Outcome> => {
   const { from: first, to: last, source: setting, retryFor } = options;
   if (first === undefined || last === undefined || last < first) {
-    throw new UsageError("verify takes files, or a range: --from N --to M");
+    throw new UsageError("give files, or a range: --from N --to M");
   }
   const { config, logger, signal } = await openRuntime();
   const verifying = { ...config, verify: { ...config.verify, level: "signatures" as const } };
@@ -191,7 +191,7 @@ const verifyOnce = async (
   const given = path === undefined ? own : await committeeFrom(path, digestFor(path, trust));
   const known = given === undefined ? trust && { checkpoint: trust } : { committee: given };
   if (known === undefined) {
-    throw new UsageError("say which validators to trust: --committee-from FILE or --trust DIGEST");
+    throw new UsageError("give the validators to trust: --committee-from FILE or --trust DIGEST");
   }
   const bls = await loadBls();
   const { header } = await fetchCertified(source, range.first, signal);

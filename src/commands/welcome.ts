@@ -43,16 +43,16 @@ export const welcome = (about: Welcome): string => {
   const lines = [
     "",
     `Holderbook ${VERSION} is indexing ${ledger.about}`,
-    `and keeps it in ${storage.kind === "embedded" ? `a Postgres of its own below ${config.dataDir}/` : "the database of DATABASE_URL"}.`,
+    `and stores it in ${storage.kind === "embedded" ? `its own Postgres below ${config.dataDir}/` : "the database of DATABASE_URL"}.`,
     "",
     `  Page      ${link ?? host}`,
     ...(link === undefined ? [] : anotherLink(config, host)),
     `  GraphQL   ${host}/graphql`,
     `  GraphiQL  ${host}/graphiql`,
-    `  REST      ${host}/r/api/v2/transfer_events (to read: ${host}/docs)`,
+    `  REST      ${host}/r/api/v2/transfer_events (documentation: ${host}/docs)`,
     `  Health    ${host}/health`,
     `  Metrics   ${host}/metrics`,
-    `  Key       ${key ?? `yours; another one: ${another}`}`,
+    `  Key       ${key ?? `yours; for another one: ${another}`}`,
     ...ledger.coinTypes.map(
       (type, index) => `${index === 0 ? "  Tokens    " : "            "}${type}`,
     ),
@@ -74,7 +74,7 @@ const anotherLink = (config: Config, host: string): readonly string[] => {
   // Only the data folder matters for this command.
   const command = `${holderbookCommand({ dataDir: config.dataDir, databaseUrl: undefined })} demo link`;
   const where = host === USUAL_HOST ? "" : ` --url ${host}`;
-  return [`            opens signed in, once; another such link: ${command}${where}`];
+  return [`            signs in once; for another link: ${command}${where}`];
 };
 
 /** Default of `demo link`. */
@@ -101,8 +101,8 @@ const circle = (trial: {
     : `for n in $(seq 10); do get "/api/v1/callbacks?since=$from" | grep '"statusCode"' && break; sleep 1; done`;
   const from = demo.isOurs ? "" : "; from=$(date -u +%FT%TZ)";
   return [
-    `Whitelist a wallet, in a second shell in ${projectFolder()}. You see the request accepted (201), what`,
-    `was done for it, that the wallet is whitelisted, what the ledger says, and the callback ${demo.isOurs ? "received" : "sent"}:`,
+    `Whitelist a wallet, in a second shell in ${projectFolder()}. The output shows the accepted request`,
+    `(201), its history, the wallet's whitelist status, the event from the ledger, and the callback ${demo.isOurs ? "received" : "sent"}:`,
     "",
     ...keyLine,
     `  sign() { npm run --silent holderbook -- ta sign --key ${pathInProject(demo.taKeyFile)} "$@"; }`,

@@ -63,7 +63,7 @@ test("of a long list a part is compared, and the verdict says so", async () => {
   const { code, stdout } = await compare();
   expect(code).toBe(0);
   expect(stdout).toMatch(
-    /^identical through checkpoint 119 in what was compared: some lists in part, see below\n/,
+    /^identical through checkpoint 119 in what was compared; some lists were compared in part, see below\n/,
   );
   expect(stdout).toMatch(/\n {2}tokenActivity: \d+ in \d+ lists, 1 of them in part\n/);
 });

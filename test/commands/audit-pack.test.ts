@@ -366,5 +366,5 @@ test("a stopped command says so in one line", async () => {
   program.signal("SIGTERM");
   expect(await program.ended).toBe(1);
   const last = program.printed.stderr.split("\n").at(-2);
-  expect(last).toBe("holderbook: stopped before it was done: SIGTERM");
+  expect(last).toBe("holderbook: interrupted: SIGTERM");
 });

@@ -135,7 +135,7 @@ test("unanswerable requests are refused, naming what is possible", async () => {
   }
   expect(await run("--coin", "0x2::sui::SUI")).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining("was seen up to checkpoint 699"),
+    stderr: expect.stringContaining("existed at checkpoint 699"),
   });
   expect(await run("--coin", then.coinType, "--at", "2001-01-01T00:00:00Z")).toMatchObject({
     code: 1,

@@ -86,7 +86,7 @@ test("index --last gives up after --retry-for, with the reason; time limits are 
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("from 0 to 24h") });
   }
   const endless = await runCommand(["index", "--retry-for", "1m"], settings);
-  expect(endless).toMatchObject({ code: 2, stderr: expect.stringContaining("goes with --last") });
+  expect(endless).toMatchObject({ code: 2, stderr: expect.stringContaining("needs --last") });
   // Within the time another reading follows: what comes right meanwhile is read.
   wrong = 4;
   const mended = await index("--retry-for", "5m");

@@ -332,7 +332,7 @@ test("--strict exits with code 1 on a warning, and the text says what to do", as
   const { code, stdout } = await runCommand(args, made.settings);
   expect({ code, stdout }).toEqual({
     code: 0,
-    stdout: expect.stringMatching(/\nwarn {2}keys .*\n +→ make one: `holderbook keys create/),
+    stdout: expect.stringMatching(/\nwarn {2}keys .*\n +→ create one: `holderbook keys create/),
   });
   expect((await runCommand([...args, "--strict"], made.settings)).code).toBe(1);
 });
