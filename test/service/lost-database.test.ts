@@ -25,7 +25,7 @@ beforeAll(async () => {
     DEMO_HISTORY: "50",
   });
   const [, found = ""] = await program.sees(/Health\s+(http\S+)\/health/);
-  await program.sees(/Ctrl-C ends it/);
+  await program.sees(/Ctrl-C stops/);
   url = found;
 }, 240_000);
 afterAll(async () => {

@@ -25,7 +25,7 @@ beforeAll(async () => {
   });
   const [, found = ""] = await program.sees(/Health\s+(http\S+)\/health/);
   url = found;
-  await program.sees(/Ctrl-C ends it/);
+  await program.sees(/Ctrl-C stops/);
   await eventually("a service that is at the ledger's end", async () => {
     const seen = await healthOf();
     return seen.status === "ok" ? { done: seen } : { seen };

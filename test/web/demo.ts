@@ -49,7 +49,7 @@ export const startDemo = async (settings: Readonly<Record<string, string>> = {})
   const [, url = ""] = await program.sees(/GraphQL\s+(http\S+)\/graphql/);
   const [, readKey = ""] = await program.sees(/Key\s+(hb_graphql_\S+)/);
   const [, link = ""] = await program.sees(/Page\s+(\S+#demo=\S+)/);
-  await program.sees(/Ctrl-C ends it/);
+  await program.sees(/Ctrl-C stops/);
   await eventually("the demo's history is indexed", async () => {
     const seen: unknown = await (await fetch(`${url}/health`)).json();
     const { status } = z.object({ status: z.string() }).parse(seen);
@@ -76,7 +76,7 @@ export const startDemo = async (settings: Readonly<Record<string, string>> = {})
       eventually("the demo is started again", async () => {
         program = start(new URL(url).port);
         // On a busy machine a start may end at one of its own deadlines, as any supervisor knows.
-        return program.sees(/Ctrl-C ends it/).then(
+        return program.sees(/Ctrl-C stops/).then(
           () => ({ done: undefined }),
           (error: unknown) => ({ seen: `${error}` }),
         );

@@ -24,7 +24,7 @@ const healthOf = async (url: string) => {
 
 const urlOf = async (program: Program): Promise<string> => {
   const [, url = ""] = await program.sees(/Health\s+(http\S+)\/health/);
-  await program.sees(/Ctrl-C ends it/);
+  await program.sees(/Ctrl-C stops/);
   return url;
 };
 
