@@ -1,10 +1,7 @@
 /**
- * Signed callbacks, from the outbox to the receiver.
- *
- * `enqueueCallbacks` writes them in the caller's transaction; `startCallbacks` in any number of processes
- * delivers them. The order inside a lane, and the attempts, are in Postgres; BullMQ only tells a worker which
- * lane to look at. It is safe to run twice and to be killed: the lane is claimed first, and what was not
- * recorded is done again under the same `webhook-id`.
+ * Delivers the callbacks that `enqueueCallbacks` wrote, in any number of processes. Safe to run
+ * twice and to kill: a lane is claimed first, and an unrecorded attempt is repeated under the same
+ * `webhook-id`.
  */
 import type { Database } from "../database/connect.ts";
 import type { LaneClaim } from "../lanes/lanes.ts";
@@ -13,6 +10,7 @@ import {
   type LaneLeft,
   type LanePace,
   type LaneTurn,
+  type LaneWorkers,
   paceOf,
   startLanes,
 } from "../lanes/workers.ts";
@@ -41,7 +39,7 @@ import type { SigningKeys } from "./signing-keys.ts";
 const GRACE_MS = 5_000;
 
 export type CallbackSettings = Partial<LanePace> & {
-  /** Best with `concurrency` statements at a time. */
+  /** Best with `concurrency` connections. */
   readonly database: Database;
   readonly queues: Queues;
   readonly outbound: Outbound;
@@ -49,24 +47,16 @@ export type CallbackSettings = Partial<LanePace> & {
   readonly logger: Logger;
   readonly telemetry?: Telemetry | undefined;
   /** The trace of a callback, by its id. */
-  readonly traceOf?: DeliveryContext["traceOf"];
+  readonly traceOf?: (id: string) => TraceIds | undefined;
   /** Delays between attempts; `DEFAULT_RETRY_SECONDS` when absent, empty for one attempt. */
   readonly retrySeconds?: readonly number[];
   readonly onGivenUp?: GivenUpHook;
-  /** How long a request in progress may take to end when delivering stops. */
+  /** Time for a request in progress after a stop; a longer one is cut off, and repeated later. */
   readonly graceMs?: number;
 };
 
-export type Callbacks = AsyncDisposable & {
-  /**
-   * Stops delivering. Requests in progress get `graceMs` to end; one that does not is repeated later.
-   * Safe to call twice. What was given to `startCallbacks` stays open.
-   */
-  stop(): Promise<void>;
-};
-
-/** Starts delivering; resolves once this process takes work. */
-export const startCallbacks = (settings: CallbackSettings): Promise<Callbacks> => {
+/** Resolves once this process takes work. */
+export const startCallbacks = (settings: CallbackSettings): Promise<LaneWorkers> => {
   const { database, queues, logger, telemetry = noTelemetry() } = settings;
   const pace = paceOf(settings);
   const { figures } = telemetry;
@@ -78,15 +68,11 @@ export const startCallbacks = (settings: CallbackSettings): Promise<Callbacks> =
     figures.begin("holderbook_callbacks_given_up_total", { reason });
   }
   const context: DeliveryContext = {
-    database,
-    outbound: settings.outbound,
+    retrySeconds: DEFAULT_RETRY_SECONDS,
+    graceMs: GRACE_MS,
+    ...settings,
     telemetry,
-    traceOf: settings.traceOf,
-    signingKeys: settings.signingKeys,
     slots: endpointSlots(pace.concurrency),
-    retrySeconds: settings.retrySeconds ?? DEFAULT_RETRY_SECONDS,
-    onGivenUp: settings.onGivenUp,
-    graceMs: settings.graceMs ?? GRACE_MS,
   };
   return startLanes({
     lanes: deliveryLanes,
@@ -109,19 +95,15 @@ export const startCallbacks = (settings: CallbackSettings): Promise<Callbacks> =
   });
 };
 
-/** What the workers of this process share. */
-type DeliveryContext = {
-  readonly database: Pick<Database, "sql" | "transaction">;
-  readonly outbound: Outbound;
-  readonly signingKeys: SigningKeys;
-  readonly telemetry: Telemetry;
-  readonly traceOf: ((id: string) => TraceIds | undefined) | undefined;
-  readonly slots: ReturnType<typeof endpointSlots>;
-  /** Delays between attempts, in seconds. */
-  readonly retrySeconds: readonly number[];
-  readonly onGivenUp: GivenUpHook | undefined;
-  readonly graceMs: number;
-};
+/** Shared by the workers of this process. */
+type DeliveryContext = Pick<
+  CallbackSettings,
+  "database" | "outbound" | "signingKeys" | "traceOf" | "onGivenUp"
+> &
+  Required<Pick<CallbackSettings, "retrySeconds" | "graceMs">> & {
+    readonly telemetry: Telemetry;
+    readonly slots: ReturnType<typeof endpointSlots>;
+  };
 
 /** A turn on a claimed lane. */
 type Turn = Pick<LaneTurn, "stop" | "endsAt"> & {
@@ -131,8 +113,8 @@ type Turn = Pick<LaneTurn, "stop" | "endsAt"> & {
 };
 
 /**
- * One turn on a lane: sends its pending messages, each after the one before it is delivered or given up,
- * until the lane is empty, the first message has to wait, or the turn ends.
+ * Sends a lane's pending messages one after another until it is empty, the first one has to wait,
+ * or the turn ends.
  * @throws LaneLostError, and errors of our side
  */
 const sendLane = async (
@@ -178,29 +160,29 @@ const sendAll = async (work: DeliveryContext, turn: Turn, first: LaneView): Prom
   }
 };
 
-/** All messages of a batch are done, or some, or the first one has to wait and the lane was left. */
+/** `left`: a message has to wait, and the lane was released. */
 type Sent = "all" | "some" | "left";
 
-/** Sends the messages that were read, until one has to wait. */
 const sendBatch = async (work: DeliveryContext, turn: Turn, view: LaneView): Promise<Sent> => {
   const { database, retrySeconds, onGivenUp, telemetry } = work;
-  const givenUp = (reason: GivenUp["reason"], messages: number) =>
-    telemetry.figures.count("holderbook_callbacks_given_up_total", { reason }, messages);
   const { claim, stop, endsAt } = turn;
+  const giveUp = async (reason: GivenUp["reason"], messages: readonly PendingMessage[]) => {
+    await recordGivenUp(database, claim, messages, reason, onGivenUp);
+    const { figures } = telemetry;
+    figures.count("holderbook_callbacks_given_up_total", { reason }, messages.length);
+  };
   if (view.disabled) {
-    await recordGivenUp(database, claim, view.messages, "endpoint_disabled", onGivenUp);
-    givenUp("endpoint_disabled", view.messages.length);
+    await giveUp("endpoint_disabled", view.messages);
     return "all";
   }
   for (const message of view.messages) {
     if (stop.aborted) return "some";
     if (message.scheduled >= attemptsOf(retrySeconds)) {
-      await recordGivenUp(database, claim, [message], "attempts_exhausted", onGivenUp);
-      givenUp("attempts_exhausted", 1);
+      await giveUp("attempts_exhausted", [message]);
       continue;
     }
-    const attempt = await attemptUnless(work, turn, view, message);
-    // Stopped: the outcome of this request is unknown, so it is repeated later.
+    const attempt = await attemptUnlessStopped(work, turn, view, message);
+    // Its outcome is unknown: it is repeated later.
     if (attempt === undefined) return "some";
     if (!delivered(attempt)) {
       const wait = retryDelayMs(retrySeconds, message.scheduled + 1, attempt.retryAfterMs);
@@ -215,24 +197,22 @@ const sendBatch = async (work: DeliveryContext, turn: Turn, view: LaneView): Pro
   return "all";
 };
 
-/** Makes the attempt; undefined when the worker stops and the grace was not enough. */
-const attemptUnless = async (
+/** Undefined when the worker stops and the grace was not enough. */
+const attemptUnlessStopped = async (
   work: DeliveryContext,
   { stop, halt }: Turn,
   { url }: LaneView,
   message: PendingMessage,
 ): Promise<Attempt | undefined> => {
   const { id, body } = message;
-  const {
-    telemetry: { tracing },
-    traceOf,
-  } = work;
+  const { telemetry, traceOf } = work;
+  const { tracing } = telemetry;
   const beganMs = performance.now();
   try {
     const trace = tracing.isOn ? traceOf?.(id) : undefined;
     const send = () => deliver(work, { id, body, url }, halt);
     const attempt = trace === undefined ? await send() : await tracing.within(trace, send);
-    reportAttempt(work.telemetry, message, attempt, { beganMs, trace });
+    reportAttempt(telemetry, message, attempt, { beganMs, trace });
     return attempt;
   } catch (error) {
     if (stop.aborted && halt.aborted) return undefined;
@@ -240,7 +220,6 @@ const attemptUnless = async (
   }
 };
 
-/** Counts an attempt, and adds it to its trace if it has one. */
 const reportAttempt = (
   { figures, tracing }: Telemetry,
   { id, attempts }: PendingMessage,
@@ -261,20 +240,16 @@ const reportAttempt = (
   });
 };
 
-/** Lanes of a failing endpoint: enough to notice when it recovers. */
+/** Concurrent lanes of a failing endpoint: enough to notice that it recovers. */
 const FAILING_SLOTS = 2;
 
-/** Ranges of the delay, in ms, after which a lane without a slot tries again. */
+/** Delays before a lane without a slot tries again. */
 const BUSY_WAIT_MS = { least: 200, most: 800 };
 const FAILING_WAIT_MS = { least: 5_000, most: 15_000 };
 
-/** A slot to release, or how long to leave the lane. */
 type Slot = { readonly release: () => void } | { readonly waitMs: number };
 
-/**
- * Limits how many lanes of one endpoint this process works on, so that a slow receiver does not keep all
- * workers waiting.
- */
+/** Limits concurrent lanes per endpoint, so that a slow receiver does not occupy all workers. */
 export const endpointSlots = (concurrency: number) => {
   const most = Math.max(FAILING_SLOTS, Math.ceil(concurrency / 2));
   const taken = new Map<string, number>();
@@ -297,24 +272,22 @@ export const endpointSlots = (concurrency: number) => {
   };
 };
 
-/** Seconds after the first attempt, the second, and so on: eleven attempts over some three days. */
+/** Delays between attempts: eleven attempts over some three days. */
 export const DEFAULT_RETRY_SECONDS: readonly number[] = [
   5, 30, 120, 600, 1_800, 7_200, 21_600, 50_400, 86_400, 86_400,
 ];
 
-/** Part by which delays vary, so that many messages are not retried in one wave. */
+/** Share by which delays vary, so that messages are not retried in one wave. */
 const JITTER = 0.2;
 
-/** Longest honoured `Retry-After`: one answer must not stop a lane for years. */
+/** Longest honoured `Retry-After`. */
 const LONGEST_WAIT_MS = 24 * 60 * 60 * 1_000;
 
-/** Attempts that a schedule allows: one immediately and one after each delay. */
 export const attemptsOf = (retrySeconds: readonly number[]): number => retrySeconds.length + 1;
 
 /**
- * Milliseconds until the next attempt; undefined after the last one. A `Retry-After` longer than the schedule
- * is honoured, up to a day.
- * @param made attempts so far, with the failed one
+ * Undefined after the last attempt. Honours a `Retry-After` longer than the schedule, up to a day.
+ * @param made attempts so far
  * @param random in [0, 1)
  */
 export const retryDelayMs = (

@@ -10,7 +10,7 @@ import {
 } from "./outbound-policy.ts";
 import type { SigningKeyRing, SigningKeys } from "./signing-keys.ts";
 
-/** The outcome of an attempt, as recorded and shown to the owner of the address. */
+/** As recorded and shown to the owner of the address. */
 export type Attempt = {
   readonly at: Date;
   /** Where it went. */
@@ -24,7 +24,6 @@ export type Attempt = {
   readonly retryAfterMs: number | undefined;
 };
 
-/** An attempt succeeds by any 2xx. */
 export const delivered = ({ error }: Attempt): boolean => error === null;
 
 /** The receiver wants nothing more at this address (410). */
@@ -86,8 +85,8 @@ const isReceivers = (error: unknown): error is Error =>
   error instanceof ReceiverUnreachableError;
 
 /**
- * Headers of one delivery: those of Standard Webhooks (asymmetric, `v1a`) with a signature by every valid
- * key, newest first, and `x-request-sig-b64` by the newest over the canonical body.
+ * Headers of Standard Webhooks (asymmetric, `v1a`) with a signature by every valid key, newest first,
+ * and `x-request-sig-b64` by the newest over the canonical body.
  */
 export const signatureHeaders = (
   keys: SigningKeyRing,

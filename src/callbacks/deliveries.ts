@@ -1,22 +1,23 @@
-/** An endpoint owner's view of its deliveries, and redelivery. */
+/** An owner's view of its deliveries, and redelivery. */
 import { texts } from "../database/column-arrays.ts";
 import type { Database, Sql, Tx } from "../database/connect.ts";
+import { isoTime } from "../database/iso-time.ts";
 import { announceArrivals } from "../lanes/arrivals.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import { holdEndpoints } from "./endpoints.ts";
+import { completeBefore } from "./enqueue.ts";
 import { deliveryLanes } from "./lanes.ts";
-import { completeBefore } from "./under-way.ts";
 
 /**
- * `withdrawn`: pending, and its address is withdrawn; `failed`: given up after the last attempt; `disabled`:
- * given up because its address was disabled.
+ * `withdrawn`: pending at a withdrawn address; `failed`: given up after the last attempt;
+ * `disabled`: given up because its address was disabled.
  */
 export type DeliveryStatus = (typeof STATUSES)[number] | "withdrawn";
 
 /** Statuses to filter by; `pending` includes withdrawn. */
 export const STATUSES = ["pending", "delivered", "failed", "disabled"] as const;
 
-/** One message and its attempts; times are ISO 8601 in UTC. */
+/** Times are ISO 8601 in UTC. */
 export type Delivery = {
   /** `webhook-id`. */
   readonly id: string;
@@ -52,7 +53,7 @@ export type MessageOwner =
   | { readonly endpoints: readonly string[] }
   | { readonly keyIds: readonly string[] };
 
-/** Rows `(id)` of the owners, and the column of a message that has its owner. */
+/** Rows `(id)` of the owners, and the message's column of its owner. */
 const owners = (sql: Sql, whose: MessageOwner) =>
   "keyIds" in whose
     ? { ids: sql`unnest(${texts(whose.keyIds)}::text[])`, column: sql("key_id") }
@@ -68,9 +69,8 @@ export class UnknownDeliveryError extends Error {
 }
 
 /**
- * Deliveries, oldest first. `since` (inclusive) is the time of enqueueing; `after` is the id of the last one
- * seen. Paging shows each delivery once; rows behind an open transaction come on a later page. `status`
- * scans all others, which is slow where few of very many match.
+ * Oldest first. `since` (inclusive) is the time of enqueueing; `after` is the id of the last one
+ * seen. `status` scans all others, which is slow where few of very many match.
  * @throws UnknownDeliveryError (stop) for an `after` of another owner
  */
 export const listDeliveries = async (
@@ -93,22 +93,12 @@ export const listDeliveries = async (
           select created_at::text as at, sequence from callback_messages
           where id = ${page.after} and ${column} in (select ${ids})`;
   if (after === undefined) throw new UnknownDeliveryError("there is no delivery of this id");
-  const rows = await sql<
-    (Omit<Delivery, "createdAt" | "deliveredAt" | "attempts"> & {
-      created_at: string;
-      delivered_at: string | null;
-      attempts: (Omit<DeliveryAttempt, "at"> & { at: string })[];
-    })[]
-  >`
-    select m.id, m.endpoint, e.url, m.type, m.reference,
-           case when m.status = 'pending' and e.withdrawn_at is not null then 'withdrawn'
-                else m.status end as status,
-           to_json(m.created_at) #>> '{}' as created_at, to_json(m.delivered_at) #>> '{}' as delivered_at,
+  return await sql<Delivery[]>`
+    select m.id, m.endpoint, e.url, m.type, m.reference, ${shownStatus(sql)},
+           ${isoTime(sql, "m.created_at")} as "createdAt",
+           ${isoTime(sql, "m.delivered_at")} as "deliveredAt",
            coalesce((
-             select json_agg(json_build_object('at', a.at, 'url', a.url, 'statusCode', a.status_code,
-                                               'error', a.error, 'durationMs', a.duration_ms)
-                             order by a.number)
-             from callback_attempts a
+             select json_agg(${attemptJson(sql)} order by a.number) from callback_attempts a
              where a.message_id = m.id and a.number > m.attempts - ${MOST_ATTEMPTS}
            ), '[]') as attempts
     from ${ids} as owner (id) cross join lateral (
@@ -122,19 +112,21 @@ export const listDeliveries = async (
       order by created_at, sequence limit ${page.limit}
     ) m join callback_endpoints e on e.key = m.endpoint
     order by m.created_at, m.sequence limit ${page.limit}`;
-  return rows.map(({ created_at, delivered_at, attempts, ...rest }) => ({
-    ...rest,
-    createdAt: iso(created_at),
-    deliveredAt: delivered_at === null ? null : iso(delivered_at),
-    attempts: attempts.map((attempt) => ({ ...attempt, at: iso(attempt.at) })),
-  }));
 };
 
-const iso = (timestamp: string) => new Date(timestamp).toISOString();
+/** Status of the message `m` at the endpoint `e`. */
+export const shownStatus = (sql: Sql) => sql`
+  case when m.status = 'pending' and e.withdrawn_at is not null then 'withdrawn'
+       else m.status end as status`;
+
+/** The attempt `a` as a `DeliveryAttempt`. */
+export const attemptJson = (sql: Sql) => sql`
+  json_build_object('at', ${isoTime(sql, "a.at")}, 'url', a.url, 'statusCode', a.status_code,
+                    'error', a.error, 'durationMs', a.duration_ms)`;
 
 /**
- * `accepted`: it will be sent again; `pending`: it was still pending and is tried immediately; `waiting`: its
- * address is withdrawn, and it is sent when that is registered again.
+ * `accepted`: it will be sent again; `pending`: it still was, and is tried now; `waiting`: it is
+ * sent when its withdrawn address is registered again.
  */
 export type Redelivery = "accepted" | "pending" | "waiting";
 
@@ -150,10 +142,7 @@ export type HeldMessage = {
 /** Finds the present endpoint of messages with this reference, if it changed. */
 export type MovedTo = (tx: Tx, reference: string) => Promise<string | undefined>;
 
-/**
- * First step of a transaction: locks the message and the addresses until it ends. Undefined for an unknown
- * message or another caller's.
- */
+/** First step of a transaction: locks message and addresses. Undefined for another owner's message. */
 export const holdMessage = async (
   tx: Tx,
   { id, ...whose }: ActedOn & { readonly id: string },
@@ -172,12 +161,9 @@ const theirs = (sql: Sql, whose: ActedOn) => {
 };
 
 /**
- * Sends a message again, the same body under the same `webhook-id`, with a new schedule of attempts.
- *
- * It gets a lane of its own, because a receiver that acts once per id does not depend on its order. The
- * request means that deliveries are wanted at the address, so a disabled one is enabled; at a withdrawn one
- * the message waits with the others.
- *
+ * Sends a message again under its `webhook-id`, with a new schedule of attempts, in a lane of its
+ * own: a receiver that acts once per id does not depend on its order. Enables a disabled address;
+ * at a withdrawn one the message waits.
  * @param hasten whether a pending message is tried now, which uses up one of its attempts
  */
 export const redeliverHeld = async (
@@ -212,7 +198,7 @@ export const redeliverHeld = async (
   return pending ? "pending" : "accepted";
 };
 
-/** Both in one transaction; `unknown` for a message of another owner. */
+/** `unknown` for a message of another owner. */
 export const redeliver = (
   database: Pick<Database, "transaction">,
   { to, ...whose }: ActedOn & { readonly id: string; readonly to?: MovedTo },

@@ -1,23 +1,23 @@
 /**
- * The addresses that callbacks go to.
- *
- * An address is disabled by its receiver (an answer of 410): pending messages are given up. It is withdrawn by
- * the operator, who takes it out of the configuration: pending messages wait until it is back.
+ * Addresses of callbacks. An answer of 410 disables one: pending messages are given up. Taking it out
+ * of the configuration withdraws it: pending messages wait until it is back.
  */
 import { texts } from "../database/column-arrays.ts";
 import type { Database, Tx } from "../database/connect.ts";
+import { isoTime } from "../database/iso-time.ts";
 import { announceArrivals } from "../lanes/arrivals.ts";
 import type { Fragment } from "../lanes/lanes.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import { deliveryLanes } from "./lanes.ts";
 import { checkCallbackUrl, type OutboundPolicy } from "./outbound-policy.ts";
 
+/** Times are ISO 8601. */
 export type CallbackEndpoint = {
   readonly key: string;
   readonly url: string;
-  readonly disabledAt: Date | null;
+  readonly disabledAt: string | null;
   readonly disabledReason: string | null;
-  readonly withdrawnAt: Date | null;
+  readonly withdrawnAt: string | null;
   readonly withdrawnReason: string | null;
 };
 
@@ -31,36 +31,31 @@ export class UnknownEndpointError extends Error {
   }
 }
 
-/** Advisory lock that keeps addresses from changing while one is chosen for a message. */
+/** Advisory lock: addresses do not change while one is chosen for a message. */
 const ADDRESSES = [7142, 0] as const;
 
-/** Keeps addresses unchanged until the transaction ends. Its first statement, before rows are locked. */
+/** First statement of a transaction that relies on addresses, before it locks rows. */
 export const holdEndpoints = async ({ sql }: Tx): Promise<void> => {
   await sql`
     select pg_advisory_xact_lock_shared(${ADDRESSES[0]}::int4, ${ADDRESSES[1]}::int4)`.execute();
 };
 
-/**
- * Changes addresses in one short transaction, at a start or by a command. Meanwhile no address is chosen
- * and no worker records anything.
- */
+/** A short transaction, at a start or by a command. Meanwhile no address is chosen or result recorded. */
 export const changeEndpoints = <Result>(
   database: Pick<Database, "transaction">,
   work: (tx: Tx) => Promise<Result>,
 ): Promise<Result> =>
   database.transaction(async (tx) => {
     await tx.sql`select pg_advisory_xact_lock(${ADDRESSES[0]}::int4, ${ADDRESSES[1]}::int4)`;
-    // Workers lock their lane's row before they write: waiting here they hold no row that this transaction
-    // may need, so there is no deadlock.
+    // No deadlock: workers lock their lane's row first, and hold no other row while they wait here.
     await tx.sql`lock table callback_lanes in exclusive mode`;
     return await work(tx);
   });
 
 /**
- * Registers an address under a key (such as `project:acme`), or changes it, inside `changeEndpoints`.
- * A new URL is enabled, and failures and attempts count from zero. Pending messages go there
- * immediately, in order; the same when a withdrawn address is registered again.
- *
+ * Registers an address, or changes it, inside `changeEndpoints`. A new URL is enabled, and failures
+ * and attempts count from zero; pending messages go there immediately, in order. The same when a
+ * withdrawn address is registered again.
  * @throws CallbackAddressError (stop) when the policy does not allow the URL
  */
 export const registerEndpoint = async (
@@ -87,7 +82,7 @@ export const putEndpoint = async (
   if (changed?.is_new === false) await resetEndpoint({ sql }, key);
 };
 
-/** A worker that still has one of the lanes can record nothing; what it was sending is sent again. */
+/** Fences off workers that hold one of the lanes: what they are sending is sent again. */
 const resetEndpoint = async ({ sql }: Pick<Tx, "sql">, key: string): Promise<void> => {
   await sql`delete from callback_lanes where endpoint = ${key}`;
   await sql`
@@ -106,10 +101,9 @@ const announceLanes = (tx: Pick<Tx, "sql">, key: string, lanes: readonly { lane:
   );
 
 /**
- * Moves pending messages to the endpoints of `addresses`, inside `changeEndpoints`, with a new schedule of
- * attempts. A worker that still has one of the lanes can record nothing.
- * @param addresses a query for rows (`key_id`, `endpoint`): the endpoint of each caller's key; messages
- *   whose endpoint is not registered are not moved
+ * Moves pending messages to the endpoints of `addresses`, inside `changeEndpoints`, with a new
+ * schedule of attempts. Fences off workers that hold one of the lanes.
+ * @param addresses a query for rows (`key_id`, `endpoint`); unregistered endpoints are left out
  */
 export const movePending = async (tx: Pick<Tx, "sql">, addresses: Fragment): Promise<void> => {
   const touched = await tx.sql<{ endpoint: string; lane: string }[]>`
@@ -138,8 +132,8 @@ export const movePending = async (tx: Pick<Tx, "sql">, addresses: Fragment): Pro
 };
 
 /**
- * Withdraws all addresses except `keys`, inside `changeEndpoints`: nothing more is sent there, and pending
- * messages wait. An attempt in progress is not recorded, and repeated when the address is registered again.
+ * Withdraws all addresses except `keys`, inside `changeEndpoints`. An attempt in progress is not
+ * recorded, and repeated when the address is registered again.
  * @param prefix only addresses whose key begins with it
  * @returns keys that were not withdrawn before
  */
@@ -163,34 +157,15 @@ export const withdrawAllBut = async (
 export const endpointsUnder = async (
   { sql }: Pick<Tx, "sql">,
   key: string,
-): Promise<readonly CallbackEndpoint[]> => {
-  const rows = await sql<
-    {
-      key: string;
-      url: string;
-      disabled_at: string | null;
-      disabled_reason: string | null;
-      withdrawn_at: string | null;
-      withdrawn_reason: string | null;
-    }[]
-  >`
-    select key, url, to_json(disabled_at) #>> '{}' as disabled_at, disabled_reason,
-           to_json(withdrawn_at) #>> '{}' as withdrawn_at, withdrawn_reason
+): Promise<readonly CallbackEndpoint[]> =>
+  await sql<CallbackEndpoint[]>`
+    select key, url, ${isoTime(sql, "disabled_at")} as "disabledAt",
+           disabled_reason as "disabledReason", ${isoTime(sql, "withdrawn_at")} as "withdrawnAt",
+           withdrawn_reason as "withdrawnReason"
     from callback_endpoints where key = ${key} or starts_with(key, ${`${key}:`}) order by key`;
-  const date = (text: string | null) => (text === null ? null : new Date(text));
-  return rows.map((row) => ({
-    key: row.key,
-    url: row.url,
-    disabledAt: date(row.disabled_at),
-    disabledReason: row.disabled_reason,
-    withdrawnAt: date(row.withdrawn_at),
-    withdrawnReason: row.withdrawn_reason,
-  }));
-};
 
 /**
- * Enables a disabled address. With `resend`, the messages given up because of that are sent first, in their
- * order; without it they can be redelivered one by one.
+ * @param resend first sends the messages that were given up meanwhile, in their order
  * @throws UnknownEndpointError (stop)
  */
 export const enableEndpoint = (

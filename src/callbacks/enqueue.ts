@@ -1,16 +1,15 @@
 /**
- * The outbox: callbacks are written in the transaction that makes their cause visible, so that none is lost
- * or sent for something that was rolled back.
+ * The outbox: callbacks are written in their cause's transaction, so that none is lost, or sent for
+ * something that was rolled back.
  */
 import postgres from "postgres";
 import { canonicalJson, type JsonValue } from "../../client/canonical-json.ts";
 import { texts } from "../database/column-arrays.ts";
-import type { Tx } from "../database/connect.ts";
+import type { Sql, Tx } from "../database/connect.ts";
 import { announceArrivals } from "../lanes/arrivals.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import { UnknownEndpointError } from "./endpoints.ts";
 import { deliveryLanes } from "./lanes.ts";
-import { markUnderWay } from "./under-way.ts";
 
 /** Bytes of a body, documented for receivers. */
 export const LONGEST_BODY = 256 * 1024;
@@ -18,19 +17,12 @@ export const LONGEST_BODY = 256 * 1024;
 /** Characters of a lane or a reference. */
 const LONGEST_NAME = 512;
 
-/** A callback to be sent. */
 export type Callback = {
   /** Key of a registered endpoint. */
   readonly endpoint: string;
-  /**
-   * Messages of one lane are delivered in order: the token of a transfer event, the investor of a request.
-   * Lanes are independent of each other. Opaque; nothing personal.
-   */
+  /** Delivered in order inside a lane, such as a token or an investor's; nothing personal. */
   readonly lane: string;
-  /**
-   * `webhook-id`, unique over all endpoints: letters, digits, `-`, `_`. Derive it from the cause, so that
-   * a replay sends nothing twice.
-   */
+  /** `webhook-id`, unique over all endpoints: derived from the cause, so a replay sends nothing twice. */
   readonly id: string;
   /** Kind of message, such as `transfer_event`. */
   readonly type: string;
@@ -53,11 +45,9 @@ export class CallbackInvalidError extends Error {
 }
 
 /**
- * Enqueues callbacks in the caller's transaction; they are sent once it has committed. Known ids are ignored.
- *
- * Inside a lane they are delivered in the order given, after the messages of transactions that committed
- * before. For that, transactions that enqueue into one lane wait for each other. Enqueue for all lanes in one
- * call, else two transactions may deadlock (which Postgres ends and which is safe to retry).
+ * Enqueues callbacks in the caller's transaction, in the order given; known ids are ignored.
+ * Transactions that enqueue into one lane wait for each other, so that a lane's order is that of
+ * commits. Enqueue for all lanes in one call, else two transactions may deadlock (safe to retry).
  *
  * @throws CallbackInvalidError (stop) for a body too long or without canonical form, or a malformed id
  * @throws UnknownEndpointError (stop)
@@ -69,15 +59,15 @@ export const enqueueCallbacks = async (tx: Tx, callbacks: readonly Callback[]): 
     texts(callbacks.map((callback) => pick(callback) ?? null));
   const endpoints = column(({ endpoint }) => endpoint);
   const lanes = column(({ lane }) => lane);
-  // Waits until other writers of these lanes have committed, so that sequence numbers ascend in the order in
-  // which messages become visible. Sorted against deadlocks.
+  // Until other writers of these lanes have committed: sequence numbers ascend in commit order. Sorted
+  // against deadlocks.
   const locked = tx.sql`
     select pg_advisory_xact_lock(lock) from (
       select distinct hashtextextended(endpoint || ' ' || lane, 7141) as lock
       from unnest(${endpoints}::text[], ${lanes}::text[]) as named (endpoint, lane)
       order by lock
     ) as locks`.execute();
-  const marked = markUnderWay(tx.sql).execute();
+  const marked = markEnqueuing(tx.sql).execute();
   const written = tx.sql`
     insert into callback_messages (id, endpoint, lane, type, reference, key_id, body)
     select id, endpoint, lane, type, reference, key_id, body from unnest(
@@ -98,7 +88,6 @@ export const enqueueCallbacks = async (tx: Tx, callbacks: readonly Callback[]): 
   });
 };
 
-/** Enqueues one callback; see `enqueueCallbacks`. */
 export const enqueueCallback = (tx: Tx, callback: Callback): Promise<void> =>
   enqueueCallbacks(tx, [callback]);
 
@@ -127,10 +116,39 @@ const checkedBody = ({ id, lane, reference, type, body }: Callback): string => {
   return text;
 };
 
-/** The violated foreign key of `endpoint` as this module's error. */
 const unknownEndpoint = (error: unknown): UnknownEndpointError | undefined => {
   if (!(error instanceof postgres.PostgresError) || error.code !== "23503") return undefined;
   return new UnknownEndpointError(
     /\(endpoint\)=\((.*?)\) is/.exec(error.detail ?? "")?.[1] ?? "given",
   );
+};
+
+/** Class of the advisory locks of transactions that enqueue; the object id is their second. */
+const ENQUEUING = 7_143;
+
+/** Seconds are counted from here, which four bytes hold until 2068. */
+const EPOCH = "2000-01-01T00:00:00Z";
+
+/** Before messages are written, so that their time is later than the lock's; ends with the commit. */
+const markEnqueuing = (sql: Sql) => sql`
+  select pg_advisory_xact_lock_shared(
+    ${ENQUEUING}::int4,
+    floor(extract(epoch from clock_timestamp() - ${EPOCH}::timestamptz))::int4)`;
+
+/**
+ * A time before which no message will appear any more. Lists end there: they are ordered by the
+ * time of enqueueing, but transactions commit in another order, and a page would miss a message
+ * that becomes visible behind it. Only transactions that enqueue hold lists back.
+ */
+export const completeBefore = async (sql: Sql): Promise<string> => {
+  // The statement's time precedes its look at the locks: a later lock means later messages.
+  const [row] = await sql<{ complete: string }[]>`
+    select least(statement_timestamp(), (
+      select ${EPOCH}::timestamptz + make_interval(secs => min(objid::int8))
+      from pg_locks
+      where locktype = 'advisory' and classid = ${ENQUEUING} and objsubid = 2
+        and database = (select oid from pg_database where datname = current_database())
+    ))::text as complete`;
+  if (row === undefined) throw new Error("a statement that returns one row returned none");
+  return row.complete;
 };

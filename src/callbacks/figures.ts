@@ -1,5 +1,6 @@
 /** State of the callbacks, for health and metrics. */
 import type { Sql } from "../database/connect.ts";
+import { isoTime } from "../database/iso-time.ts";
 
 /** An endpoint that needs an operator's attention. */
 export type EndpointFigures = {
@@ -36,9 +37,9 @@ export const callbackFigures = async ({ sql }: { readonly sql: Sql }): Promise<C
   const counted = sql<{ pending: number; oldest: number }[]>`
     select pending, coalesce(greatest(0, extract(epoch from now() - oldest))::float8, 0) as oldest
     from (${pendingMessages(sql, COUNT_CAP)}) as messages`;
-  const troubled = (which: ReturnType<Sql>) => sql<EndpointRow[]>`
-    select key, failures, to_json(failing_since) #>> '{}' as failing_since, last_error,
-           to_json(disabled_at) #>> '{}' as disabled_at
+  const troubled = (which: ReturnType<Sql>) => sql<EndpointFigures[]>`
+    select key, failures, ${isoTime(sql, "failing_since")} as "failingSince",
+           last_error as "lastError", ${isoTime(sql, "disabled_at")} as "disabledAt"
     from callback_endpoints where withdrawn_at is null and ${which}
     order by coalesce(disabled_at, failing_since), key limit ${MOST_ENDPOINTS}`;
   const [[totals], failing, disabled] = await Promise.all([
@@ -49,8 +50,8 @@ export const callbackFigures = async ({ sql }: { readonly sql: Sql }): Promise<C
   return {
     pending: totals?.pending ?? 0,
     oldestPendingSeconds: totals?.oldest ?? 0,
-    failing: failing.map(endpointFigures),
-    disabled: disabled.map(endpointFigures),
+    failing,
+    disabled,
   };
 };
 
@@ -68,19 +69,3 @@ export const pendingMessages = (sql: Sql, most: number): ReturnType<Sql> => sql`
          (select min(created_at) from active cross join lateral (
             select created_at from callback_messages where endpoint = key and status = 'pending'
             order by created_at limit 1) as first_of_one) as oldest`;
-
-type EndpointRow = {
-  readonly key: string;
-  readonly failures: number;
-  readonly failing_since: string | null;
-  readonly last_error: string | null;
-  readonly disabled_at: string | null;
-};
-
-const endpointFigures = (row: EndpointRow): EndpointFigures => ({
-  key: row.key,
-  failures: row.failures,
-  failingSince: row.failing_since === null ? null : new Date(row.failing_since).toISOString(),
-  lastError: row.last_error,
-  disabledAt: row.disabled_at === null ? null : new Date(row.disabled_at).toISOString(),
-});

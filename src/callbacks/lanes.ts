@@ -1,8 +1,7 @@
-/** The lanes of the callbacks: messages of one lane of an endpoint are delivered one after the other. */
 import type { Sql } from "../database/connect.ts";
 import { type Fragment, type LaneClaim, LaneLostError, lanesIn } from "../lanes/lanes.ts";
 
-/** Lanes that may have pending messages; all others, and those of withdrawn endpoints, have no row. */
+/** Lanes with pending messages; those of withdrawn endpoints have no row. */
 export const deliveryLanes = lanesIn({
   table: "callback_lanes",
   key: ["endpoint", "lane"],
@@ -37,16 +36,16 @@ export type PendingMessage = {
   readonly scheduled: number;
 };
 
-/** Messages per read; more than one saves reading again. */
+/** Per read. */
 const BATCH_MESSAGES = 32;
 
-/** Bytes of bodies per read; at least one message is read. */
+/** Of bodies per read; at least one message is read. */
 const BATCH_BYTES = 512 * 1024;
 
-/** An endpoint counts as failing after this time since a failure without a success. */
+/** An endpoint counts as failing this long after a failure without a success. */
 const FAILING_AFTER_MS = 30_000;
 
-/** Claims a lane and reads it in one statement; undefined when it cannot be claimed. */
+/** One statement; undefined when the lane cannot be claimed. */
 export const claimAndRead = async (
   sql: Sql,
   id: bigint,
@@ -73,8 +72,7 @@ type ViewRow = Omit<LaneView, "messages" | "complete"> & {
 
 const readUnder = (sql: Sql, claimed: Fragment): Promise<readonly ViewRow[]> => sql<ViewRow[]>`
   with claimed as (${claimed})
-  -- "arrivals" must come from the snapshot that reads the messages: the row just updated may already count
-  -- an arrival that the snapshot does not show.
+  -- "arrivals" of the snapshot: the row just updated may count an arrival that it does not show.
   select claimed.token, l.arrivals, l.endpoint, e.url, e.disabled_at is not null as disabled,
          e.withdrawn_at is not null as withdrawn,
          e.failing_since < now() - ${FAILING_AFTER_MS} * interval '1 ms' is true as failing,

@@ -2,7 +2,6 @@
 import { BlockList, isIP, isIPv4, isIPv6 } from "node:net";
 import type { Remedy } from "../waiting/remedy.ts";
 
-/** Where callbacks may go. */
 export type OutboundPolicy = {
   /**
    * Development and tests: also http, any port, loopback and private networks. Link-local, multicast
@@ -104,12 +103,9 @@ const reasonOf = (cause: unknown): string => {
 };
 
 /**
- * Where an IP address leads, by the special-purpose registries of IANA (RFC 6890 and updates). In IPv6 only
- * global unicast (2000::/3) can be public, without the ranges reserved in it.
- *
- * `public`: routed on the internet. `private`: loopback and private networks, for deployments that
- * allow them. `never`: link-local (where clouds keep their metadata), multicast, documentation,
- * reserved, and tunnels that would hide another address.
+ * By the special-purpose registries of IANA (RFC 6890 and updates). `private`: loopback and private
+ * networks, for deployments that allow them. `never`: link-local (where clouds keep their metadata),
+ * multicast, documentation, reserved, and tunnels that would hide another address.
  */
 type Reach = "public" | "private" | "never";
 

@@ -1,8 +1,7 @@
 /**
- * Outgoing requests, protected against SSRF: only https to known ports. The host name is resolved once, every
- * resolved address is checked, and the connection goes to exactly those addresses, which defeats DNS
- * rebinding. Redirects and proxy settings are ignored, the answer's headers are bounded by Node (16 KiB)
- * and its body is discarded.
+ * Outgoing requests, protected against SSRF: only https to known ports, and only to the addresses
+ * that were resolved once and checked, which defeats DNS rebinding. Redirects and proxy settings are
+ * ignored, the answer's headers are bounded by Node (16 KiB), its body is discarded.
  */
 import { lookup as systemLookup } from "node:dns/promises";
 import {
@@ -27,7 +26,7 @@ export type OutboundLimits = {
   readonly connectMs: number;
   /** From the start to the headers of the answer, connecting included. */
   readonly answerMs: number;
-  /** After that, the body may take this long, so that the connection can be reused. */
+  /** For the body after that, so that the connection can be reused. */
   readonly drainMs: number;
   readonly bodyBytes: number;
 };
@@ -42,7 +41,6 @@ const LIMITS: OutboundLimits = {
 /** Idle connections are closed before the receiver would (usually after 5 s). */
 const IDLE_MS = 4_000;
 
-/** Connections to one receiver; more lanes than this wait for one. */
 const SOCKETS_PER_RECEIVER = 64;
 
 export type OutboundAnswer = {
@@ -72,7 +70,7 @@ export type Outbound = {
   close(): void;
 };
 
-/** Prepares outgoing requests. `ca` (PEM) trusts one more authority; `resolve` replaces the system's. */
+/** `ca` (PEM) trusts one more authority; `resolve` replaces the system's. */
 export const openOutbound = (settings: {
   readonly policy: OutboundPolicy;
   readonly limits?: Partial<OutboundLimits>;
@@ -106,7 +104,7 @@ export const openOutbound = (settings: {
     try {
       return await exchange(first, body, limits, limits.answerMs, signal);
     } catch (error) {
-      // The receiver closed an idle connection just as it was reused, and saw nothing of the request (Node
+      // The receiver closed an idle connection as it was reused, and saw nothing of the request (Node
       // documentation, `request.reusedSocket`).
       const stale =
         error instanceof ReceiverUnreachableError && first.reusedSocket && wasClosed(error);

@@ -1,15 +1,18 @@
 /** The operator's view of all callbacks, without bodies. */
 import { texts } from "../database/column-arrays.ts";
 import type { Sql } from "../database/connect.ts";
+import { isoMicros, isoTime } from "../database/iso-time.ts";
 import {
+  attemptJson,
   type Delivery,
   type DeliveryAttempt,
   type DeliveryStatus,
   MOST_ATTEMPTS,
+  shownStatus,
 } from "./deliveries.ts";
 import { pendingMessages } from "./figures.ts";
 
-type DeliveryPlace = {
+type DeliveryCursor = {
   /** ISO 8601 in UTC, with microseconds. */
   readonly at: string;
   readonly sequence: bigint;
@@ -20,7 +23,7 @@ export type DeliveryOverview = Omit<Delivery, "attempts"> & {
   readonly givenUpAt: string | null;
   readonly attemptCount: number;
   readonly lastAttempt: DeliveryAttempt | null;
-  readonly place: DeliveryPlace;
+  readonly place: DeliveryCursor;
 };
 
 type DeliveryFilter = {
@@ -35,29 +38,22 @@ type DeliveryFilter = {
 /** Messages before a cursor, newest first. */
 export const deliveryOverviews = async (
   { sql }: { readonly sql: Sql },
-  page: DeliveryFilter & { readonly after?: DeliveryPlace | undefined; readonly limit: number },
+  page: DeliveryFilter & { readonly after?: DeliveryCursor | undefined; readonly limit: number },
 ): Promise<readonly DeliveryOverview[]> => {
   const { after, limit } = page;
-  const rows = await sql<Row[]>`
-    select m.*, e.url, a.attempt
-    from (
-      select m.id, m.endpoint, m.type, m.reference, m.attempts, m.sequence,
-             case when m.status = 'pending' and w.withdrawn_at is not null then 'withdrawn'
-                  else m.status end as status,
-             ${iso(sql, "m.created_at")} as created, ${iso(sql, "m.delivered_at")} as delivered,
-             ${iso(sql, "m.given_up_at")} as given_up, m.created_at
-      from callback_messages m join callback_endpoints w on w.key = m.endpoint
-      where ${filtered(sql, page)}
-        ${after === undefined ? sql`` : sql`and (m.created_at, m.sequence) < (${after.at}::timestamptz, ${after.sequence}::int8)`}
-      order by m.created_at desc, m.sequence desc limit ${limit}
-    ) m
-    join callback_endpoints e on e.key = m.endpoint
-    left join lateral (
-      select ${attemptObject(sql)} as attempt from callback_attempts a
-      where a.message_id = m.id order by a.number desc limit 1
-    ) a on true
-    order by m.created_at desc, m.sequence desc`;
-  return rows.map(shown);
+  const rows = await sql<(Omit<DeliveryOverview, "place"> & DeliveryCursor)[]>`
+    select m.id, m.endpoint, e.url, m.type, m.reference, ${shownStatus(sql)},
+           ${isoTime(sql, "m.created_at")} as "createdAt",
+           ${isoTime(sql, "m.delivered_at")} as "deliveredAt",
+           ${isoTime(sql, "m.given_up_at")} as "givenUpAt", m.attempts as "attemptCount",
+           (select ${attemptJson(sql)} from callback_attempts a
+            where a.message_id = m.id order by a.number desc limit 1) as "lastAttempt",
+           ${isoMicros(sql, "m.created_at")} as at, m.sequence
+    from callback_messages m join callback_endpoints e on e.key = m.endpoint
+    where ${filtered(sql, page)}
+      ${after === undefined ? sql`` : sql`and (m.created_at, m.sequence) < (${after.at}::timestamptz, ${after.sequence}::int8)`}
+    order by m.created_at desc, m.sequence desc limit ${limit}`;
+  return rows.map(({ at, sequence, ...row }) => ({ ...row, place: { at, sequence } }));
 };
 
 type DeliveryDetail = DeliveryOverview &
@@ -74,22 +70,22 @@ export const deliveryWithAttempts = async (
   const { sql } = on;
   const [[found], [next], attempts] = await Promise.all([
     deliveryOverviews(on, { id, limit: 1 }),
-    sql<{ due: string }[]>`
-      select ${iso(sql, "l.due_at")} as due
+    sql<{ at: string }[]>`
+      select ${isoTime(sql, "l.due_at")} as at
       from callback_messages m join callback_lanes l on l.endpoint = m.endpoint and l.lane = m.lane
       where m.id = ${id} and m.status = 'pending' and not exists (
         select 1 from callback_messages before
         where before.endpoint = m.endpoint and before.lane = m.lane and before.status = 'pending'
           and before.sequence < m.sequence)`,
     sql<{ attempt: DeliveryAttempt }[]>`
-      select ${attemptObject(sql)} as attempt from callback_attempts a
+      select ${attemptJson(sql)} as attempt from callback_attempts a
       where a.message_id = ${id} order by a.number desc limit ${MOST_ATTEMPTS}`,
   ]);
   if (found === undefined) return null;
   return {
     ...found,
-    attempts: attempts.map(({ attempt }) => timed(attempt)).toReversed(),
-    nextAttemptAt: milliseconds(next?.due ?? null),
+    attempts: attempts.map(({ attempt }) => attempt).toReversed(),
+    nextAttemptAt: next?.at ?? null,
   };
 };
 
@@ -113,19 +109,19 @@ export type DeliveryRange = {
   readonly since: Date;
   /** Exclusive. */
   readonly until?: Date | undefined;
-  readonly after?: DeliveryPlace | undefined;
+  readonly after?: DeliveryCursor | undefined;
 };
 
 /** Oldest first. */
 export const deliveriesInRange = async (
   { sql }: { readonly sql: Sql },
   range: DeliveryRange & { readonly limit: number },
-): Promise<readonly { readonly id: string; readonly place: DeliveryPlace }[]> => {
-  const rows = await sql<{ id: string; created: string; sequence: bigint }[]>`
-    select m.id, ${iso(sql, "m.created_at")} as created, m.sequence
+): Promise<readonly { readonly id: string; readonly place: DeliveryCursor }[]> => {
+  const rows = await sql<({ id: string } & DeliveryCursor)[]>`
+    select m.id, ${isoMicros(sql, "m.created_at")} as at, m.sequence
     from callback_messages m where ${inRange(sql, range)}
     order by m.created_at, m.sequence limit ${range.limit}`;
-  return rows.map(({ id, created, sequence }) => ({ id, place: { at: created, sequence } }));
+  return rows.map(({ id, ...place }) => ({ id, place }));
 };
 
 const inRange = (sql: Sql, { statuses, endpoint, since, until, after }: DeliveryRange) => sql`
@@ -164,25 +160,19 @@ export const endpointOverviews = async (
     readonly limit: number;
   },
 ): Promise<readonly EndpointOverview[]> => {
-  const { key, after, limit } = page;
-  const rows = await sql<EndpointOverview[]>`
-    select e.key, e.url, e.failures, ${iso(sql, "e.failing_since")} as "failingSince",
-           e.last_error as "lastError", ${iso(sql, "e.disabled_at")} as "disabledAt",
-           e.disabled_reason as "disabledReason", ${iso(sql, "e.withdrawn_at")} as "withdrawnAt",
+  const { key = null, after = null, limit } = page;
+  return await sql<EndpointOverview[]>`
+    select e.key, e.url, e.failures, ${isoTime(sql, "e.failing_since")} as "failingSince",
+           e.last_error as "lastError", ${isoTime(sql, "e.disabled_at")} as "disabledAt",
+           e.disabled_reason as "disabledReason", ${isoTime(sql, "e.withdrawn_at")} as "withdrawnAt",
            e.withdrawn_reason as "withdrawnReason", (
              select count(*)::int4 from (
                select 1 from callback_messages m where m.endpoint = e.key and m.status = 'pending'
                limit ${MOST_PENDING}) as bounded) as pending
     from callback_endpoints e
-    where (${key ?? null}::text is null or e.key = ${key ?? null}::text)
-      and (${after ?? null}::text is null or e.key > ${after ?? null}::text)
+    where (${key}::text is null or e.key = ${key}::text)
+      and (${after}::text is null or e.key > ${after}::text)
     order by e.key limit ${limit}`;
-  return rows.map((row) => ({
-    ...row,
-    failingSince: milliseconds(row.failingSince),
-    disabledAt: milliseconds(row.disabledAt),
-    withdrawnAt: milliseconds(row.withdrawnAt),
-  }));
 };
 
 /** A count of `most` means that many or more. */
@@ -201,25 +191,17 @@ export const deliveryCounts = async (
   since: Date,
   most: number,
 ): Promise<DeliveryCounts> => {
-  const from = since.toISOString();
   const givenUp = (status: string) => sql`(
     select count(*)::int4 from (
       select 1 from callback_messages
       where status in ('failed', 'disabled') and status = ${status}
-        and given_up_at >= ${from}::timestamptz
+        and given_up_at >= ${since.toISOString()}::timestamptz
       limit ${most}) as bounded)`;
-  const [row] = await sql<
-    { pending: number; oldest: string | null; failed: number; disabled: number }[]
-  >`
-    select pending, to_json(oldest) #>> '{}' as oldest,
+  const [row] = await sql<DeliveryCounts[]>`
+    select pending, ${isoTime(sql, "oldest")} as "oldestPendingAt",
            ${givenUp("failed")} as failed, ${givenUp("disabled")} as disabled
     from (${pendingMessages(sql, most)}) as messages`;
-  return {
-    pending: row?.pending ?? 0,
-    oldestPendingAt: milliseconds(row?.oldest ?? null),
-    failed: row?.failed ?? 0,
-    disabled: row?.disabled ?? 0,
-  };
+  return row ?? { pending: 0, oldestPendingAt: null, failed: 0, disabled: 0 };
 };
 
 const filtered = (sql: Sql, { status, endpoint, id, since }: DeliveryFilter) => {
@@ -227,55 +209,9 @@ const filtered = (sql: Sql, { status, endpoint, id, since }: DeliveryFilter) => 
   return sql`true
     ${stored === undefined ? sql`` : sql`and m.status = ${stored}`}
     ${stored === "failed" || stored === "disabled" ? sql`and m.status in ('failed', 'disabled')` : sql``}
-    ${status === "withdrawn" ? sql`and w.withdrawn_at is not null` : sql``}
-    ${status === "pending" ? sql`and w.withdrawn_at is null` : sql``}
+    ${status === "withdrawn" ? sql`and e.withdrawn_at is not null` : sql``}
+    ${status === "pending" ? sql`and e.withdrawn_at is null` : sql``}
     ${endpoint === undefined ? sql`` : sql`and m.endpoint = ${endpoint}`}
     ${id === undefined ? sql`` : sql`and m.id = ${id}`}
     ${since === undefined ? sql`` : sql`and m.created_at >= ${since.toISOString()}::timestamptz`}`;
 };
-
-type Row = {
-  readonly id: string;
-  readonly endpoint: string;
-  readonly url: string;
-  readonly type: string;
-  readonly reference: string | null;
-  readonly attempts: number;
-  readonly sequence: bigint;
-  readonly status: DeliveryStatus;
-  readonly created: string;
-  readonly delivered: string | null;
-  readonly given_up: string | null;
-  readonly attempt: DeliveryAttempt | null;
-};
-
-const attemptObject = (sql: Sql) => sql`
-  json_build_object('at', a.at, 'url', a.url, 'statusCode', a.status_code, 'error', a.error,
-                    'durationMs', a.duration_ms)`;
-
-const shown = (row: Row): DeliveryOverview => ({
-  id: row.id,
-  endpoint: row.endpoint,
-  url: row.url,
-  type: row.type,
-  reference: row.reference,
-  status: row.status,
-  createdAt: new Date(row.created).toISOString(),
-  deliveredAt: milliseconds(row.delivered),
-  givenUpAt: milliseconds(row.given_up),
-  attemptCount: row.attempts,
-  lastAttempt: row.attempt === null ? null : timed(row.attempt),
-  place: { at: row.created, sequence: row.sequence },
-});
-
-const timed = (attempt: DeliveryAttempt): DeliveryAttempt => ({
-  ...attempt,
-  at: new Date(attempt.at).toISOString(),
-});
-
-const milliseconds = (time: string | null): string | null =>
-  time === null ? null : new Date(time).toISOString();
-
-/** ISO 8601 in UTC, with the microseconds that cursors need. */
-const iso = (sql: Sql, column: string) =>
-  sql`to_char(${sql(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;

@@ -1,13 +1,9 @@
-/**
- * Records outcomes of messages under the lane's claim: each function throws a LaneLostError, without having
- * written anything, when another worker has claimed the lane.
- */
+/** Outcomes of messages. Each throws a LaneLostError, having written nothing, without the claim. */
 import type { Database, Sql, Tx } from "../database/connect.ts";
 import { type LaneClaim, LaneLostError } from "../lanes/lanes.ts";
 import { type Attempt, unwanted } from "./deliver.ts";
 import { deliveryLanes, type PendingMessage } from "./lanes.ts";
 
-/** A message that will not be sent again. */
 export type GivenUp = {
   readonly id: string;
   readonly endpoint: string;
@@ -18,13 +14,10 @@ export type GivenUp = {
   readonly attempts: number;
 };
 
-/**
- * Called once for a message that was given up without a delivery, in the transaction that records it. When it
- * throws, the message stays pending and the hook is called again later.
- */
+/** Called once per undelivered message, in the transaction that gives it up; again after it throws. */
 export type GivenUpHook = (tx: Tx, message: GivenUp) => Promise<void>;
 
-/** Records a successful attempt: one statement, one commit, before the next message is sent. */
+/** One statement and commit before the next message is sent. */
 export const recordDelivered = async (
   sql: Sql,
   claim: LaneClaim,
@@ -47,7 +40,7 @@ export const recordDelivered = async (
   if (recorded.length === 0) throw new LaneLostError(claim.id);
 };
 
-/** Records a failed attempt and leaves the lane for `delayMs`; 0 keeps the claim. 410 disables the endpoint. */
+/** Releases the lane for `delayMs`; 0 keeps the claim. 410 disables the endpoint. */
 export const recordFailed = async (
   sql: Sql,
   claim: LaneClaim,
@@ -76,10 +69,7 @@ export const recordFailed = async (
   if (recorded.length === 0) throw new LaneLostError(claim.id);
 };
 
-/**
- * Gives messages up, in one transaction with the hook. One that was delivered before, and failed only when
- * redelivered, counts as delivered and is not passed to the hook.
- */
+/** In one transaction with the hook. A failed redelivery stays delivered, and is not passed to it. */
 export const recordGivenUp = (
   database: Pick<Database, "transaction">,
   claim: LaneClaim,

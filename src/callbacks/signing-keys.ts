@@ -1,25 +1,25 @@
 /**
- * The Ed25519 keys that callbacks are signed with, and their rotation.
- *
- * A key is announced before it is used and listed after it was replaced:
+ * The Ed25519 keys that sign callbacks. A key is announced before it is used, and listed after it was
+ * replaced:
  *
  *     old  ────────────────────────────┐ notAfter
  *     new      announced ┌ notBefore ──┼──────────────
  *                        └── overlap ──┘ both sign
  *
- * `webhook-signature` has a signature by every valid key, so a receiver that knows one of them can verify;
- * `X-Request-Sig-B64` has one signature, by the newest key that has begun, which receivers know by then.
+ * `webhook-signature` has a signature by every valid key; `X-Request-Sig-B64` has one, by the newest
+ * key that has begun.
  */
 import { createHash, type KeyObject } from "node:crypto";
 import { generateKeyPair, secretKeyOf } from "../../client/ed25519.ts";
 import type { Database, Sql } from "../database/connect.ts";
+import { isoTime } from "../database/iso-time.ts";
 import { seal, unseal } from "../sealing/sealed.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 
 /** Advisory lock for making or replacing keys. */
 const KEYS_LOCK = 6_204_117_233_559n;
 
-/** How long keys are cached. */
+/** Lifetime of cached keys. */
 const FRESH_MS = 5_000;
 
 const DAY_SECONDS = 86_400;
@@ -55,8 +55,7 @@ export type SigningKeys = {
   current(now?: Date): Promise<SigningKeyRing>;
   publicKeys(now?: Date): Promise<CallbackPublicKeys>;
   /**
-   * Makes a new key: announced now, signing in `announceSeconds` (two days), the old one valid for
-   * `overlapSeconds` (a day) after that. Other processes follow within 5 s.
+   * Makes a new key. Other processes follow within 5 s.
    * @param on runs the transaction instead of the database
    * @throws RotationUnderWayError (wait) while an announced key does not sign yet
    */
@@ -66,9 +65,10 @@ export type SigningKeys = {
   ): Promise<CallbackPublicKeys>;
 };
 
-/** Seconds until the new key signs, and from then until the old one expires. */
 export type RotationTiming = {
+  /** Until the new key signs; two days by default. */
   readonly announceSeconds: number;
+  /** From then until the old one expires; a day by default. */
   readonly overlapSeconds: number;
 };
 
@@ -80,8 +80,8 @@ export class RotationUnderWayError extends Error {
   override readonly name = "RotationUnderWayError";
   readonly remedy: Remedy = "wait";
 
-  constructor(keyId: string, notBefore: Date) {
-    super(`signing key ${keyId} takes over at ${notBefore.toISOString()}; rotate again after that`);
+  constructor({ keyId, notBefore }: Pick<PublicKeyEntry, "keyId" | "notBefore">) {
+    super(`signing key ${keyId} takes over at ${notBefore}; rotate again after that`);
   }
 }
 
@@ -95,36 +95,31 @@ export class NoSigningKeyError extends Error {
   }
 }
 
-/** A key without its secret half. */
-type Listed = PublicKeyEntry & {
-  readonly from: Date;
-  readonly until: Date | undefined;
-};
+type SealedKey = PublicKeyEntry & { readonly sealedSecret: Uint8Array };
 
-type Key = Listed & { readonly secret: KeyObject };
+type OpenKey = PublicKeyEntry & { readonly secret: KeyObject };
 
 /**
- * The public keys, for a process that has no master key. The first process that delivers makes the first key;
- * until then there is none.
+ * For a process without a master key. The first process that delivers makes the first key.
  * @throws NoSigningKeyError (stop)
  */
 export const publicKeyList = ({ sql }: { readonly sql: Sql }): Pick<SigningKeys, "publicKeys"> => {
-  const { read } = cached(async () => (await rowsOf(sql)).map(listedKey));
+  const { read } = cached(() => sealedKeys(sql));
   return { publicKeys: async (now = new Date()) => shownAt(await read(), now) };
 };
 
 /**
- * Ids of the keys that are or will be valid, newest first; each is opened as a check.
+ * Checks that each key that is or will be valid can be opened; returns their ids, newest first.
  * @throws SealedError (stop) for another master key
  */
 export const openableKeys = async (
   { sql }: { readonly sql: Sql },
   masterKey: () => Promise<Uint8Array>,
 ): Promise<readonly string[]> => {
-  const rows = await rowsOf(sql);
-  if (rows.length === 0) return [];
+  const sealed = await sealedKeys(sql);
+  if (sealed.length === 0) return [];
   const key = await masterKey();
-  return rows.map((row) => openKey(row, key).keyId);
+  return sealed.map((each) => openKey(each, key).keyId);
 };
 
 /** Opens the keys, making the first one when there is none. @throws SealedError (stop) */
@@ -133,13 +128,13 @@ export const openSigningKeys = async (
   masterKey: Uint8Array,
 ): Promise<SigningKeys> => {
   const { read, forget } = cached(async () =>
-    (await rowsOf(database.sql)).map((row) => openKey(row, masterKey)),
+    (await sealedKeys(database.sql)).map((each) => openKey(each, masterKey)),
   );
   const publicKeys = async (now = new Date()) => shownAt(await read(), now);
 
   await database.transaction(async ({ sql }) => {
     await sql`select pg_advisory_xact_lock(${KEYS_LOCK})`;
-    if ((await rowsOf(sql)).length === 0) await insertKey(sql, masterKey, 0);
+    if ((await sealedKeys(sql)).length === 0) await insertKey(sql, masterKey, 0);
   });
   signingAt(await read(), new Date());
 
@@ -161,10 +156,7 @@ export const openSigningKeys = async (
   };
 };
 
-/**
- * Replaces the keys immediately, without opening the old ones, after a loss of their master key. Processes with
- * another master key can no longer sign.
- */
+/** After a loss of the master key: opens no old key. Processes with another one can no longer sign. */
 export const replaceSigningKeys = (
   database: Pick<Database, "transaction">,
   masterKey: Uint8Array,
@@ -178,12 +170,10 @@ const addKey = (
 ): Promise<void> =>
   database.transaction(async ({ sql }) => {
     await sql`select pg_advisory_xact_lock(${KEYS_LOCK})`;
-    const [announced] = await sql<{ key_id: string; not_before: string }[]>`
-      select key_id, to_json(not_before) #>> '{}' as not_before from callback_keys
+    const [announced] = await sql<Pick<PublicKeyEntry, "keyId" | "notBefore">[]>`
+      select key_id as "keyId", ${isoTime(sql, "not_before")} as "notBefore" from callback_keys
       where not_before > now() and (not_after is null or not_after > now())`;
-    if (announced !== undefined && announceSeconds > 0) {
-      throw new RotationUnderWayError(announced.key_id, new Date(announced.not_before));
-    }
+    if (announced !== undefined && announceSeconds > 0) throw new RotationUnderWayError(announced);
     const until = announceSeconds + overlapSeconds;
     await sql`
       update callback_keys set not_after = now() + make_interval(secs => ${until})
@@ -207,19 +197,23 @@ const cached = <T>(load: () => Promise<T>) => {
 };
 
 /** The keys that sign at `now`, newest first. @throws NoSigningKeyError */
-const signingAt = <K extends Listed>(keys: readonly K[], now: Date): readonly [K, ...K[]] => {
-  const valid = keys.filter((key) => lives(key, now));
-  const started = valid.filter((key) => key.from <= now);
+const signingAt = <Key extends PublicKeyEntry>(
+  keys: readonly Key[],
+  now: Date,
+): readonly [Key, ...Key[]] => {
+  const valid = keys.filter((key) => isValidAt(key, now));
+  const started = valid.filter(({ notBefore }) => new Date(notBefore) <= now);
   // None has started: this machine's clock is behind the database's, which sets the times.
   const [first, ...others] = started.length > 0 ? started : valid.slice(-1);
   if (first === undefined) throw new NoSigningKeyError(now);
   return [first, ...others];
 };
 
-const shownAt = (all: readonly Listed[], now: Date): CallbackPublicKeys => {
+const shownAt = (all: readonly PublicKeyEntry[], now: Date): CallbackPublicKeys => {
   const [{ publicKey }] = signingAt(all, now);
   const keys = all
-    .filter((key) => lives(key, now))
+    .filter((key) => isValidAt(key, now))
+    // Without the secret halves.
     .map(({ keyId, publicKey, notBefore, notAfter }) => ({
       keyId,
       publicKey,
@@ -229,41 +223,23 @@ const shownAt = (all: readonly Listed[], now: Date): CallbackPublicKeys => {
   return { publicKey, algorithm: "ed25519", keys };
 };
 
-const lives = ({ until }: Listed, now: Date): boolean => until === undefined || until > now;
+const isValidAt = ({ notAfter }: PublicKeyEntry, now: Date): boolean =>
+  notAfter === null || new Date(notAfter) > now;
 
-type Row = {
-  readonly key_id: string;
-  readonly public_key: string;
-  readonly sealed_secret: Uint8Array;
-  readonly not_before: string;
-  readonly not_after: string | null;
-};
-
-const rowsOf = (sql: Sql) => sql<Row[]>`
-  select key_id, public_key, sealed_secret, to_json(not_before) #>> '{}' as not_before,
-         to_json(not_after) #>> '{}' as not_after
-  from callback_keys where not_after is null or not_after > now()
-  order by not_before desc, key_id`;
+/** Newest first. */
+const sealedKeys = async (sql: Sql): Promise<readonly SealedKey[]> =>
+  await sql<SealedKey[]>`
+    select key_id as "keyId", public_key as "publicKey", sealed_secret as "sealedSecret",
+           ${isoTime(sql, "not_before")} as "notBefore", ${isoTime(sql, "not_after")} as "notAfter"
+    from callback_keys where not_after is null or not_after > now()
+    order by not_before desc, key_id`;
 
 const LOST =
   "set CALLBACK_MASTER_KEY, or put back the file callback-master-key of DATA_DIR. When it is lost for good: holderbook callbacks rotate --now --lost-master-key";
 
-const listedKey = (row: Row): Listed => {
-  const from = new Date(row.not_before);
-  const until = row.not_after === null ? undefined : new Date(row.not_after);
-  return {
-    keyId: row.key_id,
-    publicKey: row.public_key,
-    notBefore: from.toISOString(),
-    notAfter: until?.toISOString() ?? null,
-    from,
-    until,
-  };
-};
-
-const openKey = (row: Row, masterKey: Uint8Array): Key => {
-  const seed = unseal(masterKey, rowName(row.key_id), row.sealed_secret, LOST);
-  return { ...listedKey(row), secret: secretKeyOf(Buffer.from(seed).toString("base64")) };
+const openKey = ({ sealedSecret, ...key }: SealedKey, masterKey: Uint8Array): OpenKey => {
+  const seed = unseal(masterKey, rowName(key.keyId), sealedSecret, LOST);
+  return { ...key, secret: secretKeyOf(Buffer.from(seed).toString("base64")) };
 };
 
 const rowName = (keyId: string) => `callback signing key ${keyId}`;

@@ -131,9 +131,9 @@ const reportClosed = (addresses: readonly CallbackEndpoint[]): void => {
   for (const { url, withdrawnAt, withdrawnReason, disabledAt, disabledReason } of addresses) {
     const closed =
       withdrawnAt !== null
-        ? `withdrawn since ${withdrawnAt.toISOString()}: ${withdrawnReason}; pending callbacks are kept`
+        ? `withdrawn since ${withdrawnAt}: ${withdrawnReason}; pending callbacks are kept`
         : disabledAt !== null
-          ? `disabled since ${disabledAt.toISOString()}: ${disabledReason}`
+          ? `disabled since ${disabledAt}: ${disabledReason}`
           : undefined;
     if (closed !== undefined) tellLines(`${url} is ${closed}`);
   }

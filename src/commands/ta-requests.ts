@@ -2,7 +2,7 @@
 
 import type { Sql } from "../database/connect.ts";
 import type { Config } from "../settings/config.ts";
-import { requestOverviews, requestWithHistory } from "../ta/requests/overview.ts";
+import { type RequestOverview, requestHistory, requestOverviews } from "../ta/requests/overview.ts";
 import { checkAsset } from "./known-asset.ts";
 import { openDatabase } from "./open-database.ts";
 import { printJson, printList } from "./output.ts";
@@ -17,11 +17,12 @@ export const listRequests = (page: {
 }): Promise<void> =>
   reading(async (sql, config) => {
     const { asset, open = false, limit, json = false } = page;
-    const found = await requestOverviews(sql, { asset, open, limit });
+    const status = open ? "OPEN" : undefined;
+    const found = await requestOverviews({ sql }, { asset, status, oldestFirst: open, limit });
     // An unserved asset may still have requests.
     if (found.length === 0 && asset !== undefined) await checkAsset(config, asset);
     printList(
-      found.map(({ message: _, ...request }) => request),
+      found.map(shown).map(({ message: _, ...request }) => request),
       json,
     );
   });
@@ -31,10 +32,13 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** Prints it with its history as JSON. @throws UsageError for an unknown id */
 export const showRequest = (id: string): Promise<void> =>
   reading(async (sql) => {
-    const request = UUID.test(id) ? await requestWithHistory(sql, id) : null;
-    if (request === null) throw new UsageError(`no request has the id ${id}`);
-    printJson(request, 2);
+    const [request] = UUID.test(id) ? await requestOverviews({ sql }, { id, limit: 1 }) : [];
+    if (request === undefined) throw new UsageError(`no request has the id ${id}`);
+    printJson({ ...shown(request), history: await requestHistory({ sql }, request.id) }, 2);
   });
+
+/** Its age says more than these times, which the history has. */
+const shown = ({ createdAt: _, updatedAt: __, place: ___, ...request }: RequestOverview) => request;
 
 const reading = async (act: (sql: Sql, config: Config) => Promise<void>): Promise<void> => {
   // `write`, because callers' connections have a timeout, too short for millions of requests.

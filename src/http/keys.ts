@@ -9,6 +9,7 @@ import { boolean, check, index, pgTable, text } from "drizzle-orm/pg-core";
 import { texts } from "../database/column-arrays.ts";
 import { at, bytea } from "../database/column-types.ts";
 import type { Sql } from "../database/connect.ts";
+import { isoTime } from "../database/iso-time.ts";
 import { type Reads, read } from "../database/readers.ts";
 import { createRemembered, type MaybePromise, type Remembered } from "../database/remembered.ts";
 
@@ -122,20 +123,13 @@ export const registerPublicKey = async (
 };
 
 /** Oldest first, without secrets. */
-export const listKeys = async ({ sql }: Statements): Promise<readonly ListedKey[]> => {
-  const rows = await sql<
-    (Omit<ListedKey, "createdAt" | "revokedAt"> & { created: string; revoked: string | null })[]
-  >`
+export const listKeys = async ({ sql }: Statements): Promise<readonly ListedKey[]> =>
+  await sql<ListedKey[]>`
     select id, kind, subject, callback_url as "callbackUrl", handed_to as "handedTo", label,
            require_bound as "requireBound",
-           ${isoUtc(sql, "created_at")} as created, ${isoUtc(sql, "revoked_at")} as revoked
+           ${isoTime(sql, "created_at")} as "createdAt",
+           ${isoTime(sql, "revoked_at")} as "revokedAt"
     from api_keys order by created_at, id`;
-  return rows.map(({ created, revoked, ...key }) => ({
-    ...key,
-    createdAt: created,
-    revokedAt: revoked,
-  }));
-};
 
 /** False when no valid key has this id. Every process refuses it within `CACHE_MS`. */
 export const revokeKey = async ({ sql }: Statements, id: string): Promise<boolean> => {
@@ -226,7 +220,3 @@ const rememberedBy = (sql: Reads["sql"]): Remembered<Key | null> => {
 const newId = () => `key_${randomBytes(6).toString("hex")}`;
 
 const sha256 = (text: string): Buffer => createHash("sha256").update(text).digest();
-
-/** ISO 8601 in UTC with milliseconds. */
-const isoUtc = (sql: Sql, column: string) =>
-  sql`to_char(${sql(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;

@@ -49,13 +49,13 @@ export type LaneTurn = {
   readonly poke: () => void;
 };
 
-type LaneWorkers = AsyncDisposable & {
+export type LaneWorkers = AsyncDisposable & {
   /** Takes no more lanes; resolves once turns have stopped. Safe to call twice. */
   stop(): Promise<void>;
 };
 
-const ARRIVALS_AT_ONCE = 1_000;
-const LANES_AT_ONCE = 500;
+const ARRIVALS_PER_LOOK = 1_000;
+const LANES_PER_LOOK = 500;
 
 /**
  * Resolves once this process takes lanes.
@@ -104,11 +104,11 @@ export const startLanes = async <Taken extends { readonly claim: LaneClaim }>(se
 
   /** Returns the milliseconds until the next look. */
   const look = async (): Promise<number> => {
-    const { moved, fresh } = await moveArrivals(sql, lanes, ARRIVALS_AT_ONCE, pace.wakeAgainMs);
+    const { moved, fresh } = await moveArrivals(sql, lanes, ARRIVALS_PER_LOOK, pace.wakeAgainMs);
     await wakeWorkers(fresh);
-    const due = await takeDue(sql, lanes, LANES_AT_ONCE, pace.wakeAgainMs);
+    const due = await takeDue(sql, lanes, LANES_PER_LOOK, pace.wakeAgainMs);
     await wakeWorkers(due);
-    if (moved === ARRIVALS_AT_ONCE || due.length === LANES_AT_ONCE) return 0;
+    if (moved === ARRIVALS_PER_LOOK || due.length === LANES_PER_LOOK) return 0;
     return Math.min(pace.pollMs, (await nextDueMs(sql, lanes)) ?? pace.pollMs);
   };
 

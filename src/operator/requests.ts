@@ -4,7 +4,7 @@ import type { Db } from "../database/connect.ts";
 import { HttpError } from "../http/http-error.ts";
 import type { Key } from "../http/keys.ts";
 import { json, type Route, route, type Who } from "../http/route.ts";
-import { type ListedRequest, listedRequests, requestHistory } from "../ta/requests/overview.ts";
+import { type RequestOverview, requestHistory, requestOverviews } from "../ta/requests/overview.ts";
 import {
   operatorRequestAnswer,
   operatorRequestsAnswer,
@@ -34,7 +34,7 @@ export const requestRoutes = (db: Db, who: Who<Key>): readonly Route[] => [
     query: requestsQuery,
     answer: json("OperatorRequests", operatorRequestsAnswer, "A page."),
     handle: async ({ query }) => {
-      const rows = await listedRequests(db, { ...query, limit: query.limit + 1 });
+      const rows = await requestOverviews(db, { ...query, limit: query.limit + 1 });
       return pageOf(rows, query.limit, itemOf);
     },
   }),
@@ -49,23 +49,15 @@ export const requestRoutes = (db: Db, who: Who<Key>): readonly Route[] => [
     refusals: [404],
     handle: async ({ params }) => {
       const id = z.uuid().safeParse(params.id).data;
-      const [found] = id === undefined ? [] : await listedRequests(db, { id, limit: 1 });
+      const [found] = id === undefined ? [] : await requestOverviews(db, { id, limit: 1 });
       if (found === undefined) throw new HttpError(404, "there is no request of this id");
-      const history = await requestHistory(db, found.id);
-      return {
-        ...itemOf(found),
-        history: history.map(({ at, status, message }) => ({
-          at: new Date(at).toISOString(),
-          status,
-          message,
-        })),
-      };
+      return { ...itemOf(found), history: [...(await requestHistory(db, found.id))] };
     },
   }),
 ];
 
 /** Member by member, so that new columns are not shown by accident. */
-const itemOf = (request: ListedRequest): RequestItem => ({
+const itemOf = (request: RequestOverview): RequestItem => ({
   id: request.id,
   asset: request.asset,
   kind: request.kind,

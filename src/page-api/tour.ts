@@ -15,7 +15,7 @@ import { json, NO_BODY, type Route, route, type Who } from "../http/route.ts";
 import { eventsOfWallet } from "../projections/holder-events.ts";
 import { placeOf } from "../projections/position.ts";
 import { resultMessageId } from "../ta/requests/callback-address.ts";
-import { listedRequests, requestHistory, requestWallet } from "../ta/requests/overview.ts";
+import { requestHistory, requestOverviews, requestWallet } from "../ta/requests/overview.ts";
 import { tourAnswer, tourBegunAnswer } from "./answers.ts";
 
 type TourAsset = { readonly asset: string; readonly coinType: string };
@@ -92,7 +92,8 @@ export const tourRoutes = (settings: TourSettings): readonly Route[] => {
       refusals: [404],
       handle: async ({ params }) => {
         const id = z.uuid().safeParse(params.id).data;
-        const [request] = id === undefined ? [] : await listedRequests(db, { id, asset, limit: 1 });
+        const [request] =
+          id === undefined ? [] : await requestOverviews(db, { id, asset, limit: 1 });
         const wallet = request && (await requestWallet(db, request.id));
         if (request === undefined || wallet === undefined) {
           throw new HttpError(404, "there is no tour of this id");
@@ -111,10 +112,7 @@ export const tourRoutes = (settings: TourSettings): readonly Route[] => {
           wallet,
           asset,
           coinType,
-          request: {
-            status,
-            history: history.map((step) => ({ ...step, at: new Date(step.at).toISOString() })),
-          },
+          request: { status, history: [...history] },
           txId,
           checkpoint: joined === undefined ? null : `${placeOf(joined.position).checkpoint}`,
           holderEvent:

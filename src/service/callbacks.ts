@@ -1,12 +1,13 @@
 /** Callbacks in this process: signing keys, queue, connections and workers. */
 
-import { type Callbacks, startCallbacks } from "../callbacks/callbacks.ts";
+import { startCallbacks } from "../callbacks/callbacks.ts";
 import { changeEndpoints, registerEndpoint, withdrawAllBut } from "../callbacks/endpoints.ts";
 import { openOutbound } from "../callbacks/outbound.ts";
 import type { OutboundPolicy } from "../callbacks/outbound-policy.ts";
 import { openSigningKeys, type SigningKeys } from "../callbacks/signing-keys.ts";
 import type { Database } from "../database/connect.ts";
 import { openQueues, type Queues } from "../lanes/queues.ts";
+import type { LaneWorkers } from "../lanes/workers.ts";
 import { createRareLines } from "../logging/rare-lines.ts";
 import type { Assets } from "../settings/assets.ts";
 import { callbackTrace, failUndelivered } from "../ta/processing/record.ts";
@@ -45,7 +46,7 @@ export const openCallbackService = async (
       rarely(err.message, (repeats) => logger.warn({ err, ...repeats }, "the queue has trouble")),
   });
   const outbound = openOutbound({ policy });
-  let callbacks: Callbacks | undefined;
+  let callbacks: LaneWorkers | undefined;
   const deliver = async (assets: Assets) => {
     // Addresses first: nothing must go to one that the file no longer names.
     for (const endpoint of await applyCallbackAddresses(storage.write, policy, assets)) {

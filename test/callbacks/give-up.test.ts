@@ -89,7 +89,7 @@ test("410 disables the address: pending and later messages are not sent", async 
   expect(await deliveryOf(sender.database, "a1")).toMatchObject({
     attempts: [{ statusCode: 410, error: "answered 410; the address is disabled" }],
   });
-  const disabled = { disabledAt: expect.any(Date), disabledReason: "answered 410 Gone" };
+  const disabled = { disabledAt: expect.any(String), disabledReason: "answered 410 Gone" };
   expect(await endpointsUnder(sender.database, ENDPOINT)).toMatchObject([disabled]);
   expect((await callbackFigures(sender.database)).disabled).toMatchObject([{ key: ENDPOINT }]);
 

@@ -1,10 +1,6 @@
 import { randomBytes } from "node:crypto";
 import pino, { type Logger } from "pino";
-import {
-  type CallbackSettings,
-  type Callbacks,
-  startCallbacks,
-} from "../../src/callbacks/callbacks.ts";
+import { type CallbackSettings, startCallbacks } from "../../src/callbacks/callbacks.ts";
 import { listDeliveries } from "../../src/callbacks/deliveries.ts";
 import { registerEndpoint } from "../../src/callbacks/endpoints.ts";
 import { type Callback, enqueueCallbacks } from "../../src/callbacks/enqueue.ts";
@@ -12,6 +8,7 @@ import { type OutboundLimits, openOutbound } from "../../src/callbacks/outbound.
 import { openSigningKeys, type SigningKeys } from "../../src/callbacks/signing-keys.ts";
 import type { Database } from "../../src/database/connect.ts";
 import { openQueues } from "../../src/lanes/queues.ts";
+import type { LaneWorkers } from "../../src/lanes/workers.ts";
 import { until } from "../lanes/until.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 
@@ -38,7 +35,7 @@ export type Sender = AsyncDisposable & {
   /** Commits callbacks; without an endpoint they go to `ENDPOINT`. */
   send(callbacks: readonly Draft[]): Promise<void>;
   /** Another sender on the same database, as another process would run one. */
-  start(settings?: Partial<CallbackSettings>): Promise<Callbacks>;
+  start(settings?: Partial<CallbackSettings>): Promise<LaneWorkers>;
   /** Statuses of all messages, by id. */
   statuses(endpoint?: string): Promise<Readonly<Record<string, string>>>;
   /** Waits until nothing is pending. */
@@ -66,7 +63,7 @@ export const startSender = async (
   const { limits, delivering = true, ...rest } = settings;
   const outbound = openOutbound({ policy: LOCAL, ...(limits && { limits }) });
   const signingKeys = await openSigningKeys(database, randomBytes(32));
-  const running: Callbacks[] = [];
+  const running: LaneWorkers[] = [];
   const start = async (more: Partial<CallbackSettings> = {}) => {
     const callbacks = await startCallbacks({
       database,

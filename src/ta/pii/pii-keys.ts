@@ -5,7 +5,6 @@
  * The first key seals; the others still open. To rotate, put a new one first, run `holderbook pii
  * rotate`, and remove the old ones once it reports that no record needs them.
  */
-
 import { strictBase64 } from "../../../client/ed25519.ts";
 import { readMasterKey } from "../../sealing/master-key.ts";
 import { ConfigError } from "../../settings/config-error.ts";

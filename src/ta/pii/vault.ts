@@ -1,7 +1,6 @@
 /** Investors' data in Postgres, sealed. Every access and deletion is recorded permanently. */
-
 import { randomBytes } from "node:crypto";
-import { texts } from "../../database/column-arrays.ts";
+import { byteas, texts } from "../../database/column-arrays.ts";
 import type { Database, Sql } from "../../database/connect.ts";
 import { MASTER_KEY_BYTES, SealedError, seal, unseal } from "../../sealing/sealed.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
@@ -14,7 +13,6 @@ type StoredRequest = {
   readonly submission: Submission;
 };
 
-/** Stores investors' data; a port, so that they may be stored elsewhere. */
 export type PiiVault = {
   /**
    * Stores a request's data as part of the statement that accepts it, `with record as (${...})`:
@@ -100,30 +98,25 @@ export const openVault = (
 ): PiiVault => {
   const rotateSome = (begins?: (sql: Sql) => Promise<void>) =>
     database.transaction(async ({ sql }) => {
-      const rows = await sql<{ request_id: string; key_id: string; sealed_key: Uint8Array }[]>`
-        select request_id, key_id, sealed_key from ta_pii_records
-        where key_id <> ${keys.current.id} limit ${ROWS_PER_ROTATION} for update`;
-      const renewed = rows.map(({ request_id, key_id, sealed_key }) => ({
-        requestId: request_id,
-        ...resealKey(keys, request_id, { keyId: key_id, sealedKey: sealed_key }),
-      }));
+      const { id, key } = keys.current;
+      const rows = await sql<SealedKey[]>`
+        select request_id as "requestId", key_id as "keyId", sealed_key as "sealedKey"
+        from ta_pii_records where key_id <> ${id} limit ${ROWS_PER_ROTATION} for update`;
+      const sealed = rows.map((row) => seal(key, keyName(row.requestId), openKey(keys, row)));
       await sql`
-        update ta_pii_records set key_id = ${keys.current.id}, sealed_key = decode(renewed.key, 'hex')
+        update ta_pii_records set key_id = ${id}, sealed_key = renewed.key
         from unnest(
-          ${texts(renewed.map(({ requestId }) => requestId))}::uuid[],
-          ${texts(renewed.map(({ sealedKey }) => Buffer.from(sealedKey).toString("hex")))}::text[]
+          ${texts(rows.map(({ requestId }) => requestId))}::uuid[], ${byteas(sealed)}::bytea[]
         ) as renewed (request_id, key)
         where ta_pii_records.request_id = renewed.request_id`;
-      if (renewed.length > 0) await begins?.(sql);
-      return renewed.length;
+      if (rows.length > 0) await begins?.(sql);
+      return rows.length;
     });
 
   /** Names of the records' keys that do not open them here. */
   const lostKeys = async (): Promise<readonly string[]> => {
     // One index look-up per key, however many records there are.
-    const samples = await database.sql<
-      { key_id: string; request_id: string; sealed_key: Uint8Array }[]
-    >`
+    const samples = await database.sql<SealedKey[]>`
       with recursive used as (
         (select key_id from ta_pii_records order by key_id limit 1)
         union all
@@ -131,15 +124,23 @@ export const openVault = (
                 order by r.key_id limit 1)
         from used where used.key_id is not null
       )
-      select used.key_id, sample.request_id, sample.sealed_key from used cross join lateral (
-        select r.request_id, r.sealed_key from ta_pii_records r where r.key_id = used.key_id limit 1
+      select used.key_id as "keyId", sample.* from used cross join lateral (
+        select r.request_id as "requestId", r.sealed_key as "sealedKey"
+        from ta_pii_records r where r.key_id = used.key_id limit 1
       ) sample`;
-    return samples
-      .filter(
-        ({ key_id: keyId, request_id: requestId, sealed_key: sealedKey }) =>
-          !opensKey(keys, requestId, { keyId, sealedKey }),
+    return samples.filter((sample) => !canOpenKey(keys, sample)).map(({ keyId }) => keyId);
+  };
+
+  const deleteWhere = async (which: ReturnType<Sql>, purpose: string): Promise<number> => {
+    const [row] = await database.sql<{ deleted: number }[]>`
+      with deleted as (
+        delete from ta_pii_records where ${which} returning request_id
+      ), recorded as (
+        insert into ta_pii_accesses (request_id, action, purpose)
+        select request_id, 'delete', ${purpose} from deleted
       )
-      .map(({ key_id }) => key_id);
+      select count(*)::int4 as deleted from deleted`;
+    return row?.deleted ?? 0;
   };
 
   return {
@@ -155,11 +156,11 @@ export const openVault = (
     ...heldIn(database),
 
     newestOf: async ({ asset, investorId }) => {
-      const [row] = await database.sql<{ request_id: string }[]>`
-        select p.request_id from ta_pii_records p join ta_requests r on r.id = p.request_id
+      const [row] = await database.sql<{ id: string }[]>`
+        select r.id from ta_pii_records p join ta_requests r on r.id = p.request_id
         where p.asset = ${asset} and p.investor_id = ${investorId}
         order by r.sequence desc limit 1`;
-      return row?.request_id ?? null;
+      return row?.id ?? null;
     },
 
     open: async (requestId, purpose) => {
@@ -167,45 +168,23 @@ export const openVault = (
       await database.sql`
         insert into ta_pii_accesses (request_id, action, purpose)
         values (${requestId}, 'open', ${purpose})`;
-      const [row] = await database.sql<
-        { key_id: string; sealed_key: Uint8Array; sealed: Uint8Array }[]
-      >`select key_id, sealed_key, sealed from ta_pii_records where request_id = ${requestId}`;
+      const [row] = await database.sql<SealedRecord[]>`
+        select request_id as "requestId", key_id as "keyId", sealed_key as "sealedKey", sealed
+        from ta_pii_records where request_id = ${requestId}`;
       if (row === undefined) throw new PiiDeletedError(requestId);
-      const plain = openRecord(keys, requestId, {
-        keyId: row.key_id,
-        sealedKey: row.sealed_key,
-        sealed: row.sealed,
-      });
+      const plain = unseal(openKey(keys, row), recordName(requestId), row.sealed);
       // Authenticated, so it was written by `storing`.
       return JSON.parse(Buffer.from(plain).toString("utf8")) as Submission;
     },
 
-    deleteInvestor: async ({ asset, investorId }, purpose) => {
-      const [row] = await database.sql<{ deleted: number }[]>`
-        with deleted as (
-          delete from ta_pii_records where asset = ${asset} and investor_id = ${investorId}
-          returning request_id
-        ), recorded as (
-          insert into ta_pii_accesses (request_id, action, purpose)
-          select request_id, 'delete', ${purpose} from deleted
-        )
-        select count(*)::int4 as deleted from deleted`;
-      return row?.deleted ?? 0;
-    },
+    deleteInvestor: ({ asset, investorId }, purpose) =>
+      deleteWhere(database.sql`asset = ${asset} and investor_id = ${investorId}`, purpose),
 
     deleteSealedWith: async (keyId, purpose) => {
       if (keys.find(keyId) !== undefined && !(await lostKeys()).includes(keyId)) {
         throw new PiiKeyPresentError(keyId);
       }
-      const [row] = await database.sql<{ deleted: number }[]>`
-        with deleted as (
-          delete from ta_pii_records where key_id = ${keyId} returning request_id
-        ), recorded as (
-          insert into ta_pii_accesses (request_id, action, purpose)
-          select request_id, 'delete', ${purpose} from deleted
-        )
-        select count(*)::int4 as deleted from deleted`;
-      return row?.deleted ?? 0;
+      return await deleteWhere(database.sql`key_id = ${keyId}`, purpose);
     },
 
     isEmpty: async () => (await database.sql`select 1 from ta_pii_records limit 1`).length === 0,
@@ -231,43 +210,28 @@ export const openVault = (
  * under a configured key. Rotation reseals only that key. Both are bound to the request, so that
  * neither can be moved to another row.
  */
-type SealedRecord = {
+type SealedRecord = SealedKey & { readonly sealed: Uint8Array };
+
+/** A record's own key. */
+type SealedKey = {
+  readonly requestId: string;
   readonly keyId: string;
   readonly sealedKey: Uint8Array;
-  readonly sealed: Uint8Array;
 };
 
 export const sealRecord = (keys: PiiKeys, requestId: string, plain: Uint8Array): SealedRecord => {
   const key = randomBytes(MASTER_KEY_BYTES);
   return {
+    requestId,
     keyId: keys.current.id,
     sealedKey: seal(keys.current.key, keyName(requestId), key),
     sealed: seal(key, recordName(requestId), plain),
   };
 };
 
-/** @throws PiiKeyMissingError | SealedError (stop) */
-const openRecord = (keys: PiiKeys, requestId: string, record: SealedRecord): Uint8Array =>
-  unseal(recordKey(keys, requestId, record), recordName(requestId), record.sealed);
-
-/** @throws PiiKeyMissingError | SealedError (stop) */
-const resealKey = (
-  keys: PiiKeys,
-  requestId: string,
-  record: Omit<SealedRecord, "sealed">,
-): Omit<SealedRecord, "sealed"> => ({
-  keyId: keys.current.id,
-  sealedKey: seal(keys.current.key, keyName(requestId), recordKey(keys, requestId, record)),
-});
-
-/** Whether the keys open a record's key; does not open its data. */
-const opensKey = (
-  keys: PiiKeys,
-  requestId: string,
-  record: Omit<SealedRecord, "sealed">,
-): boolean => {
+const canOpenKey = (keys: PiiKeys, sealed: SealedKey): boolean => {
   try {
-    recordKey(keys, requestId, record);
+    openKey(keys, sealed);
     return true;
   } catch (error) {
     if (error instanceof PiiKeyMissingError || error instanceof SealedError) return false;
@@ -275,11 +239,8 @@ const opensKey = (
   }
 };
 
-const recordKey = (
-  keys: PiiKeys,
-  requestId: string,
-  { keyId, sealedKey }: Omit<SealedRecord, "sealed">,
-): Uint8Array => {
+/** @throws PiiKeyMissingError | SealedError (stop) */
+const openKey = (keys: PiiKeys, { requestId, keyId, sealedKey }: SealedKey): Uint8Array => {
   const key = keys.find(keyId);
   if (key === undefined) throw new PiiKeyMissingError(requestId, keyId);
   return unseal(key.key, keyName(requestId), sealedKey);

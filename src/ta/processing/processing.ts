@@ -23,6 +23,7 @@ import {
   type LaneLeft,
   type LanePace,
   type LaneTurn,
+  type LaneWorkers,
   paceOf,
   startLanes,
 } from "../../lanes/workers.ts";
@@ -71,13 +72,8 @@ export type ProcessingSettings = Partial<LanePace> & {
   readonly overdueMs?: number;
 };
 
-export type RequestProcessing = AsyncDisposable & {
-  /** Takes no more requests and brings those in progress to a safe stop. Safe to call twice. */
-  stop(): Promise<void>;
-};
-
-/** Starts processing; resolves once this process takes work. */
-export const startProcessing = (settings: ProcessingSettings): Promise<RequestProcessing> => {
+/** Resolves once this process takes work. */
+export const startProcessing = (settings: ProcessingSettings): Promise<LaneWorkers> => {
   const { database, queues, logger, telemetry = noTelemetry() } = settings;
   const pace = paceOf(settings);
   const shared: WorkerContext = {

@@ -1,4 +1,4 @@
-import { checksumOf } from "../../evm/contract/checksum.ts";
+import { keccak_256 } from "@noble/hashes/sha3.js";
 import {
   type Assets,
   AssetsFileError,
@@ -68,4 +68,12 @@ const evmWallet = (text: string): string | undefined => {
   const mixed = digits !== lower && digits !== digits.toUpperCase();
   if (mixed && checksumOf(lower) !== digits) return undefined;
   return `0x${lower}`;
+};
+
+/** Digits in checksum case (EIP-55). Without viem, which takes a third of a second to load. */
+const checksumOf = (lower: string): string => {
+  const hash = Buffer.from(keccak_256(Buffer.from(lower))).toString("hex");
+  return lower.replace(/[a-f]/g, (digit, at: number) =>
+    Number.parseInt(hash.charAt(at), 16) >= 8 ? digit.toUpperCase() : digit,
+  );
 };

@@ -1,4 +1,4 @@
-/** Counts of requests, for health and metrics; nothing personal. */
+/** Counts of requests, for health and metrics. */
 import { texts } from "../../database/column-arrays.ts";
 import type { Db } from "../../database/connect.ts";
 
@@ -31,30 +31,17 @@ export type OpenRequests = {
   /** Both counted up to 100,000. */
   readonly queued: number;
   readonly pending: number;
-  /** Null while none is open. */
-  readonly oldest: {
-    /** `ta_lanes.id`. */
-    readonly lane: bigint;
-    readonly status: string;
-    readonly ageSeconds: number;
-  } | null;
+  /** Age and lane (`ta_lanes.id`) of the oldest; null while none is open. */
+  readonly oldestSeconds: number | null;
+  readonly oldestLane: bigint | null;
 };
 
 /** These assets and others with open requests, by name. */
 export const openRequests = async (
   { sql }: Pick<Db, "sql">,
   assets: readonly string[],
-): Promise<readonly OpenRequests[]> => {
-  const rows = await sql<
-    {
-      asset: string;
-      queued: number;
-      pending: number;
-      lane: bigint | null;
-      status: string | null;
-      age_seconds: number | null;
-    }[]
-  >`
+): Promise<readonly OpenRequests[]> =>
+  await sql<OpenRequests[]>`
     with recursive named as (
       -- One index look-up per asset, however many requests each has.
       (select asset from ta_requests where status in ('QUEUED', 'PENDING') order by asset limit 1)
@@ -67,8 +54,8 @@ export const openRequests = async (
       select asset from named where asset is not null
       union select unnest(${texts(assets)}::text[])
     )
-    select known.asset, counted.queued, counted.pending, oldest.lane, oldest.status,
-           oldest.age_seconds
+    select known.asset, counted.queued, counted.pending, oldest.seconds as "oldestSeconds",
+           oldest.lane as "oldestLane"
     from known cross join lateral (
       select (count(*) filter (where status = 'QUEUED'))::int4 as queued,
              (count(*) filter (where status = 'PENDING'))::int4 as pending
@@ -78,21 +65,13 @@ export const openRequests = async (
         limit ${COUNTED_AT_MOST}
       ) open
     ) counted left join lateral (
-      select r.lane_id as lane, r.status,
-             greatest(0, floor(extract(epoch from now() - r.created_at)))::float8 as age_seconds
+      select r.lane_id as lane,
+             greatest(0, floor(extract(epoch from now() - r.created_at)))::float8 as seconds
       from ta_requests r
       where r.asset = known.asset and r.status in ('QUEUED', 'PENDING')
       order by r.sequence limit 1
     ) oldest on true
     order by known.asset`;
-  return rows.map(({ asset, queued, pending, lane, status, age_seconds: ageSeconds }) => ({
-    asset,
-    queued,
-    pending,
-    oldest:
-      lane === null || status === null || ageSeconds === null ? null : { lane, status, ageSeconds },
-  }));
-};
 
 type EndedRequests = {
   readonly asset: string;
@@ -103,10 +82,8 @@ type EndedRequests = {
 };
 
 /**
- * Requests that ended after `since` and up to `lagSeconds` ago, and that time as the next `since`:
- * repeated calls count each once, unless its transaction took longer than the lag. One that failed
- * after all, because its result could not be delivered, counts twice.
- * @param since as returned before; null: from now on
+ * Requests that ended after `since` and up to `lagSeconds` ago, and that time as the next `since`
+ * (null: from now on). Counts one twice that failed later, when its result was not delivered.
  */
 export const endedRequests = async (
   { sql }: Pick<Db, "sql">,

@@ -11,10 +11,8 @@ import { endedRequests, type OpenRequests, openRequests } from "./figures.ts";
 /** A request open for longer is reported: most take seconds. */
 const LONG_SECONDS = 60;
 
-type AssetRequests = Omit<OpenRequests, "oldest"> & {
-  /** Age of the oldest open request; null without one. */
-  readonly oldestSeconds: number | null;
-  /** Lane number, as in logs, of the oldest request when it has waited for over a minute. */
+type AssetRequests = Omit<OpenRequests, "oldestLane"> & {
+  /** Lane of the oldest request, as in logs, when it has waited for over a minute. */
   readonly waitingLane: string | null;
 };
 
@@ -25,10 +23,9 @@ export const taDetails = ({ db, assets }: { readonly db: Db; readonly assets: As
   const names = namesOf(assets);
   return async (): Promise<HealthDetail & { readonly members: TaDetails }> => {
     const open = await openRequests(db, names);
-    const transferAgent = open.map(({ oldest, ...counted }) => ({
+    const transferAgent = open.map(({ oldestLane, ...counted }) => ({
       ...counted,
-      oldestSeconds: oldest?.ageSeconds ?? null,
-      waitingLane: oldest !== null && oldest.ageSeconds > LONG_SECONDS ? `${oldest.lane}` : null,
+      waitingLane: (counted.oldestSeconds ?? 0) > LONG_SECONDS ? `${oldestLane}` : null,
     }));
     return { state: "ok", members: { transferAgent } };
   };

@@ -1,6 +1,7 @@
 /** The status of a request and of a wallet, for callers. */
 import { texts } from "../../database/column-arrays.ts";
 import type { Db } from "../../database/connect.ts";
+import { isoTime } from "../../database/iso-time.ts";
 import { HttpError } from "../../http/http-error.ts";
 import { guardedReads } from "../../projections/guarded-reads.ts";
 import { newestGroup } from "../../projections/holder-events.ts";
@@ -30,28 +31,14 @@ export const requestStatus = async (
   { sql }: Pick<Db, "sql">,
   { keyIds, requestId }: { readonly keyIds: readonly string[]; readonly requestId: string },
 ): Promise<RequestStatus | null> => {
-  const [row] = await sql<
-    {
-      status: string;
-      message: string;
-      reason: string | null;
-      tx_id: string | null;
-      history: { status: string; at: string; message: string }[];
-    }[]
-  >`
-    select r.status, r.message, r.reason, r.tx_id, (
-      select json_agg(json_build_object('status', h.status, 'at', h.at, 'message', h.message)
+  const at = isoTime(sql, "h.at");
+  const [row] = await sql<RequestStatus[]>`
+    select r.id as "requestId", r.status, r.message, r.reason, r.tx_id as "txId", (
+      select json_agg(json_build_object('status', h.status, 'at', ${at}, 'message', h.message)
                       order by h.number)
       from ta_request_history h where h.request_id = r.id) as history
     from ta_requests r where r.id = ${requestId} and r.key_id = any(${texts(keyIds)}::text[])`;
-  if (row === undefined) return null;
-  const { status, message, reason, tx_id: txId } = row;
-  const history = row.history.map((each) => ({
-    status: each.status,
-    at: new Date(each.at).toISOString(),
-    message: each.message,
-  }));
-  return { requestId, status, message, reason, txId, history };
+  return row ?? null;
 };
 
 /** Newest whitelist request of these keys (`api_keys.id`) for a wallet; null without one. */

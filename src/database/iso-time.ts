@@ -1,0 +1,9 @@
+/** A timestamp column as ISO 8601 in UTC, as `Date` prints it; null stays null. */
+import type { Sql } from "./session.ts";
+
+export const isoTime = (sql: Sql, column: string) =>
+  sql`to_char(${sql(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
+/** With the microseconds that a cursor needs. */
+export const isoMicros = (sql: Sql, column: string) =>
+  sql`to_char(${sql(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
