@@ -53,7 +53,7 @@ export const office = (database: Database) => {
     const claim = await investorLanes.claim(sql, lane?.id ?? 0n, 60_000);
     const request = claim && (await readOpen(sql, claim)).request;
     if (claim === undefined || request?.id !== requestId) throw new Error("not in its turn");
-    await recordEnding(database, claim, request, { status: "SUCCESS", message: "stored" });
+    await recordEnding({ database, claim }, request, { status: "SUCCESS", message: "stored" });
     await investorLanes.leave(sql, claim, 0);
     return requestId;
   };

@@ -1,6 +1,6 @@
 /**
- * From a stored transaction to the request's end. Looks the transaction up, and submits the same bytes again
- * only if the ledger does not know it and has not refused it.
+ * From a stored transaction to the request's end. Submits the stored bytes again only if the ledger
+ * does not know them and has not refused them.
  */
 import { requestTrace } from "../../telemetry/tracing.ts";
 import { type Executed, SubmissionRefusedError } from "../ledgers/relay.ts";
@@ -17,12 +17,11 @@ import {
   succeeded,
 } from "./request.ts";
 import { keepOut, releaseReservation } from "./reservations.ts";
-import { NO_PATIENCE, waitFor, warnWhenNotShown, warnWhenOverdue } from "./waiting.ts";
+import { CHECK_ONCE, waitFor, warnWhenNotShown, warnWhenOverdue } from "./waiting.ts";
 
 /**
- * Gets the stored transaction onto the ledger, and waits until the register shows its effect.
- * @param visit `resumed` when it was found stored: it may have been submitted before, and what the turn
- *   that signed it did not wait for may take long, so that nothing is waited for on the spot
+ * @param visit `resumed` when it was found stored: it may have been submitted, and what an earlier
+ *   turn has waited for is only checked
  * @throws LaneLostError (stop), RelayUnavailableError (retry), and database errors
  */
 export const followTransaction = async (
@@ -31,7 +30,7 @@ export const followTransaction = async (
   visit: "first" | "resumed",
 ): Promise<Ending | typeof LATER> =>
   visit === "resumed"
-    ? await follow({ ...context, patience: NO_PATIENCE }, request, true)
+    ? await follow({ ...context, polling: CHECK_ONCE }, request, true)
     : await follow(context, request, false);
 
 const follow = async (
@@ -51,7 +50,7 @@ const follow = async (
     if (request.refusal !== null) return await afterRefusal(work, request, request.refusal);
     await investorLanes.renew(database.sql, claim);
     const refusal = await submit(work, request, again);
-    if (refusal === undefined) await recordStep(database, claim, request, "submitted");
+    if (refusal === undefined) await recordStep(work, request, "submitted");
     beganMs = performance.now();
     const isKnown = await waitFor(work, async () => {
       final = await register.finalPlace();
@@ -60,7 +59,7 @@ const follow = async (
     });
     if (!isKnown) return LATER;
     if (refusal !== undefined && executed === null) {
-      await recordRefusal(database, claim, request, refusal);
+      await recordRefusal(work, request, refusal);
       return await afterRefusal(work, request, refusal);
     }
   }
@@ -95,9 +94,8 @@ const submit = async (
 };
 
 /**
- * The end of a refused transaction that the node does not know. The node may have forgotten an earlier
- * submission, the register has not. As it is never submitted again, it was never executed if the register
- * does not show it once it has reached the node's present tip.
+ * The node may have forgotten an earlier submission, the register has not. As the transaction is never
+ * submitted again, it was not executed if the register does not show it at the node's present tip.
  */
 const afterRefusal = async (
   work: StepContext,
@@ -126,7 +124,7 @@ const settled = async (
   executed: Executed & Pick<Times, "beganMs">,
   final: bigint | null,
 ): Promise<Ending | typeof LATER> => {
-  const { database, claim, asset } = work;
+  const { database, asset } = work;
   const { txId } = request;
   const { error, place } = executed;
   const foundMs = performance.now();
@@ -140,7 +138,7 @@ const settled = async (
     error === null
       ? `executed${where}; waiting until the register shows it`
       : `failed${where}: ${error}; waiting until that is final`;
-  await recordStep(database, claim, request, step);
+  await recordStep(work, request, step);
   await releaseReservation(database, request);
   work.poke();
   if (isFinal(final)) {
@@ -176,7 +174,7 @@ const shown = async (
   executed: Pick<Executed, "place" | "index"> & Partial<Times>,
   now = false,
 ): Promise<Ending | typeof LATER | null> => {
-  const { database, claim, asset } = work;
+  const { asset } = work;
   const { wallet, groupId, txId } = request;
   const { place, index, beganMs, foundMs } = executed;
   const by = { txId, place, ...(index !== undefined && { index }) };
@@ -186,7 +184,7 @@ const shown = async (
     return found === null ? now : found !== NOT_FINAL;
   });
   if (found === null || found === NOT_FINAL) return found === null ? null : LATER;
-  await recordStep(database, claim, request, "confirmed by the register");
+  await recordStep(work, request, "confirmed by the register");
   if (beganMs !== undefined && foundMs !== undefined) {
     traceExecution(work, request, { place, error: null, beganMs, foundMs });
     work.tracing.report({
@@ -199,7 +197,7 @@ const shown = async (
   return succeeded(confirmedText(found, request));
 };
 
-/** The effect of the transaction; where the wallet is now is left out, because it may have moved on. */
+/** The transaction's effect; the wallet may have moved on since. */
 const confirmedText = (
   found: Confirmation,
   { txId, groupId }: Pick<SignedRequest, "txId" | "groupId">,

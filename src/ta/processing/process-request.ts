@@ -1,6 +1,6 @@
 /**
- * Steps of one request, in order. Each is recorded before the next one, and any worker can resume it after
- * a crash. A transaction is stored before it is submitted, and a request that has one never gets another.
+ * Steps of one request, in order. Each is recorded before the next one, so any worker can resume it
+ * after a crash. A transaction is stored before it is submitted; a request never gets a second one.
  */
 import { followTransaction } from "./follow-transaction.ts";
 import { adoptHolder, holderIdOf } from "./holder-ids.ts";
@@ -23,15 +23,14 @@ import { waitFor } from "./waiting.ts";
 import { claimWallet } from "./wallet-claims.ts";
 
 /**
- * Processes a request until it ends or has to wait.
+ * Until the request ends or has to wait.
  * @throws LaneLostError (stop), RelayUnavailableError (retry), and database errors
  */
 export const processRequest = async (
   work: StepContext,
   request: OpenRequest,
 ): Promise<Ending | Unfinished> => {
-  const { database, claim } = work;
-  if (request.status === "QUEUED") await recordStep(database, claim, request, "taken up");
+  if (request.status === "QUEUED") await recordStep(work, request, "taken up");
   // A stored transaction is followed to its end even if the investor's data were deleted meanwhile.
   const { txId, signed: bytes, groupId } = request;
   if (txId !== null && bytes !== null && groupId !== null) {
@@ -47,7 +46,7 @@ export const processRequest = async (
   if (request.verifiedStatus !== true) {
     return failed("INVALID_MESSAGE", "verifiedStatus is false: the wallet is not whitelisted");
   }
-  if (!(await claimWallet(database.sql, claim, request))) return WALLET_TAKEN;
+  if (!(await claimWallet(work, request))) return WALLET_TAKEN;
   const holder = await decide(work, request);
   if (holder === LATER || "status" in holder) return holder;
   const signed = await signTransaction(work, request, holder.joins);
@@ -63,7 +62,7 @@ const decide = async (
   work: StepContext,
   request: OpenRequest,
 ): Promise<Ending | typeof LATER | { readonly joins: bigint | null }> => {
-  const { database, claim, asset } = work;
+  const { database, asset } = work;
   const { register, whitelistGroupId: groupId } = asset;
   if (!(await isUpToDate(work, request))) return LATER;
   let place = await register.place(request.wallet);
@@ -73,7 +72,7 @@ const decide = async (
     return !isInGroup() || place.final;
   });
   if (!isSettled) {
-    await giveUpReservation(database, claim, request);
+    await giveUpReservation(work, request);
     return LATER;
   }
   const { holderId } = place;
@@ -85,7 +84,7 @@ const decide = async (
   const joins =
     place.registered === false ? await holderIdOf(database.sql, register, request) : null;
   const isNew = joins !== null && !(await register.knowsHolder(joins));
-  await recordStep(database, claim, request, described(place, isNew, isOwn));
+  await recordStep(work, request, described(place, isNew, isOwn));
   return { joins };
 };
 

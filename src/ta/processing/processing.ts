@@ -47,7 +47,7 @@ import {
   WALLET_TAKEN,
 } from "./request.ts";
 import { giveUpIdleReservation, giveUpReservation, untilGiven } from "./reservations.ts";
-import { patience, registerLag } from "./waiting.ts";
+import { boundedPolling, registerLag } from "./waiting.ts";
 
 const HOLD_MS = 2_000;
 const LOOK_MS = 100;
@@ -59,16 +59,14 @@ export type ProcessingSettings = Partial<LanePace> & {
   readonly database: Database;
   readonly queues: Queues;
   readonly assets: readonly ProcessedAsset[];
-  /** Where the investors' data are. */
   readonly vault: PiiPresence;
   readonly logger: Logger;
   readonly telemetry?: Telemetry | undefined;
-  /** The longest wait on the spot, and how often the condition is polled during it. */
+  /** Longest wait inside a worker, and its polling interval. */
   readonly holdMs?: number;
   readonly lookMs?: number;
-  /** When a request that still waits after that is looked at again. */
   readonly lookAgainMs?: LookAgainMs;
-  /** How long a register may lag behind its ledger before it is logged. */
+  /** Lag of a register behind its ledger before it is logged. */
   readonly overdueMs?: number;
 };
 
@@ -85,9 +83,9 @@ export const startProcessing = (settings: ProcessingSettings): Promise<LaneWorke
     troubleMs: pace.troubleMs,
     lookAgainMs: settings.lookAgainMs ?? LOOK_AGAIN_MS,
     registerLag: registerLag({ logger, overdueMs: settings.overdueMs ?? OVERDUE_MS }),
-    patience: patience({
+    polling: boundedPolling({
       // The other half is for lanes that can proceed.
-      places: Math.ceil(pace.concurrency / 2),
+      most: Math.ceil(pace.concurrency / 2),
       holdMs: settings.holdMs ?? HOLD_MS,
       lookMs: settings.lookMs ?? LOOK_MS,
     }),
@@ -113,11 +111,11 @@ export const startProcessing = (settings: ProcessingSettings): Promise<LaneWorke
   });
 };
 
-/** What the workers of this process share. */
+/** Shared by the workers of this process. */
 type WorkerContext = Omit<StepContext, "claim" | "asset" | "poke" | "signal" | "turnOver"> & {
   /** By name. */
   readonly assets: ReadonlyMap<string, ProcessedAsset>;
-  /** A lane whose wallet or reservation another request has rests this long at least. */
+  /** Least rest of a lane whose wallet or resource another request has. */
   readonly troubleMs: number;
   readonly lookAgainMs: LookAgainMs;
 };
@@ -135,8 +133,8 @@ class AssetMissingError extends Error {
 }
 
 /**
- * One turn on a lane: processes its open requests in order until none is open, the first one has to wait,
- * or the turn ends.
+ * Processes a lane's open requests in order until none is open, the first one has to wait, or the turn
+ * ends.
  * @throws LaneLostError, and the errors of the steps
  */
 const processLane = async (
@@ -157,13 +155,13 @@ const processLane = async (
     }
     const asset = assets.get(request.asset);
     if (asset === undefined) {
-      await giveUpReservation(database, claim, request);
+      await giveUpReservation({ database, claim }, request);
       throw new AssetMissingError(request.asset);
     }
     const work: StepContext = { ...shared, claim, asset, signal, turnOver, poke };
     // Other assets of the same payer may have a register that does not lag, or a node that answers.
     const giveUpIdle = async () => {
-      if (request.txId === null) await giveUpIdleReservation(database, claim, request);
+      if (request.txId === null) await giveUpIdleReservation(work, request);
     };
     const steps = tracing.within(requestTrace(request.id), () => processRequest(work, request));
     const ending = await steps.catch(async (error: unknown) => {
@@ -179,7 +177,7 @@ const processLane = async (
     // Read again: the transaction may have been signed in this turn.
     const ended =
       request.kind === "kyc" ? request : ((await readOpen(sql, claim)).request ?? request);
-    const hasCallback = await recordEnding(database, claim, ended, ending);
+    const hasCallback = await recordEnding(work, ended, ending);
     if (!hasCallback) {
       shared.logger.info(
         { requestId: request.id, asset: request.asset },
@@ -194,7 +192,7 @@ const processLane = async (
   }
 };
 
-/** How long the lane of a waiting request rests; milliseconds, or an interval. */
+/** Rest of the lane of a waiting request; milliseconds, or an interval. */
 const nextLook = (
   { database: { sql }, troubleMs, lookAgainMs }: WorkerContext,
   request: OpenRequest,

@@ -2,15 +2,14 @@
 import { enqueueCallback } from "../../callbacks/enqueue.ts";
 import type { GivenUpHook } from "../../callbacks/record.ts";
 import { texts } from "../../database/column-arrays.ts";
-import type { Database, Tx } from "../../database/connect.ts";
-import type { LaneClaim } from "../../lanes/lanes.ts";
+import type { Tx } from "../../database/connect.ts";
 import { requestTrace, type TraceIds } from "../../telemetry/tracing.ts";
 import type { SignedOrder } from "../ledgers/relay.ts";
 import { taEndpoint } from "../requests/asset.ts";
 import { resultAddress, resultMessageId } from "../requests/callback-address.ts";
 import type { FailureReason } from "../requests/failure-reasons.ts";
 import { investorLanes } from "../requests/lanes.ts";
-import type { Ending, OpenRequest } from "./request.ts";
+import type { Claimed, Ending, OpenRequest } from "./request.ts";
 import { releaseReservation, stopWaiting } from "./reservations.ts";
 import { releaseWallet } from "./wallet-claims.ts";
 
@@ -26,8 +25,7 @@ const LONGEST_MESSAGE = 1_000;
 
 /** @throws LaneLostError */
 export const recordStep = (
-  database: Pick<Database, "transaction">,
-  claim: LaneClaim,
+  { database, claim }: Claimed,
   request: Pick<OpenRequest, "id">,
   message: string,
 ): Promise<void> =>
@@ -35,13 +33,11 @@ export const recordStep = (
     await writeStatus(tx, request.id, { status: "PENDING", message });
   });
 
-/** A signed transaction, the group it puts the wallet into, and what pays for it. */
 type OrderToStore = SignedOrder & { readonly groupId: number; readonly resource: string };
 
 /** Stores the signed transaction, the only one of the request. @throws LaneLostError */
 export const recordSigned = (
-  database: Pick<Database, "transaction">,
-  claim: LaneClaim,
+  { database, claim }: Claimed,
   request: Pick<OpenRequest, "id">,
   { txId, signed, nonce, groupId, resource }: OrderToStore,
 ): Promise<void> =>
@@ -56,13 +52,9 @@ export const recordSigned = (
     });
   });
 
-/**
- * Stores that the node refused the transaction. It is never submitted again, so that the register decides, once
- * it has reached the node's tip after this. @throws LaneLostError
- */
+/** The transaction is never submitted again, so the register's later state decides. @throws LaneLostError */
 export const recordRefusal = (
-  database: Pick<Database, "transaction">,
-  claim: LaneClaim,
+  { database, claim }: Claimed,
   request: Pick<OpenRequest, "id">,
   refusal: string,
 ): Promise<void> =>
@@ -77,8 +69,7 @@ export const recordRefusal = (
  * @throws LaneLostError
  */
 export const recordEnding = (
-  database: Pick<Database, "transaction">,
-  claim: LaneClaim,
+  { database, claim }: Claimed,
   request: OpenRequest,
   ending: Ending,
 ): Promise<boolean> =>
@@ -120,10 +111,7 @@ export const recordEnding = (
     return true;
   });
 
-/**
- * Hook of the callbacks: a successful request whose callback was given up becomes failed; its message keeps what
- * succeeded.
- */
+/** A successful request whose callback was given up becomes failed; its message keeps what succeeded. */
 export const failUndelivered: GivenUpHook = async (tx, { endpoint, reference, reason }) => {
   if (!endpoint.startsWith(taEndpoint("")) || reference === null) return;
   const [request] = await tx.sql<{ message: string; tx_id: string | null }[]>`
@@ -151,8 +139,8 @@ type NewStatus = {
 };
 
 /**
- * Writes the request's state and a row of its history, with `lastStep` in a row before it. Each step is written
- * once, although a waiting request repeats its steps every few seconds.
+ * Writes the request's state and a row of its history, with `lastStep` in a row before it. Each row
+ * is written once, although a waiting request repeats its steps every few seconds.
  */
 const writeStatus = async (
   { sql }: Pick<Tx, "sql">,

@@ -1,4 +1,4 @@
-/** A request in its turn: what is stored of it, what its steps work with, and how they can end. */
+/** A request in its turn: its stored state, the context of its steps, and how it can end. */
 import type { Database, Sql } from "../../database/connect.ts";
 import { type Fragment, type LaneClaim, LaneLostError } from "../../lanes/lanes.ts";
 import type { Logger } from "../../logging/logger.ts";
@@ -8,7 +8,7 @@ import type { PiiPresence } from "../pii/vault.ts";
 import type { FailureReason } from "../requests/failure-reasons.ts";
 import { investorLanes } from "../requests/lanes.ts";
 import type { Register } from "./register.ts";
-import { type Patience, type RegisterLag, waitFor } from "./waiting.ts";
+import { type Polling, type RegisterLag, waitFor } from "./waiting.ts";
 
 /** The first open request of a lane; only this one is worked on. */
 export type OpenRequest = {
@@ -46,16 +46,19 @@ export type ProcessedAsset = {
   readonly relay: Relay;
 };
 
-/** What the steps of a request work with. */
-export type StepContext = {
+/** The claim of the request's lane, under which everything is written. */
+export type Claimed = {
   readonly database: Pick<Database, "sql" | "transaction">;
   readonly claim: LaneClaim;
+};
+
+export type StepContext = Claimed & {
   readonly asset: ProcessedAsset;
   readonly vault: PiiPresence;
   readonly logger: Pick<Logger, "info" | "warn">;
   readonly tracing: Tracing;
   readonly registerLag: RegisterLag;
-  readonly patience: Patience;
+  readonly polling: Polling;
   /** Wakes lanes that may have become due: they got a reservation or a wallet. */
   readonly poke: () => void;
   /** Aborts when the worker stops or has lost the lane: cuts off calls. */
@@ -90,8 +93,8 @@ export const NONE_FREE = "no gas coin or nonce free" as const;
 export type Unfinished = typeof LATER | typeof WALLET_TAKEN | typeof NONE_FREE;
 
 /**
- * The lane's first open request, undefined when all are done, and the `arrivals` to leave the lane as
- * empty with. A statement of its own after the claim, so that it sees all that the former worker wrote.
+ * The lane's first open request, and the `arrivals` to leave the lane as empty with. Its own
+ * statement after the claim, which sees everything that the former worker wrote.
  * @throws LaneLostError
  */
 export const readOpen = async (
@@ -101,7 +104,7 @@ export const readOpen = async (
   const [row] = await sql<OpenRow[]>`
     select l.arrivals, r.id, r.asset, r.kind, r.investor_id as "investorId", r.wallet,
            r.verified_status as "verifiedStatus", r.status, t.tx_id as "txId", t.signed,
-           t.group_id as "groupId", t.refusal
+           t.group_id::float8 as "groupId", t.refusal
     from (select id, arrivals from ta_lanes where ${investorLanes.ours(sql, claim)}) l
     left join lateral (
       select * from ta_requests
@@ -109,28 +112,22 @@ export const readOpen = async (
     ) r on true
     left join ta_transactions t on t.request_id = r.id`;
   if (row === undefined) throw new LaneLostError(claim.id);
-  const { arrivals, id, groupId, ...rest } = row;
-  if (id === null) return { request: undefined, arrivals };
-  return {
-    request: { ...rest, id, groupId: groupId === null ? null : Number(groupId) },
-    arrivals,
-  };
+  const { arrivals, id, ...rest } = row;
+  return { request: id === null ? undefined : { ...rest, id }, arrivals };
 };
 
 /** Without an open request everything but `arrivals` is null. */
-type OpenRow = Omit<OpenRequest, "id" | "groupId"> & {
+type OpenRow = Omit<OpenRequest, "id"> & {
   readonly arrivals: bigint;
   readonly id: string | null;
-  readonly groupId: bigint | null;
 };
 
 /** Bounds of the delay before a waiting request is looked at again, both included. */
 export type LookAgainMs = { readonly least: number; readonly most: number };
 
 /**
- * When a request that waits for its ledger or its register is looked at again, as an interval: after a
- * tenth of the time that it has waited. So it ends at most a tenth later than it could, and long waits
- * are polled rarely.
+ * Interval before a request that waits for its ledger or register is looked at again: a tenth of its
+ * wait so far, so that it ends at most a tenth later than it could.
  */
 export const lookAgain = (
   sql: Sql,
@@ -146,10 +143,9 @@ export const lookAgain = (
   ) / 10, ${least} * interval '1 ms'), ${most} * interval '1 ms')`;
 
 /**
- * Waits until the asset's register has everything that the ledger's node had when this step of the request
- * began; false when it lags longer than this turn may wait. The target is stored with the request until
- * it is reached, because any process may resume the request, and a moving target might never be reached.
- * The next step gets its own.
+ * Waits until the asset's register has everything that the ledger's node had when this step began;
+ * false when it lags longer than this turn may wait. The target is stored until it is reached: any
+ * process may resume the request, and a moving target might never be reached.
  * @throws LaneLostError (stop), RelayUnavailableError (retry)
  */
 export const isUpToDate = async (
@@ -170,7 +166,7 @@ export const isUpToDate = async (
 };
 
 const storedTarget = async (
-  { database }: Pick<StepContext, "database">,
+  { database }: Claimed,
   { id }: Pick<OpenRequest, "id">,
 ): Promise<bigint | null> => {
   const [row] = await database.sql<{ awaited_place: bigint | null }[]>`
@@ -179,7 +175,7 @@ const storedTarget = async (
 };
 
 const storeTarget = (
-  { database, claim }: Pick<StepContext, "database" | "claim">,
+  { database, claim }: Claimed,
   { id }: Pick<OpenRequest, "id">,
   target: bigint | null,
 ): Promise<void> =>

@@ -1,30 +1,26 @@
 /**
- * Reservations: each gas coin and each sender's nonce belongs to one request at a time. A request that
- * finds none free leaves its lane. A released one goes to the lane that has waited longest for one of its
- * payer, and then belongs to that lane's request, also when the releasing process dies.
+ * Each gas coin and each sender's nonce (a resource) is reserved by one request at a time. A request
+ * that finds none free leaves its lane. A released one goes to the lane that has waited longest for
+ * one of its payer, also when the releasing process dies.
  *
- * Some requests with a reservation make no progress: their asset has left the assets file, or their process
- * hangs. A worker without a free reservation looks up transactions that held one for over a minute and
- * releases the settled ones, through its own node and signer. So a stuck request delays others for a
- * minute, or until its transaction is settled; the request itself ends when its asset is back.
+ * A request with a reservation may be stuck: its asset has left the assets file, or its process hangs.
+ * A worker that finds none free looks up transactions that held one for over a minute, through its own
+ * node, and releases the settled ones.
  */
 import type { Database, Sql, Tx } from "../../database/connect.ts";
 import type { Fragment, LaneClaim } from "../../lanes/lanes.ts";
 import { type Relay, type Resource, SubmissionRefusedError } from "../ledgers/relay.ts";
 import { investorLanes } from "../requests/lanes.ts";
-import type { OpenRequest } from "./request.ts";
+import type { Claimed, OpenRequest } from "./request.ts";
 
 /**
- * How long a resource stays out after the ledger refused its transaction, unless its version changes
- * before. A coin that two transactions have locked is free again at the end of the epoch: until then it
- * costs one request in this time.
+ * A resource stays out this long after the ledger refused its transaction, unless its version changes.
+ * A coin that two transactions locked is free again at the end of the epoch: until then it costs one
+ * request in this time.
  */
 const OUT_MINUTES = 30;
 
-/**
- * How many waiting lanes of one payer check again by themselves every `troubleMs`, for resources that no
- * lane releases, such as a newly split coin.
- */
+/** Waiting lanes per payer that check every `troubleMs`, for resources such as a newly split coin. */
 const LOOKING = 16;
 
 /** A reservation without a signed transaction is given up after this. A register often lags a moment. */
@@ -37,30 +33,30 @@ const IDLE_SECONDS = 60;
 const IDLE_CHECKS = 8;
 
 /**
- * Reserves a resource for a request whose transaction is not signed yet. Takes the one used longest ago, or
- * keeps the current one while it is still among them; undefined marks the lane as waiting, and the caller
- * leaves it (`untilGiven`). The reservation lasts until the transaction is settled, through every crash.
+ * Reserves a resource for an unsigned request, through every crash, until its transaction is settled:
+ * the current one while it is among them, else the one used longest ago. Undefined marks the lane as
+ * waiting, and the caller leaves it (`untilGiven`).
  */
 export const reserve = async (
-  sql: Sql,
-  claim: LaneClaim,
+  work: Claimed,
   request: Pick<OpenRequest, "id">,
   payer: string,
   resources: readonly Resource[],
 ): Promise<string | undefined> => {
-  const found = await tryToReserve(sql, claim, request, payer, resources);
+  const found = await tryToReserve(work, request, payer, resources);
   if (found !== undefined) return found;
+  const { database, claim } = work;
+  const { sql } = database;
   await sql`
     update ta_lanes
     set waits_for = ${payer}, waiting_since = coalesce(waiting_since, now())
     where ${investorLanes.ours(sql, claim)}`;
   // One that was released before that went to another lane, or to none.
-  return await tryToReserve(sql, claim, request, payer, resources);
+  return await tryToReserve(work, request, payer, resources);
 };
 
 const tryToReserve = async (
-  sql: Sql,
-  claim: LaneClaim,
+  { database: { sql }, claim }: Claimed,
   request: Pick<OpenRequest, "id">,
   payer: string,
   resources: readonly Resource[],
@@ -124,8 +120,7 @@ const freeResources = async (
 };
 
 /**
- * Keeps a request's resource out after the ledger refused its transaction: others would be refused too. Not
- * a resource without versions.
+ * Keeps a request's resource out after a refusal: others would be refused too. Not one without versions.
  * @returns the resource that stays out
  */
 export const keepOut = async (
@@ -140,8 +135,8 @@ export const keepOut = async (
 };
 
 /**
- * Ends a request's reservation. Its resource goes to the lane that has waited longest for one of its payer;
- * to none if it stays out. A lane whose row is locked at that moment is missed; it checks by itself.
+ * Its resource goes to the lane that has waited longest for one of its payer, unless it stays out. A
+ * lane whose row is locked is missed; it checks by itself.
  */
 export const releaseReservation = async (
   { sql }: Pick<Tx, "sql">,
@@ -173,13 +168,9 @@ export const releaseReservation = async (
     where p.resource = held.resource and not exists (select 1 from given)`;
 };
 
-/**
- * Releases the reservation of an unsigned request that will be blocked for long, for example until a block
- * is final. Its lane no longer waits for one. @throws LaneLostError
- */
+/** For an unsigned request that may be blocked for long, for example by a block that is not final. @throws LaneLostError */
 export const giveUpReservation = (
-  database: Pick<Database, "transaction">,
-  claim: LaneClaim,
+  { database, claim }: Claimed,
   request: Pick<OpenRequest, "id" | "txId">,
 ): Promise<void> =>
   investorLanes.underClaim(database, claim, async (tx) => {
@@ -188,13 +179,11 @@ export const giveUpReservation = (
   });
 
 /**
- * The same for a request whose register lags or whose node does not answer, once it has held its
- * reservation, or waited for its register, for longer than both usually take. The reservation of a signed
- * transaction stays. @throws LaneLostError
+ * The same for an unsigned request whose register lags or whose node does not answer, once that takes
+ * longer than usual. @throws LaneLostError
  */
 export const giveUpIdleReservation = (
-  database: Pick<Database, "transaction">,
-  claim: LaneClaim,
+  { database, claim }: Claimed,
   { id }: Pick<OpenRequest, "id">,
 ): Promise<void> =>
   investorLanes.underClaim(database, claim, async (tx) => {
@@ -210,23 +199,18 @@ export const giveUpIdleReservation = (
     await stopWaiting(tx, claim);
   });
 
-/** The lane no longer waits for a reservation. */
 export const stopWaiting = async ({ sql }: Pick<Tx, "sql">, { id }: LaneClaim): Promise<void> => {
   await sql`
     update ta_lanes set waits_for = null, waiting_since = null
     where id = ${id} and waits_for is not null`;
 };
 
-/**
- * When a lane that waits for a resource is due, as an interval from when it is left: at once when it was
- * given one meanwhile, else after `troubleMs`, later when more lanes wait.
- */
+/** Interval until a lane that waits for a resource is due: 0 when it was given one, longer when many wait. */
 export const untilGiven = (sql: Sql, troubleMs: number): Fragment => sql`
   case when ta_lanes.waits_for is null then interval '0' else
     ${troubleMs} * interval '1 ms' * (1 + (
       select count(*) from ta_lanes o where o.waits_for = ta_lanes.waits_for) / ${LOOKING}::float8) end`;
 
-/** A request with a reservation, and its transaction if one is signed. */
 type Holder = {
   readonly requestId: string;
   readonly txId: string | null;
@@ -235,7 +219,7 @@ type Holder = {
 };
 
 /**
- * Releases those of `resources` whose request's transaction is settled, or has none and no worker.
+ * Releases those of `resources` whose transaction is settled, or that have none and no worker.
  * @throws RelayUnavailableError (retry), and what the database throws
  */
 export const releaseIdleReservations = async (

@@ -1,6 +1,4 @@
-/** Makes the one transaction of a request: reserves what pays, asks the signer, stores what is signed. */
-import type { Database } from "../../database/connect.ts";
-import type { LaneClaim } from "../../lanes/lanes.ts";
+/** Makes the one transaction of a request: reserve a resource, ask the signer, store the result. */
 import { requestTrace } from "../../telemetry/tracing.ts";
 import { pause } from "../../waiting/backoff.ts";
 import type { SignedOrder, UnsignedOrder } from "../ledgers/relay.ts";
@@ -8,6 +6,7 @@ import { SigningError, SigningNotAllowedError } from "../ledgers/signer.ts";
 import { investorLanes } from "../requests/lanes.ts";
 import { recordSigned } from "./record.ts";
 import {
+  type Claimed,
   type Ending,
   failed,
   LATER,
@@ -18,7 +17,7 @@ import {
 } from "./request.ts";
 import { releaseIdleReservations, reserve } from "./reservations.ts";
 
-/** Nothing has been submitted yet, so a signer that does not answer may end the request. */
+/** Nothing is submitted yet, so a signer without an answer may end the request. */
 const SIGNING_TRIES = 4;
 
 /** After the first try; proportionally longer after each of the others. */
@@ -34,13 +33,13 @@ export const signTransaction = async (
   request: OpenRequest,
   holderId: bigint | null,
 ): Promise<SignedRequest | Ending | typeof LATER | typeof NONE_FREE> => {
-  const { database, claim, asset, signal, turnOver } = work;
+  const { asset, signal, turnOver } = work;
   const { relay, whitelistGroupId: groupId } = asset;
   const resources = await relay.resources(signal);
-  const resource = await reserve(database.sql, claim, request, relay.payer, resources);
+  const resource = await reserve(work, request, relay.payer, resources);
   if (resource === undefined) {
     // The requests that hold them may be stuck.
-    await releaseIdleReservations(database, relay, resources, signal);
+    await releaseIdleReservations(work.database, relay, resources, signal);
     return NONE_FREE;
   }
   const { id: requestId, wallet } = request;
@@ -48,7 +47,7 @@ export const signTransaction = async (
   for (;;) {
     const beganMs = performance.now();
     const unsigned = await relay.prepare(order, resource, signal);
-    const number = await countTry(database, claim, request);
+    const number = await countTry(work, request);
     if (number > SIGNING_TRIES) {
       return failed("SIGNING_ERROR", `the signer did not sign in ${SIGNING_TRIES} tries`);
     }
@@ -62,7 +61,7 @@ export const signTransaction = async (
     });
     if (!(result instanceof Error)) {
       const stored = { ...result, groupId, resource };
-      await recordSigned(database, claim, request, stored);
+      await recordSigned(work, request, stored);
       return { ...request, ...stored };
     }
     if (result instanceof SigningNotAllowedError) {
@@ -78,32 +77,28 @@ export const signTransaction = async (
 
 /** The signed transaction or the signer's error; a try that a shutdown interrupts is not counted. */
 const trySigning = async (
-  { database, claim, signal }: StepContext,
+  work: StepContext,
   request: OpenRequest,
   unsigned: UnsignedOrder,
 ): Promise<SignedOrder | SigningNotAllowedError | SigningError> => {
+  const { signal } = work;
   try {
     return await unsigned.sign(signal);
   } catch (error) {
     const isSigners = error instanceof SigningNotAllowedError || error instanceof SigningError;
     if (isSigners && error.remedy === "stop") return error;
-    if (signal.aborted) await uncountTry(database, claim, request);
+    if (signal.aborted) await uncountTry(work, request);
     if (isSigners && !signal.aborted) return error;
     throw error;
   }
 };
 
 /**
- * Counts a try before it is made, with the request: a signer that hangs uses its tries up across turns
- * and crashed processes.
+ * Counts a try before it is made: a signer that hangs uses its tries up across turns and crashes.
  * @returns the try's number, from 1
  * @throws LaneLostError
  */
-const countTry = (
-  database: Pick<Database, "transaction">,
-  claim: LaneClaim,
-  { id }: OpenRequest,
-): Promise<number> =>
+const countTry = ({ database, claim }: Claimed, { id }: OpenRequest): Promise<number> =>
   investorLanes.underClaim(database, claim, async ({ sql }) => {
     const [row] = await sql<{ signing_tries: number }[]>`
       update ta_requests set signing_tries = signing_tries + 1
@@ -113,11 +108,7 @@ const countTry = (
   });
 
 /** @throws LaneLostError */
-const uncountTry = (
-  database: Pick<Database, "transaction">,
-  claim: LaneClaim,
-  { id }: OpenRequest,
-): Promise<void> =>
+const uncountTry = ({ database, claim }: Claimed, { id }: OpenRequest): Promise<void> =>
   investorLanes.underClaim(database, claim, async ({ sql }) => {
     await sql`
       update ta_requests set signing_tries = signing_tries - 1

@@ -1,34 +1,33 @@
 /**
- * Waiting inside a worker, and warnings about what takes too long. Most conditions hold after a moment, and
- * polling on the spot is fastest. A waiting lane keeps its worker from others, so only some of the workers
- * may wait, and only for a short time; then the lane is left and looked at later.
+ * Waiting inside a worker, and warnings about long waits. Most conditions hold after a moment, so
+ * polling on the spot is fastest. It occupies a worker, so only some of them may wait, and only for
+ * a short time; then the lane is released and looked at later.
  */
 import type { Database } from "../../database/connect.ts";
 import type { Logger } from "../../logging/logger.ts";
 import { pause } from "../../waiting/backoff.ts";
 
-/** Bounded waiting on the spot. */
-export type Patience = {
-  /** Polls until it holds; false when `over` aborts, the time is up, or too many wait already. */
+export type Polling = {
+  /** Polls until it holds; false when `over` aborts, the time is up, or too many poll already. */
   until(holds: () => Promise<boolean>, over: AbortSignal): Promise<boolean>;
 };
 
 /** Checks once: for conditions that were waited for before. */
-export const NO_PATIENCE: Patience = { until: (holds) => holds() };
+export const CHECK_ONCE: Polling = { until: (holds) => holds() };
 
-/** The patience of a process. */
-export const patience = (settings: {
-  /** How many may wait at a time. */
-  readonly places: number;
+/** Bounded polling, shared by a process. */
+export const boundedPolling = (settings: {
+  /** Most concurrent polls. */
+  readonly most: number;
   readonly holdMs: number;
   readonly lookMs: number;
-}): Patience => {
-  const { places, holdMs, lookMs } = settings;
+}): Polling => {
+  const { most, holdMs, lookMs } = settings;
   let waiting = 0;
   return {
     until: async (holds, over) => {
       if (await holds()) return true;
-      if (waiting >= places) return false;
+      if (waiting >= most) return false;
       waiting += 1;
       try {
         const signal = AbortSignal.any([over, AbortSignal.timeout(holdMs)]);
@@ -44,11 +43,11 @@ export const patience = (settings: {
   };
 };
 
-/** Waits on the spot until it holds; false when the patience or the turn ends first. */
+/** False when the polling or the turn ends first. */
 export const waitFor = (
-  { patience, turnOver }: { readonly patience: Patience; readonly turnOver: AbortSignal },
+  { polling, turnOver }: { readonly polling: Polling; readonly turnOver: AbortSignal },
   holds: () => Promise<boolean>,
-): Promise<boolean> => patience.until(holds, turnOver);
+): Promise<boolean> => polling.until(holds, turnOver);
 
 /** A transaction that is not executed is reported after this, and again after each such time. */
 const OVERDUE_MINUTES = 10;
@@ -56,7 +55,6 @@ const OVERDUE_MINUTES = 10;
 /** The same for one that is executed but not in the register: longer than chains take to finalise. */
 const NOT_SHOWN_MINUTES = 45;
 
-/** What the warnings below need. */
 type OverdueContext = {
   readonly database: Pick<Database, "sql">;
   readonly logger: Pick<Logger, "warn">;
@@ -101,13 +99,12 @@ const warnEvery = async (
 /** A register not found lagging for this long starts a new lag: waiting requests look more often. */
 const FORGOTTEN_MS = 60_000;
 
-/** How long registers have lagged behind their ledgers, as seen by this process. */
 export type RegisterLag = {
   /** A request found the register up to date (null) or behind `place`; logs a lag that lasts. */
   note(request: { readonly id: string; readonly asset: string }, place: bigint | null): void;
 };
 
-/** `overdueMs`: how long a register may lag before it is logged. `now`: monotonic milliseconds. */
+/** @param settings `overdueMs`: lag before it is logged; `now`: monotonic milliseconds */
 export const registerLag = (settings: {
   readonly logger: Pick<Logger, "warn">;
   readonly overdueMs: number;

@@ -1,20 +1,15 @@
 /**
- * Requests for one wallet of an asset run one at a time, across investors, so that the later one finds the
- * result of the earlier one. Otherwise two of them could see the wallet outside the group and sign two
- * transactions.
- *
- * A claim belongs to the request, not to a process: it stands from before the register is read until the
- * request ends, through every crash. Wallet before reservation: no circular waits.
+ * Requests for one wallet of an asset run one at a time, across investors: two could see the wallet
+ * outside the group and sign two transactions. A claim holds from before the register is read until
+ * the request ends, through every crash. Wallet before reservation: no circular waits.
  */
-import type { Sql, Tx } from "../../database/connect.ts";
-import type { LaneClaim } from "../../lanes/lanes.ts";
+import type { Tx } from "../../database/connect.ts";
 import { investorLanes } from "../requests/lanes.ts";
-import type { OpenRequest } from "./request.ts";
+import type { Claimed, OpenRequest } from "./request.ts";
 
-/** Claims the request's wallet for it, or finds it claimed already; false while another request has it. */
+/** False while another request has the wallet. */
 export const claimWallet = async (
-  sql: Sql,
-  claim: LaneClaim,
+  { database: { sql }, claim }: Claimed,
   { id, asset, wallet }: Pick<OpenRequest, "id" | "asset" | "wallet">,
 ): Promise<boolean> => {
   // A worker that has lost its lane claims nothing.
@@ -29,8 +24,8 @@ export const claimWallet = async (
 };
 
 /**
- * Releases the wallet, and makes the lane of the request that has waited longest for it due. A lane whose
- * row is locked at that moment is missed; it checks again by itself.
+ * Makes the lane due that has waited longest for the wallet. One whose row is locked is missed; it
+ * checks by itself.
  */
 export const releaseWallet = async (
   { sql }: Pick<Tx, "sql">,

@@ -9,7 +9,7 @@ import { heldIn } from "../../../src/ta/pii/vault.ts";
 import { processRequest } from "../../../src/ta/processing/process-request.ts";
 import { LATER, readOpen } from "../../../src/ta/processing/request.ts";
 import { releaseIdleReservations } from "../../../src/ta/processing/reservations.ts";
-import { NO_PATIENCE, registerLag } from "../../../src/ta/processing/waiting.ts";
+import { CHECK_ONCE, registerLag } from "../../../src/ta/processing/waiting.ts";
 import { investorLanes } from "../../../src/ta/requests/lanes.ts";
 import { NO_TRACING } from "../../../src/telemetry/tracing.ts";
 import { acceptRequest, type Circle, startCircle } from "./circle.ts";
@@ -67,7 +67,7 @@ const look = async (investorId: string, { register, tip, relay }: Seen) => {
         tracing: NO_TRACING,
         logger,
         registerLag: registerLag({ logger, overdueMs: 600_000 }),
-        patience: NO_PATIENCE,
+        polling: CHECK_ONCE,
         poke: () => undefined,
         signal,
         turnOver: signal,

@@ -174,11 +174,15 @@ test("a worker's writes after its lane was taken over are refused", async () => 
   const former = await claim();
   const present = await until("the lease to end", claim, (claimed) => claimed !== undefined);
   if (former === undefined || present === undefined) throw new Error("the lane was not claimed");
-  await expect(recordStep(database, former, { id }, "late")).rejects.toThrow(LaneLostError);
+  await expect(recordStep({ database, claim: former }, { id }, "late")).rejects.toThrow(
+    LaneLostError,
+  );
   const order = { txId: "late", signed: new Uint8Array(1), groupId: 1, resource: "late" };
-  await expect(recordSigned(database, former, { id }, order)).rejects.toThrow(LaneLostError);
+  await expect(recordSigned({ database, claim: former }, { id }, order)).rejects.toThrow(
+    LaneLostError,
+  );
   expect(await sql`select 1 from ta_transactions where request_id = ${id}`).toHaveLength(0);
-  await recordStep(database, present, { id }, "in time");
+  await recordStep({ database, claim: present }, { id }, "in time");
   // Left open it would be taken up during whichever test runs when the lease ends.
   await using _processor = await startProcessor(circle);
   expect(await ended(database, id)).toMatchObject({ status: "SUCCESS", reason: null });

@@ -64,7 +64,8 @@ test("requests that wait for one coin hold no worker from others, and all end, a
 });
 
 test("a released coin goes to the longest waiting lane, not to one that arrives meanwhile", async () => {
-  const { sql } = circle.database;
+  const { database } = circle;
+  const { sql } = database;
   const names = ["q-0", "q-1", "q-2"];
   const requests = new Map<string, string>();
   const claims = new Map<string, LaneClaim>();
@@ -73,7 +74,7 @@ test("a released coin goes to the longest waiting lane, not to one that arrives 
     const claim = claims.get(name);
     const id = requests.get(name) ?? "";
     if (claim === undefined) throw new Error(`no lane of ${name}`);
-    return await reserve(sql, claim, { id }, "sui:0xa", coins);
+    return await reserve({ database, claim }, { id }, "sui:0xa", coins);
   };
   const dueIn = async (name: string) => {
     const [row] = await sql<{ due: boolean }[]>`
@@ -109,25 +110,29 @@ test("a released coin goes to the longest waiting lane, not to one that arrives 
 });
 
 test("a blocked request returns its reservation, and one whose lane is another's returns nothing", async () => {
-  const { sql } = circle.database;
+  const { database } = circle;
+  const { sql } = database;
   const id = await acceptRequest(circle.database, { investorId: "q-3" });
   const [lane] = await sql<{ id: bigint }[]>`select id from ta_lanes where investor_id = 'q-3'`;
   const claim = await investorLanes.claim(sql, lane?.id ?? -1n, 60_000);
   if (claim === undefined) throw new Error("the lane was not claimed");
   const request = { id, txId: null };
   const held = () => sql`select 1 from ta_reservations where request_id = ${id}`;
-  await reserve(sql, claim, request, "sui:0xa", [{ name: "sui:0xc1", version: "1" }]);
+  await reserve({ database, claim }, request, "sui:0xa", [{ name: "sui:0xc1", version: "1" }]);
   const former = { ...claim, token: randomUUID() };
-  await expect(giveUpReservation(circle.database, former, request)).rejects.toThrow(LaneLostError);
-  await giveUpReservation(circle.database, claim, { id, txId: "signed meanwhile" });
+  await expect(giveUpReservation({ database, claim: former }, request)).rejects.toThrow(
+    LaneLostError,
+  );
+  await giveUpReservation({ database, claim }, { id, txId: "signed meanwhile" });
   expect(await held()).toHaveLength(1);
-  await giveUpReservation(circle.database, claim, request);
+  await giveUpReservation({ database, claim }, request);
   expect(await held()).toHaveLength(0);
   await sql`update ta_lanes set wake_at = null where investor_id = 'q-3'`;
 });
 
 test("a lane that got a coin while starting to wait for one waits no more", async () => {
-  const { sql } = circle.database;
+  const { database } = circle;
+  const { sql } = database;
   const id = await acceptRequest(circle.database, { investorId: "q-4" });
   const [lane] = await sql<{ id: bigint }[]>`select id from ta_lanes where investor_id = 'q-4'`;
   const claim = await investorLanes.claim(sql, lane?.id ?? -1n, 60_000);
@@ -138,10 +143,10 @@ test("a lane that got a coin while starting to wait for one waits no more", asyn
   await sql`
     update ta_lanes set waits_for = 'sui:0xb', waiting_since = now() where id = ${claim.id}`;
   const coins = [{ name: "sui:0xc2", version: "1" }];
-  expect(await reserve(sql, claim, { id }, "sui:0xb", coins)).toBe("sui:0xc2");
+  expect(await reserve({ database, claim }, { id }, "sui:0xb", coins)).toBe("sui:0xc2");
   expect(await waiting()).toEqual([]);
   // Else it would be given a second one as soon as the first has paid.
-  await giveUpReservation(circle.database, claim, { id, txId: null });
+  await giveUpReservation({ database, claim }, { id, txId: null });
   await sql`update ta_lanes set wake_at = null where investor_id = 'q-4'`;
 });
 
@@ -206,7 +211,7 @@ test("a signed request that waits for its register keeps the coin that pays for 
   const claim = await investorLanes.claim(sql, lane?.id ?? -1n, 60_000);
   if (claim === undefined) throw new Error("the lane was not claimed");
   await sql`update ta_reservations set claimed_at = claimed_at - interval '1 minute'`;
-  await giveUpIdleReservation(database, claim, { id });
+  await giveUpIdleReservation({ database, claim }, { id });
   expect(await held()).toHaveLength(1);
   await investorLanes.leave(sql, claim, 0);
   await using _processor = await startProcessor(circle);
