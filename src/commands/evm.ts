@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from "commander";
 import { acting } from "../audit/sequence/acts.ts";
 import { type Address, lowerCase } from "../evm/contract/fact.ts";
-import { loggedTokens } from "../evm/log/standing.ts";
+import { loggedTokens } from "../evm/log/progress.ts";
 import { forgetLog } from "../evm/log/store.ts";
 import { remakeTransferEvents } from "../transfers/progress.ts";
 import { wholeNumberArgument } from "./arguments.ts";

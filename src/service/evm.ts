@@ -6,7 +6,7 @@ import type { FollowSettings, followChain } from "../evm/chain/follow.ts";
 import type { Address } from "../evm/contract/fact.ts";
 import { type EvmNetwork, networksOf } from "../evm/contract/network.ts";
 import { noteChain } from "../evm/log/chain-notes.ts";
-import type { AskedEndpoint } from "../evm/rpc/endpoint.ts";
+import type { EndpointRequest } from "../evm/rpc/endpoint.ts";
 import { endpointHealth, endpointWarnings } from "../evm/rpc/endpoint-health.ts";
 import type { Fleet, openFleet } from "../evm/rpc/fleet.ts";
 import type { Trouble } from "../http/health/progress.ts";
@@ -77,7 +77,7 @@ export const startEvm = async (settings: EvmSettings): Promise<EvmService> => {
     const { chainId, name, rpc: urls } = network;
     const rpc = openFleet(chainId, urls, {
       ...settings.rpc,
-      onAsked: figures && countAsked(figures, chainId),
+      onRequest: figures && countRequest(figures, chainId),
       onSetAside: endpointWarnings(logger, { chainId, network: name }),
       // A long wait is trouble, even if nothing has failed for good.
       onNoneUsable: (error) =>
@@ -110,9 +110,9 @@ export const startEvm = async (settings: EvmSettings): Promise<EvmService> => {
   };
 };
 
-const countAsked =
+const countRequest =
   (figures: Figures, chainId: number) =>
-  ({ endpoint, calls, seconds, failure }: AskedEndpoint): void => {
+  ({ endpoint, calls, seconds, failure }: EndpointRequest): void => {
     const of = { chain: `${chainId}`, endpoint };
     figures.observe("holderbook_evm_rpc_request_seconds", of, seconds);
     figures.count("holderbook_evm_rpc_calls_total", of, calls);

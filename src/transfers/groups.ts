@@ -82,13 +82,11 @@ export const groupsBefore = async (
       where g.project = ${project} and g.chain_id = ${chainId} and g.token = ${bytesOf(token)}
         and g.wallet = asked.wallet and g.block < ${block}
       order by g.block desc, g.log_index desc limit 1) as newest`;
-  return new Map(
-    rows.map(({ wallet, groups }) => [
-      hexOf(wallet),
-      groups === "" ? [] : groups.split(",").map(BigInt),
-    ]),
-  );
+  return new Map(rows.map(({ wallet, groups }) => [hexOf(wallet), idsIn(groups)]));
 };
+
+const idsIn = (groups: string): readonly bigint[] =>
+  groups === "" ? [] : groups.split(",").map(BigInt);
 
 /** A wallet's groups just before a transaction, and their block; null when never set. */
 export const groupsBeforeTransaction = async (
@@ -107,8 +105,7 @@ export const groupsBeforeTransaction = async (
         where f.chain_id = g.chain_id and f.token = g.token and f.block = g.block
           and f.log_index = g.log_index and f.tx_index < ${index}))
     order by g.block desc, g.log_index desc limit 1`;
-  if (row === undefined) return null;
-  return { groups: row.groups === "" ? [] : row.groups.split(",").map(BigInt), block: row.block };
+  return row === undefined ? null : { groups: idsIn(row.groups), block: row.block };
 };
 
 /** Whether a transaction put a wallet into exactly this group, in a final block; null if not. */

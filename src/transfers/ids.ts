@@ -33,8 +33,6 @@ export type Place = {
 };
 
 /**
- * Numbers the records of one project on one network in sequence.
- *
  * @param network index of the network among the project's, from 0 to 9
  * @param last id of the record before the first one; null when there is none
  */

@@ -49,10 +49,7 @@ const pages = (beyond: ">" | "<", direction: "asc" | "desc") => {
 
 const PAGES = { asc: pages(">", "asc"), desc: pages("<", "desc") };
 
-/**
- * Reads one index whatever the planner estimates: for a frequent recipient Postgres would rather
- * filter the whole list, and read all of it when that wallet stops receiving.
- */
+/** Else, for a frequent recipient, Postgres would filter the whole list. */
 export const pageStatement = ({ project, order, limit, afterId, txHash, recipient }: PageQuery) => {
   const after = asInt8(afterId ?? (order === "desc" ? BEYOND_ALL_IDS : 0n));
   const texts = PAGES[order];

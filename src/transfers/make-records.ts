@@ -57,9 +57,9 @@ export type Step = {
 const PART_FACTS = 10_000;
 
 /**
- * Takes one step in one transaction: follows a rollback or new settings, derives records of the
- * next facts, enqueues callbacks of final records. A step is one part, unless it withdraws records:
- * then it runs until the replacements are written, so that readers never see a gap.
+ * One transaction: follows a rollback or new settings, derives records of the next part of the facts,
+ * enqueues callbacks of final records. After withdrawing records it runs until the replacements are
+ * written, so that readers never see a gap.
  *
  * @throws TransferEventsMovedError, TransferEventIdError, UndecodableLogError (stop)
  */
@@ -85,9 +85,9 @@ class ReplacementWaits extends Error {
 const step = async (tx: Tx, scope: TransferScope): Promise<Step> => {
   // One snapshot of facts, rollbacks and finality for all parts.
   await tx.sql`set transaction isolation level repeatable read`;
-  const stepStart = await stepStartOf(tx, scope);
-  if (stepStart === null) return { ...NOTHING, nextBlock: scope.firstBlock, goal: null };
-  const { progress, mark, goal, settings, from, tokens } = stepStart;
+  const start = await stepStart(tx, scope);
+  if (start === null) return { ...NOTHING, nextBlock: scope.firstBlock, goal: null };
+  const { progress, mark, goal, settings, from, tokens } = start;
   const rederives = settings !== progress.settings;
   if (tokens.length === 0) {
     const waitingFor = `the log of chain ${scope.chainId} to have every token up to block ${from}`;
@@ -168,10 +168,7 @@ type Part = {
     readonly groups: Map<Address, readonly bigint[]>;
     readonly schedules: ReadonlyMap<bigint, ReleaseSchedule | null>;
   }[];
-  /**
-   * Tokens of these facts without a description yet. Callbacks name the token, so the part stays
-   * empty until its name is known.
-   */
+  /** Tokens without a description: callbacks name the token, so the part stays empty until then. */
   readonly undescribed: readonly Address[];
 };
 
@@ -292,7 +289,6 @@ const rowOf = (
   };
 };
 
-/** The scope's records and available log at the start of a step. */
 type StepStart = {
   readonly progress: Progress & { readonly place: number };
   readonly mark: ChainMark;
@@ -318,10 +314,10 @@ const settingOf = ({ address, type, lockup, identityRegistry, fromBlock }: EvmTo
 
 /**
  * After a change of settings, records are derived again once the log has every token up to the
- * records' end; until then the old ones stay listed. If tokens were only added, the existing ones
- * continue meanwhile; otherwise the scope waits, without tokens. Null before the network was read.
+ * records' end; the old ones stay listed until then. If tokens were only added, the others continue
+ * meanwhile; otherwise the scope waits, without tokens. Null before the network was read.
  */
-const stepStartOf = async (tx: Tx, scope: TransferScope): Promise<StepStart | null> => {
+const stepStart = async (tx: Tx, scope: TransferScope): Promise<StepStart | null> => {
   const { chainId, tokens } = scope;
   const [progress, mark] = await Promise.all([readProgress(tx, scope), chainMark(tx, chainId)]);
   if (progress === null || mark === null) return null;
@@ -331,18 +327,18 @@ const stepStartOf = async (tx: Tx, scope: TransferScope): Promise<StepStart | nu
   ]);
   const from = survived === null ? progress.nextBlock : lowest(progress.nextBlock, survived + 1n);
   const settings = settingsOf(tokens);
-  const stepStart = { progress, mark, settings, tokens, from };
+  const start = { progress, mark, settings, tokens, from };
   if (goal === null && progress.settings === "") return null;
-  if (settings === progress.settings) return goal === null ? null : { ...stepStart, goal };
+  if (settings === progress.settings) return goal === null ? null : { ...start, goal };
   if (goal !== null && goal >= from) {
-    return { ...stepStart, from: lowest(progress.firstBlock, scope.firstBlock), goal };
+    return { ...start, from: lowest(progress.firstBlock, scope.firstBlock), goal };
   }
   const before = progress.settings.split("\n");
   const kept = tokens.filter((token) => before.includes(settingOf(token)));
   const keptGoal = await logEnd(tx, chainId, kept.map(addressOf));
   return settingsOf(kept) === progress.settings && keptGoal !== null
-    ? { ...stepStart, settings: progress.settings, tokens: kept, goal: keptGoal }
-    : { ...stepStart, settings: progress.settings, tokens: [], goal: goal ?? from };
+    ? { ...start, settings: progress.settings, tokens: kept, goal: keptGoal }
+    : { ...start, settings: progress.settings, tokens: [], goal: goal ?? from };
 };
 
 const addressOf = ({ address }: EvmToken): Address => address;

@@ -103,7 +103,7 @@ export const readProgress = async (
   return row ?? null;
 };
 
-/** Makes the pipeline derive records again on its next run; it serves the old ones until then. */
+/** The next run derives records again; the old ones are served until then. */
 export const remakeTransferEvents = async (
   { sql }: Pick<Tx, "sql">,
   chainId: number | null = null,
@@ -123,7 +123,7 @@ export type RecordsMark = {
 };
 
 /** Watermarks of these projects on every chain, including former ones. */
-export const recordsStanding = async (
+export const recordsProgress = async (
   { sql }: Pick<Db, "sql">,
   projects: readonly string[],
 ): Promise<readonly (Scope & Pick<Progress, "nextBlock" | "notifiedBlock">)[]> => {

@@ -4,14 +4,12 @@
  */
 import type { JsonValue } from "../../client/canonical-json.ts";
 import { parseExactly } from "../../client/exact-json.ts";
-import { printedOnce } from "./printed-once.ts";
 import { AT, type TransferEvent, textAt } from "./records.ts";
-import type { PrintedToken, TokenKey } from "./token-json.ts";
+import { type PrintedToken, printedOnce, type TokenKey } from "./token-json.ts";
 
 /**
- * Appends the record's JSON in pieces, members in the order of the specification. Pieces are
- * concatenated once per page: joining per record took as long as reading. Few pieces, because a
- * page has thousands of records.
+ * Appends the record's JSON in few pieces, members in the order of the specification. A page
+ * concatenates them once: joining per record took as long as reading.
  * @param isNext whether another record precedes it
  */
 export const printRecord = (
@@ -49,7 +47,7 @@ export const tokenKey = (event: TransferEvent): TokenKey => ({
 
 /** Digits of a non-negative number up to 2^53. */
 export const numberOf = (digits: Buffer): number => {
-  // Ten times faster than via a string.
+  // Ten times as fast as via a string.
   let number = 0;
   for (let i = 0; i < digits.length; i += 1) number = number * 10 + ((digits[i] ?? ZERO) - ZERO);
   return number;

@@ -1,9 +1,8 @@
 /** A project's tokens as its records show them: from the assets file and the contracts. */
 import { createHash } from "node:crypto";
 import type { Db } from "../database/connect.ts";
-import { tokenDescription } from "../evm/log/descriptions.ts";
+import { type DescribedToken, tokenDescription } from "../evm/log/descriptions.ts";
 import type { EvmToken } from "../settings/assets.ts";
-import { printedOnce } from "./printed-once.ts";
 import type { Project } from "./projects.ts";
 
 /** A number while that is exact, else its digits. */
@@ -23,10 +22,7 @@ export type PrintedToken = {
 export type TokenKey = { readonly chainId: number; readonly token: string };
 
 export type TokenBook = {
-  /**
-   * Null for a token that the assets file does not list, that has no description yet (then it has
-   * no records), or that must be read again by `load`.
-   */
+  /** Null for an unlisted or undescribed token, and for one that `load` must read again. */
   of(key: TokenKey): PrintedToken | null;
   /** Reads unknown descriptions, and incomplete ones again: they may become complete. */
   load(db: Db, tokens: readonly TokenKey[]): Promise<void>;
@@ -77,11 +73,8 @@ export const tokenBook = ({ tokens }: Project): TokenBook => {
   };
 };
 
-const print = (
-  token: EvmToken,
-  described: NonNullable<Awaited<ReturnType<typeof tokenDescription>>>,
-): PrintedToken => {
-  const at = new Date(Number(described.describedAtMs)).toISOString();
+const print = (token: EvmToken, described: DescribedToken): PrintedToken => {
+  const at = described.describedAt;
   const json = JSON.stringify({
     _blockchain: token.network,
     _token_type: token.type,
@@ -107,9 +100,33 @@ const print = (
   };
 };
 
-/**
- * 48 bits of a hash of chain and address: positive, and exact in every JSON parser. A clash needs
- * several million tokens in one project.
- */
+/** 48 bits of a hash: exact in every JSON parser; a clash needs millions of tokens in one project. */
 const tokenId = ({ chainId, address }: Pick<EvmToken, "chainId" | "address">): number =>
   createHash("sha256").update(`${chainId}:${address}`).digest().readUIntBE(0, 6) + 1;
+
+/** Cache bounds per kind of text, of about half a kilobyte each; others are printed each time. */
+const MOST_KEPT = 1_000;
+const MOST_KEPT_BYTES = 1024 * 1024;
+
+/** Caches texts that many records share, as bytes. */
+export const printedOnce = <Id extends number | string | null>(print: (id: Id) => string) => {
+  const known = new Map<Id, Buffer>();
+  let keptBytes = 0;
+  return (id: Id): Buffer => {
+    const found = known.get(id);
+    if (found !== undefined) return found;
+    const printed = unpooled(print(id));
+    if (known.size < MOST_KEPT && keptBytes + printed.length <= MOST_KEPT_BYTES) {
+      known.set(id, printed);
+      keptBytes += printed.length;
+    }
+    return printed;
+  };
+};
+
+/** A slice of Node's buffer pool would retain all of it. */
+const unpooled = (text: string): Buffer => {
+  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
+  bytes.write(text);
+  return bytes;
+};

@@ -1,10 +1,8 @@
 /**
- * Compares the log of each token with its contracts, periodically, beside the reader.
- *
- * Logs that a node omits from old blocks go unnoticed while they are read. The total supply reveals
- * missing mints and burns; contracts older than `fromBlock` reveal logs before it.
+ * Compares the log of each token with its contracts, periodically, beside the reader: logs that a node
+ * omits from old blocks go unnoticed while reading. The total supply reveals missing mints and burns;
+ * contracts older than `fromBlock` reveal logs before it.
  */
-
 import type { Database } from "../../database/connect.ts";
 import type { EvmToken } from "../../settings/assets.ts";
 import { highest, lowest } from "../../values/bigints.ts";

@@ -1,10 +1,9 @@
 /**
  * Reads the tokens of one chain as batches of facts, from their first blocks to the head and on.
  *
- * Blocks that are final, or far enough below the head, are settled: read in ranges as large as the
- * provider allows, several ahead. Blocks above are followed one by one with their parents; the
- * batch that undoes a reorganisation holds the replacement. Tokens that start or were added later
- * catch up between steps at the head.
+ * Final blocks, far enough below the head, are settled: read in ranges as large as the provider
+ * allows, several ahead. Blocks above are followed with their parents; the batch that undoes a
+ * reorganisation holds the replacement. Tokens added later catch up between steps at the head.
  */
 
 import { highest, lowest } from "../../values/bigints.ts";
@@ -112,19 +111,10 @@ export async function* readChain(
         keepFrom: settled,
         head: view.head,
       };
-      for await (const part of catchUp(
-        rpc,
-        group,
-        {
-          chainId: network.chainId,
-          range,
-          ahead: options.ahead,
-          known: state.schedules,
-          head: view.head.number,
-          until: turn,
-        },
-        signal,
-      )) {
+      const { ahead } = options;
+      const head = view.head.number;
+      const catching = { ...common, range, ahead, known: state.schedules, head, until: turn };
+      for await (const part of catchUp(rpc, group, catching, signal)) {
         const newest = highest(state.known.tip()?.number ?? part.last, part.last);
         const finalBlock = finalOf(network, view, newest, state.finalBlock);
         const caught: EvmBatch = { ...common, ...part, finalBlock };
@@ -144,8 +134,7 @@ const settledBlock = (view: ChainView, finalBlock: bigint, options: ReaderSettin
   lowest(finalBlock, view.head.number - BigInt(options.followDepth));
 
 /**
- * The newest final block. Depths count from the newest block read, never from a head that was only
- * announced, and no tag reaches beyond it.
+ * Depths count from the newest block read, not from an announced head, and no tag reaches beyond it.
  * @param newest newest block read; undefined before the first
  * @param kept the former final block
  */
@@ -169,10 +158,7 @@ type Reading = {
 
 type Step = { readonly view: ChainView; readonly batch: EvmBatch | null };
 
-/**
- * Uses one endpoint: another may lack its head. Follows a chain that replaced final blocks only
- * once every endpoint shows it.
- */
+/** At one endpoint. Follows a chain that replaced final blocks once every endpoint shows it. */
 const nextAtHead = async (reading: Reading, signal: AbortSignal): Promise<Step> => {
   const step = (agreed: boolean) =>
     reading.rpc.use((endpoint) => stepAtHead(endpoint, reading, agreed, signal), signal);

@@ -4,86 +4,61 @@ import type { LinkedBlock } from "../contract/fact.ts";
 import type { EvmNetwork } from "../contract/network.ts";
 import { type ChainState, type EvmBatch, scheduleKey } from "../log/chain-state.ts";
 
-/** The reader's copy, advanced by every batch that it yields. */
-export type ReadingState = {
-  readonly known: KnownBlocks;
-  readonly schedules: Map<string, bigint>;
-  finalBlock: bigint;
-  /** Whether a batch of this run has stored the head. */
-  headStored: boolean;
-  next(token: EvmToken): bigint;
-  /** The first block of any token. */
-  first(): bigint;
-  /** The token's next block after a rollback: never below the first block that was read. */
-  nextAfterRollback(token: EvmToken, toBlock: bigint): bigint;
-  /** Applies a batch as the store does. */
-  apply(batch: EvmBatch): void;
-};
+/** The reader's copy of the log's state, advanced by every batch that it yields. */
+export type ReadingState = ReturnType<typeof readingState>;
 
-export const readingState = (network: EvmNetwork, start: ChainState): ReadingState => {
-  const nextBlock = new Map(
-    network.tokens.map(({ address, fromBlock }) => [
-      address,
-      start.nextBlock.get(address) ?? BigInt(fromBlock),
-    ]),
-  );
+export const readingState = (network: EvmNetwork, start: ChainState) => {
+  const { tokens } = network;
+  const known = knownBlocks(start.blocks);
+  const schedules = new Map(start.schedules);
+  const nextBlock = new Map(start.nextBlock);
   const firstOf = ({ address, fromBlock }: EvmToken) =>
     start.firstBlock.get(address) ?? BigInt(fromBlock);
-  const state: ReadingState = {
-    known: knownBlocks(start.blocks),
-    schedules: new Map(start.schedules),
+  const next = ({ address, fromBlock }: EvmToken) => nextBlock.get(address) ?? BigInt(fromBlock);
+  /** Never below the first block that was read. */
+  const nextAfterRollback = (token: EvmToken, toBlock: bigint) =>
+    next(token) <= toBlock + 1n ? next(token) : highest(toBlock + 1n, firstOf(token));
+  return {
+    known,
+    schedules,
     finalBlock: start.finalBlock,
+    /** Whether a batch of this run has stored the head. */
     headStored: false,
-    next: ({ address, fromBlock }) => nextBlock.get(address) ?? BigInt(fromBlock),
-    nextAfterRollback: (token, toBlock) => {
-      const next = state.next(token);
-      return next <= toBlock + 1n ? next : highest(toBlock + 1n, firstOf(token));
-    },
+    next,
+    nextAfterRollback,
+    /** The first block of any token. */
     first: () => {
-      const [some = 0n, ...others] = network.tokens.map(firstOf);
+      const [some = 0n, ...others] = tokens.map(firstOf);
       return lowest(some, ...others);
     },
-    apply: (batch) => {
+    /** Applies a batch as the store does. */
+    apply(batch: EvmBatch) {
       if (batch.rollback !== null) {
         const { toBlock } = batch.rollback;
-        for (const token of network.tokens) {
-          nextBlock.set(token.address, state.nextAfterRollback(token, toBlock));
+        for (const token of tokens) {
+          nextBlock.set(token.address, nextAfterRollback(token, toBlock));
         }
-        state.known.cutAbove(toBlock);
+        known.cutAbove(toBlock);
         // Logs of the new chain name them again.
-        for (const [key, block] of state.schedules) {
-          if (block > toBlock) state.schedules.delete(key);
-        }
+        for (const [key, block] of schedules) if (block > toBlock) schedules.delete(key);
       }
       for (const token of batch.tokens) nextBlock.set(token, batch.last + 1n);
       for (const { token, scheduleId, block } of batch.schedules) {
-        state.schedules.set(scheduleKey(token, scheduleId), block);
+        schedules.set(scheduleKey(token, scheduleId), block);
       }
-      state.known.extend(batch.blocks);
-      state.known.cutBelow(batch.keepFrom);
-      state.finalBlock = batch.finalBlock;
-      state.headStored = true;
+      known.extend(batch.blocks);
+      known.cutBelow(batch.keepFrom);
+      this.finalBlock = batch.finalBlock;
+      this.headStored = true;
     },
   };
-  return state;
 };
 
 /** The newest blocks read, each the parent of the next; comparing them detects reorganisations. */
-export type KnownBlocks = {
-  tip(): LinkedBlock | undefined;
-  oldest(): LinkedBlock | undefined;
-  at(number: bigint): LinkedBlock | undefined;
-  /** The newest `count` up to `number`, newest first. */
-  downFrom(number: bigint, count: number): readonly LinkedBlock[];
-  /** Appends blocks; those that do not continue the known ones replace them. */
-  extend(blocks: readonly LinkedBlock[]): void;
-  cutAbove(number: bigint): void;
-  /** Keeps the tip. */
-  cutBelow(number: bigint): void;
-};
+export type KnownBlocks = ReturnType<typeof knownBlocks>;
 
 /** @param blocks ascending and consecutive */
-const knownBlocks = (blocks: readonly LinkedBlock[]): KnownBlocks => {
+const knownBlocks = (blocks: readonly LinkedBlock[]) => {
   let known = [...blocks];
 
   const indexOf = (number: bigint) => {
@@ -94,15 +69,17 @@ const knownBlocks = (blocks: readonly LinkedBlock[]): KnownBlocks => {
   return {
     tip: () => known.at(-1),
     oldest: () => known[0],
-    at: (number) => {
+    at: (number: bigint) => {
       const index = indexOf(number);
       return index < 0 ? undefined : known[index];
     },
-    downFrom: (number, count) => {
+    /** The newest `count` up to `number`, newest first. */
+    downFrom: (number: bigint, count: number): readonly LinkedBlock[] => {
       const end = indexOf(number) + 1;
       return end <= 0 ? [] : known.slice(Math.max(0, end - count), end).reverse();
     },
-    extend: (added) => {
+    /** Appends blocks; those that do not continue the known ones replace them. */
+    extend: (added: readonly LinkedBlock[]) => {
       for (const block of added) {
         const tip = known.at(-1);
         if (tip === undefined || block.number > tip.number + 1n) known = [block];
@@ -110,10 +87,11 @@ const knownBlocks = (blocks: readonly LinkedBlock[]): KnownBlocks => {
         // Otherwise known: read again for a token that catches up.
       }
     },
-    cutAbove: (number) => {
+    cutAbove: (number: bigint) => {
       known = known.slice(0, Math.max(0, indexOf(number) + 1));
     },
-    cutBelow: (number) => {
+    /** Keeps the tip. */
+    cutBelow: (number: bigint) => {
       if (known.length > 1)
         known = known.slice(Math.min(Math.max(0, indexOf(number)), known.length - 1));
     },

@@ -2,7 +2,7 @@
 import { highest, lowest } from "../../values/bigints.ts";
 import type { LinkedBlock } from "../contract/fact.ts";
 import type { EvmNetwork, Finality } from "../contract/network.ts";
-import { chainIdCall, checkChainId } from "../rpc/chain-id.ts";
+import { outcomesOn } from "../rpc/chain-id.ts";
 import { type Endpoint, type Outcome, resultOf } from "../rpc/endpoint.ts";
 import { LyingRpcError, RpcUnavailableError } from "../rpc/errors.ts";
 import { hex } from "../rpc/logs.ts";
@@ -27,13 +27,10 @@ type Fork = {
 const FIRST_LOOK_BACK = 16;
 
 /**
- * Reads the chain's head and finality through one endpoint.
- *
- * An endpoint below the newest known block counts as behind while its head is known. A chain that
- * lost blocks counts as replaced once it has another block at a known number.
- *
- * The head and the tagged final block must match the endpoint's blocks at their numbers: one
- * inflated number would send callbacks that cannot be withdrawn.
+ * An endpoint below the newest known block counts as behind while its head is known. A chain that lost
+ * blocks counts as replaced once it has another block at a known number. Head and tagged final block
+ * must match the endpoint's blocks at their numbers: one inflated number would send callbacks that
+ * cannot be withdrawn.
  *
  * @throws WrongChainError (stop) when the endpoint now serves another chain
  * @throws RpcUnavailableError (retry) when the endpoint is behind every known block
@@ -46,29 +43,21 @@ export const viewChain = async (
   signal: AbortSignal,
 ): Promise<ChainView> => {
   const { finality } = network;
+  const tag = typeof finality === "string" && finality !== "latest" ? finality : undefined;
   const tip = known.tip();
   const blocks = [
     "latest",
-    ...(typeof finality === "string" && finality !== "latest" ? [finality] : []),
+    ...(tag === undefined ? [] : [tag]),
     ...(tip === undefined ? [] : [hex(tip.number)]),
   ];
-  const [id, ...outcomes] = await endpoint.outcomes(
-    [
-      chainIdCall,
-      ...blocks.map((block) => ({ method: "eth_getBlockByNumber", params: [block, false] })),
-    ],
-    signal,
-  );
-  checkChainId(endpoint.label, network.chainId, id);
+  const calls = blocks.map((block) => ({ method: "eth_getBlockByNumber", params: [block, false] }));
+  const outcomes = await outcomesOn(endpoint, network.chainId, calls, signal);
   const answers = new Map(blocks.map((block, i) => [block, outcomes[i]]));
   const head = blockIn(endpoint, answers.get("latest"));
   if (head === undefined) {
     throw new LyingRpcError(endpoint.label, "missing block", "has no latest block");
   }
-  const tagged =
-    typeof finality === "string" && finality !== "latest"
-      ? taggedIn(endpoint, answers.get(finality))
-      : undefined;
+  const tagged = tag === undefined ? undefined : taggedIn(endpoint, answers.get(tag));
   await checkNamed(endpoint, known, tagged === undefined ? [head] : [head, tagged], signal);
   const view = { head, finalBlock: finalIn(finality, head, tagged) };
   if (tip === undefined) return { ...view, fork: null };
@@ -95,9 +84,9 @@ export const viewChain = async (
 };
 
 /**
- * Whether the chain still has a known block. The hash covers the time, so one of two different
- * times is false; the block is then read again as if replaced. The oldest known block is compared
- * by hash alone: no block below it remains to roll back to, and its neighbours bound its time.
+ * Whether the chain still has a known block. The hash covers the time: of two different times one is
+ * false, and the block is read again as if replaced. The oldest one is compared by hash alone: none is
+ * left below it to roll back to.
  */
 const isSame = (known: KnownBlocks, block: LinkedBlock, now: LinkedBlock) =>
   now.hash === block.hash &&

@@ -1,4 +1,4 @@
-/** Events of the security-token contracts: all known signatures, and decoders for a few. */
+/** Events of the security-token contracts. Logs of all others are stored raw, too. */
 import {
   type AbiEvent,
   decodeAbiParameters,
@@ -48,45 +48,20 @@ const subjectByTopic: ReadonlyMap<Hex, Subject> = new Map(
   ]),
 );
 
-/** Subject of an event by its first topic; undefined for one that makes no record. */
+/** Undefined for an event that makes no record. */
 export const subjectOf = (topic: Hex): Subject | undefined => subjectByTopic.get(topic);
 
-/** Other known events; stored raw, named for readers of the log. */
+/** Events that make no record, but tell generations apart. */
 const otherEvents = parseAbi([
-  "event Approval(address indexed owner, address indexed spender, uint256 value)",
-  "event TimelockCanceled(address indexed canceledBy, address indexed target, uint256 indexed timelockIndex, address reclaimTokenTo, uint256 canceledAmount, uint256 paidAmount)",
-  "event TimelockBurned(address indexed from, uint256 timelockId)",
-  "event AddressFrozen(address indexed admin, address indexed addr, bool indexed status)",
-  "event RoleChange(address indexed grantor, address indexed grantee, uint8 role, bool indexed status)",
-  "event Pause(address indexed admin, bool indexed status)",
-  "event Upgrade(address indexed admin, address indexed oldRules, address indexed newRules)",
-  "event AllowGroupTransfer(address indexed admin, uint256 indexed fromGroup, uint256 indexed toGroup, uint256 lockedUntil)",
   "event AddressMaxBalance(address indexed admin, address indexed addr, uint256 indexed value)",
-  "event Snapshot(uint256 id)",
   "event ForceTransferBetween(address indexed admin, address indexed from, address indexed to, uint256 amount)",
   "event HolderCreated(uint256 indexed holderId, address indexed addr)",
-  "event AppendHolderAddress(address indexed addr, uint256 indexed holderId)",
-  "event RemoveHolder(address indexed admin, uint256 indexed holderId)",
-  "event RemoveWalletFromHolder(address indexed admin, uint256 indexed holderId, address indexed addr)",
-  "event SetHolderMax(address indexed admin, int256 holderMax)",
-  "event SetHolderMax(address indexed admin, uint256 holderMax)",
-  "event SetHolderGroupMax(address indexed admin, uint256 indexed groupId, int256 groupHolderMax)",
-  "event MinWalletBalanceUpdated(address indexed admin, uint256 newBalance)",
-  "event SetMaxTotalSupply(address indexed admin, uint256 maxTotalSupply)",
+  "event TimelockCanceled(address indexed canceledBy, address indexed target, uint256 indexed timelockIndex, address reclaimTokenTo, uint256 canceledAmount, uint256 paidAmount)",
   "event TokenTypeMinted(address indexed to, uint256 amount, uint256 indexed tokenType, uint256 timestamp)",
   "event TokenTypeTransferred(address indexed from, address indexed to, uint256 amount, uint256 indexed tokenType)",
   "event TokenTypeBurned(address indexed from, uint256 amount, uint256 indexed tokenType)",
-  "event TokenHoldingsMerged(address indexed wallet, uint256 indexed tokenType, uint256 holdingsMerged, uint256 totalAmount, uint256 newMintTimestamp)",
-  "event HoldingTokenTypeUpdated(address indexed admin, address indexed wallet, uint256 indexed oldTokenType, uint256 newTokenType, uint256 mintTimestamp, uint256 amount)",
-  "event TimelockTokenTypeUpdated(address indexed admin, address indexed wallet, uint256 indexed timelockIndex, uint256 oldTokenType, uint256 newTokenType, uint256 amount)",
-  "event AccreditationGranted(address indexed authority, address indexed owner, uint256 level, uint256 timestamp)",
-  "event AccreditationRevoked(address indexed authority, address indexed owner, uint256 level, uint256 timestamp)",
-  "event IdentityCreated(address indexed authority, address indexed owner)",
-  "event AmlKycPassed(address indexed authority, address indexed owner, uint256 timestamp)",
-  "event AmlKycFailed(address indexed authority, address indexed owner, uint256 timestamp)",
 ]);
 
-/** Every known event, in the form of the newest generation that has it. */
 export const contractEvents: readonly AbiEvent[] = [
   ...recordEvents,
   ...earlyScheduleFunded,
@@ -97,7 +72,7 @@ const nameByTopic: ReadonlyMap<Hex, string> = new Map(
   contractEvents.map((event) => [toEventSelector(event), event.name]),
 );
 
-/** Name of an event by its first topic; undefined for an unknown one. */
+/** Undefined for an event that is not used here. */
 export const eventName = (topic: Hex): string | undefined => nameByTopic.get(topic);
 
 /** Topic of the ERC-20 Transfer, by far the most frequent log. */

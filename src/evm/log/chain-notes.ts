@@ -2,16 +2,7 @@
 import { z } from "zod";
 import { bigints } from "../../database/column-arrays.ts";
 import type { Db } from "../../database/connect.ts";
-
-/** An endpoint by its label: the rest of its URL may hold keys. */
-export const endpointSaid = z.object({
-  endpoint: z.string(),
-  state: z.enum(["unused", "good", "paused", "wrong chain"]),
-  failures: z.number(),
-  lastError: z
-    .object({ name: z.string(), kind: z.string(), message: z.string(), secondsAgo: z.number() })
-    .nullable(),
-});
+import { type EndpointHealth, endpointHealthSchema } from "../rpc/endpoint-health.ts";
 
 /** Reasons to doubt a token's log, by its address. */
 const doubts = z.record(z.string(), z.array(z.string()));
@@ -21,7 +12,7 @@ type ChainNote = {
   /** Why reading stopped; undefined while it runs. */
   readonly trouble: { readonly gaveUp: boolean; readonly reason: string } | undefined;
   /** In order of preference. */
-  readonly endpoints: readonly Readonly<z.infer<typeof endpointSaid>>[];
+  readonly endpoints: readonly EndpointHealth[];
   /** By address; tokens without doubts are absent. */
   readonly doubts: ReadonlyMap<string, readonly string[]>;
 };
@@ -41,8 +32,8 @@ export const noteChain = async (
       doubts = excluded.doubts, written_at = excluded.written_at`;
 };
 
-/** The reader's last note; ages by the database's clock. */
-export type ChainSaid = ChainNote & {
+/** Ages are by the database's clock. */
+export type AgedChainNote = ChainNote & {
   /** Age of the note in ms; a large one means no reader. */
   readonly saidAgoMs: number;
 };
@@ -51,7 +42,7 @@ const row = z.object({
   chainId: z.coerce.number(),
   gaveUp: z.boolean(),
   reason: z.string().nullable(),
-  endpoints: z.array(endpointSaid),
+  endpoints: z.array(endpointHealthSchema),
   doubts,
   saidAgoMs: z.number(),
 });
@@ -60,7 +51,7 @@ const row = z.object({
 export const chainNotes = async (
   { sql }: Pick<Db, "sql">,
   chainIds: readonly number[],
-): Promise<ReadonlyMap<number, ChainSaid>> => {
+): Promise<ReadonlyMap<number, AgedChainNote>> => {
   const rows = await sql`
     select chain_id as "chainId", gave_up as "gaveUp", trouble as reason, endpoints, doubts,
            (extract(epoch from clock_timestamp() - written_at) * 1000)::float8 as "saidAgoMs"
@@ -76,16 +67,8 @@ export const chainNotes = async (
         },
       }));
       const trouble = reason === null ? undefined : { gaveUp, reason };
-      return [
-        chainId,
-        {
-          chainId,
-          trouble,
-          endpoints: aged,
-          doubts: new Map(Object.entries(doubts)),
-          saidAgoMs,
-        },
-      ];
+      const doubtsOf = new Map(Object.entries(doubts));
+      return [chainId, { chainId, trouble, endpoints: aged, doubts: doubtsOf, saidAgoMs }];
     }),
   );
 };

@@ -1,4 +1,4 @@
-/** The interface of reader and log: the log's progress, and the next batch. */
+/** Between reader and log: the log's progress, and the next batch. */
 import type { Address, EvmBlock, EvmFact, LinkedBlock, ReleaseSchedule } from "../contract/fact.ts";
 
 export type ScheduleFact = {

@@ -1,5 +1,6 @@
 /** Descriptions of tokens, stored beside their facts. */
 import type { Db } from "../../database/connect.ts";
+import { isoTime } from "../../database/iso-time.ts";
 import { bytesOf, hexOf } from "../../values/hex-bytes.ts";
 import type { Address } from "../contract/fact.ts";
 import type { EvmNetwork } from "../contract/network.ts";
@@ -22,9 +23,9 @@ export const openDescriptions = async (
   { chainId, tokens }: EvmNetwork,
 ): Promise<OpenDescriptions> => {
   const rows = await db.sql<
-    { address: Buffer; described: boolean; logged: boolean; head_block: bigint | null }[]
+    { address: Buffer; described: boolean; logged: boolean; head: bigint | null }[]
   >`
-    select address, described_at is not null as described, head_block, exists (
+    select address, described_at is not null as described, head_block as head, exists (
       select 1 from evm_facts f where f.chain_id = t.chain_id and f.token = t.address) as logged
     from evm_tokens t join evm_chains c using (chain_id)
     where chain_id = ${chainId}
@@ -38,7 +39,7 @@ export const openDescriptions = async (
     due: some(({ described, logged }) => logged && !described),
     waiting: some(({ described, logged }) => !logged && !described),
     partial: some(({ described }) => described),
-    head: rows[0]?.head_block ?? null,
+    head: rows[0]?.head ?? null,
   };
 };
 
@@ -63,33 +64,25 @@ export const recordDescription = async (
     select pg_notify(${evmLogChannel}, ${`${chainId}`}) from described`;
 };
 
+export type DescribedToken = TokenDescription & {
+  /** First time, ISO 8601. */
+  readonly describedAt: string;
+};
+
 /** Null until the token is described. */
 export const tokenDescription = async (
   db: Db,
   chainId: number,
   token: Address,
-): Promise<(TokenDescription & { readonly describedAtMs: bigint }) | null> => {
+): Promise<DescribedToken | null> => {
   const [row] = await db.sql<
-    {
-      name: string | null;
-      symbol: string | null;
-      decimals: number | null;
-      total_supply: string | null;
-      contract_version: string | null;
-      described_ms: bigint;
-    }[]
+    (Omit<DescribedToken, "totalSupply"> & { totalSupply: string | null })[]
   >`
-    select name, symbol, decimals, total_supply, contract_version,
-           floor(extract(epoch from described_at) * 1000)::int8 as described_ms
+    select name, symbol, decimals, total_supply as "totalSupply",
+           contract_version as "contractVersion",
+           ${isoTime(db.sql, "described_at")} as "describedAt"
     from evm_tokens
     where chain_id = ${chainId} and address = ${bytesOf(token)} and described_at is not null`;
   if (row === undefined) return null;
-  return {
-    name: row.name,
-    symbol: row.symbol,
-    decimals: row.decimals,
-    totalSupply: row.total_supply === null ? null : BigInt(row.total_supply),
-    contractVersion: row.contract_version,
-    describedAtMs: row.described_ms,
-  };
+  return { ...row, totalSupply: row.totalSupply === null ? null : BigInt(row.totalSupply) };
 };

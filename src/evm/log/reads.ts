@@ -111,19 +111,11 @@ export const chainMark = async (
   db: Pick<Db, "sql">,
   chainId: number,
 ): Promise<ChainMark | null> => {
-  const [row] = await db.sql<
-    {
-      step: bigint;
-      final_block: bigint;
-      head_block: bigint | null;
-      head_timestamp: bigint | null;
-    }[]
-  >`
-    select step, final_block, head_block, head_timestamp
+  const [row] = await db.sql<ChainMark[]>`
+    select step, final_block as "finalBlock", head_block as "headBlock",
+           head_timestamp as "headTimestamp"
     from evm_chains where chain_id = ${chainId}`;
-  if (row === undefined) return null;
-  const { step, final_block: finalBlock, head_block: headBlock } = row;
-  return { step, finalBlock, headBlock, headTimestamp: row.head_timestamp };
+  return row ?? null;
 };
 
 /** First block that the log lacks of any of these tokens; null before it has begun. */
@@ -168,14 +160,15 @@ export const schedulesOf = async (
   token: Address,
 ): Promise<ReadonlyMap<bigint, ReleaseSchedule>> => {
   const rows = await db.sql<
-    { schedule_id: string; count: string; delay: string; portion: string; period: string }[]
+    { id: string; count: string; delay: string; portion: string; period: string }[]
   >`
-    select schedule_id, release_count as count, delay_until_first_release_in_seconds as delay,
+    select schedule_id as id, release_count as count,
+           delay_until_first_release_in_seconds as delay,
            initial_release_portion_in_bips as portion, period_between_releases_in_seconds as period
     from evm_schedules where chain_id = ${chainId} and token = ${bytesOf(token)}`;
   return new Map(
-    rows.map(({ schedule_id, count, delay, portion, period }) => [
-      BigInt(schedule_id),
+    rows.map(({ id, count, delay, portion, period }) => [
+      BigInt(id),
       {
         releaseCount: BigInt(count),
         delayUntilFirstReleaseInSeconds: BigInt(delay),

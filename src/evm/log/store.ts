@@ -15,7 +15,7 @@ import {
 } from "./chain-state.ts";
 import { evmFacts } from "./tables.ts";
 
-/** Notified with the chain id after every append. */
+/** Notified of every append, with the chain id. */
 export const evmLogChannel = "evm_log";
 
 /** Another process appended to this chain; this transaction rolled back. Stop this process. */

@@ -7,7 +7,6 @@ import { type Movement, movementsOf } from "../contract/movements.ts";
 
 export type Moved = { readonly from: Address; readonly to: Address; readonly amount: bigint };
 
-/** Shown where the method cannot be determined. */
 const unknownMethod = "unknown";
 
 /** Forwarders inside forwarders: real ones nest two or three deep. */

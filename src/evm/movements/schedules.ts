@@ -7,7 +7,7 @@ import { type ScheduleFact, scheduleKey } from "../log/chain-state.ts";
 import { readSchedules } from "../rpc/contract-calls.ts";
 import type { Endpoint } from "../rpc/endpoint.ts";
 
-type SchedulesAsked = {
+type SchedulesQuery = {
   readonly tokens: readonly EvmToken[];
   readonly facts: readonly EvmFact[];
   /** By `scheduleKey`. */
@@ -21,7 +21,7 @@ type SchedulesAsked = {
  */
 export const newSchedules = async (
   endpoint: Endpoint,
-  { tokens, facts, known, head }: SchedulesAsked,
+  { tokens, facts, known, head }: SchedulesQuery,
   signal: AbortSignal,
 ): Promise<readonly ScheduleFact[]> => {
   const shapes = new Map(tokens.map((token) => [token.address, token]));

@@ -1,13 +1,9 @@
-/** Which chain an endpoint is of: asked beside every look at the chain, because that can change. */
+/** The chain of an endpoint, asked beside every read of the chain: it can change. */
 import { type Endpoint, type Outcome, type RpcCall, resultOf } from "./endpoint.ts";
 import { WrongChainError } from "./errors.ts";
 import { quantity } from "./replies.ts";
 
-/** Goes into a request that is made anyway. */
 export const chainIdCall: RpcCall = { method: "eth_chainId", params: [] };
-
-/** Asks for the number of the newest block. */
-export const headCall: RpcCall = { method: "eth_blockNumber", params: [] };
 
 /**
  * @param outcome of `chainIdCall`
@@ -23,15 +19,27 @@ export const checkChainId = (
 };
 
 /**
- * Number of the newest block that an endpoint of the chain has.
+ * Outcomes of the calls, at an endpoint that is of the chain when it answers them.
  * @throws WrongChainError (stop); RpcUnavailableError, RpcRefusedError, LyingRpcError (retry)
  */
+export const outcomesOn = async (
+  endpoint: Endpoint,
+  chainId: number,
+  calls: readonly RpcCall[],
+  signal: AbortSignal,
+): Promise<readonly Outcome[]> => {
+  const [id, ...outcomes] = await endpoint.outcomes([chainIdCall, ...calls], signal);
+  checkChainId(endpoint.label, chainId, id);
+  return outcomes;
+};
+
+/** Number of the newest block. @throws as `outcomesOn` */
 export const readHead = async (
   endpoint: Endpoint,
   chainId: number,
   signal: AbortSignal,
 ): Promise<bigint> => {
-  const [id, head] = await endpoint.outcomes([chainIdCall, headCall], signal);
-  checkChainId(endpoint.label, chainId, id);
+  const call = { method: "eth_blockNumber", params: [] };
+  const [head] = await outcomesOn(endpoint, chainId, [call], signal);
   return quantity(endpoint.label, "number of the newest block", resultOf(head));
 };

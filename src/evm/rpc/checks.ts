@@ -1,4 +1,4 @@
-/** Checks answers of a node against one another; a contradiction is a `LyingRpcError`. */
+/** Checks answers of a node against each other; a contradiction is a `LyingRpcError`. */
 import { type Hex, keccak256 } from "viem";
 import type { Address } from "../contract/fact.ts";
 import type { Endpoint } from "./endpoint.ts";
@@ -25,8 +25,8 @@ export const checkLinks = (
 };
 
 /**
- * Times never decrease; equal ones are usual where blocks come faster than seconds. Record ids contain the
- * time: a wrong one would give ids that no later record can follow.
+ * Times never decrease. Record ids contain the time: a wrong one would give ids that no later record
+ * can follow.
  * @param blocks ascending, with or without gaps
  */
 export const checkTimes = (
@@ -97,8 +97,8 @@ export const checkBlooms = (
 };
 
 /**
- * Nodes behind one address can be at different heights: one may return a block's header, and the next one
- * has no logs of it yet. Where the bloom allows some, the logs are asked for by the block's hash.
+ * Nodes behind one address can be at different heights: the next one may not have the logs of a header
+ * yet. Where the bloom allows some, asks for the logs by the block's hash.
  */
 export const checkNothingMissing = async (
   endpoint: Endpoint,
@@ -131,9 +131,9 @@ export const checkNothingMissing = async (
 };
 
 /**
- * The receipt of a transaction must have the same logs of the contracts, in the same order. Nodes keep
- * logs and receipts in different places, so one that lost, repeated or changed logs contradicts itself.
- * Numbers of logs are not compared: some chains count them differently in receipts.
+ * The receipt must have the same logs of the contracts, in the same order: nodes store logs and receipts
+ * apart, so one that lost or changed logs contradicts itself. Log numbers are not compared: some chains
+ * count them differently in receipts.
  */
 export const checkReceipt = (
   endpoint: string,
@@ -165,8 +165,7 @@ export const checkReceipt = (
 };
 
 /**
- * Block blooms (Ethereum yellow paper, section 4.4.1): which contracts may have logged in a block. Hex digit of
- * the bloom (counted after `0x`) and mask of the bit inside it.
+ * Bit of a block's bloom (Ethereum yellow paper, section 4.4.1): hex digit after `0x`, and mask in it.
  */
 type Bit = { readonly digit: number; readonly mask: number };
 

@@ -1,8 +1,8 @@
-/** What is asked of a token's contracts themselves: its ERC-20 description and its schedules. */
+/** Reads of a token's contracts: its ERC-20 description, supply and schedules. */
 import { decodeFunctionResult, encodeFunctionData, type Hex } from "viem";
 import type { Address, ReleaseSchedule } from "../contract/fact.ts";
 import { tokenReads } from "../contract/functions.ts";
-import { chainIdCall, checkChainId } from "./chain-id.ts";
+import { outcomesOn } from "./chain-id.ts";
 import type { Endpoint, Outcome } from "./endpoint.ts";
 import { LyingRpcError, type RpcRefusedError } from "./errors.ts";
 import { hex } from "./logs.ts";
@@ -13,16 +13,14 @@ const call = (to: Address, input: Hex, block: string) => ({
   params: [{ to, data: input }, block],
 });
 
-/** A refusal that comes from the contract, and so will be the same at every node. */
+/** A refusal by the contract, the same at every node. */
 const isRevert = ({ code, details }: RpcRefusedError) =>
   code === 3 || /revert|invalid opcode|invalid jump|out of gas/i.test(details);
 
 /**
- * Parameters of release schedules, each at the block that named it; at the newest block where the node has
+ * Release schedules, each at the block that named it; at `head`, the newest one, where the node has
  * pruned that state (schedules are append-only). Null where the contract refuses or answers nothing.
- * Blocks are asked for by number: a node that has not got that far refuses, and says nothing of the
- * contract.
- * @param head number of the chain's newest block
+ * By block number: a node that lags refuses.
  * @throws LyingRpcError (retry) when the node does not have the contract at the block that it logged in
  * @throws RpcRefusedError (retry) when the node refuses for reasons of its own
  */
@@ -48,7 +46,7 @@ export const readSchedules = async (
     calls.map(({ contract, input, block }) => call(contract, input, block)),
     signal,
   );
-  // A contract may answer so, for it keeps no schedules; an address without code answers so too.
+  // A contract without schedules, or an address without code.
   const silent = calls.filter((_, i) => then[i]?.ok === true && then[i].result === "0x");
   const codes = await endpoint.batch(
     silent.map(({ contract, block }) => ({ method: "eth_getCode", params: [contract, block] })),
@@ -84,7 +82,7 @@ const scheduleIn = (endpoint: Endpoint, outcome: Outcome | undefined): ReleaseSc
       periodBetweenReleasesInSeconds: period,
     };
   } catch {
-    // Four numbers are not what this contract keeps for a schedule.
+    // The contract keeps its schedules in another form.
     return null;
   }
 };
@@ -100,48 +98,40 @@ const resultIn = (endpoint: Endpoint, outcome: Outcome | undefined): Hex | null 
   return result === "0x" ? null : result;
 };
 
-/** A question to a token as it stood after a block. */
-export type TokenAsked = {
+/** A token after a block. */
+type TokenAt = {
   readonly chainId: number;
   readonly token: Address;
   readonly block: bigint;
 };
 
-/** A token as it describes itself. */
+/** Null where the contract does not answer, or in another form. */
 export type TokenDescription = {
-  /** Null where the contract does not say, or says something that is not text. */
   readonly name: string | null;
   readonly symbol: string | null;
   readonly decimals: number | null;
   /** In the smallest unit, at the block of reading. */
   readonly totalSupply: bigint | null;
-  /** Only newer contracts say, such as "5.0.0". */
+  /** Such as "5.0.0"; newer contracts only. */
   readonly contractVersion: string | null;
 };
 
 /**
- * Reads a token's description at a block that has logs of it below, or its own.
- * @throws LyingRpcError (retry) when it answers nothing at all: the node does not have the contract
- * @throws WrongChainError (stop) when the endpoint is of another chain by now
- * @throws RpcRefusedError (retry) when the node refuses for reasons of its own, such as a block that it
- *   does not have yet
+ * At a block that has logs of the token below it, or its own.
+ * @throws LyingRpcError (retry) without any answer: the node does not have the contract
+ * @throws WrongChainError (stop)
+ * @throws RpcRefusedError (retry) when the node refuses for its own reasons, such as a missing block
  */
 export const describeToken = async (
   endpoint: Endpoint,
-  { chainId, token, block }: TokenAsked,
+  { chainId, token, block }: TokenAt,
   signal: AbortSignal,
 ): Promise<TokenDescription> => {
   const names = ["name", "symbol", "decimals", "totalSupply", "contractVersion"] as const;
-  const [id, ...outcomes] = await endpoint.outcomes(
-    [
-      chainIdCall,
-      ...names.map((functionName) =>
-        call(token, encodeFunctionData({ abi: tokenReads, functionName }), hex(block)),
-      ),
-    ],
-    signal,
+  const calls = names.map((functionName) =>
+    call(token, encodeFunctionData({ abi: tokenReads, functionName }), hex(block)),
   );
-  checkChainId(endpoint.label, chainId, id);
+  const outcomes = await outcomesOn(endpoint, chainId, calls, signal);
   const results = outcomes.map((outcome) => resultIn(endpoint, outcome));
   if (results.every((result) => result === null)) {
     const what = `${token} answers nothing at block ${block}, although it has logs`;
@@ -165,24 +155,21 @@ export const describeToken = async (
   };
 };
 
-/** A token's supply at a block, in its smallest unit; null where contract or node do not tell. */
+/** In the smallest unit; null where contract or node do not answer. */
 export const readTotalSupply = async (
   endpoint: Endpoint,
-  { chainId, token, block }: TokenAsked,
+  { chainId, token, block }: TokenAt,
   signal: AbortSignal,
 ): Promise<bigint | null> => {
   const input = encodeFunctionData({ abi: tokenReads, functionName: "totalSupply" });
-  const [id, outcome] = await endpoint.outcomes(
-    [chainIdCall, call(token, input, hex(block))],
-    signal,
-  );
-  checkChainId(endpoint.label, chainId, id);
+  const calls = [call(token, input, hex(block))];
+  const [outcome] = await outcomesOn(endpoint, chainId, calls, signal);
   if (outcome?.ok !== true) return null;
   const result = data(endpoint.label, "result of eth_call", outcome.result);
   return result.length === 66 ? BigInt(result) : null;
 };
 
-/** Which of the contracts stood at a block; none where the node does not know so old a state. */
+/** Contracts that exist at a block; none where the node has pruned its state. */
 export const contractsAt = async (
   endpoint: Endpoint,
   {
@@ -196,24 +183,21 @@ export const contractsAt = async (
   },
   signal: AbortSignal,
 ): Promise<readonly Address[]> => {
-  const [id, ...codes] = await endpoint.outcomes(
-    [
-      chainIdCall,
-      ...contracts.map((address) => ({ method: "eth_getCode", params: [address, hex(block)] })),
-    ],
-    signal,
-  );
-  checkChainId(endpoint.label, chainId, id);
+  const calls = contracts.map((address) => ({
+    method: "eth_getCode",
+    params: [address, hex(block)],
+  }));
+  const codes = await outcomesOn(endpoint, chainId, calls, signal);
   return contracts.filter((_, i) => {
     const code = codes[i];
     return code?.ok === true && data(endpoint.label, "code", code.result) !== "0x";
   });
 };
 
-/** Characters of a text that are kept: it is part of every record, and a contract may say anything. */
+/** Characters kept: every record has the text, and a contract may return anything. */
 const LONGEST_TEXT = 256;
 
-/** Postgres refuses NUL inside text, and half of a pair that stands for one character. */
+/** Postgres refuses NUL and lone surrogates in text. */
 const text = (value: unknown): string | null =>
   typeof value === "string"
     ? value.replaceAll("\u0000", "").slice(0, LONGEST_TEXT).toWellFormed()

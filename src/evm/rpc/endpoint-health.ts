@@ -1,20 +1,28 @@
 /** The state of a chain's RPC endpoints in the health report and in the log. */
+import { z } from "zod";
 import type { Logger } from "../../logging/logger.ts";
 import { LyingRpcError, RpcRefusedError, RpcUnavailableError } from "./errors.ts";
 import type { EndpointStatus } from "./fleet.ts";
 
-/** An endpoint by its label: the rest of its URL may hold keys. */
-export type EndpointHealth = Pick<EndpointStatus, "state" | "failures"> & {
-  readonly endpoint: string;
+export const endpointHealthSchema = z.object({
+  /** Its label: the rest of its URL may hold keys. */
+  endpoint: z.string(),
+  state: z.enum(["unused", "good", "paused", "wrong chain"]),
+  failures: z.number(),
   /** Why it was last set aside; it may have recovered since. Null when it never was. */
-  readonly lastError: {
-    readonly name: string;
-    /** Such as `rate limit`, `missing logs` or `code -32000`; may be empty. */
-    readonly kind: string;
-    readonly message: string;
-    readonly secondsAgo: number;
-  } | null;
-};
+  lastError: z
+    .object({
+      name: z.string(),
+      /** Such as `rate limit`, `missing logs` or `code -32000`; may be empty. */
+      kind: z.string(),
+      message: z.string(),
+      secondsAgo: z.number(),
+    })
+    .readonly()
+    .nullable(),
+});
+
+export type EndpointHealth = Readonly<z.infer<typeof endpointHealthSchema>>;
 
 /** Errors may quote long input; the log has all of it. */
 const LONGEST_MESSAGE = 300;

@@ -1,6 +1,6 @@
 /**
- * One JSON-RPC endpoint over viem's HTTP client: batched calls whose size and pace adapt to what the
- * endpoint accepts, and every failure as a named error. Retries at other endpoints are in `fleet.ts`.
+ * One JSON-RPC endpoint over viem's HTTP client: batches whose size and pace adapt to what the endpoint
+ * accepts, and named errors. `fleet.ts` retries at other endpoints.
  */
 import { HttpRequestError, ResponseBodyTooLargeError } from "viem";
 import { getHttpRpcClient } from "viem/utils";
@@ -17,10 +17,7 @@ export type Outcome =
   | { readonly ok: true; readonly result: unknown }
   | { readonly ok: false; readonly error: RpcRefusedError };
 
-/**
- * The result of a call; undefined for none.
- * @throws RpcRefusedError (retry) when it was refused
- */
+/** @throws RpcRefusedError (retry) */
 export const resultOf = (outcome: Outcome | undefined): unknown => {
   if (outcome?.ok === false) throw outcome.error;
   return outcome?.result;
@@ -30,7 +27,7 @@ export type Endpoint = {
   /** Scheme and host: without path or credentials, which may hold keys. */
   readonly label: string;
   /**
-   * Results of the calls, in their order, whatever order they were answered in.
+   * Results in the order of the calls.
    * @param most calls in one HTTP request, where answers are large
    * @throws RpcUnavailableError, RpcRefusedError (of the first refused call), LyingRpcError
    */
@@ -44,7 +41,7 @@ export type Endpoint = {
 };
 
 /** One HTTP request to an endpoint, for metrics. */
-export type AskedEndpoint = {
+export type EndpointRequest = {
   /** Scheme and host. */
   readonly endpoint: string;
   readonly calls: number;
@@ -55,19 +52,16 @@ export type AskedEndpoint = {
 
 export type EndpointSettings = {
   /** Called after every HTTP request that we did not cut off. */
-  readonly onAsked?: ((asked: AskedEndpoint) => void) | undefined;
+  readonly onRequest?: ((request: EndpointRequest) => void) | undefined;
   /** For one HTTP request. */
   readonly timeoutMs: number;
-  /**
-   * Most calls in one HTTP request. Halved permanently when the endpoint refuses the batch as such,
-   * temporarily when such a batch fails or the endpoint wants fewer requests.
-   */
+  /** Most calls in one HTTP request; `openPace` lowers it. */
   readonly batchCalls: number;
-  /** Concurrent HTTP requests for one batch; only one for a while when the endpoint wants fewer. */
+  /** Concurrent HTTP requests for one batch. */
   readonly parallel: number;
   /** Longest answer read into memory, bytes. */
   readonly maxResponseBytes: number;
-  /** Whether calls wait out a pause that the endpoint asked for; else they fail immediately. */
+  /** Whether calls wait while the endpoint asked for a pause, or fail. */
   readonly waits: boolean;
 };
 
@@ -107,9 +101,9 @@ export const openEndpoint = (
     const answered: { status?: number; retryAfter?: string | null } = {};
     let reply: unknown;
     const beganMs = performance.now();
-    const tell = (failure?: string) => {
+    const report = (failure?: string) => {
       const seconds = (performance.now() - beganMs) / 1_000;
-      settings.onAsked?.({ endpoint: label, calls: calls.length, seconds, failure });
+      settings.onRequest?.({ endpoint: label, calls: calls.length, seconds, failure });
     };
     try {
       reply = await client.request({
@@ -125,14 +119,14 @@ export const openEndpoint = (
       const why = timeout.aborted
         ? new RpcUnavailableError(label, "timeout", `no answer within ${settings.timeoutMs} ms`)
         : unavailable(label, error, answered);
-      tell(why.reason);
+      report(why.reason);
       throw why;
     }
     if (answered.status === 429) {
-      tell("rate limit");
+      report("rate limit");
       throw rateLimited(label, answered.retryAfter);
     }
-    tell(isObject(reply) && isObject(reply.error) ? "refused" : undefined);
+    report(isObject(reply) && isObject(reply.error) ? "refused" : undefined);
     return { reply, ids: body.map(({ id }) => id) };
   };
 

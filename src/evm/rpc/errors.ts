@@ -51,7 +51,6 @@ export class RpcRefusedError extends Error {
   }
 }
 
-/** What was wrong about an answer. */
 export type Lie =
   | "malformed reply"
   | "missing block"

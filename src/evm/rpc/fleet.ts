@@ -12,7 +12,7 @@
  * - wrong chain: another chain's id. Final; with `waits` false it is paused instead.
  */
 import { backoffMs, pause } from "../../waiting/backoff.ts";
-import { chainIdCall, checkChainId, readHead } from "./chain-id.ts";
+import { outcomesOn, readHead } from "./chain-id.ts";
 import {
   type Endpoint,
   type EndpointSettings,
@@ -48,11 +48,11 @@ export type FleetSettings = EndpointSettings & {
   /** First pause of an endpoint that failed; doubles with each failure in a row. */
   readonly pauseMs: number;
   readonly maxPauseMs: number;
-  /** How long an endpoint that failed is not preferred to one that only asks to wait. */
+  /** An endpoint that failed is not preferred to one that only asks to wait for this long. */
   readonly doubtMs: number;
-  /** Called whenever an endpoint is set aside; its last error is the reason. */
+  /** Its last error is the reason. */
   readonly onSetAside: (endpoint: EndpointStatus) => void;
-  /** Called when work waits because every endpoint is paused, with the last error of the next one. */
+  /** Work waits because every endpoint is paused; with the last error of the next one. */
   readonly onNoneUsable: (error: Error | undefined) => void;
 };
 
@@ -66,7 +66,6 @@ export const fleetDefaults: FleetSettings = {
   onNoneUsable: () => undefined,
 };
 
-/** Work at one endpoint. */
 export type Work<T> = (endpoint: Endpoint) => Promise<T>;
 
 export type Fleet = {
@@ -80,15 +79,14 @@ export type Fleet = {
    */
   use<T>(work: Work<T>, signal: AbortSignal): Promise<T>;
   /**
-   * Every endpoint by itself, in order of preference, for questions that no single one can answer for the
-   * chain. Paused endpoints are asked too, and nothing is retried. The work checks the chain id where
-   * that matters.
+   * Every endpoint by itself, in order of preference, for questions that no single one can answer.
+   * Paused ones are asked too, and nothing is retried. The work checks the chain id where it matters.
    * @throws what the work throws; the reason of `signal`
    */
   readonly each: readonly (<T>(work: Work<T>, signal: AbortSignal) => Promise<T>)[];
   /**
-   * Asks every usable endpoint for its head, because the one in use has not passed block `head` for long.
-   * If one has, those that have not are set aside until they do. Does nothing for a single endpoint.
+   * Asks every usable endpoint for its head, because the one in use has not passed block `head` for
+   * long. If one has, sets those aside that have not, until they do.
    */
   leaveBehind(head: bigint, signal: AbortSignal): Promise<void>;
   status(): readonly EndpointStatus[];
@@ -123,9 +121,9 @@ export const openFleet = (
   });
 
   /**
-   * Whether to wait for an endpoint that asked for fewer requests: only if no other can work now. One that
-   * just failed, or is paused too, does not count, or work would alternate between the two and never be
-   * done. If the wait is long, one whose pause ends earlier counts.
+   * Whether to wait for an endpoint that asked for fewer requests: only if no other can work now. One
+   * that just failed, or is paused too, does not count, or work would alternate between the two for
+   * ever. If the wait is long, one whose pause ends earlier counts.
    */
   const waitsOut = (member: Member, refusal: RpcUnavailableError): boolean => {
     if (!options.waits) return false;
@@ -149,9 +147,32 @@ export const openFleet = (
     return true;
   };
 
+  /**
+   * Pauses an endpoint after it failed; excludes it for good when it is of another chain.
+   * @param began `performance.now()` when the failed work began
+   */
   const setAside = (member: Member, error: Error, began: number) => {
-    setMemberAside(member, error, began, options);
+    member.lastError = error;
+    member.lastErrorAtMs = Date.now();
+    if (error instanceof WrongChainError && options.waits) member.wrongChain = error;
+    else pauseMember(member, error, began);
     options.onSetAside(statusOf(member));
+  };
+
+  const pauseMember = (member: Member, error: Error, began: number) => {
+    const { pauseMs, maxPauseMs } = options;
+    member.verified = false;
+    const asked = error instanceof RpcUnavailableError ? error.retryAfterMs : undefined;
+    const now = performance.now();
+    // Requests in progress together fail together: one failure, not several in a row.
+    if (began < member.setAsideAt && asked === undefined) return;
+    if (began >= member.setAsideAt) member.failures += 1;
+    member.setAsideAt = now;
+    const ms =
+      asked === undefined
+        ? backoffMs(member.failures, { firstMs: pauseMs, maxMs: maxPauseMs })
+        : askedPauseMs(asked, pauseMs);
+    member.pausedUntil = Math.max(member.pausedUntil, now + ms);
   };
 
   /** The first endpoint that is not paused, else the one whose pause ends first. */
@@ -166,8 +187,7 @@ export const openFleet = (
   const verify = async (member: Member, signal: AbortSignal) => {
     const { endpoint, behind } = member;
     if (behind === undefined) {
-      const [id] = await endpoint.outcomes([chainIdCall], signal);
-      checkChainId(endpoint.label, chainId, id);
+      await outcomesOn(endpoint, chainId, [], signal);
     } else {
       const head = await readHead(endpoint, chainId, signal);
       if (head <= behind) throw behindError(endpoint, head, "others have newer ones");
@@ -177,7 +197,7 @@ export const openFleet = (
   };
 
   const use = async <T>(work: Work<T>, signal: AbortSignal): Promise<T> => {
-    /** They say that a final block was replaced: believed once all others that can be asked agree. */
+    /** They report a replaced final block: believed once all others that can be asked agree. */
     const accusers = new Set<Member>();
     let accusation: FinalityViolatedError | undefined;
     for (let attempt = 1; ; attempt += 1) {
@@ -296,36 +316,6 @@ type Member = {
   behind: bigint | undefined;
   lastError: Error | undefined;
   lastErrorAtMs: number | undefined;
-};
-
-/**
- * Pauses an endpoint after it failed; excludes it for good when it is of another chain.
- * @param began `performance.now()` when the failed work began
- */
-const setMemberAside = (
-  member: Member,
-  error: Error,
-  began: number,
-  { pauseMs, maxPauseMs, waits }: FleetSettings,
-): void => {
-  member.lastError = error;
-  member.lastErrorAtMs = Date.now();
-  if (error instanceof WrongChainError && waits) {
-    member.wrongChain = error;
-    return;
-  }
-  member.verified = false;
-  const asked = error instanceof RpcUnavailableError ? error.retryAfterMs : undefined;
-  const now = performance.now();
-  // Requests in progress together fail together: one failure, not several in a row.
-  if (began < member.setAsideAt && asked === undefined) return;
-  if (began >= member.setAsideAt) member.failures += 1;
-  member.setAsideAt = now;
-  const ms =
-    asked === undefined
-      ? backoffMs(member.failures, { firstMs: pauseMs, maxMs: maxPauseMs })
-      : askedPauseMs(asked, pauseMs);
-  member.pausedUntil = Math.max(member.pausedUntil, now + ms);
 };
 
 const behindError = ({ label }: Endpoint, head: bigint, others: string): RpcUnavailableError =>

@@ -1,7 +1,7 @@
 /** Keeps providers' keys, which are part of URLs, out of error texts: some RPCs quote them. */
 import { onlyPlaces } from "../../values/place.ts";
 
-/** Makes a function that removes the parts of the URL that may be keys from a text. */
+/** Removes parts of the URL that may be keys from texts. */
 export const keysHidden = (url: string): ((text: string) => string) => {
   const { username, password, pathname, searchParams } = new URL(url);
   const keys = [username, password, ...pathname.split("/"), ...searchParams.values()]

@@ -1,19 +1,19 @@
-/** `eth_getLogs`: each answer is checked against its question, and the range adapts to the endpoint. */
+/** `eth_getLogs`: answers are checked against the question, and the range adapts to the endpoint. */
 import type { Address } from "../contract/fact.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { LyingRpcError, RpcRefusedError, RpcUnavailableError } from "./errors.ts";
 import { array, type RawLog, readLog } from "./replies.ts";
 
 /**
- * The endpoint refuses so many blocks (or results, bytes, seconds): ask for fewer. Never reaches an operator:
- * refusing a single block is an error of the endpoint.
+ * The endpoint refuses so many blocks (or results, bytes, seconds): ask for fewer. Never reaches an
+ * operator: refusing a single block is an error of the endpoint.
  */
 export class LogRangeRefusedError extends Error {
   override readonly name = "LogRangeRefusedError";
   override readonly cause: RpcRefusedError | RpcUnavailableError;
   readonly remedy = "retry";
   readonly blocks: number;
-  /** Blocks that the endpoint proposed; undefined when it proposed none. */
+  /** Blocks that the endpoint proposed. */
   readonly hint: number | undefined;
   /** It may have been an outage: try another endpoint next. */
   readonly doubtful: boolean;
@@ -32,21 +32,8 @@ export class LogRangeRefusedError extends Error {
   }
 }
 
-/**
- * How many blocks to ask logs of. Providers limit the range, the number of results, the size of the answer
- * or the time, each in its own words, so the size is found by trying: halved when refused, grown when
- * answered.
- */
-export type LogRange = {
-  /** Blocks to ask for now, at least 1. */
-  size(): number;
-  /** `blocks` blocks were answered with `logs` logs; only a full-sized range can make it grow. */
-  answered(blocks: number, logs: number): void;
-  refused(
-    refusal: Pick<LogRangeRefusedError, "blocks"> &
-      Partial<Pick<LogRangeRefusedError, "hint" | "doubtful">>,
-  ): void;
-};
+type Refusal = Pick<LogRangeRefusedError, "blocks"> &
+  Partial<Pick<LogRangeRefusedError, "hint" | "doubtful">>;
 
 export type LogRangeSettings = {
   readonly first: number;
@@ -57,13 +44,17 @@ export type LogRangeSettings = {
 
 export const logRangeDefaults: LogRangeSettings = { first: 100, most: 500_000, logs: 10_000 };
 
-/** Answers after which a refused size is tried again: density and speed change. */
+/** Answers after which a refused size is tried again; fewer if the refusal may have been an outage. */
 const FORGET_AFTER = 200;
-
-/** The same after a refusal that may have been an outage: small ranges must not outlast it for long. */
 const FORGET_DOUBTFUL_AFTER = 20;
 
-export const adaptiveRange = (settings: LogRangeSettings = logRangeDefaults): LogRange => {
+export type LogRange = ReturnType<typeof adaptiveRange>;
+
+/**
+ * Blocks per request. Providers limit the range, the results, the bytes or the time, each in its own
+ * words, so the size is found by trying: halved when refused, grown when answered.
+ */
+export const adaptiveRange = (settings: LogRangeSettings = logRangeDefaults) => {
   let size = settings.first;
   /** Smallest size refused; sizes below it are searched by bisection instead of doubled. */
   let refusedAt = Number.POSITIVE_INFINITY;
@@ -73,8 +64,10 @@ export const adaptiveRange = (settings: LogRangeSettings = logRangeDefaults): Lo
   const within = (blocks: number) => Math.max(1, Math.min(Math.floor(blocks), settings.most));
 
   return {
+    /** Blocks to ask for now, at least 1. */
     size: () => size,
-    answered: (blocks, logs) => {
+    /** `blocks` blocks were answered with `logs` logs; only a full-sized range can make it grow. */
+    answered: (blocks: number, logs: number) => {
       answersSince += 1;
       if (answersSince >= forgetAfter) refusedAt = Number.POSITIVE_INFINITY;
       if (logs > settings.logs) {
@@ -88,7 +81,7 @@ export const adaptiveRange = (settings: LogRangeSettings = logRangeDefaults): Lo
       const nearby = refusedAt - size <= refusedAt / 10;
       size = within(wanted < refusedAt ? Math.min(wanted, middle) : nearby ? size : middle);
     },
-    refused: ({ blocks, hint, doubtful = false }) => {
+    refused: ({ blocks, hint, doubtful = false }: Refusal) => {
       forgetAfter = doubtful ? FORGET_DOUBTFUL_AFTER : FORGET_AFTER;
       refusedAt = Math.min(refusedAt, Math.max(2, blocks));
       answersSince = 0;
@@ -211,7 +204,7 @@ const checkOrder = (endpoint: string, logs: readonly RawLog[]) => {
   }
 };
 
-/** Every refusal may be for the range: providers agree on neither codes nor words. */
+/** Any refusal may be for the range: providers agree on neither codes nor words. */
 const isOfRange = (error: unknown): error is RpcRefusedError | RpcUnavailableError =>
   error instanceof RpcRefusedError ||
   (error instanceof RpcUnavailableError &&

@@ -1,35 +1,9 @@
 /**
- * Request size and concurrency of one endpoint: less after a refusal, nothing during a pause that it asked
- * for, then slowly more again. Shared by all requests to the endpoint.
+ * Request size and concurrency of one endpoint, shared by all requests to it: less after a refusal,
+ * nothing during a pause that it asked for, then slowly more again.
  */
 import { pause } from "../../waiting/backoff.ts";
 import { createWaker } from "../../waiting/waker.ts";
-
-export type Pace = {
-  /** Calls in one HTTP request now, at least 1. */
-  size(): number;
-  /**
-   * Sends a request once the endpoint may be asked.
-   * @param send gets `performance.now()` of its start
-   * @param onRest called with the milliseconds left of a pause before it is waited out; may throw instead
-   * @throws the reason of `signal`
-   */
-  turn<T>(
-    send: (began: number) => Promise<T>,
-    signal: AbortSignal,
-    onRest?: (ms: number) => void,
-  ): Promise<T>;
-  /** A request of `calls` calls, begun at `began`, was answered. */
-  answered(began: number, calls: number): void;
-  /**
-   * A request, begun at `began`, hit the rate limit.
-   * @param retryAfterMs the pause that the endpoint asked for; undefined when it named none
-   * @returns false if it was in progress when another one was refused: that is the same refusal
-   */
-  limited(began: number, retryAfterMs: number | undefined): boolean;
-  /** A request had too many calls: permanently, or for now. */
-  tooMany(calls: number, forGood: boolean): void;
-};
 
 /** Longest honoured `Retry-After`. */
 const MAX_RETRY_AFTER_MS = 5 * 60_000;
@@ -49,7 +23,7 @@ const MOST_LANES = 32;
 /** Answered requests before size or concurrency grows. */
 const GROW_AFTER = 10;
 
-export const openPace = (batchCalls: number): Pace => {
+export const openPace = (batchCalls: number) => {
   let most = batchCalls;
   let size = batchCalls;
   let lanes = MOST_LANES;
@@ -62,8 +36,19 @@ export const openPace = (batchCalls: number): Pace => {
   let pausedUntil = 0;
 
   return {
+    /** Calls in one HTTP request now, at least 1. */
     size: () => size,
-    turn: async (send, signal, onRest) => {
+    /**
+     * Sends a request once the endpoint may be asked.
+     * @param send gets `performance.now()` of its start
+     * @param onRest gets the milliseconds left before a pause is waited out; may throw instead
+     * @throws the reason of `signal`
+     */
+    turn: async <T>(
+      send: (began: number) => Promise<T>,
+      signal: AbortSignal,
+      onRest?: (ms: number) => void,
+    ): Promise<T> => {
       for (;;) {
         signal.throwIfAborted();
         const wait = pausedUntil - performance.now();
@@ -81,7 +66,8 @@ export const openPace = (batchCalls: number): Pace => {
         ended.wake();
       }
     },
-    answered: (began, calls) => {
+    /** A request of `calls` calls, begun at `began`, was answered. */
+    answered: (began: number, calls: number) => {
       // In progress when another one was refused: proves nothing about now.
       if (began < limitedAt) return;
       answers += 1;
@@ -90,12 +76,16 @@ export const openPace = (batchCalls: number): Pace => {
       full += 1;
       if (full % GROW_AFTER === 0) size = Math.min(most, size + Math.ceil(size / 4));
     },
-    limited: (began, retryAfterMs = DEFAULT_RETRY_AFTER_MS) => {
+    /**
+     * A request, begun at `began`, hit the rate limit.
+     * @returns false if it was in progress when another one was refused: that is the same refusal
+     */
+    limited: (began: number, retryAfterMs = DEFAULT_RETRY_AFTER_MS) => {
       const now = performance.now();
       pausedUntil = Math.max(pausedUntil, now + askedPauseMs(retryAfterMs, JITTER_MS));
       if (began < limitedAt) return false;
-      // Keep a size that worked until its budget was used up. Halve it if nothing was answered since the
-      // last refusal, or with full concurrency.
+      // Keep a size that worked until its budget was used up. Halve it if nothing was answered since
+      // the last refusal, or with full concurrency.
       if (answers === 0 || lanes === MOST_LANES) size = Math.max(1, Math.floor(size / 2));
       lanes = 1;
       answers = 0;
@@ -103,7 +93,8 @@ export const openPace = (batchCalls: number): Pace => {
       limitedAt = now;
       return true;
     },
-    tooMany: (calls, forGood) => {
+    /** A request had too many calls: permanently, or for now. */
+    tooMany: (calls: number, forGood: boolean) => {
       size = Math.max(1, Math.min(size, Math.floor(calls / 2)));
       if (forGood) most = size;
       full = 0;

@@ -1,7 +1,7 @@
 /**
- * All facts of some tokens in a range of blocks, read at one endpoint and checked against each other: logs
- * against headers and blooms, headers against their parents and neighbours, transactions against headers,
- * the logs of one transaction against its receipt.
+ * All facts of some tokens in a range of blocks, read at one endpoint and checked against each other:
+ * logs against headers and blooms, headers against their parents and neighbours, transactions against
+ * headers, the logs of one transaction against its receipt.
  */
 import type { Hex } from "viem";
 import type { EvmToken } from "../../settings/assets.ts";
@@ -29,16 +29,15 @@ export type RangeRead = {
   readonly blocks: readonly LinkedBlock[];
 };
 
-export type RangeAsked = {
+export type RangeQuery = {
   readonly chainId: number;
   readonly tokens: readonly EvmToken[];
   readonly first: bigint;
   /** Inclusive, and not above the head. */
   readonly last: bigint;
   /**
-   * For blocks that may still be replaced: reads every header, checks that each is the parent of the
-   * next, and splits the logs as `range` says. Absent for a settled range, which is read by its logs
-   * alone.
+   * For blocks that may still be replaced: reads every header, checks their links, and splits the logs
+   * as `range` says. Absent for a settled range.
    */
   readonly linked?: {
     readonly range: LogRange;
@@ -60,7 +59,7 @@ const WHOLE_BLOCKS_PER_REQUEST = 20;
  */
 export const readRange = async (
   endpoint: Endpoint,
-  asked: RangeAsked,
+  asked: RangeQuery,
   signal: AbortSignal,
 ): Promise<RangeRead> => {
   const { chainId, tokens, first, last, linked } = asked;

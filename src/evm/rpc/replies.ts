@@ -1,7 +1,4 @@
-/**
- * Answers of a node to values, each checked for its form: what does not fit is a lie, never a record.
- * Forms: Ethereum execution APIs specification (JSON-RPC).
- */
+/** Parses a node's answers strictly (Ethereum execution APIs specification, JSON-RPC). */
 import type { Hex } from "viem";
 import type { Address, EvmTransaction, LinkedBlock } from "../contract/fact.ts";
 import { LyingRpcError } from "./errors.ts";
@@ -48,25 +45,24 @@ export const quantity = (endpoint: string, what: string, value: unknown): bigint
   return BigInt(value);
 };
 
-/** What no chain reaches and Postgres could not keep (int8). */
+/** Within int8: no chain reaches more. */
 export const number = (endpoint: string, what: string, value: unknown): bigint => {
   const found = quantity(endpoint, what, value);
   if (found > 0x7fff_ffff_ffff_ffffn) throw malformed(endpoint, what, value);
   return found;
 };
 
-/** A place in a list, or the length of one. */
 export const index = (endpoint: string, what: string, value: unknown): number => {
   const found = quantity(endpoint, what, value);
   if (found > 0x7fff_ffffn) throw malformed(endpoint, what, value);
   return Number(found);
 };
 
-/** Bytes in hex, brought to lower case; `bytes` when their number is fixed. */
+/** In lower case; `bytes` when their number is fixed. */
 export const data = (endpoint: string, what: string, value: unknown, bytes?: number): Hex => {
   if (typeof value !== "string") throw malformed(endpoint, what, value);
   if (bytes !== undefined && value.length !== 2 + 2 * bytes) throw malformed(endpoint, what, value);
-  // Nodes answer in lower case; the rest is brought to it.
+  // The usual case.
   if (isLowerCaseData(value)) return value;
   const lower = value.toLowerCase();
   if (!isLowerCaseData(lower)) throw malformed(endpoint, what, value);
@@ -89,7 +85,7 @@ export const array = (endpoint: string, what: string, value: unknown): readonly 
   return value;
 };
 
-/** @throws LyingRpcError also for a log that says it was removed: it is of no block of the chain */
+/** @throws LyingRpcError also for a removed log */
 export const readLog = (endpoint: string, value: unknown): RawLog => {
   const log = object(endpoint, "log", value);
   if (log.removed === true) {
@@ -109,7 +105,7 @@ export const readLog = (endpoint: string, value: unknown): RawLog => {
   };
 };
 
-/** What the logs in a transaction's receipt say; undefined when the node has no receipt. */
+/** Undefined when the node has no receipt. */
 export const readReceiptLogs = (
   endpoint: string,
   value: unknown,

@@ -1,16 +1,13 @@
-/** What it takes to send a transaction: the sender's nonce, today's prices, the offer, and the receipt. */
+/** Sending a transaction: the sender's nonce, prices, the submission, the receipt. */
 import type { Hex } from "viem";
 import type { Address } from "../contract/fact.ts";
-import { chainIdCall, checkChainId, headCall } from "./chain-id.ts";
+import { outcomesOn, readHead } from "./chain-id.ts";
 import { type Endpoint, resultOf } from "./endpoint.ts";
 import { LyingRpcError } from "./errors.ts";
 import { hex } from "./logs.ts";
 import { data, number, object, index as position, quantity } from "./replies.ts";
 
-/**
- * How many transactions of an address are mined, as of the newest block or of `block`.
- * @throws WrongChainError (stop) when the endpoint is of another chain by now
- */
+/** Mined transactions of an address at the newest block, or at `block`. @throws WrongChainError (stop) */
 export const readTransactionCount = async (
   endpoint: Endpoint,
   {
@@ -21,15 +18,12 @@ export const readTransactionCount = async (
   signal: AbortSignal,
 ): Promise<number> => {
   const at = block === undefined ? "latest" : hex(block);
-  const [id, count] = await endpoint.outcomes(
-    [chainIdCall, { method: "eth_getTransactionCount", params: [address, at] }],
-    signal,
-  );
-  checkChainId(endpoint.label, chainId, id);
+  const call = { method: "eth_getTransactionCount", params: [address, at] };
+  const [count] = await outcomesOn(endpoint, chainId, [call], signal);
   return position(endpoint.label, "number of transactions", resultOf(count));
 };
 
-/** As `readTransactionCount`, as of `depth` blocks below the newest one; 0 on a chain that is not as long. */
+/** The same `depth` blocks below the newest one; 0 on a shorter chain. */
 export const readSettledCount = async (
   endpoint: Endpoint,
   {
@@ -38,24 +32,22 @@ export const readSettledCount = async (
   }: { readonly chainId: number; readonly address: Address; readonly depth: bigint },
   signal: AbortSignal,
 ): Promise<number> => {
-  const [answer] = await endpoint.batch([headCall], signal);
-  const head = quantity(endpoint.label, "number of the newest block", answer);
+  const head = await readHead(endpoint, asked.chainId, signal);
   if (head < depth) return 0;
   return await readTransactionCount(endpoint, { ...asked, block: head - depth }, signal);
 };
 
-/** What a transaction costs now. Amounts in the chain's smallest unit per gas. */
+/** In the chain's smallest unit. */
 export type Prices = {
   readonly baseFeePerGas: bigint;
   readonly maxPriorityFeePerGas: bigint;
-  /** What the call is estimated to need; null when the contract would revert it. */
+  /** Estimated; null when the contract would revert the call. */
   readonly gas: bigint | null;
 };
 
 /**
  * Prices of a call, by the newest block.
- * @throws WrongChainError (stop) when the endpoint is of another chain by now
- * @throws LyingRpcError (retry) also where blocks have no base fee: the chain has no EIP-1559
+ * @throws WrongChainError (stop); LyingRpcError (retry) also for a chain without EIP-1559 (no base fee)
  */
 export const readPrices = async (
   endpoint: Endpoint,
@@ -64,16 +56,16 @@ export const readPrices = async (
   signal: AbortSignal,
 ): Promise<Prices> => {
   const { label } = endpoint;
-  const [id, block, tip, estimate] = await endpoint.outcomes(
+  const [block, tip, estimate] = await outcomesOn(
+    endpoint,
+    chainId,
     [
-      chainIdCall,
       { method: "eth_getBlockByNumber", params: ["latest", false] },
       { method: "eth_maxPriorityFeePerGas", params: [] },
       { method: "eth_estimateGas", params: [call] },
     ],
     signal,
   );
-  checkChainId(label, chainId, id);
   const newest = object(label, "newest block", resultOf(block));
   const baseFeePerGas = quantity(label, "base fee of the newest block", newest.baseFeePerGas);
   const reverts = estimate?.ok === false && /revert/i.test(estimate.error.details);
@@ -87,18 +79,14 @@ export const readPrices = async (
   };
 };
 
-/** For nodes without `eth_maxPriorityFeePerGas`: what their gas price has beyond the base fee. */
+/** For nodes without `eth_maxPriorityFeePerGas`: their gas price above the base fee. */
 const priorityFee = async (endpoint: Endpoint, baseFeePerGas: bigint, signal: AbortSignal) => {
   const [answer] = await endpoint.batch([{ method: "eth_gasPrice", params: [] }], signal);
   const price = quantity(endpoint.label, "gas price", answer);
   return price < baseFeePerGas ? 0n : price - baseFeePerGas;
 };
 
-/**
- * What an address has, in the chain's smallest unit, and what gas costs now.
- * @throws WrongChainError (stop) when the endpoint is of another chain by now
- * @throws LyingRpcError (retry) also where blocks have no base fee: the chain has no EIP-1559
- */
+/** An address's balance, and the prices now. @throws as `readPrices` */
 export const readFunds = async (
   endpoint: Endpoint,
   chainId: number,
@@ -114,9 +102,8 @@ export const readFunds = async (
 };
 
 /**
- * Offers a signed transaction. Whatever is thrown, it may have been taken, except where the endpoint
- * refused it.
- * @throws RpcRefusedError, RpcUnavailableError, LyingRpcError (retry)
+ * @throws RpcRefusedError (retry) it was not taken
+ * @throws RpcUnavailableError, LyingRpcError (retry) it may have been taken
  */
 export const sendTransaction = async (
   endpoint: Endpoint,
@@ -128,7 +115,7 @@ export const sendTransaction = async (
 
 /** A mined transaction. */
 export type Receipt = {
-  /** Null where the endpoint has the transaction without saying in which block. */
+  /** Null where the endpoint does not name it. */
   readonly block: bigint | null;
   /** Index inside the block, from 0. */
   readonly index: number | null;
@@ -136,7 +123,7 @@ export type Receipt = {
   readonly succeeded: boolean;
 };
 
-/** The receipt of a transaction; null when the endpoint has none. */
+/** Null when the endpoint has none. */
 export const readReceipt = async (
   endpoint: Endpoint,
   hash: Hex,

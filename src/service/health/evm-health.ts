@@ -2,15 +2,15 @@
 import type { Registry } from "prom-client";
 import { type CallbackFigures, callbackFigures } from "../../callbacks/figures.ts";
 import type { Db } from "../../database/connect.ts";
-import { type ChainSaid, chainNotes } from "../../evm/log/chain-notes.ts";
-import { type ChainLog, chainLogs, nextBlocks } from "../../evm/log/standing.ts";
+import { type AgedChainNote, chainNotes } from "../../evm/log/chain-notes.ts";
+import { type ChainLog, chainLogs, nextBlocks } from "../../evm/log/progress.ts";
 import type { EndpointHealth } from "../../evm/rpc/endpoint-health.ts";
 import { type Health, type HealthDetail, worst } from "../../http/health/health.ts";
 import type { Judgement } from "../../http/health/report.ts";
 import { createStallWatch, STALL_AFTER_MS } from "../../http/health/stall-watch.ts";
 import { healthGauge } from "../../http/metrics.ts";
 import type { EvmToken } from "../../settings/assets.ts";
-import { recordsStanding } from "../../transfers/progress.ts";
+import { recordsProgress } from "../../transfers/progress.ts";
 import type { Project } from "../../transfers/projects.ts";
 import { lowest } from "../../values/bigints.ts";
 import { type ChainReading, type EvmReading, recordsKey } from "./snapshot.ts";
@@ -116,7 +116,7 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
       chainLogs(db, chainIds),
       chainNotes(db, chainIds),
       nextBlocks(db, tokens),
-      recordsStanding(
+      recordsProgress(
         db,
         projects.map(({ name }) => name),
       ),
@@ -160,7 +160,7 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
 
 type ChainSources = {
   readonly local: ChainReading | undefined;
-  readonly said: ChainSaid | undefined;
+  readonly said: AgedChainNote | undefined;
 };
 
 /** Whether this process reads; a standby has asked no endpoint. */
@@ -168,14 +168,14 @@ const reads = (here: ChainReading | undefined): boolean =>
   here?.trouble !== undefined || (here?.endpoints.some(({ state }) => state !== "unused") ?? false);
 
 /** A note that still holds: recent, or of a reader that gave up. */
-const currentNote = (said: ChainSaid | undefined): ChainReading | undefined =>
+const currentNote = (said: AgedChainNote | undefined): ChainReading | undefined =>
   said !== undefined && (said.trouble?.gaveUp || said.saidAgoMs < STALL_AFTER_MS)
     ? said
     : undefined;
 
 const missingReader = (
   known: ChainReading | undefined,
-  said: ChainSaid | undefined,
+  said: AgedChainNote | undefined,
 ): readonly string[] =>
   known !== undefined || said === undefined
     ? []

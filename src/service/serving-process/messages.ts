@@ -3,7 +3,7 @@
  * the database's URL holds a password. Structured clones keep bigints and maps; each is validated.
  */
 import { z } from "zod";
-import { endpointSaid } from "../../evm/log/chain-notes.ts";
+import { endpointHealthSchema } from "../../evm/rpc/endpoint-health.ts";
 import { assetsFile } from "../../settings/assets.ts";
 import type { Snapshot } from "../health/snapshot.ts";
 
@@ -15,7 +15,7 @@ const trouble = z.object({
 
 const chain = z.object({
   trouble: trouble.optional(),
-  endpoints: z.array(endpointSaid),
+  endpoints: z.array(endpointHealthSchema),
   doubts: z.map(z.string(), z.array(z.string())),
 });
 

@@ -1,10 +1,8 @@
 /**
- * Submits a signed transaction to an EVM chain, and looks it up, over several endpoints.
- *
- * No single answer is authoritative: one URL may serve many nodes, some lagging. So a transaction
- * counts as refused in two cases only: every endpoint refused its first offer, so that no node has
- * it; or its nonce was spent `SETTLED_BLOCKS` ago and no endpoint has its receipt, so that another
- * transaction spent it. Otherwise it may be mined.
+ * Submits a signed transaction to an EVM chain, and looks it up, over several endpoints. No single
+ * answer is authoritative: one URL may serve many nodes, some lagging. A transaction counts as refused
+ * only if every endpoint refused its first submission, or if its nonce was spent `SETTLED_BLOCKS` ago
+ * and no endpoint has its receipt: another one spent it. Otherwise it may be mined.
  */
 import {
   type Hex,

@@ -6,6 +6,7 @@ import { encodeFunctionData, type Hex, keccak256, parseAbi } from "viem";
 import { readHead } from "../../evm/rpc/chain-id.ts";
 import { openFleet, type Work } from "../../evm/rpc/fleet.ts";
 import { type Prices, readFunds, readPrices } from "../../evm/rpc/transactions.ts";
+import { bytesOf, hexText } from "../../values/hex-bytes.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
 import {
   closeGap,
@@ -30,8 +31,8 @@ export class NoTransferGroupsError extends Error {
   }
 }
 
-const twoArguments = parseAbi(["function setTransferGroup(address addr, uint256 groupId)"]);
-const threeArguments = parseAbi([
+const abi = parseAbi([
+  "function setTransferGroup(address addr, uint256 groupId)",
   "function setTransferGroup(address addr, uint256 groupId, bool applyToHolder)",
 ]);
 
@@ -102,7 +103,7 @@ export const evmRelay = (settings: EvmRelaySettings): Relay => {
     if (from >= nonce) return;
     const nonces = { from, below: nonce, limit: MAX_GAP };
     const before = await settings.signedBefore(payer, nonces);
-    // A transfer of nothing to itself, which only uses the nonce.
+    // Transfers nothing to itself: only uses the nonce.
     const empty = async (at: number, about: SigningFor) =>
       bytesOf(await signer.sign(await priced(at, signer.address, "0x", signal), about, signal));
     await closeGap(rpc, before, empty, signal);
@@ -123,7 +124,7 @@ export const evmRelay = (settings: EvmRelaySettings): Relay => {
     },
 
     prepare: async ({ wallet, groupId, asset, requestId }, resource, signal) => {
-      const data = callOf(hex(wallet), BigInt(groupId));
+      const data = callOf(hexText(wallet), BigInt(groupId));
       const counted = await countOn(rpc, signer.address, signal);
       const nonce = Math.max(counted, await settings.lowestNonce(resource));
       const transaction = await priced(nonce, token, data, signal);
@@ -140,7 +141,7 @@ export const evmRelay = (settings: EvmRelaySettings): Relay => {
       await offerTo(rpc, signed, signal, again);
     },
 
-    lookUp: (txId, signal) => lookUpOn(rpc, hex(txId), signal),
+    lookUp: (txId, signal) => lookUpOn(rpc, hexText(txId), signal),
   };
 };
 
@@ -151,27 +152,14 @@ const mostPerGas = ({ baseFeePerGas, maxPriorityFeePerGas }: Omit<Prices, "gas">
 };
 
 const callFor = (type: string): ((wallet: Hex, groupId: bigint) => Hex) => {
+  const functionName = "setTransferGroup";
   switch (type) {
     case "comakery_security_token_v2":
-      return (wallet, groupId) =>
-        encodeFunctionData({
-          abi: twoArguments,
-          functionName: "setTransferGroup",
-          args: [wallet, groupId],
-        });
+      return (...args) => encodeFunctionData({ abi, functionName, args });
     case "comakery_security_token_v3":
     case "comakery_security_token_v4":
-      return (wallet, groupId) =>
-        encodeFunctionData({
-          abi: threeArguments,
-          functionName: "setTransferGroup",
-          args: [wallet, groupId, false],
-        });
+      return (...args) => encodeFunctionData({ abi, functionName, args: [...args, false] });
     default:
       throw new NoTransferGroupsError(type);
   }
 };
-
-const hex = (text: string): Hex => `0x${text.slice(2)}`;
-
-const bytesOf = (text: Hex): Uint8Array => Buffer.from(text.slice(2), "hex");

@@ -228,7 +228,7 @@ export const suiRelay = (settings: SuiRelaySettings): Relay => {
   };
 };
 
-/** Decodes a status message: gRPC percent-encodes it, some nodes do not. */
+/** Status messages are percent-encoded, except by some nodes. */
 export const decoded = (message: string): string => {
   try {
     return decodeURIComponent(message);

@@ -13,51 +13,6 @@ type StoredRequest = {
   readonly submission: Submission;
 };
 
-export type PiiVault = {
-  /**
-   * Stores a request's data as part of the statement that accepts it, `with record as (${...})`:
-   * both or neither. In that statement `request` has a row with the request's `id`, or none.
-   */
-  storing(sql: Sql, request: StoredRequest): ReturnType<Sql>;
-  /** Whether the request has data; needs no key. */
-  holds(requestId: string): Promise<boolean>;
-  /** The investor's newest request with data; null without any. */
-  newestOf(investor: {
-    readonly asset: string;
-    readonly investorId: string;
-  }): Promise<string | null>;
-  /**
-   * Opens a request's data, after recording person and reason.
-   * @param purpose command, person and reason, such as `command: pii show, by jo: court order 12`;
-   *   nothing about the investor
-   * @throws PiiDeletedError (stop) when they were deleted
-   * @throws PiiKeyMissingError | SealedError (stop)
-   */
-  open(requestId: string, purpose: string): Promise<Submission>;
-  /** Returns the number of deleted records. The requests stay; replaying one restores nothing. */
-  deleteInvestor(
-    investor: { readonly asset: string; readonly investorId: string },
-    purpose: string,
-  ): Promise<number>;
-  /**
-   * Deletes everything sealed with a lost key and returns the number of records.
-   * @throws PiiKeyPresentError (stop) when the key is configured: nothing was deleted
-   */
-  deleteSealedWith(keyId: string, purpose: string): Promise<number>;
-  isEmpty(): Promise<boolean>;
-  /**
-   * Checks that the keys of all records are configured, with one record per key; opens no data.
-   * @throws PiiKeyLostError (stop)
-   */
-  checkKeys(): Promise<void>;
-  /**
-   * Reseals every record's key with the current key and returns their number. Records stay readable
-   * meanwhile. Safe to interrupt and repeat.
-   * @param begins runs in the first transaction, if any record needs resealing
-   */
-  rotate(begins?: (sql: Sql) => Promise<void>): Promise<number>;
-};
-
 /** A request's data were deleted on demand, or never stored. */
 export class PiiDeletedError extends Error {
   override readonly name = "PiiDeletedError";
@@ -81,21 +36,22 @@ export class PiiKeyPresentError extends Error {
 /** Records resealed per transaction. */
 const ROWS_PER_ROTATION = 200;
 
-/** The part that processing needs. */
-export type PiiPresence = Pick<PiiVault, "holds">;
-
 /** For processes without keys. */
-export const heldIn = ({ sql }: Pick<Database, "sql">): PiiPresence => ({
-  holds: async (requestId) => {
+export type PiiPresence = ReturnType<typeof heldIn>;
+
+export const heldIn = ({ sql }: Pick<Database, "sql">) => ({
+  /** Whether the request has data. */
+  holds: async (requestId: string): Promise<boolean> => {
     const found = await sql`select 1 from ta_pii_records where request_id = ${requestId}`;
     return found.length === 1;
   },
 });
 
-export const openVault = (
-  database: Pick<Database, "sql" | "transaction">,
-  keys: PiiKeys,
-): PiiVault => {
+type InvestorKey = { readonly asset: string; readonly investorId: string };
+
+export type PiiVault = ReturnType<typeof openVault>;
+
+export const openVault = (database: Pick<Database, "sql" | "transaction">, keys: PiiKeys) => {
   const rotateSome = (begins?: (sql: Sql) => Promise<void>) =>
     database.transaction(async ({ sql }) => {
       const { id, key } = keys.current;
@@ -144,7 +100,13 @@ export const openVault = (
   };
 
   return {
-    storing: (sql, { requestId, asset, submission }) => {
+    ...heldIn(database),
+
+    /**
+     * Stores a request's data as part of the statement that accepts it, `with record as (${...})`:
+     * both or neither. In that statement `request` has a row with the request's `id`, or none.
+     */
+    storing: (sql: Sql, { requestId, asset, submission }: StoredRequest): ReturnType<Sql> => {
       const plain = Buffer.from(JSON.stringify(submission));
       const { keyId, sealedKey, sealed } = sealRecord(keys, requestId, plain);
       return sql`
@@ -153,9 +115,8 @@ export const openVault = (
         from request`;
     },
 
-    ...heldIn(database),
-
-    newestOf: async ({ asset, investorId }) => {
+    /** The investor's newest request with data; null without any. */
+    newestOf: async ({ asset, investorId }: InvestorKey): Promise<string | null> => {
       const [row] = await database.sql<{ id: string }[]>`
         select r.id from ta_pii_records p join ta_requests r on r.id = p.request_id
         where p.asset = ${asset} and p.investor_id = ${investorId}
@@ -163,7 +124,14 @@ export const openVault = (
       return row?.id ?? null;
     },
 
-    open: async (requestId, purpose) => {
+    /**
+     * Opens a request's data, after recording person and reason.
+     * @param purpose command, person and reason, such as `command: pii show, by jo: court order 12`;
+     *   nothing about the investor
+     * @throws PiiDeletedError (stop) when they were deleted
+     * @throws PiiKeyMissingError | SealedError (stop)
+     */
+    open: async (requestId: string, purpose: string): Promise<Submission> => {
       // Committed first, so that no access goes unrecorded.
       await database.sql`
         insert into ta_pii_accesses (request_id, action, purpose)
@@ -177,24 +145,39 @@ export const openVault = (
       return JSON.parse(Buffer.from(plain).toString("utf8")) as Submission;
     },
 
-    deleteInvestor: ({ asset, investorId }, purpose) =>
+    /** Returns the number of deleted records. The requests stay; replaying one restores nothing. */
+    deleteInvestor: ({ asset, investorId }: InvestorKey, purpose: string): Promise<number> =>
       deleteWhere(database.sql`asset = ${asset} and investor_id = ${investorId}`, purpose),
 
-    deleteSealedWith: async (keyId, purpose) => {
+    /**
+     * Deletes everything sealed with a lost key and returns the number of records.
+     * @throws PiiKeyPresentError (stop) when the key is configured: nothing was deleted
+     */
+    deleteSealedWith: async (keyId: string, purpose: string): Promise<number> => {
       if (keys.find(keyId) !== undefined && !(await lostKeys()).includes(keyId)) {
         throw new PiiKeyPresentError(keyId);
       }
       return await deleteWhere(database.sql`key_id = ${keyId}`, purpose);
     },
 
-    isEmpty: async () => (await database.sql`select 1 from ta_pii_records limit 1`).length === 0,
+    isEmpty: async (): Promise<boolean> =>
+      (await database.sql`select 1 from ta_pii_records limit 1`).length === 0,
 
-    checkKeys: async () => {
+    /**
+     * Checks that the keys of all records are configured, with one record per key; opens no data.
+     * @throws PiiKeyLostError (stop)
+     */
+    checkKeys: async (): Promise<void> => {
       const lost = await lostKeys();
       if (lost.length > 0) throw new PiiKeyLostError(lost, keys);
     },
 
-    rotate: async (begins) => {
+    /**
+     * Reseals every record's key with the current key and returns their number. Records stay readable
+     * meanwhile. Safe to interrupt and repeat.
+     * @param begins runs in the first transaction, if any record needs resealing
+     */
+    rotate: async (begins?: (sql: Sql) => Promise<void>): Promise<number> => {
       let rotated = 0;
       for (;;) {
         const some = await rotateSome(rotated === 0 ? begins : undefined);

@@ -12,6 +12,7 @@ import { FOR_HOLDERS } from "../../projections/needed.ts";
 import { RebuildingError } from "../../projections/past.ts";
 import { groupSetBy, groupsBeforeTransaction } from "../../transfers/groups.ts";
 import { finalRecordsEnd, recordsEnd } from "../../transfers/progress.ts";
+import { hexText } from "../../values/hex-bytes.ts";
 import type { Executed } from "../ledgers/relay.ts";
 
 export type WalletPlace = {
@@ -115,7 +116,7 @@ export const evmRegister = (
    * it in group 0 then, which the assets file does not take as the one to whitelist into.
    */
   const groupBefore = async (wallet: string, at: typeof NOW) => {
-    const found = await groupsBeforeTransaction({ sql }, scope, scope.token, hexWallet(wallet), at);
+    const found = await groupsBeforeTransaction({ sql }, scope, scope.token, hexText(wallet), at);
     return { group: found?.groups[0] ?? null, block: found?.block ?? -1n };
   };
   return {
@@ -134,7 +135,7 @@ export const evmRegister = (
     },
 
     confirmed: async (wallet, groupId, { txId, place, index }) => {
-      const set = { wallet: hexWallet(wallet), group: BigInt(groupId), txHash: hexWallet(txId) };
+      const set = { wallet: hexText(wallet), group: BigInt(groupId), txHash: hexText(txId) };
       const put = await groupSetBy({ sql }, scope, scope.token, set);
       // Only a final block counts: what a reorganisation may undo is not a result.
       if (put !== null) return put.final ? "put by it" : NOT_FINAL;
@@ -148,5 +149,3 @@ export const evmRegister = (
     knowsHolder: async () => false,
   };
 };
-
-const hexWallet = (text: string): Hex => `0x${text.slice(2)}`;

@@ -8,6 +8,7 @@ import { newestGroup } from "../../projections/holder-events.ts";
 import { FOR_HOLDERS } from "../../projections/needed.ts";
 import { RebuildingError } from "../../projections/past.ts";
 import { groupsBefore } from "../../transfers/groups.ts";
+import { hexText } from "../../values/hex-bytes.ts";
 import type { TaAsset } from "./asset.ts";
 
 /** Body of `GET /api/v1/requests/{requestId}`; times are ISO 8601. */
@@ -93,5 +94,3 @@ const groupOnSui = async (db: Db, coinType: string, wallet: string): Promise<big
     throw new HttpError(503, error.message, { "retry-after": "30" });
   }
 };
-
-const hexText = (text: string): `0x${string}` => `0x${text.slice(2)}`;

@@ -1,6 +1,7 @@
 /** Log progress of several chains and tokens, for the health report. */
 import { bigints, byteas } from "../../database/column-arrays.ts";
 import type { Db } from "../../database/connect.ts";
+import { isoTime } from "../../database/iso-time.ts";
 import { bytesOf, hexOf } from "../../values/hex-bytes.ts";
 import type { Address } from "../contract/fact.ts";
 
@@ -28,42 +29,34 @@ export const chainLogs = async (
   chainIds: readonly number[],
 ): Promise<readonly ChainLog[]> => {
   const rows = await sql<
-    {
-      chain_id: bigint;
-      head_block: bigint | null;
-      head_timestamp: bigint | null;
-      final_block: bigint;
-      replaced: number;
-      replaced_to: bigint | null;
-      replaced_at: string | null;
-    }[]
+    (Omit<ChainLog, "finalReplaced"> & {
+      times: number;
+      toBlock: bigint | null;
+      at: string | null;
+    })[]
   >`
-    select c.chain_id, head_block, head_timestamp, final_block, r.*
+    select c.chain_id::float8 as "chainId", head_block as "headBlock",
+           head_timestamp as "headTimestamp", final_block as "finalBlock",
+           r.times, r.to_block as "toBlock", ${isoTime(sql, "r.at")} as at
     from evm_chains c, lateral (
-      select count(*)::int4 as replaced, (array_agg(to_block order by step desc))[1] as replaced_to,
-             max(at) as replaced_at
+      select count(*)::int4 as times, (array_agg(to_block order by step desc))[1] as to_block,
+             max(at) as at
       from evm_rollbacks r where r.chain_id = c.chain_id and below_final) as r
     where c.chain_id = any(${bigints(chainIds.map(BigInt))}::int8[])`;
-  return rows.map(({ replaced, replaced_to: toBlock, replaced_at: at, ...row }) => ({
-    chainId: Number(row.chain_id),
-    headBlock: row.head_block,
-    headTimestamp: row.head_timestamp,
-    finalBlock: row.final_block,
-    finalReplaced:
-      toBlock === null || at === null
-        ? null
-        : { times: replaced, toBlock, at: new Date(at).toISOString() },
+  return rows.map(({ times, toBlock, at, ...row }) => ({
+    ...row,
+    finalReplaced: toBlock === null || at === null ? null : { times, toBlock, at },
   }));
 };
 
-type TokenPlace = { readonly chainId: number; readonly address: Address };
+type TokenKey = { readonly chainId: number; readonly address: Address };
 
 /** Next block to read of a token; undefined for one never read. */
-type NextBlockOf = (token: TokenPlace) => bigint | undefined;
+type NextBlockOf = (token: TokenKey) => bigint | undefined;
 
 export const nextBlocks = async (
   { sql }: Pick<Db, "sql">,
-  tokens: readonly TokenPlace[],
+  tokens: readonly TokenKey[],
 ): Promise<NextBlockOf> => {
   const chainIds = [...new Set(tokens.map(({ chainId }) => chainId))];
   const rows = await sql<{ chain_id: bigint; address: Buffer; next_block: bigint }[]>`
@@ -96,19 +89,17 @@ type LoggedToken = {
 /** All tokens of all chains, by chain, then address. */
 export const loggedTokens = async ({ sql }: Pick<Db, "sql">): Promise<readonly LoggedToken[]> => {
   const rows = await sql<
-    (Omit<LoggedToken, "chainId" | "address" | "totalSupply"> & {
-      chainId: bigint;
+    (Omit<LoggedToken, "address" | "totalSupply"> & {
       address: Buffer;
       totalSupply: string | null;
     })[]
   >`
-    select chain_id as "chainId", network, address, name, symbol, total_supply as "totalSupply",
+    select chain_id::float8 as "chainId", network, address, name, symbol, total_supply as "totalSupply",
            first_block as "firstBlock", next_block as "nextBlock", head_block as "headBlock"
     from evm_tokens join evm_chains using (chain_id)
-    order by chain_id, address`;
-  return rows.map(({ chainId, address, totalSupply, ...row }) => ({
+    order by evm_tokens.chain_id, address`;
+  return rows.map(({ address, totalSupply, ...row }) => ({
     ...row,
-    chainId: Number(chainId),
     address: hexOf(address),
     totalSupply: totalSupply === null ? null : BigInt(totalSupply),
   }));
