@@ -52,23 +52,14 @@ export type OutboundAnswer = {
 /** Resolves a host name to addresses; throws with the codes of `node:dns` when it cannot. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>;
 
-export type Outbound = {
-  readonly policy: OutboundPolicy;
-  /**
-   * Sends one POST.
-   * @throws CallbackAddressError (stop) the address may not be called
-   * @throws ReceiverTimeoutError | ReceiverUnreachableError (retry)
-   * @throws the reason of `signal` when that aborts
-   */
-  post(request: {
-    readonly url: string;
-    readonly headers: Readonly<Record<string, string>>;
-    readonly body: Uint8Array;
-    readonly signal?: AbortSignal;
-  }): Promise<OutboundAnswer>;
-  /** Closes unused connections. */
-  close(): void;
+type OutboundRequest = {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+  readonly signal?: AbortSignal;
 };
+
+export type Outbound = ReturnType<typeof openOutbound>;
 
 /** `ca` (PEM) trusts one more authority; `resolve` replaces the system's. */
 export const openOutbound = (settings: {
@@ -76,7 +67,7 @@ export const openOutbound = (settings: {
   readonly limits?: Partial<OutboundLimits>;
   readonly resolve?: Resolve;
   readonly ca?: string;
-}): Outbound => {
+}) => {
   const { policy } = settings;
   const limits = { ...LIMITS, ...settings.limits };
   const options = {
@@ -91,33 +82,43 @@ export const openOutbound = (settings: {
     ...(settings.ca !== undefined && { ca: settings.ca }),
   });
 
-  const post: Outbound["post"] = async ({ url, headers, body, signal }) => {
+  /**
+   * Sends one POST.
+   * @throws CallbackAddressError (stop) the address may not be called
+   * @throws ReceiverTimeoutError | ReceiverUnreachableError (retry)
+   * @throws the reason of `signal` when that aborts
+   */
+  const post = async (request: OutboundRequest): Promise<OutboundAnswer> => {
+    const { url, headers, body, signal } = request;
     const target = checkCallbackUrl(url, policy);
-    const open = () => {
-      const init = { method: "POST", headers: { ...headers, "content-length": body.length } };
-      return target.protocol === "https:"
+    const late = AbortSignal.timeout(limits.answerMs);
+    const init = {
+      method: "POST",
+      headers: { ...headers, "content-length": body.length },
+      signal: signal === undefined ? late : AbortSignal.any([signal, late]),
+    };
+    const open = () =>
+      target.protocol === "https:"
         ? httpsRequest(target, { ...init, agent: https })
         : httpRequest(target, { ...init, agent: http });
-    };
-    const deadline = performance.now() + limits.answerMs;
+    const attempt = (request: ClientRequest) =>
+      exchange(request, body, limits).catch((error: unknown) => {
+        signal?.throwIfAborted();
+        throw late.aborted ? new ReceiverTimeoutError("answer", limits.answerMs) : error;
+      });
     const first = open();
     try {
-      return await exchange(first, body, limits, limits.answerMs, signal);
+      return await attempt(first);
     } catch (error) {
       // The receiver closed an idle connection as it was reused, and saw nothing of the request (Node
       // documentation, `request.reusedSocket`).
       const stale =
         error instanceof ReceiverUnreachableError && first.reusedSocket && wasClosed(error);
       if (!stale) throw error;
-      return await exchange(
-        open(),
-        body,
-        limits,
-        Math.max(1, deadline - performance.now()),
-        signal,
-      );
+      return await attempt(open());
     }
   };
+  /** Closes unused connections. */
   const close = () => {
     http.destroy();
     https.destroy();
@@ -142,31 +143,20 @@ const guardedLookup =
       .catch((error: NodeJS.ErrnoException) => callback(error, ""));
   };
 
+/** The request's own signal bounds the time until the answer. */
 const exchange = (
   request: ClientRequest,
   body: Uint8Array,
   limits: OutboundLimits,
-  answerMs: number,
-  signal: AbortSignal | undefined,
 ): Promise<OutboundAnswer> =>
   new Promise((resolve, reject) => {
     let answered = false;
+    let connectTimer: NodeJS.Timeout | undefined;
     const fail = (error: unknown) => {
       if (answered) return;
-      settle();
+      clearTimeout(connectTimer);
       request.destroy();
       reject(error);
-    };
-    const answerTimer = setTimeout(
-      () => fail(new ReceiverTimeoutError("answer", limits.answerMs)),
-      answerMs,
-    );
-    let connectTimer: NodeJS.Timeout | undefined;
-    const aborted = () => fail(signal?.reason);
-    const settle = () => {
-      clearTimeout(answerTimer);
-      clearTimeout(connectTimer);
-      signal?.removeEventListener("abort", aborted);
     };
     request.once("socket", (socket) => {
       if (!socket.connecting) return;
@@ -178,7 +168,7 @@ const exchange = (
       socket.once(ready, () => clearTimeout(connectTimer));
     });
     request.once("response", (response) => {
-      settle();
+      clearTimeout(connectTimer);
       answered = true;
       drain(response, limits);
       const { "retry-after": retryAfter } = response.headers;
@@ -193,8 +183,6 @@ const exchange = (
       const closed = Object.assign(new Error("no answer"), { code: "ECONNRESET" });
       fail(new ReceiverUnreachableError(closed));
     });
-    if (signal?.aborted) return aborted();
-    signal?.addEventListener("abort", aborted);
     request.end(body);
   });
 

@@ -1,7 +1,7 @@
 /** The operator's view of all callbacks, without bodies. */
 import { texts } from "../database/column-arrays.ts";
 import type { Sql } from "../database/connect.ts";
-import { isoMicros, isoTime } from "../database/iso-time.ts";
+import { isoMicros, isoTime, type TimedCursor } from "../database/iso-time.ts";
 import {
   attemptJson,
   type Delivery,
@@ -12,19 +12,13 @@ import {
 } from "./deliveries.ts";
 import { pendingMessages } from "./figures.ts";
 
-type DeliveryCursor = {
-  /** ISO 8601 in UTC, with microseconds. */
-  readonly at: string;
-  readonly sequence: bigint;
-};
-
 /** Its URL may hold the receiver's secrets. */
-export type DeliveryOverview = Omit<Delivery, "attempts"> & {
-  readonly givenUpAt: string | null;
-  readonly attemptCount: number;
-  readonly lastAttempt: DeliveryAttempt | null;
-  readonly place: DeliveryCursor;
-};
+export type DeliveryOverview = Omit<Delivery, "attempts"> &
+  TimedCursor & {
+    readonly givenUpAt: string | null;
+    readonly attemptCount: number;
+    readonly lastAttempt: DeliveryAttempt | null;
+  };
 
 type DeliveryFilter = {
   readonly status?: DeliveryStatus | undefined;
@@ -38,10 +32,10 @@ type DeliveryFilter = {
 /** Messages before a cursor, newest first. */
 export const deliveryOverviews = async (
   { sql }: { readonly sql: Sql },
-  page: DeliveryFilter & { readonly after?: DeliveryCursor | undefined; readonly limit: number },
+  page: DeliveryFilter & { readonly after?: TimedCursor | undefined; readonly limit: number },
 ): Promise<readonly DeliveryOverview[]> => {
   const { after, limit } = page;
-  const rows = await sql<(Omit<DeliveryOverview, "place"> & DeliveryCursor)[]>`
+  return await sql<DeliveryOverview[]>`
     select m.id, m.endpoint, e.url, m.type, m.reference, ${shownStatus(sql)},
            ${isoTime(sql, "m.created_at")} as "createdAt",
            ${isoTime(sql, "m.delivered_at")} as "deliveredAt",
@@ -53,7 +47,6 @@ export const deliveryOverviews = async (
     where ${filtered(sql, page)}
       ${after === undefined ? sql`` : sql`and (m.created_at, m.sequence) < (${after.at}::timestamptz, ${after.sequence}::int8)`}
     order by m.created_at desc, m.sequence desc limit ${limit}`;
-  return rows.map(({ at, sequence, ...row }) => ({ ...row, place: { at, sequence } }));
 };
 
 type DeliveryDetail = DeliveryOverview &
@@ -109,20 +102,18 @@ export type DeliveryRange = {
   readonly since: Date;
   /** Exclusive. */
   readonly until?: Date | undefined;
-  readonly after?: DeliveryCursor | undefined;
+  readonly after?: TimedCursor | undefined;
 };
 
 /** Oldest first. */
 export const deliveriesInRange = async (
   { sql }: { readonly sql: Sql },
   range: DeliveryRange & { readonly limit: number },
-): Promise<readonly { readonly id: string; readonly place: DeliveryCursor }[]> => {
-  const rows = await sql<({ id: string } & DeliveryCursor)[]>`
+): Promise<readonly ({ readonly id: string } & TimedCursor)[]> =>
+  await sql<({ readonly id: string } & TimedCursor)[]>`
     select m.id, ${isoMicros(sql, "m.created_at")} as at, m.sequence
     from callback_messages m where ${inRange(sql, range)}
     order by m.created_at, m.sequence limit ${range.limit}`;
-  return rows.map(({ id, ...place }) => ({ id, place }));
-};
 
 const inRange = (sql: Sql, { statuses, endpoint, since, until, after }: DeliveryRange) => sql`
   m.status = any(${texts(statuses)}::text[])

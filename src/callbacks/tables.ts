@@ -1,10 +1,4 @@
-/**
- * Tables of the callbacks.
- *
- * `callback_messages` is the outbox, written in the caller's transaction, with the outcome of each message.
- * `callback_arrivals` names lanes with new messages. `callback_lanes` has only lanes with work: which worker
- * has them and when they are due.
- */
+/** `callback_messages` is the outbox, written in the caller's transaction. */
 import { sql } from "drizzle-orm";
 import {
   check,
@@ -19,31 +13,30 @@ import {
 import { at, bytea, int8 } from "../database/column-types.ts";
 import { laneColumns, wakeIndex } from "../lanes/columns.ts";
 
-/** Addresses that callbacks go to. */
 export const callbackEndpoints = pgTable("callback_endpoints", {
-  /** Names whose address it is, such as `project:acme` or `ta:acme-sui`. */
+  /** Such as `project:acme` or `ta:acme-sui`. */
   key: text("key").primaryKey(),
   url: text("url").notNull(),
-  /** Null unless its receiver wants nothing more: what is pending is given up. */
+  /** By its receiver (410): pending messages are given up. */
   disabledAt: at("disabled_at"),
   disabledReason: text("disabled_reason"),
-  /** Null unless its operator took it out of the configuration: what is pending waits. */
+  /** Taken out of the configuration: pending messages wait. */
   withdrawnAt: at("withdrawn_at"),
   withdrawnReason: text("withdrawn_reason"),
-  /** Attempts that failed since the last one that did not. */
+  /** Consecutive failed attempts. */
   failures: integer("failures").notNull().default(0),
   /** First of those failures. */
   failingSince: at("failing_since"),
   lastError: text("last_error"),
 });
 
-/** Every callback: the body as it is sent, and what became of it. Rows stay. */
+/** Every callback and its outcome; kept. */
 export const callbackMessages = pgTable(
   "callback_messages",
   {
-    /** `webhook-id`: the same in every attempt; given by the caller, so that a replay adds nothing. */
+    /** `webhook-id`, given by the caller, so that a replay adds nothing. */
     id: text("id").primaryKey(),
-    /** Order inside a lane: taken under the lane's lock, so it rises as transactions commit. */
+    /** Order inside a lane: assigned under the lane's lock, so it rises in commit order. */
     sequence: int8("sequence").generatedAlwaysAsIdentity().notNull(),
     endpoint: text("endpoint")
       .notNull()
@@ -51,7 +44,7 @@ export const callbackMessages = pgTable(
     /** Messages of one lane of an endpoint are delivered one after the other. */
     lane: text("lane").notNull(),
     type: text("type").notNull(),
-    /** What the message is about, for its owner: a request id, a record id. */
+    /** Its subject, for its owner: a request id, a record id. */
     reference: text("reference"),
     /** `api_keys.id` of the caller whose request it answers; null for a project's. */
     keyId: text("key_id"),
@@ -59,15 +52,15 @@ export const callbackMessages = pgTable(
     body: text("body").notNull(),
     /** `pending`, `delivered`, `failed` (given up) or `disabled` (its address was disabled first). */
     status: text("status").notNull().default("pending"),
-    /** Attempts made, over all. */
+    /** Over all schedules. */
     attempts: integer("attempts").notNull().default(0),
-    /** Attempts of the current schedule; a redelivery begins a new one. */
+    /** Attempts of the current schedule; a redelivery starts a new one. */
     scheduled: smallint("scheduled").notNull().default(0),
-    /** When it was written, later than its transaction was marked as under way. */
+    /** Later than `markEnqueuing` of its transaction. */
     createdAt: at("created_at").notNull().default(sql`clock_timestamp()`),
     /** First success. */
     deliveredAt: at("delivered_at"),
-    /** When its owner was told that it was given up; never told twice. */
+    /** First given up; the owner's hook was called. */
     givenUpAt: at("given_up_at"),
   },
   (t) => [
@@ -75,14 +68,14 @@ export const callbackMessages = pgTable(
       "callback_messages_status",
       sql`${t.status} in ('pending', 'delivered', 'failed', 'disabled')`,
     ),
-    // The next of a lane; only what is pending, so it stays as small as the backlog.
+    // The next of a lane; partial, so it stays as small as the backlog.
     index("callback_messages_pending")
       .on(t.endpoint, t.lane, t.sequence)
       .where(sql`status = 'pending'`),
     index("callback_messages_oldest").on(t.endpoint, t.createdAt).where(sql`status = 'pending'`),
     // The lists of a project, and of a caller.
     index("callback_messages_of_endpoint").on(t.endpoint, t.createdAt, t.sequence),
-    // The operator's lists: the newest of all, and of what was given up; and how many were, of late.
+    // The operator's lists: newest, and given up; and the count of recently given up ones.
     index("callback_messages_newest").on(t.createdAt, t.sequence),
     index("callback_messages_given_up")
       .on(t.createdAt, t.sequence)
@@ -96,7 +89,7 @@ export const callbackMessages = pgTable(
   ],
 );
 
-/** Every attempt. Written with its message's new state in one statement. */
+/** Written with its message's new state in one statement. */
 export const callbackAttempts = pgTable(
   "callback_attempts",
   {
@@ -104,7 +97,7 @@ export const callbackAttempts = pgTable(
     /** From 1, over all schedules. */
     number: integer("number").notNull(),
     at: at("at").notNull(),
-    /** Where it went; null for those made before this was kept. */
+    /** Null for attempts made before this column existed. */
     url: text("url"),
     /** Null when no answer came. */
     statusCode: smallint("status_code"),
@@ -115,14 +108,14 @@ export const callbackAttempts = pgTable(
   (t) => [primaryKey({ columns: [t.messageId, t.number] })],
 );
 
-/** Lanes that got messages in a transaction and are not in `callback_lanes` yet. Short-lived rows. */
+/** Lanes with new messages, not in `callback_lanes` yet. Short-lived rows. */
 export const callbackArrivals = pgTable("callback_arrivals", {
   id: int8("id").primaryKey().generatedAlwaysAsIdentity(),
   endpoint: text("endpoint").notNull(),
   lane: text("lane").notNull(),
 });
 
-/** Lanes that may have messages to send. One without any, or of a withdrawn endpoint, has no row. */
+/** Lanes that may have messages to send, none of withdrawn endpoints. */
 export const callbackLanes = pgTable(
   "callback_lanes",
   {
@@ -136,16 +129,15 @@ export const callbackLanes = pgTable(
   ],
 );
 
-/** One row per key that ever signed; the secret half sealed with the master key. */
+/** Every key that ever signed; the secret half sealed with the master key. */
 export const callbackKeys = pgTable("callback_keys", {
   /** Derived from the public key. */
   keyId: text("key_id").primaryKey(),
   /** Base64 of 32 bytes. */
   publicKey: text("public_key").notNull(),
   sealedSecret: bytea("sealed_secret").notNull(),
-  /** Signs from here on. */
   notBefore: at("not_before").notNull(),
-  /** Neither signs nor is trusted from here on; null while nothing replaces it. */
+  /** Null while nothing replaces it. */
   notAfter: at("not_after"),
   createdAt: at("created_at").notNull().defaultNow(),
 });

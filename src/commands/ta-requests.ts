@@ -37,8 +37,11 @@ export const showRequest = (id: string): Promise<void> =>
     printJson({ ...shown(request), history: await requestHistory({ sql }, request.id) }, 2);
   });
 
-/** Its age says more than these times, which the history has. */
-const shown = ({ createdAt: _, updatedAt: __, place: ___, ...request }: RequestOverview) => request;
+/** Without cursor, and times that the history has. */
+const shown = (request: RequestOverview) => {
+  const { createdAt: _c, updatedAt: _u, at: _a, sequence: _s, ...members } = request;
+  return members;
+};
 
 const reading = async (act: (sql: Sql, config: Config) => Promise<void>): Promise<void> => {
   // `write`, because callers' connections have a timeout, too short for millions of requests.

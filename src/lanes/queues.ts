@@ -34,18 +34,15 @@ const CUT_DEADLINE: Deadline = { ms: 500 };
 type LaneData = { readonly lane: string };
 
 /**
- * Pause of a worker after an error. BullMQ pauses only after a refused connection: a server that
- * accepts it and then fails, such as one without the database, would be asked ten times a second.
+ * Pause of a worker after an error. BullMQ pauses only after a refused connection, and would ask a server
+ * that accepts it and then fails ten times a second.
  */
 const REST_MS = 2_000;
 
 /** BullMQ's own backoff grows to twenty seconds. */
 const RECONNECT: Backoff = { firstMs: 250, maxMs: 5_000 };
 
-/**
- * A connection without an answer for so long is dead: BullMQ's statements are short, and it waits
- * for jobs ten seconds at a time.
- */
+/** A connection silent for longer is dead: BullMQ waits for jobs ten seconds at a time. */
 const SILENT_MS = 30_000;
 
 /** Idle time before TCP keep-alive, milliseconds. */
@@ -61,21 +58,6 @@ export type Wake = {
   readonly lane: bigint;
 };
 
-type WakeQueue = {
-  /** @throws QueueUnavailableError (retry) on timeout */
-  add(wakes: readonly Wake[]): Promise<void>;
-};
-
-type WakeWorker = AsyncDisposable & {
-  /**
-   * Resolves once the worker takes wake-ups; waits for Redis.
-   * @throws QueueUnavailableError when Postgres refuses the connection: close the worker
-   */
-  ready(): Promise<void>;
-  /** Takes no more jobs, aborts the `signal` of running ones, and resolves when they return. */
-  close(): Promise<void>;
-};
-
 type WorkerSettings = {
   /** Concurrent wake-ups in this process. */
   readonly concurrency: number;
@@ -86,15 +68,7 @@ type WorkerSettings = {
   readonly run: (lane: bigint, signal: AbortSignal) => Promise<void>;
 };
 
-export type Queues = AsyncDisposable & {
-  readonly backend: "postgres" | "redis";
-  /** Resolves when the backend answers, which may take long; immediately without queues. */
-  look(): Promise<void>;
-  queue(name: string): WakeQueue;
-  worker(name: string, settings: WorkerSettings): WakeWorker;
-  /** Closes workers, then queues. Safe to call twice. */
-  close(): Promise<void>;
-};
+export type Queues = ReturnType<typeof openQueues>;
 
 /** The queue's Postgres or Redis does not answer: retry later. The lanes' rows are safe. */
 export class QueueUnavailableError extends Error {
@@ -135,7 +109,7 @@ export const openQueues = (settings: {
   /** Schema of BullMQ's tables, when several deployments share a database. */
   readonly schema?: string;
   readonly onError: (error: Error) => void;
-}): Queues => {
+}) => {
   const { databaseUrl, redisUrl, onError } = settings;
   if (redisUrl !== undefined) {
     return queuesOver("redis", withBackend(createRedisBackend), onError, () => ({
@@ -212,10 +186,10 @@ const queuesOver = <Backend extends IQueueBackend, Connection>(
   bullmq: BackendClasses<Backend, Connection>,
   onError: (error: Error) => void,
   connection: () => Connection,
-): Queues => {
-  const workers: WakeWorker[] = [];
-  /** Asks any one queue: all share a backend. */
-  let ask: (() => Promise<unknown>) | undefined;
+) => {
+  const workers: { close(): Promise<void> }[] = [];
+  /** Of any one queue: all share a backend. */
+  let count: (() => Promise<unknown>) | undefined;
   const closers: (() => Promise<void>)[] = [];
   let closing: Promise<void> | undefined;
   const trouble = (name: string) => (error: Error) => {
@@ -236,9 +210,9 @@ const queuesOver = <Backend extends IQueueBackend, Connection>(
     return inner;
   };
 
-  const queue = (name: string): WakeQueue => {
+  const queue = (name: string) => {
     let inner = open(name);
-    ask = () => inner.count();
+    count = () => inner.count();
     closers.push(() => leave(inner, inner.close()));
     const add = async (jobs: Parameters<typeof inner.addBulk>[0]) => {
       const used = inner;
@@ -255,7 +229,8 @@ const queuesOver = <Backend extends IQueueBackend, Connection>(
       await used.addBulk(jobs);
     };
     return {
-      add: async (wakes) => {
+      /** @throws QueueUnavailableError (retry) on timeout */
+      add: async (wakes: readonly Wake[]): Promise<void> => {
         if (wakes.length === 0) return;
         const jobs = wakes.map(({ id, lane }) => ({
           name: "wake" as const,
@@ -269,7 +244,7 @@ const queuesOver = <Backend extends IQueueBackend, Connection>(
     };
   };
 
-  const worker = (name: string, { concurrency, run }: WorkerSettings): WakeWorker => {
+  const worker = (name: string, { concurrency, run }: WorkerSettings) => {
     const closed = new AbortController();
     const runs = new Set<Promise<void>>();
     const inner = new bullmq.Worker<LaneData, void, "wake">(
@@ -300,6 +275,7 @@ const queuesOver = <Backend extends IQueueBackend, Connection>(
     // BullMQ gave up the job: it stalled, or its run threw. The lane's row brings the work back.
     inner.on("failed", (_job, error) => onError(error));
     let ended: Promise<void> | undefined;
+    /** Takes no more jobs, aborts the `signal` of running ones, and resolves when they return. */
     const close = () => {
       closed.abort();
       clearTimeout(rest);
@@ -310,8 +286,12 @@ const queuesOver = <Backend extends IQueueBackend, Connection>(
       })();
       return ended;
     };
-    const made: WakeWorker = {
-      ready: async () => {
+    const made = {
+      /**
+       * Resolves once the worker takes wake-ups; waits for Redis.
+       * @throws QueueUnavailableError when Postgres refuses the connection: close the worker
+       */
+      ready: async (): Promise<void> => {
         await inner.waitUntilReady().catch((cause: unknown) => {
           throw new QueueUnavailableError(name, backend, cause);
         });
@@ -323,6 +303,7 @@ const queuesOver = <Backend extends IQueueBackend, Connection>(
     return made;
   };
 
+  /** Closes workers, then queues. Safe to call twice. */
   const close = () => {
     closing ??= (async () => {
       await Promise.all(workers.map((each) => each.close()));
@@ -330,6 +311,7 @@ const queuesOver = <Backend extends IQueueBackend, Connection>(
     })();
     return closing;
   };
-  const look = async () => void (await ask?.());
-  return { backend, look, queue, worker, close, [Symbol.asyncDispose]: close };
+  /** Resolves when the backend answers, which may take long; immediately without queues. */
+  const ping = async () => void (await count?.());
+  return { backend, ping, queue, worker, close, [Symbol.asyncDispose]: close };
 };

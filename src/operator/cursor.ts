@@ -1,24 +1,19 @@
 /** Opaque cursors of lists. */
 import { z } from "zod";
+import type { TimedCursor } from "../database/iso-time.ts";
 import { limitParameter } from "../http/parameters.ts";
-
-type TimedPlace = {
-  /** ISO 8601 in UTC, with microseconds. */
-  readonly at: string;
-  readonly sequence: bigint;
-};
 
 /** Postgres has no year 0. */
 const FORM = /^((?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)_(\d{1,18})$/;
 
-export const cursorOf = ({ at, sequence }: TimedPlace): string =>
+export const cursorOf = ({ at, sequence }: TimedCursor): string =>
   Buffer.from(`${at}_${sequence}`).toString("base64url");
 
 /** `after` of a list by time. */
 export const timedPlace = z
   .string()
   .max(100, "must be the `next` of a page")
-  .transform((text, context): TimedPlace => {
+  .transform((text, context): TimedCursor => {
     const [, at, sequence] = FORM.exec(Buffer.from(text, "base64url").toString("latin1")) ?? [];
     if (at === undefined || sequence === undefined || !exists(at)) {
       context.addIssue({ code: "custom", message: "must be the `next` of a page" });
@@ -44,7 +39,7 @@ export const nameAsked = z
   .refine((text) => text.isWellFormed() && !text.includes("\0"), "is no name");
 
 /** Makes a page of rows read with `limit + 1`. */
-export const pageOf = <Row extends { readonly place: TimedPlace }, Item>(
+export const pageOf = <Row extends TimedCursor, Item>(
   rows: readonly Row[],
   limit: number,
   itemOf: (row: Row) => Item,
@@ -53,6 +48,6 @@ export const pageOf = <Row extends { readonly place: TimedPlace }, Item>(
   const last = shown.at(-1);
   return {
     items: shown.map(itemOf),
-    next: rows.length > limit && last !== undefined ? cursorOf(last.place) : null,
+    next: rows.length > limit && last !== undefined ? cursorOf(last) : null,
   };
 };

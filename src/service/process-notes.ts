@@ -53,7 +53,7 @@ export const keepProcessNotes = (
   let signing: () => SignerTrouble | undefined = () => undefined;
   let writtenMs = awakeMs();
   let refused: Error | undefined;
-  const queueProbe = createProbe(async () => queues?.look(), awakeMs);
+  const queueProbe = createProbe(async () => queues?.ping(), awakeMs);
 
   const queueSaid = async (): Promise<ProcessSaid["queue"]> => {
     if (queues === undefined) return null;

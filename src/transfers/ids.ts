@@ -25,7 +25,7 @@ export class TransferEventIdError extends Error {
 }
 
 /** Inputs of a record's id, besides the record before it. */
-export type Place = {
+type RecordTime = {
   /** Unix seconds. */
   readonly blockTimestamp: bigint;
   /** For the error message. */
@@ -45,7 +45,7 @@ export const transferEventIds = (network: number, last: bigint | null) => {
   }
   let before = last;
   /** @throws TransferEventIdError (stop) when time runs back or a second holds too many records */
-  return ({ blockTimestamp, block }: Place): bigint => {
+  return ({ blockTimestamp, block }: RecordTime): bigint => {
     const base = (blockTimestamp * NETWORKS + BigInt(network)) * ORDINALS;
     const id = before !== null && before > base ? before + 1n : base + 1n;
     if (id >= base + ORDINALS) {

@@ -68,29 +68,7 @@ export const fleetDefaults: FleetSettings = {
 
 export type Work<T> = (endpoint: Endpoint) => Promise<T>;
 
-export type Fleet = {
-  readonly chainId: number;
-  /**
-   * Does a piece of work at one endpoint, so that its answers belong together, and again from the
-   * start at another when it fails with an RPC error; other errors pass through.
-   * @throws WrongChainError (stop) when every endpoint is of another chain; FinalityViolatedError
-   *   (stop) when every endpoint left says so, or could not be asked within the attempts (its `cause`);
-   *   else the last error (retry) when the attempts are used up; the reason of `signal`
-   */
-  use<T>(work: Work<T>, signal: AbortSignal): Promise<T>;
-  /**
-   * Every endpoint by itself, in order of preference, for questions that no single one can answer.
-   * Paused ones are asked too, and nothing is retried. The work checks the chain id where it matters.
-   * @throws what the work throws; the reason of `signal`
-   */
-  readonly each: readonly (<T>(work: Work<T>, signal: AbortSignal) => Promise<T>)[];
-  /**
-   * Asks every usable endpoint for its head, because the one in use has not passed block `head` for
-   * long. If one has, sets those aside that have not, until they do.
-   */
-  leaveBehind(head: bigint, signal: AbortSignal): Promise<void>;
-  status(): readonly EndpointStatus[];
-};
+export type Fleet = ReturnType<typeof openFleet>;
 
 /** Rate limits are counted by the second or the minute; a longer wait means that a quota is used up. */
 const LONG_WAIT_MS = 60_000;
@@ -100,7 +78,7 @@ export const openFleet = (
   chainId: number,
   urls: readonly string[],
   settings: Partial<FleetSettings> = {},
-): Fleet => {
+) => {
   const options = { ...fleetDefaults, ...settings };
   const labels = labelsOf(urls);
   const members: readonly Member[] = urls.map((url, i) => {
@@ -196,6 +174,13 @@ export const openFleet = (
     member.verified = true;
   };
 
+  /**
+   * Does a piece of work at one endpoint, so that its answers belong together, and again from the
+   * start at another when it fails with an RPC error; other errors pass through.
+   * @throws WrongChainError (stop) when every endpoint is of another chain; FinalityViolatedError
+   *   (stop) when every endpoint left says so, or could not be asked within the attempts (its `cause`);
+   *   else the last error (retry) when the attempts are used up; the reason of `signal`
+   */
   const use = async <T>(work: Work<T>, signal: AbortSignal): Promise<T> => {
     /** They report a replaced final block: believed once all others that can be asked agree. */
     const accusers = new Set<Member>();
@@ -265,6 +250,10 @@ export const openFleet = (
     }
   };
 
+  /**
+   * Asks every usable endpoint for its head, because the one in use has not passed block `head` for
+   * long. If one has, sets those aside that have not, until they do.
+   */
   const leaveBehind = async (head: bigint, signal: AbortSignal) => {
     if (members.length < 2) return;
     const began = performance.now();
@@ -295,9 +284,18 @@ export const openFleet = (
   return {
     chainId,
     use,
-    each: members.map((member) => (work, signal) => useOnly(member, work, signal)),
+    /**
+     * Every endpoint by itself, in order of preference, for questions that no single one can answer.
+     * Paused ones are asked too, and nothing is retried. The work checks the chain id where it matters.
+     * @throws what the work throws; the reason of `signal`
+     */
+    each: members.map(
+      (member) =>
+        <T>(work: Work<T>, signal: AbortSignal) =>
+          useOnly(member, work, signal),
+    ),
     leaveBehind,
-    status: () => members.map(statusOf),
+    status: (): readonly EndpointStatus[] => members.map(statusOf),
   };
 };
 

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { errorAnswer } from "../../http/json-schema.ts";
 import { FAILURE_REASONS } from "../requests/failure-reasons.ts";
+import { FILE_CODES } from "../requests/invalid-request.ts";
 
 const status = z.enum(["QUEUED", "PENDING", "SUCCESS", "FAILED"]);
 
@@ -68,10 +69,7 @@ export const deliveryAnswer = z.object({
 export const redeliveryAnswer = z.object({ id: z.string(), message: z.string() });
 
 export const errorAnswerSchema = errorAnswer.extend({
-  code: z
-    .enum(["INVALID_REQUEST", "INVALID_DATA", "SIZE_MISMATCH", "FILE_TOO_LARGE"])
-    .optional()
-    .describe("For faults of files."),
+  code: z.enum(FILE_CODES).optional().describe("For faults of files."),
 });
 
 export const resultCallback = z.object({

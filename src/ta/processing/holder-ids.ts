@@ -7,9 +7,8 @@ import type { OpenRequest } from "./request.ts";
 const DRAWS = 8;
 
 /**
- * An investor's holder for an asset, the same for all wallets of the investor. The first time a new id
- * is drawn, at random below 2^53 (exact in every client) and free on the ledger; counting upwards
- * would collide with other programs that register holders.
+ * The holder of all wallets of an investor for an asset. First drawn at random below 2^53 (exact in every
+ * client): counting upwards would collide with other programs that register holders.
  */
 export const holderIdOf = async (
   sql: Sql,
@@ -28,9 +27,8 @@ export const holderIdOf = async (
 };
 
 /**
- * Takes the holder that an investor's wallet is registered under as the investor's own, so that the next
- * wallets join it. A holder that the investor already has is kept, unless it never reached the ledger. A
- * holder of another investor stays with that investor.
+ * Makes the holder that an investor's wallet is registered under the investor's own, unless the investor
+ * has one on the ledger, or it is another investor's.
  * @returns whether the wallet's holder is the investor's
  */
 export const adoptHolder = async (
@@ -41,7 +39,7 @@ export const adoptHolder = async (
 ): Promise<boolean> => {
   const known = await keptHolder(sql, investor);
   if (known !== undefined && !(await register.knowsHolder(known))) {
-    // Drawn for a transaction that never was a success.
+    // Drawn for a transaction that did not succeed.
     await sql`
       delete from ta_holders where asset = ${investor.asset}
         and investor_id = ${investor.investorId} and holder_id = ${String(known)}::numeric`;
@@ -60,7 +58,7 @@ const keptHolder = async (
   return row === undefined ? undefined : BigInt(row.holder_id);
 };
 
-/** Keeps a holder for an investor who has none; returns the investor's holder after that, if any. */
+/** No effect for an investor who has one; returns the investor's holder after that, if any. */
 const keep = async (sql: Sql, investor: Investor, holderId: bigint) => {
   await sql`
     insert into ta_holders (asset, investor_id, holder_id)

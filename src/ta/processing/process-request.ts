@@ -5,7 +5,7 @@
 import { followTransaction } from "./follow-transaction.ts";
 import { adoptHolder, holderIdOf } from "./holder-ids.ts";
 import { recordStep } from "./record.ts";
-import type { WalletPlace } from "./register.ts";
+import type { WalletState } from "./register.ts";
 import {
   type Ending,
   failed,
@@ -89,7 +89,7 @@ const decide = async (
 };
 
 /** The wallet's place for the request's history, without naming the holder. */
-const described = ({ registered, group }: WalletPlace, isNew: boolean, isOwn: boolean): string => {
+const described = ({ registered, group }: WalletState, isNew: boolean, isOwn: boolean): string => {
   const where = `the wallet is in ${group === null ? "no group" : `group ${group}`}`;
   if (registered === null) return where;
   if (!isOwn) return `${where} and belongs to another holder than the investor's`;

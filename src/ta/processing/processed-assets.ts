@@ -1,4 +1,4 @@
-/** The configured assets with a register and a relay each, and requests of assets that are missing. */
+/** The configured assets with a register and a relay each, and requests of missing assets. */
 import type { Sql } from "../../database/connect.ts";
 import type { MaybePromise } from "../../database/remembered.ts";
 import { treasuryOf } from "../../log/coins.ts";
@@ -25,8 +25,7 @@ export type LedgerAccess = {
 };
 
 /**
- * The assets that this process can process. Requests of the others wait; `onMissing` is called with what they
- * lack.
+ * Requests of assets that this process cannot process wait: `onMissing` gets what they lack.
  * @throws NoTransferGroupsError (stop) for an EVM token without transfer groups
  */
 export const processedAssets = async (
@@ -101,9 +100,8 @@ const evmSides = async (
 };
 
 /**
- * The lowest nonce for a new transaction: one above those of the sender's executed and pending transactions; 0
- * without any. A lagging node does not know all of them, and one that a reorganisation took back keeps its
- * nonce (`signedBefore`).
+ * One above the nonces of the sender's stored transactions; 0 without any. A lagging node does not know
+ * all of them, and one that a reorganisation removed keeps its nonce (`signedBefore`).
  * @param resource name of the sender's nonces (`Resource`)
  */
 const lowestNonce = async (sql: Sql, resource: string): Promise<number> => {
@@ -117,10 +115,9 @@ const lowestNonce = async (sql: Sql, resource: string): Promise<number> => {
 };
 
 /**
- * The first `limit` transactions with a sender's nonces from `from` to below `below`, one for each nonce. Open
- * and successful ones are offered again (also when the callback of a success was given up); refused and
- * failed ones are replaced: a refused one must never be submitted again, and a failed one must not succeed
- * after its failure was reported.
+ * The first `limit` transactions with a sender's nonces from `from` to below `below`, one per nonce. Open
+ * and successful ones are submitted again. Refused and failed ones are replaced: a refused one must never
+ * be submitted again, and a failed one must not succeed after its failure was reported.
  */
 const signedBefore = async (
   sql: Sql,
@@ -145,7 +142,7 @@ const signedBefore = async (
   }));
 };
 
-/** Most requests with a reservation that one warning lists. */
+/** In one warning. */
 const MOST_LISTED = 20;
 
 /** Warns once for each asset that has open requests and is not among `assets`. */

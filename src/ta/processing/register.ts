@@ -1,4 +1,4 @@
-/** The registers that processing reads: a wallet's group and holder in the projections. */
+/** A wallet's group and holder, by the projections. */
 import type { Sql } from "../../database/connect.ts";
 import { guardedReads } from "../../projections/guarded-reads.ts";
 import {
@@ -15,10 +15,9 @@ import { finalRecordsEnd, recordsEnd } from "../../transfers/progress.ts";
 import { hexText } from "../../values/hex-bytes.ts";
 import type { Executed } from "../ledgers/relay.ts";
 
-export type WalletPlace = {
-  /** Whether some holder has it; null where the ledger knows no holders. */
+export type WalletState = {
+  /** Whether it belongs to a holder; null on a ledger without holders. */
   readonly registered: boolean | null;
-  /** The holder that has it. */
   readonly holderId?: bigint;
   /** Its group; null when it is in none. */
   readonly group: bigint | null;
@@ -29,25 +28,18 @@ export type WalletPlace = {
 /** An executed transaction. */
 export type ConfirmedBy = Pick<Executed, "place" | "index"> & { readonly txId: string };
 
-/**
- * The effect of an executed transaction: it put the wallet into the group, or found it there, because another
- * one came first.
- */
+/** `found there`: another transaction put the wallet into the group first. */
 export type Confirmation = "put by it" | "found there";
 
-/** Shown in a block that is not final; or the register is being rebuilt. */
+/** Shown in a block that is not final, or the register is being rebuilt. */
 export const NOT_FINAL = "not final" as const;
 
-/** The register of one asset, by the projections. */
 export type Register = {
   /** Whether everything up to this checkpoint or block is in it. */
   hasReached(tip: bigint): Promise<boolean>;
-  /**
-   * Its last final block; null on a ledger without reorganisations. Later look-ups are final for results at
-   * that block or below.
-   */
+  /** Null on a ledger without reorganisations. Later look-ups at this block or below are final. */
   finalPlace(): Promise<bigint | null>;
-  place(wallet: string): Promise<WalletPlace>;
+  place(wallet: string): Promise<WalletState>;
   /** The effect of the transaction; null while it is not shown. */
   confirmed(
     wallet: string,
@@ -58,11 +50,7 @@ export type Register = {
   knowsHolder(holderId: bigint): Promise<boolean>;
 };
 
-/**
- * The register of a Sui asset, from the projection of its holder events. During a rebuild it has reached
- * nothing, and look-ups throw a RebuildingError (wait), so that a wallet not yet restored does not count
- * as new.
- */
+/** During a rebuild look-ups throw a RebuildingError (wait): a wallet not yet restored is not new. */
 export const suiRegister = (sql: Sql, coinType: string): Register => ({
   hasReached: async (tip) => {
     const end = await holderEventsEnd({ sql });
@@ -102,18 +90,15 @@ type Hex = `0x${string}`;
 /** Later than every transaction. */
 const NOW = { block: 2n ** 63n - 1n, index: 0 };
 
-/**
- * The register of an EVM asset with transfer groups, from the projection of the project's token and
- * the chain's log. The ledger knows no holders there.
- */
+/** For a token with transfer groups; EVM ledgers have no holders. */
 export const evmRegister = (
   sql: Sql,
   scope: { readonly project: string; readonly chainId: number; readonly token: Hex },
 ): Register => {
   const finalPlace = async () => (await finalRecordsEnd({ sql }, scope, scope.token)) ?? -1n;
   /**
-   * Group of a wallet just before a transaction; null when it was never put into one. The contract has
-   * it in group 0 then, which the assets file does not take as the one to whitelist into.
+   * Group of a wallet just before a transaction; null when it was never put into one, which the contract
+   * shows as group 0. The assets file refuses 0 as the group of whitelisted wallets.
    */
   const groupBefore = async (wallet: string, at: typeof NOW) => {
     const found = await groupsBeforeTransaction({ sql }, scope, scope.token, hexText(wallet), at);
@@ -140,8 +125,8 @@ export const evmRegister = (
       // Only a final block counts: what a reorganisation may undo is not a result.
       if (put !== null) return put.final ? "put by it" : NOT_FINAL;
       if (place === null || index === undefined || place > (await finalPlace())) return null;
-      // Versions 3 and 4 log nothing for a group that the wallet is in: another one was faster. Later in
-      // the same block the wallet may have been moved on.
+      // Versions 3 and 4 log nothing for a group that the wallet is in already. Later in the same block it
+      // may have been moved on.
       const { group } = await groupBefore(wallet, { block: place, index });
       return group === BigInt(groupId) ? "found there" : null;
     },

@@ -1,45 +1,36 @@
-/**
- * Tables of the processing: signed transactions, reservations of gas coins and nonces, claims of wallets,
- * holders of investors.
- */
 import { sql } from "drizzle-orm";
 import { bigint, index, pgTable, primaryKey, text, unique, uuid } from "drizzle-orm/pg-core";
 import { at, bytea, u64 } from "../../database/column-types.ts";
 import { taRequests } from "../requests/tables.ts";
 
-/**
- * The one transaction of a request, stored before it is submitted. There is never a second one: a resumed
- * request looks this one up, and submits these bytes or none.
- */
+/** The one transaction of a request, stored before it is submitted. */
 export const taTransactions = pgTable(
   "ta_transactions",
   {
     requestId: uuid("request_id")
       .primaryKey()
       .references(() => taRequests.id),
-    /** Digest (Sui) or hash (EVM); it follows from the bytes. */
+    /** Digest (Sui) or hash (EVM). */
     txId: text("tx_id").notNull().unique(),
-    /** Signed and ready to be submitted; public once it is. */
     signed: bytea("signed").notNull(),
-    /** The group it puts the wallet into; a later change of the settings does not matter. */
+    /** The group it puts the wallet into, whatever the settings are later. */
     groupId: bigint("group_id", { mode: "number" }).notNull(),
-    /** The resource it was signed for, also after the reservation has ended. */
+    /** The resource that it was signed for. */
     resource: text("resource").notNull(),
     /** The sender's nonce (EVM); null on Sui. */
     nonce: bigint("nonce", { mode: "number" }),
     createdAt: at("created_at").notNull().defaultNow(),
-    /** What the ledger's node said when it refused it: it is not submitted any more. */
+    /** Why the ledger's node refused it: it is not submitted any more. */
     refusal: text("refusal"),
-    /** When it was last said in the log that it is overdue. */
+    /** Last warning that it is overdue. */
     remindedAt: at("reminded_at"),
   },
   (t) => [index("ta_transactions_nonces").on(t.resource, t.nonce).where(sql`nonce is not null`)],
 );
 
 /**
- * Reservations. A transaction under way is paid for and ordered by a gas coin (Sui) or by the sender's
- * nonce (EVM). Two transactions with the same one exclude each other (on Sui they can lock the coin for a
- * day), so each belongs to one request until the outcome of its transaction is known.
+ * A gas coin (Sui) or sender's nonce (EVM) belongs to one request until the outcome of its transaction
+ * is known. Two transactions with the same one exclude each other; on Sui they can lock it for a day.
  */
 export const taReservations = pgTable("ta_reservations", {
   resource: text("resource").primaryKey(),
@@ -52,18 +43,17 @@ export const taReservations = pgTable("ta_reservations", {
   claimedAt: at("claimed_at").notNull().defaultNow(),
 });
 
-/** Past uses of resources: the one used longest ago is the next, and a refused one stays out. */
+/** The resource used longest ago is the next; a refused one stays out. */
 export const taReservationUses = pgTable("ta_reservation_uses", {
   resource: text("resource").primaryKey(),
-  /** When it was last claimed. */
   usedAt: at("used_at").notNull().defaultNow(),
   /** Its version then; null for a resource without versions. */
   version: text("version"),
-  /** When the ledger refused what it was to pay for then. */
+  /** When the ledger refused its transaction. */
   refusedAt: at("refused_at"),
 });
 
-/** The request that has a wallet until the request ends: never two for one wallet at a time. */
+/** The request that has a wallet until it ends. */
 export const taWalletClaims = pgTable(
   "ta_wallet_claims",
   {
@@ -79,7 +69,7 @@ export const taWalletClaims = pgTable(
   (t) => [primaryKey({ columns: [t.asset, t.wallet] })],
 );
 
-/** An investor's holder in the register, drawn when the first wallet is registered. */
+/** An investor's holder in the register. */
 export const taHolders = pgTable(
   "ta_holders",
   {

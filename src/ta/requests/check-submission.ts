@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { JsonValue } from "../../../client/index.ts";
 import type { Submission } from "../pii/submission.ts";
-import { type Fault, type FileCode, InvalidRequestError } from "./invalid-request.ts";
+import { type Fault, FILE_CODES, InvalidRequestError } from "./invalid-request.ts";
 import { type SubmissionRules, submissionSchema } from "./investor.ts";
 
 /**
@@ -86,8 +86,8 @@ const hasFiles = (body: JsonValue): boolean =>
 
 const faultOf = (issue: z.core.$ZodIssue, body: JsonValue): Fault => {
   const member = issue.path.length === 0 ? "the body" : issue.path.map(String).join(".");
-  const code =
-    issue.code === "custom" && isFileCode(issue.params?.code) ? issue.params.code : undefined;
+  const given = issue.code === "custom" ? issue.params?.code : undefined;
+  const code = FILE_CODES.find((each) => each === given);
   const inFile = issue.path[0] === "investor" && FILES.includes(issue.path[1] ?? "");
   return {
     member,
@@ -109,9 +109,3 @@ const isMissing = (path: readonly PropertyKey[], body: JsonValue): boolean => {
   }
   return value === undefined;
 };
-
-const isFileCode = (value: unknown): value is FileCode =>
-  value === "INVALID_REQUEST" ||
-  value === "INVALID_DATA" ||
-  value === "SIZE_MISMATCH" ||
-  value === "FILE_TOO_LARGE";

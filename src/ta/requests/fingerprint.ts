@@ -33,8 +33,8 @@ export type Fingerprint = {
   readonly sameDecides: boolean;
 };
 
-/** A request with a verified signature. */
-type AskedRequest = {
+/** With a verified signature. */
+type SignedRequest = {
   readonly keyId: string;
   /** Path of the operation, such as `/api/v1/investor/kyc`. */
   readonly path: string;
@@ -46,7 +46,7 @@ type AskedRequest = {
   readonly redelivery?: boolean;
 };
 
-export type Fingerprints = (request: AskedRequest) => Fingerprint;
+export type Fingerprints = (request: SignedRequest) => Fingerprint;
 
 /** `secret` is shared by all processes of the deployment and kept outside the database. */
 export const fingerprints = (secret: Uint8Array): Fingerprints => {

@@ -1,7 +1,14 @@
 import type { Remedy } from "../../waiting/remedy.ts";
 
 /** `code` of a file error (specification, "File upload validation codes"). */
-export type FileCode = "INVALID_REQUEST" | "INVALID_DATA" | "SIZE_MISMATCH" | "FILE_TOO_LARGE";
+export const FILE_CODES = [
+  "INVALID_REQUEST",
+  "INVALID_DATA",
+  "SIZE_MISMATCH",
+  "FILE_TOO_LARGE",
+] as const;
+
+export type FileCode = (typeof FILE_CODES)[number];
 
 /** A fault of a body. Never includes the value, which is personal. */
 export type Fault = {

@@ -1,11 +1,11 @@
 /** The operator's view of all requests; nothing personal. */
 import type { Sql } from "../../database/connect.ts";
-import { isoMicros, isoTime } from "../../database/iso-time.ts";
+import { isoMicros, isoTime, type TimedCursor } from "../../database/iso-time.ts";
 import type { RequestKind } from "./accept.ts";
 import type { RequestStatus } from "./status.ts";
 
 /** One request, without investor and wallet. Times are ISO 8601. */
-export type RequestOverview = {
+export type RequestOverview = TimedCursor & {
   readonly id: string;
   readonly asset: string;
   readonly kind: RequestKind;
@@ -23,13 +23,6 @@ export type RequestOverview = {
   readonly message: string;
   readonly createdAt: string;
   readonly updatedAt: string;
-  readonly place: RequestCursor;
-};
-
-type RequestCursor = {
-  /** ISO 8601 in UTC, with microseconds. */
-  readonly at: string;
-  readonly sequence: bigint;
 };
 
 /** Newest first, before a cursor. */
@@ -40,7 +33,7 @@ export const requestOverviews = async (
     readonly status?: "QUEUED" | "PENDING" | "SUCCESS" | "FAILED" | "OPEN" | undefined;
     readonly asset?: string | undefined;
     readonly id?: string | undefined;
-    readonly after?: RequestCursor | undefined;
+    readonly after?: TimedCursor | undefined;
     readonly oldestFirst?: boolean;
     readonly limit: number;
   },
@@ -56,7 +49,7 @@ export const requestOverviews = async (
   const inOrder = oldestFirst
     ? sql`order by r.created_at, r.sequence`
     : sql`order by r.created_at desc, r.sequence desc`;
-  const rows = await sql<(Omit<RequestOverview, "place"> & RequestCursor)[]>`
+  return await sql<RequestOverview[]>`
     select r.id, r.asset, r.kind, r.status, r.reason,
            floor(extract(epoch from now() - r.created_at))::float8 as "ageSeconds",
            r.tx_id as "txId",
@@ -90,7 +83,6 @@ export const requestOverviews = async (
         ${after === undefined ? sql`` : sql`and (r.created_at, r.sequence) < (${after.at}::timestamptz, ${after.sequence}::int8)`}
       ${inOrder} limit ${limit})
     ${inOrder}`;
-  return rows.map(({ at, sequence, ...row }) => ({ ...row, place: { at, sequence } }));
 };
 
 /** A request's wallet, canonical; undefined for an unknown id (a UUID). */

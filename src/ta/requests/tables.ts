@@ -1,12 +1,10 @@
 /**
- * Tables of the transfer agent: requests, their order, and investors' data.
- *
- * Personal data are only in `ta_pii_records`, sealed. An investor's id is the caller's pseudonym
- * and a wallet is public on the ledger: both are stored in the clear, because callbacks carry them.
+ * Personal data are only in `ta_pii_records`, sealed. An investor's id (the caller's pseudonym) and a
+ * wallet (public on the ledger) are stored in the clear, because callbacks carry them.
  *
  * Rows that one statement writes together (a lane, its request, history and record) have no foreign
- * keys: the statement itself supplies the ids, and lanes and requests are never deleted. Checking
- * them would add an eighth to the cost of accepting a request.
+ * keys, which would add an eighth to the cost of accepting a request; lanes and requests are never
+ * deleted.
  */
 import { sql } from "drizzle-orm";
 import {
@@ -25,8 +23,8 @@ import { at, bytea, int8 } from "../../database/column-types.ts";
 import { laneColumns, wakeIndex } from "../../lanes/columns.ts";
 
 /**
- * One row per investor of an asset, whose requests run in order. Every accepted request updates the
- * row, so that a lane's requests become visible in the order of their numbers.
+ * One row per investor of an asset. Every accepted request updates it, so that a lane's requests become
+ * visible in the order of their numbers.
  */
 export const taLanes = pgTable(
   "ta_lanes",
@@ -60,10 +58,7 @@ export const taRequests = pgTable(
     investorId: text("investor_id").notNull(),
     /** Canonical: lower case, padded on Sui. */
     wallet: text("wallet").notNull(),
-    /**
-     * Of a whitelist request: whether external verification passed, by the caller; `false` is never
-     * whitelisted. Null for KYC, which ignores it.
-     */
+    /** Whether external verification passed; `false` is never whitelisted. Null for KYC. */
     verifiedStatus: boolean("verified_status"),
     status: text("status", { enum: ["QUEUED", "PENDING", "SUCCESS", "FAILED"] })
       .notNull()
@@ -124,10 +119,7 @@ export const taRequestHistory = pgTable(
   (t) => [primaryKey({ columns: [t.requestId, t.number] })],
 );
 
-/**
- * The investor's data of one request, sealed with a key of its own, which is sealed with the
- * configured key `keyId`. Deleting the row deletes the data.
- */
+/** A request's data, sealed with its own key, which is sealed with the configured key `keyId`. */
 export const taPiiRecords = pgTable(
   "ta_pii_records",
   {
