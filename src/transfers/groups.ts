@@ -56,11 +56,15 @@ export const appendGroups = (
     })),
   );
 
-export const withdrawGroups = async (
+/** Deletes the records and groups of a block and of all later ones. */
+export const withdraw = async (
   { sql }: Tx,
   { project, chainId }: Scope,
   fromBlock: bigint,
 ): Promise<void> => {
+  await sql`
+    delete from transfer_events
+    where project = ${project} and chain_id = ${chainId} and block >= ${fromBlock}`;
   await sql`
     delete from transfer_event_groups
     where project = ${project} and chain_id = ${chainId} and block >= ${fromBlock}`;

@@ -29,15 +29,10 @@ import type { EvmToken } from "../settings/assets.ts";
 import { highest, lowest } from "../values/bigints.ts";
 import { bytesOf } from "../values/hex-bytes.ts";
 import { enqueueFinal } from "./callbacks.ts";
-import { appendGroups, groupsBefore, type NewGroups, withdrawGroups } from "./groups.ts";
+import { appendGroups, groupsBefore, type NewGroups, withdraw } from "./groups.ts";
 import { transferEventIds } from "./ids.ts";
 import { claimProgress, moveProgress, type Progress, readProgress } from "./progress.ts";
-import {
-  appendTransferEvents,
-  lastTransferEventBefore,
-  type NewTransferEvent,
-  withdrawTransferEvents,
-} from "./records.ts";
+import { appendTransferEvents, lastTransferEventBefore, type NewTransferEvent } from "./records.ts";
 import type { TransferScope } from "./scopes.ts";
 
 export type Step = {
@@ -104,10 +99,7 @@ const step = async (tx: Tx, scope: TransferScope): Promise<Step> => {
   }
 
   await claimProgress(tx, scope, progress);
-  if (replaces) {
-    await withdrawTransferEvents(tx, scope, from);
-    await withdrawGroups(tx, scope, from);
-  }
+  if (replaces) await withdraw(tx, scope, from);
   let records = 0;
   const doubts: Doubt[] = [];
   const replaced = lowest(progress.nextBlock, goal);

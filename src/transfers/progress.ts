@@ -6,8 +6,8 @@ import { at, identifier, int8 } from "../database/column-types.ts";
 import type { Db, Tx } from "../database/connect.ts";
 import { isSerializationFailure } from "../database/database-error.ts";
 import type { Remedy } from "../waiting/remedy.ts";
-import { withdrawGroups } from "./groups.ts";
-import { type Scope, withdrawTransferEvents } from "./records.ts";
+import { withdraw } from "./groups.ts";
+import type { Scope } from "./records.ts";
 
 export const transferEventProgressTable = pgTable(
   "transfer_event_progress",
@@ -83,8 +83,7 @@ export const withdrawOtherScopes = async (tx: Tx, scopes: readonly Scope[]): Pro
   for (const { project, chain_id } of rows) {
     const chainId = Number(chain_id);
     if (scopes.some((scope) => scope.project === project && scope.chainId === chainId)) continue;
-    await withdrawTransferEvents(tx, { project, chainId }, 0n);
-    await withdrawGroups(tx, { project, chainId }, 0n);
+    await withdraw(tx, { project, chainId }, 0n);
     await tx.sql`
       update transfer_event_progress set settings = '', next_block = first_block
       where project = ${project} and chain_id = ${chainId}`;

@@ -57,16 +57,6 @@ export type Scope = { readonly project: string; readonly chainId: number };
 export const appendTransferEvents = ({ sql }: Tx, rows: readonly NewTransferEvent[]) =>
   appendRows(sql, transferEventsTable, rows);
 
-export const withdrawTransferEvents = async (
-  { sql }: Tx,
-  { project, chainId }: Scope,
-  fromBlock: bigint,
-): Promise<void> => {
-  await sql`
-    delete from transfer_events
-    where project = ${project} and chain_id = ${chainId} and block >= ${fromBlock}`;
-};
-
 /** Id of the last record before a block; null when there is none. */
 export const lastTransferEventBefore = async (
   { sql }: Pick<Db, "sql">,

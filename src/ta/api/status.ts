@@ -3,9 +3,11 @@ import { canonicalJson } from "../../../client/index.ts";
 import type { Db } from "../../database/connect.ts";
 import { HttpError } from "../../http/http-error.ts";
 import { ANY_PARAMETERS, json, jsonText, type Route, route } from "../../http/route.ts";
-import { canonicalWallet, WALLET_FORM } from "../requests/asset.ts";
+import { RebuildingError } from "../../projections/past.ts";
+import { registerOf } from "../processing/register.ts";
+import { canonicalWallet, type TaAsset, WALLET_FORM } from "../requests/asset.ts";
 import { ownKeys } from "../requests/caller-keys.ts";
-import { newestWhitelistRequest, requestStatus, walletGroup } from "../requests/status.ts";
+import { newestWhitelistRequest, requestStatus } from "../requests/status.ts";
 import { requestAnswer, whitelistStatusAnswer } from "./answer-schema.ts";
 import type { Caller } from "./caller.ts";
 import * as examples from "./examples.ts";
@@ -65,6 +67,23 @@ export const statusRoutes = ({ read, callers }: TaRouteSettings): readonly Route
     },
   }),
 ];
+
+/**
+ * The present group of a wallet (canonical); null for none.
+ * @throws HttpError (503) during a rebuild: the wallet may be whitelisted all the same
+ */
+export const walletGroup = async (
+  { sql }: Db,
+  asset: TaAsset,
+  wallet: string,
+): Promise<bigint | null> => {
+  try {
+    return (await registerOf(sql, asset).place(wallet)).group;
+  } catch (error) {
+    if (!(error instanceof RebuildingError)) throw error;
+    throw new HttpError(503, error.message, { "retry-after": "30" });
+  }
+};
 
 const newestOfCaller = async (db: Db, caller: Caller, wallet: string): Promise<string | null> => {
   const keyIds = await ownKeys(db, caller);

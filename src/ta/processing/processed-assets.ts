@@ -4,10 +4,11 @@ import type { MaybePromise } from "../../database/remembered.ts";
 import { treasuryOf } from "../../log/coins.ts";
 import type { Logger } from "../../logging/logger.ts";
 import type { SignedBefore } from "../ledgers/evm-broadcast.ts";
+import type { Relay } from "../ledgers/relay.ts";
 import type { EvmSigner, SuiSigner } from "../ledgers/signer.ts";
 import { type SuiNode, suiRelay } from "../ledgers/sui-relay.ts";
 import type { TaAsset } from "../requests/asset.ts";
-import { evmRegister, suiRegister } from "./register.ts";
+import { registerOf } from "./register.ts";
 import type { ProcessedAsset } from "./request.ts";
 
 /** Nodes and signers. */
@@ -37,36 +38,34 @@ export const processedAssets = async (
   const processed: ProcessedAsset[] = [];
   for (const asset of assets) {
     const { name, whitelistGroupId } = asset;
-    const sides =
-      asset.ledger === "sui" ? suiSides(asset, access, sql) : await evmSides(asset, access, sql);
-    if (typeof sides === "string") onMissing(name, sides);
-    else processed.push({ name, whitelistGroupId, ...sides });
+    const relay =
+      asset.ledger === "sui"
+        ? suiRelayOf(asset, access, sql)
+        : await evmRelayOf(asset, access, sql);
+    if (typeof relay === "string") onMissing(name, relay);
+    else processed.push({ name, whitelistGroupId, register: registerOf(sql, asset), relay });
   }
   return processed;
 };
 
-type Sides = Pick<ProcessedAsset, "register" | "relay">;
-
-const suiSides = (
+/** A text names what is missing. */
+const suiRelayOf = (
   { name, coinType }: Extract<TaAsset, { ledger: "sui" }>,
   { sui }: LedgerAccess,
   sql: Sql,
-): Sides | string => {
+): Relay | string => {
   const signer = sui?.signerOf(name);
   if (sui === undefined) return "a full node to send to";
   if (signer === undefined) return "a key to sign with";
   const { node, packages, gasBudget } = sui;
-  return {
-    register: suiRegister(sql, coinType),
-    relay: suiRelay({
-      node,
-      signer,
-      coinType,
-      packageId: async () => newestOf(await packages()),
-      treasuryId: () => treasuryOf({ sql }, coinType),
-      gasBudget,
-    }),
-  };
+  return suiRelay({
+    node,
+    signer,
+    coinType,
+    packageId: async () => newestOf(await packages()),
+    treasuryId: () => treasuryOf({ sql }, coinType),
+    gasBudget,
+  });
 };
 
 const newestOf = (packages: readonly string[]): string => {
@@ -75,28 +74,24 @@ const newestOf = (packages: readonly string[]): string => {
   return newest;
 };
 
-const evmSides = async (
-  { token, project }: Extract<TaAsset, { ledger: "evm" }>,
+const evmRelayOf = async (
+  { token }: Extract<TaAsset, { ledger: "evm" }>,
   { evm }: LedgerAccess,
   sql: Sql,
-): Promise<Sides | string> => {
+): Promise<Relay | string> => {
   if (evm === undefined) return "a key to sign with";
   // Lazy: the code that talks to chains is large.
   const { evmRelay } = await import("../ledgers/evm-relay.ts");
   const { chainId, rpc, type, address } = token;
-  const { signer } = evm;
-  return {
-    register: evmRegister(sql, { project, chainId, token: address }),
-    relay: evmRelay({
-      chainId,
-      rpc,
-      token: address,
-      type,
-      signer,
-      lowestNonce: (resource) => lowestNonce(sql, resource),
-      signedBefore: (resource, nonces) => signedBefore(sql, resource, nonces),
-    }),
-  };
+  return evmRelay({
+    chainId,
+    rpc,
+    token: address,
+    type,
+    signer: evm.signer,
+    lowestNonce: (resource) => lowestNonce(sql, resource),
+    signedBefore: (resource, nonces) => signedBefore(sql, resource, nonces),
+  });
 };
 
 /**

@@ -14,6 +14,7 @@ import { groupSetBy, groupsBeforeTransaction } from "../../transfers/groups.ts";
 import { finalRecordsEnd, recordsEnd } from "../../transfers/progress.ts";
 import { hexText } from "../../values/hex-bytes.ts";
 import type { Executed } from "../ledgers/relay.ts";
+import type { TaAsset } from "../requests/asset.ts";
 
 export type WalletState = {
   /** Whether it belongs to a holder; null on a ledger without holders. */
@@ -48,6 +49,12 @@ export type Register = {
   ): Promise<Confirmation | typeof NOT_FINAL | null>;
   /** Whether this holder has ever been in it. */
   knowsHolder(holderId: bigint): Promise<boolean>;
+};
+
+export const registerOf = (sql: Sql, asset: TaAsset): Register => {
+  if (asset.ledger === "sui") return suiRegister(sql, asset.coinType);
+  const { chainId, address: token } = asset.token;
+  return evmRegister(sql, { project: asset.project, chainId, token });
 };
 
 /** During a rebuild look-ups throw a RebuildingError (wait): a wallet not yet restored is not new. */

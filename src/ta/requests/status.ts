@@ -1,15 +1,7 @@
-/** The status of a request and of a wallet, for callers. */
+/** The status of a request, for its caller. */
 import { texts } from "../../database/column-arrays.ts";
 import type { Db } from "../../database/connect.ts";
 import { isoTime } from "../../database/iso-time.ts";
-import { HttpError } from "../../http/http-error.ts";
-import { guardedReads } from "../../projections/guarded-reads.ts";
-import { newestGroup } from "../../projections/holder-events.ts";
-import { FOR_HOLDERS } from "../../projections/needed.ts";
-import { RebuildingError } from "../../projections/past.ts";
-import { groupsBefore } from "../../transfers/groups.ts";
-import { hexText } from "../../values/hex-bytes.ts";
-import type { TaAsset } from "./asset.ts";
 
 /** Body of `GET /api/v1/requests/{requestId}`; times are ISO 8601. */
 export type RequestStatus = {
@@ -57,40 +49,4 @@ export const newestWhitelistRequest = async (
       and key_id = any(${texts(keyIds)}::text[])
     order by sequence desc limit 1`;
   return row?.id ?? null;
-};
-
-/** After every block. */
-const NO_BLOCK = 2n ** 63n - 1n;
-
-/**
- * The present group of a wallet (in canonical form); null for none.
- * @throws HttpError (503) while the projection is being rebuilt
- */
-export const walletGroup = async (
-  db: Db,
-  asset: TaAsset,
-  wallet: string,
-): Promise<bigint | null> => {
-  if (asset.ledger === "sui") return groupOnSui(db, asset.coinType, wallet);
-  const { chainId, address } = asset.token;
-  const hex = hexText(wallet);
-  const groups = await groupsBefore(
-    db,
-    { project: asset.project, chainId },
-    address,
-    new Set([hex]),
-    NO_BLOCK,
-  );
-  // Of several groups, transfer records show the first.
-  return groups.get(hex)?.[0] ?? null;
-};
-
-/** 503 during a rebuild: the wallet may be whitelisted all the same. */
-const groupOnSui = async (db: Db, coinType: string, wallet: string): Promise<bigint | null> => {
-  try {
-    return await newestGroup(guardedReads(db, FOR_HOLDERS), coinType, wallet);
-  } catch (error) {
-    if (!(error instanceof RebuildingError)) throw error;
-    throw new HttpError(503, error.message, { "retry-after": "30" });
-  }
 };
