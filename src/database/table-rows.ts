@@ -19,6 +19,17 @@ export const appendRows = async <Complete extends Readonly<Record<string, Cell>>
   if (rows.length > 0) await copyRows(sql, getTableName(table), table, rows);
 };
 
+/** Inserts the rows whose keys are new. */
+export const insertNew = async (sql: Sql, table: PgTable, rows: readonly Row[]): Promise<void> => {
+  if (rows.length === 0) return;
+  const { text, parameters } = givenRows(table, rows, 1);
+  await sql.unsafe(
+    `insert into ${getTableName(table)} (${columnNames(table).join(", ")})
+     select * from ${text} on conflict do nothing`,
+    [...parameters],
+  );
+};
+
 /** Deletes all rows. Not `truncate`: older snapshots would see empty tables. */
 export const emptyTables = async (sql: Sql, tables: readonly PgTable[]): Promise<void> => {
   for (const table of tables) await sql`delete from ${sql(getTableName(table))}`;

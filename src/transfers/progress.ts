@@ -108,7 +108,7 @@ export const remakeTransferEvents = async (
   chainId: number | null = null,
 ): Promise<void> => {
   await sql`
-    update transfer_event_progress set settings = 'to be made anew'
+    update transfer_event_progress set settings = 'derive again'
     where settings <> '' and (${chainId}::int8 is null or chain_id = ${chainId})`;
 };
 

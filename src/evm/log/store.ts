@@ -1,19 +1,13 @@
-import { bigints, byteas } from "../../database/column-arrays.ts";
+import { byteas } from "../../database/column-arrays.ts";
 import type { Database, Tx } from "../../database/connect.ts";
-import { appendRows } from "../../database/table-rows.ts";
+import { appendRows, insertNew } from "../../database/table-rows.ts";
 import type { EvmToken } from "../../settings/assets.ts";
 import { bytesOf, hexOf } from "../../values/hex-bytes.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
 import type { Address, EvmFact, LinkedBlock } from "../contract/fact.ts";
 import type { EvmNetwork } from "../contract/network.ts";
-import {
-  type ChainState,
-  type ChainStore,
-  type EvmBatch,
-  type ScheduleFact,
-  scheduleKey,
-} from "./chain-state.ts";
-import { evmFacts } from "./tables.ts";
+import { type ChainState, type ChainStore, type EvmBatch, scheduleKey } from "./chain-state.ts";
+import { evmBlocks, evmFacts, evmSchedules } from "./tables.ts";
 
 /** Notified of every append, with the chain id. */
 export const evmLogChannel = "evm_log";
@@ -168,20 +162,33 @@ const append = async (tx: Tx, batch: EvmBatch, step: bigint): Promise<void> => {
     sql`
       update evm_tokens set next_block = ${batch.last + 1n}
       where chain_id = ${chainId} and address = any(${byteas(batch.tokens.map(bytesOf))}::bytea[])`,
-    sql`
-      insert into evm_blocks (chain_id, number, hash, parent_hash, timestamp)
-      select ${chainId}, * from unnest(
-        ${bigints(batch.blocks.map(({ number }) => number))}::int8[],
-        ${byteas(batch.blocks.map(({ hash }) => bytesOf(hash)))}::bytea[],
-        ${byteas(batch.blocks.map(({ parentHash }) => bytesOf(parentHash)))}::bytea[],
-        ${bigints(batch.blocks.map(({ timestamp }) => timestamp))}::int8[])
-      on conflict do nothing`,
+    insertNew(
+      sql,
+      evmBlocks,
+      batch.blocks.map(({ hash, parentHash, ...block }) => ({
+        ...block,
+        chainId,
+        hash: bytesOf(hash),
+        parentHash: bytesOf(parentHash),
+      })),
+    ),
     // Always keep the newest: the next block must be its child.
     sql`
       delete from evm_blocks
       where chain_id = ${chainId} and number < ${batch.keepFrom}
         and number < (select max(number) from evm_blocks where chain_id = ${chainId})`,
-    insertSchedules(tx, chainId, batch.schedules),
+    // Concurrent ranges may both have found one.
+    insertNew(
+      sql,
+      evmSchedules,
+      batch.schedules.map(({ token, schedule, scheduleId, block }) => ({
+        ...schedule,
+        chainId,
+        token: bytesOf(token),
+        scheduleId,
+        block,
+      })),
+    ),
   ]);
   if (batch.facts.length > 0) await copyFacts(tx, chainId, batch.facts);
   await sql`select pg_notify(${evmLogChannel}, ${`${chainId}`})`;
@@ -207,29 +214,6 @@ const rollBack = async (
       insert into evm_rollbacks (chain_id, step, to_block, below_final)
       values (${chainId}, ${step}, ${toBlock}, ${belowFinal})`,
   ]);
-};
-
-const insertSchedules = async (
-  { sql }: Tx,
-  chainId: number,
-  schedules: readonly ScheduleFact[],
-) => {
-  if (schedules.length === 0) return;
-  const numbers = (of: (schedule: ScheduleFact) => bigint) => bigints(schedules.map(of));
-  // Concurrent ranges may both have found it.
-  await sql`
-    insert into evm_schedules (chain_id, token, schedule_id, block, release_count,
-      delay_until_first_release_in_seconds, initial_release_portion_in_bips,
-      period_between_releases_in_seconds)
-    select ${chainId}, * from unnest(
-      ${byteas(schedules.map(({ token }) => bytesOf(token)))}::bytea[],
-      ${numbers(({ scheduleId }) => scheduleId)}::numeric[],
-      ${numbers(({ block }) => block)}::int8[],
-      ${numbers(({ schedule }) => schedule.releaseCount)}::numeric[],
-      ${numbers(({ schedule }) => schedule.delayUntilFirstReleaseInSeconds)}::numeric[],
-      ${numbers(({ schedule }) => schedule.initialReleasePortionInBips)}::numeric[],
-      ${numbers(({ schedule }) => schedule.periodBetweenReleasesInSeconds)}::numeric[])
-    on conflict do nothing`;
 };
 
 const copyFacts = async ({ sql }: Tx, chainId: number, facts: readonly EvmFact[]) => {
