@@ -18,7 +18,7 @@ import type { Logger } from "../logging/logger.ts";
 import { noTelemetry, type Telemetry } from "../telemetry/telemetry.ts";
 import type { TraceIds } from "../telemetry/tracing.ts";
 import { followingAbort } from "../waiting/following-abort.ts";
-import { type Attempt, deliver, delivered, unwanted } from "./deliver.ts";
+import { type Attempt, deliver, isDelivered, isGone } from "./deliver.ts";
 import {
   claimAndRead,
   deliveryLanes,
@@ -184,9 +184,9 @@ const sendBatch = async (work: DeliveryContext, turn: Turn, view: LaneView): Pro
     const attempt = await attemptUnlessStopped(work, turn, view, message);
     // Its outcome is unknown: it is repeated later.
     if (attempt === undefined) return "some";
-    if (!delivered(attempt)) {
+    if (!isDelivered(attempt)) {
       const wait = retryDelayMs(retrySeconds, message.scheduled + 1, attempt.retryAfterMs);
-      const delayMs = unwanted(attempt) ? 0 : (wait ?? 0);
+      const delayMs = isGone(attempt) ? 0 : (wait ?? 0);
       await recordFailed(database.sql, claim, message, attempt, delayMs);
       // Without a delay the message is given up after the next read.
       return delayMs > 0 ? "left" : "some";
@@ -226,7 +226,7 @@ const reportAttempt = (
   attempt: Attempt,
   { beganMs, trace }: { readonly beganMs: number; readonly trace: TraceIds | undefined },
 ): void => {
-  const outcome = delivered(attempt) ? "delivered" : "failed";
+  const outcome = isDelivered(attempt) ? "delivered" : "failed";
   figures.observe("holderbook_callback_attempt_seconds", { outcome }, attempt.durationMs / 1_000);
   if (attempts > 0) figures.count("holderbook_callback_retries_total", {});
   if (trace === undefined) return;

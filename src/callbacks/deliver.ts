@@ -24,10 +24,10 @@ export type Attempt = {
   readonly retryAfterMs: number | undefined;
 };
 
-export const delivered = ({ error }: Attempt): boolean => error === null;
+export const isDelivered = ({ error }: Attempt): boolean => error === null;
 
 /** The receiver wants nothing more at this address (410). */
-export const unwanted = ({ statusCode }: Attempt): boolean => statusCode === 410;
+export const isGone = ({ statusCode }: Attempt): boolean => statusCode === 410;
 
 /**
  * Posts the message. Every outcome at the receiver becomes an attempt.

@@ -49,7 +49,7 @@ export type DeliveryAttempt = {
 export const MOST_ATTEMPTS = 100;
 
 /** Owner of messages: endpoints, or the keys (`api_keys.id`) whose requests they answer. */
-export type MessageOwner =
+type MessageOwner =
   | { readonly endpoints: readonly string[] }
   | { readonly keyIds: readonly string[] };
 
@@ -60,7 +60,7 @@ const owners = (sql: Sql, whose: MessageOwner) =>
     : { ids: sql`unnest(${texts(whose.endpoints)}::text[])`, column: sql("endpoint") };
 
 /** The owner whose message is acted on; an operator acts on all. */
-export type ActedOn = MessageOwner | { readonly everybodys: true };
+type ActedOn = MessageOwner | { readonly everybodys: true };
 
 /** `after` is not a delivery of this owner. Stop: give the id of one that is. */
 export class UnknownDeliveryError extends Error {
@@ -131,7 +131,7 @@ export const attemptJson = (sql: Sql) => sql`
 export type Redelivery = "accepted" | "pending" | "waiting";
 
 /** A message, locked until the transaction ends. */
-export type HeldMessage = {
+type HeldMessage = {
   readonly id: string;
   readonly endpoint: string;
   readonly lane: string;

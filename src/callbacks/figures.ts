@@ -3,7 +3,7 @@ import type { Sql } from "../database/connect.ts";
 import { isoTime } from "../database/iso-time.ts";
 
 /** An endpoint that needs an operator's attention. */
-export type EndpointFigures = {
+type EndpointFigures = {
   readonly key: string;
   /** Attempts that failed in a row. */
   readonly failures: number;

@@ -43,7 +43,7 @@ const IDLE_MS = 4_000;
 
 const SOCKETS_PER_RECEIVER = 64;
 
-export type OutboundAnswer = {
+type OutboundAnswer = {
   readonly statusCode: number;
   /** The header, as sent. */
   readonly retryAfter: string | undefined;

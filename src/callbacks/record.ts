@@ -1,7 +1,7 @@
 /** Outcomes of messages. Each throws a LaneLostError, having written nothing, without the claim. */
 import type { Database, Sql, Tx } from "../database/connect.ts";
 import { type LaneClaim, LaneLostError } from "../lanes/lanes.ts";
-import { type Attempt, unwanted } from "./deliver.ts";
+import { type Attempt, isGone } from "./deliver.ts";
 import { deliveryLanes, type PendingMessage } from "./lanes.ts";
 
 export type GivenUp = {
@@ -59,8 +59,8 @@ export const recordFailed = async (
       update callback_endpoints e
       set failures = e.failures + 1, failing_since = coalesce(e.failing_since, now()),
           last_error = ${attempt.error},
-          disabled_at = case when ${unwanted(attempt)} then coalesce(e.disabled_at, now()) else e.disabled_at end,
-          disabled_reason = case when ${unwanted(attempt)} then 'answered 410 Gone' else e.disabled_reason end
+          disabled_at = case when ${isGone(attempt)} then coalesce(e.disabled_at, now()) else e.disabled_at end,
+          disabled_reason = case when ${isGone(attempt)} then 'answered 410 Gone' else e.disabled_reason end
       from lane where e.key = lane.endpoint
     )
     update callback_messages m

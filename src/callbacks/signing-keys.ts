@@ -31,7 +31,7 @@ const ANNOUNCE_SECONDS = 2 * DAY_SECONDS;
 const OVERLAP_SECONDS = DAY_SECONDS;
 
 /** A key in `GET /api/v1/callback_pk`; times are ISO 8601, null: not known yet. */
-export type PublicKeyEntry = {
+type PublicKeyEntry = {
   readonly keyId: string;
   readonly publicKey: string;
   readonly notBefore: string;
@@ -65,7 +65,7 @@ export type SigningKeys = {
   ): Promise<CallbackPublicKeys>;
 };
 
-export type RotationTiming = {
+type RotationTiming = {
   /** Until the new key signs; two days by default. */
   readonly announceSeconds: number;
   /** From then until the old one expires; a day by default. */

@@ -12,7 +12,7 @@ const LONGEST_ANSWER = 64 * 1024;
 /** Statuses that a retry would not change. */
 const WRONG: ReadonlySet<number> = new Set([400, 405, 413, 415, 422]);
 
-export type SignerAnswer<Answer> = {
+type SignerAnswer<Answer> = {
   readonly status: number;
   /** The service refuses the request itself; a retry is useless. */
   readonly isRefused: boolean;

@@ -6,8 +6,8 @@ import { HttpRequestError, ResponseBodyTooLargeError } from "viem";
 import { getHttpRpcClient } from "viem/utils";
 import { retryAfterMs } from "../../waiting/retry-after.ts";
 import { LyingRpcError, RpcRefusedError, RpcUnavailableError } from "./errors.ts";
-import { keysHidden } from "./hidden-keys.ts";
 import { openPace } from "./pace.ts";
+import { keyRedactor } from "./redaction.ts";
 import { isObject } from "./replies.ts";
 
 export type RpcCall = { readonly method: string; readonly params: readonly unknown[] };
@@ -85,7 +85,7 @@ export const openEndpoint = (
   settings: EndpointSettings,
   waitsFor: (refusal: RpcUnavailableError) => boolean,
 ): Endpoint => {
-  const hide = keysHidden(url);
+  const hide = keyRedactor(url);
   const client = getHttpRpcClient(url, {
     timeout: 0,
     maxResponseBodySize: settings.maxResponseBytes,

@@ -51,7 +51,7 @@ export class RpcRefusedError extends Error {
   }
 }
 
-export type Lie =
+type Lie =
   | "malformed reply"
   | "missing block"
   | "wrong block"

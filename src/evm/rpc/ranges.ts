@@ -29,7 +29,7 @@ export type RangeRead = {
   readonly blocks: readonly LinkedBlock[];
 };
 
-export type RangeQuery = {
+type RangeQuery = {
   readonly chainId: number;
   readonly tokens: readonly EvmToken[];
   readonly first: bigint;

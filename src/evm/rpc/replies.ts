@@ -24,7 +24,7 @@ export type RawBlock = LinkedBlock & {
 };
 
 /** A transaction, with the block that holds it. */
-export type RawTransaction = EvmTransaction & {
+type RawTransaction = EvmTransaction & {
   readonly blockHash: Hex;
   readonly blockNumber: bigint;
 };

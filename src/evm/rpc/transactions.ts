@@ -114,7 +114,7 @@ export const sendTransaction = async (
 };
 
 /** A mined transaction. */
-export type Receipt = {
+type Receipt = {
   /** Null where the endpoint does not name it. */
   readonly block: bigint | null;
   /** Index inside the block, from 0. */

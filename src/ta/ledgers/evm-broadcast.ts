@@ -14,7 +14,7 @@ import {
 import { lowerCase } from "../../evm/contract/fact.ts";
 import { isRpcError, RpcRefusedError, WrongChainError } from "../../evm/rpc/errors.ts";
 import type { Fleet } from "../../evm/rpc/fleet.ts";
-import { harmless } from "../../evm/rpc/hidden-keys.ts";
+import { redacted } from "../../evm/rpc/redaction.ts";
 import {
   readReceipt,
   readSettledCount,
@@ -31,7 +31,7 @@ const SETTLED_BLOCKS = 64n;
 /** An RPC error as a retryable relay error, without keys in its text. */
 export const relayError = (error: unknown): unknown =>
   isRpcError(error)
-    ? new RelayUnavailableError(`the chain's RPC: ${harmless(error.message)}`)
+    ? new RelayUnavailableError(`the chain's RPC: ${redacted(error.message)}`)
     : error;
 
 /**
@@ -85,7 +85,7 @@ export const lookUpOn = async (
  * @throws SubmissionRefusedError (stop) when it will never be executed
  * @throws RelayUnavailableError (retry)
  */
-export const offerTo = async (
+export const submitTo = async (
   rpc: Fleet,
   signed: Uint8Array,
   signal: AbortSignal,
@@ -179,7 +179,7 @@ export const closeGap = async (
   for (const { nonce, signed, replaced } of before) {
     try {
       const bytes = replaced === null ? signed : await empty(nonce, replaced);
-      await offerTo(rpc, bytes, signal, true);
+      await submitTo(rpc, bytes, signal, true);
     } catch {
       // A remaining gap shows when the transaction above it is offered again.
       signal.throwIfAborted();

@@ -14,9 +14,9 @@ import {
   lookUpOn,
   MAX_GAP,
   nonceOf,
-  offerTo,
   relayError,
   type SignedBefore,
+  submitTo,
 } from "./evm-broadcast.ts";
 import type { Relay } from "./relay.ts";
 import type { EvmSigner, SigningFor } from "./signer.ts";
@@ -138,7 +138,7 @@ export const evmRelay = (settings: EvmRelaySettings): Relay => {
 
     submit: async (signed, signal, again) => {
       if (again) await closeGapBelow(nonceOf(signed), signal);
-      await offerTo(rpc, signed, signal, again);
+      await submitTo(rpc, signed, signal, again);
     },
 
     lookUp: (txId, signal) => lookUpOn(rpc, hexText(txId), signal),

@@ -27,7 +27,7 @@ export type WalletState = {
 };
 
 /** An executed transaction. */
-export type ConfirmedBy = Pick<Executed, "place" | "index"> & { readonly txId: string };
+type ConfirmedBy = Pick<Executed, "place" | "index"> & { readonly txId: string };
 
 /** `found there`: another transaction put the wallet into the group first. */
 export type Confirmation = "put by it" | "found there";

@@ -2,7 +2,7 @@
 import { onlyPlaces } from "../../values/place.ts";
 
 /** Removes parts of the URL that may be keys from texts. */
-export const keysHidden = (url: string): ((text: string) => string) => {
+export const keyRedactor = (url: string): ((text: string) => string) => {
   const { username, password, pathname, searchParams } = new URL(url);
   const keys = [username, password, ...pathname.split("/"), ...searchParams.values()]
     .flatMap((part) => [part, decoded(part)])
@@ -18,7 +18,7 @@ const SHORTEST_KEY = 8;
 const KEY_LIKE = /(?<![\w-])(?!0x)(?=[\w-]*\d)(?=[\w-]*[a-z])[\w-]{16,}/gi;
 
 /** An RPC's text with other URLs cut to scheme and host, and without anything that looks like a key. */
-export const harmless = (words: string): string =>
+export const redacted = (words: string): string =>
   onlyPlaces(words).replace(KEY_LIKE, "…").slice(0, LONGEST_WORDS);
 
 const LONGEST_WORDS = 300;
