@@ -7,8 +7,10 @@ import {
   parseAbi,
   toEventSelector,
 } from "viem";
+import type { EvmToken } from "../../settings/assets.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
 import { type Address, type EvmFact, lowerCase } from "./fact.ts";
+import { generations } from "./generations.ts";
 
 /** Events that become transfer records. */
 const recordEvents = parseAbi([
@@ -28,7 +30,7 @@ const earlyScheduleFunded = parseAbi([
 ]);
 
 /** Each subject has one authoritative contract per token. */
-export type Subject = "transfers" | "schedules" | "transfer groups" | "regions";
+type Subject = "transfers" | "schedules" | "transfer groups" | "regions";
 
 const subjects: Readonly<Record<(typeof recordEvents)[number]["name"], Subject>> = {
   Transfer: "transfers",
@@ -47,9 +49,6 @@ const subjectByTopic: ReadonlyMap<Hex, Subject> = new Map(
     subjects[event.name],
   ]),
 );
-
-/** Undefined for an event that makes no record. */
-export const subjectOf = (topic: Hex): Subject | undefined => subjectByTopic.get(topic);
 
 /** Events that make no record, but tell generations apart. */
 const otherEvents = parseAbi([
@@ -117,11 +116,36 @@ export class UndecodableLogError extends Error {
   }
 }
 
+export const contractsOf = (token: EvmToken): readonly Address[] =>
+  [token.address, token.lockup, token.identityRegistry].filter((address) => address !== null);
+
 /**
- * Decodes a log; undefined for events that make no record.
+ * Decodes a log of the token's authoritative contract; undefined for any other, whose events of the
+ * same name may mean something else (a registry whose identities are tokens), and for one that makes no
+ * record.
  * @throws UndecodableLogError (stop)
  */
-export const decodeEvent = (fact: EvmFact): TokenEvent | undefined => {
+export const ownEvent = (token: EvmToken, fact: EvmFact): TokenEvent | undefined => {
+  const subject = subjectByTopic.get(fact.topics[0]);
+  if (subject === undefined || fact.address !== speakerOf(token, subject)) return undefined;
+  return decodeEvent(fact);
+};
+
+/** The authoritative contract; null where the generation has none. */
+const speakerOf = (token: EvmToken, subject: Subject): Address | null => {
+  switch (subject) {
+    case "transfers":
+      return token.address;
+    case "schedules":
+      return token.lockup ?? token.address;
+    case "transfer groups":
+      return generations[token.type].groups === subject ? token.address : null;
+    case "regions":
+      return generations[token.type].groups === subject ? token.identityRegistry : null;
+  }
+};
+
+const decodeEvent = (fact: EvmFact): TokenEvent | undefined => {
   const decode = decoders.get(fact.topics[0]);
   if (decode === undefined) return undefined;
   try {
@@ -155,11 +179,13 @@ const scheduleCreated = ({ topics, data }: EvmFact): TokenEvent => {
   return { kind: "schedule created", scheduleId: BigInt(id) };
 };
 
-const decoded = (fact: EvmFact) =>
-  decodeEventLog({ abi: recordEvents, topics: [...fact.topics], data: fact.data, strict: true });
-
 const others = (fact: EvmFact): TokenEvent => {
-  const event = decoded(fact);
+  const event = decodeEventLog({
+    abi: recordEvents,
+    topics: [...fact.topics],
+    data: fact.data,
+    strict: true,
+  });
   switch (event.eventName) {
     case "ScheduleFunded":
       return funding(event.args);

@@ -1,8 +1,8 @@
 /** Reads schedules from their contracts when a log first names them. */
 
 import type { EvmToken } from "../../settings/assets.ts";
+import { ownEvent } from "../contract/events.ts";
 import type { EvmFact } from "../contract/fact.ts";
-import { ownEvent } from "../contract/token.ts";
 import { type ScheduleFact, scheduleKey } from "../log/chain-state.ts";
 import { readSchedules } from "../rpc/contract-calls.ts";
 import type { Endpoint } from "../rpc/endpoint.ts";

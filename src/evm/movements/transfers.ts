@@ -1,11 +1,10 @@
 /** Derives one record per ERC-20 Transfer log, with its method, groups and vesting. Pure. */
 import type { Hex } from "viem";
 import type { EvmToken } from "../../settings/assets.ts";
-import { eventName, type TokenEvent } from "../contract/events.ts";
+import { eventName, ownEvent, type TokenEvent } from "../contract/events.ts";
 import { type Address, type EvmFact, type EvmTransaction, zeroAddress } from "../contract/fact.ts";
 import { movingBySelector, selectorOf, versionsOf } from "../contract/functions.ts";
 import { type Generation, generations } from "../contract/generations.ts";
-import { ownEvent } from "../contract/token.ts";
 import { methodNames } from "./method-name.ts";
 import { joinFundings } from "./vesting-join.ts";
 

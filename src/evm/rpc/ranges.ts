@@ -6,8 +6,8 @@
 import type { Hex } from "viem";
 import type { EvmToken } from "../../settings/assets.ts";
 import { highest } from "../../values/bigints.ts";
+import { contractsOf } from "../contract/events.ts";
 import type { Address, EvmFact, EvmTransaction, LinkedBlock } from "../contract/fact.ts";
-import { contractsOf } from "../contract/token.ts";
 import { chainIdCall, checkChainId } from "./chain-id.ts";
 import {
   checkBlooms,
