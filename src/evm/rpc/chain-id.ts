@@ -5,6 +5,8 @@ import { quantity } from "./replies.ts";
 
 export const chainIdCall: RpcCall = { method: "eth_chainId", params: [] };
 
+export const headCall: RpcCall = { method: "eth_blockNumber", params: [] };
+
 /**
  * @param outcome of `chainIdCall`
  * @throws WrongChainError (stop); LyingRpcError, RpcRefusedError (retry)
@@ -39,7 +41,6 @@ export const readHead = async (
   chainId: number,
   signal: AbortSignal,
 ): Promise<bigint> => {
-  const call = { method: "eth_blockNumber", params: [] };
-  const [head] = await outcomesOn(endpoint, chainId, [call], signal);
+  const [head] = await outcomesOn(endpoint, chainId, [headCall], signal);
   return quantity(endpoint.label, "number of the newest block", resultOf(head));
 };

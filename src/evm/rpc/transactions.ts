@@ -1,7 +1,7 @@
 /** Sending a transaction: the sender's nonce, prices, the submission, the receipt. */
 import type { Hex } from "viem";
 import type { Address } from "../contract/fact.ts";
-import { outcomesOn, readHead } from "./chain-id.ts";
+import { headCall, outcomesOn } from "./chain-id.ts";
 import { type Endpoint, resultOf } from "./endpoint.ts";
 import { LyingRpcError } from "./errors.ts";
 import { hex } from "./logs.ts";
@@ -32,7 +32,8 @@ export const readSettledCount = async (
   }: { readonly chainId: number; readonly address: Address; readonly depth: bigint },
   signal: AbortSignal,
 ): Promise<number> => {
-  const head = await readHead(endpoint, asked.chainId, signal);
+  const [answer] = await endpoint.batch([headCall], signal);
+  const head = quantity(endpoint.label, "number of the newest block", answer);
   if (head < depth) return 0;
   return await readTransactionCount(endpoint, { ...asked, block: head - depth }, signal);
 };
