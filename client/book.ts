@@ -75,17 +75,18 @@ class NoStreamError extends Error {
   }
 }
 
-type Variables = Readonly<Record<string, unknown>>;
 type Data = Readonly<Record<string, unknown>>;
 type Asking = { readonly signal?: AbortSignal | undefined; readonly attempts?: number };
+/** Arguments of a field by name: their GraphQL type and value. */
+type Arguments = Readonly<Record<string, readonly [type: string, value: unknown]>>;
 type Paging<Row> = Asking & {
-  readonly rowsOf: (data: Data) => readonly Row[] | undefined;
+  /** Rows of the field's answer; default: the answer itself. */
+  readonly rowsOf?: (answer: unknown) => readonly Row[] | undefined;
   readonly cursorOf: (row: Row) => string;
   /** The cursor to start after; absent: from the beginning. */
   readonly first?: string | undefined;
 };
 type Following<Row> = {
-  readonly pick: (data: Data) => Row;
   readonly cursorOf?: (row: Row) => string;
   readonly after?: string | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -96,6 +97,31 @@ type OfToken = {
   readonly coinType: string;
   readonly at?: At | undefined;
   readonly signal?: AbortSignal | undefined;
+};
+
+/**
+ * The GraphQL text of one field, and its variables. Arguments without a value are left out: earlier
+ * versions of the service lack some.
+ */
+const documentOf = (
+  kind: "query" | "subscription",
+  field: string,
+  args: Arguments,
+  selection: string,
+) => {
+  const given = Object.entries(args).filter(([, [, value]]) => value !== undefined);
+  const declared = given.map(([name, [type]]) => `$${name}: ${type}`).join(", ");
+  const passed = given.map(([name]) => `${name}: $${name}`).join(", ");
+  return {
+    query: `${kind}${declared && ` (${declared})`} { ${field}${passed && `(${passed})`}${selection && ` { ${selection} }`} }`,
+    variables: Object.fromEntries(given.map(([name, [, value]]) => [name, value])),
+  };
+};
+
+const atOf = (at: At | undefined): Arguments => {
+  if (at === undefined) return {};
+  if ("checkpoint" in at) return { atCheckpoint: ["String", String(at.checkpoint)] };
+  return { atTimestamp: ["String", String(Math.floor(at.time.getTime() / 1_000))] };
 };
 
 /**
@@ -113,12 +139,7 @@ export const createBook = ({
   readonly fetch?: typeof globalThis.fetch | undefined;
 }): Book => {
   const endpoint = new URL("/graphql", url).href;
-  const post = (
-    query: string,
-    variables: Variables,
-    signal: AbortSignal | undefined,
-    accept: string,
-  ) =>
+  const post = (query: string, variables: Data, signal: AbortSignal | undefined, accept: string) =>
     send(fetch, endpoint, {
       method: "POST",
       headers: { "content-type": "application/json", accept, "x-api-key": key },
@@ -130,7 +151,7 @@ export const createBook = ({
 
   const ask = (
     query: string,
-    variables: Variables = {},
+    variables: Data = {},
     { signal, attempts = ATTEMPTS }: Asking = {},
   ): Promise<Data> =>
     retrying(attempts, signal, async () => {
@@ -144,38 +165,35 @@ export const createBook = ({
     });
 
   const askFor = async <Value>(
-    name: string,
-    query: string,
-    variables: Variables,
+    field: string,
+    args: Arguments,
+    selection: string,
     asking: Asking,
-  ): Promise<Value> => (await ask(query, variables, asking))[name] as Value;
+  ): Promise<Value> => {
+    const { query, variables } = documentOf("query", field, args, selection);
+    return (await ask(query, variables, asking))[field] as Value;
+  };
 
   /** Pins one checkpoint, given or the newest, so that all pages of a list agree. */
-  const fixed = async ({
-    at,
-    signal,
-  }: {
-    readonly at?: At | undefined;
-    readonly signal?: AbortSignal | undefined;
-  }): Promise<Variables> => {
-    if (at !== undefined && "checkpoint" in at) return { atCheckpoint: String(at.checkpoint) };
-    if (at !== undefined) return { atTimestamp: String(Math.floor(at.time.getTime() / 1_000)) };
-    const meta = await askFor<Meta | null>("_meta", "{ _meta { checkpoint } }", {}, { signal });
+  const pinned = async ({ at, signal }: Omit<OfToken, "coinType">): Promise<Arguments> => {
+    if (at !== undefined) return atOf(at);
+    const meta = await askFor<Meta | null>("_meta", {}, "checkpoint", { signal });
     if (meta?.checkpoint == null) {
       throw new BookError("nothing is indexed yet", { status: 200, code: "NOT_YET_INDEXED" });
     }
-    return { atCheckpoint: meta.checkpoint.toString() };
+    return atOf({ checkpoint: meta.checkpoint });
   };
 
   async function* paged<Row>(
-    query: string,
-    variables: Variables,
-    { rowsOf, cursorOf, signal, attempts = ATTEMPTS, first }: Paging<Row>,
+    field: string,
+    args: Arguments,
+    selection: string,
+    { rowsOf = (answer) => answer as readonly Row[], cursorOf, first, ...asking }: Paging<Row>,
   ): AsyncGenerator<Row> {
     let after = first;
     for (;;) {
-      const data = await ask(query, { ...variables, after: after ?? null }, { signal, attempts });
-      const rows = rowsOf(data) ?? [];
+      const page: Arguments = { after: ["String", after], limit: ["Int", ROWS_PER_PAGE] };
+      const rows = rowsOf(await askFor(field, { ...args, ...page }, selection, asking)) ?? [];
       yield* rows;
       const last = rows.at(-1);
       if (last === undefined || rows.length < ROWS_PER_PAGE) return;
@@ -185,51 +203,37 @@ export const createBook = ({
 
   /** @param owner GraphQL type of the argument `owner`; absent: the list has none */
   const listOf = <Row>(
-    name: string,
-    fields: string,
+    field: string,
+    selection: string,
     cursorOf: (row: Row) => string,
     owner?: "String" | "String!",
   ) =>
     async function* list(
       of: OfToken & { readonly owner?: string | undefined },
     ): AsyncGenerator<Row> {
-      const { coinType, signal } = of;
-      const [declared, given] =
-        owner === undefined ? ["", ""] : [`, $owner: ${owner}`, ", owner: $owner"];
-      const query = `query ($coinType: String!, $atCheckpoint: String, $atTimestamp: String,
-          $after: String${declared}) {
-        ${name}(coinType: $coinType, atCheckpoint: $atCheckpoint, atTimestamp: $atTimestamp,
-          after: $after, limit: ${ROWS_PER_PAGE}${given}) { ${fields} }
-      }`;
-      const which = owner === undefined ? {} : { owner: of.owner };
-      const variables = { coinType, ...(await fixed(of)), ...which };
-      yield* paged(query, variables, { rowsOf: rowsIn<Row>(name), cursorOf, signal });
+      const args: Arguments = {
+        coinType: ["String!", of.coinType],
+        ...(await pinned(of)),
+        ...(owner && { owner: [owner, of.owner] }),
+      };
+      yield* paged(field, args, selection, { cursorOf, signal: of.signal });
     };
 
   const capTable: Book["capTable"] = async ({ coinType, at, holder, having, signal }) => {
-    // Send only if given: earlier versions of the service lack these arguments.
-    const given = [
-      { name: "holder", type: "String", value: holder?.toString() },
-      { name: "having", type: "RowsWith", value: having },
-    ].filter(({ value }) => value !== undefined);
-    const which = Object.fromEntries(given.map(({ name, value }) => [name, value]));
-    const head = `coinType decimals checkpoint checkpointTimestamp checkpointDigest totalSupply issued
-      holderCount root followCursor`;
-    const query = `query ($coinType: String!, $atCheckpoint: String, $atTimestamp: String,
-        $after: String${given.map(({ name, type }) => `, $${name}: ${type}`).join("")}) {
-      capTable(coinType: $coinType, atCheckpoint: $atCheckpoint, atTimestamp: $atTimestamp,
-        after: $after, limit: ${ROWS_PER_PAGE}${given.map(({ name }) => `, ${name}: $${name}`).join("")}) { ${head} rows { ${ROW} } }
-    }`;
+    const args: Arguments = {
+      coinType: ["String!", coinType],
+      holder: ["String", holder?.toString()],
+      having: ["RowsWith", having],
+    };
+    const selection = `coinType decimals checkpoint checkpointTimestamp checkpointDigest totalSupply issued
+      holderCount root followCursor rows { ${ROW} }`;
     type Page = Omit<CapTable, typeof Symbol.asyncIterator> & {
       readonly rows: readonly CapTableRow[];
     };
-    const when = at === undefined ? {} : await fixed({ at, signal });
-    const first = await askFor<Page | null>(
-      "capTable",
-      query,
-      { coinType, ...which, ...when },
-      { signal },
-    );
+    const page: Arguments = { ...atOf(at), limit: ["Int", ROWS_PER_PAGE] };
+    const first = await askFor<Page | null>("capTable", { ...args, ...page }, selection, {
+      signal,
+    });
     if (first === null) return null;
     const { rows, ...totals } = first;
     return {
@@ -238,9 +242,8 @@ export const createBook = ({
         yield* rows;
         const last = rows.at(-1);
         if (last === undefined || rows.length < ROWS_PER_PAGE) return;
-        const of = { coinType, ...which, atCheckpoint: totals.checkpoint.toString() };
-        yield* paged(query, of, {
-          rowsOf: (data) => (data.capTable as Page | null)?.rows,
+        yield* paged("capTable", { ...args, ...atOf(totals) }, selection, {
+          rowsOf: (answer) => (answer as Page | null)?.rows,
           cursorOf: ({ cursor }) => cursor,
           signal,
           first: last.cursor,
@@ -250,7 +253,7 @@ export const createBook = ({
   };
 
   /** Reads one connection; returns when the service asks to reconnect. */
-  async function* connection(query: string, variables: Variables, signal: AbortSignal | undefined) {
+  async function* connection(query: string, variables: Data, signal: AbortSignal | undefined) {
     const response = await post(query, variables, signal, "text/event-stream");
     const type = response.headers.get("content-type") ?? "";
     if (!response.ok || !type.startsWith("text/event-stream") || response.body === null) {
@@ -280,18 +283,21 @@ export const createBook = ({
 
   /** Endless events from a place; reconnects after the last one delivered. */
   async function* followed<Row>(
-    query: string,
-    variables: Variables,
-    { pick, cursorOf, after, signal, polled }: Following<Row>,
+    field: string,
+    args: Arguments,
+    selection: string,
+    { cursorOf, after, signal, polled }: Following<Row>,
   ): AsyncGenerator<Row> {
     let place = after;
     let hasStreamed = false;
     for (let failures = 0; ; ) {
+      const placed: Arguments = { ...args, after: ["String", place] };
+      const { query, variables } = documentOf("subscription", field, placed, selection);
       try {
-        for await (const data of connection(query, { ...variables, after: place }, signal)) {
+        for await (const data of connection(query, variables, signal)) {
           failures = 0;
           hasStreamed = true;
-          const row = pick(data);
+          const row = data[field] as Row;
           place = cursorOf?.(row) ?? place;
           yield row;
         }
@@ -314,61 +320,51 @@ export const createBook = ({
   }
 
   const events = <Row, Cursor>(
-    name: string,
-    fields: string,
+    field: string,
+    selection: string,
     {
       cursorOf,
       beginning,
-      byOwner = false,
-    }: {
-      readonly cursorOf: (row: Row) => string;
-      readonly beginning: string;
-      readonly byOwner?: boolean;
-    },
-  ) => {
-    const [declared, given] = byOwner ? [", $owner: String", ", owner: $owner"] : ["", ""];
-    return async function* each(
-      which: Which<Cursor> & { readonly owner?: string | undefined },
-    ): AsyncGenerator<Row> {
-      const { coinType, coinTypes, owner, after, follow = true, signal } = which;
-      // Earlier versions of the service accept one coin type only.
+    }: { readonly cursorOf: (row: Row) => string; readonly beginning: string },
+  ) =>
+    async function* each({
+      coinType,
+      coinTypes,
+      owner,
+      after,
+      follow = true,
+      signal,
+    }: Which<Cursor> & { readonly owner?: string | undefined }): AsyncGenerator<Row> {
       const isOne = coinType !== undefined;
       if (!isOne && !follow) {
         throw new BookError("a list is of one coinType; several, or all, can be followed", {
           code: "BAD_USER_INPUT",
         });
       }
-      const variables = { ...(isOne ? { coinType } : { coinTypes }), ...(byOwner && { owner }) };
+      const args: Arguments = {
+        coinType: ["String!", coinType],
+        coinTypes: ["[String!]", coinTypes],
+        owner: ["String", owner],
+      };
       const place = after === undefined ? beginning : String(after);
-      const listQuery = `query ($coinType: String!, $after: String${declared}) {
-        ${name}(coinType: $coinType, after: $after, limit: ${ROWS_PER_PAGE}${given}) { ${fields} }
-      }`;
-      const paging = { rowsOf: rowsIn<Row>(name), cursorOf, signal };
       if (!follow) {
-        yield* paged(listQuery, variables, { ...paging, first: place });
+        yield* paged(field, args, selection, { cursorOf, signal, first: place });
         return;
       }
-      const [which1, passed] = isOne
-        ? ["$coinType: String!", "coinType: $coinType"]
-        : ["$coinTypes: [String!]", "coinTypes: $coinTypes"];
-      const query = `subscription (${which1}, $after: String${declared}) {
-        ${name}(${passed}, after: $after${given}) { ${fields} }
-      }`;
       const polled = async function* polled(from: string | undefined, cause: BookError) {
+        // Lists are of one coin.
         if (!isOne) throw cause;
         for (let first = from; ; ) {
-          const endless = { ...paging, first, attempts: Number.POSITIVE_INFINITY };
-          for await (const row of paged(listQuery, variables, endless)) {
+          const endless = { cursorOf, signal, first, attempts: Number.POSITIVE_INFINITY };
+          for await (const row of paged(field, args, selection, endless)) {
             first = cursorOf(row);
             yield row;
           }
           await pause(POLL_MS, signal);
         }
       };
-      const pick = (data: Data) => data[name] as Row;
-      yield* followed(query, variables, { pick, cursorOf, after: place, signal, polled });
+      yield* followed(field, args, selection, { cursorOf, after: place, signal, polled });
     };
-  };
 
   const byPosition = {
     cursorOf: ({ position }: { readonly position: bigint }) => position.toString(),
@@ -376,53 +372,30 @@ export const createBook = ({
   };
 
   const statusNow = (asking: Asking) =>
-    askFor<readonly PipelineStatus[]>(
-      "indexerStatus",
-      `{ indexerStatus { ${STATUS} } }`,
-      {},
-      asking,
-    );
+    askFor<readonly PipelineStatus[]>("indexerStatus", {}, STATUS, asking);
 
-  const ofToken = async <Value>(
-    { at, signal, ...variables }: OfToken & { readonly owner?: string },
-    name: string,
-    fields: string,
+  const ofToken = <Value>(
+    { at, signal, coinType, owner }: OfToken & { readonly owner?: string },
+    field: string,
+    selection: string,
   ): Promise<Value> => {
-    const [declared, given] =
-      variables.owner === undefined ? ["", ""] : [", $owner: String!", ", owner: $owner"];
-    const query = `query ($coinType: String!, $atCheckpoint: String, $atTimestamp: String${declared}) {
-      ${name}(coinType: $coinType, atCheckpoint: $atCheckpoint, atTimestamp: $atTimestamp${given}) {
-        ${fields}
-      }
-    }`;
-    const when = at === undefined ? {} : await fixed({ at, signal });
-    return askFor(name, query, { ...variables, ...when }, { signal });
+    const args: Arguments = { coinType: ["String!", coinType], owner: ["String!", owner] };
+    return askFor(field, { ...args, ...atOf(at) }, selection, { signal });
   };
 
   return {
     ask,
-    meta: async ({ at, signal } = {}) => {
-      const query = `query ($atCheckpoint: String, $atTimestamp: String) {
-        _meta(atCheckpoint: $atCheckpoint, atTimestamp: $atTimestamp) { ${META} }
-      }`;
-      return askFor("_meta", query, at === undefined ? {} : await fixed({ at, signal }), {
-        signal,
-      });
-    },
+    meta: ({ at, signal } = {}) => askFor("_meta", atOf(at), META, { signal }),
     token: (of) => ofToken(of, "token", `${TOKEN} holderCount ownerCount`),
-    pipelineDigest: ({ pipeline, checkpoint, signal }) => {
-      const query = `query ($pipeline: String!, $checkpoint: String!) {
-        pipelineDigest(pipeline: $pipeline, atCheckpoint: $checkpoint)
-      }`;
-      return askFor("pipelineDigest", query, { pipeline, checkpoint }, { signal });
-    },
-    tokens: ({ signal } = {}) => {
-      const query = `query ($after: String) {
-        tokens(after: $after, limit: ${ROWS_PER_PAGE}) { ${TOKEN} }
-      }`;
-      const rowsOf = rowsIn<Token>("tokens");
-      return paged(query, {}, { rowsOf, cursorOf: ({ coinType }) => coinType, signal });
-    },
+    pipelineDigest: ({ pipeline, checkpoint, signal }) =>
+      askFor(
+        "pipelineDigest",
+        { pipeline: ["String!", pipeline], atCheckpoint: ["String!", checkpoint] },
+        "",
+        { signal },
+      ),
+    tokens: ({ signal } = {}) =>
+      paged<Token>("tokens", {}, TOKEN, { cursorOf: ({ coinType }) => coinType, signal }),
     status: ({ signal } = {}) => statusNow({ signal }),
     balance: (of) =>
       ofToken(
@@ -449,25 +422,25 @@ export const createBook = ({
       ({ commencementTimestampMs, objectId }) => `${commencementTimestampMs}:${objectId}`,
       "String",
     ),
-    stateRanges: ({ kind, coinType, checkpoint, signal }) => {
-      const query = `query ($kind: StateKind!, $coinType: String!, $atCheckpoint: String!, $after: String) {
-        stateRanges(kind: $kind, coinType: $coinType, atCheckpoint: $atCheckpoint, after: $after,
-          limit: ${ROWS_PER_PAGE}) { checkpoint until line cursor }
-      }`;
-      const variables = { kind, coinType, atCheckpoint: checkpoint.toString() };
-      const rowsOf = rowsIn<StateRange>("stateRanges");
-      return paged(query, variables, { rowsOf, cursorOf: ({ cursor }) => cursor, signal });
-    },
+    stateRanges: ({ kind, coinType, checkpoint, signal }) =>
+      paged<StateRange>(
+        "stateRanges",
+        {
+          kind: ["StateKind!", kind],
+          coinType: ["String!", coinType],
+          atCheckpoint: ["String!", checkpoint],
+        },
+        "checkpoint until line cursor",
+        { cursorOf: ({ cursor }) => cursor, signal },
+      ),
     tokenActivity: events<TokenActivity, bigint>("tokenActivity", ACTIVITY, byPosition),
     holderEvents: events<HolderEvent, bigint>("holderEvents", HOLDER_EVENT, byPosition),
     roleEvents: events<RoleEvent, bigint>("roleEvents", ROLE_EVENT, byPosition),
     balanceChanges: events<BalanceChange, string>("balanceChanges", CHANGE, {
       cursorOf: ({ cursor }) => cursor,
       beginning: "0:0x0:TOKENS",
-      byOwner: true,
     }),
     statusChanges: ({ signal } = {}) => {
-      const query = `subscription { indexerStatus { ${STATUS} } }`;
       const polled = async function* polled() {
         for (let before: string | undefined; ; ) {
           const now = await statusNow({ signal, attempts: Number.POSITIVE_INFINITY });
@@ -477,13 +450,7 @@ export const createBook = ({
           await pause(POLL_MS, signal);
         }
       };
-      const pick = (data: Data) => data.indexerStatus as readonly PipelineStatus[];
-      return followed(query, {}, { pick, signal, polled });
+      return followed<readonly PipelineStatus[]>("indexerStatus", {}, STATUS, { signal, polled });
     },
   };
 };
-
-const rowsIn =
-  <Row>(name: string) =>
-  (data: Data) =>
-    (data[name] ?? undefined) as readonly Row[] | undefined;

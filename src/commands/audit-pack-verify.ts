@@ -3,12 +3,13 @@ import { stat } from "node:fs/promises";
 import { Command } from "commander";
 import type { TierName } from "../../client/pack-error.ts";
 import type { PackFiles } from "../../client/pack-files.ts";
+import type { PackManifest } from "../../client/pack-forms.ts";
 import { rangeText, unshown } from "../../client/pack-verdict.ts";
 import { failedVerdict, type Verdict, verdictLines } from "../../client/verify-audit-pack.ts";
 import { amountText } from "../audit/verify/amount-text.ts";
 import { type ReadAgain, readAgain, type Unread } from "../evidence/pack/again.ts";
 import type { Outcome } from "../evidence/pack/check.ts";
-import { AuditPackError, type Manifest } from "../evidence/pack/form.ts";
+import { AuditPackError } from "../evidence/pack/form.ts";
 import { type CheckedPack, type ReadingAgain, verifyPack } from "../evidence/pack/verify.ts";
 import type { RawCheckpoint } from "../ledger/decode/checkpoint.ts";
 import { decodeCheckpoint } from "../ledger/decode/decode.ts";
@@ -160,12 +161,12 @@ const givenCommittee = (path: string) =>
   });
 
 const asJson = (
-  manifest: Manifest | null,
+  manifest: PackManifest | null,
   verdict: Verdict,
   failures: AuditPackError["failures"],
 ) => {
   const { coinType, first, last, publicKey } = manifest ?? {};
-  const mark = (of: Manifest["first"] | undefined) =>
+  const mark = (of: PackManifest["first"] | undefined) =>
     of && { checkpoint: of.checkpoint, digest: of.digest };
   return {
     ...(manifest !== null && { coinType, first: mark(first), last: mark(last), publicKey }),
@@ -177,7 +178,7 @@ const asJson = (
 const readFrom = async (
   setting: string,
   pack: PackFiles,
-  manifest: Manifest,
+  manifest: PackManifest,
   { since, forMs }: { readonly since: bigint | undefined; readonly forMs: number },
 ): Promise<ReadAgain | Unread> => {
   const { openSource } = await import("../ledger/sources/open-source.ts");
@@ -187,7 +188,7 @@ const readFrom = async (
   const opened = openSource(setting);
   const source = patientSource(opened, { forMs, check: whole, onTrouble });
   try {
-    await assertReaches(source, manifest.last.checkpoint, signal);
+    await assertReaches(source, BigInt(manifest.last.checkpoint), signal);
     const from = since ?? (await publishedBy(opened, manifest.coinType, signal));
     return await readAgain(pack, manifest, source, signal, from);
   } catch (error) {

@@ -5,9 +5,9 @@
  */
 import { z } from "zod";
 import { keyHistory } from "../audit/sequence/key-history.ts";
-import { chainIdOf, signedHeads } from "../audit/sequence/log-heads.ts";
+import { signedHeads } from "../audit/sequence/log-heads.ts";
 import { publishedRoots2, publishedRootsOf } from "../audit/sequence/published-roots.ts";
-import { entriesAfter } from "../audit/sequence/sequence.ts";
+import { chainIdOf, entriesAfter } from "../audit/sequence/sequence.ts";
 import type { Db } from "../database/connect.ts";
 import type { RateLimit } from "../http/edge/rate-limit.ts";
 import { limitParameter } from "../http/parameters.ts";

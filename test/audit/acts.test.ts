@@ -21,7 +21,7 @@ import { openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
 import { wholeProgram } from "../../src/commands/command-line.ts";
 import { startKey } from "../../src/commands/start-key.ts";
 import { checkContents } from "../../src/evidence/pack/check.ts";
-import { manifestIn, openFiles } from "../../src/evidence/pack/form.ts";
+import { openFiles } from "../../src/evidence/pack/form.ts";
 import { reportOf } from "../../src/evidence/pack/report.ts";
 import { listKeys } from "../../src/http/keys.ts";
 import { unseal } from "../../src/sealing/sealed.ts";
@@ -368,7 +368,7 @@ const ownKey = async () => {
 const withActs = async (out: string, acts: readonly ActLine[]) => {
   const text = acts.map((act) => `${canonicalJson({ ...act })}\n`).join("");
   await writeFile(join(out, "acts.ndjson"), text);
-  const { files: _, ...head } = manifestIn(await manifestOf(out));
+  const { files: _, ...head } = await manifestOf(out);
   const outcome = await checkContents(await openFiles(out), head, 6);
   await writeFile(join(out, "report.md"), reportOf(head, outcome));
   await signAnew(out, undefined, await ownKey());

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
 import { publishedRootsOf } from "../../src/audit/sequence/published-roots.ts";
 import { dailyRoots } from "../../src/audit/watch/daily-roots.ts";
-import { readFindings } from "../../src/audit/watch/findings.ts";
+import { readWatchResults } from "../../src/audit/watch/results.ts";
 import { checkpointMark } from "../../src/log/blocks.ts";
 import { integrityDetails } from "../../src/service/health/integrity-health.ts";
 import { alterRows } from "../projections/damage.ts";
@@ -87,7 +87,7 @@ test("after a day ends, the sequence has the root and chain end of every token t
   // The day is done: nothing is published twice.
   await roundAt(demo, key, BEGIN + DAY + 2 * HOUR);
   expect(await bodiesOf(demo, "coin")).toHaveLength(coins.length);
-  const { roots: found } = await readFindings(database);
+  const { roots: found } = await readWatchResults(database);
   expect(found).toMatchObject({ day: "2026-06-01", through: "143", faults: [] });
   expect(found.madeSecondsAgo).toBeGreaterThanOrEqual(0);
 });
@@ -104,7 +104,7 @@ test("a log that catches up on many days publishes the last day's roots only, an
   await demo.advance(144);
   await roundAt(demo, key, BEGIN + 4 * DAY + HOUR);
   expect(await bodiesOf(demo, "root")).toEqual(first);
-  expect((await readFindings(demo.database)).roots).toMatchObject({ day: "2026-06-04" });
+  expect((await readWatchResults(demo.database)).roots).toMatchObject({ day: "2026-06-04" });
 });
 
 test("no root is published for a checkpoint that a pipeline has not committed, or while the log is known to be changed", async () => {

@@ -1,8 +1,8 @@
 // @module-tag thorough
 /** Every row held against the facts by itself, a stretch at a time. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { readFindings } from "../../src/audit/watch/findings.ts";
 import { fullLook } from "../../src/audit/watch/full-look.ts";
+import { readWatchResults } from "../../src/audit/watch/results.ts";
 import type { SlowLook } from "../../src/audit/watch/watch.ts";
 import { integrityDetails } from "../../src/service/health/integrity-health.ts";
 import { copyOf, freshDatabase } from "../postgres.ts";
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => register[Symbol.asyncDispose]());
 
-const rowsFound = async () => (await readFindings(register.database)).rows;
+const rowsFound = async () => (await readWatchResults(register.database)).rows;
 
 /** One whole round, however old the last one is; what it found. */
 const round = async (look: SlowLook = fullLook(DAY)) => {
@@ -91,7 +91,7 @@ test("findings of the very first round show at once, and another process resumes
   await using database = await copyOf(register.database);
   await alterRows(database, "delete from reconciliations");
   await alterRows(database, "update token_activity set to_address = '0xbad'");
-  const found = async () => (await readFindings(database)).rows;
+  const found = async () => (await readWatchResults(database)).rows;
   const look = fullLook(DAY);
   while ((await found()).findings.length === 0) {
     expect(await look.next(database)).toEqual({ ended: false });

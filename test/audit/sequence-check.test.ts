@@ -5,7 +5,7 @@ import { verifySequence } from "../../client/verify-sequence.ts";
 import { signedRoot } from "../../client/verify-statement.ts";
 import { type DeploymentKey, openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
 import { signHead } from "../../src/audit/sequence/log-heads.ts";
-import { publishRoot } from "../../src/audit/sequence/published-roots.ts";
+import { enterRoots, publishRoot, rootFault } from "../../src/audit/sequence/published-roots.ts";
 import {
   appendEntry,
   entriesAfter,
@@ -13,7 +13,6 @@ import {
   signedEntry,
   watchSequence,
 } from "../../src/audit/sequence/sequence.ts";
-import { enterRoots, rootFault } from "../../src/audit/verify/root-signatures.ts";
 import type { Sql } from "../../src/database/connect.ts";
 import { extendChain } from "../../src/log/chain.ts";
 import { openLog } from "../../src/log/log.ts";

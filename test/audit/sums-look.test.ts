@@ -1,6 +1,6 @@
 /** The sums that are watched on and on. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { readFindings } from "../../src/audit/watch/findings.ts";
+import { readWatchResults } from "../../src/audit/watch/results.ts";
 import { sumsLook } from "../../src/audit/watch/sums-look.ts";
 import type { SlowLook } from "../../src/audit/watch/watch.ts";
 import { integrityDetails } from "../../src/service/health/integrity-health.ts";
@@ -18,7 +18,7 @@ afterAll(() => register[Symbol.asyncDispose]());
 /** One whole round; what it found. */
 const round = async (look: SlowLook, { database }: DemoRegister = register) => {
   while (!(await look.next(database)).ended);
-  const { sums } = await readFindings(database);
+  const { sums } = await readWatchResults(database);
   return sums;
 };
 

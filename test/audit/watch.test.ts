@@ -8,7 +8,7 @@ import { openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
 import { headFault, signedHeads, signHead } from "../../src/audit/sequence/log-heads.ts";
 import { correctLog } from "../../src/audit/sequence/sequence.ts";
 import { logLook } from "../../src/audit/watch/check-log.ts";
-import { readFindings } from "../../src/audit/watch/findings.ts";
+import { readWatchResults } from "../../src/audit/watch/results.ts";
 import { watchOver } from "../../src/audit/watch/watch.ts";
 import type { Database } from "../../src/database/connect.ts";
 import { completeChains, extendChain, LogChangedError } from "../../src/log/chain.ts";
@@ -54,7 +54,7 @@ const watching = async (database: Database, masterKey = randomBytes(32)) => {
   };
 };
 
-const logFindings = async (database: Database) => (await readFindings(database)).log;
+const logFindings = async (database: Database) => (await readWatchResults(database)).log;
 
 test("a watched log is chained, signed and checked to its end; alterations are reported until they are mended", async () => {
   await using database = await freshDatabase();

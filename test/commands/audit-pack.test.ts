@@ -7,7 +7,7 @@ import { generateKeyPair } from "../../client/ed25519.ts";
 import { AuditPackError, verifyAuditPack } from "../../client/verify-audit-pack.ts";
 import { writeDemoLedger } from "../../demo/write.ts";
 import { readAgain } from "../../src/evidence/pack/again.ts";
-import { filesOf, manifestIn, openPack } from "../../src/evidence/pack/form.ts";
+import { filesOf, openPack } from "../../src/evidence/pack/form.ts";
 import { verifyPack } from "../../src/evidence/pack/verify.ts";
 import { readCheckpointFile } from "../../src/ledger/sources/chk-file.ts";
 import { openSource } from "../../src/ledger/sources/open-source.ts";
@@ -258,7 +258,7 @@ test("reading the range again finds a transaction whose absence nothing else in 
   expect(whole.stdout).toMatch(/^complete \(.*\): holds$/m);
 
   await using copy = await copied();
-  const { first, last, coinType: of, packages, opening } = manifestIn(await manifestOf(copy.path));
+  const { first, last, coinType: of, packages, opening } = await manifestOf(copy.path);
   const signal = AbortSignal.timeout(60_000);
   const files = openSource(source);
   const meant = { first, last, coinType: of, packages, opening };

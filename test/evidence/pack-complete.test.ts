@@ -10,7 +10,7 @@ import { recordAct } from "../../src/audit/sequence/acts.ts";
 import { keyIdOf } from "../../src/audit/sequence/deployment-key.ts";
 import { entriesAt, entryHash } from "../../src/audit/sequence/sequence.ts";
 import { readAgain } from "../../src/evidence/pack/again.ts";
-import { manifestIn, openPack } from "../../src/evidence/pack/form.ts";
+import { openPack } from "../../src/evidence/pack/form.ts";
 import { decodeCheckpoint } from "../../src/ledger/decode/decode.ts";
 import { readExcerpt } from "../../src/ledger/proof/excerpt.ts";
 import { createWanted, factsOf } from "../../src/ledger/reading/facts.ts";
@@ -188,7 +188,7 @@ test("versions of the contract from before the range are reported as unproven", 
 test("facts from before the first register that a complete pack omits are detected, whatever became of them", async () => {
   const whole = join(folder.path, "whole");
   const pack = new Map(await openPack(whole));
-  const manifest = manifestIn(await manifestOf(whole));
+  const manifest = await manifestOf(whole);
   const source = openSource(`dir:${ledger}`);
   const { signal } = new AbortController();
   const read = () => readAgain(pack, manifest, source, signal, 2n);

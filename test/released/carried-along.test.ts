@@ -10,7 +10,7 @@ import { migrate as migrateWithDrizzle } from "drizzle-orm/postgres-js/migrator"
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { z } from "zod";
-import { readFindings } from "../../src/audit/watch/findings.ts";
+import { readWatchResults } from "../../src/audit/watch/results.ts";
 import { connect, type Database, type Sql } from "../../src/database/connect.ts";
 import { migrate, migrationsPending } from "../../src/database/migrate.ts";
 import { endFault } from "../../src/log/check-chain.ts";
@@ -222,7 +222,7 @@ test.skipIf(Date.now() < Date.parse(madeAt))(
     await eventually(
       "the log to be found whole",
       async () => {
-        const { log } = await readFindings(database);
+        const { log } = await readWatchResults(database);
         expect(log.fault).toBeNull();
         return log.checkedThrough === null ? { seen: log } : { done: true };
         // It rests fifty times as long as it works: beside other tests both take longer.

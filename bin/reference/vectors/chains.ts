@@ -19,7 +19,7 @@ import {
   transferred,
 } from "../../../test/pipelines/token-facts.ts";
 import { fact, factJson, factsOf, markOf } from "./facts.ts";
-import { type Case, type Expected, type Judge, judged, vectorFile } from "./vector.ts";
+import { type Case, type Judge, judged, vectorFile, verdictIf } from "./vector.ts";
 
 const ABOUT =
   "Hash chains over the log, and positions. `before` is the hash before the first link, null where the chain begins; `hash` is what is claimed to be behind the last one. A chain of one coin is that of its facts alone.";
@@ -32,10 +32,11 @@ const mark = z.strictObject({ checkpoint: number, timestampMs: number, digest: z
 const chainOf = <Link extends z.ZodType>(link: Link) =>
   z.strictObject({ before, links: z.array(link), hash: hex });
 
-const isHash = (claimed: Uint8Array, is: Uint8Array): Expected =>
-  Buffer.compare(claimed, is) === 0
-    ? { ok: true }
-    : { ok: false, error: `the chain ends with ${Buffer.from(is).toString("hex")}` };
+const isHash = (claimed: Uint8Array, is: Uint8Array) =>
+  verdictIf(
+    Buffer.compare(claimed, is) === 0,
+    `the chain ends with ${Buffer.from(is).toString("hex")}`,
+  );
 
 const factChain = chainOf(z.strictObject({ ...mark.shape, facts: z.array(fact) }));
 
@@ -88,8 +89,8 @@ export const judgePosition: Judge = (given) => {
     })
     .parse(given);
   const is = positionOf(place);
-  if (is === position && placeOf(position).index === place.index) return { ok: true };
-  return { ok: false, error: `the position is ${is}` };
+  const isSame = is === position && placeOf(position).index === place.index;
+  return verdictIf(isSame, `the position is ${is}`);
 };
 
 const [ALICE, BOB] = [address("a11ce"), address("b0b")];

@@ -1,7 +1,4 @@
 /** `docs/reference/vectors/excerpt.json`: excerpts of checkpoints, and validators' signatures. */
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
-import { unzipSync } from "fflate";
 import { z } from "zod";
 import { canonicalJson } from "../../../client/canonical-json.ts";
 import { CheckpointDecodeError } from "../../../src/ledger/decode/cursor.ts";
@@ -13,7 +10,7 @@ import { committeeAfter, createProver } from "../../../src/ledger/proof/prover.t
 import { createWanted, factsOf } from "../../../src/ledger/reading/facts.ts";
 import { manifestIn } from "../../../test/evidence/forging.ts";
 import { factJson } from "./facts.ts";
-import { type Case, type Judge, judged, vectorFile } from "./vector.ts";
+import { type Case, type Judge, judged, packFiles, vectorFile, verdictOf } from "./vector.ts";
 
 const ABOUT =
   "Excerpts of a pack (`excerpt`, the protobuf bytes in base64). `says` is claimed to be what they prove once their signature holds: the checkpoint, and every fact of the contract. `signature` vectors are about the validators' signature alone.";
@@ -50,32 +47,27 @@ const saysOf = async (given: Omit<z.infer<typeof excerpt>, "says">) => {
   };
 };
 
-export const judgeExcerpt: Judge = async (given) => {
+class OtherContentError extends Error {}
+
+export const judgeExcerpt: Judge = (given) => {
   const { says, ...of } = excerpt.parse(given);
-  try {
-    const is = await saysOf(of);
-    if (canonicalJson(is) === canonicalJson(says)) return { ok: true };
-    return { ok: false, error: "the excerpt says something else" };
-  } catch (error) {
-    if (!(error instanceof CheckpointDecodeError)) throw error;
-    return { ok: false, error: error.message };
-  }
+  return verdictOf([CheckpointDecodeError, OtherContentError], async () => {
+    if (canonicalJson(await saysOf(of)) === canonicalJson(says)) return {};
+    throw new OtherContentError("the excerpt says something else");
+  });
 };
 
-export const judgeSignature: Judge = async (given) => {
+export const judgeSignature: Judge = (given) => {
   const of = z
     .strictObject({ checkpoint: number, excerpt: bytes, committee: z.json() })
     .parse(given);
   const committee = readCommitteeFile("the committee", JSON.stringify(of.committee));
-  try {
+  return verdictOf([CertificateError, CheckpointDecodeError], async () => {
     const certified = await readSummaryOf(of.checkpoint, of.excerpt);
     const { signers, stake } = createProver(await loadBls(), committee).prove(certified);
     const next = committeeAfter(certified);
-    return { ok: true, signers: `${signers}`, stake: `${stake}`, endsEpoch: next !== null };
-  } catch (error) {
-    if (!(error instanceof CertificateError || error instanceof CheckpointDecodeError)) throw error;
-    return { ok: false, error: error.message };
-  }
+    return { signers: `${signers}`, stake: `${stake}`, endsEpoch: next !== null };
+  });
 };
 
 const readSummaryOf = async (sequence: bigint, given: Uint8Array) => {
@@ -86,14 +78,6 @@ const readSummaryOf = async (sequence: bigint, given: Uint8Array) => {
   }
 };
 
-const ROOT = join(import.meta.dirname, "..", "..", "..");
-const filesOf = async (name: string) =>
-  new Map(
-    Object.entries(
-      unzipSync(await readFile(join(ROOT, "test", "fixtures", `audit-pack-${name}.zip`))),
-    ).map(([path, own]) => [path, Uint8Array.from(own)] as const),
-  );
-
 /** Flips one bit; base64. */
 const flipped = (own: Uint8Array, at: number) => {
   const bytesOf = Buffer.from(own);
@@ -102,7 +86,7 @@ const flipped = (own: Uint8Array, at: number) => {
 };
 
 export const excerptVectors = async (): Promise<string> => {
-  const whole = await filesOf("v2-whole");
+  const whole = await packFiles("test/fixtures/audit-pack-v2-whole.zip");
   const { packages } = manifestIn(whole);
   const own = (path: string) => Buffer.from(whole.get(path) ?? []);
   const excerpts: Case[] = [];

@@ -1,7 +1,6 @@
 /** `docs/reference/vectors/pack.json`: released packs, and forgeries by someone who can sign. */
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { unzipSync } from "fflate";
 import { z } from "zod";
 import type { ActLine } from "../../../client/pack-forms.ts";
 import { actHash } from "../../../client/pack-lines.ts";
@@ -29,13 +28,13 @@ import {
   type Judge,
   judged,
   KEYS,
+  packFiles,
   vectorFile,
+  verdictOf,
 } from "./vector.ts";
 
 const ABOUT =
   "Audit packs. `input.pack` is a zip in the project; then `put` (UTF-8 texts) and `putBase64` replace or add files, and `remove` takes some away. `publicKey`, `trust` and `entries`, where they are there, are what the verifier knows from elsewhere. `expect.withoutFacts` is the verdict of a check that reads no excerpt, as of the client and of Python.";
-
-const ROOT = join(import.meta.dirname, "..", "..", "..");
 
 const input = z.strictObject({
   pack: z.string(),
@@ -47,32 +46,19 @@ const input = z.strictObject({
   entries: z.array(z.json()).optional(),
 });
 
-const kept = async (path: string): Promise<PackInMemory> =>
-  new Map(
-    Object.entries(unzipSync(await readFile(join(ROOT, path)))).map(([file, bytes]) => [
-      file,
-      Uint8Array.from(bytes),
-    ]),
-  );
-
-const verdictOf = async (checking: Promise<{ readonly verdict: Verdict }>): Promise<Expected> => {
-  try {
+const tiersOf = (checking: Promise<{ readonly verdict: Verdict }>): Promise<Expected> =>
+  verdictOf([AuditPackError], async () => {
     const { authentic, consistent, complete } = (await checking).verdict;
     return {
-      ok: true,
       authentic: authentic.holds,
       consistent: consistent.holds,
       complete: complete.holds,
     };
-  } catch (error) {
-    if (!(error instanceof AuditPackError)) throw error;
-    return { ok: false, error: error.message };
-  }
-};
+  });
 
 export const packOf = async (given: Input): Promise<PackInMemory> => {
   const { pack: path, put, putBase64, remove } = input.parse(given);
-  const pack = await kept(path);
+  const pack = await packFiles(path);
   for (const [file, text] of Object.entries(put))
     pack.set(file, Uint8Array.from(Buffer.from(text)));
   for (const [file, text] of Object.entries(putBase64)) {
@@ -94,14 +80,14 @@ export const judgePack: Judge = async (given) => {
   const trusted = trust && { sequence: BigInt(trust.checkpoint), digest: trust.digest };
   const keptEntries = join(folder.path, "entries");
   await writeFile(keptEntries, JSON.stringify({ entries: entries ?? [] }));
-  const whole = await verdictOf(
+  const whole = await tiersOf(
     verifyPack(
       join(folder.path, "pack"),
       { publicKey, trusted },
       { entries: entries && [keptEntries] },
     ),
   );
-  return { ...whole, withoutFacts: await verdictOf(verifyAuditPack(pack, { publicKey })) };
+  return { ...whole, withoutFacts: await tiersOf(verifyAuditPack(pack, { publicKey })) };
 };
 
 const key = KEYS.deployment;
@@ -190,7 +176,7 @@ const forgedCases = async (
   path: string,
   chosen: Readonly<Record<string, string>>,
 ): Promise<readonly Case[]> => {
-  const before = await kept(path);
+  const before = await packFiles(path);
   const honest = signedAnew(before, undefined, key);
   const cases: Case[] = [
     [
@@ -210,7 +196,7 @@ const forgedCases = async (
 
 /** A kept entry that covers the pack's facts. */
 const entryCases = async (): Promise<readonly Case[]> => {
-  const before = await kept(WHOLE);
+  const before = await packFiles(WHOLE);
   const pack = { ...difference(WHOLE, before, signedAnew(before, undefined, key)), publicKey };
   const { chainId, coinType, last, coinChain } = manifestIn(before);
   if (coinChain === null || coinChain === undefined) throw new Error("the pack has no chain");
@@ -236,7 +222,7 @@ const entryCases = async (): Promise<readonly Case[]> => {
 
 /** A kept entry about an act of the pack. */
 const actCases = async (): Promise<readonly Case[]> => {
-  const before = await kept(ACTING);
+  const before = await packFiles(ACTING);
   const pack = { ...difference(ACTING, before, signedAnew(before, undefined, key)), publicKey };
   const [, text = ""] = textIn(before, "acts.ndjson").split("\n");
   const act: ActLine = JSON.parse(text);
@@ -266,7 +252,7 @@ const actCases = async (): Promise<readonly Case[]> => {
 const honestCases = async (): Promise<readonly Case[]> => {
   const cases: Case[] = [];
   for (const pack of [PROVEN, SIGNED, WHOLE, ACTING]) {
-    const manifest = manifestIn(await kept(pack));
+    const manifest = manifestIn(await packFiles(pack));
     cases.push([`${pack}, nothing known`, { pack }, null]);
     cases.push([`${pack}, its key known`, { pack, publicKey: manifest.publicKey }, null]);
     cases.push([`${pack}: another key is known`, { pack, publicKey }, "is signed with the key"]);

@@ -29,7 +29,7 @@ import {
   transferred,
 } from "../../../test/pipelines/token-facts.ts";
 import { fact, factJson, factsOf } from "./facts.ts";
-import { type Case, type Input, type Judge, judged, vectorFile } from "./vector.ts";
+import { type Case, type Input, type Judge, judged, vectorFile, verdictIf } from "./vector.ts";
 
 const ABOUT =
   "What the facts of one coin, from its first one on, make of its register. `movements`, `holderEvents` and `roleEvents` are claimed to be the lines of a pack's files, `rows` those of a cap table whose checkpoint has the time `timestampMs`, without `share`. `unlocked` of a grant is claimed for a time.";
@@ -89,7 +89,7 @@ export const judgeUnlocked: Judge = (given) => {
   } = z.strictObject({ grant: terms, timestampMs: number, unlocked: number }).parse(given);
   const parties = { coinType: ACME, owner: SIGNER, funder: SIGNER, releaseScheduleId: 0n };
   const is = claimableAt({ ...parties, ...one }, timestampMs);
-  return is === unlocked ? { ok: true } : { ok: false, error: `${is} are unlocked` };
+  return verdictIf(is === unlocked, `${is} are unlocked`);
 };
 
 const ALICE = address("a11ce");

@@ -8,12 +8,22 @@ import {
   entryHash,
   type SequenceEntry,
   SequenceError,
+  type VerifiedSequence,
   verifySequence,
 } from "../../../client/verify-sequence.ts";
 import { rootBody, rootBody1 } from "../../../client/verify-statement.ts";
 import { signedEntry } from "../../../src/audit/sequence/sequence.ts";
 import { statement2Of } from "../../../test/client/statement.ts";
-import { type Case, type Judge, judged, KEYS, type TestKey, vectorFile } from "./vector.ts";
+import {
+  type Case,
+  type Judge,
+  judged,
+  KEYS,
+  type TestKey,
+  vectorFile,
+  verdictIf,
+  verdictOf,
+} from "./vector.ts";
 
 const ABOUT =
   "Entries of the signed sequence as `GET /sequence` has them, and heads as `GET /log-heads` has them. `publicKey` is the key that the verifier knows. For entries that hold, `whole` says whether none is left out, and `next` is the key that signs what comes behind those that are shown: an entry that shows nothing names no next key.";
@@ -26,31 +36,23 @@ export const signedBy = (key: TestKey, entry: Unsigned): SequenceEntry => ({
   signature: key.sign(signedEntry(entry)),
 });
 
-export const judgeSequence: Judge = async (given) => {
-  const { entries, publicKey } = z
-    .strictObject({ entries: z.array(z.unknown()), publicKey: z.string() })
-    .parse(given);
-  try {
-    const { whole, publicKey: next } = await verifySequence(entries, { publicKey });
-    return { ok: true, whole, next };
-  } catch (error) {
-    if (!(error instanceof SequenceError)) throw error;
-    return { ok: false, error: error.message };
-  }
-};
+const verifying =
+  (resultOf: (verified: VerifiedSequence) => object): Judge =>
+  (given) => {
+    const { entries, publicKey } = z
+      .strictObject({ entries: z.array(z.unknown()), publicKey: z.string() })
+      .parse(given);
+    return verdictOf([SequenceError], async () =>
+      resultOf(await verifySequence(entries, { publicKey })),
+    );
+  };
 
-export const judgeKeys: Judge = async (given) => {
-  const { entries, publicKey } = z
-    .strictObject({ entries: z.array(z.unknown()), publicKey: z.string() })
-    .parse(given);
-  try {
-    const { notShown, publicKey: next } = await verifySequence(entries, { publicKey });
-    return { ok: true, next, notShown: notShown.map(({ number }) => number) };
-  } catch (error) {
-    if (!(error instanceof SequenceError)) throw error;
-    return { ok: false, error: error.message };
-  }
-};
+export const judgeSequence = verifying(({ whole, publicKey: next }) => ({ whole, next }));
+
+export const judgeKeys = verifying(({ notShown, publicKey: next }) => ({
+  next,
+  notShown: notShown.map(({ number }) => number),
+}));
 
 export const judgeAct: Judge = async (given) => {
   const { line, sha256 } = z
@@ -59,7 +61,7 @@ export const judgeAct: Judge = async (given) => {
   const [fault] = lineFaults("acts.ndjson", line);
   if (fault !== undefined) return { ok: false, error: fault };
   const is = await actHash(line);
-  return is === sha256 ? { ok: true } : { ok: false, error: `the hash is ${is}` };
+  return verdictIf(is === sha256, `the hash is ${is}`);
 };
 
 const head = z.strictObject({
@@ -75,9 +77,8 @@ export const judgeHead: Judge = (given) => {
     chainId,
     head: one,
   } = z.strictObject({ head, chainId: z.string().nullable(), publicKey: z.string() }).parse(given);
-  return isLogHeadSigned(one, { chainId, publicKey })
-    ? { ok: true }
-    : { ok: false, error: "the signature does not fit the key" };
+  const isSigned = isLogHeadSigned(one, { chainId, publicKey });
+  return verdictIf(isSigned, "the signature does not fit the key");
 };
 
 const { deployment, next, stranger } = KEYS;

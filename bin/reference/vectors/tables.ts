@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { type CommittedRow2, hexOf, parentOf, rootOf } from "../../../client/sum-tree.ts";
 import { statement2Of } from "../../../test/client/statement.ts";
-import { type Case, type Expected, type Judge, judged, vectorFile } from "./vector.ts";
+import { type Case, type Judge, judged, vectorFile, verdictIf } from "./vector.ts";
 
 const ABOUT =
   "The tree over the rows of a cap table. `hash`, `sum`, `root` and `total` of an input are what is claimed of it.";
@@ -32,10 +32,8 @@ const table = {
 const node = z.strictObject({ hash: z.string(), sum: z.string() });
 type Node = z.infer<typeof node>;
 
-const isClaimed = (claimed: Node, is: Node): Expected =>
-  claimed.hash === is.hash && claimed.sum === is.sum
-    ? { ok: true }
-    : { ok: false, error: `the hash is ${is.hash} and the sum ${is.sum}` };
+const isClaimed = (claimed: Node, { hash, sum }: Node) =>
+  verdictIf(claimed.hash === hash && claimed.sum === sum, `the hash is ${hash} and the sum ${sum}`);
 
 export const judgeLeaf: Judge = async (given) => {
   const {

@@ -1,5 +1,8 @@
 /** The form of test vector files, and their signing keys. */
 import { createPublicKey } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { unzipSync } from "fflate";
 import { canonicalJson, type JsonValue } from "../../../client/canonical-json.ts";
 import { publicTextOf, secretKeyOf, signBytes } from "../../../client/ed25519.ts";
 import { keyIdOf } from "../../../src/audit/sequence/deployment-key.ts";
@@ -19,6 +22,27 @@ type Vector = {
 
 export type Judge = (input: Input) => Expected | Promise<Expected>;
 
+type Failure = abstract new (...args: never[]) => Error;
+
+/** Verdict of a check that throws one of these errors where something does not hold. */
+export const verdictOf = async (
+  failures: readonly Failure[],
+  check: () => object | Promise<object>,
+): Promise<Expected> => {
+  try {
+    return { ok: true, ...(await check()) };
+  } catch (error) {
+    if (!(error instanceof Error) || !failures.some((failure) => error instanceof failure)) {
+      throw error;
+    }
+    return { ok: false, error: error.message };
+  }
+};
+
+/** Verdict of a comparison; `error` says what is right. */
+export const verdictIf = (holds: boolean, error: string): Expected =>
+  holds ? { ok: true } : { ok: false, error };
+
 /** `fails`: the expected error; null if valid. */
 export type Case = readonly [name: string, input: object, fails: string | null];
 
@@ -36,6 +60,14 @@ export const judged = async (judge: Judge, cases: readonly Case[]): Promise<read
     vectors.push({ name, input, expect });
   }
   return vectors;
+};
+
+/** The files of a pack that is a zip in the project. */
+export const packFiles = async (path: string): Promise<Map<string, Uint8Array<ArrayBuffer>>> => {
+  const zip = await readFile(join(import.meta.dirname, "..", "..", "..", path));
+  return new Map(
+    Object.entries(unzipSync(zip)).map(([file, bytes]) => [file, Uint8Array.from(bytes)]),
+  );
 };
 
 /** The secret is published, so the key proves nothing elsewhere. */

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Reads } from "../../database/readers.ts";
 import { shownForeign } from "../../logging/foreign-text.ts";
 import type { Pipeline } from "../../pipelines/pipeline.ts";
+import { highest, lowest } from "../../values/bigints.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
 import { ownDigests, readIndexedMeta } from "../reconcile/own-digests.ts";
 import {
@@ -61,8 +62,9 @@ export class ComparisonEndedError extends Error {
   readonly exitCode = 3;
 
   constructor(file: string | undefined) {
-    const again = file === undefined ? "begin again, with --resume FILE to keep how far it is" : "";
-    super(`ended before it was done; ${again || `the same command goes on from ${file}`}`);
+    super(
+      `ended before it was done; ${file === undefined ? "begin again, with --resume FILE to keep how far it is" : `the same command goes on from ${file}`}`,
+    );
   }
 }
 
@@ -96,7 +98,7 @@ export const compareDeployments = async (
   comparing: Comparing,
 ): Promise<Comparison> => {
   const { pipelines, isFull, isPart, signal } = comparing;
-  const [own, other] = await Promise.all([readIndexedMeta(on), there.standing()]);
+  const [own, other] = await Promise.all([readIndexedMeta(on), there.meta()]);
   if (own.chainId !== null && other.chainId !== null && own.chainId !== other.chainId) {
     throw new IncomparableError(
       `the two are of different chains: ${own.chainId} here, ${other.chainId} there`,
@@ -106,8 +108,8 @@ export const compareDeployments = async (
   if (other.last === null) {
     throw new IncomparableError("the other has not indexed a checkpoint yet");
   }
-  const [, first] = inOrder(own.firstCheckpoint ?? 0n, other.firstCheckpoint ?? 0n);
-  const [common] = inOrder(own.last, other.last);
+  const first = highest(own.firstCheckpoint ?? 0n, other.firstCheckpoint ?? 0n);
+  const common = lowest(own.last, other.last);
   const newest = comparing.through ?? common;
   if (newest > common || newest < first) {
     throw new IncomparableError(
@@ -127,7 +129,9 @@ export const compareDeployments = async (
   if (through > common) {
     throw new IncomparableError(`the other no longer has checkpoint ${through}, but ${other.last}`);
   }
-  await assertUnchanged(on, comparing, progress);
+  // A comparison resumes only over unchanged rows.
+  const digests = await ownDigests(on, pipelines, through);
+  progress.assertOwn(digests.map(({ pipeline, digest }) => `${pipeline} ${digest}`).join(", "));
   const sameFirst = own.firstCheckpoint === other.firstCheckpoint;
   const reaches = reachesHere(on, own.last, signal);
   const compared = { on, here, there, reaches, signal, progress, first, sameFirst, isFull };
@@ -179,11 +183,15 @@ const runAll = async (
     for (const [number, step] of [...steps.entries()].slice(progress.step)) {
       signal.throwIfAborted();
       onProgress?.(step, number, steps.length, progress);
-      await runStep(step, progress, async (next) => {
+      const keep = async (next: string) => {
         await progress.keep(number, next);
         onProgress?.(step, number, steps.length, progress);
+      };
+      await step.run(progress.cursor, keep).catch((error: unknown) => {
+        if (!(error instanceof NotAnsweredError)) throw error;
+        progress.addNotAnswered(`${step.name}: ${error.message}`);
       });
-      await progress.keep(number + 1, undefined);
+      await progress.keep(number + 1);
     }
   } catch (error) {
     await progress.flush();
@@ -193,21 +201,6 @@ const runAll = async (
   }
   await progress.end();
   return [];
-};
-
-const inOrder = (a: bigint, b: bigint): readonly [bigint, bigint] => (a < b ? [a, b] : [b, a]);
-
-const runStep = async (
-  step: Step,
-  progress: Progress,
-  keep: (next: string) => Promise<void>,
-): Promise<void> => {
-  try {
-    await step.run(progress.cursor, keep);
-  } catch (error) {
-    if (!(error instanceof NotAnsweredError)) throw error;
-    progress.addNotAnswered(`${step.name}: ${error.message}`);
-  }
 };
 
 type Range = { readonly last: bigint | null; readonly firstCheckpoint: bigint | null };
@@ -228,16 +221,6 @@ const missingOf = (own: Range, other: Range, through: bigint): readonly string[]
     );
   }
   return missing;
-};
-
-/** A comparison resumes only over unchanged rows. @throws ResumeFileError (stop) */
-const assertUnchanged = async (
-  on: Reads,
-  { pipelines }: Comparing,
-  progress: Progress,
-): Promise<void> => {
-  const digests = await ownDigests(on, pipelines, progress.through);
-  progress.assertOwn(digests.map(({ pipeline, digest }) => `${pipeline} ${digest}`).join(", "));
 };
 
 const notesOf = async (

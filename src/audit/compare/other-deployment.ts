@@ -41,7 +41,7 @@ export type Answered = Readonly<Record<string, unknown>>;
 
 export type OtherDeployment = Register & {
   /** From `_meta`; both checkpoints are null before the first. */
-  standing(): Promise<{
+  meta(): Promise<{
     readonly last: bigint | null;
     readonly firstCheckpoint: bigint | null;
     readonly chainId: string | null;
@@ -225,7 +225,7 @@ export const otherDeployment = (url: URL, key: string, signal: AbortSignal): Oth
 
   return {
     ask,
-    standing: async () => {
+    meta: async () => {
       const { _meta: meta } = parsed(
         metaAnswer,
         await ask("{ _meta { checkpoint firstCheckpoint chainId } }"),

@@ -11,22 +11,11 @@ import {
   type Register,
   type Variables,
 } from "./other-deployment.ts";
-import type { Progress } from "./progress.ts";
+import type { Compared } from "./progress.ts";
 import { type ComparedPage, compareAnswers, compareRows } from "./rows.ts";
 import { PAGE, type Row, rowsIn, textIn } from "./served-rows.ts";
 
-/** Both deployments. */
-export type Both = {
-  readonly here: Register;
-  readonly there: Register;
-  /** Whether this deployment has a checkpoint; waits for one that is due. */
-  readonly reaches: (checkpoint: bigint) => Promise<boolean>;
-  /** The checkpoint that the other one has reached at least. */
-  readonly progress: Pick<Progress, "through" | "count">;
-  readonly signal: AbortSignal;
-};
-
-const standing = z
+const status = z
   .array(z.object({ pipeline: z.string().max(64), checkpoint: z.string().regex(/^\d{1,18}$/) }))
   .min(1)
   .max(50);
@@ -39,14 +28,14 @@ const PAUSE_MS = 700;
 
 /** Its current state, and the common checkpoint of the pipelines that write it. */
 const presentOf = async (
-  { there, signal, progress }: Both,
+  { there, signal, progress }: Compared,
   pipelines: readonly string[],
   query: string,
   variables: Variables,
 ): Promise<{ readonly data: Answered; readonly at: bigint }> => {
   for (let attempt = 1; ; attempt += 1) {
     const data = await there.ask(query, variables);
-    const read = standing.safeParse(data.indexerStatus);
+    const read = status.safeParse(data.indexerStatus);
     const writing = (read.data ?? []).filter(({ pipeline }) => pipelines.includes(pipeline));
     if (writing.length !== pipelines.length)
       throw new NotAnsweredError("it does not say of which checkpoint its present is");
@@ -70,7 +59,7 @@ const presentOf = async (
 export const OWN_PAST = "current rows compared with its own past alone";
 
 /** The history to compare with: this deployment's, or the other's own if this one is behind. */
-const witness = async ({ here, there, reaches, progress }: Both, name: string, at: bigint) => {
+const witness = async ({ here, there, reaches, progress }: Compared, name: string, at: bigint) => {
   if (await reaches(at)) return { register: here, what: name, count: () => {} };
   return {
     register: there,
@@ -81,7 +70,7 @@ const witness = async ({ here, there, reaches, progress }: Both, name: string, a
 
 /** Compares a page of a list of current state. */
 export const comparePresent = async (
-  both: Both,
+  compared: Compared,
   list: PresentList,
   coinType: string,
   after: string | undefined,
@@ -90,8 +79,8 @@ export const comparePresent = async (
   const { variables, given } = askedOf(list);
   const now = `query (${variables}) { ${STATUS} ${field}(${given}) { ${selection} } }`;
   const values = { coinType, limit: PAGE, ...(after !== undefined && { after }) };
-  const { data, at } = await presentOf(both, list.pipelines, now, values);
-  const { register, what, count } = await witness(both, `${list.name} now`, at);
+  const { data, at } = await presentOf(compared, list.pipelines, now, values);
+  const { register, what, count } = await witness(compared, `${list.name} now`, at);
   const past = await register.ask(pastOf(list).query, { ...values, at: `${at}` });
   const page = compareAnswers(what, coinType, list, rowsIn(past, field), rowsIn(data, field));
   count(page.rows);
@@ -132,7 +121,7 @@ const balances: Pick<List, "key"> = { key: (row) => `owner ${textIn(row, "owner"
  * @param owners as many as `OWNERS_PER_QUERY` at most
  */
 export const compareOwners = async (
-  both: Both,
+  both: Compared,
   coinType: string,
   owners: readonly string[],
 ): Promise<Pick<ComparedPage, "rows" | "differences">> => {

@@ -2,7 +2,9 @@
 import { createHash, randomBytes } from "node:crypto";
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { z } from "zod";
+import type { Reads } from "../../database/readers.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
+import type { OtherDeployment, Register } from "./other-deployment.ts";
 import type { Difference } from "./rows.ts";
 import { rowShape } from "./served-rows.ts";
 
@@ -17,7 +19,7 @@ export type Tally = {
 /** Differences listed individually. */
 const MOST_DIFFERENCES = 100;
 
-const kept = z.object({
+const savedState = z.object({
   format: z.literal("holderbook-compare-v1"),
   /** Identifies the comparison: another one's file is refused. */
   of: z.record(z.string(), z.string()),
@@ -45,7 +47,7 @@ const kept = z.object({
   hints: z.record(z.string(), z.string().regex(/^\d{1,18}$/)),
 });
 
-type Kept = z.infer<typeof kept>;
+type State = z.infer<typeof savedState>;
 
 /** The file does not belong to this comparison. Give another file, or remove this one. */
 export class ResumeFileError extends Error {
@@ -56,6 +58,7 @@ export class ResumeFileError extends Error {
 }
 
 export type Progress = {
+  /** Last checkpoint compared; both deployments have it. */
   readonly through: bigint;
   readonly step: number;
   readonly cursor: string | undefined;
@@ -65,8 +68,8 @@ export type Progress = {
   readonly more: number;
   /** Queries the other one did not answer, with the reason. */
   readonly notAnswered: readonly string[];
-  /** First checkpoint at which stored digests differ, by pipeline. */
-  readonly hints: ReadonlyMap<string, bigint>;
+  /** First checkpoint at which stored digests of a pipeline differ. */
+  hintOf(pipeline: string): bigint | undefined;
   /** A random number below `below`, stable for a name within one comparison. */
   random(name: string, below: bigint): bigint;
   count(name: string, more: Partial<Tally>): void;
@@ -76,11 +79,28 @@ export type Progress = {
   /** @throws ResumeFileError (stop) when this deployment's rows changed since the comparison began */
   assertOwn(digests: string): void;
   /** Stores the current step and the place within it. */
-  keep(step: number, cursor: string | undefined): Promise<void>;
+  keep(step: number, cursor?: string): Promise<void>;
   /** Writes the last stored state to the file now. */
   flush(): Promise<void>;
   /** Done: removes the file. */
   end(): Promise<void>;
+};
+
+/** Both deployments, and the progress of comparing them. */
+export type Compared = {
+  readonly here: Register;
+  readonly there: OtherDeployment;
+  /** This deployment's database. */
+  readonly on: Reads;
+  /** Whether this deployment has a checkpoint; waits for one that is due. */
+  readonly reaches: (checkpoint: bigint) => Promise<boolean>;
+  readonly signal: AbortSignal;
+  readonly progress: Progress;
+  /** First checkpoint in both logs. */
+  readonly first: bigint;
+  /** Whether both logs begin at the same checkpoint. */
+  readonly sameFirst: boolean;
+  readonly isFull: boolean;
 };
 
 /** Unanswered queries listed at most. */
@@ -101,27 +121,29 @@ export const openProgress = async (
   of: Readonly<Record<string, string>>,
   begin: bigint,
 ): Promise<Progress> => {
-  const found = file === undefined ? undefined : await readKept(file);
-  if (found !== undefined) {
-    for (const [name, own] of Object.entries(of)) {
-      if (found.of[name] !== own) {
-        throw new ResumeFileError(
-          `${file} is of another comparison: ${name} was ${found.of[name]}, and is ${own} now; give another file, or remove this one`,
-        );
-      }
+  const saved = file === undefined ? undefined : await readState(file);
+  const state: State = saved ?? {
+    format: "holderbook-compare-v1",
+    of: { ...of },
+    through: `${begin}`,
+    own: "",
+    seed: randomBytes(16).toString("hex"),
+    step: 0,
+    cursor: null,
+    tallies: {},
+    differences: [],
+    more: 0,
+    notAnswered: [],
+    hints: {},
+  };
+  for (const [name, own] of Object.entries(of)) {
+    if (state.of[name] !== own) {
+      throw new ResumeFileError(
+        `${file} is of another comparison: ${name} was ${state.of[name]}, and is ${own} now; give another file, or remove this one`,
+      );
     }
   }
-  const through = found === undefined ? begin : BigInt(found.through);
-  const seed = found?.seed ?? randomBytes(16).toString("hex");
-  let [step, cursor] = [found?.step ?? 0, found?.cursor ?? undefined];
-  const tallies = new Map<string, Tally>(Object.entries(found?.tallies ?? {}));
-  const differences: Difference[] = [...(found?.differences ?? [])];
-  const notAnswered = [...(found?.notAnswered ?? [])];
-  const hints = new Map(
-    Object.entries(found?.hints ?? {}).map(([name, at]) => [name, BigInt(at)] as const),
-  );
-  let more = found?.more ?? 0;
-  let own = found?.own;
+  const { differences, notAnswered, tallies, hints } = state;
   let text = "";
   let writtenAt = Number.NEGATIVE_INFINITY;
 
@@ -133,66 +155,59 @@ export const openProgress = async (
   };
 
   return {
-    through,
+    through: BigInt(state.through),
     get step() {
-      return step;
+      return state.step;
     },
     get cursor() {
-      return cursor;
+      return state.cursor ?? undefined;
     },
-    tallies,
+    get tallies() {
+      return new Map(Object.entries(tallies));
+    },
     differences,
     get more() {
-      return more;
+      return state.more;
     },
     notAnswered,
-    hints,
     random: (name, below) => {
-      const bytes = createHash("sha512").update(`${seed} ${name}`).digest("hex");
+      const bytes = createHash("sha512").update(`${state.seed} ${name}`).digest("hex");
       return BigInt(`0x${bytes}`) % below;
     },
     count: (name, { rows = 0, lists = 0, inPart = 0 }) => {
-      const before = tallies.get(name) ?? { rows: 0, lists: 0, inPart: 0 };
-      tallies.set(name, {
-        rows: before.rows + rows,
-        lists: before.lists + lists,
-        inPart: before.inPart + inPart,
-      });
+      const tally = tallies[name] ?? { rows: 0, lists: 0, inPart: 0 };
+      tally.rows += rows;
+      tally.lists += lists;
+      tally.inPart += inPart;
+      tallies[name] = tally;
     },
     add: (found) => {
       const room = MOST_DIFFERENCES - differences.length;
       differences.push(...found.slice(0, room));
-      more += Math.max(0, found.length - room);
+      state.more += Math.max(0, found.length - room);
     },
     addNotAnswered: (reason) => {
       if (notAnswered.length < MOST_NOT_ANSWERED) notAnswered.push(reason);
     },
-    hint: (pipeline, checkpoint) => hints.set(pipeline, checkpoint),
+    hintOf: (pipeline) => {
+      const at = hints[pipeline];
+      return at === undefined ? undefined : BigInt(at);
+    },
+    hint: (pipeline, checkpoint) => {
+      hints[pipeline] = `${checkpoint}`;
+    },
     assertOwn: (digests) => {
-      if (own !== undefined && own !== digests) {
+      if (saved !== undefined && state.own !== digests) {
         throw new ResumeFileError(
           `this deployment's rows changed since ${file} was written; remove it and begin again`,
         );
       }
-      own = digests;
+      state.own = digests;
     },
-    keep: async (nextStep, nextCursor) => {
-      [step, cursor] = [nextStep, nextCursor];
+    keep: async (step, cursor) => {
+      state.step = step;
+      state.cursor = cursor ?? null;
       if (file === undefined) return;
-      const state: Kept = {
-        format: "holderbook-compare-v1",
-        of: { ...of },
-        through: `${through}`,
-        own: own ?? "",
-        seed,
-        step,
-        cursor: cursor ?? null,
-        tallies: Object.fromEntries(tallies),
-        differences: [...differences],
-        more,
-        notAnswered,
-        hints: Object.fromEntries([...hints].map(([name, at]) => [name, `${at}`])),
-      };
       text = JSON.stringify(state);
       if (performance.now() - writtenAt >= KEEP_EVERY_MS) await write();
     },
@@ -203,7 +218,7 @@ export const openProgress = async (
   };
 };
 
-const readKept = async (file: string): Promise<Kept | undefined> => {
+const readState = async (file: string): Promise<State | undefined> => {
   let text: string;
   try {
     text = await readFile(file, "utf8");
@@ -212,7 +227,7 @@ const readKept = async (file: string): Promise<Kept | undefined> => {
     throw error;
   }
   try {
-    return kept.parse(JSON.parse(text));
+    return savedState.parse(JSON.parse(text));
   } catch {
     throw new ResumeFileError(
       `${file} is not a file that compare wrote; give another one, or remove it`,

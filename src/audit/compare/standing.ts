@@ -1,25 +1,11 @@
 /** Compares what is not a list: checkpoints, heads of the log, stored digests. */
-import { type Reads, read } from "../../database/readers.ts";
+import { read } from "../../database/readers.ts";
 import type { Pipeline } from "../../pipelines/pipeline.ts";
 import { pipelineDigest } from "../../projections/digests.ts";
-import {
-  type Answered,
-  NotAnsweredError,
-  type OtherDeployment,
-  type Register,
-} from "./other-deployment.ts";
-import type { Progress } from "./progress.ts";
+import { type Answered, NotAnsweredError } from "./other-deployment.ts";
+import type { Compared } from "./progress.ts";
 import { compareRows } from "./rows.ts";
 import { numberIn, type Row, rowsIn, textIn } from "./served-rows.ts";
-
-type Compared = {
-  readonly here: Register;
-  readonly there: OtherDeployment;
-  readonly on: Reads;
-  readonly progress: Progress;
-  readonly first: bigint;
-  readonly sameFirst: boolean;
-};
 
 /**
  * Compares stored digests of a pipeline. Equality proves nothing, since rows may have been altered

@@ -4,9 +4,9 @@ import type { Pipeline } from "../../pipelines/pipeline.ts";
 import { followPosition } from "../../projections/position.ts";
 import { compareCapTable, ownRoot } from "./cap-table.ts";
 import { LISTS, type List, PRESENT, pastOf, TOKENS } from "./lists.ts";
-import { NotAnsweredError, type OtherDeployment, type RootVersion } from "./other-deployment.ts";
-import { type Both, compareOwners, comparePresent, OWNERS_PER_QUERY } from "./present.ts";
-import type { Progress } from "./progress.ts";
+import { NotAnsweredError, type RootVersion } from "./other-deployment.ts";
+import { compareOwners, comparePresent, OWNERS_PER_QUERY } from "./present.ts";
+import type { Compared, Progress } from "./progress.ts";
 import { type ComparedPage, comparePage, membersApart } from "./rows.ts";
 import { PAGE } from "./served-rows.ts";
 import { compareCheckpoints, compareDigests, compareHeads } from "./standing.ts";
@@ -43,17 +43,6 @@ const FULL: Bounds = {
 };
 
 type Bounds = { readonly [Name in keyof typeof SAMPLE]: number };
-
-export type Compared = Both & {
-  readonly there: OtherDeployment;
-  readonly on: Reads;
-  readonly progress: Progress;
-  /** First checkpoint in both logs. */
-  readonly first: bigint;
-  /** Whether both logs begin at the same checkpoint. */
-  readonly sameFirst: boolean;
-  readonly isFull: boolean;
-};
 
 export type Step = {
   /** Shown as progress. */
@@ -122,7 +111,7 @@ const stepsOfCoin = (compared: Compared, bounds: Bounds, coin: Coin): readonly S
       name: `${list.name} now, of ${coinType}`,
       pipelines: list.pipelines,
       run: (from: string | undefined, keep: (next: string) => Promise<void>) =>
-        inPages(compared, `${list.name} now`, bounds.firstPages, from, keep, (after) =>
+        readList(progress, `${list.name} now`, bounds.firstPages, from, keep, (after) =>
           comparePresent(compared, list, coinType, after),
         ),
     })),
@@ -143,27 +132,42 @@ const stepsOfCoin = (compared: Compared, bounds: Bounds, coin: Coin): readonly S
   ];
 };
 
-/** Reads pages up to the end of a list or a limit; returns whether it reached the end. */
-const inPages = async (
-  { progress }: Compared,
+type ComparePage = (after: string | undefined) => Promise<ComparedPage>;
+
+/** Compares pages up to the end of a list or a limit; returns whether it reached the end. */
+const readPages = async (
+  progress: Progress,
   name: string,
   most: number,
   from: string | undefined,
-  keep: (next: string) => Promise<void>,
-  compare: (after: string | undefined) => Promise<ComparedPage>,
+  compare: ComparePage,
+  keep?: (next: string) => Promise<void>,
 ): Promise<boolean> => {
   let after = from;
-  if (from === undefined) progress.count(name, { lists: 1 });
   for (let pages = 0; pages < most; pages += 1) {
     const { rows, differences, next } = await compare(after);
     progress.count(name, { rows });
     progress.add(differences);
     if (next === undefined) return true;
     after = next;
-    if (most === Number.POSITIVE_INFINITY) await keep(next);
+    if (most === Number.POSITIVE_INFINITY) await keep?.(next);
   }
-  progress.count(name, { inPart: 1 });
   return false;
+};
+
+/** Reads a list from its beginning, or from where an earlier run stopped. */
+const readList = async (
+  progress: Progress,
+  name: string,
+  most: number,
+  from: string | undefined,
+  keep: (next: string) => Promise<void>,
+  compare: ComparePage,
+): Promise<boolean> => {
+  if (from === undefined) progress.count(name, { lists: 1 });
+  const isWhole = await readPages(progress, name, most, from, compare, keep);
+  if (!isWhole) progress.count(name, { inPart: 1 });
+  return isWhole;
 };
 
 const listStep = (
@@ -179,7 +183,7 @@ const listStep = (
     const { through } = progress;
     const page = (after: string | undefined) =>
       comparePage(here, there, list, { coinType, through, after });
-    if (await inPages(compared, list.name, bounds.firstPages, from, keep, page)) return;
+    if (await readList(progress, list.name, bounds.firstPages, from, keep, page)) return;
     const starts: (string | undefined)[] = [];
     const behind = list.behind;
     if (list.inChainOrder !== undefined && behind !== undefined) {
@@ -190,25 +194,17 @@ const listStep = (
       if (newest !== undefined) starts.push(behind(newest - 1n));
       // Rows may differ where stored digests first do.
       for (const pipeline of list.pipelines) {
-        const hint = progress.hints.get(pipeline);
+        const hint = progress.hintOf(pipeline);
         if (hint !== undefined) starts.push(behind(followPosition(hint - 1n)));
       }
     }
     for (const start of starts) {
-      for (let [after, pages] = [start, 0]; pages < bounds.newestPages; pages += 1) {
-        const { rows, differences, next } = await page(after);
-        progress.count(list.name, { rows });
-        progress.add(differences);
-        if (next === undefined) break;
-        after = next;
-      }
+      await readPages(progress, list.name, bounds.newestPages, start, page);
     }
     for (let number = 0; list.start !== undefined && number < bounds.randomPages; number += 1) {
       const random = (below: bigint) =>
         progress.random(`${list.name} ${number} ${coinType}`, below);
-      const { rows, differences } = await page(list.start({ random, first, through }));
-      progress.count(list.name, { rows });
-      progress.add(differences);
+      await readPages(progress, list.name, 1, list.start({ random, first, through }), page);
     }
   },
 });
@@ -246,12 +242,10 @@ const ownersStep = (compared: Compared, bounds: Bounds, coinType: string): Step 
       const next = owners.length < OWNERS_PER_QUERY ? undefined : owners.at(-1);
       return { ...(await compareOwners(compared, coinType, owners)), next };
     };
-    if (await inPages(compared, name, bounds.ownerBatches, from, keep, batch)) return;
+    if (await readList(progress, name, bounds.ownerBatches, from, keep, batch)) return;
     for (let number = 0; number < bounds.randomPages; number += 1) {
       const lot = progress.random(`owners ${number} ${coinType}`, 2n ** 256n);
-      const { rows, differences } = await batch(`0x${lot.toString(16).padStart(64, "0")}`);
-      progress.count(name, { rows });
-      progress.add(differences);
+      await readPages(progress, name, 1, `0x${lot.toString(16).padStart(64, "0")}`, batch);
     }
   },
 });

@@ -35,6 +35,18 @@ export const createFindings = (
 /** Row limit of a statement: one more than is listed, to detect further ones. */
 export const FOUND_ROWS = MOST + 1;
 
+/** Adds the findings of a statement, whose rows have each as `what`. */
+export const addFound = async (
+  sql: Sql,
+  found: Findings,
+  statement: string,
+  parameters: (string | null)[],
+): Promise<void> => {
+  for (const { what } of await sql.unsafe<{ what: string }[]>(statement, parameters)) {
+    found.add(what);
+  }
+};
+
 /** Stores the newest findings, for `/health`; `full_under_way`: of an unfinished round. */
 export const keepFindings = async (
   sql: Sql,

@@ -2,7 +2,7 @@
 import type { Sql } from "../../database/connect.ts";
 import { positionsEnd } from "../../projections/position.ts";
 import { STILL_OPEN } from "../../projections/ranges.ts";
-import { type Findings, FOUND_ROWS } from "./found.ts";
+import { addFound, type Findings, FOUND_ROWS } from "./found.ts";
 
 type Folded = {
   readonly ranges: string;
@@ -58,82 +58,43 @@ const compare = ({ ranges, events, key, said, value }: Folded) => {
     from beside where value is distinct from before
   ), folded as (
     select ${names}, checkpoint, value, until from changed where value is not null
-  ), kept as (
+  ), stored as (
     select ${names}, checkpoint, ${value} as value,
            case when until > $2 then ${STILL_OPEN} else until end as until
     from ${ranges} where coin_type = $1 and checkpoint <= $2
   )
-  select concat_ws(' ', ${names}) as key, checkpoint, kept.value::text as kept, kept.until as "keptUntil",
-         folded.value::text as folded, folded.until as "foldedUntil"
-  from kept full join folded using (${names}, checkpoint)
-  where kept.value is distinct from folded.value or kept.until is distinct from folded.until
-  order by 1, 2 limit ${FOUND_ROWS}`;
+  select format('${ranges}, %s, %s, checkpoint %s: it has %s, but ${events} make it %s',
+                $1::text, concat_ws(' ', ${names}), checkpoint, ${shown("stored")}, ${shown("folded")}) as what
+  from stored full join folded using (${names}, checkpoint)
+  where stored.value is distinct from folded.value or stored.until is distinct from folded.until
+  order by concat_ws(' ', ${names}), checkpoint limit ${FOUND_ROWS}`;
 };
 
-type Row = {
-  readonly key: string;
-  readonly checkpoint: bigint;
-  /** Both null: no such range. */
-  readonly kept: string | null;
-  readonly keptUntil: bigint | null;
-  readonly folded: string | null;
-  readonly foldedUntil: bigint | null;
-};
+const shown = (range: string) =>
+  `coalesce(${range}.value || ' until ' || coalesce(nullif(${range}.until, ${STILL_OPEN})::text, 'now'), 'nothing')`;
 
-const shown = (value: string | null, until: bigint | null): string =>
-  value === null ? "nothing" : `${value} until ${until === STILL_OPEN ? "now" : until}`;
+const reconcileRanges =
+  (folded: Folded) =>
+  (sql: Sql, coinType: string, at: bigint, found: Findings): Promise<void> =>
+    addFound(sql, found, compare(folded), [coinType, `${at}`, `${positionsEnd(at)}`]);
 
-const reconcileRanges = async (
-  sql: Sql,
-  folded: Folded,
-  coinType: string,
-  at: bigint,
-  found: Findings,
-): Promise<void> => {
-  const given = [coinType, `${at}`, `${positionsEnd(at)}`];
-  for (const row of await sql.unsafe<Row[]>(compare(folded), given)) {
-    found.add(
-      `${folded.ranges}, ${coinType}, ${row.key}, checkpoint ${row.checkpoint}: it has ${shown(row.kept, row.keptUntil)}, but ${folded.events} make it ${shown(row.folded, row.foldedUntil)}`,
-    );
-  }
-};
+export const reconcileMemberships = reconcileRanges(MEMBERSHIPS);
 
-export const reconcileMemberships = (sql: Sql, coinType: string, at: bigint, found: Findings) =>
-  reconcileRanges(sql, MEMBERSHIPS, coinType, at, found);
-
-export const reconcileRoles = (sql: Sql, coinType: string, at: bigint, found: Findings) =>
-  reconcileRanges(sql, ROLES, coinType, at, found);
+export const reconcileRoles = reconcileRanges(ROLES);
 
 const HELD = `
   with newest as (
     select distinct on (owner, role) owner, role, granted, position from role_events
     where coin_type = $1 order by owner, role, position desc
   ), held as (select owner, role, position from newest where granted
-  ), kept as (select owner, role, position from wallet_roles where coin_type = $1)
-  select owner, role, kept.position as kept, held.position as held
-  from kept full join held using (owner, role)
-  where kept.position is distinct from held.position order by 1, 2 limit ${FOUND_ROWS}`;
+  ), stored as (select owner, role, position from wallet_roles where coin_type = $1)
+  select format('wallet_roles, %s, owner %s, role %s: ', $1::text, owner, role) || case
+      when stored.position is null then format('the row is missing; role_events granted it at position %s', held.position)
+      else format('held since position %s, but by role_events %s', stored.position,
+                  coalesce('since ' || held.position, 'it is not held')) end as what
+  from stored full join held using (owner, role)
+  where stored.position is distinct from held.position order by owner, role limit ${FOUND_ROWS}`;
 
 /** Compares current roles, in this snapshot. */
-export const reconcileHeldRoles = async (
-  sql: Sql,
-  coinType: string,
-  found: Findings,
-): Promise<void> => {
-  const rows = await sql.unsafe<
-    {
-      readonly owner: string;
-      readonly role: string;
-      readonly kept: bigint | null;
-      readonly held: bigint | null;
-    }[]
-  >(HELD, [coinType]);
-  for (const { owner, role, kept, held } of rows) {
-    const of = `wallet_roles, ${coinType}, owner ${owner}, role ${role}`;
-    found.add(
-      kept === null
-        ? `${of}: the row is missing; role_events granted it at position ${held}`
-        : `${of}: held since position ${kept}, but by role_events ${held === null ? "it is not held" : `since ${held}`}`,
-    );
-  }
-};
+export const reconcileHeldRoles = (sql: Sql, coinType: string, found: Findings): Promise<void> =>
+  addFound(sql, found, HELD, [coinType]);

@@ -5,7 +5,7 @@ import { createCapTables } from "../../projections/cap-tables.ts";
 import { guardedReads } from "../../projections/guarded-reads.ts";
 import { FOR_CAP_TABLES } from "../../projections/needed.ts";
 import { positionsEnd } from "../../projections/position.ts";
-import { type Findings, FOUND_ROWS } from "./found.ts";
+import { addFound, type Findings, FOUND_ROWS } from "./found.ts";
 
 /** All coins known as tokens to the register or the log. */
 export const tokenTypes = async (sql: Sql): Promise<readonly string[]> => {
@@ -112,7 +112,7 @@ const OF_PAGE = "coin_type = $1 and owner > $2 and ($3::text is null or owner <=
 const balances = ({ name, live, held, changes }: Part, withPast: boolean) => `
   with live as (
     select owner, sum(${held}) as held, count(*) as objects from ${live} where ${OF_PAGE} group by owner
-  ), kept as (
+  ), stored as (
     select owner, ${name}_balance as held, ${name}_count as objects from balances
     where ${OF_PAGE} and (${name}_balance <> 0 or ${name}_count <> 0)
   ), moved as (
@@ -120,86 +120,50 @@ const balances = ({ name, live, held, changes }: Part, withPast: boolean) => `
       withPast
         ? `select distinct on (owner) owner, balance_after as held from ${changes}
            where ${OF_PAGE} order by owner, position desc`
-        : "select owner, held from kept"
+        : "select owner, held from stored"
     }
   )
-  select * from (
-    select owner, coalesce(kept.held, 0)::text as kept, coalesce(live.held, 0)::text as live,
-           coalesce(moved.held, 0)::text as moved, coalesce(kept.objects, 0)::int as "keptObjects",
-           coalesce(live.objects, 0)::int as "liveObjects"
-    from kept full join live using (owner) full join moved using (owner)
-  ) as each_owner
-  where kept <> live or kept <> moved or "keptObjects" <> "liveObjects"
-  order by owner limit ${FOUND_ROWS}`;
-
-type BalanceRow = {
-  readonly owner: string;
-  readonly kept: string;
-  readonly live: string;
-  readonly moved: string;
-  readonly keptObjects: number;
-  readonly liveObjects: number;
-};
+  select format('balances, %s, owner %s: ', $1::text, owner) || what as what from (
+    select owner, coalesce(stored.held, 0) as stored, coalesce(live.held, 0) as live,
+           coalesce(moved.held, 0) as moved, coalesce(stored.objects, 0) as stored_objects,
+           coalesce(live.objects, 0) as live_objects
+    from stored full join live using (owner) full join moved using (owner)
+  ) as each_owner, lateral (values
+    (stored <> live, format('${name}_balance is %s, but the objects in ${live} hold %s', stored, live)),
+    (stored <> moved, format('${name}_balance is %s, but the last of ${changes} left %s', stored, moved)),
+    (stored_objects <> live_objects,
+     format('${name}_count is %s, but ${live} has %s', stored_objects, live_objects))
+  ) as checks (differs, what)
+  where differs order by owner, what limit ${FOUND_ROWS}`;
 
 /**
  * Checks a token's current balances against its objects and, `withPast`, its movements, which takes
  * the longest.
  */
-export const reconcileBalances = async (
+export const reconcileBalances = (
   sql: Sql,
   coinType: string,
   part: Part,
   { withPast, after, upTo }: Owners & { readonly withPast: boolean },
   found: Findings,
-): Promise<void> => {
-  const rows = await sql.unsafe<BalanceRow[]>(balances(part, withPast), [coinType, after, upTo]);
-  for (const { owner, kept, live, moved, keptObjects, liveObjects } of rows) {
-    const of = `balances, ${coinType}, owner ${owner}`;
-    if (kept !== live) {
-      found.add(
-        `${of}: ${part.name}_balance is ${kept}, but the objects in ${part.live} hold ${live}`,
-      );
-    }
-    if (kept !== moved) {
-      found.add(
-        `${of}: ${part.name}_balance is ${kept}, but the last of ${part.changes} left ${moved}`,
-      );
-    }
-    if (keptObjects !== liveObjects) {
-      found.add(`${of}: ${part.name}_count is ${keptObjects}, but ${part.live} has ${liveObjects}`);
-    }
-  }
-};
+): Promise<void> => addFound(sql, found, balances(part, withPast), [coinType, after, upTo]);
 
-const chained = (table: string) => `
-  select * from (
-    select owner, position, change::text, balance_after::text as after,
-           coalesce(lag(balance_after) over (partition by owner order by position), 0)::text as before
+const unchained = (table: string) => `
+  select format('${table}, %s, owner %s, position %s: balance_after is %s, but %s and a change of %s make %s',
+                $1::text, owner, position, after, before, change, before + change) as what
+  from (
+    select owner, position, change, balance_after as after,
+           coalesce(lag(balance_after) over (partition by owner order by position), 0) as before
     from ${table} where coin_type = $1 and position < $2
   ) as each_change
-  where after::numeric <> before::numeric + change::numeric or after::numeric < 0
+  where after <> before + change or after < 0
   order by owner, position limit ${FOUND_ROWS}`;
 
 /** Each movement must continue from the previous balance. */
-export const reconcileChanges = async (
+export const reconcileChanges = (
   sql: Sql,
   coinType: string,
-  { changes: table }: Part,
+  { changes }: Part,
   at: bigint,
   found: Findings,
-): Promise<void> => {
-  const rows = await sql.unsafe<
-    {
-      readonly owner: string;
-      readonly position: bigint;
-      readonly change: string;
-      readonly after: string;
-      readonly before: string;
-    }[]
-  >(chained(table), [coinType, `${positionsEnd(at)}`]);
-  for (const { owner, position, change, after, before } of rows) {
-    found.add(
-      `${table}, ${coinType}, owner ${owner}, position ${position}: balance_after is ${after}, but ${before} and a change of ${change} make ${BigInt(before) + BigInt(change)}`,
-    );
-  }
-};
+): Promise<void> => addFound(sql, found, unchained(changes), [coinType, `${positionsEnd(at)}`]);

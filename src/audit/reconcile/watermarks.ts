@@ -8,7 +8,7 @@ import { NO_ROWS } from "../../projections/digest-lines.ts";
 import { shownDigest } from "../../projections/digests.ts";
 import { LAYOUT_WITH_DIGESTS } from "../../projections/progress-tables.ts";
 import { STILL_OPEN } from "../../projections/ranges.ts";
-import type { Findings } from "./found.ts";
+import { addFound, type Findings } from "./found.ts";
 import { partsOf } from "./stored-rows.ts";
 
 type Row = {
@@ -119,22 +119,14 @@ export const reconcileBeyond = async (
   pipeline: Pipeline,
   found: Findings,
 ): Promise<void> => {
-  const { digests, watermark } = pipeline;
-  const beyond = [
-    { table: getTableName(digests), at: "checkpoint" },
-    ...partsOf(pipeline).map(({ table, at }) => ({ table: getTableName(table), at })),
-  ].map(
+  const watermark = getTableName(pipeline.watermark);
+  const beyond = [{ table: pipeline.digests, at: "checkpoint" }, ...partsOf(pipeline)].map(
     ({ table, at }) => `
-      select '${table}' as table, '${at}' as at, min(${at}) as first, count(*)::int as rows
-      from ${table} where ${at} >= (select next_checkpoint from ${getTableName(watermark)}) and ${at} < ${STILL_OPEN}`,
+      select format('${getTableName(table)}: %s rows of checkpoint %s and later, beyond ${watermark}',
+                    count(*), min(${at})) as what
+      from ${getTableName(table)}
+      where ${at} >= (select next_checkpoint from ${watermark}) and ${at} < ${STILL_OPEN}
+      having count(*) > 0`,
   );
-  const rows = await sql.unsafe<{ table: string; first: bigint | null; rows: number }[]>(
-    beyond.join(" union all "),
-  );
-  for (const { table, first, rows: count } of rows) {
-    if (first === null) continue;
-    found.add(
-      `${table}: ${count} rows of checkpoint ${first} and later, beyond ${getTableName(watermark)}`,
-    );
-  }
+  await addFound(sql, found, beyond.join(" union all "), []);
 };

@@ -9,8 +9,7 @@ import { chainEnd, LogChangedError, type LogFault } from "../../log/chain.ts";
 import { type BlocksPlace, checkBlocks, stretchBegin } from "../../log/check-blocks.ts";
 import { checkInputs, type InputStretch, inputEnd, inputStretches } from "../../log/input-chain.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
-import { chainIdOf } from "./log-heads.ts";
-import { appendEntry, logSince, textIn } from "./sequence.ts";
+import { appendEntry, chainIdOf, logSince, textIn } from "./sequence.ts";
 
 /** Publishes the ends of both chains, for each stretch. */
 type ChainEntries = {

@@ -18,51 +18,43 @@ import {
 } from "./sequence.ts";
 
 /** Selects entries; `root1`: roots of version 1. */
-export type Of = {
+type CoinEntryKey = {
   readonly kind: "root" | "root1" | "coin";
   readonly coinType: string;
   readonly checkpoint: bigint;
 };
 
-/** Earlier entries are about a log that was replaced. */
-const sinceOf = async (sql: Sql, kind: Of["kind"]): Promise<bigint> =>
-  kind === "coin" ? logSince(sql) : -1n;
-
-/** Newest such entry; undefined if none. */
-export const coinEntry = async (
-  sql: Sql,
-  { kind, coinType, checkpoint }: Of,
-): Promise<SequenceEntry | undefined> => {
-  const [row] = await sql<{ number: bigint }[]>`
-    select number from coin_entries
-    where kind = ${kind} and coin_type = ${coinType} and checkpoint = ${checkpoint}
-      and number > ${await sinceOf(sql, kind)}
-    order by number desc limit 1`;
-  return row && (await entriesAt({ sql }, [row.number])).get(row.number);
+/** A page about a token, newest checkpoint first: of one checkpoint, or those below `before`. */
+export type CoinPage = {
+  readonly coinType: string;
+  readonly before?: bigint | undefined;
+  readonly checkpoint?: bigint | undefined;
+  readonly limit: number;
 };
 
-/** Newest entry about a token at its highest checkpoint up to this one; undefined if none. */
-const lastCoinEntry = async (
+/**
+ * Newest entry at the highest checkpoint of a range that ends with `checkpoint`; undefined if none.
+ * @param from first checkpoint of the range; default: only `checkpoint`
+ */
+export const coinEntry = async (
   sql: Sql,
-  { kind, coinType, checkpoint }: Of,
+  { kind, coinType, checkpoint }: CoinEntryKey,
+  from = checkpoint,
 ): Promise<SequenceEntry | undefined> => {
+  // Earlier ends of chains are about a log that was replaced.
+  const since = kind === "coin" ? await logSince(sql) : -1n;
   const [row] = await sql<{ number: bigint }[]>`
     select number from coin_entries
-    where kind = ${kind} and coin_type = ${coinType} and checkpoint <= ${checkpoint}
-      and number > ${await sinceOf(sql, kind)}
+    where kind = ${kind} and coin_type = ${coinType}
+      and checkpoint between ${from} and ${checkpoint} and number > ${since}
     order by checkpoint desc, number desc limit 1`;
   return row && (await entriesAt({ sql }, [row.number])).get(row.number);
 };
 
-/** Newest entry per checkpoint of a token, highest checkpoint first; optionally below `before`. */
+/** Newest entry per checkpoint of a token. */
 export const coinEntries = async (
   on: Reads,
-  query: Omit<Of, "checkpoint"> & {
-    readonly before?: bigint | undefined;
-    /** Only this one. */
-    readonly checkpoint?: bigint | undefined;
-    readonly limit: number;
-  },
+  query: CoinPage & Pick<CoinEntryKey, "kind">,
 ): Promise<readonly SequenceEntry[]> => {
   const rows = await read<{ number: bigint }>(on, NUMBERS, [
     query.kind,
@@ -92,7 +84,7 @@ const NUMBERS = `
 export const appendOnce = async (
   sql: Sql,
   key: DeploymentKey,
-  of: Of,
+  of: CoinEntryKey,
   body: EntryBody,
   contradicted: (before: EntryBody) => Error,
 ): Promise<SequenceEntry> => {
@@ -139,8 +131,8 @@ export const publishCoinEnd = async (
   key: DeploymentKey,
   { chainId, coinType, checkpoint }: CoinEnd,
 ): Promise<SequenceEntry> => {
-  const before = await lastCoinEntry(sql, { kind: "coin", coinType, checkpoint });
-  if (before !== undefined) await holdAgainst(sql, coinType, before);
+  const before = await coinEntry(sql, { kind: "coin", coinType, checkpoint }, 0n);
+  if (before !== undefined) await assertUnchanged(sql, coinType, before);
   const { facts, hash } = await linkAt(sql, coinType, checkpoint);
   const body = { chainId, coinType, checkpoint: `${checkpoint}`, facts, hash };
   return appendOnce(sql, key, { kind: "coin", coinType, checkpoint }, body, () =>
@@ -148,7 +140,7 @@ export const publishCoinEnd = async (
   );
 };
 
-const holdAgainst = async (sql: Sql, coinType: string, { body }: SequenceEntry): Promise<void> => {
+const assertUnchanged = async (sql: Sql, coinType: string, { body }: SequenceEntry) => {
   const checkpoint = BigInt(textIn(body, "checkpoint"));
   const { facts, hash } = await linkAt(sql, coinType, checkpoint);
   if (facts !== body.facts || hash !== body.hash) throw changed(coinType, checkpoint);
@@ -161,11 +153,7 @@ const changed = (coinType: string, checkpoint: bigint) =>
   });
 
 /** Last link of a coin up to a checkpoint, in an entry's form. */
-const linkAt = async (
-  sql: Sql,
-  coinType: string,
-  checkpoint: bigint,
-): Promise<{ readonly facts: string; readonly hash: string }> => {
+const linkAt = async (sql: Sql, coinType: string, checkpoint: bigint) => {
   const end = (await coinEnds(sql, [coinType], checkpoint)).get(coinType) ?? NO_FACTS;
   return { facts: `${end.facts}`, hash: Buffer.from(end.hash).toString("hex") };
 };

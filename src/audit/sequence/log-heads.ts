@@ -7,9 +7,8 @@ import { signedLogHead } from "../../../client/verify-log-head.ts";
 import type { Sql } from "../../database/connect.ts";
 import { chainEnd, chainGap, LogChangedError, type LogFault } from "../../log/chain.ts";
 import { checkStretch, endFault } from "../../log/check-chain.ts";
-import type { DeploymentKey } from "./deployment-key.ts";
-import { isSigned } from "./deployment-key.ts";
-import { appendEntry, logSince } from "./sequence.ts";
+import { type DeploymentKey, isSigned } from "./deployment-key.ts";
+import { appendEntry, chainIdOf, logSince } from "./sequence.ts";
 
 export type LogHead = {
   readonly checkpoint: bigint;
@@ -21,12 +20,6 @@ export type LogHead = {
   readonly publicKey: string | null;
   /** ISO 8601. */
   readonly signedAt: string;
-};
-
-/** Chain id of the log; null while the source did not report one. */
-export const chainIdOf = async (sql: Sql): Promise<string | null> => {
-  const [row] = await sql<{ chain_id: string | null }[]>`select chain_id from log_high_water`;
-  return row?.chain_id ?? null;
 };
 
 /** The last signed head, also by the sequence, in case its row was deleted. */

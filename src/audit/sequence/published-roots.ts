@@ -2,12 +2,14 @@
  * Published, signed roots of cap tables: public, so that all holders see the same one. A coin has
  * one root per checkpoint, for ever: a sequence entry, or signed before the sequence began.
  */
+import { canonicalJson } from "../../../client/canonical-json.ts";
 import { type Root2, rootBody, rootBody1, signedRoot } from "../../../client/verify-statement.ts";
 import type { Sql } from "../../database/connect.ts";
 import { type Reads, read } from "../../database/readers.ts";
+import type { LogFault } from "../../log/chain.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
-import { appendOnce, coinEntries, coinEntry } from "./coin-entries.ts";
-import type { DeploymentKey, Signature } from "./deployment-key.ts";
+import { appendOnce, type CoinPage, coinEntries, coinEntry } from "./coin-entries.ts";
+import { type DeploymentKey, isSigned, type Signature } from "./deployment-key.ts";
 import { type EntryBody, type SequenceEntry, textIn } from "./sequence.ts";
 
 /** Numbers are decimal texts. */
@@ -104,7 +106,7 @@ export const publishRoot = async (
   }
   if (quota !== undefined) await countRoot(sql, quota);
   // Before the row: entry number 0 commits to roots signed without a sequence.
-  await enterRoot(sql, key, made);
+  await enterRoot1(sql, key, made);
   await sql`
     insert into published_roots
       (coin_type, checkpoint, checkpoint_digest, root, total, signature, key_id)
@@ -115,21 +117,35 @@ export const publishRoot = async (
 };
 
 /**
- * Appends a root's entry to the sequence, even if its row was deleted meanwhile.
+ * Appends a root's entry to the sequence, unless this key already did; returns the entry.
  * @param sql of a transaction
- * @throws RootConflictError (stop)
+ * @throws RootConflictError (stop) when another root was published
  */
-export const enterRoot = (sql: Sql, key: DeploymentKey, made: Root) => {
+const enterRoot = (
+  sql: Sql,
+  key: DeploymentKey,
+  kind: "root" | "root1",
+  made: Root,
+  body: EntryBody,
+): Promise<SequenceEntry> => {
   const { coinType, checkpoint } = made;
-  const of = { kind: "root1", coinType, checkpoint: BigInt(checkpoint) } as const;
+  const of = { kind, coinType, checkpoint: BigInt(checkpoint) };
   return appendOnce(
     sql,
     key,
     of,
-    rootBody1(made),
+    body,
     (before) => new RootConflictError(comparedOf(before), made),
   );
 };
+
+/** Enters a version-1 root, even if its row was deleted meanwhile: see `enterRoot`. */
+export const enterRoot1 = (sql: Sql, key: DeploymentKey, made: Root) =>
+  enterRoot(sql, key, "root1", made, rootBody1(made));
+
+/** Publishes a version-2 root, which is the entry alone: see `enterRoot`. */
+export const publishRoot2 = (sql: Sql, key: DeploymentKey, made: Root2) =>
+  enterRoot(sql, key, "root", made, rootBody(made));
 
 /** Counts one more new root. @throws RootsOfDayError (wait) */
 export const countRoot = async (sql: Sql, { askedBy, perDay }: RootQuota): Promise<void> => {
@@ -145,16 +161,7 @@ export const countRoot = async (sql: Sql, { askedBy, perDay }: RootQuota): Promi
 };
 
 /** A coin's roots, newest checkpoint first; optionally below `before`. */
-export const publishedRootsOf = (
-  on: Reads,
-  query: {
-    readonly coinType: string;
-    readonly before?: bigint | undefined;
-    /** Only this one. */
-    readonly checkpoint?: bigint | undefined;
-    readonly limit: number;
-  },
-): Promise<readonly PublishedRoot[]> =>
+export const publishedRootsOf = (on: Reads, query: CoinPage): Promise<readonly PublishedRoot[]> =>
   read<PublishedRoot>(on, ROOTS, [
     query.coinType,
     query.before ?? null,
@@ -183,33 +190,10 @@ export const rootEntryOf = (
   of: { readonly coinType: string; readonly checkpoint: bigint },
 ): Promise<SequenceEntry | undefined> => coinEntry(sql, { kind: "root", ...of });
 
-/**
- * Publishes a root as a sequence entry, unless this key already did; returns the entry.
- * @param sql of a transaction
- * @throws RootConflictError (stop) when another root was published
- */
-export const publishRoot2 = (sql: Sql, key: DeploymentKey, made: Root2): Promise<SequenceEntry> => {
-  const of = {
-    kind: "root",
-    coinType: made.coinType,
-    checkpoint: BigInt(made.checkpoint),
-  } as const;
-  return appendOnce(
-    sql,
-    key,
-    of,
-    rootBody(made),
-    (before) => new RootConflictError(comparedOf(before), made),
-  );
-};
-
-/** Null where they were unknown then. */
-const decimalsIn = (body: EntryBody): string | null =>
-  body.decimals === null ? null : textIn(body, "decimals");
-
 /** A version-2 root with the entry that published it. */
 type PublishedRoot2 = PublishedRoot & {
   readonly version: "2";
+  /** Null where they were unknown then. */
   readonly decimals: string | null;
   readonly checkpointTimestampMs: string;
   readonly number: string;
@@ -219,7 +203,7 @@ type PublishedRoot2 = PublishedRoot & {
 /** A token's version-2 roots, newest checkpoint first; optionally below `before`. */
 export const publishedRoots2 = async (
   on: Reads,
-  query: Omit<Parameters<typeof coinEntries>[1], "kind">,
+  query: CoinPage,
 ): Promise<readonly PublishedRoot2[]> => {
   const entries = await coinEntries(on, { kind: "root", ...query });
   return entries.map(({ body, number, previous, at, keyId, signature }) => ({
@@ -231,9 +215,54 @@ export const publishedRoots2 = async (
     signature,
     signedAt: at,
     version: "2",
-    decimals: decimalsIn(body),
+    decimals: body.decimals === null ? null : textIn(body, "decimals"),
     checkpointTimestampMs: textIn(body, "checkpointTimestampMs"),
     number,
     previous,
   }));
+};
+
+type SignedRow = Root & {
+  readonly keyId: string;
+  readonly signature: string;
+  readonly publicKey: string;
+};
+
+const SIGNED = `
+  select (select chain_id from log_high_water) as "chainId", r.coin_type as "coinType",
+         r.checkpoint::text as checkpoint, r.checkpoint_digest as "checkpointDigest", r.root, r.total,
+         r.key_id as "keyId", r.signature, k.public_key as "publicKey"
+  from published_roots r join deployment_keys k using (key_id)`;
+
+/** First version-1 root whose row does not match its signature; null if none. */
+export const rootFault = async (sql: Sql, signal: AbortSignal): Promise<LogFault | null> => {
+  const rows = sql.unsafe<SignedRow[]>(SIGNED);
+  for await (const page of rows.cursor(1_000)) {
+    signal.throwIfAborted();
+    const wrong = page.find((row) => !isGenuine(row));
+    if (wrong === undefined) continue;
+    const what = `published_roots: the root of ${wrong.coinType} is not what the key ${wrong.keyId} signed: its row was changed`;
+    return { checkpoint: BigInt(wrong.checkpoint), what };
+  }
+  return null;
+};
+
+const isGenuine = ({ keyId: _, publicKey, signature, ...root }: SignedRow): boolean =>
+  isSigned(signature, canonicalJson(signedRoot(root)), publicKey);
+
+/** Roots that another version signed without entering them in the sequence. */
+const BESIDE = `
+  ${SIGNED}
+  where not exists (select from coin_entries e where e.kind = 'root1'
+                    and e.coin_type = r.coin_type and e.checkpoint = r.checkpoint)
+  order by r.signed_at offset coalesce(
+    (select (body::jsonb -> 'roots' ->> 'count')::int8 from log_sequence where number = 0), 9e18::int8)`;
+
+/**
+ * Appends valid roots that are neither sequence entries nor covered by the first one.
+ * @param sql of a transaction
+ */
+export const enterRoots = async (sql: Sql, key: DeploymentKey): Promise<void> => {
+  for (const row of await sql.unsafe<SignedRow[]>(BESIDE))
+    if (isGenuine(row)) await enterRoot1(sql, key, row);
 };

@@ -97,6 +97,12 @@ const sha256 = (text: string) => createHash("sha256").update(text).digest("hex")
 
 const NOTHING = "0".repeat(64);
 
+/** Chain id of the log; null while the source did not report one. */
+export const chainIdOf = async (sql: Sql): Promise<string | null> => {
+  const [row] = await sql<{ chain_id: string | null }[]>`select chain_id from log_high_water`;
+  return row?.chain_id ?? null;
+};
+
 type Seen = { readonly number: bigint; readonly hash: string };
 
 /** Last entry that this process saw committed, by deployment key. */
@@ -146,14 +152,11 @@ export const appendEntry = async (
   const head = await lockSequence(sql);
   // This transaction's own entries are uncommitted and may never be committed.
   if (!head.mine) await assertNothingLost(sql, key, head, seen.get(key.keyId));
-  if (head.next > 0n)
-    return write(
-      sql,
-      key,
-      { ...head, ...(await lastOf(sql, followed(key, body), head)) },
-      kind,
-      body,
-    );
+  if (head.next > 0n) {
+    // A key that replaces a lost one follows it: the lost one cannot sign.
+    const after = await lastTime(sql, textIn(body, "lost") || key.keyId, head);
+    return write(sql, key, { ...head, after }, kind, body);
+  }
   const first = await write(sql, key, { ...head, after: "" }, "key", await before(sql, key));
   const second = { next: 1n, hash: entryHash(first), after: first.at };
   return write(sql, key, second, kind, body);
@@ -161,25 +164,14 @@ export const appendEntry = async (
 
 type Head = { readonly next: bigint; readonly hash: string };
 
-/** Where an entry is written; `after` is the previous entry's time. */
-type Place = Head & { readonly after: string };
-
-/** A key that replaces a lost one follows it: the lost one cannot sign. */
-const followed = ({ keyId }: DeploymentKey, body: EntryBody): string =>
-  textIn(body, "lost") || keyId;
-
 /** Time of the last entry, whose successor this key must sign. */
-const lastOf = async (
-  sql: Sql,
-  keyId: string,
-  { next }: Head,
-): Promise<{ readonly after: string }> => {
-  const [last] = await sql<{ after: string; signer: string }[]>`
-    select at as after, case when kind = 'key' then body::jsonb ->> 'keyId' else key_id end as signer
+const lastTime = async (sql: Sql, keyId: string, { next }: Head): Promise<string> => {
+  const [last] = await sql<{ at: string; signer: string }[]>`
+    select at, case when kind = 'key' then body::jsonb ->> 'keyId' else key_id end as signer
     from log_sequence where number = ${next - 1n}`;
   if (last === undefined) throw new SequenceLostError(next - 1n);
   if (last.signer !== keyId) throw new SequenceKeyError(last.signer, keyId);
-  return last;
+  return last.at;
 };
 
 /**
@@ -210,10 +202,11 @@ const assertNothingLost = async (
   if (number > (seen.get(keyId)?.number ?? -1n)) seen.set(keyId, { number, hash: head.hash });
 };
 
+/** @param after time of the previous entry */
 const write = async (
   sql: Sql,
   key: DeploymentKey,
-  { next, hash: previous, after }: Place,
+  { next, hash: previous, after }: Head & { readonly after: string },
   kind: EntryKind,
   body: EntryBody,
 ): Promise<SequenceEntry> => {
@@ -230,20 +223,18 @@ const write = async (
 };
 
 /** Body of number 0: the key, and a commitment to what was signed before. */
-const before = async (sql: Sql, { keyId, publicKey }: DeploymentKey): Promise<EntryBody> => {
-  const [log] = await sql<{ chainId: string | null }[]>`
-    select chain_id as "chainId" from log_high_water`;
-  return {
-    keyId,
-    publicKey,
-    chainId: log?.chainId ?? null,
-    roots: await committedTo(sql, ROOTS_BEFORE),
-    heads: await committedTo(sql, HEADS_BEFORE),
-  };
-};
+const before = async (sql: Sql, { keyId, publicKey }: DeploymentKey): Promise<EntryBody> => ({
+  keyId,
+  publicKey,
+  chainId: await chainIdOf(sql),
+  roots: await commitmentTo(sql, ROOTS_BEFORE),
+  heads: await commitmentTo(sql, HEADS_BEFORE),
+});
 
-/** Number of lines, and SHA-256 over their RFC 8785 JSON, each ended by LF. */
-const committedTo = async (sql: Sql, statement: string): Promise<EntryBody> => {
+/** Rows as hashed: their number, and SHA-256 over their RFC 8785 JSON, each line ended by LF. */
+export type Commitment = { readonly count: string; readonly sha256: string };
+
+export const commitmentTo = async (sql: Sql, statement: string): Promise<Commitment> => {
   const rows = await sql.unsafe<Record<string, string>[]>(statement);
   const lines = rows.map((row) => `${canonicalJson({ ...row })}\n`);
   return { count: `${rows.length}`, sha256: sha256(lines.join("")) };
@@ -307,9 +298,7 @@ export const correctLog = async (
   key: DeploymentKey,
   { why, through }: { readonly why: string; readonly through: bigint },
 ): Promise<void> => {
-  const [log] = await sql<{ chainId: string | null }[]>`
-    select chain_id as "chainId" from log_high_water`;
-  const chainId = log?.chainId ?? null;
+  const chainId = await chainIdOf(sql);
   await appendEntry(sql, key, "correction", { of: LOG, chainId, through: `${through}`, why });
 };
 

@@ -1,11 +1,9 @@
-/** Checks of what the fact chain does not cover, a stretch at a time. */
+/** Checks of blocks (times and digests) and packages, which the fact chain does not cover. */
 import type { Sql } from "../../database/connect.ts";
 import type { LogFault } from "../../log/chain.ts";
 import { BLOCKS_BEGIN, checkBlocks } from "../../log/check-blocks.ts";
 import { packagesInLog } from "../../log/packages.ts";
-import { entriesAfter } from "../sequence/sequence.ts";
 import type { Reading, Stretches } from "../sequence/stretches.ts";
-import { entryFaults } from "./entry-check.ts";
 
 export type LogRange = {
   readonly first: bigint;
@@ -96,17 +94,4 @@ export async function* checkPackages(on: Reading): Stretches<PackagesChecked> {
   }
   yield faults;
   return { faith, beyond };
-}
-
-const ENTRIES_PER_PAGE = 1_000;
-
-/** Checks sequence entries after a number against the log. */
-export async function* checkEntries(on: Reading, since: bigint, signal: AbortSignal): Stretches {
-  for (let after = since; ; ) {
-    const entries = await entriesAfter(on, after, ENTRIES_PER_PAGE);
-    yield await entryFaults(on.sql, entries, signal);
-    const last = entries.at(-1);
-    if (last === undefined || entries.length < ENTRIES_PER_PAGE) break;
-    after = BigInt(last.number);
-  }
 }

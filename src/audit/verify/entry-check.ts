@@ -5,8 +5,9 @@
 import type { Sql } from "../../database/connect.ts";
 import { blockHashesAt, storedBlockHashes } from "../../log/block-chain.ts";
 import { coinEnds, type LogFault, NO_FACTS } from "../../log/chain.ts";
-import { inputEnd, inputStretches } from "../../log/input-chain.ts";
-import { type SequenceEntry, textIn } from "../sequence/sequence.ts";
+import { type InputStretch, inputEnd, inputStretches } from "../../log/input-chain.ts";
+import { chainIdOf, entriesAfter, type SequenceEntry, textIn } from "../sequence/sequence.ts";
+import type { Reading, Stretches } from "../sequence/stretches.ts";
 
 /** An entry about the log, or one from an auditor's file. */
 type LogEntry = Pick<SequenceEntry, "number" | "kind" | "body"> & {
@@ -27,20 +28,20 @@ export const entryFaults = async (
   signal: AbortSignal,
 ): Promise<readonly LogFault[]> => {
   const faults: LogFault[] = [];
-  const [log] = await sql<{ chainId: string | null; next: bigint }[]>`
-    select chain_id as "chainId", next_checkpoint as next from log_high_water`;
+  const ofLog = await chainIdOf(sql);
   const about: LogEntry[] = [];
   for (const entry of entries) {
     if (!ABOUT_LOG.includes(entry.kind)) continue;
     const chainId = textIn(entry.body, "chainId");
-    if (chainId === "" || log?.chainId === chainId) about.push(entry);
-    else faults.push(faultOf(entry, 0n, `is of chain ${chainId}, but the log of ${log?.chainId}`));
+    if (chainId === "" || chainId === ofLog) about.push(entry);
+    else faults.push(faultOf(entry, 0n, `is of chain ${chainId}, but the log of ${ofLog}`));
   }
-  faults.push(...(await headFaults(sql, about)));
-  faults.push(...(await coinFaults(sql, about)));
-  faults.push(...(await blocksFaults(sql, about, signal)));
-  faults.push(...(await inputsFaults(sql, about)));
-  return faults;
+  const stretches = await inputStretches(sql);
+  for (const entry of about) {
+    const fault = await FAULT_OF[entry.kind]?.(sql, entry, stretches);
+    if (fault) faults.push(fault);
+  }
+  return [...faults, ...(await blocksFaults(sql, about, signal))];
 };
 
 const faultOf = (
@@ -54,36 +55,49 @@ const numberIn = ({ body }: LogEntry, name: string): bigint => {
   return /^\d{1,18}$/.test(text) ? BigInt(text) : -1n;
 };
 
-const headFaults = async (sql: Sql, entries: readonly LogEntry[]): Promise<readonly LogFault[]> => {
-  const faults: LogFault[] = [];
-  for (const entry of entries) {
-    if (entry.kind !== "head") continue;
-    const checkpoint = numberIn(entry, "checkpoint");
-    const [row] = await sql<{ hash: Buffer }[]>`
-      select hash from log_chain where checkpoint = ${checkpoint}`;
-    if (row?.hash.toString("hex") === textIn(entry.body, "hash")) continue;
-    faults.push(
-      faultOf(entry, checkpoint, `has another hash than log_chain${row ? "" : ", which has none"}`),
-    );
-  }
-  return faults;
+const hashIn = ({ body }: LogEntry): string => textIn(body, "hash");
+
+const hexOf = (hash: Uint8Array): string => Buffer.from(hash).toString("hex");
+
+const headFault = async (sql: Sql, entry: LogEntry): Promise<LogFault | null> => {
+  const checkpoint = numberIn(entry, "checkpoint");
+  const [row] = await sql<{ hash: Buffer }[]>`
+    select hash from log_chain where checkpoint = ${checkpoint}`;
+  if (row?.hash.toString("hex") === hashIn(entry)) return null;
+  const what = `has another hash than log_chain${row ? "" : ", which has none"}`;
+  return faultOf(entry, checkpoint, what);
 };
 
-const coinFaults = async (sql: Sql, entries: readonly LogEntry[]): Promise<readonly LogFault[]> => {
-  const faults: LogFault[] = [];
-  for (const entry of entries) {
-    if (entry.kind !== "coin") continue;
-    const checkpoint = numberIn(entry, "checkpoint");
-    const coinType = textIn(entry.body, "coinType");
-    const end = (await coinEnds(sql, [coinType], checkpoint)).get(coinType) ?? NO_FACTS;
-    const hash = Buffer.from(end.hash).toString("hex");
-    if (hash === textIn(entry.body, "hash") && `${end.facts}` === entry.body.facts) continue;
-    faults.push(
-      faultOf(entry, checkpoint, `has another end of the facts of ${coinType} than log_coin_chain`),
-    );
-  }
-  return faults;
+const coinFault = async (sql: Sql, entry: LogEntry): Promise<LogFault | null> => {
+  const checkpoint = numberIn(entry, "checkpoint");
+  const coinType = textIn(entry.body, "coinType");
+  const end = (await coinEnds(sql, [coinType], checkpoint)).get(coinType) ?? NO_FACTS;
+  if (hexOf(end.hash) === hashIn(entry) && `${end.facts}` === entry.body.facts) return null;
+  const what = `has another end of the facts of ${coinType} than log_coin_chain`;
+  return faultOf(entry, checkpoint, what);
 };
+
+const inputsFault = async (
+  sql: Sql,
+  entry: LogEntry,
+  stretches: readonly InputStretch[],
+): Promise<LogFault | null> => {
+  const [from, through] = [numberIn(entry, "from"), numberIn(entry, "through")];
+  const isKnown = stretches.some((stretch) => stretch.from === from && through < stretch.to);
+  const end = isKnown ? await inputEnd(sql, { from, to: through + 1n }) : undefined;
+  const hash = end?.checkpoint === through ? hexOf(end.hash) : "";
+  if (hash === hashIn(entry)) return null;
+  const what = `has another hash of the inputs of checkpoints ${from} to ${through} than log_input_chain`;
+  return faultOf(entry, through, what);
+};
+
+/** Fault of one entry, by its kind; `blocks` are checked together. */
+const FAULT_OF: Readonly<
+  Record<
+    string,
+    (sql: Sql, entry: LogEntry, stretches: readonly InputStretch[]) => Promise<LogFault | null>
+  >
+> = { head: headFault, coin: coinFault, inputs: inputsFault };
 
 const blocksFaults = async (
   sql: Sql,
@@ -100,7 +114,7 @@ const blocksFaults = async (
     const made = others.length === 0 ? stored : await blockHashesAt(sql, from, others, signal);
     for (const entry of of) {
       const last = numberIn(entry, "through");
-      if ((stored.get(last) ?? made.get(last)) === textIn(entry.body, "hash")) continue;
+      if ((stored.get(last) ?? made.get(last)) === hashIn(entry)) continue;
       const what = `does not fit times and digests of checkpoints ${from} to ${last} in log_blocks`;
       faults.push(faultOf(entry, last, what));
     }
@@ -108,21 +122,15 @@ const blocksFaults = async (
   return faults;
 };
 
-const inputsFaults = async (
-  sql: Sql,
-  entries: readonly LogEntry[],
-): Promise<readonly LogFault[]> => {
-  const faults: LogFault[] = [];
-  const stretches = await inputStretches(sql);
-  for (const entry of entries) {
-    if (entry.kind !== "inputs") continue;
-    const [from, through] = [numberIn(entry, "from"), numberIn(entry, "through")];
-    const isKnown = stretches.some((stretch) => stretch.from === from && through < stretch.to);
-    const end = isKnown ? await inputEnd(sql, { from, to: through + 1n }) : undefined;
-    const hash = end?.checkpoint === through ? Buffer.from(end.hash).toString("hex") : "";
-    if (hash === textIn(entry.body, "hash")) continue;
-    const what = `has another hash of the inputs of checkpoints ${from} to ${through} than log_input_chain`;
-    faults.push(faultOf(entry, through, what));
+const ENTRIES_PER_PAGE = 1_000;
+
+/** Checks sequence entries after a number against the log. */
+export async function* checkEntries(on: Reading, since: bigint, signal: AbortSignal): Stretches {
+  for (let after = since; ; ) {
+    const entries = await entriesAfter(on, after, ENTRIES_PER_PAGE);
+    yield await entryFaults(on.sql, entries, signal);
+    const last = entries.at(-1);
+    if (last === undefined || entries.length < ENTRIES_PER_PAGE) break;
+    after = BigInt(last.number);
   }
-  return faults;
-};
+}

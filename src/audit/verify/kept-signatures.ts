@@ -5,8 +5,7 @@ import type { Sql } from "../../database/connect.ts";
 import type { LogFault } from "../../log/chain.ts";
 import { isSigned, keyIdOf } from "../sequence/deployment-key.ts";
 import { keyHistory, type ListedKey } from "../sequence/key-history.ts";
-import { chainIdOf } from "../sequence/log-heads.ts";
-import { type SequenceEntry, textIn } from "../sequence/sequence.ts";
+import { chainIdOf, type SequenceEntry, textIn } from "../sequence/sequence.ts";
 import type { Kept } from "./kept.ts";
 
 export type KeptSigned = {

@@ -2,13 +2,14 @@
  * Checks the sequence: numbers, hashes, signatures and end; and its entries against the tables of
  * roots and heads, so that a deleted or changed row is found.
  */
-import { createHash } from "node:crypto";
 import { canonicalJson } from "../../../client/canonical-json.ts";
 import type { Sql } from "../../database/connect.ts";
 import type { LogFault } from "../../log/chain.ts";
 import { actFault } from "../sequence/acts.ts";
 import { isSigned, keyIdOf, publicDeploymentKeys } from "../sequence/deployment-key.ts";
 import {
+  type Commitment,
+  commitmentTo,
   entriesAfter,
   entryHash,
   type SequenceEntry,
@@ -148,8 +149,6 @@ const LISTED = `
   full join (select *, number as row from coin_entries) listed using (number, kind, coin_type, checkpoint)
   where entry is null or row is null order by number limit 1`;
 
-type Committed = { readonly count: string; readonly sha256: string };
-
 /** A table of signed rows, each with its entry unless signed before the sequence began. */
 type Beside = {
   readonly table: string;
@@ -222,17 +221,15 @@ const HEADS_DATED = `
     and e.at > (select at from log_sequence p where p.number = e.number - 1)
   order by e.number limit 1`;
 
-const NOTHING = createHash("sha256").digest("hex");
-
+/** Rows without an entry must be those that entry 0 commits to; without entry 0, none. */
 const committedFault = async (sql: Sql, { table, committed, before }: Beside) => {
-  const [row] = await sql.unsafe<{ said: Committed | null }[]>(committed);
-  const { count, sha256 } = row?.said ?? { count: "0", sha256: NOTHING };
-  const rows = await sql.unsafe<Record<string, string>[]>(before);
-  const hashed = createHash("sha256");
-  for (const each of rows) hashed.update(`${canonicalJson({ ...each })}\n`);
-  if (`${rows.length}` === count && hashed.digest("hex") === sha256) return null;
-  const how = rows.length > Number(count) ? "added" : "deleted, changed or exchanged";
-  return `${table} has ${rows.length} rows that are no entries of the sequence, and entry 0 commits to ${count}: one was ${how}`;
+  const [row] = await sql.unsafe<{ said: Commitment | null }[]>(committed);
+  const said = row?.said ?? null;
+  const count = said?.count ?? "0";
+  const is = await commitmentTo(sql, before);
+  if (is.count === count && (said === null || is.sha256 === said.sha256)) return null;
+  const how = Number(is.count) > Number(count) ? "added" : "deleted, changed or exchanged";
+  return `${table} has ${is.count} rows that are no entries of the sequence, and entry 0 commits to ${count}: one was ${how}`;
 };
 
 const EXCHANGED = `

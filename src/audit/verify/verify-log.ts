@@ -11,11 +11,12 @@ import { catalogFaults } from "../reconcile/catalog-check.ts";
 import { unpublishedActs } from "../sequence/acts.ts";
 import { keysOnFaith } from "../sequence/key-history.ts";
 import { headFault, type LogHead, signedHeads } from "../sequence/log-heads.ts";
+import { rootFault } from "../sequence/published-roots.ts";
 import { logSince } from "../sequence/sequence.ts";
 import { lookThrough } from "../sequence/stretches.ts";
-import { checkAllBlocks, checkEntries, checkPackages, logRange } from "./beyond-facts.ts";
+import { checkAllBlocks, checkPackages, logRange } from "./beyond-facts.ts";
 import { checkProofs, type ProofsAsked } from "./check-proofs.ts";
-import { rootFault } from "./root-signatures.ts";
+import { checkEntries } from "./entry-check.ts";
 import { checkSequence } from "./sequence-check.ts";
 
 export type VerifiedLog = {

@@ -6,8 +6,9 @@ import { checkStretch } from "../../log/check-chain.ts";
 import { headFault } from "../sequence/log-heads.ts";
 import { logSince } from "../sequence/sequence.ts";
 import type { Reading, Stretches } from "../sequence/stretches.ts";
-import { checkAllBlocks, checkEntries, checkPackages, logRange } from "../verify/beyond-facts.ts";
+import { checkAllBlocks, checkPackages, logRange } from "../verify/beyond-facts.ts";
 import { checkProofs } from "../verify/check-proofs.ts";
+import { checkEntries } from "../verify/entry-check.ts";
 import { checkSequence } from "../verify/sequence-check.ts";
 import type { SlowLook } from "./watch.ts";
 

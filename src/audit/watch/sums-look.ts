@@ -10,7 +10,7 @@ import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
 import { readMeta } from "../../projections/meta.ts";
 import { LAYOUT_WITH_PAST } from "../../projections/progress-tables.ts";
 import { catalogFaults } from "../reconcile/catalog-check.ts";
-import { createFindings, type Findings, keepFindings } from "../reconcile/found.ts";
+import { addFound, createFindings, type Findings, keepFindings } from "../reconcile/found.ts";
 import { PARTS, reconcileBalances, tokenTypes } from "../reconcile/sums.ts";
 import { reconcileWatermark } from "../reconcile/watermarks.ts";
 import type { SlowLook } from "./watch.ts";
@@ -92,39 +92,30 @@ const SUPPLY = `
     where least(t.layout, g.layout) >= ${LAYOUT_WITH_PAST}
   ), first as (
     select * from token_supplies where coin_type = $1 order by checkpoint limit 1
-  )
-  select next - 1 as checkpoint,
-         (select supply from token_supplies s where s.coin_type = $1 and s.checkpoint < next
-          order by s.checkpoint desc limit 1)::text as supply,
-         ((select coalesce(sum(total), 0) from balances where coin_type = $1)
-          - (select coalesce(sum(change), 0) from token_changes
-             where coin_type = $1 and position >= next * 1000000000)
-          - (select coalesce(sum(change), 0) from grant_changes
-             where coin_type = $1 and position >= next * 1000000000))::text as held,
+  ), sums as (
+  select (select supply from token_supplies s where s.coin_type = $1 and s.checkpoint < next
+          order by s.checkpoint desc limit 1) as supply,
+         (select coalesce(sum(total), 0) from balances where coin_type = $1)
+         - (select coalesce(sum(change), 0) from token_changes
+            where coin_type = $1 and position >= next * 1000000000)
+         - (select coalesce(sum(change), 0) from grant_changes
+            where coin_type = $1 and position >= next * 1000000000) as held,
          -- What was held before the log began is in no movement.
          first.supply
          = (select coalesce(sum(change), 0) from token_changes
             where coin_type = $1 and position < (first.checkpoint + 1) * 1000000000)
          + (select coalesce(sum(change), 0) from grant_changes
-            where coin_type = $1 and position < (first.checkpoint + 1) * 1000000000) as "fromTheStart"
-  from behind, first where next > first.checkpoint`;
+            where coin_type = $1 and position < (first.checkpoint + 1) * 1000000000) as from_the_start
+  from behind, first where next > first.checkpoint
+  )
+  select format('token_supplies, %s: the treasury''s supply is %s, but balances hold %s',
+                $1::text, supply, held) as what
+  from sums where from_the_start and supply <> held`;
 
 const supplyOf =
   (coinType: string): Step =>
   async ({ sql }, found) => {
-    const [row] = await sql.unsafe<
-      {
-        readonly checkpoint: bigint;
-        readonly supply: string;
-        readonly held: string;
-        readonly fromTheStart: boolean;
-      }[]
-    >(SUPPLY, [coinType], { prepare: true });
-    if (row?.fromTheStart && row.supply !== row.held) {
-      found.add(
-        `token_supplies, ${coinType}: the treasury's supply is ${row.supply}, but balances hold ${row.held}`,
-      );
-    }
+    await addFound(sql, found, SUPPLY, [coinType]);
     return [];
   };
 

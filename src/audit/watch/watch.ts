@@ -17,8 +17,8 @@ import { createChainEntries } from "../sequence/chain-entries.ts";
 import type { DeploymentKey } from "../sequence/deployment-key.ts";
 import { checkUnsigned, type LogHead, signHead } from "../sequence/log-heads.ts";
 import { SignerAnswerError, SignerAwayError } from "../sequence/outside-signer.ts";
+import { enterRoots } from "../sequence/published-roots.ts";
 import { SequenceLostError, watchSequence } from "../sequence/sequence.ts";
-import { enterRoots } from "../verify/root-signatures.ts";
 
 /** A slow check, one stretch after another. */
 export type SlowLook = {

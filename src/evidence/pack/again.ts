@@ -4,6 +4,7 @@
  * trusted. Reread from the publication of the token's package, it rebuilds the first register too.
  */
 import type { PackFiles } from "../../../client/pack-files.ts";
+import type { PackManifest } from "../../../client/pack-forms.ts";
 import type { Checkpoint } from "../../ledger/decode/checkpoint.ts";
 import { decodeCheckpoint } from "../../ledger/decode/decode.ts";
 import { readExcerpt } from "../../ledger/proof/excerpt.ts";
@@ -13,7 +14,7 @@ import type { CheckpointSource } from "../../ledger/sources/source.ts";
 import type { Fact } from "../../log/fact.ts";
 import { splitType } from "../../values/move-type.ts";
 import { PackBeginning } from "./beginning.ts";
-import { CHECKPOINTS, excerptFile, FILES, type Manifest, packError } from "./form.ts";
+import { CHECKPOINTS, excerptFile, FILES, markIn, packError } from "./form.ts";
 import { excerptBytes, reading } from "./signatures.ts";
 
 export type ReadAgain = {
@@ -40,12 +41,13 @@ export type Unread = { readonly source: string; readonly why: string };
  */
 export const readAgain = async (
   pack: PackFiles,
-  manifest: Pick<Manifest, "coinType" | "packages" | "opening" | "first" | "last">,
+  manifest: Pick<PackManifest, "coinType" | "packages" | "opening" | "first" | "last">,
   source: CheckpointSource,
   signal: AbortSignal,
   since?: bigint,
 ): Promise<ReadAgain> => {
-  const { coinType, packages, first, last } = manifest;
+  const { coinType, packages } = manifest;
+  const [first, last] = [markIn(manifest.first), markIn(manifest.last)];
   const wanted = createWanted(packages);
   const ofCoin = (facts: readonly Fact[]) => facts.filter((fact) => fact.coinType === coinType);
   const inPack = async (file: string, sequence: bigint): Promise<readonly Fact[]> => {
@@ -53,14 +55,14 @@ export const readAgain = async (
     const { checkpoint } = await readExcerpt(sequence, await excerptBytes(pack, file), wanted);
     return ofCoin(factsOf(checkpoint));
   };
-  const from = since !== undefined && since <= first.checkpoint ? since : first.checkpoint + 1n;
+  const from = since !== undefined && since <= first.sequence ? since : first.sequence + 1n;
   const opening = new PackBeginning(coinType);
   const versions = packages.slice(0, 1);
   let beginning: string | null = null;
   let olderThanRead = packages[0] ?? null;
-  let digest = from > first.checkpoint ? first.digest : null;
+  let digest = from > first.sequence ? first.digest : null;
   let next = from;
-  for await (const raw of source.checkpoints({ first: from, last: last.checkpoint }, signal)) {
+  for await (const raw of source.checkpoints({ first: from, last: last.sequence }, signal)) {
     // Check every digest in a checkpoint that may concern the token, so that nothing can be hidden.
     const checkpoint = decodeCheckpoint(raw, wanted);
     const file = excerptFile(CHECKPOINTS, next);
@@ -78,12 +80,12 @@ export const readAgain = async (
     const hadBegun = beginning !== null;
     beginning ??= beginningIn(checkpoint, coinType, next === from);
     // The first register is empty before the token exists.
-    if (next > first.checkpoint && beginning !== null && !hadBegun) {
+    if (next > first.sequence && beginning !== null && !hadBegun) {
       await opening.compare(pack, "complete");
     }
-    if (next <= first.checkpoint) await reading(file, () => opening.apply(facts));
+    if (next <= first.sequence) await reading(file, () => opening.apply(facts));
     // A whole pack also has the facts before the first register.
-    if (next > first.checkpoint || manifest.opening === "whole") {
+    if (next > first.sequence || manifest.opening === "whole") {
       const packed = facts.length === 0 ? [] : await inPack(file, next);
       const known = new Set(packed.map(({ transaction }) => transaction));
       const left = facts.find(({ transaction }) => !known.has(transaction));
@@ -95,7 +97,7 @@ export const readAgain = async (
         );
       }
     }
-    if (next === first.checkpoint) {
+    if (next === first.sequence) {
       if (checkpoint.digest !== first.digest) {
         throw otherChain(
           file,
@@ -108,13 +110,13 @@ export const readAgain = async (
     next += 1n;
   }
   signal.throwIfAborted();
-  if (digest === last.digest && next === last.checkpoint + 1n) {
+  if (digest === last.digest && next === last.sequence + 1n) {
     const unseen = packages.filter((address) => !versions.includes(address));
     const checkpoints = next - from;
     return { source: source.description, from, checkpoints, beginning, unseen, olderThanRead };
   }
   throw otherChain(
-    excerptFile(CHECKPOINTS, last.checkpoint),
+    excerptFile(CHECKPOINTS, last.sequence),
     `${source.description} has digest ${digest} at checkpoint ${next - 1n}, not ${last.digest}`,
   );
 };

@@ -17,7 +17,7 @@ import { STILL_OPEN } from "../../projections/ranges.ts";
 import type { RoleRange } from "../../projections/roles.ts";
 import { PackBeginning } from "./beginning.ts";
 import { type ChainEnd, PackChain, PackVersions } from "./chain.ts";
-import { CHECKPOINTS, excerptFile, FILES, type PackHead, packError } from "./form.ts";
+import { CHECKPOINTS, excerptFile, FILES, markIn, type PackHead, packError } from "./form.ts";
 import { holderEventLine, itemIn, movementLine, PackLines, roleEventLine } from "./lines.ts";
 import { PackOpening } from "./opening.ts";
 import type { Happened, RegisterTable } from "./register.ts";
@@ -90,7 +90,8 @@ export const checkContents = async (
   marks: Iterable<bigint> = [],
   witness?: Witness,
 ): Promise<Outcome> => {
-  const { coinType, first, last } = head;
+  const { coinType } = head;
+  const [first, last] = [markIn(head.first), markIn(head.last)];
   const signatures = await openSignatures(pack, head, known);
   const wanted = createWanted(head.packages);
   const beginning = new PackBeginning(coinType);
@@ -98,7 +99,7 @@ export const checkContents = async (
   const versions = new PackVersions();
   const isWhole = head.opening === "whole";
   const chain = isWhole ? new PackChain(marks) : null;
-  const opening = new PackOpening(coinType, first.checkpoint);
+  const opening = new PackOpening(coinType, first.sequence);
   let items = 0;
   // A whole opening is folded from facts and compared at the end.
   for await (const line of isWhole ? [] : jsonLines(pack, FILES.firstState)) {
@@ -120,7 +121,7 @@ export const checkContents = async (
   };
   let firstRegister: ProvenRegister | undefined;
 
-  const registerAt = async (file: string, mark: CheckpointMark, of: typeof first) => {
+  const registerAt = async (file: string, mark: CheckpointMark, of: CheckpointMark) => {
     if (mark.digest !== of.digest || mark.timestampMs !== of.timestampMs) {
       throw packError(
         FILES.manifest,
@@ -133,7 +134,7 @@ export const checkContents = async (
   };
 
   const sequences = excerptsIn(pack, CHECKPOINTS);
-  const beyond = sequences.find((sequence) => sequence > last.checkpoint);
+  const beyond = sequences.find((sequence) => sequence > last.sequence);
   if (beyond !== undefined) {
     throw packError(excerptFile(CHECKPOINTS, beyond), "is beyond the last checkpoint");
   }
@@ -147,7 +148,7 @@ export const checkContents = async (
     const mark = { sequence, digest: checkpoint.digest, timestampMs: checkpoint.timestampMs };
     const facts = factsOf(checkpoint).filter((fact) => fact.coinType === coinType);
     chain?.add(mark, facts);
-    if (sequence <= first.checkpoint) {
+    if (sequence <= first.sequence) {
       counts.openingCheckpoints += 1;
       counts.openingFacts += facts.length;
       await reading(file, async () => {
@@ -155,7 +156,7 @@ export const checkContents = async (
         versions.follow(facts, excerpt.versionsBefore);
         beginning.apply(facts);
       });
-      if (sequence === first.checkpoint) {
+      if (sequence === first.sequence) {
         if (isWhole) items = await beginning.compare(pack);
         firstRegister = await registerAt(FILES.firstTable, mark, first);
         witness?.opens(firstRegister);
@@ -174,7 +175,7 @@ export const checkContents = async (
     for (const row of happened.holderEvents) await holderEvents.expect(holderEventLine(row));
     for (const row of happened.roleEvents) await roleEvents.expect(roleEventLine(row));
     witness?.happens(facts, happened);
-    if (sequence === last.checkpoint) {
+    if (sequence === last.sequence) {
       const lastRegister = await registerAt(FILES.lastTable, mark, last);
       for (const lines of [movements, holderEvents, roleEvents]) await lines.end();
       assertChain(head, chain);
@@ -193,12 +194,12 @@ export const checkContents = async (
         itemsProven,
         followed: versions.followed,
         decimalsProven: register.decimals !== null,
-        chain: chain && { end: chain.end, ends: chain.ends(last.checkpoint) },
+        chain: chain && { end: chain.end, ends: chain.ends(last.sequence) },
       };
     }
   }
   const missing = firstRegister === undefined ? first : last;
-  throw packError(excerptFile(CHECKPOINTS, missing.checkpoint), "is missing");
+  throw packError(excerptFile(CHECKPOINTS, missing.sequence), "is missing");
 };
 
 const actsIn = async (pack: PackFiles): Promise<readonly ActLine[]> => {

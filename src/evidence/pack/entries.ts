@@ -3,6 +3,7 @@
  * which the deployment can no longer take back.
  */
 
+import type { PackManifest } from "../../../client/pack-forms.ts";
 import type { Tier } from "../../../client/verify-audit-pack.ts";
 import { type SequenceEntry, SequenceError } from "../../../client/verify-sequence.ts";
 import { textIn } from "../../audit/sequence/sequence.ts";
@@ -16,7 +17,7 @@ import {
 import { createSumTree } from "../../projections/merkle-sum.ts";
 import { lowest } from "../../values/bigints.ts";
 import type { ChainEnd } from "./chain.ts";
-import { FILES, type Manifest, type PackHead, packError } from "./form.ts";
+import { FILES, type PackHead, packError } from "./form.ts";
 import type { RegisterTable } from "./register.ts";
 
 /** A signed end of a coin's fact chain. */
@@ -45,7 +46,7 @@ type PackEntries = {
  */
 export const packEntries = async (
   paths: readonly string[],
-  manifest: Manifest,
+  manifest: PackManifest,
   given?: string,
 ): Promise<PackEntries> => {
   const kept = await readEntries(paths, given ?? manifest.publicKey).catch(
@@ -106,17 +107,18 @@ export type Kept = {
  */
 export const heldAgainst = (
   { coins, notes }: PackEntries,
-  { last }: Pick<Manifest, "last">,
+  manifest: Pick<PackManifest, "last">,
   chain: { readonly end: ChainEnd; readonly ends: ReadonlyMap<bigint, ChainEnd> } | null,
 ): Kept => {
   let kept: Kept = { entry: null, through: null, notes };
   if (chain === null) return kept;
   const { end, ends } = chain;
+  const last = BigInt(manifest.last.checkpoint);
   for (const entry of coins) {
     const { checkpoint, number, facts, hash } = entry;
     const own = ends.get(checkpoint) ?? end;
     const isSame = own.facts === facts && own.hash === hash;
-    if (!isSame && checkpoint > last.checkpoint) {
+    if (!isSame && checkpoint > last) {
       const note = `entry ${number} is of checkpoint ${checkpoint}, behind the pack, and counts ${facts} facts, not ${own.facts}: it says nothing about a pack that ends before`;
       kept = { ...kept, notes: [...kept.notes, note] };
       continue;
@@ -128,7 +130,7 @@ export const heldAgainst = (
         "complete",
       );
     }
-    const through = lowest(checkpoint, last.checkpoint);
+    const through = lowest(checkpoint, last);
     if (kept.through === null || kept.through < through) kept = { ...kept, entry, through };
   }
   return kept;
@@ -142,7 +144,7 @@ export const heldAgainst = (
 export const authenticBy = (
   authentic: Tier,
   kept: KeptEntries,
-  { publicKey: own }: Pick<Manifest, "publicKey">,
+  { publicKey: own }: Pick<PackManifest, "publicKey">,
   given: string | undefined,
 ): Tier => {
   const signer = signerShown(kept, given, own);
@@ -181,7 +183,7 @@ export const heldRoots = (
 ): readonly string[] =>
   (["first", "last"] as const).flatMap((name) =>
     entries
-      .filter(({ body }) => body.checkpoint === `${head[name].checkpoint}`)
+      .filter(({ body }) => body.checkpoint === head[name].checkpoint)
       .map(({ number, at, body }) => {
         const { issued, checkpointDigest } = tables[name].head;
         const version = textIn(body, "version");

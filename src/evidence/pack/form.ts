@@ -1,20 +1,18 @@
 /** An audit pack's files on this machine, and its manifest. */
 
 import { createHash } from "node:crypto";
-import { createReadStream, openAsBlob } from "node:fs";
+import { openAsBlob } from "node:fs";
 import { lstat, opendir, readdir } from "node:fs/promises";
 import { join, sep } from "node:path";
-import { pipeline } from "node:stream/promises";
-import { canonicalJson } from "../../../client/canonical-json.ts";
 import type { PackFiles } from "../../../client/pack-files.ts";
 import {
   AuditPackError,
   type PackFile,
   type PackManifest,
   type PackMark,
-  type PackRoot,
   type TierName,
 } from "../../../client/verify-audit-pack.ts";
+import type { CheckpointMark } from "../../log/fact.ts";
 
 export { AuditPackError } from "../../../client/verify-audit-pack.ts";
 
@@ -36,72 +34,24 @@ export const FILES = {
 export const CHECKPOINTS = "checkpoints";
 export const EPOCHS = "epochs";
 
-export const excerptFile = (folder: typeof CHECKPOINTS | typeof EPOCHS, sequence: bigint): string =>
-  `${folder}/${sequence}.binpb`;
+export const excerptFile = (
+  folder: typeof CHECKPOINTS | typeof EPOCHS,
+  sequence: bigint | string,
+): string => `${folder}/${sequence}.binpb`;
 
 /** Something in a pack does not hold. Do not rely on the pack. */
 export const packError = (file: string, what: string, tier?: TierName): AuditPackError =>
   new AuditPackError([{ file, what }], tier);
 
-/** Converts members that JSON stores as texts. */
-type Exact<T, Names extends keyof T> = {
-  readonly [Name in keyof T]: Name extends Names ? bigint : T[Name];
-};
+/** A manifest before the files are hashed. */
+export type PackHead = Omit<PackManifest, "files">;
 
-type Mark = Exact<PackMark, "checkpoint" | "timestampMs">;
-type Root = Exact<PackRoot, "total">;
-type File = Exact<PackFile, "size">;
-
-export type Manifest = Omit<
-  PackManifest,
-  "first" | "last" | "trust" | "roots" | "holderNames" | "files"
-> & {
-  readonly first: Mark;
-  readonly last: Mark;
-  /**
-   * The committee that all signatures follow from; `checkpoint` ended the previous epoch and names
-   * it.
-   */
-  readonly trust: {
-    readonly epoch: bigint;
-    readonly checkpoint: bigint | null;
-    readonly digest: string | null;
-  };
-  readonly roots: { readonly first: Root; readonly last: Root };
-  readonly holderNames: File | null;
-  /** Every file except the manifest and its signature. */
-  readonly files: Readonly<Record<string, File>>;
-};
-
-export type PackHead = Omit<Manifest, "files">;
-
-const markIn = ({ checkpoint, digest, timestampMs }: PackMark): Mark => ({
-  checkpoint: BigInt(checkpoint),
+/** A register's checkpoint. */
+export const markIn = ({ checkpoint, digest, timestampMs }: PackMark): CheckpointMark => ({
+  sequence: BigInt(checkpoint),
   digest,
   timestampMs: BigInt(timestampMs),
 });
-
-const rootIn = ({ total, ...rest }: PackRoot): Root => ({ ...rest, total: BigInt(total) });
-
-const fileIn = ({ sha256, size }: PackFile): File => ({ sha256, size: BigInt(size) });
-
-export const manifestIn = (json: PackManifest): Manifest => {
-  const { first, last, trust, roots, holderNames, files } = json;
-  const { epoch, checkpoint, digest } = trust;
-  return {
-    ...json,
-    first: markIn(first),
-    last: markIn(last),
-    trust: {
-      epoch: BigInt(epoch),
-      checkpoint: checkpoint === null ? null : BigInt(checkpoint),
-      digest,
-    },
-    roots: { first: rootIn(roots.first), last: rootIn(roots.last) },
-    holderNames: holderNames === null ? null : fileIn(holderNames),
-    files: Object.fromEntries(Object.entries(files).map(([path, file]) => [path, fileIn(file)])),
-  };
-};
 
 /** Limit of a pack; a checkpoint has at most two. */
 const MOST_FILES = 1_000_000;
@@ -150,16 +100,9 @@ export const hashOf = async (file: Blob): Promise<string> => {
   return hash.digest("hex");
 };
 
-export const hashed = async (path: string): Promise<Manifest["files"][string]> => {
-  const hash = createHash("sha256");
-  let size = 0n;
-  await pipeline(createReadStream(path), async (chunks: AsyncIterable<Buffer>) => {
-    for await (const chunk of chunks) {
-      hash.update(chunk);
-      size += BigInt(chunk.length);
-    }
-  });
-  return { sha256: hash.digest("hex"), size };
+export const hashed = async (path: string): Promise<PackFile> => {
+  const file = await openAsBlob(path);
+  return { sha256: await hashOf(file), size: `${file.size}` };
 };
 
 /** A pack's files except manifest and signature, as `/` paths, ascending. */
@@ -173,13 +116,3 @@ export const filesOf = async (folder: string): Promise<readonly string[]> => {
     .filter((file) => file !== FILES.manifest && file !== FILES.signature)
     .sort();
 };
-
-/** RFC 8785, with whole numbers as texts. */
-export const manifestText = (manifest: Manifest): string =>
-  canonicalJson(
-    JSON.parse(
-      JSON.stringify(manifest, (_name, value: unknown) =>
-        typeof value === "bigint" ? value.toString() : value,
-      ),
-    ),
-  );

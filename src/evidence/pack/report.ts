@@ -24,7 +24,7 @@ export const reportOf = (head: PackHead, outcome: Outcome): string => {
   const moment = (
     name: string,
     { head: { checkpoint, checkpointDigest } }: ProvenRegister,
-    timeMs: bigint,
+    timeMs: string,
   ) => [name, timeText(timeMs), `${checkpoint}`, `\`${checkpointDigest}\``] as const;
   const both = (name: string, of: (register: ProvenRegister) => string) =>
     [name, of(first), of(last)] as const;
@@ -175,7 +175,7 @@ const trusted = ({ trust: { epoch, checkpoint, digest } }: PackHead): string =>
     ? `the committee of epoch ${epoch} in \`${FILES.committee}\`.`
     : `the committee of epoch ${epoch}, which checkpoint ${checkpoint} of digest \`${digest}\` names.`;
 
-const timeText = (timeMs: bigint): string => new Date(Number(timeMs)).toISOString();
+const timeText = (timeMs: string): string => new Date(Number(timeMs)).toISOString();
 
 const sumOf = (rows: readonly CapRow[], part: "granted" | "locked"): bigint =>
   rows.reduce((sum, row) => sum + row[part], 0n);

@@ -90,7 +90,7 @@ export const openSignatures = async (
       return readSummaryExcerpt(sequence, bytes);
     });
   };
-  if (first.epoch !== trust.epoch) {
+  if (`${first.epoch}` !== trust.epoch) {
     throw packError(FILES.committee, `is of epoch ${first.epoch}, not ${trust.epoch}`);
   }
   assertTrusted(trust, known.trusted);
@@ -98,15 +98,15 @@ export const openSignatures = async (
     const { epoch } = known.committee;
     throw packError(
       FILES.committee,
-      epoch === trust.epoch
+      `${epoch}` === trust.epoch
         ? `is another committee of epoch ${epoch} than the one given`
         : `is the committee of epoch ${trust.epoch}; one of epoch ${epoch} was given`,
     );
   }
   if (trust.checkpoint !== null) {
     const file = excerptFile(EPOCHS, trust.checkpoint);
-    if (ends[0] !== trust.checkpoint) throw packError(file, "is not the first of its folder");
-    const anchor = await endAt(trust.checkpoint);
+    if (`${ends[0]}` !== trust.checkpoint) throw packError(file, "is not the first of its folder");
+    const anchor = await endAt(BigInt(trust.checkpoint));
     const named = committeeAfter(anchor);
     if (anchor.header.digest !== trust.digest) {
       throw packError(file, `has digest ${anchor.header.digest}, not ${trust.digest}`);
@@ -171,7 +171,7 @@ const assertTrusted = (
       `the pack begins with the committee of epoch ${epoch} itself, and not with a checkpoint: give the committee, with --committee-from`,
     );
   }
-  if (digest === trusted.digest && (trusted.sequence ?? checkpoint) === checkpoint) return;
+  if (digest === trusted.digest && `${trusted.sequence ?? checkpoint}` === checkpoint) return;
   const number = trusted.sequence === null ? "" : `checkpoint ${trusted.sequence} `;
   throw packError(
     FILES.manifest,

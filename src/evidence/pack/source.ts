@@ -108,8 +108,8 @@ export const writeExcerpts = async (
       })),
     };
     await write(FILES.committee, Buffer.from(`${JSON.stringify(file, null, 1)}\n`));
-    const { sequence: checkpoint = null, digest = null } = start.anchor?.header ?? {};
-    const trust = { epoch, checkpoint, digest };
+    const { sequence, digest = null } = start.anchor?.header ?? {};
+    const trust = { epoch: `${epoch}`, checkpoint: sequence?.toString() ?? null, digest };
     return { trust, prover: createProver(await loadBls(), start.committee) };
   };
 

@@ -94,7 +94,7 @@ export const completeness = (
       `entry ${entry.number} of the deployment's sequence, which you kept: dated ${entry.at}, says that the token had exactly these ${entry.facts} facts up to checkpoint ${through}: none of them was left out, added or changed since`,
     );
   }
-  const byEntry = through !== null && through >= last.checkpoint;
+  const byEntry = through !== null && through >= BigInt(last.checkpoint);
   by.push(...(kept?.acts.by ?? []));
   const isWhole = (again !== null && again.beginning !== null) || byEntry;
   if (!isWhole && through !== null) {

@@ -1,11 +1,12 @@
 /** Verifies an audit pack from its folder alone. */
 import { type PackFiles, textOf } from "../../../client/pack-files.ts";
+import type { PackManifest } from "../../../client/pack-forms.ts";
 import { type Verdict, verifyAuditPack } from "../../../client/verify-audit-pack.ts";
 import { heldActs } from "./acts.ts";
 import type { ReadAgain, Unread } from "./again.ts";
 import { checkContents, type Outcome, type Witness } from "./check.ts";
 import { authenticBy, heldAgainst, heldRoots, packEntries } from "./entries.ts";
-import { FILES, hashOf, type Manifest, manifestIn, openPack, packError } from "./form.ts";
+import { FILES, hashOf, openPack, packError } from "./form.ts";
 import { reportOf } from "./report.ts";
 import type { KnownValidators } from "./signatures.ts";
 import { completeness, consistency } from "./verdict.ts";
@@ -18,7 +19,7 @@ export type KnownToAuditor = KnownValidators & {
 
 /** A pack that passed every check made. */
 export type CheckedPack = {
-  readonly manifest: Manifest;
+  readonly manifest: PackManifest;
   readonly outcome: Outcome;
   readonly verdict: Verdict;
   /** The named source failed. */
@@ -26,7 +27,7 @@ export type CheckedPack = {
 };
 
 /** Rereads the range; undefined: not reread. */
-export type ReadingAgain = (pack: PackFiles, manifest: Manifest) => Promise<ReadAgain | Unread>;
+export type ReadingAgain = (pack: PackFiles, manifest: PackManifest) => Promise<ReadAgain | Unread>;
 
 /**
  * @param entries files with entries of the deployment's sequence
@@ -50,7 +51,7 @@ export const verifyPack = async (
   const { publicKey } = known;
   const asked = entries === undefined ? publicKey : undefined;
   const signed = await verifyAuditPack(pack, { publicKey: asked, hash: hashOf });
-  const manifest = manifestIn(signed.manifest);
+  const { manifest } = signed;
   const kept = entries === undefined ? null : await packEntries(entries, manifest, publicKey);
   const { authentic } = signed.verdict;
   const signer = kept === null ? authentic : authenticBy(authentic, kept.kept, manifest, publicKey);

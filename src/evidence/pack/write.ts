@@ -4,7 +4,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { canonicalJson } from "../../../client/canonical-json.ts";
 import { signedPack } from "../../../client/pack-files.ts";
-import { PACK_FORMAT } from "../../../client/pack-forms.ts";
+import { PACK_FORMAT, type PackFile, type PackManifest } from "../../../client/pack-forms.ts";
 import { allActs, publishActs } from "../../audit/sequence/acts.ts";
 import { publishCoinEnd } from "../../audit/sequence/coin-entries.ts";
 import type { DeploymentKey } from "../../audit/sequence/deployment-key.ts";
@@ -19,12 +19,12 @@ import {
   coinTransactionsIn,
   objectsOfCoin,
 } from "../../log/coin-facts.ts";
-import { balanceChanges } from "../../projections/balance-changes.ts";
+import { type BalanceChange, balanceChanges } from "../../projections/balance-changes.ts";
 import { capTableJson, readCapTable, type TableOf } from "../../projections/cap-table-json.ts";
 import { createCapTables } from "../../projections/cap-tables.ts";
 import { pipelineDigest } from "../../projections/digests.ts";
 import { guardedReads } from "../../projections/guarded-reads.ts";
-import { holderEvents } from "../../projections/holder-events.ts";
+import { type HolderEvent, holderEvents } from "../../projections/holder-events.ts";
 import { membershipsAt } from "../../projections/memberships.ts";
 import { readMeta } from "../../projections/meta.ts";
 import {
@@ -35,21 +35,11 @@ import {
   FOR_ROLES,
 } from "../../projections/needed.ts";
 import { positionsEnd } from "../../projections/position.ts";
-import { roleEvents, rolesAt } from "../../projections/roles.ts";
+import { type RoleEventRow, roleEvents, rolesAt } from "../../projections/roles.ts";
 import { writeNewFolder } from "../exports/new-folder.ts";
 import { ChainUnknownError } from "../statement/statement.ts";
 import { checkContents, type Outcome } from "./check.ts";
-import {
-  CHECKPOINTS,
-  EPOCHS,
-  FILES,
-  filesOf,
-  hashed,
-  type Manifest,
-  manifestText,
-  openFiles,
-  type PackHead,
-} from "./form.ts";
+import { CHECKPOINTS, EPOCHS, FILES, filesOf, hashed, openFiles, type PackHead } from "./form.ts";
 import {
   holderEventLine,
   movementLine,
@@ -96,9 +86,9 @@ export const writePack = (
     const lines = (file: string, texts: Iterable<string> | AsyncIterable<string>) =>
       writeFile(join(folder, file), ended(texts));
     await lines(FILES.firstState, state.map(stateLine));
-    await lines(FILES.movements, movementsBetween(database, first, last));
-    await lines(FILES.holderEvents, holderEventsBetween(database, first, last));
-    await lines(FILES.roleEvents, roleEventsBetween(database, first, last));
+    await lines(FILES.movements, movementsBetween(database, request));
+    await lines(FILES.holderEvents, holderEventsBetween(database, request));
+    await lines(FILES.roleEvents, roleEventsBetween(database, request));
     const roots = {
       first: await writeTable(database, chainId, first, join(folder, FILES.firstTable)),
       last: await writeTable(database, chainId, last, join(folder, FILES.lastTable)),
@@ -165,9 +155,9 @@ const coinChainAt = async (
 };
 
 const markOf = ({ mark: { sequence, digest, timestampMs } }: TableOf): PackHead["first"] => ({
-  checkpoint: sequence,
+  checkpoint: `${sequence}`,
   digest,
-  timestampMs,
+  timestampMs: `${timestampMs}`,
 });
 
 /** Objects, memberships and roles at a checkpoint. */
@@ -220,69 +210,47 @@ async function* withEnd(
 /** Rows of each kind in memory. */
 const PAGE_ROWS = 5_000;
 
-/** Rows between two positions, page by page. */
-async function* between<Row extends { readonly position: bigint }>(
-  first: TableOf,
-  last: TableOf,
+/** Lines of the rows between the registers, read page by page. */
+async function* linesBetween<Row extends { readonly position: bigint }>(
+  { first, last }: PackRequest,
+  lineOf: (row: Row) => string,
   read: (after: Row | undefined, begin: bigint) => Promise<readonly Row[]>,
-): AsyncGenerator<Row> {
+): AsyncGenerator<string> {
   const [begin, end] = [positionsEnd(first.mark.sequence), positionsEnd(last.mark.sequence)];
   for (let after: Row | undefined; ; ) {
     const rows = await read(after, begin);
     for (const row of rows) {
       if (row.position >= end) return;
-      yield row;
+      yield lineOf(row);
     }
     after = rows.at(-1);
     if (rows.length < PAGE_ROWS) return;
   }
 }
 
-async function* movementsBetween({ db }: Database, first: TableOf, last: TableOf) {
+const movementsBetween = ({ db }: Database, request: PackRequest) => {
   const on = guardedReads(db, FOR_BALANCES);
-  const { coinType } = last;
-  const rows = between<Awaited<ReturnType<typeof balanceChanges>>[number]>(
-    first,
-    last,
-    (after, begin) =>
-      balanceChanges(on, {
-        coinType,
-        limit: PAGE_ROWS,
-        order: "asc",
-        after: after ?? { position: begin, owner: "", part: "TOKENS" },
-      }),
+  const page = { coinType: request.last.coinType, limit: PAGE_ROWS, order: "asc" } as const;
+  return linesBetween<BalanceChange>(request, movementLine, (after, begin) =>
+    balanceChanges(on, { ...page, after: after ?? { position: begin, owner: "", part: "TOKENS" } }),
   );
-  for await (const row of rows) yield movementLine(row);
-}
+};
 
-async function* holderEventsBetween({ db }: Database, first: TableOf, last: TableOf) {
+const holderEventsBetween = ({ db }: Database, request: PackRequest) => {
   const on = guardedReads(db, FOR_HOLDERS);
-  const { coinType } = last;
-  const rows = between<Awaited<ReturnType<typeof holderEvents>>[number]>(
-    first,
-    last,
-    (after, begin) =>
-      holderEvents(on, { coinType, limit: PAGE_ROWS, after: after?.position ?? begin - 1n }),
+  const page = { coinType: request.last.coinType, limit: PAGE_ROWS };
+  return linesBetween<HolderEvent>(request, holderEventLine, (after, begin) =>
+    holderEvents(on, { ...page, after: after?.position ?? begin - 1n }),
   );
-  for await (const row of rows) yield holderEventLine(row);
-}
+};
 
-async function* roleEventsBetween({ db }: Database, first: TableOf, last: TableOf) {
+const roleEventsBetween = ({ db }: Database, request: PackRequest) => {
   const on = guardedReads(db, FOR_ROLES);
-  const { coinType } = last;
-  const rows = between<Awaited<ReturnType<typeof roleEvents>>[number]>(
-    first,
-    last,
-    (after, begin) =>
-      roleEvents(on, {
-        coinType,
-        packages: [],
-        limit: PAGE_ROWS,
-        after: after?.position ?? begin - 1n,
-      }),
+  const page = { coinType: request.last.coinType, packages: [], limit: PAGE_ROWS };
+  return linesBetween<RoleEventRow>(request, roleEventLine, (after, begin) =>
+    roleEvents(on, { ...page, after: after?.position ?? begin - 1n }),
   );
-  for await (const row of rows) yield roleEventLine(row);
-}
+};
 
 /** Acts on the coin and on the whole deployment, from the first. */
 async function* actsOn(sql: Sql, coinType: string) {
@@ -313,7 +281,7 @@ const publishTable = async (
 ): Promise<PackHead["roots"]["first"]> => {
   const { signature } = await publishRoots(sql, key, roots);
   const { root, total } = roots.version1;
-  return { root, total: BigInt(total), signature };
+  return { root, total, signature };
 };
 
 const digestsAt = async ({ db }: Database, { mark }: TableOf): Promise<Record<string, string>> => {
@@ -324,14 +292,14 @@ const digestsAt = async ({ db }: Database, { mark }: TableOf): Promise<Record<st
   return digests;
 };
 
-const hashesOf = async (folder: string): Promise<Manifest["files"]> => {
-  const files: Record<string, Manifest["files"][string]> = {};
+const hashesOf = async (folder: string): Promise<PackManifest["files"]> => {
+  const files: Record<string, PackFile> = {};
   for (const file of await filesOf(folder)) files[file] = await hashed(join(folder, file));
   return files;
 };
 
-const sign = async (folder: string, key: DeploymentKey, manifest: Manifest): Promise<void> => {
-  const text = manifestText(manifest);
+const sign = async (folder: string, key: DeploymentKey, manifest: PackManifest): Promise<void> => {
+  const text = canonicalJson(manifest);
   const sha256 = createHash("sha256").update(text).digest("hex");
   const { signature } = await key.sign(signedPack(sha256, manifest.version));
   await writeFile(join(folder, FILES.manifest), text);

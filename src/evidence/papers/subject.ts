@@ -49,7 +49,7 @@ export const percentOf = (part: bigint, whole: bigint): string => {
   return `${tenths / 10n}.${tenths % 10n} %`;
 };
 
-export const timeText = (timeMs: bigint): string => new Date(Number(timeMs)).toISOString();
+export const timeText = (timeMs: bigint | string): string => new Date(Number(timeMs)).toISOString();
 
 /** Such as `holder 12`, or its wallet. */
 export const rowText = (row: string, address = code): Text =>

@@ -90,7 +90,7 @@ const writePdfs = async (
   papers: readonly Paper[],
 ): Promise<readonly { readonly file: string; readonly sha256: string }[]> => {
   const { writePdf } = await import("./pdf.ts");
-  const madeMs = manifest.last.timestampMs;
+  const madeMs = BigInt(manifest.last.timestampMs);
   const header: Inline = ["pack ", code(manifestSha256.slice(0, 16)), " ", code(manifest.coinType)];
   const letters = papers.filter(({ file }) => file.startsWith("confirmations/"));
   const wanted = [

@@ -1,20 +1,20 @@
-/** Findings of the integrity checks, for `/health` and `/metrics` of any process. */
+/** Results of the integrity checks, for `/health` and `/metrics` of any process. */
 import type { Registry } from "prom-client";
-import { type Findings, readFindings } from "../../audit/watch/findings.ts";
+import { readWatchResults, type WatchResults } from "../../audit/watch/results.ts";
 import type { Db } from "../../database/connect.ts";
 import type { Health, HealthDetail } from "../../http/health/health.ts";
 import { healthGauge } from "../../http/metrics.ts";
 
 /** `integrity` of the health report: `stalled` once stored data proves false. */
 export type IntegrityDetails = {
-  readonly integrity: Findings & {
+  readonly integrity: WatchResults & {
     readonly state: "ok" | "stalled";
     /** The fault and its remedy; absent without one. */
     readonly reason?: string;
   };
 };
 
-const reasonOf = ({ log, sums, rows, roots }: Findings): string | undefined => {
+const reasonOf = ({ log, sums, rows, roots }: WatchResults): string | undefined => {
   if (log.fault !== null) {
     return `the log was changed: ${log.fault}; run holderbook verify --log for details; restore a backup`;
   }
@@ -29,20 +29,20 @@ const reasonOf = ({ log, sums, rows, roots }: Findings): string | undefined => {
 export const integrityDetails =
   ({ db }: { readonly db: Db }) =>
   async (): Promise<HealthDetail & { readonly members: IntegrityDetails }> => {
-    const findings = await readFindings(db);
-    const reason = reasonOf(findings);
+    const results = await readWatchResults(db);
+    const reason = reasonOf(results);
     const state = reason === undefined ? "ok" : "stalled";
-    const integrity = { state, ...(reason !== undefined && { reason }), ...findings } as const;
+    const integrity = { state, ...(reason !== undefined && { reason }), ...results } as const;
     return { state, members: { integrity } };
   };
 
 const isIntegrityDetails = (details: unknown): details is IntegrityDetails =>
   typeof details === "object" && details !== null && "integrity" in details;
 
-/** Adds the same findings to `/metrics`. */
+/** Adds the same results to `/metrics`. */
 export const integrityGauges = (registry: Registry, health: Health): void => {
   const gauge = healthGauge(registry, health, isIntegrityDetails);
-  const figure = (name: OfIntegrity, of: (findings: Findings) => number | null) =>
+  const figure = (name: OfIntegrity, of: (results: WatchResults) => number | null) =>
     gauge(name, ({ integrity }, set) => {
       const value = of(integrity);
       if (value !== null) set({}, value);
