@@ -1,4 +1,5 @@
 /** Errors of audit packs, in text that is safe for a terminal. */
+import { shown } from "./forms.ts";
 
 /** The questions asked about a pack: see `Verdict`. */
 export type TierName = "authentic" | "consistent" | "complete";
@@ -7,20 +8,6 @@ export type Failure = { readonly file: string; readonly what: string };
 
 /** Limit of listed reasons; a badly packed pack has thousands. */
 const LISTED = 100;
-
-/** Limit of foreign text in a reason, in characters. */
-const LONGEST = 400;
-
-/** Bounds foreign text and escapes control and bidirectional characters. */
-export const shown = (text: string): string => {
-  const visible = text
-    .slice(0, LONGEST + 1)
-    .replace(
-      /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu,
-      (sign) => `\\u{${(sign.codePointAt(0) ?? 0).toString(16)}}`,
-    );
-  return visible.length > LONGEST ? `${visible.slice(0, LONGEST)}…` : visible;
-};
 
 /** Something in a pack does not hold. Stop: do not rely on it. */
 export class AuditPackError extends Error {

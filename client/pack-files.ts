@@ -1,11 +1,10 @@
 /** Reads a pack's files, each bounded first, and checks them against the signed manifest. */
 import { canonicalJson, type JsonValue } from "./canonical-json.ts";
-import { isBase64 } from "./forms.ts";
+import { isBase64, isFormed } from "./forms.ts";
 import { AuditPackError, type Failure, fail, stopAt, type TierName } from "./pack-error.ts";
 import {
   COMMITTEE,
   committeeFaults,
-  isFormed,
   LONGEST_FILE,
   MANIFEST,
   manifestFaults,

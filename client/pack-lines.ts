@@ -1,5 +1,6 @@
 /** Checks the form of every NDJSON line, and that the lines lead from one register to the other. */
 import { canonicalJson } from "./canonical-json.ts";
+import { isFormed } from "./forms.ts";
 import { type Failure, fail, stopAt } from "./pack-error.ts";
 import { isCanonical, linesOf, type PackFiles, parsed } from "./pack-files.ts";
 import {
@@ -7,7 +8,6 @@ import {
   type ActLine,
   HOLDER_EVENTS,
   type HolderEventLine,
-  isFormed,
   type LineOf,
   lineFaults,
   MOVEMENTS,

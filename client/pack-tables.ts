@@ -1,9 +1,9 @@
 /** The two registers of an audit pack: their form, their sums, their roots. */
 import { comparePlaces, placeOf, shareOf } from "./cap-rows.ts";
+import { isFormed } from "./forms.ts";
 import { type Failure, fail, stopAt } from "./pack-error.ts";
 import { linesOf, type PackFiles, parsed } from "./pack-files.ts";
 import {
-  isFormed,
   type PackManifest,
   type PackMark,
   type PackRoot,

@@ -4,36 +4,50 @@
  */
 import { canonicalJson, type JsonValue } from "./canonical-json.ts";
 import {
+  chainId,
+  decimal,
+  type Form,
+  hash,
   isBase64,
-  isChainId,
-  isDecimal,
-  isHash,
-  isKeyId,
-  isMoment,
-  isNullOr,
+  isFormed,
   isPlain,
-  isType,
+  keyId,
+  like,
+  membersOf,
+  moment,
+  must,
+  nullOr,
+  oneOf,
+  publicKey,
+  shown,
+  signature,
+  type TypeOf,
+  type,
 } from "./forms.ts";
-import { shown } from "./pack-error.ts";
 import { hexOf, isSignatureOf, utf8 } from "./sum-tree.ts";
 
 const KINDS = ["root", "head", "coin", "blocks", "inputs", "key", "correction", "act"] as const;
 
-/** As in `GET /sequence`. */
-export type SequenceEntry = {
+const ENTRY = membersOf({
   /** From 0, decimal. */
-  readonly number: string;
+  number: decimal,
   /** SHA-256 of the previous entry, hex; 64 zeros for number 0. */
-  readonly previous: string;
-  readonly kind: (typeof KINDS)[number];
+  previous: hash,
+  kind: oneOf(...KINDS),
   /** Numbers are decimal texts. */
-  readonly body: { readonly [name: string]: JsonValue };
+  body: must(
+    (value): value is { readonly [name: string]: JsonValue } => isPlain(value),
+    "an object",
+  ),
   /** ISO 8601, UTC, with milliseconds. */
-  readonly at: string;
-  readonly keyId: string;
+  at: moment,
+  keyId,
   /** Base64 of 64 bytes. */
-  readonly signature: string;
-};
+  signature,
+});
+
+/** As in `GET /sequence`. */
+export type SequenceEntry = TypeOf<typeof ENTRY>;
 
 export type VerifiedSequence = {
   readonly entries: readonly SequenceEntry[];
@@ -332,34 +346,22 @@ const compare = (known: Statements, entry: SequenceEntry) => {
   }
 };
 
-type Checks = Readonly<Record<string, (value: unknown) => boolean>>;
-
-const ENTRY: Checks = {
-  number: isDecimal,
-  previous: isHash,
-  kind: (value) => KINDS.some((kind) => kind === value),
-  body: isPlain,
-  at: isMoment,
-  keyId: isKeyId,
-  signature: isBase64(64),
-};
-
 /** Forms of members, common to all kinds. */
-const IN_BODIES: Checks = {
-  act: isDecimal,
-  chainId: isNullOr(isChainId),
-  coinType: isType,
-  checkpoint: isDecimal,
-  checkpointTimestampMs: isDecimal,
-  decimals: isNullOr(isDecimal),
-  facts: isDecimal,
-  hash: isHash,
-  keyId: isKeyId,
-  lost: isKeyId,
-  publicKey: isBase64(32),
-  root: isHash,
-  sha256: isHash,
-  total: isDecimal,
+const IN_BODIES: Readonly<Record<string, Form<unknown>>> = {
+  act: decimal,
+  chainId: nullOr(chainId),
+  coinType: type,
+  checkpoint: decimal,
+  checkpointTimestampMs: decimal,
+  decimals: nullOr(decimal),
+  facts: decimal,
+  hash,
+  keyId,
+  lost: keyId,
+  publicKey,
+  root: hash,
+  sha256: hash,
+  total: decimal,
 };
 
 const NEEDED: Readonly<Record<string, readonly string[]>> = {
@@ -371,11 +373,7 @@ const NEEDED: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Other corrections may have members of any form beside `of`. */
-const IN_REVOCATIONS: Checks = {
-  keyId: isKeyId,
-  from: isDecimal,
-  why: (value) => typeof value === "string",
-};
+const IN_REVOCATIONS: typeof IN_BODIES = { keyId, from: decimal, why: like(/^/, "a text") };
 
 const failed = ({ number }: SequenceEntry, what: string): never => {
   throw new SequenceError(`entry ${number} ${what}`);
@@ -396,31 +394,27 @@ const linesOf = (text: string): readonly unknown[] =>
       }
     });
 
-const isEntry = (value: unknown): value is SequenceEntry =>
-  isPlain(value) &&
-  Object.entries(ENTRY).every(([name, isForm]) => isForm(value[name])) &&
-  Object.keys(value).every((name) => Object.hasOwn(ENTRY, name));
+const faultsIn = (entry: unknown): readonly string[] => {
+  const faults = ENTRY(entry, "it");
+  if (!isFormed<SequenceEntry>(entry, faults)) return faults;
+  const { kind, body } = entry;
+  const isRevoking = isRevocation(entry);
+  const forms = isRevoking ? { ...IN_BODIES, ...IN_REVOCATIONS } : IN_BODIES;
+  const needed = isRevoking ? Object.keys(IN_REVOCATIONS) : (NEEDED[kind] ?? []);
+  return [
+    ...needed.flatMap((name) => (Object.hasOwn(body, name) ? [] : [`body.${name} is missing`])),
+    ...Object.entries(forms).flatMap(([name, form]) =>
+      Object.hasOwn(body, name) ? form(body[name], `body.${name}`) : [],
+    ),
+  ];
+};
 
 const checked = (entry: unknown, at: number): SequenceEntry => {
   const fail = (what: string): never => {
     throw new SequenceError(`entry at place ${at + 1}: ${what}`);
   };
-  if (!isPlain(entry)) return fail("it is no object");
-  for (const name of Object.keys(entry)) {
-    if (!Object.hasOwn(ENTRY, name)) fail(`${shown(name)} is no member of an entry`);
-  }
-  const malformed = Object.entries(ENTRY).find(([name, isForm]) => !isForm(entry[name]));
-  if (!isEntry(entry)) return fail(`${malformed?.[0]} is missing or not in its one form`);
-  for (const [name, value] of Object.entries(entry.body)) {
-    const is = Object.hasOwn(IN_BODIES, name) ? IN_BODIES[name] : undefined;
-    if (is !== undefined && !is(value)) fail(`${name} of the body is not in its one form`);
-  }
-  for (const name of NEEDED[entry.kind] ?? []) {
-    if (!Object.hasOwn(entry.body, name)) fail(`the body has no ${name}`);
-  }
-  for (const [name, is] of isRevocation(entry) ? Object.entries(IN_REVOCATIONS) : []) {
-    if (!is(entry.body[name])) fail(`${name} of the body is missing or not in its one form`);
-  }
+  const faults = faultsIn(entry);
+  if (!isFormed<SequenceEntry>(entry, faults)) return fail(faults[0] ?? "");
   try {
     canonicalJson(entry.body);
   } catch (error) {

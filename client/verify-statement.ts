@@ -3,91 +3,118 @@
  * Runs in browsers and Node. docs/reference/formats.md defines the hashes.
  */
 import { canonicalJson, type JsonValue } from "./canonical-json.ts";
-import { type RowOf, shareOf } from "./cap-rows.ts";
+import { shareOf } from "./cap-rows.ts";
 import {
-  type Check,
-  isAddress,
-  isAmount,
-  isBase64,
-  isChainId,
-  isDecimals,
-  isDigest,
-  isFlag,
-  isHash,
-  isKeyId,
-  isMoment,
-  isNullOr,
+  address,
+  amount,
+  chainId,
+  decimals,
+  digest,
+  exactly,
+  flag,
+  hash,
+  isFormed,
   isPlain,
-  isShare,
-  isType,
+  keyId,
+  listOf,
+  type Members,
+  membersOf,
+  moment,
+  nullOr,
+  oneOf,
+  publicKey,
+  share,
+  signature,
+  type TypeOf,
+  type,
 } from "./forms.ts";
 import { bytesOf, hashOf, hexOf, isSignatureOf, leafOf, parentOf, utf8 } from "./sum-tree.ts";
 import type { SequenceEntry } from "./verify-sequence.ts";
 
-/** Amounts are decimal texts. */
-export type StatementRow = RowOf<string> & {
+export const FORMAT = "holderbook-statement" as const;
+
+/** Limit of steps, far above any table's. */
+const LONGEST_PATH = 64;
+
+const ROW = membersOf({
+  holderId: nullOr(amount),
+  /** By address, ascending; includes empty wallets. */
+  wallets: listOf(membersOf({ address, balance: amount, groupId: nullOr(amount), isFrozen: flag })),
+  /** Tokens and grants; more than 0. */
+  balance: amount,
+  tokens: amount,
+  granted: amount,
+  /** Part of `granted` claimable at the checkpoint's time; `locked` is the rest. */
+  unlocked: amount,
+  locked: amount,
   /** Balance / total, 12 decimals, rounded down. */
-  readonly share: string;
+  share,
+});
+
+const STEP = membersOf({ hash, sum: amount, side: oneOf("left", "right") });
+
+const SHARED = {
+  format: exactly(FORMAT),
+  /** The network's id. */
+  chainId,
+  coinType: type,
+  /** Null until the coin's metadata is known. */
+  decimals,
+  /** The table is the one at the end of this checkpoint. */
+  checkpoint: amount,
+  /** The checkpoint's time, unix seconds. */
+  checkpointTimestamp: amount,
+  checkpointDigest: digest,
+  row: ROW,
+  /** The siblings from row to root. */
+  path: listOf(STEP, LONGEST_PATH),
+  root: hash,
+  /** Sum of all rows. */
+  total: amount,
+  /** The treasury's supply; null if the log has not seen the treasury. */
+  totalSupply: nullOr(amount),
+  keyId,
+  /** The deployment's key, base64 of 32 bytes. */
+  publicKey,
+  /** Ed25519 over `signedRoot` (version 1) or `signedRootEntry` (version 2), base64. */
+  rootSignature: signature,
+  /** Ed25519 over `signedStatement`, base64. */
+  signature,
 };
+
+const SHARED_2 = {
+  ...SHARED,
+  /** The checkpoint's time, Unix ms. */
+  checkpointTimestampMs: amount,
+  /** The sequence entry that publishes the root; signed with the root. */
+  entry: membersOf({
+    number: amount,
+    /** SHA-256 of the previous entry, hex; 64 zeros for the first. */
+    previous: hash,
+    /** Time of signing, ISO 8601 UTC with ms. */
+    at: moment,
+  }),
+};
+
+const STATEMENT_1 = membersOf({ ...SHARED, version: exactly(1) });
+const STATEMENT_2 = membersOf({ ...SHARED_2, version: exactly(2) });
+
+/** Amounts are decimal texts. */
+export type StatementRow = TypeOf<typeof ROW>;
+
+export type StatementStep = TypeOf<typeof STEP>;
+
+/** The root covers only holder, addresses, balance, tokens and granted. */
+export type Statement1 = Members<typeof SHARED> & { readonly version: 1 };
+
+/** The root covers the whole row and the decimals, and is an entry of the sequence. */
+export type Statement2 = Members<typeof SHARED_2> & { readonly version: 2 };
 
 /**
  * A holder's row and the proof that it is in the cap table. Amounts are decimal texts in the
  * smallest unit; hashes are hex without 0x.
  */
 export type Statement = Statement1 | Statement2;
-
-/** The root covers only holder, addresses, balance, tokens and granted. */
-export type Statement1 = Said & { readonly version: 1 };
-
-/** The root covers the whole row and the decimals, and is an entry of the sequence. */
-export type Statement2 = Said & {
-  readonly version: 2;
-  /** The checkpoint's time, Unix ms. */
-  readonly checkpointTimestampMs: string;
-  /** The sequence entry that publishes the root; signed with the root. */
-  readonly entry: {
-    readonly number: string;
-    /** SHA-256 of the previous entry, hex; 64 zeros for the first. */
-    readonly previous: string;
-    /** Time of signing, ISO 8601 UTC with ms. */
-    readonly at: string;
-  };
-};
-
-type Said = {
-  readonly format: "holderbook-statement";
-  /** The network's id. */
-  readonly chainId: string;
-  readonly coinType: string;
-  /** Null until the coin's metadata is known. */
-  readonly decimals: number | null;
-  /** The table is the one at the end of this checkpoint. */
-  readonly checkpoint: string;
-  /** The checkpoint's time, unix seconds. */
-  readonly checkpointTimestamp: string;
-  readonly checkpointDigest: string;
-  readonly row: StatementRow;
-  /** The siblings from row to root. */
-  readonly path: readonly StatementStep[];
-  readonly root: string;
-  /** Sum of all rows. */
-  readonly total: string;
-  /** The treasury's supply; null if the log has not seen the treasury. */
-  readonly totalSupply: string | null;
-  readonly keyId: string;
-  /** The deployment's key, base64 of 32 bytes. */
-  readonly publicKey: string;
-  /** Ed25519 over `signedRoot` (version 1) or `signedRootEntry` (version 2), base64. */
-  readonly rootSignature: string;
-  /** Ed25519 over `signedStatement`, base64. */
-  readonly signature: string;
-};
-
-export type StatementStep = {
-  readonly hash: string;
-  readonly sum: string;
-  readonly side: "left" | "right";
-};
 
 /** The statement is wrong. Stop: do not rely on it. */
 export class StatementError extends Error {
@@ -102,12 +129,8 @@ export class StatementError extends Error {
   }
 }
 
-export const FORMAT: Statement["format"] = "holderbook-statement";
 /** Kept for existing importers. */
 export const VERSION = 1;
-
-/** Limit of steps, far above any table's. */
-const LONGEST_PATH = 64;
 
 /** The members of a version 1 root; all are texts. */
 type Root1 = Pick<
@@ -228,7 +251,9 @@ export const verifyStatement = (
     readonly entries?: readonly SequenceEntry[] | undefined;
   } = {},
 ): Statement => {
-  if (!isStatement(statement)) throw new StatementError(shapeFaults(statement));
+  const isVersion2 = isPlain(statement) && statement.version === 2;
+  const faults = (isVersion2 ? STATEMENT_2 : STATEMENT_1)(statement, "it");
+  if (!isFormed<Statement>(statement, faults)) throw new StatementError(faults);
   const failures = [
     ...wallets(statement.row),
     ...sums(statement),
@@ -269,114 +294,6 @@ const published = (statement: Statement, entries: readonly SequenceEntry[]) => {
       ({ number, body }) =>
         `entry ${number}, which was kept, says of checkpoint ${own.checkpoint} the root ${body.root} and the total ${body.total}, or another time or digest of it; the statement says ${own.root} and ${own.total}`,
     );
-};
-
-/** All members are required; no others are allowed. */
-type Shape<T> = { readonly [Member in keyof T]-?: Check<T[Member]> };
-
-const is =
-  <const T>(...known: readonly T[]): Check<T> =>
-  (value): value is T =>
-    known.some((one) => one === value);
-
-const isShaped =
-  <T>(shape: Shape<T>): Check<T> =>
-  (value): value is T =>
-    faultsOf(value, shape, "").length === 0;
-
-const isListOf =
-  <T>(isItem: Check<T>): Check<readonly T[]> =>
-  (value): value is readonly T[] =>
-    Array.isArray(value) && value.every(isItem);
-
-const ROW: Shape<StatementRow> = {
-  holderId: isNullOr(isAmount),
-  wallets: isListOf(
-    isShaped<StatementRow["wallets"][number]>({
-      address: isAddress,
-      balance: isAmount,
-      groupId: isNullOr(isAmount),
-      isFrozen: isFlag,
-    }),
-  ),
-  balance: isAmount,
-  tokens: isAmount,
-  granted: isAmount,
-  unlocked: isAmount,
-  locked: isAmount,
-  share: isShare,
-};
-
-const isPath = isListOf(
-  isShaped<StatementStep>({ hash: isHash, sum: isAmount, side: is("left", "right") }),
-);
-
-const SHARED: Shape<Omit<Said, "format">> = {
-  chainId: isChainId,
-  coinType: isType,
-  decimals: isNullOr(isDecimals),
-  checkpoint: isAmount,
-  checkpointTimestamp: isAmount,
-  checkpointDigest: isDigest,
-  row: isShaped(ROW),
-  path: (value): value is readonly StatementStep[] => isPath(value) && value.length <= LONGEST_PATH,
-  root: isHash,
-  total: isAmount,
-  totalSupply: isNullOr(isAmount),
-  keyId: isKeyId,
-  publicKey: isBase64(32),
-  rootSignature: isBase64(64),
-  signature: isBase64(64),
-};
-
-const STATEMENT_1: Shape<Statement1> = { format: is(FORMAT), version: is(1), ...SHARED };
-
-const STATEMENT_2: Shape<Statement2> = {
-  format: is(FORMAT),
-  version: is(2),
-  ...SHARED,
-  checkpointTimestampMs: isAmount,
-  entry: isShaped<Statement2["entry"]>({ number: isAmount, previous: isHash, at: isMoment }),
-};
-
-/** Limit of listed unknown members. */
-const LISTED = 100;
-
-/** Untrusted name, made safe for a terminal. */
-const shown = (key: string) =>
-  /^\w{1,40}$/.test(key)
-    ? key
-    : JSON.stringify(key.slice(0, 40)).replace(
-        /[^ -~]/g,
-        (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
-      );
-
-/** Members that are missing, malformed or unknown. */
-const faultsOf = (
-  value: unknown,
-  shape: Readonly<Record<string, Check<unknown>>>,
-  name: string,
-): readonly string[] => {
-  if (!isPlain(value)) return [`${name || "it"} is no object`];
-  const unknown = Object.keys(value).filter((key) => !Object.hasOwn(shape, key));
-  const wrong = Object.entries(shape).filter(
-    ([key, check]) => !Object.hasOwn(value, key) || !check(value[key]),
-  );
-  return [
-    ...wrong.map(([key]) => `${name}${key} is missing or malformed`),
-    ...unknown.slice(0, LISTED).map((key) => `${name}${shown(key)} is no member of a statement`),
-  ];
-};
-
-const isStatement = (value: unknown): value is Statement =>
-  isShaped(STATEMENT_1)(value) || isShaped(STATEMENT_2)(value);
-
-const shapeFaults = (value: unknown) => {
-  const { version, row } = isPlain(value) ? value : {};
-  const faults = faultsOf(value, version === 2 ? STATEMENT_2 : STATEMENT_1, "");
-  return faults.includes("row is missing or malformed") && row !== undefined
-    ? [...faultsOf(row, ROW, "row."), ...faults]
-    : faults;
 };
 
 /** Wallets are unique, and a row without a holder has exactly one. */

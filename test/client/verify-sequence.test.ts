@@ -159,10 +159,10 @@ test("an entry dated before one with a lower number is refused, even if everythi
 test.each<[string, unknown]>([
   ["no entries", ""],
   ["line 1 is no JSON", "{"],
-  ["it is no object", [7]],
-  ["is no member of an entry", [{ "\u001b[31m": 1 }]],
-  ["number is missing or not in its one form", [{ number: "007" }]],
-  ["number is missing or not in its one form", [{ number: 7 }]],
+  ["it must be an object", [7]],
+  ["it has the unknown member", [{ "\u001b[31m": 1 }]],
+  ["number must be a whole number, as a text", [{ number: "007" }]],
+  ["number must be a whole number, as a text", [{ number: 7 }]],
 ])("what is no entry is refused, with words for a terminal: %s", async (message, kept) => {
   const given = typeof kept === "string" || Array.isArray(kept) ? kept : [];
   const refused = await verifySequence(given, { publicKey }).catch((error: unknown) => error);
@@ -176,5 +176,5 @@ test.each<[string, unknown]>([
 test("a coin type in another spelling is refused even if it is signed", async () => {
   const spelt = { ...root("4"), coinType: coinType.replace("0x", "0X") };
   const entries = await sequenceOf(keys, [["root", spelt]]);
-  await expect(verifySequence(entries, { publicKey })).rejects.toThrow("coinType of the body");
+  await expect(verifySequence(entries, { publicKey })).rejects.toThrow("body.coinType must be");
 });

@@ -198,17 +198,17 @@ const sequenceCases = async (): Promise<readonly Case[]> => {
     [
       "a number with a leading zero",
       { entries: changed("4", { number: "04" }), publicKey },
-      "number is missing or not in its one form",
+      "number must be",
     ],
     [
       "a kind that nobody knows",
       { entries: changed("4", { kind: "promise" }), publicKey },
-      "kind is missing or not in its one form",
+      "kind must be",
     ],
     [
       "a member that nobody knows",
       { entries: changed("4", { note: "" }), publicKey },
-      "is no member of an entry",
+      "unknown member",
     ],
     [
       "a body of other members",
@@ -242,7 +242,7 @@ const sequenceCases = async (): Promise<readonly Case[]> => {
     [
       "a coin type with a short address",
       await with4(["coin", { ...COIN, coinType: "0x5::acme::ACME" }]),
-      "coinType of the body is not in its one form",
+      "body.coinType must be",
     ],
   ];
 };
