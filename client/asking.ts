@@ -1,6 +1,9 @@
 /** Requests to a service, retried where that can help. */
 import { isPlain } from "./forms.ts";
 
+/** Options that every request takes. */
+export type Asking = { readonly signal?: AbortSignal | undefined };
+
 /** The answer is not the service's but a proxy's; may pass. */
 export const NO_ANSWER = "NO_ANSWER";
 

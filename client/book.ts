@@ -1,5 +1,6 @@
 /** Reads a register: typed queries, lists at one checkpoint, and events as they happen. */
 import {
+  type Asking,
   BookError,
   jsonOf,
   memberOf,
@@ -76,28 +77,23 @@ class NoStreamError extends Error {
 }
 
 type Data = Readonly<Record<string, unknown>>;
-type Asking = { readonly signal?: AbortSignal | undefined; readonly attempts?: number };
+type Retrying = Asking & { readonly attempts?: number };
 /** Arguments of a field by name: their GraphQL type and value. */
 type Arguments = Readonly<Record<string, readonly [type: string, value: unknown]>>;
-type Paging<Row> = Asking & {
+type Paging<Row> = Retrying & {
   /** Rows of the field's answer; default: the answer itself. */
   readonly rowsOf?: (answer: unknown) => readonly Row[] | undefined;
   readonly cursorOf: (row: Row) => string;
   /** The cursor to start after; absent: from the beginning. */
   readonly first?: string | undefined;
 };
-type Following<Row> = {
+type Following<Row> = Asking & {
   readonly cursorOf?: (row: Row) => string;
   readonly after?: string | undefined;
-  readonly signal?: AbortSignal | undefined;
   /** Fallback where the service offers no streams. */
   readonly polled: (place: string | undefined, cause: BookError) => AsyncIterable<Row>;
 };
-type OfToken = {
-  readonly coinType: string;
-  readonly at?: At | undefined;
-  readonly signal?: AbortSignal | undefined;
-};
+type OfToken = Asking & { readonly coinType: string; readonly at?: At | undefined };
 
 /**
  * The GraphQL text of one field, and its variables. Arguments without a value are left out: earlier
@@ -152,7 +148,7 @@ export const createBook = ({
   const ask = (
     query: string,
     variables: Data = {},
-    { signal, attempts = ATTEMPTS }: Asking = {},
+    { signal, attempts = ATTEMPTS }: Retrying = {},
   ): Promise<Data> =>
     retrying(attempts, signal, async () => {
       const response = await post(query, variables, signal, "application/json");
@@ -168,7 +164,7 @@ export const createBook = ({
     field: string,
     args: Arguments,
     selection: string,
-    asking: Asking,
+    asking: Retrying,
   ): Promise<Value> => {
     const { query, variables } = documentOf("query", field, args, selection);
     return (await ask(query, variables, asking))[field] as Value;
@@ -371,7 +367,7 @@ export const createBook = ({
     beginning: "0",
   };
 
-  const statusNow = (asking: Asking) =>
+  const statusNow = (asking: Retrying) =>
     askFor<readonly PipelineStatus[]>("indexerStatus", {}, STATUS, asking);
 
   const ofToken = <Value>(

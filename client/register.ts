@@ -1,3 +1,4 @@
+import type { Asking } from "./asking.ts";
 import { isPlain } from "./forms.ts";
 
 /** Unix seconds. */
@@ -6,7 +7,6 @@ type Seconds = bigint;
 /** The end of a checkpoint or second in the past. Answers about it never change. */
 export type At = { readonly checkpoint: bigint } | { readonly time: Date };
 
-type Asking = { readonly signal?: AbortSignal | undefined };
 type OfToken = Asking & { readonly coinType: string };
 type OfTokenAt = OfToken & { readonly at?: At | undefined };
 

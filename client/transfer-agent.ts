@@ -1,5 +1,5 @@
 /** Transfer agent requests (interface C): signed, retried where safe, and awaited. */
-import { BookError, jsonOf, pause, refusalOf, retrying, send } from "./asking.ts";
+import { type Asking, BookError, jsonOf, pause, refusalOf, retrying, send } from "./asking.ts";
 import type { JsonValue } from "./canonical-json.ts";
 import { signRequest } from "./sign-request.ts";
 
@@ -27,13 +27,10 @@ export type RequestSeen = {
   }[];
 };
 
-type Sending = {
+type Sending = Asking & {
   /** Repeats with one key make one request; default: a new key each time. */
   readonly idempotencyKey?: string | undefined;
-  readonly signal?: AbortSignal | undefined;
 };
-
-type Asking = { readonly signal?: AbortSignal | undefined };
 
 export type TransferAgent = {
   /** @param body `{ investor: { … }, verifiedStatus?, verifiedAt? }`, see docs/how-to/transfer-agent.md */
