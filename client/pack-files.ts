@@ -3,13 +3,11 @@ import { canonicalJson, type JsonValue } from "./canonical-json.ts";
 import { isBase64, isFormed } from "./forms.ts";
 import { AuditPackError, type Failure, fail, stopAt, type TierName } from "./pack-error.ts";
 import {
-  COMMITTEE,
   committeeFaults,
+  FILES,
   LONGEST_FILE,
-  MANIFEST,
   manifestFaults,
   type PackManifest,
-  SIGNATURE,
 } from "./pack-forms.ts";
 import { hexOf, isSignatureOf } from "./sum-tree.ts";
 import { signedRoot } from "./verify-statement.ts";
@@ -125,39 +123,39 @@ export const signedManifest = async (
   pack: PackFiles,
   { publicKey, hash }: { readonly publicKey: string | undefined; readonly hash: Hash },
 ): Promise<PackManifest> => {
-  const file = pack.get(MANIFEST) ?? fail(MANIFEST, "is missing", "authentic");
+  const file = pack.get(FILES.manifest) ?? fail(FILES.manifest, "is missing", "authentic");
   const text = await textOf(
     pack,
-    MANIFEST,
+    FILES.manifest,
     MANIFEST_BYTES + BYTES_PER_FILE * pack.size,
     "authentic",
   );
-  const manifest = parsed(MANIFEST, text, "", "authentic");
+  const manifest = parsed(FILES.manifest, text, "", "authentic");
   const faults = manifestFaults(manifest);
   if (!isFormed<PackManifest>(manifest, faults)) {
-    const failures = faults.map((what) => ({ file: MANIFEST, what }));
+    const failures = faults.map((what) => ({ file: FILES.manifest, what }));
     throw new AuditPackError(failures, "authentic");
   }
   if (!isCanonical(manifest, text)) {
-    fail(MANIFEST, "is not in the form that is signed (RFC 8785)", "authentic");
+    fail(FILES.manifest, "is not in the form that is signed (RFC 8785)", "authentic");
   }
-  const wrapped = await textOf(pack, SIGNATURE, SIGNATURE_BYTES, "authentic");
+  const wrapped = await textOf(pack, FILES.signature, SIGNATURE_BYTES, "authentic");
   const signature = /^\{"signature":"([^"]*)"\}\n$/.exec(wrapped)?.[1];
   const signed = signedPack(await hash(file), manifest.version);
   if (!isSigned(signature, signed, manifest.publicKey)) {
     fail(
-      SIGNATURE,
-      `is no signature of ${MANIFEST} by the key that it names: one of the two was changed`,
+      FILES.signature,
+      `is no signature of ${FILES.manifest} by the key that it names: one of the two was changed`,
       "authentic",
     );
   }
   if (publicKey !== undefined && publicKey !== manifest.publicKey) {
     const what = `is signed with the key ${manifest.publicKey}, not with ${publicKey}`;
-    fail(MANIFEST, what, "authentic");
+    fail(FILES.manifest, what, "authentic");
   }
   const id = `dep_${(await hash(new Blob([manifest.publicKey]))).slice(0, 16)}`;
   if (manifest.keyId !== id) {
-    fail(MANIFEST, `names the key ${manifest.keyId}, but it is ${id}`, "authentic");
+    fail(FILES.manifest, `names the key ${manifest.keyId}, but it is ${id}`, "authentic");
   }
   stopAt(rootSignatures(manifest), "authentic");
   return manifest;
@@ -170,7 +168,7 @@ const rootSignatures = ({ chainId, coinType, publicKey, roots, ...marks }: PackM
     const signed = signedRoot({ chainId, coinType, checkpoint, checkpointDigest, root, total });
     return isSigned(signature, signed, publicKey)
       ? []
-      : [{ file: MANIFEST, what: `the signature of the ${name} root does not fit the key` }];
+      : [{ file: FILES.manifest, what: `the signature of the ${name} root does not fit the key` }];
   });
 
 /**
@@ -191,7 +189,7 @@ export const checkFiles = async (
   },
 ): Promise<void> => {
   const left = new Set(pack.keys());
-  for (const path of [MANIFEST, SIGNATURE]) left.delete(path);
+  for (const path of [FILES.manifest, FILES.signature]) left.delete(path);
   const failures: Failure[] = [];
   const here: { readonly path: string; readonly sha256: string; readonly file: Blob }[] = [];
   // Compare all sizes first, so that a wrong folder is not hashed.
@@ -219,10 +217,10 @@ export const checkFiles = async (
 
 /** Stops unless the first committee is canonical, so that every reader sees the same validators. */
 export const checkCommittee = async (pack: PackFiles): Promise<void> => {
-  const text = await textOf(pack, COMMITTEE, LONGEST_FILE(COMMITTEE));
-  const json = parsed(COMMITTEE, text);
-  stopAt(committeeFaults(json).map((what) => ({ file: COMMITTEE, what })));
+  const text = await textOf(pack, FILES.committee, LONGEST_FILE(FILES.committee));
+  const json = parsed(FILES.committee, text);
+  stopAt(committeeFaults(json).map((what) => ({ file: FILES.committee, what })));
   if (`${JSON.stringify(json, null, 1)}\n` !== text) {
-    fail(COMMITTEE, "is not as the committee of a pack is printed");
+    fail(FILES.committee, "is not as the committee of a pack is printed");
   }
 };

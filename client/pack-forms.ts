@@ -53,29 +53,36 @@ const timeMs = must(
 const role = must(isAnyType, "a Move type in canonical form");
 
 export const PACK_FORMAT = "holderbook-audit-pack";
-export const MANIFEST = "manifest.json";
-export const SIGNATURE = "manifest.sig.json";
-export const STATE = "first/state.ndjson";
-export const MOVEMENTS = "movements.ndjson";
-export const HOLDER_EVENTS = "holder-events.ndjson";
-export const COMMITTEE = "committee.json";
-export const ROLE_EVENTS = "role-events.ndjson";
-/** Since version 3. */
-export const ACTS = "acts.ndjson";
-export const TABLES = { first: "first/cap-table.json", last: "last/cap-table.json" } as const;
+/** Checkpoints and ends of epochs have one file each, named by number. */
+export const FILES = {
+  manifest: "manifest.json",
+  signature: "manifest.sig.json",
+  report: "report.md",
+  committee: "committee.json",
+  firstTable: "first/cap-table.json",
+  firstState: "first/state.ndjson",
+  lastTable: "last/cap-table.json",
+  movements: "movements.ndjson",
+  holderEvents: "holder-events.ndjson",
+  roleEvents: "role-events.ndjson",
+  /** Since version 3. */
+  acts: "acts.ndjson",
+} as const;
+
+export const TABLES = { first: FILES.firstTable, last: FILES.lastTable } as const;
 
 /** Every fixed file except manifest and signature, with its maximum length in bytes. */
 const FIXED_FILES: Readonly<Record<string, number>> = {
-  "report.md": 2 ** 28,
-  [COMMITTEE]: 2 ** 20,
+  [FILES.report]: 2 ** 28,
+  [FILES.committee]: 2 ** 20,
   [TABLES.first]: 2 ** 31,
-  [STATE]: 2 ** 31,
+  [FILES.firstState]: 2 ** 31,
   [TABLES.last]: 2 ** 31,
-  [MOVEMENTS]: 2 ** 33,
-  [HOLDER_EVENTS]: 2 ** 32,
-  [ROLE_EVENTS]: 2 ** 32,
+  [FILES.movements]: 2 ** 33,
+  [FILES.holderEvents]: 2 ** 32,
+  [FILES.roleEvents]: 2 ** 32,
 };
-const OF_VERSION_3 = { [ACTS]: 2 ** 26 };
+const OF_VERSION_3 = { [FILES.acts]: 2 ** 26 };
 /** The network limits a checkpoint to about 30 MB. */
 const LONGEST_EXCERPT = 2 ** 26;
 const EXCERPT = /^(?:checkpoints|epochs)\/(?:0|[1-9]\d{0,17})\.binpb$/;
@@ -359,21 +366,21 @@ const act = membersOf({
 });
 
 const LINES = {
-  [STATE]: state,
-  [MOVEMENTS]: movement,
-  [HOLDER_EVENTS]: holderEvent,
-  [ROLE_EVENTS]: roleEvent,
-  [ACTS]: act,
+  [FILES.firstState]: state,
+  [FILES.movements]: movement,
+  [FILES.holderEvents]: holderEvent,
+  [FILES.roleEvents]: roleEvent,
+  [FILES.acts]: act,
 };
 
 /** Lines by file; numbers are decimal texts. */
 export type LineOf = Members<typeof LINES>;
 
-export type StateLine = LineOf[typeof STATE];
-export type MovementLine = LineOf[typeof MOVEMENTS];
-export type HolderEventLine = LineOf[typeof HOLDER_EVENTS];
+export type StateLine = LineOf[typeof FILES.firstState];
+export type MovementLine = LineOf[typeof FILES.movements];
+export type HolderEventLine = LineOf[typeof FILES.holderEvents];
 /** An operator's command. */
-export type ActLine = LineOf[typeof ACTS];
+export type ActLine = LineOf[typeof FILES.acts];
 
 const FORM_OF: Readonly<Record<string, Form<unknown>>> = LINES;
 

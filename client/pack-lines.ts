@@ -4,17 +4,13 @@ import { isFormed } from "./forms.ts";
 import { type Failure, fail, stopAt } from "./pack-error.ts";
 import { isCanonical, linesOf, type PackFiles, parsed } from "./pack-files.ts";
 import {
-  ACTS,
   type ActLine,
-  HOLDER_EVENTS,
+  FILES,
   type HolderEventLine,
   type LineOf,
   lineFaults,
-  MOVEMENTS,
   type MovementLine,
   type PackManifest,
-  ROLE_EVENTS,
-  STATE,
   TABLES,
 } from "./pack-forms.ts";
 import type { Register, Wallets } from "./pack-tables.ts";
@@ -81,24 +77,24 @@ export const linesIn = async (
     return at;
   };
   const wallets = new WalletStates();
-  await count(STATE, (line) => {
+  await count(FILES.firstState, (line) => {
     if (line.kind === "membership") wallets.set(line.address, line.aspect, line.value);
   });
   wallets.check(TABLES.first, first.wallets);
   const moved: Moved = new Map();
-  const placeMovement = inOrder(MOVEMENTS, manifest);
-  const movements = await count(MOVEMENTS, (line, at) => {
+  const placeMovement = inOrder(FILES.movements, manifest);
+  const movements = await count(FILES.movements, (line, at) => {
     placeMovement(line, at);
     move(moved, line, at);
   });
-  const placeHolderEvent = inOrder(HOLDER_EVENTS, manifest);
-  const holderEvents = await count(HOLDER_EVENTS, (line, at) => {
+  const placeHolderEvent = inOrder(FILES.holderEvents, manifest);
+  const holderEvents = await count(FILES.holderEvents, (line, at) => {
     placeHolderEvent(line, at);
     wallets.apply(line);
   });
   wallets.check(TABLES.last, last.wallets);
-  await count(ROLE_EVENTS, inOrder(ROLE_EVENTS, manifest));
-  const acts = manifest.version < 3 ? null : await count(ACTS, actsInOrder(manifest));
+  await count(FILES.roleEvents, inOrder(FILES.roleEvents, manifest));
+  const acts = manifest.version < 3 ? null : await count(FILES.acts, actsInOrder(manifest));
   return { movements, holderEvents, acts, moved };
 };
 
@@ -110,10 +106,10 @@ const move = (moved: Moved, { owner, part, change, balanceAfter }: MovementLine,
   const after = BigInt(balanceAfter);
   const before = after - BigInt(change);
   const known = moved.get(key);
-  if (before < 0n) fail(MOVEMENTS, `line ${at} takes more than there was`);
+  if (before < 0n) fail(FILES.movements, `line ${at} takes more than there was`);
   if (known !== undefined && known.last !== before) {
     fail(
-      MOVEMENTS,
+      FILES.movements,
       `line ${at} follows a balance of ${before}; the line before it left ${known.last}`,
     );
   }
@@ -137,7 +133,7 @@ export const checkMovements = (moved: Moved, first: Wallets, last: Wallets): voi
     if (had + change === has && fits) continue;
     const what = `${wallet} held ${had}, moved ${change}, and holds ${has}`;
     failures.push({
-      file: MOVEMENTS,
+      file: FILES.movements,
       what: fits ? what : `${what}, but its movements begin with ${sum("first")}`,
     });
   }
@@ -204,7 +200,7 @@ class WalletStates {
 const actsInOrder = ({ coinType }: PackManifest) => {
   let before: Pick<ActLine, "number" | "at" | "entry"> = { number: "0", at: "", entry: null };
   return (act: ActLine, at: number) => {
-    const wrong = (what: string) => fail(ACTS, `line ${at} ${what}`);
+    const wrong = (what: string) => fail(FILES.acts, `line ${at} ${what}`);
     if (act.coinType !== (act.scope === "coin" ? coinType : null)) {
       wrong("is neither on the pack's coin nor on the whole deployment");
     }

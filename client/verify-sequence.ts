@@ -50,6 +50,7 @@ const ENTRY = membersOf({
 export type SequenceEntry = TypeOf<typeof ENTRY>;
 
 export type VerifiedSequence = {
+  /** Those that hold. */
   readonly entries: readonly SequenceEntry[];
   /**
    * They prove nothing: signed by other keys, where these are allowed; after the known key was
@@ -223,7 +224,10 @@ const signedBy = async (
   return { entries, given, last: before, lost };
 };
 
-/** Refuses an entry that falsely claims a known key, unless other keys are passed over. */
+/**
+ * Refuses an entry of another key, unless other keys are passed over; one that falsely claims a known
+ * key is always refused.
+ */
 const refuseForged = (
   entry: SequenceEntry,
   {
@@ -268,7 +272,7 @@ const revocations = (entries: readonly SequenceEntry[]): Revocations => {
   return revoked;
 };
 
-/** Drops signatures of revoked keys, and of keys that only such entries named. */
+/** Drops what revoked keys signed from the named entry on, and keys that only such entries name. */
 const believed = (signed: readonly Signed[], given: Key, revoked: Revocations) => {
   const keys = new Set([given.publicKey]);
   const entries = signed.map(({ entry, by, follows }): Signed => {

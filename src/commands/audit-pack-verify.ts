@@ -1,16 +1,16 @@
 /** `holderbook audit-pack verify`: what a pack proves, in tiers. */
 import { stat } from "node:fs/promises";
 import { Command } from "commander";
+import { amountText } from "../../client/in-tokens.ts";
 import type { TierName } from "../../client/pack-error.ts";
 import type { PackFiles } from "../../client/pack-files.ts";
 import type { PackManifest } from "../../client/pack-forms.ts";
 import { rangeText, unshown } from "../../client/pack-verdict.ts";
 import { failedVerdict, type Verdict, verdictLines } from "../../client/verify-audit-pack.ts";
-import { amountText } from "../audit/verify/amount-text.ts";
-import { type ReadAgain, readAgain, type Unread } from "../evidence/pack/again.ts";
 import type { Outcome } from "../evidence/pack/check.ts";
 import { AuditPackError } from "../evidence/pack/form.ts";
-import { type CheckedPack, type ReadingAgain, verifyPack } from "../evidence/pack/verify.ts";
+import { type Reread, reread, type Unread } from "../evidence/pack/reread.ts";
+import { type CheckedPack, type Rereading, verifyPack } from "../evidence/pack/verify.ts";
 import type { RawCheckpoint } from "../ledger/decode/checkpoint.ts";
 import { decodeCheckpoint } from "../ledger/decode/decode.ts";
 import { patientSource } from "../ledger/reading/patient-source.ts";
@@ -147,7 +147,7 @@ export const givenToCheck = async (folder: string, options: CheckOptions) => {
     throw new UsageError(`there is no folder ${folder}`);
   }
   const committee = path === undefined ? undefined : await givenCommittee(path);
-  const again: ReadingAgain | undefined =
+  const again: Rereading | undefined =
     source === undefined
       ? undefined
       : (pack, manifest) => readFrom(source, pack, manifest, { since, forMs: retryFor });
@@ -180,7 +180,7 @@ const readFrom = async (
   pack: PackFiles,
   manifest: PackManifest,
   { since, forMs }: { readonly since: bigint | undefined; readonly forMs: number },
-): Promise<ReadAgain | Unread> => {
+): Promise<Reread | Unread> => {
   const { openSource } = await import("../ledger/sources/open-source.ts");
   const { signal } = new AbortController();
   const onTrouble = ({ message }: Error, pauseMs: number) =>
@@ -190,7 +190,7 @@ const readFrom = async (
   try {
     await assertReaches(source, BigInt(manifest.last.checkpoint), signal);
     const from = since ?? (await publishedBy(opened, manifest.coinType, signal));
-    return await readAgain(pack, manifest, source, signal, from);
+    return await reread(pack, manifest, source, signal, from);
   } catch (error) {
     if (!isOfSource(error)) throw error;
     return { source: source.description, why: shownForeign(error.message) };

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { keepFindings } from "../audit/reconcile/found.ts";
+import { keepFindings } from "../audit/reconcile/findings.ts";
 import { type Reconciliation, reconcile } from "../audit/reconcile/reconcile.ts";
 import { type AsOf, checkpointOf } from "../graphql/past.ts";
 import { resolveCoin } from "../log/coins.ts";

@@ -1,8 +1,8 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { Command, InvalidArgumentError, Option } from "commander";
+import { amountText } from "../../client/in-tokens.ts";
 import { type Statement, StatementError, verifyStatement } from "../../client/verify-statement.ts";
-import { amountText } from "../audit/verify/amount-text.ts";
-import { heldAgainstKept, type StatementEntries } from "../evidence/statement/kept-entries.ts";
+import { compareWithKept, type StatementEntries } from "../evidence/statement/compare-entries.ts";
 import { makeStatement, type StatementVersion } from "../evidence/statement/statement.ts";
 import type { AsOf } from "../graphql/past.ts";
 import type { Whose } from "../projections/cap-tables.ts";
@@ -88,7 +88,7 @@ const verifyCommand = () =>
         // Entries may lead from the given key to a later one.
         publicKey: entry === undefined ? key : undefined,
       });
-      const kept = entry && (await heldAgainstKept(statement, entry, key));
+      const kept = entry && (await compareWithKept(statement, entry, key));
       printLines(reportLines(statement, { root, key }, kept));
       endCheck({ isFalse: false, isUnshown: kept !== undefined && kept.notShown.length > 0 });
     });

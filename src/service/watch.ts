@@ -1,10 +1,10 @@
 /** Integrity checks of stored data, signed with the deployment's key where it can be opened. */
 
 import { SequenceKeyError } from "../audit/sequence/sequence.ts";
-import { logLook } from "../audit/watch/check-log.ts";
+import { logCheck } from "../audit/watch/log-check.ts";
 import { dailyRoots } from "../audit/watch/daily-roots.ts";
-import { fullLook } from "../audit/watch/full-look.ts";
-import { sumsLook } from "../audit/watch/sums-look.ts";
+import { rowsCheck } from "../audit/watch/rows-check.ts";
+import { sumsCheck } from "../audit/watch/sums-check.ts";
 import { watchOver } from "../audit/watch/watch.ts";
 import type { Logger } from "../logging/logger.ts";
 import { createRareLines } from "../logging/rare-lines.ts";
@@ -49,10 +49,10 @@ export const startWatch = async (settings: {
     {
       database: storage.write,
       key,
-      looks: [
-        logLook(),
-        sumsLook(),
-        ...(config.reconcileSeconds === 0 ? [] : [fullLook(config.reconcileSeconds)]),
+      checks: [
+        logCheck(),
+        sumsCheck(),
+        ...(config.reconcileSeconds === 0 ? [] : [rowsCheck(config.reconcileSeconds)]),
         ...(key === undefined ? [] : [dailyRoots({ key, onFault })]),
       ],
       // Changing the database does not change the log line.

@@ -10,7 +10,7 @@ import { writeDemoLedger } from "../../demo/write.ts";
 import { openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
 import { signHead } from "../../src/audit/sequence/log-heads.ts";
 import { verifyLog } from "../../src/audit/verify/verify-log.ts";
-import { logLook } from "../../src/audit/watch/check-log.ts";
+import { logCheck } from "../../src/audit/watch/log-check.ts";
 import { completeChains } from "../../src/log/chain.ts";
 import { openLog } from "../../src/log/log.ts";
 import { integrityDetails } from "../../src/service/health/integrity-health.ts";
@@ -109,7 +109,7 @@ test("proofs and committees that arrive during a check are no fault", async () =
     expect(code, stderr).toBe(0);
   };
   await index("20", { VERIFY: "links" });
-  const look = logLook();
+  const look = logCheck();
   // Its facts, then its blocks.
   for (let step = 0; step < 2; step += 1) {
     expect(await look.next(own)).toEqual({ ended: false });
@@ -280,7 +280,7 @@ const BY_SETTINGS: readonly string[] = [
 
 /** Health after a round of the watch. */
 const watched = async () => {
-  const look = logLook();
+  const look = logCheck();
   while (!(await look.next(database)).ended);
   return integrityDetails(database)();
 };

@@ -182,7 +182,7 @@ test("a watch that starts while the signer is away chains the log, logs it once,
     {
       database,
       key: await keyOf(database, own),
-      looks: [],
+      checks: [],
       pace: { chainEveryMs: 20, signEveryMs: 50, catchUpRests: 0 },
       onSigned: ({ checkpoint }) => signed.resolve(`${checkpoint}`),
       onTrouble: ({ name }) => {

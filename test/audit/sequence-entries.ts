@@ -1,6 +1,6 @@
 /** Entries of the sequence, as they are kept; what does not hold of them; and how they are lost. */
 import { entriesAfter } from "../../src/audit/sequence/sequence.ts";
-import { lookThrough } from "../../src/audit/sequence/stretches.ts";
+import { runStretches } from "../../src/audit/sequence/stretches.ts";
 import { checkSequence } from "../../src/audit/verify/sequence-check.ts";
 import type { Sql } from "../../src/database/connect.ts";
 import type { LogFault } from "../../src/log/chain.ts";
@@ -12,7 +12,7 @@ export const entriesOf = (sql: Sql) => entriesAfter({ sql }, -1n, 10_000);
 /** What does not hold of the sequence. */
 export const sequenceFaults = async (sql: Sql): Promise<readonly LogFault[]> => {
   const faults: LogFault[] = [];
-  await lookThrough(checkSequence({ sql }), faults, new AbortController().signal);
+  await runStretches(checkSequence({ sql }), faults, new AbortController().signal);
   return faults;
 };
 

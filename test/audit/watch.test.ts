@@ -7,7 +7,7 @@ import { recordAct } from "../../src/audit/sequence/acts.ts";
 import { openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
 import { headFault, signedHeads, signHead } from "../../src/audit/sequence/log-heads.ts";
 import { correctLog } from "../../src/audit/sequence/sequence.ts";
-import { logLook } from "../../src/audit/watch/check-log.ts";
+import { logCheck } from "../../src/audit/watch/log-check.ts";
 import { readWatchResults } from "../../src/audit/watch/results.ts";
 import { watchOver } from "../../src/audit/watch/watch.ts";
 import type { Database } from "../../src/database/connect.ts";
@@ -39,7 +39,7 @@ const watching = async (database: Database, masterKey = randomBytes(32)) => {
     {
       database,
       key: await openDeploymentKey(database, masterKey),
-      looks: [logLook()],
+      checks: [logCheck()],
       pace: { chainEveryMs: 10, signEveryMs: 10, roundEveryMs: 10, rests: 0, catchUpRests: 0 },
       onTrouble: (error) => troubles.push(error),
     },
@@ -132,7 +132,7 @@ test.each([
       const whole = { signedThrough: "20", checkedThrough: "20", fault: null };
       await expect.poll(() => logFindings(database), { timeout: 20_000 }).toMatchObject(whole);
     }
-    const look = logLook();
+    const look = logCheck();
     const round = async () => {
       while (!(await look.next(database)).ended);
       return integrityDetails(database)();

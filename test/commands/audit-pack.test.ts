@@ -6,7 +6,7 @@ import { canonicalJson } from "../../client/canonical-json.ts";
 import { generateKeyPair } from "../../client/ed25519.ts";
 import { AuditPackError, verifyAuditPack } from "../../client/verify-audit-pack.ts";
 import { writeDemoLedger } from "../../demo/write.ts";
-import { readAgain } from "../../src/evidence/pack/again.ts";
+import { reread } from "../../src/evidence/pack/reread.ts";
 import { filesOf, openPack } from "../../src/evidence/pack/form.ts";
 import { verifyPack } from "../../src/evidence/pack/verify.ts";
 import { readCheckpointFile } from "../../src/ledger/sources/chk-file.ts";
@@ -266,11 +266,11 @@ test("reading the range again finds a transaction whose absence nothing else in 
   const { checkpoint } = placeOf(BigInt(JSON.parse(line).position));
   const name = `checkpoints/${checkpoint}.binpb`;
   await rm(join(copy.path, name));
-  await expect(readAgain(await openPack(copy.path), meant, files, signal)).rejects.toThrow(
+  await expect(reread(await openPack(copy.path), meant, files, signal)).rejects.toThrow(
     `${name}: leaves out transaction ${JSON.parse(line).txDigest}, which concerns the token`,
   );
   const other = { ...meant, first: { ...first, digest: last.digest } };
-  await expect(readAgain(await openPack(pack), other, files, signal)).rejects.toThrow(
+  await expect(reread(await openPack(pack), other, files, signal)).rejects.toThrow(
     "it is of another chain",
   );
 });

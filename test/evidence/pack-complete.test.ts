@@ -9,7 +9,7 @@ import { writeDemoLedger } from "../../demo/write.ts";
 import { recordAct } from "../../src/audit/sequence/acts.ts";
 import { keyIdOf } from "../../src/audit/sequence/deployment-key.ts";
 import { entriesAt, entryHash } from "../../src/audit/sequence/sequence.ts";
-import { readAgain } from "../../src/evidence/pack/again.ts";
+import { reread } from "../../src/evidence/pack/reread.ts";
 import { openPack } from "../../src/evidence/pack/form.ts";
 import { decodeCheckpoint } from "../../src/ledger/decode/decode.ts";
 import { readExcerpt } from "../../src/ledger/proof/excerpt.ts";
@@ -191,7 +191,7 @@ test("facts from before the first register that a complete pack omits are detect
   const manifest = await manifestOf(whole);
   const source = openSource(`dir:${ledger}`);
   const { signal } = new AbortController();
-  const read = () => readAgain(pack, manifest, source, signal, 2n);
+  const read = () => reread(pack, manifest, source, signal, 2n);
   expect(await read()).toMatchObject({ beginning: expect.stringContaining("in checkpoint 2") });
   pack.delete("checkpoints/10.binpb");
   await expect(read()).rejects.toThrow(/10\.binpb: leaves out transaction \w+, which concerns/);

@@ -1,5 +1,5 @@
 /**
- * What the service needs is lost for real, and seen where an operator looks: in `/health` and `/metrics` of a
+ * What the service needs is lost for real, and seen where an operator checks: in `/health` and `/metrics` of a
  * process that only serves, and of the one that indexes. In the order of the tests.
  */
 import { hostname } from "node:os";

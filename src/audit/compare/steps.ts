@@ -3,13 +3,13 @@ import { type Parameter, type Reads, read } from "../../database/readers.ts";
 import type { Pipeline } from "../../pipelines/pipeline.ts";
 import { followPosition } from "../../projections/position.ts";
 import { compareCapTable, ownRoot } from "./cap-table.ts";
+import { compareCheckpoints, compareDigests, compareHeads } from "./checkpoints.ts";
 import { LISTS, type List, PRESENT, pastOf, TOKENS } from "./lists.ts";
 import { NotAnsweredError, type RootVersion } from "./other-deployment.ts";
 import { compareOwners, comparePresent, OWNERS_PER_QUERY } from "./present.ts";
 import type { Compared, Progress } from "./progress.ts";
 import { type ComparedPage, comparePage, membersApart } from "./rows.ts";
 import { PAGE } from "./served-rows.ts";
-import { compareCheckpoints, compareDigests, compareHeads } from "./standing.ts";
 
 /** Sample sizes: lengths of lists read, and random picks. */
 export const SAMPLE = {

@@ -10,8 +10,8 @@ import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
 import { makeRows, type Pipeline } from "../../pipelines/pipeline.ts";
 import { BEFORE_SETTING } from "../../pipelines/stored-tables.ts";
 import { type DigestLine, digestsOf, NO_ROWS } from "../../projections/digest-lines.ts";
+import type { Findings } from "./findings.ts";
 import { within } from "./folded-log.ts";
-import type { Findings } from "./found.ts";
 import {
   kindOf,
   linesOf,

@@ -17,9 +17,9 @@ import {
 import type { Remedy } from "../../waiting/remedy.ts";
 import { catalogFaults } from "./catalog-check.ts";
 import { reportMismatch, showThePast, withoutDigest, wrongCheckpoints } from "./digests.ts";
+import { createFindings, type Findings } from "./findings.ts";
 import { type Folded, foldedSettings, foldOn, prepareFolding, servedBy } from "./folded-log.ts";
-import { createFindings, type Findings } from "./found.ts";
-import { type IndexedMeta, readIndexedMeta } from "./own-digests.ts";
+import { readIndexedMeta } from "./own-digests.ts";
 import { reconcileRoots } from "./roots.ts";
 import { ROWS_BEGIN, reconcilePage } from "./rows.ts";
 import { reconcileHeldRoles, reconcileMemberships, reconcileRoles } from "./states.ts";
@@ -122,11 +122,11 @@ const reconcileRows = async (
   const left: string[] = [];
   for (let place = ROWS_BEGIN; ; ) {
     signal.throwIfAborted();
-    const looked = await reconcilePage(session, "pg_temp", place, found);
-    if (looked.state === "stale") throw new WentBackError();
-    if (looked.filling !== null) left.push(looked.filling);
-    if (looked.state === "ended") return left;
-    ({ place } = looked);
+    const page = await reconcilePage(session, "pg_temp", place, found);
+    if (page.state === "stale") throw new WentBackError();
+    if (page.filling !== null) left.push(page.filling);
+    if (page.state === "ended") return left;
+    ({ place } = page);
   }
 };
 
@@ -137,9 +137,6 @@ const inSnapshot = <T>(session: Session, work: (tx: Db) => Promise<T>): Promise<
     return await work(tx);
   });
 
-/** Layouts of the pipelines' tables, by name; pipelines that never ran are absent. */
-type Layouts = ReadonlyMap<string, number>;
-
 const reconcileIn = async (
   tx: Db,
   { at, coinType, signal }: ReconcileRequest,
@@ -148,41 +145,48 @@ const reconcileIn = async (
   const notes: string[] = [];
   const notShown: string[] = [];
   for (const what of await catalogFaults(tx.sql)) found.add(what);
-  const standing = await readIndexedMeta(tx);
-  const checkpoint = at === undefined ? standing.last : await at(tx);
+  const meta = await readIndexedMeta(tx);
+  const checkpoint = at === undefined ? meta.last : await at(tx);
+  /** By pipeline; one that never ran is absent. */
   const layouts = new Map<string, number>();
   const trailing = new Set<string>();
   // For one token, watermarks only tell which tables are filled.
   const ofWatermarks = coinType === undefined ? found : createFindings();
   for (const pipeline of ledgerPipelines) {
-    const stands = await reconcileWatermark(tx, pipeline, ofWatermarks);
-    if (stands === null) continue;
-    layouts.set(pipeline.name, stands.layout);
-    if (stands.next <= checkpoint) trailing.add(pipeline.name);
-    notShown.push(...stands.notShown);
+    const progress = await reconcileWatermark(tx, pipeline, ofWatermarks);
+    if (progress === null) continue;
+    layouts.set(pipeline.name, progress.layout);
+    if (progress.next <= checkpoint) trailing.add(pipeline.name);
+    notShown.push(...progress.notShown);
   }
+  const has = (layout: number, pipelines: readonly ProgressTables[]) =>
+    pipelines.every(({ name }) => (layouts.get(name) ?? 0) >= layout);
+  const hasPast: CoinCheck["hasPast"] = (pipelines) => has(LAYOUT_WITH_PAST, pipelines);
   const coins = coinType === undefined ? await tokenTypes(tx.sql) : [coinType];
   const onFaith: string[] = [];
-  const hasPast = ledgerPipelines.every(({ name }) => (layouts.get(name) ?? 0) >= LAYOUT_WITH_PAST);
+  const from = meta.historyCheckpoint ?? meta.firstCheckpoint ?? 0n;
+  const range = { chainId: meta.chainId, from, through: checkpoint };
   let roots = 0;
   for (const coin of coins) {
     signal.throwIfAborted();
-    if (hasPast) roots += await rootsNotCompared(tx, coin, checkpoint, standing, found);
-    const asked = { checkpoint, standing, layouts, isPresent: at === undefined };
+    if (hasPast(ledgerPipelines)) {
+      const { published, compared } = await reconcileRoots(tx, coin, range, found);
+      roots += published - compared;
+    }
+    const isWholeLog = meta.firstCheckpoint === 0n;
+    const asked = { checkpoint, isWholeLog, hasPast, isPresent: at === undefined };
     if (!(await reconcileCoin(tx, coin, asked, found)))
       onFaith.push(`what ${coin} adds up to, which was there before the log`);
   }
-  if (roots > 0) onFaith.push(`${roots} published roots: of each token some were looked at`);
+  if (roots > 0) onFaith.push(`${roots} published roots: of each token some were compared`);
   onFaith.push(...(await decimalsOnFaith(tx.sql)).map((line) => `decimals of ${line}`));
   notes.push(...onFaith.map((what) => `taken on faith: ${what}`));
   if (coinType !== undefined)
     notes.push(
-      "digests, watermarks and the facts that rows come from are of all tokens and were not looked at",
+      "digests, watermarks and the facts that rows come from are of all tokens and were not checked",
     );
   else {
-    const ready = ledgerPipelines.filter(
-      ({ name }) => (layouts.get(name) ?? 0) >= LAYOUT_WITH_DIGESTS,
-    );
+    const ready = ledgerPipelines.filter((pipeline) => has(LAYOUT_WITH_DIGESTS, [pipeline]));
     for (const pipeline of ready) await reconcileBeyond(tx, pipeline, found);
     if (at !== undefined) {
       const reached = ready.filter(({ name }) => !trailing.has(name));
@@ -197,28 +201,12 @@ const reconcileIn = async (
   return { checkpoint, coins: coins.length, notShown, notes };
 };
 
-/** Number of a token's published roots that were not compared with its cap table. */
-const rootsNotCompared = async (
-  tx: Db,
-  coinType: string,
-  through: bigint,
-  { chainId, firstCheckpoint, historyCheckpoint }: IndexedMeta,
-  found: Findings,
-): Promise<number> => {
-  const from = historyCheckpoint ?? firstCheckpoint ?? 0n;
-  const { published, compared } = await reconcileRoots(
-    tx,
-    coinType,
-    { chainId, from, through },
-    found,
-  );
-  return published - compared;
-};
-
 type CoinCheck = {
   readonly checkpoint: bigint;
-  readonly standing: IndexedMeta;
-  readonly layouts: Layouts;
+  /** Whether the log begins with the chain. */
+  readonly isWholeLog: boolean;
+  /** Whether the history of all of these pipelines is filled in. */
+  readonly hasPast: (pipelines: readonly ProgressTables[]) => boolean;
   /** Whether current rows are checked, too. */
   readonly isPresent: boolean;
 };
@@ -227,19 +215,17 @@ type CoinCheck = {
 const reconcileCoin = async (
   tx: Db,
   coinType: string,
-  { checkpoint, standing, layouts, isPresent }: CoinCheck,
+  { checkpoint, isWholeLog, hasPast, isPresent }: CoinCheck,
   found: Findings,
 ): Promise<boolean> => {
   const { sql } = tx;
-  const hasPast = (...pipelines: readonly ProgressTables[]) =>
-    pipelines.every(({ name }) => (layouts.get(name) ?? 0) >= LAYOUT_WITH_PAST);
   let isSupply = true;
-  const bothPast = hasPast(...FOR_BALANCES);
-  if (bothPast && hasPast(...FOR_HOLDERS)) {
+  const bothPast = hasPast(FOR_BALANCES);
+  if (bothPast && hasPast(FOR_HOLDERS)) {
     const mark = await checkpointMark(tx, checkpoint);
     // Sums do not depend on the time, which may still be unfilled.
     const at = { checkpoint, timestampMs: mark?.timestampMs ?? 0n };
-    isSupply = await reconcileSupply(tx, coinType, at, standing.firstCheckpoint === 0n, found);
+    isSupply = await reconcileSupply(tx, coinType, at, isWholeLog, found);
     await reconcileMemberships(sql, coinType, checkpoint, found);
   }
   for (const part of PARTS) {
@@ -248,7 +234,7 @@ const reconcileCoin = async (
     }
     if (bothPast) await reconcileChanges(sql, coinType, part, checkpoint, found);
   }
-  if (hasPast(...FOR_ROLES)) await reconcileRoles(sql, coinType, checkpoint, found);
+  if (hasPast(FOR_ROLES)) await reconcileRoles(sql, coinType, checkpoint, found);
   if (isPresent) await reconcileHeldRoles(sql, coinType, found);
   return isSupply;
 };

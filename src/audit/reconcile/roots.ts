@@ -6,14 +6,14 @@ import type { Db, Sql } from "../../database/connect.ts";
 import { checkpointMark } from "../../log/blocks.ts";
 import { publishedRoots2, publishedRootsOf, type StoredRoot } from "../sequence/published-roots.ts";
 import { tableRoots } from "../sequence/table-roots.ts";
-import type { Findings } from "./found.ts";
+import type { Findings } from "./findings.ts";
 
 /** Checkpoints per token: the newest ten, others at random. */
 const NEWEST = 10;
 const MOST = 30;
 
 /** Number of checkpoints with a published root, and of those compared. */
-type RootsLooked = { readonly published: number; readonly compared: number };
+type RootsCompared = { readonly published: number; readonly compared: number };
 
 type Place = {
   readonly checkpoint: bigint;
@@ -41,7 +41,7 @@ export const reconcileRoots = async (
   coinType: string,
   { chainId, from, through }: { chainId: string | null; from: bigint; through: bigint },
   found: Findings,
-): Promise<RootsLooked> => {
+): Promise<RootsCompared> => {
   const places = await placesOf(tx.sql, coinType, through);
   let compared = 0;
   for (const { checkpoint, decimals } of places) {

@@ -11,6 +11,7 @@ import { type Pipeline, tablesOf } from "../../pipelines/pipeline.ts";
 import { balancesTable } from "../../projections/balances.ts";
 import { planAfresh } from "../../projections/plans.ts";
 import { LAYOUT_WITH_DIGESTS } from "../../projections/progress-tables.ts";
+import { type Findings, FOUND_ROWS } from "./findings.ts";
 import {
   coinsPipeline,
   type Folded,
@@ -21,7 +22,6 @@ import {
   sharedTables,
   within,
 } from "./folded-log.ts";
-import { type Findings, FOUND_ROWS } from "./found.ts";
 
 /** Rows per page. */
 const PAGE = 20_000;
@@ -48,7 +48,7 @@ export type RowsPlace = { readonly table: number; readonly after: readonly strin
 
 export const ROWS_BEGIN: RowsPlace = { table: 0, after: null };
 
-type RowsLooked =
+type ComparedPage =
   | { readonly state: "stale" }
   | {
       readonly state: "more" | "ended";
@@ -68,7 +68,7 @@ export const reconcilePage = (
   place: FoldedSchema,
   { table: index, after }: RowsPlace,
   found: Findings,
-): Promise<RowsLooked> =>
+): Promise<ComparedPage> =>
   session.transaction(async (tx) => {
     await tx.sql`set transaction isolation level repeatable read`;
     const compared = comparedTables[index];

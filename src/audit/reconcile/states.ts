@@ -2,7 +2,7 @@
 import type { Sql } from "../../database/connect.ts";
 import { positionsEnd } from "../../projections/position.ts";
 import { STILL_OPEN } from "../../projections/ranges.ts";
-import { addFound, type Findings, FOUND_ROWS } from "./found.ts";
+import { addFound, type Findings, FOUND_ROWS } from "./findings.ts";
 
 type Folded = {
   readonly ranges: string;

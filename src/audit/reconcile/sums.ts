@@ -5,7 +5,7 @@ import { createCapTables } from "../../projections/cap-tables.ts";
 import { guardedReads } from "../../projections/guarded-reads.ts";
 import { FOR_CAP_TABLES } from "../../projections/needed.ts";
 import { positionsEnd } from "../../projections/position.ts";
-import { addFound, type Findings, FOUND_ROWS } from "./found.ts";
+import { addFound, type Findings, FOUND_ROWS } from "./findings.ts";
 
 /** All coins known as tokens to the register or the log. */
 export const tokenTypes = async (sql: Sql): Promise<readonly string[]> => {

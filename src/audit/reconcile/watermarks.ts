@@ -8,7 +8,7 @@ import { NO_ROWS } from "../../projections/digest-lines.ts";
 import { shownDigest } from "../../projections/digests.ts";
 import { LAYOUT_WITH_DIGESTS } from "../../projections/progress-tables.ts";
 import { STILL_OPEN } from "../../projections/ranges.ts";
-import { addFound, type Findings } from "./found.ts";
+import { addFound, type Findings } from "./findings.ts";
 import { partsOf } from "./stored-rows.ts";
 
 type Row = {
@@ -26,7 +26,7 @@ type Row = {
 };
 
 /** A pipeline's progress in this snapshot. */
-type PipelineStanding = {
+type PipelineProgress = {
   readonly layout: number;
   /** The rows contain every checkpoint below. */
   readonly next: bigint;
@@ -54,7 +54,7 @@ export const reconcileWatermark = async (
   db: Db,
   pipeline: Pipeline,
   found: Findings,
-): Promise<PipelineStanding | null> => {
+): Promise<PipelineProgress | null> => {
   const row = await read(db, pipeline);
   if (row === undefined) return null;
   const { chainId, logChainId, next, last, layout, logNext, logFirst } = row;

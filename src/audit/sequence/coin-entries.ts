@@ -1,6 +1,6 @@
 /**
- * Sequence entries about a token at a checkpoint: the version-2 root of its cap table, and the end
- * of its fact chain. A later entry never contradicts an earlier one.
+ * Sequence entries about a token at a checkpoint: roots of its cap table, and the end of its fact
+ * chain. A later entry never contradicts an earlier one.
  */
 import { canonicalJson } from "../../../client/canonical-json.ts";
 import type { Sql } from "../../database/connect.ts";

@@ -40,6 +40,9 @@ export type DeploymentKey = {
 /** Key that seals keys; a function, because an outside signer's key needs none. */
 type MasterKey = Uint8Array | (() => Promise<Uint8Array>);
 
+const opened = async (masterKey: MasterKey): Promise<Uint8Array> =>
+  typeof masterKey === "function" ? masterKey() : masterKey;
+
 export type PublicDeploymentKey = {
   readonly keyId: string;
   readonly publicKey: string;
@@ -79,7 +82,10 @@ export const openDeploymentKey = async (
 ): Promise<DeploymentKey> => {
   const known = await newestKey(database.sql);
   if (known !== undefined) return openKey(known, masterKey, signer);
-  if (signer === undefined) return openKey(await makeFirst(database, masterKey), masterKey);
+  if (signer === undefined) {
+    const made = await onlyFirst(database, async () => sealedKey(await opened(masterKey)));
+    return openKey(made, masterKey);
+  }
   let isListed = false;
   return outsideKey(signer, async () => {
     if (!isListed) await listFirst(database, signer.publicKey);
@@ -104,8 +110,7 @@ export const openKey = async (
       `the deployment's key ${keyId} is kept by an external signer: set DEPLOYMENT_SIGNER_URL, and DEPLOYMENT_SIGNER_KEY=${publicKey}; to sign with another key, see \`holderbook keys rotate\``,
     );
   }
-  const opening = typeof masterKey === "function" ? await masterKey() : masterKey;
-  const seed = unseal(opening, rowName(keyId), sealed, LOST);
+  const seed = unseal(await opened(masterKey), rowName(keyId), sealed, LOST);
   const secret = secretKeyOf(Buffer.from(seed).toString("base64"));
   return {
     keyId,
@@ -196,14 +201,6 @@ const rowName = (keyId: string) => `deployment key ${keyId}`;
 /** Id of a public key (base64). */
 export const keyIdOf = (publicKey: string): string =>
   `dep_${createHash("sha256").update(publicKey).digest("hex").slice(0, 16)}`;
-
-const makeFirst = (
-  database: Pick<Database, "transaction">,
-  masterKey: MasterKey,
-): Promise<KeyRow> =>
-  onlyFirst(database, async () =>
-    sealedKey(typeof masterKey === "function" ? await masterKey() : masterKey),
-  );
 
 /** The newest key; creates one if there is none. */
 const onlyFirst = (

@@ -140,7 +140,7 @@ const LOCK_TIMEOUT = "55P03";
  * first entry, of kind `key`, names the key and commits to all roots and heads signed before the
  * sequence. Times never decrease, whatever the processes' clocks say.
  * @param sql of a transaction, whose commit is made durable
- * @throws SequenceLostError (stop), SequenceKeyError (stop)
+ * @throws SequenceBusyError (retry), SequenceLostError (stop), SequenceKeyError (stop)
  */
 export const appendEntry = async (
   sql: Sql,
@@ -290,7 +290,7 @@ export const entriesAfter = async (
 
 /**
  * Records that the log was read again: earlier entries about it (heads, ends of coins, times and
- * digests) are about the replaced log. Does nothing without a sequence.
+ * digests) are about the replaced log. Only for a log with a sequence: see `hasSequence`.
  * @param why for people
  */
 export const correctLog = async (

@@ -9,7 +9,7 @@ export type Reading = { readonly sql: Sql };
 export type Stretches<Summary = void> = AsyncGenerator<readonly LogFault[], Summary>;
 
 /** Runs all stretches. */
-export const lookThrough = async <Summary>(
+export const runStretches = async <Summary>(
   stretches: Stretches<Summary>,
   faults: LogFault[],
   signal: AbortSignal,

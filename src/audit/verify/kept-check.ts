@@ -9,7 +9,7 @@ import {
   textIn,
 } from "../sequence/sequence.ts";
 import { ABOUT_LOG, entryFaults } from "./entry-check.ts";
-import type { Kept } from "./kept.ts";
+import type { Kept } from "./kept-files.ts";
 
 export type KeptChecked = {
   /** Contradictions by the log or the sequence. */

@@ -7,7 +7,7 @@ import {
 } from "../../../client/verify-sequence.ts";
 import { isSigned, keyIdOf } from "../sequence/deployment-key.ts";
 import { entryHash } from "../sequence/sequence.ts";
-import { entryForm, KeptHeadsError, keptValues } from "./kept.ts";
+import { entryForm, KeptHeadsError, keptValues } from "./kept-files.ts";
 
 /** Valid entries, lowest number first, and those of unknown keys, which prove nothing. */
 export type KeptEntries = Pick<

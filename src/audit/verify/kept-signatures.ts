@@ -6,7 +6,7 @@ import type { LogFault } from "../../log/chain.ts";
 import { isSigned, keyIdOf } from "../sequence/deployment-key.ts";
 import { keyHistory, type ListedKey } from "../sequence/key-history.ts";
 import { chainIdOf, type SequenceEntry, textIn } from "../sequence/sequence.ts";
-import type { Kept } from "./kept.ts";
+import type { Kept } from "./kept-files.ts";
 
 export type KeptSigned = {
   readonly faults: readonly LogFault[];

@@ -80,8 +80,8 @@ export async function* checkSequence(on: Reading): Stretches {
     const what = await committedFault(on.sql, beside);
     if (what !== null) faults.push(what);
   }
-  for (const look of [EXCHANGED, ROOTS.rowless, HEADS.rowless, HEADS_DATED, LISTED]) {
-    const [row] = await on.sql.unsafe<{ what: string }[]>(look);
+  for (const statement of [EXCHANGED, ROOTS.rowless, HEADS.rowless, HEADS_DATED, LISTED]) {
+    const [row] = await on.sql.unsafe<{ what: string }[]>(statement);
     if (row !== undefined) faults.push(row.what);
   }
   yield faults.map(faultOf);

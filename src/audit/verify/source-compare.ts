@@ -1,4 +1,4 @@
-/** Compares the log with source checkpoints: facts, times, digests, packages. */
+/** Compares the log with source checkpoints: facts, inputs, times, digests, packages. */
 import type { Sql } from "../../database/connect.ts";
 import { columnsByKey } from "../../database/table-rows.ts";
 import type { ReadCheckpoint } from "../../ledger/reading/read.ts";
@@ -107,27 +107,29 @@ const blockMark = (blocks: readonly BlockRow[], sequence: bigint): CheckpointMar
 const wrongMark = (
   table: string,
   { mark }: ReadCheckpoint,
-  kept: Pick<CheckpointMark, "digest" | "timestampMs"> | undefined,
+  stored: Pick<CheckpointMark, "digest" | "timestampMs"> | undefined,
 ): readonly string[] => {
   // A missing row is reported by the chain's check.
-  if (kept === undefined) return [];
+  if (stored === undefined) return [];
   const wrong: string[] = [];
-  if (kept.digest !== mark.digest) {
-    wrong.push(`${table}: digest is ${kept.digest}, the ledger has ${mark.digest}`);
+  if (stored.digest !== mark.digest) {
+    wrong.push(`${table}: digest is ${stored.digest}, the ledger has ${mark.digest}`);
   }
-  if (kept.timestampMs !== mark.timestampMs) {
-    wrong.push(`${table}: timestamp_ms is ${kept.timestampMs}, the ledger has ${mark.timestampMs}`);
+  if (stored.timestampMs !== mark.timestampMs) {
+    wrong.push(
+      `${table}: timestamp_ms is ${stored.timestampMs}, the ledger has ${mark.timestampMs}`,
+    );
   }
   return wrong;
 };
 
 const wrongPackages = (
   { joined }: ReadCheckpoint,
-  kept: readonly PackageRow[],
+  rows: readonly PackageRow[],
 ): readonly string[] => {
   const nameOfRow = ({ address, transaction }: Pick<PackageRow, "address" | "transaction">) =>
     `package ${address} of transaction ${transaction}`;
-  const [published, stored] = [joined.map(nameOfRow), kept.map(nameOfRow)];
+  const [published, stored] = [joined.map(nameOfRow), rows.map(nameOfRow)];
   return [
     ...published
       .filter((name) => !stored.includes(name))
@@ -145,12 +147,12 @@ const wrongInputs = ({ facts }: ReadCheckpoint, rows: readonly InputRow[]): read
   const wrong: string[] = [];
   for (const input of inputsOf(facts)) {
     const name = `log_inputs: input ${place(input)} (${input.objectId})`;
-    const kept = stored.get(place(input));
+    const row = stored.get(place(input));
     stored.delete(place(input));
     const should = input.version === null ? "none" : `version ${input.version}`;
-    if (kept === undefined) wrong.push(`${name} is missing`);
-    else if (kept.version !== (input.version?.toString() ?? null)) {
-      const is = kept.version === null ? "none" : `version ${kept.version}`;
+    if (row === undefined) wrong.push(`${name} is missing`);
+    else if (row.version !== (input.version?.toString() ?? null)) {
+      const is = row.version === null ? "none" : `version ${row.version}`;
       wrong.push(`${name} is ${is}, the ledger has ${should}`);
     }
   }
@@ -181,14 +183,14 @@ const wrongRows = ({ facts }: ReadCheckpoint, rows: readonly FactRow[]): readonl
   const wrong: string[] = [];
   for (const fact of facts) {
     const read = rowOf(fact);
-    const kept = stored.get(placeOf(read));
+    const row = stored.get(placeOf(read));
     stored.delete(placeOf(read));
-    if (kept === undefined) {
+    if (row === undefined) {
       wrong.push(`${nameOf(read)}: missing in log_facts`);
       continue;
     }
     for (const column of Object.keys(read) as (keyof FactRow)[]) {
-      const [is, should] = [shown(kept[column]), shown(read[column])];
+      const [is, should] = [shown(row[column]), shown(read[column])];
       if (is === should) continue;
       wrong.push(`${nameOf(read)}: ${column} is ${cut(is)}, the ledger has ${cut(should)}`);
     }

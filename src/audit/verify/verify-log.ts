@@ -13,8 +13,8 @@ import { keysOnFaith } from "../sequence/key-history.ts";
 import { headFault, type LogHead, signedHeads } from "../sequence/log-heads.ts";
 import { rootFault } from "../sequence/published-roots.ts";
 import { logSince } from "../sequence/sequence.ts";
-import { lookThrough } from "../sequence/stretches.ts";
-import { checkAllBlocks, checkPackages, logRange } from "./beyond-facts.ts";
+import { runStretches } from "../sequence/stretches.ts";
+import { checkAllBlocks, checkPackages, logRange } from "./blocks-and-packages.ts";
 import { checkProofs, type ProofsAsked } from "./check-proofs.ts";
 import { checkEntries } from "./entry-check.ts";
 import { checkSequence } from "./sequence-check.ts";
@@ -58,15 +58,15 @@ export const verifyLog = async (
   const faith: string[] = [];
   const beyond = ["that Postgres answers others as it answers this command"];
   const { facts, through } = await verifyFacts(sql, faults, signal);
-  const blocks = await lookThrough(checkAllBlocks(database, MOST_FAULTS), faults, signal);
+  const blocks = await runStretches(checkAllBlocks(database, MOST_FAULTS), faults, signal);
   const { checkpoints } = blocks;
   const notShown = [...blocks.notShown];
   const ends = await database.transaction(async (tx) => {
     // One snapshot: a service may append meanwhile.
     await tx.sql`set transaction isolation level repeatable read`;
     faults.unshift(...(await catalogFaults(tx.sql)).map((what) => ({ checkpoint: 0n, what })));
-    for (const look of [gapFault, headFault, (of: Sql) => rootFault(of, signal)]) {
-      const fault = await look(tx.sql);
+    for (const check of [gapFault, headFault, (of: Sql) => rootFault(of, signal)]) {
+      const fault = await check(tx.sql);
       if (fault !== null) faults.push(fault);
     }
     faults.push(...(await edgeFaults(tx.sql)));
@@ -75,9 +75,9 @@ export const verifyLog = async (
     if (first > 0n) {
       beyond.push(`what was before checkpoint ${first}, with which the log begins`);
     }
-    await lookThrough(checkSequence(tx), faults, signal);
-    const proofs = await lookThrough(checkProofs(tx, { ...asked, ...range }), faults, signal);
-    const packages = await lookThrough(checkPackages(tx), faults, signal);
+    await runStretches(checkSequence(tx), faults, signal);
+    const proofs = await runStretches(checkProofs(tx, { ...asked, ...range }), faults, signal);
+    const packages = await runStretches(checkPackages(tx), faults, signal);
     faith.push(...proofs.faith, ...packages.faith);
     beyond.push(...proofs.beyond, ...packages.beyond);
     beyond.push(...(await keysOnFaith(tx.sql)));
@@ -90,7 +90,7 @@ export const verifyLog = async (
       );
     }
     const since = await logSince(tx.sql);
-    await lookThrough(checkEntries(tx, since, signal), faults, signal);
+    await runStretches(checkEntries(tx, since, signal), faults, signal);
     const left = await pastInputs(tx.sql, 1);
     if (left !== null) {
       const { marks, last } = left;

@@ -16,7 +16,7 @@ import { publishCoinEnd } from "../sequence/coin-entries.ts";
 import type { DeploymentKey } from "../sequence/deployment-key.ts";
 import { RootConflictError } from "../sequence/published-roots.ts";
 import { publishRoots, SupplyMismatchError, tableRoots } from "../sequence/table-roots.ts";
-import type { SlowLook } from "./watch.ts";
+import type { SlowCheck } from "./watch.ts";
 
 const DAY_SECONDS = 24n * 60n * 60n;
 
@@ -35,7 +35,7 @@ type DailyRoots = {
 };
 
 /** Publishes the last day's next token; the round ends when none is left. */
-export const dailyRoots = ({ key, onFault, now = Date.now }: DailyRoots): SlowLook => ({
+export const dailyRoots = ({ key, onFault, now = Date.now }: DailyRoots): SlowCheck => ({
   next: async (database) => {
     const { day, end } = dayBefore(now());
     const closed = await closeOf(database, day, end);

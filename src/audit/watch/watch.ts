@@ -21,7 +21,7 @@ import { enterRoots } from "../sequence/published-roots.ts";
 import { SequenceLostError, watchSequence } from "../sequence/sequence.ts";
 
 /** A slow check, one stretch after another. */
-export type SlowLook = {
+export type SlowCheck = {
   /** Checks the next stretch; returns whether it ended a round. */
   next(on: Database): Promise<{ readonly ended: boolean }>;
   /** Replaces the pace's `rests`, unless that is 0. */
@@ -32,7 +32,7 @@ export type Watch = {
   readonly database: Database;
   /** Signs heads; omitted: heads are not signed. */
   readonly key?: DeploymentKey | undefined;
-  readonly looks: readonly SlowLook[];
+  readonly checks: readonly SlowCheck[];
   readonly pace?: Partial<Pace>;
   readonly onSigned?: (head: LogHead) => void;
   readonly onTrouble: (error: Error) => void;
@@ -43,7 +43,7 @@ export type Pace = {
   readonly chainEveryMs: number;
   /** Between signed heads, milliseconds. */
   readonly signEveryMs: number;
-  /** Minimum between the beginnings of two rounds of a slow look, milliseconds. */
+  /** Minimum between the beginnings of two rounds of a slow check, milliseconds. */
   readonly roundEveryMs: number;
   /** Rest after a stretch, as a multiple of its duration: 49 is a fiftieth of a core. */
   readonly rests: number;
@@ -64,7 +64,7 @@ const PACE: Pace = {
  * @throws SequenceLostError (stop)
  */
 export const watchOver = async (watch: Watch, signal: AbortSignal): Promise<void> => {
-  const { database, onTrouble, looks } = watch;
+  const { database, onTrouble, checks } = watch;
   const pace = { ...PACE, ...watch.pace };
   const again = {
     ...databaseRetries,
@@ -80,8 +80,8 @@ export const watchOver = async (watch: Watch, signal: AbortSignal): Promise<void
     const held = AbortSignal.any([signal, lost, ending.signal]);
     progressed();
     const keep = (onProgress: () => void) => keepChain(watch, pace, held, onProgress);
-    const each = looks.map(
-      (look) => (onProgress: () => void) => lookOnAndOn(database, look, pace, held, onProgress),
+    const each = checks.map(
+      (check) => (onProgress: () => void) => repeat(database, check, pace, held, onProgress),
     );
     const all = [keep, ...each].map((work) => retrying(work, again, held));
     try {
@@ -139,10 +139,10 @@ const createSigning = (
       await database.transaction(({ sql }) => publishActs(sql, key, ACTS_PER_TRANSACTION));
     }
     if (beganMs - signedMs < signEveryMs) return true;
-    const look = await database.transaction(({ sql }) => checkUnsigned(sql, checked));
-    checked = look.through;
-    if (!look.ended || !(await ends.next(database)).ended) return false;
-    const head = await database.transaction(({ sql }) => signHead(sql, key, look.through));
+    const unsigned = await database.transaction(({ sql }) => checkUnsigned(sql, checked));
+    checked = unsigned.through;
+    if (!unsigned.ended || !(await ends.next(database)).ended) return false;
+    const head = await database.transaction(({ sql }) => signHead(sql, key, unsigned.through));
     // Before `onSigned`, so that a head which a fail-over loses is missed.
     await watchSequence(database.sql, key);
     // The signed head covers what was checked; start over, for the log may be replaced after it.
@@ -172,9 +172,9 @@ const createSigning = (
   };
 };
 
-const lookOnAndOn = async (
+const repeat = async (
   database: Database,
-  look: SlowLook,
+  check: SlowCheck,
   { roundEveryMs, rests }: Pace,
   signal: AbortSignal,
   progressed: () => void,
@@ -182,9 +182,9 @@ const lookOnAndOn = async (
   let roundMs = performance.now();
   while (!signal.aborted) {
     const beganMs = performance.now();
-    const { ended } = await look.next(database);
+    const { ended } = await check.next(database);
     progressed();
-    const restMs = restAfter(beganMs, rests === 0 ? 0 : (look.rests ?? rests));
+    const restMs = restAfter(beganMs, rests === 0 ? 0 : (check.rests ?? rests));
     const untilRoundMs = ended ? roundMs + roundEveryMs - performance.now() : 0;
     await pause(Math.max(restMs, untilRoundMs), signal);
     if (ended) roundMs = performance.now();

@@ -15,7 +15,7 @@ import {
   transactionForm,
   vestingTermsForm,
 } from "./forms.ts";
-import { HeldSecurities, stakeKey } from "./held.ts";
+import { HeldSecurities, stakeKey } from "./held-securities.ts";
 import { legendsOf } from "./wallets.ts";
 
 /** Ids of one kind: defined, and referenced. */

@@ -1,8 +1,9 @@
 /**
- * Pairs the net movements of one transaction into flows; their sums are kept.
- * The order: logged mints, burns and transfers; a wallet's grants with its own tokens (a claim);
- * movements of one cause; the rest. Each in the order of owners. Remainders were minted or burned.
- * What one account receives from another for one cause is one flow.
+ * Pairs the net movements of one transaction into flows. However they are paired, each account gains
+ * and loses what its movements say.
+ * First the mints, burns and transfers that the ledger logged, in their order. Then, in the order of
+ * owners: a wallet's grants with its own tokens (a claim), movements of one cause, the rest.
+ * Remainders were minted or burned. What one account receives from another for one cause is one flow.
  */
 import type { BalanceChange, Cause, ChangedPart } from "../../projections/balance-changes.ts";
 import type { ActivityType, TokenActivity } from "../../projections/token-activity.ts";

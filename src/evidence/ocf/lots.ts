@@ -67,7 +67,8 @@ export class LotBook {
 
   /**
    * Takes an amount from an account's lots.
-   * @param how for grants: their amounts after the checkpoint, and whether any was cancelled
+   * @param how for grants: those that the checkpoint touched, and whether this takes from cancelled
+   * ones
    * @throws OcfError (stop) if there is too little
    */
   take(

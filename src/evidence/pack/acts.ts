@@ -6,17 +6,17 @@ import { CLOCKS_MS } from "../../audit/sequence/acts.ts";
 import { textIn } from "../../audit/sequence/sequence.ts";
 import { FILES, packError } from "./form.ts";
 
-export type HeldActs = { readonly by: readonly string[]; readonly open: readonly string[] };
+export type ComparedActs = { readonly by: readonly string[]; readonly open: readonly string[] };
 
 /**
  * @param entries all valid kept entries, of any kind
  * @param acts null before version 3
  * @throws AuditPackError (stop) if an act was changed or replaced since its entry
  */
-export const heldActs = async (
+export const compareActs = async (
   entries: readonly SequenceEntry[],
   acts: readonly ActLine[] | null,
-): Promise<HeldActs> => {
+): Promise<ComparedActs> => {
   const lines = new Map((acts ?? []).map((act) => [act.number, act]));
   const kept = new Map(entries.map((entry) => [entry.number, entry]));
   for (const { number, entry } of lines.values()) {

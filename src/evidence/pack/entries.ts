@@ -92,7 +92,7 @@ const coinEntryIn = ({ number, at, body }: SequenceEntry): CoinEntry => ({
   hash: textIn(body, "hash"),
 });
 
-export type Kept = {
+export type ProvenFacts = {
   /** The newest that proves something, or null. */
   readonly entry: CoinEntry | null;
   /** The pack has all facts up to this checkpoint; null: not proven. */
@@ -105,12 +105,12 @@ export type Kept = {
  * @param chain its ends, also at the entries' checkpoints; null without all facts
  * @throws AuditPackError (stop) if the pack's facts differ from the signed ones
  */
-export const heldAgainst = (
+export const compareFacts = (
   { coins, notes }: PackEntries,
   manifest: Pick<PackManifest, "last">,
   chain: { readonly end: ChainEnd; readonly ends: ReadonlyMap<bigint, ChainEnd> } | null,
-): Kept => {
-  let kept: Kept = { entry: null, through: null, notes };
+): ProvenFacts => {
+  let kept: ProvenFacts = { entry: null, through: null, notes };
   if (chain === null) return kept;
   const { end, ends } = chain;
   const last = BigInt(manifest.last.checkpoint);
@@ -176,7 +176,7 @@ const WITH = {
  * The evidence of entries about the pack's roots; other checkpoints prove nothing about it.
  * @throws AuditPackError (stop) if another root was published
  */
-export const heldRoots = (
+export const compareRoots = (
   entries: readonly SequenceEntry[],
   head: Pick<PackHead, "first" | "last">,
   tables: { readonly first: RegisterTable; readonly last: RegisterTable },

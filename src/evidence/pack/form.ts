@@ -5,6 +5,7 @@ import { openAsBlob } from "node:fs";
 import { lstat, opendir, readdir } from "node:fs/promises";
 import { join, sep } from "node:path";
 import type { PackFiles } from "../../../client/pack-files.ts";
+import { FILES } from "../../../client/pack-forms.ts";
 import {
   AuditPackError,
   type PackFile,
@@ -14,22 +15,8 @@ import {
 } from "../../../client/verify-audit-pack.ts";
 import type { CheckpointMark } from "../../log/fact.ts";
 
+export { FILES } from "../../../client/pack-forms.ts";
 export { AuditPackError } from "../../../client/verify-audit-pack.ts";
-
-/** Checkpoints and ends of epochs have one file each, named by number. */
-export const FILES = {
-  manifest: "manifest.json",
-  signature: "manifest.sig.json",
-  report: "report.md",
-  committee: "committee.json",
-  firstTable: "first/cap-table.json",
-  firstState: "first/state.ndjson",
-  lastTable: "last/cap-table.json",
-  movements: "movements.ndjson",
-  holderEvents: "holder-events.ndjson",
-  roleEvents: "role-events.ndjson",
-  acts: "acts.ndjson",
-} as const;
 
 export const CHECKPOINTS = "checkpoints";
 export const EPOCHS = "epochs";

@@ -4,11 +4,11 @@
  */
 import { actsOpen } from "../../../client/pack-verdict.ts";
 import type { Tier } from "../../../client/verify-audit-pack.ts";
-import type { HeldActs } from "./acts.ts";
-import type { ReadAgain, Unread } from "./again.ts";
+import type { ComparedActs } from "./acts.ts";
 import type { Outcome } from "./check.ts";
-import type { Kept } from "./entries.ts";
+import type { ProvenFacts } from "./entries.ts";
 import { FILES, type PackHead } from "./form.ts";
+import type { Reread, Unread } from "./reread.ts";
 import type { KnownValidators } from "./signatures.ts";
 
 /** Tables, movements and report were recomputed before without a difference. */
@@ -71,8 +71,10 @@ const REGISTERS = `${FILES.firstTable}, ${FILES.firstState} and ${FILES.lastTabl
 /** Completeness depends on what was read elsewhere: nothing in a pack can prove it. */
 export const completeness = (
   { coinChain = null, last, version }: Pick<PackHead, "coinChain" | "last" | "version">,
-  read: ReadAgain | Unread | null = null,
-  kept: (Kept & { readonly roots: readonly string[]; readonly acts: HeldActs }) | null = null,
+  read: Reread | Unread | null = null,
+  kept:
+    | (ProvenFacts & { readonly roots: readonly string[]; readonly acts: ComparedActs })
+    | null = null,
 ): Tier => {
   const by: string[] = [...(kept?.roots ?? [])];
   const open: string[] = [...(kept?.notes ?? [])];

@@ -2,12 +2,12 @@
 import { type PackFiles, textOf } from "../../../client/pack-files.ts";
 import type { PackManifest } from "../../../client/pack-forms.ts";
 import { type Verdict, verifyAuditPack } from "../../../client/verify-audit-pack.ts";
-import { heldActs } from "./acts.ts";
-import type { ReadAgain, Unread } from "./again.ts";
+import { compareActs } from "./acts.ts";
 import { checkContents, type Outcome, type Witness } from "./check.ts";
-import { authenticBy, heldAgainst, heldRoots, packEntries } from "./entries.ts";
+import { authenticBy, compareFacts, compareRoots, packEntries } from "./entries.ts";
 import { FILES, hashOf, openPack, packError } from "./form.ts";
 import { reportOf } from "./report.ts";
+import type { Reread, Unread } from "./reread.ts";
 import type { KnownValidators } from "./signatures.ts";
 import { completeness, consistency } from "./verdict.ts";
 
@@ -27,7 +27,7 @@ export type CheckedPack = {
 };
 
 /** Rereads the range; undefined: not reread. */
-export type ReadingAgain = (pack: PackFiles, manifest: PackManifest) => Promise<ReadAgain | Unread>;
+export type Rereading = (pack: PackFiles, manifest: PackManifest) => Promise<Reread | Unread>;
 
 /**
  * @param entries files with entries of the deployment's sequence
@@ -42,7 +42,7 @@ export const verifyPack = async (
     witness,
   }: {
     readonly entries?: readonly string[] | undefined;
-    readonly again?: ReadingAgain | undefined;
+    readonly again?: Rereading | undefined;
     readonly witness?: Witness;
   } = {},
 ): Promise<CheckedPack> => {
@@ -63,10 +63,10 @@ export const verifyPack = async (
     throw packError(FILES.report, "says something else than the other files");
   }
   const read = again === undefined ? null : await again(pack, manifest);
-  const roots = heldRoots(kept?.roots ?? [], head, outcome);
-  const acts = await heldActs(kept?.all ?? [], outcome.acts);
+  const roots = compareRoots(kept?.roots ?? [], head, outcome);
+  const acts = await compareActs(kept?.all ?? [], outcome.acts);
   const held =
-    kept === null ? null : { ...heldAgainst(kept, manifest, outcome.chain), roots, acts };
+    kept === null ? null : { ...compareFacts(kept, manifest, outcome.chain), roots, acts };
   const consistent = consistency(head, outcome, known);
   const verdict = {
     authentic: signer,

@@ -67,7 +67,7 @@ export const partsOf = (inline: Inline): readonly Text[] => (isParts(inline) ? i
 const isParts = (inline: Inline): inline is readonly Text[] => Array.isArray(inline);
 
 /** The first rows of a list, and the count of all. */
-export class Kept<Row> {
+export class FirstRows<Row> {
   readonly rows: Row[] = [];
   #all = 0;
   readonly #most: number;

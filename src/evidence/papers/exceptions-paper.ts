@@ -6,9 +6,9 @@ import {
   type Block,
   type Column,
   code,
+  type FirstRows,
   heading,
   type Inline,
-  type Kept,
   type Paper,
   shortCode,
   strong,
@@ -184,9 +184,9 @@ const movements = (
   subject: Subject,
   title: string,
   about: string,
-  kept: Kept<Moved>,
+  found: FirstRows<Moved>,
 ): readonly Block[] =>
-  listed(title, about, kept, FILES.movements, MOVEMENT, movementCells(subject));
+  listed(title, about, found, FILES.movements, MOVEMENT, movementCells(subject));
 
 const withoutHolder = (subject: Subject): readonly Block[] => {
   const { first, last } = subject.outcome;

@@ -10,20 +10,20 @@ import type { RoleEventRow } from "../../projections/roles.ts";
 import type { ProvenRegister, Witness } from "../pack/check.ts";
 import { type Movement, movementLine } from "../pack/lines.ts";
 import type { Happened } from "../pack/register.ts";
-import { Kept } from "./document.ts";
+import { FirstRows } from "./document.ts";
 import { RollForward } from "./roll-forward.ts";
 import { Wallets } from "./wallets.ts";
 
-export type Place = {
+export type LedgerPlace = {
   readonly checkpoint: bigint;
   readonly timestampMs: bigint;
   readonly txDigest: string;
 };
 
 /** A movement with its wallet's row. */
-export type Moved = Place & Movement & { readonly row: string };
+export type Moved = LedgerPlace & Movement & { readonly row: string };
 
-export type Forced = Place & {
+export type Forced = LedgerPlace & {
   readonly from: string;
   readonly to: string;
   readonly amount: bigint;
@@ -31,9 +31,10 @@ export type Forced = Place & {
 };
 
 /** A register event with its sender and its wallet's previous row. */
-export type Changed = Place & HolderEventRow & { readonly sender: string; readonly row: string };
+export type Changed = LedgerPlace &
+  HolderEventRow & { readonly sender: string; readonly row: string };
 
-type RoleChanged = Place & RoleEventRow;
+type RoleChanged = LedgerPlace & RoleEventRow;
 
 /** A letter lists the newest movements. */
 const IN_A_LETTER = 40;
@@ -42,13 +43,13 @@ const IN_A_LETTER = 40;
 export type LetterMoves = { all: number; readonly newest: Moved[] };
 
 export class Gathering implements Witness {
-  readonly forced = new Kept<Forced>();
-  readonly freezes = new Kept<Changed>();
-  readonly changes = new Kept<Changed>();
-  readonly roles = new Kept<RoleChanged>();
-  readonly whileFrozen = new Kept<Moved>();
-  readonly unknown = new Kept<Moved>();
-  readonly cancelled = new Kept<Moved>();
+  readonly forced = new FirstRows<Forced>();
+  readonly freezes = new FirstRows<Changed>();
+  readonly changes = new FirstRows<Changed>();
+  readonly roles = new FirstRows<RoleChanged>();
+  readonly whileFrozen = new FirstRows<Moved>();
+  readonly unknown = new FirstRows<Moved>();
+  readonly cancelled = new FirstRows<Moved>();
   readonly rollForward = new RollForward();
   readonly sample: Draw<Moved>;
   /** By row, for the requested letters. */
@@ -133,7 +134,7 @@ const place = ({
   position,
   timestampMs,
   txDigest,
-}: Pick<Movement, "position" | "timestampMs" | "txDigest">): Place => ({
+}: Pick<Movement, "position" | "timestampMs" | "txDigest">): LedgerPlace => ({
   checkpoint: placeOf(position).checkpoint,
   timestampMs,
   txDigest,

@@ -2,7 +2,7 @@
 import { inTokens } from "../../../client/in-tokens.ts";
 import type { CheckedPack } from "../pack/verify.ts";
 import { type Column, code, type Inline, type Text } from "./document.ts";
-import type { Gathering, Place } from "./gather.ts";
+import type { Gathering, LedgerPlace } from "./gather.ts";
 import type { RowFlow, Tie } from "./roll-forward.ts";
 
 export type PaperOptions = {
@@ -68,11 +68,11 @@ export const PLACE: readonly Column[] = [
   { title: "transaction", width: 20, isWhole: true },
 ];
 
-export const placeCells = ({ timestampMs, checkpoint, txDigest }: Place): readonly Inline[] => [
-  timeText(timestampMs),
-  `${checkpoint}`,
-  code(txDigest),
-];
+export const placeCells = ({
+  timestampMs,
+  checkpoint,
+  txDigest,
+}: LedgerPlace): readonly Inline[] => [timeText(timestampMs), `${checkpoint}`, code(txDigest)];
 
 export const TIES = "ties";
 

@@ -7,7 +7,7 @@ import { FILES, hashed, hashOf, openPack, packError } from "../pack/form.ts";
 import {
   type CheckedPack,
   type KnownToAuditor,
-  type ReadingAgain,
+  type Rereading,
   verifyPack,
 } from "../pack/verify.ts";
 import { confirmationPapers } from "./confirmation-papers.ts";
@@ -24,7 +24,7 @@ import type { PaperOptions, Subject } from "./subject.ts";
 export type CheckOptions = {
   readonly known?: KnownToAuditor;
   readonly entries?: readonly string[] | undefined;
-  readonly again?: ReadingAgain | undefined;
+  readonly again?: Rereading | undefined;
 };
 
 const PDF = "working-papers.pdf";

@@ -96,23 +96,23 @@ export const makeStatement = async (
   if (proven === null) throw new NoRowError(whose, coinType, checkpoint);
   const { version1, version2 } = rootsOf(chainId, { ...table, decimals }, proven);
   // In version 1's order, for readers that scan lines.
-  const head = {
+  const about = <Number extends 1 | 2, Root>(of: Number, root: Root, path: readonly Step[]) => ({
+    format: FORMAT,
+    version: of,
+    ...root,
     decimals,
     checkpointTimestamp: (timestampMs / 1_000n).toString(),
     row: rowOf(proven.row, proven.issued),
-  };
-  const tail = {
+    path: stepsOf(path),
     totalSupply: totalSupply?.toString() ?? null,
     keyId: key.keyId,
     publicKey: key.publicKey,
-  };
+  });
   if (version2 === null) {
     const { signature: rootSignature } = await write.transaction(({ sql }) =>
       publishRoot(sql, key, version1, quota),
     );
-    const path = stepsOf(proven.path);
-    const base = { format: FORMAT, version: 1 as const, ...version1 };
-    const unsigned = { ...base, ...head, path, ...tail, rootSignature };
+    const unsigned = { ...about(1, version1, proven.path), rootSignature };
     return { ...unsigned, signature: (await key.sign(signedStatement(unsigned))).signature };
   }
   const entry = await write.transaction(async ({ sql }) => {
@@ -121,13 +121,8 @@ export const makeStatement = async (
     return publishRoot2(sql, key, version2);
   });
   const { number, previous, at, signature: rootSignature } = entry;
-  const path = stepsOf(proven.path2 ?? []);
-  const base = { format: FORMAT, version: 2 as const, ...version2 };
   const unsigned = {
-    ...base,
-    ...head,
-    path,
-    ...tail,
+    ...about(2, version2, proven.path2 ?? []),
     entry: { number, previous, at },
     rootSignature,
   };

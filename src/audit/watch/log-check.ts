@@ -6,13 +6,13 @@ import { checkStretch } from "../../log/check-chain.ts";
 import { headFault } from "../sequence/log-heads.ts";
 import { logSince } from "../sequence/sequence.ts";
 import type { Reading, Stretches } from "../sequence/stretches.ts";
-import { checkAllBlocks, checkPackages, logRange } from "../verify/beyond-facts.ts";
+import { checkAllBlocks, checkPackages, logRange } from "../verify/blocks-and-packages.ts";
 import { checkProofs } from "../verify/check-proofs.ts";
 import { checkEntries } from "../verify/entry-check.ts";
 import { checkSequence } from "../verify/sequence-check.ts";
-import type { SlowLook } from "./watch.ts";
+import type { SlowCheck } from "./watch.ts";
 
-/** Result of a look: nothing yet, a full round without a fault, or a fault. */
+/** Result of a stretch: nothing yet, a full round without a fault, or a fault. */
 type Outcome = "none" | "whole" | LogFault;
 
 /** Stores the round's progress; a known fault keeps its first time. */
@@ -72,36 +72,36 @@ const logOf = async (sql: Sql): Promise<bigint> => {
 };
 
 /**
- * Checks the log a stretch at a time: facts and signed heads, then everything else. The look after
- * a round or a fault begins a new round; a fault stays until a full round finds none.
+ * Checks the log a stretch at a time: facts and signed heads, then everything else. The stretch
+ * after a round or a fault begins a new round; a fault stays until a full round finds none.
  */
-export const logLook = (): SlowLook => {
+export const logCheck = (): SlowCheck => {
   let beyond: Beyond | null = null;
   return {
     next: async (on) => {
       const before = beyond;
       // A generator that throws has ended; restart it.
       beyond = null;
-      const looked = await on.transaction(async ({ sql }) => {
+      const checked = await on.transaction(async ({ sql }) => {
         // One snapshot: the log may be replaced meanwhile.
         await sql`set transaction isolation level repeatable read`;
         // First: see `extendChain`.
         await chainEnd(sql);
         const log = await logOf(sql);
-        if (before === null) return lookAtFacts(sql, log);
-        if (before.log === log) return lookBeyond(sql, before);
+        if (before === null) return checkFacts(sql, log);
+        if (before.log === log) return checkBeyond(sql, before);
         await keep(sql, 0n, before.through, "none");
         return { ended: false, beyond: null };
       });
-      ({ beyond } = looked);
-      return { ended: looked.ended };
+      ({ beyond } = checked);
+      return { ended: checked.ended };
     },
   };
 };
 
-type Looked = { readonly ended: boolean; readonly beyond: Beyond | null };
+type Checked = { readonly ended: boolean; readonly beyond: Beyond | null };
 
-const lookBeyond = async (sql: Sql, beyond: Beyond): Promise<Looked> => {
+const checkBeyond = async (sql: Sql, beyond: Beyond): Promise<Checked> => {
   beyond.reading.sql = sql;
   const step = await beyond.stretches.next();
   const [fault] = step.done ? [] : step.value;
@@ -111,7 +111,7 @@ const lookBeyond = async (sql: Sql, beyond: Beyond): Promise<Looked> => {
 };
 
 /** Checks the next stretch of facts, and after the last one the signed heads. */
-const lookAtFacts = async (sql: Sql, log: bigint): Promise<Looked> => {
+const checkFacts = async (sql: Sql, log: bigint): Promise<Checked> => {
   const [row] = await sql<{ next: bigint }[]>`select next_checkpoint as next from log_check`;
   const { through, ...checked } = await checkStretch(sql, (row?.next ?? 0n) - 1n);
   const fault = checked.fault ?? (checked.ended ? await headFault(sql, HEADS) : null);

@@ -1,9 +1,9 @@
 // @module-tag thorough
 /** Every row held against the facts by itself, a stretch at a time. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { fullLook } from "../../src/audit/watch/full-look.ts";
 import { readWatchResults } from "../../src/audit/watch/results.ts";
-import type { SlowLook } from "../../src/audit/watch/watch.ts";
+import { rowsCheck } from "../../src/audit/watch/rows-check.ts";
+import type { SlowCheck } from "../../src/audit/watch/watch.ts";
 import { integrityDetails } from "../../src/service/health/integrity-health.ts";
 import { copyOf, freshDatabase } from "../postgres.ts";
 import { alterRows } from "../projections/damage.ts";
@@ -21,7 +21,7 @@ afterAll(() => register[Symbol.asyncDispose]());
 const rowsFound = async () => (await readWatchResults(register.database)).rows;
 
 /** One whole round, however old the last one is; what it found. */
-const round = async (look: SlowLook = fullLook(DAY)) => {
+const round = async (look: SlowCheck = rowsCheck(DAY)) => {
   await alterRows(
     register.database,
     "update reconciliations set at = at - interval '1 day' where kind = 'full'",
@@ -32,7 +32,7 @@ const round = async (look: SlowLook = fullLook(DAY)) => {
 
 test("a round over an untouched register finds nothing and leaves nothing behind", async () => {
   await using empty = await freshDatabase();
-  expect(await fullLook(DAY).next(empty)).toEqual({ ended: true });
+  expect(await rowsCheck(DAY).next(empty)).toEqual({ ended: true });
   expect(await rowsFound()).toMatchObject({ checkedThrough: null, findings: [] });
   expect(await round()).toMatchObject({ checkedThrough: "119", findings: [] });
   const { database } = register;
@@ -46,7 +46,7 @@ test("a round over an untouched register finds nothing and leaves nothing behind
 test("the next round begins after half of the configured time, not earlier", async () => {
   const { database } = register;
   await round();
-  const look = fullLook(DAY);
+  const look = rowsCheck(DAY);
   expect(await look.next(database)).toEqual({ ended: true });
   await alterRows(database, "update reconciliations set at = at - interval '11 hours'");
   expect(await look.next(database)).toEqual({ ended: true });
@@ -73,14 +73,14 @@ test("another process resumes from what was folded, while the register moves on"
   const { database } = register;
   await round();
   await alterRows(database, "update reconciliations set at = at - interval '1 day'");
-  const look = fullLook(DAY);
+  const look = rowsCheck(DAY);
   // Facts of the first pipelines are folded.
   for (let step = 0; step < 3; step += 1) await look.next(database);
   const folded = () => database.sql`select * from holderbook_folded.token_activity_watermark`;
   const before = await folded();
   expect(before).toHaveLength(1);
   await register.advance(40);
-  const other = fullLook(DAY);
+  const other = rowsCheck(DAY);
   await other.next(database);
   expect((await folded())[0]?.rebuilds).toBe(0);
   while (!(await other.next(database)).ended);
@@ -92,7 +92,7 @@ test("findings of the very first round show at once, and another process resumes
   await alterRows(database, "delete from reconciliations");
   await alterRows(database, "update token_activity set to_address = '0xbad'");
   const found = async () => (await readWatchResults(database)).rows;
-  const look = fullLook(DAY);
+  const look = rowsCheck(DAY);
   while ((await found()).findings.length === 0) {
     expect(await look.next(database)).toEqual({ ended: false });
   }
@@ -106,7 +106,7 @@ test("findings of the very first round show at once, and another process resumes
     database,
     "create table holderbook_folded.token_activity as table token_activity",
   );
-  const other = fullLook(DAY);
+  const other = rowsCheck(DAY);
   while (!(await other.next(database)).ended);
   expect((await found()).findings).toEqual(findings);
   expect((await found()).checkedThrough).not.toBeNull();
@@ -116,7 +116,7 @@ test("a round abandoned for longer than it may take starts over", async () => {
   const { database } = register;
   await alterRows(database, "update reconciliations set at = at - interval '1 day'");
   await alterRows(database, "update tokens set symbol = symbol || 'X'");
-  const look = fullLook(DAY);
+  const look = rowsCheck(DAY);
   while ((await rowsFound()).findings.length === 0) await look.next(database);
   await alterRows(database, "update tokens set symbol = left(symbol, -1)");
   await alterRows(database, "update holderbook_folded.round set began = began - interval '2 days'");
@@ -132,7 +132,7 @@ test.each(["rebuilding_to = 159", "layout = 1, digest = null"])(
     await alterRows(database, "update reconciliations set at = at - interval '1 day'");
     await alterRows(database, "create table kept as table role_changes_watermark");
     await alterRows(database, `update role_changes_watermark set ${waiting}`);
-    const look = fullLook(DAY);
+    const look = rowsCheck(DAY);
     for (let rounds = 0; rounds < 2; rounds += 1) while (!(await look.next(database)).ended);
     const { checkedSecondsAgo } = await rowsFound();
     expect(checkedSecondsAgo).toBeGreaterThanOrEqual(DAY);
@@ -147,7 +147,7 @@ test.each(["rebuilding_to = 159", "layout = 1, digest = null"])(
 test("a round starts over where a pipeline was set back", async () => {
   const { database } = register;
   await alterRows(database, "update reconciliations set at = at - interval '1 day'");
-  const look = fullLook(DAY);
+  const look = rowsCheck(DAY);
   for (let step = 0; step < 3; step += 1) await look.next(database);
   await alterRows(database, "update role_changes_watermark set rebuilds = rebuilds + 1");
   while (!(await look.next(database)).ended);

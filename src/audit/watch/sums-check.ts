@@ -1,6 +1,6 @@
 /**
  * Continuous cheap reconciliation: watermarks against the log; each token's treasury supply against
- * its holdings; and, page by page, balances against their objects. Each look reads one snapshot, so
+ * its holdings; and, page by page, balances against their objects. Each step reads one snapshot, so
  * concurrent writes raise no false alarm.
  *
  * A round reads every balance twice and every live object once, and holds at most a page.
@@ -10,10 +10,10 @@ import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
 import { readMeta } from "../../projections/meta.ts";
 import { LAYOUT_WITH_PAST } from "../../projections/progress-tables.ts";
 import { catalogFaults } from "../reconcile/catalog-check.ts";
-import { addFound, createFindings, type Findings, keepFindings } from "../reconcile/found.ts";
+import { addFound, createFindings, type Findings, keepFindings } from "../reconcile/findings.ts";
 import { PARTS, reconcileBalances, tokenTypes } from "../reconcile/sums.ts";
 import { reconcileWatermark } from "../reconcile/watermarks.ts";
-import type { SlowLook } from "./watch.ts";
+import type { SlowCheck } from "./watch.ts";
 
 /** Owners per page. */
 const OWNERS = 2_000;
@@ -30,7 +30,7 @@ type Round = {
 };
 
 /** Watches the register's sums. */
-export const sumsLook = (): SlowLook => {
+export const sumsCheck = (): SlowCheck => {
   let round: Round | null = null;
   return {
     next: async (on) => {

@@ -35,7 +35,7 @@ export type StatementEntries = {
  * statement's key
  * @throws KeptHeadsError (stop) for a file with something else
  */
-export const heldAgainstKept = async (
+export const compareWithKept = async (
   statement: Statement,
   paths: readonly string[],
   given?: string,

@@ -1,8 +1,8 @@
 /** The sums that are watched on and on. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readWatchResults } from "../../src/audit/watch/results.ts";
-import { sumsLook } from "../../src/audit/watch/sums-look.ts";
-import type { SlowLook } from "../../src/audit/watch/watch.ts";
+import { sumsCheck } from "../../src/audit/watch/sums-check.ts";
+import type { SlowCheck } from "../../src/audit/watch/watch.ts";
 import { integrityDetails } from "../../src/service/health/integrity-health.ts";
 import { freshDatabase } from "../postgres.ts";
 import { alterRows } from "../projections/damage.ts";
@@ -16,16 +16,16 @@ beforeAll(async () => {
 afterAll(() => register[Symbol.asyncDispose]());
 
 /** One whole round; what it found. */
-const round = async (look: SlowLook, { database }: DemoRegister = register) => {
+const round = async (look: SlowCheck, { database }: DemoRegister = register) => {
   while (!(await look.next(database)).ended);
   const { sums } = await readWatchResults(database);
   return sums;
 };
 
-test("a round over an untouched register finds nothing and says through which checkpoint", async () => {
-  expect(await round(sumsLook())).toMatchObject({ checkedThrough: "119", findings: [] });
+test("a round over a register that nobody touched finds nothing, and says through which checkpoint", async () => {
+  expect(await round(sumsCheck())).toMatchObject({ checkedThrough: "119", findings: [] });
   await using empty = await freshDatabase();
-  expect(await sumsLook().next(empty)).toEqual({ ended: true });
+  expect(await sumsCheck().next(empty)).toEqual({ ended: true });
 });
 
 test.each<[string, string, string, RegExp]>([
@@ -49,7 +49,7 @@ test.each<[string, string, string, RegExp]>([
   ],
 ])("%s shows in the health report until it is put right", async (_what, damage, repair, line) => {
   const { database } = register;
-  const look = sumsLook();
+  const look = sumsCheck();
   const health = async () => (await integrityDetails(database)()).state;
   await alterRows(database, damage);
   const { findings } = await round(look);
@@ -67,7 +67,7 @@ test.each<[string, string, string, RegExp]>([
 test("nothing is found while pipelines move and trail one another", async () => {
   await using moving = await demoRegister({ seed: 11 });
   await moving.advance(40);
-  const look = sumsLook();
+  const look = sumsCheck();
   let isOver = false;
   const advancing = (async () => {
     for (let step = 0; step < 10; step += 1) await moving.advance(10, 25);
@@ -89,7 +89,7 @@ test("owners beyond one page are checked too", async () => {
      select '${coinType}', 'made ' || lpad(n::text, 5, '0'), case n when 4400 then 3 else 0 end, 1
      from generate_series(1, 4500) n`,
   );
-  const { findings } = await round(sumsLook());
+  const { findings } = await round(sumsCheck());
   expect(findings).toEqual([
     expect.stringContaining("the treasury's supply is"),
     expect.stringContaining("owner made 04400: token_balance is 3, but the objects"),

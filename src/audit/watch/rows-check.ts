@@ -6,6 +6,7 @@
 import type { Database, Session, Sql } from "../../database/connect.ts";
 import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
 import { LAYOUT_WITH_DIGESTS } from "../../projections/progress-tables.ts";
+import { createFindings, type Findings, keepFindings } from "../reconcile/findings.ts";
 import {
   dropFolded,
   type FoldedSchema,
@@ -14,11 +15,10 @@ import {
   prepareFolding,
   servedBy,
 } from "../reconcile/folded-log.ts";
-import { createFindings, type Findings, keepFindings } from "../reconcile/found.ts";
 import { isOfFacts } from "../reconcile/reconcile.ts";
 import { ROWS_BEGIN, type RowsPlace, reconcilePage } from "../reconcile/rows.ts";
 import { reconcileWatermark } from "../reconcile/watermarks.ts";
-import type { SlowLook } from "./watch.ts";
+import type { SlowCheck } from "./watch.ts";
 
 const PLACE: FoldedSchema = "holderbook_folded";
 
@@ -38,7 +38,7 @@ type Round = {
  * resume.
  * @param everySeconds target time between ends of rounds: one begins after half of it
  */
-export const fullLook = (everySeconds: number): SlowLook => ({
+export const rowsCheck = (everySeconds: number): SlowCheck => ({
   rests: RESTS,
   next: async (on) => {
     if (!(await isDue(on, everySeconds))) return { ended: true };
@@ -47,7 +47,7 @@ export const fullLook = (everySeconds: number): SlowLook => ({
     const round = await takeUp(session.sql, everySeconds);
     const known = round.found.lines.length;
     const came = await step(session, round);
-    // Retried with the next round of the other looks.
+    // Retried with the next round of the other checks.
     if (came === "wait") return { ended: true };
     await session.transaction(async ({ sql }) => {
       if (came === "ended") await end(sql, round);
@@ -129,16 +129,16 @@ const step = async (session: Session, round: Round): Promise<"more" | "ended" | 
       });
       return "more";
     }
-    const looked = await reconcilePage(session, PLACE, round.place, round.found);
-    if (looked.state === "stale") {
+    const compared = await reconcilePage(session, PLACE, round.place, round.found);
+    if (compared.state === "stale") {
       await dropFolded(session.sql);
       round.place = null;
       return "more";
     }
-    if (looked.filling !== null) return "wait";
-    round.place = looked.place;
-    if (round.next === null || looked.next < round.next) round.next = looked.next;
-    return looked.state;
+    if (compared.filling !== null) return "wait";
+    round.place = compared.place;
+    if (round.next === null || compared.next < round.next) round.next = compared.next;
+    return compared.state;
   } catch (error) {
     if (!isOfFacts(error)) throw error;
     round.found.add(`log_facts: ${error.message}`);

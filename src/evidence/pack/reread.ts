@@ -17,14 +17,14 @@ import { PackBeginning } from "./beginning.ts";
 import { CHECKPOINTS, excerptFile, FILES, markIn, packError } from "./form.ts";
 import { excerptBytes, reading } from "./signatures.ts";
 
-export type ReadAgain = {
+export type Reread = {
   readonly source: string;
   /** The first checkpoint read, and their number. */
   readonly from: bigint;
   readonly checkpoints: bigint;
   /** How the token began, in words; null if not read. */
   readonly beginning: string | null;
-  /** Package addresses whose publication was not read. */
+  /** Package addresses that nothing read publishes as a version of the contract. */
   readonly unseen: readonly string[];
   /** The first address, if its publication was not read: earlier versions may exist. */
   readonly olderThanRead: string | null;
@@ -39,13 +39,13 @@ export type Unread = { readonly source: string; readonly why: string };
  * @throws AuditPackError (stop) naming the first omitted transaction, the differing item of the
  * first register, or the checkpoint at which the chain differs; and the source's errors
  */
-export const readAgain = async (
+export const reread = async (
   pack: PackFiles,
   manifest: Pick<PackManifest, "coinType" | "packages" | "opening" | "first" | "last">,
   source: CheckpointSource,
   signal: AbortSignal,
   since?: bigint,
-): Promise<ReadAgain> => {
+): Promise<Reread> => {
   const { coinType, packages } = manifest;
   const [first, last] = [markIn(manifest.first), markIn(manifest.last)];
   const wanted = createWanted(packages);
