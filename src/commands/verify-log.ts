@@ -1,8 +1,8 @@
 /** `holderbook verify --log`: checks the log against its digests, and against the ledger. */
 
 import type { LogHead } from "../audit/sequence/log-heads.ts";
-import { type Kept, readKept } from "../audit/verify/kept-files.ts";
 import { checkKept, type KeptChecked } from "../audit/verify/kept-check.ts";
+import { type Kept, readKept } from "../audit/verify/kept-files.ts";
 import { checkSignatures, type KeptSigned } from "../audit/verify/kept-signatures.ts";
 import { checkAgainstSource, isGone, type SourceChecked } from "../audit/verify/source-check.ts";
 import type { SourceFault } from "../audit/verify/source-compare.ts";

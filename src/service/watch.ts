@@ -1,8 +1,8 @@
 /** Integrity checks of stored data, signed with the deployment's key where it can be opened. */
 
 import { SequenceKeyError } from "../audit/sequence/sequence.ts";
-import { logCheck } from "../audit/watch/log-check.ts";
 import { dailyRoots } from "../audit/watch/daily-roots.ts";
+import { logCheck } from "../audit/watch/log-check.ts";
 import { rowsCheck } from "../audit/watch/rows-check.ts";
 import { sumsCheck } from "../audit/watch/sums-check.ts";
 import { watchOver } from "../audit/watch/watch.ts";

@@ -21,12 +21,12 @@ afterAll(() => register[Symbol.asyncDispose]());
 const rowsFound = async () => (await readWatchResults(register.database)).rows;
 
 /** One whole round, however old the last one is; what it found. */
-const round = async (look: SlowCheck = rowsCheck(DAY)) => {
+const round = async (check: SlowCheck = rowsCheck(DAY)) => {
   await alterRows(
     register.database,
     "update reconciliations set at = at - interval '1 day' where kind = 'full'",
   );
-  while (!(await look.next(register.database)).ended);
+  while (!(await check.next(register.database)).ended);
   return await rowsFound();
 };
 
@@ -46,12 +46,12 @@ test("a round over an untouched register finds nothing and leaves nothing behind
 test("the next round begins after half of the configured time, not earlier", async () => {
   const { database } = register;
   await round();
-  const look = rowsCheck(DAY);
-  expect(await look.next(database)).toEqual({ ended: true });
+  const check = rowsCheck(DAY);
+  expect(await check.next(database)).toEqual({ ended: true });
   await alterRows(database, "update reconciliations set at = at - interval '11 hours'");
-  expect(await look.next(database)).toEqual({ ended: true });
+  expect(await check.next(database)).toEqual({ ended: true });
   await alterRows(database, "update reconciliations set at = at - interval '2 hours'");
-  expect(await look.next(database)).toEqual({ ended: false });
+  expect(await check.next(database)).toEqual({ ended: false });
 });
 
 test("a changed name stalls the health report until a round finds it mended", async () => {
@@ -73,9 +73,9 @@ test("another process resumes from what was folded, while the register moves on"
   const { database } = register;
   await round();
   await alterRows(database, "update reconciliations set at = at - interval '1 day'");
-  const look = rowsCheck(DAY);
+  const check = rowsCheck(DAY);
   // Facts of the first pipelines are folded.
-  for (let step = 0; step < 3; step += 1) await look.next(database);
+  for (let step = 0; step < 3; step += 1) await check.next(database);
   const folded = () => database.sql`select * from holderbook_folded.token_activity_watermark`;
   const before = await folded();
   expect(before).toHaveLength(1);
@@ -92,9 +92,9 @@ test("findings of the very first round show at once, and another process resumes
   await alterRows(database, "delete from reconciliations");
   await alterRows(database, "update token_activity set to_address = '0xbad'");
   const found = async () => (await readWatchResults(database)).rows;
-  const look = rowsCheck(DAY);
+  const check = rowsCheck(DAY);
   while ((await found()).findings.length === 0) {
-    expect(await look.next(database)).toEqual({ ended: false });
+    expect(await check.next(database)).toEqual({ ended: false });
   }
   expect(await found()).toMatchObject({ checkedThrough: null, checkedSecondsAgo: null });
   const { state } = await integrityDetails(database)();
@@ -116,11 +116,11 @@ test("a round abandoned for longer than it may take starts over", async () => {
   const { database } = register;
   await alterRows(database, "update reconciliations set at = at - interval '1 day'");
   await alterRows(database, "update tokens set symbol = symbol || 'X'");
-  const look = rowsCheck(DAY);
-  while ((await rowsFound()).findings.length === 0) await look.next(database);
+  const check = rowsCheck(DAY);
+  while ((await rowsFound()).findings.length === 0) await check.next(database);
   await alterRows(database, "update tokens set symbol = left(symbol, -1)");
   await alterRows(database, "update holderbook_folded.round set began = began - interval '2 days'");
-  while (!(await look.next(database)).ended);
+  while (!(await check.next(database)).ended);
   expect(await rowsFound()).toMatchObject({ findings: [] });
 });
 
@@ -132,14 +132,14 @@ test.each(["rebuilding_to = 159", "layout = 1, digest = null"])(
     await alterRows(database, "update reconciliations set at = at - interval '1 day'");
     await alterRows(database, "create table kept as table role_changes_watermark");
     await alterRows(database, `update role_changes_watermark set ${waiting}`);
-    const look = rowsCheck(DAY);
-    for (let rounds = 0; rounds < 2; rounds += 1) while (!(await look.next(database)).ended);
+    const check = rowsCheck(DAY);
+    for (let rounds = 0; rounds < 2; rounds += 1) while (!(await check.next(database)).ended);
     const { checkedSecondsAgo } = await rowsFound();
     expect(checkedSecondsAgo).toBeGreaterThanOrEqual(DAY);
     const again =
       "delete from role_changes_watermark; insert into role_changes_watermark table kept; drop table kept";
     await alterRows(database, again);
-    while (((await rowsFound()).checkedSecondsAgo ?? 0) >= DAY) await look.next(database);
+    while (((await rowsFound()).checkedSecondsAgo ?? 0) >= DAY) await check.next(database);
     expect(await rowsFound()).toMatchObject({ findings: before.findings });
   },
 );
@@ -147,9 +147,9 @@ test.each(["rebuilding_to = 159", "layout = 1, digest = null"])(
 test("a round starts over where a pipeline was set back", async () => {
   const { database } = register;
   await alterRows(database, "update reconciliations set at = at - interval '1 day'");
-  const look = rowsCheck(DAY);
-  for (let step = 0; step < 3; step += 1) await look.next(database);
+  const check = rowsCheck(DAY);
+  for (let step = 0; step < 3; step += 1) await check.next(database);
   await alterRows(database, "update role_changes_watermark set rebuilds = rebuilds + 1");
-  while (!(await look.next(database)).ended);
+  while (!(await check.next(database)).ended);
   expect(await rowsFound()).toMatchObject({ findings: [] });
 });

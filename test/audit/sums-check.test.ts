@@ -16,8 +16,8 @@ beforeAll(async () => {
 afterAll(() => register[Symbol.asyncDispose]());
 
 /** One whole round; what it found. */
-const round = async (look: SlowCheck, { database }: DemoRegister = register) => {
-  while (!(await look.next(database)).ended);
+const round = async (check: SlowCheck, { database }: DemoRegister = register) => {
+  while (!(await check.next(database)).ended);
   const { sums } = await readWatchResults(database);
   return sums;
 };
@@ -49,33 +49,33 @@ test.each<[string, string, string, RegExp]>([
   ],
 ])("%s shows in the health report until it is put right", async (_what, damage, repair, line) => {
   const { database } = register;
-  const look = sumsCheck();
+  const check = sumsCheck();
   const health = async () => (await integrityDetails(database)()).state;
   await alterRows(database, damage);
-  const { findings } = await round(look);
+  const { findings } = await round(check);
   expect(findings).toEqual(expect.arrayContaining([expect.stringMatching(line)]));
   expect(await health()).toBe("stalled");
 
   await alterRows(database, repair);
   // It stands until a whole round has found nothing.
-  await look.next(database);
+  await check.next(database);
   expect(await health()).toBe("stalled");
-  expect(await round(look)).toMatchObject({ findings: [] });
+  expect(await round(check)).toMatchObject({ findings: [] });
   expect(await health()).toBe("ok");
 });
 
 test("nothing is found while pipelines move and trail one another", async () => {
   await using moving = await demoRegister({ seed: 11 });
   await moving.advance(40);
-  const look = sumsCheck();
+  const check = sumsCheck();
   let isOver = false;
   const advancing = (async () => {
     for (let step = 0; step < 10; step += 1) await moving.advance(10, 25);
     isOver = true;
   })();
-  while (!isOver) expect(await round(look, moving)).toMatchObject({ findings: [] });
+  while (!isOver) expect(await round(check, moving)).toMatchObject({ findings: [] });
   await advancing;
-  expect((await round(look, moving)).checkedThrough).toBe("139");
+  expect((await round(check, moving)).checkedThrough).toBe("139");
 });
 
 test("owners beyond one page are checked too", async () => {
