@@ -106,6 +106,7 @@ export type Members<S extends Shape> = { readonly [Name in keyof S]: TypeOf<S[Na
 /** Limit of listed faults per value. */
 const LISTED = 100;
 
+/** Whether no faults were found: then the value has the type of its form. */
 export const isFormed = <T>(_value: unknown, faults: readonly string[]): _value is T =>
   faults.length === 0;
 

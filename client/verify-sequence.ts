@@ -12,7 +12,6 @@ import {
   isFormed,
   isPlain,
   keyId,
-  like,
   membersOf,
   moment,
   must,
@@ -377,7 +376,11 @@ const NEEDED: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Other corrections may have members of any form beside `of`. */
-const IN_REVOCATIONS: typeof IN_BODIES = { keyId, from: decimal, why: like(/^/, "a text") };
+const IN_REVOCATIONS: typeof IN_BODIES = {
+  keyId,
+  from: decimal,
+  why: must((value): value is string => typeof value === "string", "a text"),
+};
 
 const failed = ({ number }: SequenceEntry, what: string): never => {
   throw new SequenceError(`entry ${number} ${what}`);
