@@ -70,9 +70,8 @@ const BalanceChange = builder.objectRef<Shown>("BalanceChange").implement({
   description:
     "How one transaction changed one part of an owner's balance. Written once, never changed.",
   fields: (t) => ({
-    position: t.string({
+    position: t.exposeString("position", {
       description: "Place of the transaction in chain order, decimal; its last four digits are 0.",
-      resolve: ({ position }) => position.toString(),
     }),
     checkpoint: t.string(checkpointField),
     checkpointTimestamp: t.string(checkpointTimestampField),
@@ -82,13 +81,11 @@ const BalanceChange = builder.objectRef<Shown>("BalanceChange").implement({
     owner: t.exposeString("owner", { description: "Wallet whose balance changed." }),
     part: t.expose("part", { type: BalancePart, description: "The part that changed." }),
     cause: t.expose("cause", { type: BalanceChangeCause, description: "Why it changed." }),
-    change: t.string({
+    change: t.exposeString("change", {
       description: "Amount of the change in the smallest unit, decimal; negative for a decrease.",
-      resolve: ({ change }) => change.toString(),
     }),
-    balanceAfter: t.string({
+    balanceAfter: t.exposeString("balanceAfter", {
       description: "This part of the owner's balance after the transaction, decimal.",
-      resolve: ({ balanceAfter }) => balanceAfter.toString(),
     }),
     cursor: t.string({
       description:

@@ -1,7 +1,7 @@
 /**
  * The schema's builder. Each file beside this one adds types and their queries; `schema.ts` imports them all.
  *
- * Amounts and 64-bit numbers are decimal strings, because they do not fit a JSON number. Every query is nullable,
+ * Amounts and 64-bit numbers are decimal strings, because they do not fit a JSON number: a bigint is a `String` here. Every query is nullable,
  * so that a failed one leaves the other answers of its request intact.
  */
 import SchemaBuilder from "@pothos/core";
@@ -12,6 +12,7 @@ import "./field-reads.ts";
 export const builder = new SchemaBuilder<{
   Context: GraphContext;
   DefaultFieldNullability: false;
+  Scalars: { String: { Input: string; Output: string | bigint } };
 }>({
   plugins: [ComplexityPlugin, "reads"],
   defaultFieldNullability: false,

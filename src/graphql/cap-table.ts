@@ -49,14 +49,12 @@ const CapTableWallet = builder.objectRef<CapWallet>("CapTableWallet").implement(
   description: "A wallet at the checkpoint.",
   fields: (t) => ({
     address: t.exposeString("address", { description: "Wallet address, canonical." }),
-    balance: t.string({
+    balance: t.exposeString("balance", {
       description: "Its tokens and grants, in the smallest unit, decimal.",
-      resolve: ({ balance }) => balance.toString(),
     }),
-    groupId: t.string({
+    groupId: t.exposeString("groupId", {
       nullable: true,
       description: "Transfer group it was in, decimal; null when it was in none.",
-      resolve: ({ groupId }) => groupId?.toString() ?? null,
     }),
     isFrozen: t.exposeBoolean("isFrozen", { description: "Whether it was frozen." }),
   }),
@@ -65,10 +63,9 @@ const CapTableWallet = builder.objectRef<CapWallet>("CapTableWallet").implement(
 const CapTableRow = builder.objectRef<CapRow & Totals>("CapTableRow").implement({
   description: "A holder with all its wallets, or one wallet that belonged to no holder.",
   fields: (t) => ({
-    holderId: t.string({
+    holderId: t.exposeString("holderId", {
       nullable: true,
       description: 'Holder, decimal; "0" is a holder. Null for a wallet without one.',
-      resolve: ({ holderId }) => holderId?.toString() ?? null,
     }),
     wallets: t.field({
       type: [CapTableWallet],
@@ -76,25 +73,20 @@ const CapTableRow = builder.objectRef<CapRow & Totals>("CapTableRow").implement(
       complexity: { field: 1, multiplier: EXPECTED_WALLETS },
       resolve: ({ wallets }) => wallets,
     }),
-    balance: t.string({
+    balance: t.exposeString("balance", {
       description: "Tokens and grants of all its wallets, in the smallest unit, decimal.",
-      resolve: ({ balance }) => balance.toString(),
     }),
-    tokens: t.string({
+    tokens: t.exposeString("tokens", {
       description: "The part of balance in SharedToken objects, decimal.",
-      resolve: ({ tokens }) => tokens.toString(),
     }),
-    granted: t.string({
+    granted: t.exposeString("granted", {
       description: "The part of balance in vesting grants, decimal: unlocked plus locked.",
-      resolve: ({ granted }) => granted.toString(),
     }),
-    unlocked: t.string({
+    unlocked: t.exposeString("unlocked", {
       description: "The part of granted that could be claimed at the checkpoint's time, decimal.",
-      resolve: ({ unlocked }) => unlocked.toString(),
     }),
-    locked: t.string({
+    locked: t.exposeString("locked", {
       description: "The part of granted that could not be claimed yet, decimal.",
-      resolve: ({ locked }) => locked.toString(),
     }),
     share: t.string({
       description: `balance divided by issued, ${SHARE_DIGITS} digits after the point, rounded down.`,
@@ -119,11 +111,11 @@ const CapTable = builder.objectRef<Table>("CapTable").implement({
     }),
     checkpoint: t.string({
       description: "The register is that of the end of this checkpoint, decimal.",
-      resolve: ({ mark }) => mark.sequence.toString(),
+      resolve: ({ mark }) => mark.sequence,
     }),
     checkpointTimestamp: t.string({
       description: "Time of that checkpoint, unix seconds, decimal.",
-      resolve: ({ mark }) => unixSeconds(mark.timestampMs).toString(),
+      resolve: ({ mark }) => unixSeconds(mark.timestampMs),
     }),
     checkpointDigest: t.string({
       description: "Digest of that checkpoint, base58.",
@@ -134,16 +126,15 @@ const CapTable = builder.objectRef<Table>("CapTable").implement({
         "Pass it as after to the query or the subscription balanceChanges for exactly the changes after this cap table.",
       resolve: ({ mark }) => cursorOf(followPlace(mark.sequence)),
     }),
-    totalSupply: t.string({
+    totalSupply: t.exposeString("totalSupply", {
       nullable: true,
       description:
         "Supply in the treasury object, in the smallest unit, decimal; null until one was seen.",
-      resolve: ({ totalSupply }) => totalSupply?.toString() ?? null,
     }),
     issued: t.string({
       description:
         "Sum of the balances of all rows, whatever the page, decimal; equals totalSupply.",
-      resolve: async ({ totals }) => (await totals()).issued.toString(),
+      resolve: async ({ totals }) => (await totals()).issued,
     }),
     holderCount: t.int({
       description: "Number of rows, whatever the page.",

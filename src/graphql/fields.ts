@@ -12,23 +12,23 @@ export const eventIdField = {
 
 export const positionField = {
   description: "Place in chain order, decimal; rises with the chain, the same after any replay.",
-  resolve: ({ position }: { readonly position: bigint }) => position.toString(),
+  resolve: ({ position }: { readonly position: bigint }) => position,
 };
 
 export const checkpointField = {
   description: "Checkpoint that holds the transaction, decimal.",
-  resolve: ({ checkpoint }: { readonly checkpoint: bigint }) => checkpoint.toString(),
+  resolve: ({ checkpoint }: { readonly checkpoint: bigint }) => checkpoint,
 };
 
 export const checkpointTimestampField = {
   description: "Time of the checkpoint, unix seconds, decimal.",
   resolve: ({ timestampMs }: { readonly timestampMs: bigint }) =>
-    unixSeconds(timestampMs).toString(),
+    unixSeconds(timestampMs),
 };
 
 export const checkpointTimestampMsField = {
   description: "Time of the checkpoint, milliseconds since the Unix epoch, decimal.",
-  resolve: ({ timestampMs }: { readonly timestampMs: bigint }) => timestampMs.toString(),
+  resolve: ({ timestampMs }: { readonly timestampMs: bigint }) => timestampMs,
 };
 
 export const decimalsField = {

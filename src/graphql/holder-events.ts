@@ -34,19 +34,17 @@ const HolderEvent = builder.objectRef<Row>("HolderEvent").implement({
     eventId: t.string(eventIdField),
     position: t.string(positionField),
     coinType: t.exposeString("coinType", { description: "Canonical coin type." }),
-    holderId: t.string({
+    holderId: t.exposeString("holderId", {
       nullable: true,
       description: 'Holder, decimal; "0" is a holder. Null for group and freeze events.',
-      resolve: ({ holderId }) => holderId?.toString() ?? null,
     }),
     address: t.exposeString("address", {
       nullable: true,
       description: "Wallet; null for holder_added and holder_removed.",
     }),
-    groupId: t.string({
+    groupId: t.exposeString("groupId", {
       nullable: true,
       description: "Transfer group joined or left, decimal; null for other events.",
-      resolve: ({ groupId }) => groupId?.toString() ?? null,
     }),
     isFrozen: t.exposeBoolean("isFrozen", {
       nullable: true,

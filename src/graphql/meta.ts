@@ -15,12 +15,12 @@ const Meta = builder.objectRef<Row>("Meta").implement({
       nullable: true,
       description:
         "The last checkpoint that all five pipelines have committed, decimal; null before the first.",
-      resolve: ({ last }) => last?.sequence.toString() ?? null,
+      resolve: ({ last }) => last?.sequence ?? null,
     }),
     checkpointTimestamp: t.string({
       nullable: true,
       description: "Time of that checkpoint, unix seconds, decimal; null before the first.",
-      resolve: ({ last }) => (last === null ? null : unixSeconds(last.timestampMs).toString()),
+      resolve: ({ last }) => last && unixSeconds(last.timestampMs),
     }),
     checkpointDigest: t.string({
       nullable: true,
@@ -32,24 +32,22 @@ const Meta = builder.objectRef<Row>("Meta").implement({
       description:
         "Position behind everything up to that checkpoint, decimal: pass it as after to the query or the subscription " +
         "tokenActivity, holderEvents or roleEvents for exactly the events after a copy of that checkpoint. Null before the first.",
-      resolve: ({ last }) => (last === null ? null : followPosition(last.sequence).toString()),
+      resolve: ({ last }) => last && followPosition(last.sequence),
     }),
     chainId: t.exposeString("chainId", {
       nullable: true,
       description: "Chain the log was read from; null while the source does not name it.",
     }),
-    firstCheckpoint: t.string({
+    firstCheckpoint: t.exposeString("firstCheckpoint", {
       nullable: true,
       description: "First checkpoint of the log, decimal; null before anything was read.",
-      resolve: ({ firstCheckpoint }) => firstCheckpoint?.toString() ?? null,
     }),
-    historyCheckpoint: t.string({
+    historyCheckpoint: t.exposeString("historyCheckpoint", {
       nullable: true,
       description:
         "First checkpoint that can be asked for, decimal. Larger than firstCheckpoint only " +
         "while the history of an upgraded database is being filled in. Times of old checkpoints may be " +
         "filled in later still: atTimestamp then fails with NOT_YET_INDEXED.",
-      resolve: ({ historyCheckpoint }) => historyCheckpoint?.toString() ?? null,
     }),
   }),
 });

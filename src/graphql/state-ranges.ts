@@ -24,15 +24,13 @@ const StateRange = builder.objectRef<Row>("StateRange").implement({
       description:
         "The state as in the digests of pipelines: the RFC 8785 JSON of its row (docs/reference/formats.md).",
     }),
-    checkpoint: t.string({
+    checkpoint: t.exposeString("checkpoint", {
       description: "The first checkpoint at whose end it held, decimal.",
-      resolve: ({ checkpoint }) => checkpoint.toString(),
     }),
-    until: t.string({
+    until: t.exposeString("until", {
       nullable: true,
       description:
         "The first checkpoint at whose end it no longer held, decimal; null if it held at atCheckpoint.",
-      resolve: ({ until }) => until?.toString() ?? null,
     }),
     cursor: t.string({
       description: "Pass it as after for the rows behind this one.",

@@ -56,17 +56,15 @@ const TokenActivity = builder.objectRef<Row>("TokenActivity").implement({
       description: "Number of the event inside its transaction, from 0.",
     }),
     eventId: t.string(eventIdField),
-    position: t.string({
+    position: t.exposeString("position", {
       description:
         "Place in chain order, decimal; the same after any replay. Page with it, see the argument after.",
-      resolve: ({ position }) => position.toString(),
     }),
     checkpoint: t.string(checkpointField),
     checkpointTimestamp: t.string(checkpointTimestampField),
     checkpointTimestampMs: t.string(checkpointTimestampMsField),
-    amount: t.string({
+    amount: t.exposeString("amount", {
       description: "Tokens moved, in the smallest unit, decimal; divide by 10^decimals to show it.",
-      resolve: ({ amount }) => amount.toString(),
     }),
     coinType: t.exposeString("coinType", { description: "Canonical coin type." }),
     decimals: t.int(decimalsField),

@@ -19,20 +19,18 @@ const TokenBalance = builder
       "indexed yet has a zero balance.",
     fields: (t) => ({
       owner: t.exposeString("owner", { description: "Wallet address, canonical." }),
-      balance: t.string({
+      balance: t.exposeString("balance", {
         description:
           "SharedToken balances plus the tokens left in vesting grants, in the smallest unit, decimal. " +
           "Without timelockBalance it is the sum of the SharedToken objects.",
-        resolve: ({ balance }) => balance.toString(),
       }),
       objectCount: t.exposeInt("objectCount", {
         description: "Number of SharedToken objects; tokenObjects lists them.",
       }),
-      timelockBalance: t.string({
+      timelockBalance: t.exposeString("timelockBalance", {
         description:
           "The vesting part of balance, decimal: locked tokens, and unlocked tokens not claimed yet. " +
           "They are in no SharedToken object and cannot be transferred before a claim. Zero while timelocksIncluded is false.",
-        resolve: ({ timelockBalance }) => timelockBalance.toString(),
       }),
       timelockCount: t.exposeInt("timelockCount", {
         description:

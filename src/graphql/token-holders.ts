@@ -11,13 +11,11 @@ const TokenHolder = builder.objectRef<Row>("TokenHolder").implement({
   description: "An owner with a balance above zero.",
   fields: (t) => ({
     owner: t.exposeString("owner", { description: "Wallet address, canonical." }),
-    balance: t.string({
+    balance: t.exposeString("balance", {
       description: "As in TokenBalance: SharedToken balances plus grants, decimal.",
-      resolve: ({ balance }) => balance.toString(),
     }),
-    timelockBalance: t.string({
+    timelockBalance: t.exposeString("timelockBalance", {
       description: "The vesting part of balance, decimal. Zero while timelocksIncluded is false.",
-      resolve: ({ timelockBalance }) => timelockBalance.toString(),
     }),
     timelocksIncluded: t.exposeBoolean("timelocksIncluded", { description: TIMELOCKS_INCLUDED }),
   }),

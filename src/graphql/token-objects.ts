@@ -19,17 +19,14 @@ const TokenObject = builder.objectRef<Row>("TokenObject").implement({
   fields: (t) => ({
     objectId: t.exposeString("objectId", { description: "Id of the object." }),
     owner: t.exposeString("owner", { description: "Wallet whose tokens it holds." }),
-    balance: t.string({
+    balance: t.exposeString("balance", {
       description: "Tokens in it, in the smallest unit, decimal.",
-      resolve: ({ balance }) => balance.toString(),
     }),
-    version: t.string({
+    version: t.exposeString("version", {
       description: "Version of its last write, also by a failed transaction, decimal.",
-      resolve: ({ version }) => version.toString(),
     }),
-    checkpoint: t.string({
+    checkpoint: t.exposeString("checkpoint", {
       description: "Checkpoint of its last write, decimal.",
-      resolve: ({ checkpoint }) => checkpoint.toString(),
     }),
   }),
 });

@@ -24,44 +24,35 @@ const TokenTimelock = builder
       objectId: t.exposeString("objectId", { description: "Id of the Timelock object." }),
       owner: t.exposeString("owner", { description: "Wallet the grant is for." }),
       funder: t.exposeString("funder", { description: "Wallet that funded it." }),
-      releaseScheduleId: t.string({
+      releaseScheduleId: t.exposeString("releaseScheduleId", {
         description: "Number of the release schedule, decimal.",
-        resolve: ({ releaseScheduleId }) => releaseScheduleId.toString(),
       }),
-      releaseCount: t.string({
+      releaseCount: t.exposeString("releaseCount", {
         description: "Number of releases, decimal.",
-        resolve: ({ releaseCount }) => releaseCount.toString(),
       }),
-      delayUntilFirstReleaseMs: t.string({
+      delayUntilFirstReleaseMs: t.exposeString("delayUntilFirstReleaseMs", {
         description: "From the commencement to the first release, milliseconds, decimal.",
-        resolve: ({ delayUntilFirstReleaseMs }) => delayUntilFirstReleaseMs.toString(),
       }),
-      periodBetweenReleasesMs: t.string({
+      periodBetweenReleasesMs: t.exposeString("periodBetweenReleasesMs", {
         description: "From one release to the next, milliseconds, decimal.",
-        resolve: ({ periodBetweenReleasesMs }) => periodBetweenReleasesMs.toString(),
       }),
-      initialReleasePortionBps: t.string({
+      initialReleasePortionBps: t.exposeString("initialReleasePortionBps", {
         description:
           "Part of the total in the first release, basis points (10000 is all of it), decimal.",
-        resolve: ({ initialReleasePortionBps }) => initialReleasePortionBps.toString(),
       }),
-      commencementTimestampMs: t.string({
+      commencementTimestampMs: t.exposeString("commencementTimestampMs", {
         description: "When the schedule begins, milliseconds since the Unix epoch, decimal.",
-        resolve: ({ commencementTimestampMs }) => commencementTimestampMs.toString(),
       }),
-      totalAmount: t.string({
+      totalAmount: t.exposeString("totalAmount", {
         description: "Tokens granted, in the smallest unit, decimal.",
-        resolve: ({ totalAmount }) => totalAmount.toString(),
       }),
-      tokensTransferred: t.string({
+      tokensTransferred: t.exposeString("tokensTransferred", {
         description: "Tokens claimed so far, decimal.",
-        resolve: ({ tokensTransferred }) => tokensTransferred.toString(),
       }),
-      leftBalance: t.string({
+      leftBalance: t.exposeString("leftBalance", {
         description:
           "Tokens left in it, decimal: locked, or unlocked and not claimed. " +
           "The sum over all grants of an owner is timelockBalance.",
-        resolve: ({ leftBalance }) => leftBalance.toString(),
       }),
       decimals: t.int(decimalsField),
     }),

@@ -39,11 +39,10 @@ const Token = builder.objectRef<Listed>("Token").implement({
       nullable: true,
       description: "From the newest metadata, in past answers too; null until metadata was seen.",
     }),
-    totalSupply: t.string({
+    totalSupply: t.exposeString("totalSupply", {
       nullable: true,
       description:
         "Supply in the treasury object, in the smallest unit, decimal; null until one was seen.",
-      resolve: ({ totalSupply }) => totalSupply?.toString() ?? null,
     }),
     holderCount: t.int({
       description:
@@ -59,9 +58,8 @@ const Token = builder.objectRef<Listed>("Token").implement({
       reads: COUNT_READS,
       resolve: async ({ totals }, _args, { reads }) => (await totals(reads)).ownerCount,
     }),
-    firstCheckpoint: t.string({
+    firstCheckpoint: t.exposeString("firstCheckpoint", {
       description: "Checkpoint it was first seen in, decimal.",
-      resolve: ({ firstCheckpoint }) => firstCheckpoint.toString(),
     }),
   }),
 });
