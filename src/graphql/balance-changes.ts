@@ -33,8 +33,8 @@ import { type AcrossLog, type EventLog, OF_ONE_TOPIC } from "./streams/topic.ts"
 const BalancePart = builder.enumType("BalancePart", {
   description: "The part of a balance that changed.",
   values: {
-    TOKENS: { description: "What the SharedToken objects of an owner hold." },
-    GRANTS: { description: "What vesting grants for an owner hold." },
+    TOKENS: { description: "Tokens in the SharedToken objects of an owner." },
+    GRANTS: { description: "Tokens left in vesting grants for an owner." },
   },
 });
 

@@ -22,8 +22,7 @@ export const checkpointField = {
 
 export const checkpointTimestampField = {
   description: "Time of the checkpoint, unix seconds, decimal.",
-  resolve: ({ timestampMs }: { readonly timestampMs: bigint }) =>
-    unixSeconds(timestampMs),
+  resolve: ({ timestampMs }: { readonly timestampMs: bigint }) => unixSeconds(timestampMs),
 };
 
 export const checkpointTimestampMsField = {

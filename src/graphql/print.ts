@@ -8,8 +8,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { minifyIntrospection, outputIntrospectionFile } from "@gql.tada/internal";
 import { introspectionFromSchema } from "graphql";
-import { printedSchema, schema } from "./schema.ts";
-import { narrowed } from "./schema-guard.ts";
+import { narrowed, printedSchema, schema } from "./schema.ts";
 
 const printed = new URL("../../schema.graphql", import.meta.url);
 const types = new URL("../../web/src/data/schema-types.d.ts", import.meta.url);
@@ -22,7 +21,7 @@ const pageTypes = (): string =>
     shouldPreprocess: true,
   });
 
-const faults = narrowed(await readFile(released, "utf8"), schema);
+const faults = narrowed(await readFile(released, "utf8"));
 if (faults.length > 0) {
   process.stderr.write(`this breaks clients:\n${faults.map((fault) => `- ${fault}\n`).join("")}`);
   process.exitCode = 1;

@@ -5,7 +5,14 @@ import "./tokens.ts";
 import "./state-ranges.ts";
 import "./indexer-status.ts";
 import "./meta.ts";
-import { lexicographicSortSchema, printSchema } from "graphql";
+import {
+  buildSchema,
+  DangerousChangeType,
+  findBreakingChanges,
+  findDangerousChanges,
+  lexicographicSortSchema,
+  printSchema,
+} from "graphql";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { builder } from "./builder.ts";
 
@@ -21,3 +28,18 @@ export const schema = builder.toSchema();
 
 /** The schema as text, sorted, so that a change shows as a change of few lines. */
 export const printedSchema = (): string => `${printSchema(lexicographicSortSchema(schema))}\n`;
+
+/** Dangerous changes that break clients: another default limit is another answer. */
+const NARROWING: readonly string[] = [DangerousChangeType.ARG_DEFAULT_VALUE_CHANGE];
+
+/**
+ * What the schema removes from, or narrows in, the released one, on which clients rely; empty when it only grew.
+ * @param released schema text
+ */
+export const narrowed = (released: string, now = schema): readonly string[] => {
+  const before = buildSchema(released);
+  const dangerous = findDangerousChanges(before, now).filter(({ type }) =>
+    NARROWING.includes(type),
+  );
+  return [...findBreakingChanges(before, now), ...dangerous].map(({ description }) => description);
+};

@@ -1,8 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { buildSchema } from "graphql";
 import { expect, test } from "vitest";
-import { printedSchema, schema } from "../../src/graphql/schema.ts";
-import { narrowed } from "../../src/graphql/schema-guard.ts";
+import { narrowed, printedSchema, schema } from "../../src/graphql/schema.ts";
 
 const read = (path: string) => readFile(new URL(path, import.meta.url), "utf8");
 

@@ -73,7 +73,7 @@ query Tokens {
   {
     title: "Follow movements (live)",
     needsCoin: true,
-    query: `# Goes on until you stop it. Without after: what comes from now on.
+    query: `# Runs until you stop it. Without after, it begins with the next event.
 
 subscription Movements($coinType: String!, $after: String) {
   tokenActivity(coinType: $coinType, after: $after) {

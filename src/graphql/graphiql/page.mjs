@@ -109,7 +109,7 @@ const ask = async (query) => {
 const run = async () => {
   if (running !== undefined) return running.abort();
   const operation = operationAt(editor.text, editor.place);
-  if (operation === undefined) return say("There is no query.", true);
+  if (operation === undefined) return say("The query is empty.", true);
   const given = parsed(variables.value.trim() || "{}");
   if (given === undefined) return say("Variables are not JSON.", true);
   const isSubscription = operation.kind === "subscription";

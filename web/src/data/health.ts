@@ -96,12 +96,18 @@ export const stalledParts = ({
  */
 export const withNewer = (
   health: Health,
-  newer: readonly Pick<PipelineStatus, "pipeline" | "checkpoint">[] | null,
+  newer:
+    | readonly (Pick<PipelineStatus, "pipeline" | "checkpoint"> & Partial<PipelineStatus>)[]
+    | null
+    | undefined,
 ): Health => {
   const { reader } = health;
   const pipelines = health.pipelines.map((part) => {
-    const sent = newer?.find(({ pipeline }) => pipeline === part.pipeline)?.checkpoint;
-    return { ...part, checkpoint: newestOf([sent, part.checkpoint]) };
+    const sent = newer?.find(({ pipeline }) => pipeline === part.pipeline);
+    if (sent?.checkpoint == null) return part;
+    if (BigInt(sent.checkpoint) <= BigInt(part.checkpoint ?? -1)) return part;
+    const { checkpoint, checkpointTimestamp = null } = sent;
+    return { ...part, checkpoint, checkpointTimestamp };
   });
   const checkpoint = newestOf([reader.checkpoint, ...pipelines.map((part) => part.checkpoint)]);
   const tip = reader.tip === null ? null : newestOf([reader.tip, checkpoint]);

@@ -3,8 +3,8 @@ import { createContext, type ReactNode, useContext, useMemo } from "react";
 import { fromSeconds } from "../shown/moment.ts";
 import { useNow } from "../shown/shown.tsx";
 import { useContact } from "./contact.ts";
-import { type Health, noteText, stalledParts, useHealth } from "./health.ts";
-import { type Live, LiveContext, useFollowing } from "./live.ts";
+import { type Health, noteText, stalledParts, useHealth, withNewer } from "./health.ts";
+import { LiveContext, useFollowing } from "./live.ts";
 import { type ServiceState, serviceState } from "./service-state.ts";
 
 type Service = {
@@ -31,10 +31,10 @@ const HEALTH_EVERY_MS = 5_000;
 /** Watches the service while mounted. */
 export const WatchedService = ({ children }: { readonly children: ReactNode }) => {
   const { data, dataUpdatedAt, error } = useHealth(HEALTH_EVERY_MS);
-  const live = useFollowing(newestOf(data, null)?.checkpoint ?? null);
+  const live = useFollowing((data && slowestOf(data)?.checkpoint) ?? null);
   const { lostMs } = useContact();
   const now = useNow();
-  const newest = useMemo(() => newestOf(data, live), [data, live]);
+  const newest = useMemo(() => data && slowestOf(withNewer(data, live.pipelines)), [data, live]);
   const { kind, word, tone, detail } = serviceState(
     {
       lostMs,
@@ -70,17 +70,12 @@ export const WatchedService = ({ children }: { readonly children: ReactNode }) =
   );
 };
 
-/** The newest checkpoint of the slowest pipeline; null while one has committed nothing. */
-const newestOf = (
-  health: Health | undefined,
-  live: Live | null,
-): { readonly checkpoint: string; readonly timeMs: number } | null => {
+/** The last checkpoint of the slowest pipeline; null while one has committed nothing. */
+const slowestOf = ({
+  pipelines,
+}: Health): { readonly checkpoint: string; readonly timeMs: number } | null => {
   let slowest: { readonly checkpoint: string; readonly timeMs: number } | null = null;
-  for (const reported of health?.pipelines ?? []) {
-    const sent = live?.pipelines?.find(({ pipeline }) => pipeline === reported.pipeline);
-    const isNewer =
-      sent?.checkpoint != null && BigInt(sent.checkpoint) > BigInt(reported.checkpoint ?? -1);
-    const { checkpoint, checkpointTimestamp } = isNewer ? sent : reported;
+  for (const { checkpoint, checkpointTimestamp } of pipelines) {
     if (checkpoint === null || checkpointTimestamp === null) return null;
     if (slowest === null || BigInt(checkpoint) < BigInt(slowest.checkpoint)) {
       slowest = { checkpoint, timeMs: fromSeconds(checkpointTimestamp) };

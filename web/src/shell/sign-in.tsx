@@ -2,7 +2,7 @@
 import { type FormEvent, type ReactNode, useId, useState } from "react";
 import { Notice, PageHead } from "../blocks/blocks.tsx";
 import { buttonClass, TextField, useAction } from "../controls/controls.tsx";
-import { type KeyKind, useSession, useSessionControl, useSettings } from "../data/session.ts";
+import { useSession, useSessionControl, useSettings } from "../data/session.ts";
 import { CopyButton } from "../shown/copied.tsx";
 import { KeyIcon } from "../shown/icons.tsx";
 import { keyAdvice, refusalText } from "./key-advice.ts";
@@ -64,7 +64,7 @@ export const SignIn = ({ fault }: { readonly fault: Error | null }) => {
           <p className="mb-4 text-sm text-muted">
             It is only kept in the memory of this page: reloading or closing the page forgets it.
           </p>
-          <KeyForm focus />
+          <KeyForm />
         </section>
         <details className="mt-4 px-1 text-sm text-muted">
           <summary className="cursor-pointer py-1 font-medium hover:text-ink">
@@ -90,20 +90,8 @@ export const SignIn = ({ fault }: { readonly fault: Error | null }) => {
   );
 };
 
-/** Asks for a key and signs in with it. */
-const KeyForm = ({
-  placeholder = "hb_operator_… or hb_graphql_…",
-  label = "API key",
-  focus = false,
-  needed,
-}: {
-  readonly placeholder?: string;
-  readonly label?: string;
-  /** Whether the field takes the focus when it appears. */
-  readonly focus?: boolean;
-  /** The only kind that is accepted here. */
-  readonly needed?: KeyKind;
-}) => {
+/** Asks for a key and signs in with it. @param needed the only kind that is accepted here; any of this page's without */
+const KeyForm = ({ needed }: { readonly needed?: "operator" }) => {
   const { signIn } = useSessionControl();
   const [key, setKey] = useState("");
   const { busy, fault, setFault, run } = useAction();
@@ -123,14 +111,14 @@ const KeyForm = ({
   return (
     <form onSubmit={submit}>
       <TextField
-        label={label}
+        label={needed === undefined ? "API key" : "Operator key"}
         type="password"
         name="key"
         autoComplete="off"
         spellCheck={false}
-        autoFocus={focus}
+        autoFocus={needed === undefined}
         required
-        placeholder={placeholder}
+        placeholder={needed === undefined ? "hb_operator_… or hb_graphql_…" : "hb_operator_…"}
         aria-invalid={fault !== null}
         aria-describedby={fault === null ? undefined : faultId}
         value={key}
@@ -185,7 +173,7 @@ export const OperatorsOnly = ({
               : "Your key only reads the register."}{" "}
             Sign in with an operator key: it replaces yours until you leave or reload the page.
           </p>
-          <KeyForm label="Operator key" placeholder="hb_operator_…" needed="operator" />
+          <KeyForm needed="operator" />
         </section>
         <section className="border-line bg-ground p-5 text-sm max-md:border-t md:border-l">
           <h2 className="font-semibold">How to get one</h2>

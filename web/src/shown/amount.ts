@@ -42,10 +42,9 @@ const wholeText = (units: bigint, { decimals, signed, fixed }: AmountForm): stri
 export const lastStep = (decimals: number | null): number => (decimals ?? 0) + THOUSANDS.length;
 
 /**
- * An amount in less room: step 0 is the whole, each of the next ones has a decimal less, the last ones are in
- * thousands, millions, billions, trillions. What is left out is cut off, never rounded up: every digit shown is
- * one of the amount, and none is shown as more than it is. `\u2248` stands before what is not exact, and what would
- * be shown as nothing is `< 0.01`.
+ * An amount in less room: step 0 is exact, each further step has one decimal less, the last ones are in thousands,
+ * millions, billions, trillions. Digits are cut off, never rounded up, so that no amount looks larger than it is.
+ * `\u2248` marks an inexact amount; one that would show as zero is `< 0.01`.
  */
 export const amountIn = (units: bigint, form: AmountForm, step: number): string => {
   const whole = wholeText(units, form);

@@ -169,7 +169,7 @@ export const SendRange = ({ onClose }: { readonly onClose: () => void }) => {
         )}
         {stopped ? (
           <Notice tone="warn" title="Stopped">
-            {`${countText(soFar)} were sent again, and perhaps some more. The list below shows them.`}
+            {`${countText(soFar)} or a few more were sent again. The list below shows them.`}
           </Notice>
         ) : null}
         {ended === null ? null : (
