@@ -14,7 +14,7 @@ import { openSigningKeys } from "../src/callbacks/signing-keys.ts";
 import { connect, type Database } from "../src/database/connect.ts";
 import { openQueues } from "../src/lanes/queues.ts";
 import { type Figure, quantile } from "./figure.ts";
-import { scratchPostgres } from "./scratch-postgres.ts";
+import { scratchPostgres } from "./start.ts";
 
 const POLICY = { allowPrivate: true };
 const ENDPOINT = "project:bench";
@@ -38,7 +38,7 @@ const RECEIVER = `
 const MESSAGES = 4_000;
 const LANES = 40;
 
-export const callbacksBench = async (): Promise<Figure> => {
+export const bench = async (): Promise<Figure> => {
   await using scratch = await scratchPostgres();
   await using database = connect({
     url: scratch.url,

@@ -18,7 +18,7 @@ import { ledgerPipelines } from "../src/pipelines/ledger-pipelines.ts";
 import { type Pipeline, tablesOf } from "../src/pipelines/pipeline.ts";
 import { runPipelines } from "../src/pipelines/runner.ts";
 import type { Figure } from "./figure.ts";
-import { scratchPostgres } from "./scratch-postgres.ts";
+import { scratchPostgres } from "./start.ts";
 
 const FACTS = 300_000;
 const BATCH_FACTS = 10_000;
@@ -34,7 +34,7 @@ const TABLES = [
 
 type Prepared = { readonly batch: AppendBatch; readonly coins: readonly CoinDecimals[] };
 
-export const commitBench = async (): Promise<Figure> => {
+export const bench = async (): Promise<Figure> => {
   const { ledger, batches, facts } = prepare();
   await using scratch = await scratchPostgres();
   const { database } = scratch;

@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from "node:util";
 import { createDemoLedger } from "../demo/demo-ledger.ts";
 import type { Checkpoint, RawCheckpoint } from "../src/ledger/decode/checkpoint.ts";
 import { decodeCheckpoint, decodeWith } from "../src/ledger/decode/decode.ts";
-import { type Figure, quantile } from "./figure.ts";
+import { type Figure, median } from "./figure.ts";
 import { decodeByLibrary } from "./library-decoding.ts";
 
 /** Enough for every kind of action. */
@@ -21,7 +21,7 @@ const WARM_UP = 3;
 const UNCHECKED: Parameters<typeof decodeWith>[1] = { inputs: false, claim: () => {} };
 
 /** Decodings per second, ours and the library's, interleaved so that load affects both. */
-export const decodingBench = async (): Promise<Figure> => {
+export const bench = async (): Promise<Figure> => {
   const ledger = createDemoLedger({ seed: "bench" });
   const inputs = Array.from({ length: CHECKPOINTS }, (): RawCheckpoint => {
     const next = ledger.next();
@@ -50,13 +50,12 @@ export const decodingBench = async (): Promise<Figure> => {
     }),
   })).slice(WARM_UP);
 
-  const middle = (values: readonly number[]) => quantile(values, 0.5);
   const bytes = inputs.reduce((sum, raw) => sum + raw.bytes.length, 0);
   const rate = (times: readonly number[]) =>
-    `${Math.round(CHECKPOINTS / (middle(times) / 1_000))} a second`;
+    `${Math.round(CHECKPOINTS / (median(times) / 1_000))} a second`;
   return {
     name: "decoding: ours / @mysten/sui's, to the same values",
-    reached: middle(rounds.map(({ library, ours }) => library / ours)).toFixed(1),
+    reached: median(rounds.map(({ library, ours }) => library / ours)).toFixed(1),
     aim: "10",
     detail:
       `${CHECKPOINTS} checkpoints of the demo as protobuf, ${(bytes / 1e6).toFixed(1)} MB: ` +

@@ -5,10 +5,8 @@
  * Midway between checkpoints the same is asked of freshness-bare.ts: a flush to disk, five commits
  * and an answer on this machine.
  */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";
-import { createInterface } from "node:readline";
+import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -17,8 +15,7 @@ import { ledgerOptions } from "../demo/edition.ts";
 import { openJournal } from "../demo/journal.ts";
 import { timeOf } from "../demo/timeline.ts";
 import { type Figure, quantile } from "./figure.ts";
-import { scratchPostgres } from "./scratch-postgres.ts";
-import { startWhole } from "./whole-service.ts";
+import { scratchPostgres, startProgram, startWhole } from "./start.ts";
 
 const CHECKPOINTS = 400;
 const PER_SECOND = 10;
@@ -47,7 +44,7 @@ const answer = z.object({
   data: z.object({ indexerStatus: z.array(z.object({ checkpoint: z.string().nullable() })) }),
 });
 
-export const freshnessBench = async (): Promise<Figure> => {
+export const bench = async (): Promise<Figure> => {
   await using running = new AsyncDisposableStack();
   const { port, key, dataDir } = running.use(await startWhole(SERVICE));
   const service = running.use(openQuestion(`http://127.0.0.1:${port}`, { "x-api-key": key }));
@@ -66,7 +63,13 @@ export const freshnessBench = async (): Promise<Figure> => {
   const scratch = running.use(await scratchPostgres());
   // Ours at 0, 100, 200 ms; the baseline at 50, 150, 250.
   const bareFirst = dueOurs(next) + 3 * 1_000 + EVERY_MS / 2;
-  const bare = running.use(openQuestion(await startBare(running, scratch.url, bareFirst), {}));
+  const program = await startProgram([BARE, scratch.url, String(bareFirst), String(EVERY_MS)], {
+    cwd: join(scratch.folder, "bare"),
+    env: {},
+    shows: /^http:\S+/m,
+  });
+  const [bareUrl] = running.use(program).shown;
+  const bare = running.use(openQuestion(bareUrl, {}));
   await delay(Math.max(0, bareFirst - Date.now()) + 20 * EVERY_MS);
 
   const ours = { ages: Array.of<number>(), asks: Array.of<number>() };
@@ -107,18 +110,6 @@ const watchNext = async (
   await delay(Math.max(1, dueMs(next) - Date.now()));
   while ((await ask()) < next) await delay(PAUSE_MS);
   ages.push(performance.timeOrigin + performance.now() - dueMs(next));
-};
-
-const startBare = async (running: AsyncDisposableStack, database: string, firstMs: number) => {
-  const bare = spawn(process.execPath, [BARE, database, String(firstMs), String(EVERY_MS)], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  running.defer(async () => {
-    bare.kill("SIGTERM");
-    await once(bare, "exit");
-  });
-  for await (const line of createInterface({ input: bare.stdout })) return line;
-  throw new Error("the bare chain ended without saying where it listens");
 };
 
 type Question = Disposable & {

@@ -4,14 +4,19 @@
  */
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
-import { columns, type Figure, quantile } from "./figure.ts";
+import { columns, type Figure, inTurn, median, quantile } from "./figure.ts";
 import { fillTable, writeBasics } from "./graphql-fill.ts";
-import type { Question, Variables } from "./graphql-queries.ts";
 import { COIN, coinOfOwners, GROWING, wallet } from "./graphql-rows.ts";
-import { type Server, startBare, startService } from "./graphql-servers.ts";
-import { type Call, type Load, startLoad } from "./load.ts";
+import {
+  type Question,
+  type Server,
+  startBare,
+  startService,
+  type Variables,
+} from "./graphql-servers.ts";
+import { type Answers, type Call, type Load, startLoad } from "./load.ts";
 import { processorMs } from "./processes.ts";
-import { type Scratch, scratchPostgres } from "./scratch-postgres.ts";
+import { type Scratch, scratchPostgres } from "./start.ts";
 
 const ROWS = 10_000;
 const LIMITS = [10, 100];
@@ -78,7 +83,7 @@ type Measured = Case & { readonly service: Side; readonly bare: Side };
  * @param only query names, comma-separated; absent: all
  * @throws for an unknown query
  */
-export const graphqlBench = async (only?: string): Promise<readonly Figure[]> => {
+export const bench = async (only?: string): Promise<readonly Figure[]> => {
   const names = only?.split(",") ?? CASES.map(({ question }) => question.name);
   const cases = CASES.filter(({ question }) => names.includes(question.name));
   const unknown = names.find((name) => cases.every(({ question }) => question.name !== name));
@@ -112,14 +117,15 @@ const measureAll = async (scratch: Scratch, cases: readonly Case[]) => {
   let requests = 0;
   for (const each of cases) {
     const [ours, theirs] = await agreed(each.question, service, bare);
-    const rounds = { service: Array.of<Round>(), bare: Array.of<Round>() };
-    for (let round = 0; round <= ROUNDS; round += 1) {
-      const forMs = round === 0 ? WARM_UP_MS : ROUND_MS;
-      rounds.service.push(await measure(load, ours, { forMs, own: service, scratch }));
-      rounds.bare.push(await measure(load, theirs, { forMs, own: bare, scratch }));
-    }
-    requests += rounds.service.reduce((sum, { millis }) => sum + millis.length, 1);
-    const row = { ...each, service: sideOf(rounds.service), bare: sideOf(rounds.bare) };
+    const [serviceRounds = [], bareRounds = []] = await inTurn(ROUNDS, [
+      async (isWarmUp) => {
+        const round = await measure(load, ours, { isWarmUp, own: service, scratch });
+        requests += round.millis.length;
+        return round;
+      },
+      (isWarmUp) => measure(load, theirs, { isWarmUp, own: bare, scratch }),
+    ]);
+    const row = { ...each, service: sideOf(serviceRounds), bare: sideOf(bareRounds) };
     measured.push(row);
     process.stderr.write(`${each.label}: ${ratioOf(row).toFixed(2)}\n`);
   }
@@ -145,9 +151,7 @@ const agreed = async (
   }
 };
 
-type Round = {
-  readonly millis: readonly number[];
-  readonly perSecond: number;
+type Round = Answers & {
   /** Processor time of the server and of Postgres, ms. */
   readonly own: number;
   readonly postgres: number;
@@ -156,28 +160,25 @@ type Round = {
 const measure = async (
   load: Load,
   call: Call,
-  { forMs, own, scratch }: { forMs: number; own: Server; scratch: Scratch },
+  { isWarmUp, own, scratch }: { isWarmUp: boolean; own: Server; scratch: Scratch },
 ): Promise<Round> => {
   const before = [processorMs(own.pid), processorMs(scratch.pid)] as const;
-  const { millis, tookMs } = await load.rate(call, { connections: CONNECTIONS, forMs });
+  const forMs = isWarmUp ? WARM_UP_MS : ROUND_MS;
+  const answers = await load.ask({ calls: [call], connections: CONNECTIONS, forMs });
   return {
-    millis,
-    perSecond: (millis.length / tookMs) * 1_000,
+    ...answers,
     own: processorMs(own.pid) - before[0],
     postgres: processorMs(scratch.pid) - before[1],
   };
 };
 
-const sideOf = ([, ...rounds]: readonly Round[]): Side => {
+const sideOf = (rounds: readonly Round[]): Side => {
   const millis = rounds.flatMap((round) => round.millis);
   const perRequest = (of: (round: Round) => number) =>
     rounds.reduce((sum, round) => sum + of(round), 0) / millis.length;
   return {
-    perSecond: quantile(
-      rounds.map(({ perSecond }) => perSecond),
-      0.5,
-    ),
-    p50: quantile(millis, 0.5),
+    perSecond: median(rounds.map(({ perSecond }) => perSecond)),
+    p50: median(millis),
     p99: quantile(millis, 0.99),
     own: perRequest((round) => round.own),
     postgres: perRequest((round) => round.postgres),

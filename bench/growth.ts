@@ -4,9 +4,8 @@
  */
 import { z } from "zod";
 import type { Database } from "../src/database/connect.ts";
-import { columns, type Figure, quantile } from "./figure.ts";
+import { columns, type Figure, median, quantile } from "./figure.ts";
 import { emptyTable, fillTable, writeBasics } from "./graphql-fill.ts";
-import type { QueryName, Question, Variables } from "./graphql-queries.ts";
 import {
   BUSY_OBJECTS,
   COIN,
@@ -18,10 +17,15 @@ import {
   secondOfRow,
   wallet,
 } from "./graphql-rows.ts";
-import { type Server, startService } from "./graphql-servers.ts";
-import { type Load, startLoad } from "./load.ts";
-import { scratchPostgres } from "./scratch-postgres.ts";
-import { somewhere } from "./somewhere.ts";
+import {
+  type QueryName,
+  type Question,
+  type Server,
+  startService,
+  type Variables,
+} from "./graphql-servers.ts";
+import { askPairs, type Load, startLoad } from "./load.ts";
+import { scratchPostgres } from "./start.ts";
 
 const FEW = 10_000;
 const MANY = 10_000_000;
@@ -127,7 +131,7 @@ type Grown = {
  * @param rows a power of ten; default: ten million, for which 15 GB should be free below the
  * temporary folder
  */
-export const growthBench = async (rows = String(MANY)): Promise<readonly Figure[]> => {
+export const bench = async (rows = String(MANY)): Promise<readonly Figure[]> => {
   const many = Number(rows);
   if (!/^10+$/.test(rows) || many <= FEW) {
     throw new Error(
@@ -171,34 +175,21 @@ export const growthBench = async (rows = String(MANY)): Promise<readonly Figure[
   ];
 };
 
-/**
- * One request at a time, so that none queues; row counts interleaved, so that load affects both.
- * The first round is warm-up.
- */
 const measure = async (
   load: Load,
   kind: Kind,
   [small, large]: readonly [Served, Served],
 ): Promise<Grown> => {
-  const few: number[] = [];
-  const many: number[] = [];
   for (const { service, count } of [small, large]) {
     answered.parse(JSON.parse(await service.ask(questionOf(kind, 0.5, count))));
   }
-  for (let round = 0; round <= ROUNDS; round += 1) {
-    const asked = Array.from({ length: OF_A_KIND }, (_, n) => {
-      const at = somewhere(round * OF_A_KIND + n);
-      const call = ({ service, count }: Served) => service.call(questionOf(kind, at, count), null);
-      const pair = [
-        { into: few, call: call(small) },
-        { into: many, call: call(large) },
-      ];
-      return n % 2 === 0 ? pair : pair.toReversed();
-    }).flat();
-    const millis = await load.once(asked.map(({ call }) => call));
-    if (round > 0) for (const [n, { into }] of asked.entries()) into.push(millis[n] ?? Number.NaN);
-  }
-  return { label: kind.label, few, many };
+  const callTo =
+    ({ service, count }: Served) =>
+    (at: number) =>
+      service.call(questionOf(kind, at, count));
+  const pair = { few: callTo(small), many: callTo(large) };
+  const [times] = await askPairs(load, [pair], { rounds: ROUNDS, requests: OF_A_KIND });
+  return { label: kind.label, few: times?.few ?? [], many: times?.many ?? [] };
 };
 
 const answered = z.strictObject({
@@ -215,7 +206,7 @@ const questionOf = ({ name, ask }: Kind, at: number, count: number): Question =>
   },
 });
 
-const growthOf = ({ few, many }: Grown): number => quantile(many, 0.5) / quantile(few, 0.5);
+const growthOf = ({ few, many }: Grown): number => median(many) / median(few);
 
 const tableOf = (grown: readonly Grown[]): readonly string[] => {
   const pair = ({ few, many }: Grown, share: number) =>

@@ -14,7 +14,7 @@ type Connection = {
 
 const open = async (port: number): Promise<Connection> => {
   const socket = connect({ port, host: "127.0.0.1", noDelay: true });
-  let waiting: (PromiseWithResolvers<void> & { readonly length: number | null }) | undefined;
+  let waiting: (PromiseWithResolvers<void> & Pick<Call, "status" | "length">) | undefined;
   let head: Buffer = Buffer.alloc(0);
   /** Remaining bytes of the body; null before the head. */
   let left: number | null = null;
@@ -31,8 +31,9 @@ const open = async (port: number): Promise<Connection> => {
       const text = head.toString("latin1", 0, end);
       const length = Number(/\r\ncontent-length: *(\d+)/i.exec(text)?.[1]);
       const expected = waiting?.length ?? length;
-      if (!text.startsWith("HTTP/1.1 200 ") || length !== expected) {
-        return fail(`expected ${expected} bytes with 200, got ${head.toString("latin1")}`);
+      if (!text.startsWith(`HTTP/1.1 ${waiting?.status} `) || length !== expected) {
+        const wanted = `${expected} bytes with ${waiting?.status}`;
+        return fail(`expected ${wanted}, got ${head.toString("latin1")}`);
       }
       left = length - (head.length - end - 4);
       head = Buffer.alloc(0);
@@ -51,8 +52,8 @@ const open = async (port: number): Promise<Connection> => {
     socket.once("connect", opened).once("error", failed);
   });
   return {
-    ask: ({ bytes, length }) => {
-      waiting = { ...Promise.withResolvers<void>(), length };
+    ask: ({ bytes, status, length }) => {
+      waiting = { ...Promise.withResolvers<void>(), status, length };
       socket.write(bytes);
       return waiting.promise;
     },
@@ -60,70 +61,42 @@ const open = async (port: number): Promise<Connection> => {
   };
 };
 
-/** Repeats the call over all connections until the time is up. */
-const askFor = async (
-  call: Call,
-  connections: readonly Connection[],
-  forMs: number,
-): Promise<number[]> => {
-  const until = performance.now() + forMs;
-  const millis: number[] = [];
-  await Promise.all(
-    connections.map(async ({ ask }) => {
-      for (let sent = performance.now(); sent < until; ) {
-        await ask(call);
-        const now = performance.now();
-        millis.push(now - sent);
-        sent = now;
-      }
-    }),
-  );
-  return millis;
-};
-
-const askOnce = async (
-  calls: readonly Call[],
-  connections: ReadonlyMap<number, Connection>,
-): Promise<number[]> => {
-  const millis: number[] = [];
-  for (const call of calls) {
-    const sent = performance.now();
-    await connections.get(call.port)?.ask(call);
-    millis.push(performance.now() - sent);
-  }
-  return millis;
-};
-
-const answer = async (work: Work): Promise<Answers> => {
+const answer = async ({ calls, connections, forMs }: Work): Promise<Answers> => {
+  const ports = [...new Set(calls.map(({ port }) => port))];
   const opened: Connection[] = [];
-  const openOne = async (port: number) => {
-    const connection = await open(port);
-    opened.push(connection);
-    return connection;
+  const openEach = async () => {
+    const byPort = new Map<number, Connection>();
+    for (const port of ports) {
+      const connection = await open(port);
+      opened.push(connection);
+      byPort.set(port, connection);
+    }
+    return byPort;
   };
   try {
-    if (work.kind === "once") {
-      const ports = [...new Set(work.calls.map(({ port }) => port))];
-      const byPort = new Map(
-        await Promise.all(ports.map(async (port) => [port, await openOne(port)] as const)),
-      );
-      const began = performance.now();
-      const millis = await askOnce(work.calls, byPort);
-      return { millis, tookMs: performance.now() - began };
-    }
-    const { call, forMs } = work;
-    await Promise.all(Array.from({ length: work.connections }, () => openOne(call.port)));
+    const callers = await Promise.all(Array.from({ length: connections }, openEach));
+    const millis: number[] = [];
+    let next = 0;
     const began = performance.now();
-    const millis = await askFor(call, opened, forMs);
-    return { millis, tookMs: performance.now() - began };
+    const end = forMs === null ? Number.POSITIVE_INFINITY : began + forMs;
+    await Promise.all(
+      callers.map(async (byPort) => {
+        for (let sent = performance.now(); sent < end; ) {
+          const call = calls[forMs === null ? next : next % calls.length];
+          if (call === undefined) return;
+          next += 1;
+          await byPort.get(call.port)?.ask(call);
+          const now = performance.now();
+          millis.push(now - sent);
+          sent = now;
+        }
+      }),
+    );
+    return { millis, perSecond: (millis.length / (performance.now() - began)) * 1_000 };
   } finally {
     for (const { close } of opened) close();
   }
 };
 
-parentPort?.on("message", (work: Work) => {
-  answer(work).then(
-    (answers) => parentPort?.postMessage(answers),
-    (error: unknown) => parentPort?.postMessage({ failure: String(error) }),
-  );
-});
+// A failure ends this thread: its starter throws it.
+parentPort?.on("message", async (work: Work) => parentPort?.postMessage(await answer(work)));

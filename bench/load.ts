@@ -2,10 +2,13 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 
-/** A raw request to a local port, and the body length of its answer; null if unknown. */
+/** A raw request to a local port. */
 export type Call = {
   readonly port: number;
   readonly bytes: Uint8Array;
+  /** The only expected status. */
+  readonly status: number;
+  /** Length of the expected body; null if unknown. */
   readonly length: number | null;
 };
 
@@ -13,63 +16,85 @@ export const callOf = (
   port: number,
   request: string,
   headers: Readonly<Record<string, string | number>>,
-  body = "",
-  length: number | null = null,
+  { body = "", status = 200, length = null as number | null } = {},
 ): Call => {
-  const lines = Object.entries({ host: `127.0.0.1:${port}`, ...headers }).map(
-    ([name, value]) => `${name}: ${value}\r\n`,
-  );
-  return {
-    port,
-    bytes: Buffer.from(`${request} HTTP/1.1\r\n${lines.join("")}\r\n${body}`),
-    length,
+  const all = {
+    host: `127.0.0.1:${port}`,
+    ...headers,
+    ...(body !== "" && { "content-length": Buffer.byteLength(body) }),
   };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  const bytes = Buffer.from(`${request} HTTP/1.1\r\n${lines.join("")}\r\n${body}`);
+  return { port, bytes, status, length };
 };
 
-export type Work =
-  | {
-      readonly kind: "rate";
-      readonly call: Call;
-      readonly connections: number;
-      readonly forMs: number;
-    }
-  | { readonly kind: "once"; readonly calls: readonly Call[] };
+export type Work = {
+  readonly calls: readonly Call[];
+  /** One request at a time on each. */
+  readonly connections: number;
+  /** The calls are repeated for this long; null: each once. */
+  readonly forMs: number | null;
+};
 
-/** Duration of each request in order of completion, and of all; ms. */
-export type Answers = { readonly millis: readonly number[]; readonly tookMs: number };
-
-/** All but `failure` is absent if a request failed. */
-type Reply = Answers | { readonly failure: string };
+export type Answers = {
+  /** Duration of each request in order of completion. */
+  readonly millis: readonly number[];
+  readonly perSecond: number;
+};
 
 export type Load = AsyncDisposable & {
-  /**
-   * Repeats a call for this long over so many connections, one request at a time on each.
-   * @throws for a status other than 200 or an unexpected length
-   */
-  rate(
-    call: Call,
-    over: { readonly connections: number; readonly forMs: number },
-  ): Promise<Answers>;
-  /** Each call once, in sequence. @throws as `rate` does */
-  once(calls: readonly Call[]): Promise<readonly number[]>;
+  /** @throws for another status, another length or GraphQL errors */
+  ask(work: Work): Promise<Answers>;
 };
 
 export const startLoad = (): Load => {
   const worker = new Worker(new URL("./load-worker.ts", import.meta.url));
-  const ask = async (work: Work): Promise<Answers> => {
-    const answered: Promise<Reply[]> = once(worker, "message");
-    worker.postMessage(work);
-    const [reply] = await answered;
-    if (reply === undefined || "failure" in reply) {
-      throw new Error(`a request failed: ${reply?.failure ?? "without a reason"}`);
-    }
-    return reply;
-  };
   return {
-    rate: (call, over) => ask({ kind: "rate", call, ...over }),
-    once: async (calls) => (await ask({ kind: "once", calls })).millis,
+    ask: async (work) => {
+      const answered: Promise<Answers[]> = once(worker, "message");
+      worker.postMessage(work);
+      const [answers] = await answered;
+      if (answers === undefined) throw new Error("the load thread answered nothing");
+      return answers;
+    },
     [Symbol.asyncDispose]: async () => {
       await worker.terminate();
     },
   };
+};
+
+/**
+ * The same request to servers with few and with many rows. `at`: from 0 to below 1, a place among the rows,
+ * different in every request.
+ */
+export type Pair = { readonly few: (at: number) => Call; readonly many: (at: number) => Call };
+
+/**
+ * Sends `requests` of each kind in each of `rounds`, one at a time, so that none queues; to few and to many in turn,
+ * so that other load affects both. One round before them warms up.
+ * @returns ms of each request, by kind
+ */
+export const askPairs = async (
+  load: Load,
+  pairs: readonly Pair[],
+  { rounds, requests }: { readonly rounds: number; readonly requests: number },
+) => {
+  const times = pairs.map(() => ({ few: Array.of<number>(), many: Array.of<number>() }));
+  for (let round = 0; round <= rounds; round += 1) {
+    const asked = Array.from({ length: requests }, (_, n) => {
+      // Multiples of the golden ratio: evenly spread and reproducible.
+      const at = ((round * requests + n) * 0.618_033_988_749_895) % 1;
+      return pairs.flatMap(({ few, many }, kind) => {
+        const pair = [
+          { into: times[kind]?.few, call: few(at) },
+          { into: times[kind]?.many, call: many(at) },
+        ];
+        return n % 2 === 0 ? pair : pair.toReversed();
+      });
+    }).flat();
+    const calls = asked.map(({ call }) => call);
+    const { millis } = await load.ask({ calls, connections: 1, forMs: null });
+    if (round > 0) for (const [n, { into }] of asked.entries()) into?.push(millis[n] ?? Number.NaN);
+  }
+  return times;
 };

@@ -1,28 +1,28 @@
 /**
  * `npm run bench [name …]`: the figures of docs/explanation/performance.md, each with a baseline
  * from the same run, since absolute figures depend on the machine. Settings:
- * `graphql=tokenHolders,tokenBalance` (only these queries), `growth=1000000` (rows).
+ * `graphql=tokenHolders,tokenBalance` (only these queries), `growth=1000000` (rows),
+ * `rest=fast-path` (only what the fast path buys).
  */
 import type { Figure } from "./figure.ts";
 
-const BENCHES: Readonly<Record<string, (setting?: string) => Promise<readonly Figure[]>>> = {
-  prefilter: async () => [await (await import("./prefilter.ts")).prefilterBench()],
-  decoding: async () => [await (await import("./decoding.ts")).decodingBench()],
-  verify: async () => [await (await import("./verify.ts")).verifyBench()],
-  commit: async () => [await (await import("./commit.ts")).commitBench()],
-  freshness: async () => [await (await import("./freshness.ts")).freshnessBench()],
-  memory: async () => [await (await import("./memory.ts")).memoryBench()],
-  evm: async () => {
-    const { evmBench } = await import("./evm.ts");
-    return [await evmBench({ perTransaction: 50 }), await evmBench({ perTransaction: 1 })];
-  },
-  graphql: async (only) => (await import("./graphql.ts")).graphqlBench(only),
-  past: async () => (await import("./past.ts")).pastBench(),
-  growth: async (rows) => (await import("./growth.ts")).growthBench(rows),
-  streams: async () => (await import("./streams.ts")).streamsBench(),
-  rest: async () => (await import("./rest.ts")).restBench(),
-  callbacks: async () => [await (await import("./callbacks.ts")).callbacksBench()],
-  ta: async () => (await import("./ta.ts")).taBench(),
+type Bench = { readonly bench: (setting?: string) => Promise<Figure | readonly Figure[]> };
+
+const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
+  prefilter: () => import("./prefilter.ts"),
+  decoding: () => import("./decoding.ts"),
+  verify: () => import("./verify.ts"),
+  commit: () => import("./commit.ts"),
+  freshness: () => import("./freshness.ts"),
+  memory: () => import("./memory.ts"),
+  evm: () => import("./evm.ts"),
+  graphql: () => import("./graphql.ts"),
+  past: () => import("./past.ts"),
+  growth: () => import("./growth.ts"),
+  streams: () => import("./streams.ts"),
+  rest: () => import("./rest.ts"),
+  callbacks: () => import("./callbacks.ts"),
+  ta: () => import("./ta.ts"),
 };
 
 const wanted = new Map(
@@ -36,9 +36,10 @@ if (unknown !== undefined) {
   process.stderr.write(`no bench ${unknown}; there are ${Object.keys(BENCHES).join(", ")}\n`);
   process.exit(2);
 }
-for (const [name, run] of Object.entries(BENCHES)) {
+for (const [name, load] of Object.entries(BENCHES)) {
   if (wanted.size > 0 && !wanted.has(name)) continue;
-  for (const figure of await run(wanted.get(name))) {
+  const { bench } = await load();
+  for (const figure of [await bench(wanted.get(name))].flat()) {
     process.stdout.write(
       `${figure.name}\n  reached ${figure.reached}, aim ${figure.aim}\n  ${figure.detail}\n\n`,
     );

@@ -5,18 +5,16 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { writeDemoLedger } from "../demo/write.ts";
 import type { Figure } from "./figure.ts";
 import { childrenOf, peakMib } from "./processes.ts";
-import { scratchPostgres } from "./scratch-postgres.ts";
+import { LAUNCHER, scratchPostgres } from "./start.ts";
 
 /** Dense checkpoints: about 200 facts each. */
 const CHECKPOINTS = 9_000;
 const ACTIONS = 50;
-const LAUNCHER = fileURLToPath(new URL("../bin/holderbook.mjs", import.meta.url));
 
-export const memoryBench = async (): Promise<Figure> => {
+export const bench = async (): Promise<Figure> => {
   await using scratch = await scratchPostgres();
   const { database, url } = scratch;
   const ledger = join(scratch.folder, "ledger");

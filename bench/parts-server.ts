@@ -7,7 +7,7 @@ import { databaseProgress } from "../src/service/health/database-progress.ts";
 
 export const serveParts = async (
   { db }: Pick<Database, "db">,
-  { parts, logger }: Pick<ServerSettings, "parts" | "logger">,
+  settings: Pick<ServerSettings, "parts" | "logger" | "hasFastPath">,
 ): Promise<AsyncDisposable & { readonly url: string }> => {
   const health = watchHealth({
     progress: databaseProgress(db, []),
@@ -16,8 +16,7 @@ export const serveParts = async (
     observeEveryMs: 0,
   });
   const server = await createServer({
-    parts,
-    logger,
+    ...settings,
     version: "bench",
     health,
     metrics: createMetrics(health),

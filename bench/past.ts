@@ -2,13 +2,12 @@
  * Past pages beside current pages: same service and rows, interleaved. Every balance moved before
  * and after the requested checkpoint, and half of the objects differed.
  */
-import { columns, type Figure, quantile } from "./figure.ts";
+import { columns, type Figure, inTurn, median } from "./figure.ts";
 import { fillHistory, fillTable, MIDDLE, writeBasics } from "./graphql-fill.ts";
-import type { QueryName, Variables } from "./graphql-queries.ts";
 import { COIN, GROWING, wallet } from "./graphql-rows.ts";
-import { startService } from "./graphql-servers.ts";
+import { type QueryName, startService, type Variables } from "./graphql-servers.ts";
 import { startLoad } from "./load.ts";
-import { scratchPostgres } from "./scratch-postgres.ts";
+import { scratchPostgres } from "./start.ts";
 
 const ROWS = 10_000;
 const CONNECTIONS = 32;
@@ -26,7 +25,7 @@ const CASES: readonly { readonly name: QueryName; readonly variables: Variables 
 ];
 
 /** Takes a minute and a half. */
-export const pastBench = async (): Promise<readonly Figure[]> => {
+export const bench = async (): Promise<readonly Figure[]> => {
   await using scratch = await scratchPostgres();
   await writeBasics(scratch.database, []);
   for (const table of GROWING) await fillTable(scratch.database, table, ROWS);
@@ -45,15 +44,15 @@ export const pastBench = async (): Promise<readonly Figure[]> => {
       service.call(now, Buffer.byteLength(await service.ask(now))),
       service.call(then, Buffer.byteLength(first)),
     ];
-    const rates = calls.map(() => Array.of<number>());
-    for (let round = 0; round <= ROUNDS; round += 1) {
-      for (const [side, call] of calls.entries()) {
-        const forMs = round === 0 ? WARM_UP_MS : ROUND_MS;
-        const { millis, tookMs } = await load.rate(call, { connections: CONNECTIONS, forMs });
-        if (round > 0) rates[side]?.push((millis.length / tookMs) * 1_000);
-      }
-    }
-    const [present = 0, past = 0] = rates.map((each) => quantile(each, 0.5));
+    const rates = await inTurn(
+      ROUNDS,
+      calls.map((call) => async (isWarmUp) => {
+        const forMs = isWarmUp ? WARM_UP_MS : ROUND_MS;
+        const answers = await load.ask({ calls: [call], connections: CONNECTIONS, forMs });
+        return answers.perSecond;
+      }),
+    );
+    const [present = 0, past = 0] = rates.map(median);
     const ratio = present / past;
     if (ratio <= 2) within += 1;
     rows.push([

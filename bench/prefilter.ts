@@ -7,7 +7,7 @@ import type { RawCheckpoint } from "../src/ledger/decode/checkpoint.ts";
 import { decodeCheckpoint } from "../src/ledger/decode/decode.ts";
 import { createPrefilter } from "../src/ledger/reading/prefilter.ts";
 import { genuineCheckpoint, genuineFiles } from "../test/genuine.ts";
-import { type Figure, quantile } from "./figure.ts";
+import { type Figure, median } from "./figure.ts";
 
 /** Measured rounds after as many for warm-up; the median counts. */
 const ROUNDS = 25;
@@ -22,7 +22,7 @@ const PACKAGES = [
  * Decompression time / (decompression + prefilter): 1 is free. Interleaved, so that load affects
  * both.
  */
-export const prefilterBench = async (): Promise<Figure> => {
+export const bench = async (): Promise<Figure> => {
   const inputs = genuineFiles.map((file) => genuineCheckpoint(file).protobuf);
   const compressed = inputs.map(({ bytes }) => zstdCompressSync(bytes));
   const bytes = inputs.reduce((sum, raw) => sum + raw.bytes.length, 0);
@@ -69,5 +69,3 @@ export const prefilterBench = async (): Promise<Figure> => {
       `decoding with all digests ${whole}, with nothing wanted ${nothing}`,
   };
 };
-
-const median = (values: readonly number[]): number => quantile(values, 0.5);

@@ -2,12 +2,27 @@
  * The transfer events API: requests per second beside a bare fastify handler with the same SQL; and
  * latency by kind of request with few and with many records.
  */
-import { type Figure, quantile } from "./figure.ts";
-import { type Call, type Load, startLoad } from "./load.ts";
-import { type KnownRecords, writeRecords } from "./rest-records.ts";
-import { openServers, type Servers } from "./rest-servers.ts";
-import { scratchPostgres } from "./scratch-postgres.ts";
-import { somewhere } from "./somewhere.ts";
+import { closeSync, openSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import fastify from "fastify";
+import { createReaders, read } from "../src/database/readers.ts";
+import { createRateLimit } from "../src/http/edge/rate-limit.ts";
+import { createKey } from "../src/http/keys.ts";
+import { createLogger } from "../src/logging/logger.ts";
+import { LIST_PATH } from "../src/rest/list.ts";
+import { restPart } from "../src/rest/part.ts";
+import { pageStatement } from "../src/transfers/list-page.ts";
+import { remedyOf } from "../src/waiting/remedy.ts";
+import { type Figure, inTurn, median, quantile } from "./figure.ts";
+import { askPairs, type Call, callOf, type Load, startLoad } from "./load.ts";
+import { serveParts } from "./parts-server.ts";
+import { benchTokens, type KnownRecords, PROJECT, writeRecords } from "./rest-records.ts";
+import { type Scratch, scratchPostgres } from "./start.ts";
+
+const FEW = 10_000;
+const MANY = 10_000_000;
+/** As many as the bare handler has. */
+const READERS = 8;
 
 const RATE_ROUNDS = 5;
 const RATE_ROUND_MS = 2_000;
@@ -16,6 +31,8 @@ const CONNECTIONS = 16;
 const ROUNDS = 50;
 /** Requests per kind, round and number of records. */
 const OF_A_KIND = 100;
+
+const FAST_PATH = "fast-path";
 
 /**
  * Query strings by kind. `at`: from 0 to below 1, the place in the list, different in every
@@ -42,103 +59,144 @@ const placeIn = ({ before, count }: KnownRecords, share: number): bigint =>
   before(Math.floor(share * count));
 
 /**
- * Measures `few` beside `many` records. Takes seven minutes on two idle cores, twice that on busy
- * ones, and 5 GB below the temporary folder.
+ * Takes seven minutes on two idle cores, twice that on busy ones, and 5 GB below the temporary folder.
+ * @param setting `fast-path`: only what the fast path buys, in a minute
  */
-export const restBench = async ({
-  few = 10_000,
-  many = 10_000_000,
-} = {}): Promise<readonly Figure[]> => {
+export const bench = async (setting?: string): Promise<readonly Figure[]> => {
+  if (setting !== undefined && setting !== FAST_PATH) {
+    throw new Error(`rest takes rest=${FAST_PATH} or no setting; got ${setting}`);
+  }
   await using load = startLoad();
-  await using small = await served(few);
+  await using small = await served(FEW);
+  if (setting === FAST_PATH) return [await fastPathFigure(load, small)];
   const rate = await rateFigure(load, small);
-  await using large = await served(many);
-  return [rate, ...(await timeFigures(load, [small, large]))];
+  await using large = await served(MANY);
+  return [rate, ...(await timeFigures(load, small, large))];
 };
 
 type Served = AsyncDisposable & { readonly records: KnownRecords; readonly servers: Servers };
 
 /** A separate database with that many records, and its servers. */
 const served = async (count: number): Promise<Served> => {
-  const opened = new AsyncDisposableStack();
-  try {
-    const scratch = opened.use(await scratchPostgres());
-    const records = await writeRecords(scratch.database, count);
-    const servers = opened.use(await openServers(scratch));
-    return { records, servers, [Symbol.asyncDispose]: () => opened.disposeAsync() };
-  } catch (error) {
-    await opened.disposeAsync();
-    throw error;
-  }
+  await using opening = new AsyncDisposableStack();
+  const scratch = opening.use(await scratchPostgres());
+  const records = await writeRecords(scratch.database, count);
+  const servers = opening.use(await openServers(scratch));
+  const opened = opening.move();
+  return { records, servers, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 };
+
+/** The servers over one database; calls take the list's query string. */
+type Servers = AsyncDisposable & {
+  ours(query: string): Call;
+  withoutFastPath(query: string): Call;
+  bare(query: string): Call;
+};
+
+const openServers = async ({ database, url, folder }: Scratch): Promise<Servers> => {
+  await using opening = new AsyncDisposableStack();
+  const log = openSync(join(folder, "rest.log"), "a");
+  opening.defer(() => closeSync(log));
+  // As the service logs: a line per request.
+  const logger = createLogger({
+    level: "info",
+    remedyOf,
+    write: (lines) => void writeSync(log, lines),
+  });
+  // Writes the buffered last lines.
+  opening.defer(() => logger.flush());
+  const readers = createReaders({ url, max: READERS, applicationName: "bench", readOnly: true });
+  opening.defer(() => readers.close());
+  const limit = (policy: string) =>
+    createRateLimit({ policy, quota: 1_000_000_000, windowSeconds: 60 });
+  const serve = async (hasFastPath: boolean) => {
+    const part = restPart({
+      keys: readers.for(undefined, 1),
+      db: database.db,
+      readers,
+      projects: [{ name: PROJECT, callbackUrl: undefined, tokens: benchTokens }],
+      limits: { limit: limit("default"), attempts: limit("attempts") },
+    });
+    const server = opening.use(await serveParts(database, { parts: [part], logger, hasFastPath }));
+    return callTo(server.url);
+  };
+  const { secret: key } = await createKey(database, { kind: "project", subject: PROJECT });
+  const callTo = (server: string) => (query: string) =>
+    callOf(Number(new URL(server).port), `GET ${LIST_PATH}?${query}`, { "x-project-api-key": key });
+  const [ours, withoutFastPath] = [await serve(true), await serve(false)];
+  const app = fastify();
+  const { text, parameters } = pageStatement({ project: PROJECT, order: "asc", limit: 100 });
+  app.get(LIST_PATH, () => read(database.db, text, parameters));
+  const bare = callTo(await app.listen({ port: 0, host: "127.0.0.1" }));
+  opening.defer(() => app.close());
+  const opened = opening.move();
+  return { ours, withoutFastPath, bare, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+};
+
+/** Requests per second of each, for pages of 100 records. */
+const ratesOf = async (load: Load, sides: readonly ((query: string) => Call)[]) => {
+  const rates = await inTurn(
+    RATE_ROUNDS,
+    sides.map((call) => async () => {
+      const calls = [call("limit=100")];
+      const work = { calls, connections: CONNECTIONS, forMs: RATE_ROUND_MS };
+      return (await load.ask(work)).perSecond;
+    }),
+  );
+  return rates.map(median);
+};
+
+const ROUNDS_SAID = `pages of 100 records, ${CONNECTIONS} connections, medians of ${RATE_ROUNDS} rounds in turn`;
 
 const rateFigure = async (load: Load, { servers }: Served): Promise<Figure> => {
-  const over = { connections: CONNECTIONS, forMs: RATE_ROUND_MS };
-  const rateOf = async (call: Call) => {
-    const { millis, tookMs } = await load.rate(call, over);
-    return (millis.length / tookMs) * 1_000;
-  };
-  const ours: number[] = [];
-  const bare: number[] = [];
-  for (let round = 0; round <= RATE_ROUNDS; round += 1) {
-    bare.push(await rateOf(servers.bare("limit=100")));
-    ours.push(await rateOf(servers.ours("limit=100")));
-    // The first round is warm-up.
-    if (round === 0) for (const each of [ours, bare]) each.length = 0;
-  }
-  const [our, their] = [quantile(ours, 0.5), quantile(bare, 0.5)];
+  const [bare = 0, ours = 0] = await ratesOf(load, [servers.bare, servers.ours]);
   return {
     name: "Transfer events over REST, beside a bare fastify handler running the same SQL",
-    reached: (our / their).toFixed(2),
+    reached: (ours / bare).toFixed(2),
     aim: "0.9",
-    detail: `pages of 100 records, ${CONNECTIONS} connections: ${Math.round(our)}/s beside ${Math.round(their)}/s, medians of ${RATE_ROUNDS} rounds in turn; ours checks the key, counts it against its limit and prints records`,
+    detail: `${ROUNDS_SAID}: ${Math.round(ours)}/s beside ${Math.round(bare)}/s; ours checks the key, counts it against its limit and prints records`,
   };
 };
 
-/**
- * One request at a time, so that none queues; record counts interleaved, so that load affects both.
- * The first round of each kind is warm-up.
- */
+const fastPathFigure = async (load: Load, { servers }: Served): Promise<Figure> => {
+  const sides = [servers.bare, servers.ours, servers.withoutFastPath];
+  const [bare = 0, ours = 0, without = 0] = await ratesOf(load, sides);
+  return {
+    name: "Transfer events over REST without the fast path, beside a bare fastify handler",
+    reached: `${(without / bare).toFixed(2)}, with it ${(ours / bare).toFixed(2)}`,
+    aim: "none: below 0.5 the fast path is needed",
+    detail: `${ROUNDS_SAID}: ${Math.round(without)}/s without, ${Math.round(ours)}/s with, ${Math.round(bare)}/s bare`,
+  };
+};
+
 const timeFigures = async (
   load: Load,
-  [small, large]: readonly [Served, Served],
+  small: Served,
+  large: Served,
 ): Promise<readonly Figure[]> => {
-  const kinds = Object.entries(KINDS).map(([name, query]) => ({
-    name,
-    query,
-    few: Array.of<number>(),
-    many: Array.of<number>(),
-  }));
   // Warms as many connections to either database, or one would be faster.
   for (const { servers } of [small, large]) {
-    await load.rate(servers.ours("limit=10"), { connections: CONNECTIONS, forMs: RATE_ROUND_MS });
+    const calls = [servers.ours("limit=10")];
+    await load.ask({ calls, connections: CONNECTIONS, forMs: RATE_ROUND_MS });
   }
-  for (let round = 0; round <= ROUNDS; round += 1) {
-    const asked = Array.from({ length: OF_A_KIND }, (_, n) =>
-      kinds.flatMap((kind) => {
-        const at = somewhere(round * OF_A_KIND + n);
-        const pair = [
-          { into: kind.few, on: small },
-          { into: kind.many, on: large },
-        ];
-        return (n % 2 === 0 ? pair : pair.toReversed()).map(({ into, on }) => ({
-          into,
-          call: on.servers.ours(`limit=10&${kind.query(on.records, at)}`),
-        }));
-      }),
-    ).flat();
-    const millis = await load.once(asked.map(({ call }) => call));
-    if (round > 0) for (const [n, { into }] of asked.entries()) into.push(millis[n] ?? Number.NaN);
-  }
-  return kinds.map(({ name, few, many }) => {
+  const pairs = Object.values(KINDS).map((query) => {
+    const callTo =
+      ({ servers, records }: Served) =>
+      (at: number) =>
+        servers.ours(`limit=10&${query(records, at)}`);
+    return { few: callTo(small), many: callTo(large) };
+  });
+  const times = await askPairs(load, pairs, { rounds: ROUNDS, requests: OF_A_KIND });
+  return Object.keys(KINDS).map((name, kind) => {
+    const { few = [], many = [] } = times[kind] ?? {};
     const show = (values: readonly number[]) =>
-      `p50 ${quantile(values, 0.5).toFixed(2)} ms, p99 ${quantile(values, 0.99).toFixed(2)} ms with`;
+      `p50 ${median(values).toFixed(2)} ms, p99 ${quantile(values, 0.99).toFixed(2)} ms with`;
     const grown = (share: number) => (quantile(many, share) / quantile(few, share)).toFixed(2);
     return {
-      name: `Transfer events, ${name}: p99 with ${large.records.count} records beside ${small.records.count}`,
+      name: `Transfer events, ${name}: p99 with ${MANY} records beside ${FEW}`,
       reached: `${grown(0.99)} times (p50 ${grown(0.5)} times)`,
       aim: "about 1",
-      detail: `${show(few)} ${small.records.count} records, ${show(many)} ${large.records.count}; pages of 10, ${few.length} requests each, one at a time and in turn`,
+      detail: `${show(few)} ${FEW} records, ${show(many)} ${MANY}; pages of 10, ${few.length} requests each, one at a time and in turn`,
     };
   });
 };

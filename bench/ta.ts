@@ -5,7 +5,6 @@
  */
 import { randomBytes } from "node:crypto";
 import { createServer as createHttpServer } from "node:http";
-import { Worker } from "node:worker_threads";
 import fastify from "fastify";
 import pino from "pino";
 import { canonicalJson } from "../client/canonical-json.ts";
@@ -24,10 +23,10 @@ import { ringOf } from "../src/ta/pii/pii-keys.ts";
 import { openVault } from "../src/ta/pii/vault.ts";
 import { createAcceptance } from "../src/ta/requests/accept.ts";
 import { fingerprints } from "../src/ta/requests/fingerprint.ts";
-import { type Figure, quantile } from "./figure.ts";
+import { type Figure, inTurn, median } from "./figure.ts";
+import { callOf, startLoad } from "./load.ts";
 import { serveParts } from "./parts-server.ts";
-import { scratchPostgres } from "./scratch-postgres.ts";
-import { startWhole } from "./whole-service.ts";
+import { scratchPostgres, startWhole } from "./start.ts";
 
 const ROUNDS = 3;
 const REQUESTS = 1_500;
@@ -37,35 +36,9 @@ const PATH = "/api/v1/investor/whitelist";
 const CIRCLES = 20;
 const DEADLINE_MS = 30_000;
 
-/** A thread that posts prepared requests over kept connections. */
-const LOAD = `
-  const { Agent, request } = require("node:http");
-  const { parentPort } = require("node:worker_threads");
-  parentPort.on("message", ({ url, posts, connections }) => {
-    const agent = new Agent({ keepAlive: true, maxSockets: connections });
-    let next = 0;
-    let failed = 0;
-    const began = performance.now();
-    const loop = () => new Promise((done) => {
-      const again = () => {
-        const post = posts[next++];
-        if (post === undefined) return done();
-        request(url, { agent, method: "POST", headers: post.headers }, (answer) => {
-          if (answer.statusCode !== 201) failed += 1;
-          answer.resume().on("end", again);
-        }).on("error", () => { failed += 1; again(); }).end(post.body);
-      };
-      again();
-    });
-    Promise.all(Array.from({ length: connections }, loop)).then(() => {
-      agent.destroy();
-      parentPort.postMessage({ ms: performance.now() - began, failed });
-    });
-  });`;
-
 type Post = { readonly headers: Readonly<Record<string, string>>; readonly body: string };
 
-export const taBench = async (): Promise<readonly Figure[]> => [await acceptance(), await circle()];
+export const bench = async (): Promise<readonly Figure[]> => [await acceptance(), await circle()];
 
 const acceptance = async (): Promise<Figure> => {
   await using scratch = await scratchPostgres();
@@ -74,35 +47,23 @@ const acceptance = async (): Promise<Figure> => {
   await registerPublicKey(database, { asset: "bench", publicKey: pair.publicKey });
   await using ours = await openOurs(database);
   await using bare = await openBare(database);
-  const load = new Worker(LOAD, { eval: true });
-  const run = (url: string, posts: readonly Post[]) =>
-    new Promise<number>((resolve, reject) => {
-      load.once("message", ({ ms, failed }: { ms: number; failed: number }) => {
-        if (failed > 0) reject(new Error(`${failed} of ${posts.length} requests to ${url} failed`));
-        else resolve((posts.length * 1_000) / ms);
-      });
-      load.postMessage({ url: `${url}${PATH}`, posts, connections: CONNECTIONS });
-    });
-  try {
-    const rates: { ours: number[]; bare: number[] } = { ours: [], bare: [] };
-    for (let round = 0; round <= ROUNDS; round += 1) {
-      const first = await run(bare.url, signedPosts(pair.secretKey, REQUESTS));
-      const second = await run(ours.url, signedPosts(pair.secretKey, REQUESTS));
-      // The first round is warm-up.
-      if (round === 0) continue;
-      rates.bare.push(first);
-      rates.ours.push(second);
-    }
-    const [mine, theirs] = [quantile(rates.ours, 0.5), quantile(rates.bare, 0.5)];
-    return {
-      name: "accepted whitelist requests, beside a bare handler with the same signature and one row",
-      reached: (mine / theirs).toFixed(2),
-      aim: "0.5",
-      detail: `${Math.round(mine)} beside ${Math.round(theirs)} requests a second over ${CONNECTIONS} connections, median of ${ROUNDS} rounds in turns`,
-    };
-  } finally {
-    await load.terminate();
-  }
+  await using load = startLoad();
+  const rates = await inTurn(
+    ROUNDS,
+    [bare, ours].map(({ url }) => async () => {
+      const calls = signedPosts(pair.secretKey, REQUESTS).map(({ headers, body }) =>
+        callOf(Number(new URL(url).port), `POST ${PATH}`, headers, { body, status: 201 }),
+      );
+      return (await load.ask({ calls, connections: CONNECTIONS, forMs: null })).perSecond;
+    }),
+  );
+  const [theirs = 0, mine = 0] = rates.map(median);
+  return {
+    name: "accepted whitelist requests, beside a bare handler with the same signature and one row",
+    reached: (mine / theirs).toFixed(2),
+    aim: "0.5",
+    detail: `${Math.round(mine)} beside ${Math.round(theirs)} requests a second over ${CONNECTIONS} connections, median of ${ROUNDS} rounds in turns`,
+  };
 };
 
 const investorOf = (n: number, wallet: string) => ({
@@ -225,7 +186,7 @@ const circle = async (): Promise<Figure> => {
     }
     return {
       name: "from 201 to the callback on the demo ledger, ms",
-      reached: `${Math.round(quantile(took, 0.5))}`,
+      reached: `${Math.round(median(took))}`,
       aim: "below 2000",
       detail: `median of ${took.length}, the slowest ${Math.round(Math.max(...took))}; a checkpoint comes every 250 ms, and the transaction waits for the next one`,
     };

@@ -12,7 +12,7 @@ import { readerAt } from "../src/ledger/reading/read.ts";
 import { readCheckpointFile } from "../src/ledger/sources/chk-file.ts";
 import { VERIFY_LEVELS, type VerifyLevel } from "../src/settings/values.ts";
 import { GENUINE_FOLDER, genuineFiles } from "../test/genuine.ts";
-import { type Figure, quantile } from "./figure.ts";
+import { type Figure, median } from "./figure.ts";
 
 /** Of the demo. */
 const CHECKPOINTS = 400;
@@ -41,7 +41,7 @@ const readingMs = (inputs: readonly RawCheckpoint[], packages: readonly string[]
       if (round >= WARM_UP) times.get(level)?.push(took);
     }
   }
-  const of = (level: VerifyLevel) => quantile(times.get(level) ?? [], 0.5);
+  const of = (level: VerifyLevel) => median(times.get(level) ?? []);
   return { off: of("off"), links: of("links"), signatures: of("signatures") };
 };
 
@@ -60,10 +60,10 @@ const signatureMs = async () => {
     verifier.verify(certified);
     return spentMs() - from;
   }).slice(WARM_UP);
-  return { keysMs, ms: quantile(times, 0.5) };
+  return { keysMs, ms: median(times) };
 };
 
-export const verifyBench = async (): Promise<Figure> => {
+export const bench = async (): Promise<Figure> => {
   const network = await Promise.all(
     genuineFiles.map((file) => readCheckpointFile(join(GENUINE_FOLDER, file))),
   );
