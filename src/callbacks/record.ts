@@ -17,6 +17,12 @@ export type GivenUp = {
 /** Called once per undelivered message, in the transaction that gives it up; again after it throws. */
 export type GivenUpHook = (tx: Tx, message: GivenUp) => Promise<void>;
 
+/** Statement that inserts an attempt, beside a `lane` under the claim. */
+const insertAttempt = (sql: Sql, message: PendingMessage, attempt: Attempt) => sql`
+  insert into callback_attempts (message_id, number, at, url, status_code, error, duration_ms)
+  select ${message.id}, ${message.attempts + 1}, ${attempt.at.toISOString()}::timestamptz,
+         ${attempt.url}, ${attempt.statusCode}, ${attempt.error}, ${attempt.durationMs} from lane`;
+
 /** One statement and commit before the next message is sent. */
 export const recordDelivered = async (
   sql: Sql,
@@ -25,11 +31,9 @@ export const recordDelivered = async (
   attempt: Attempt,
 ): Promise<void> => {
   const recorded = await sql`
-    with lane as (${deliveryLanes.held(sql, claim)}), attempt as (
-      insert into callback_attempts (message_id, number, at, url, status_code, duration_ms)
-      select ${message.id}, ${message.attempts + 1}, ${attempt.at.toISOString()}::timestamptz,
-             ${attempt.url}, ${attempt.statusCode}, ${attempt.durationMs} from lane
-    ), endpoint as (
+    with lane as (${deliveryLanes.held(sql, claim)}),
+    attempt as (${insertAttempt(sql, message, attempt)}),
+    endpoint as (
       update callback_endpoints e set failures = 0, failing_since = null, last_error = null
       from lane where e.key = lane.endpoint and e.failures > 0
     )
@@ -51,11 +55,7 @@ export const recordFailed = async (
   const lane =
     delayMs > 0 ? deliveryLanes.leaving(sql, claim, delayMs) : deliveryLanes.held(sql, claim);
   const recorded = await sql`
-    with lane as (${lane}), attempt as (
-      insert into callback_attempts (message_id, number, at, url, status_code, error, duration_ms)
-      select ${message.id}, ${message.attempts + 1}, ${attempt.at.toISOString()}::timestamptz,
-             ${attempt.url}, ${attempt.statusCode}, ${attempt.error}, ${attempt.durationMs} from lane
-    ), endpoint as (
+    with lane as (${lane}), attempt as (${insertAttempt(sql, message, attempt)}), endpoint as (
       update callback_endpoints e
       set failures = e.failures + 1, failing_since = coalesce(e.failing_since, now()),
           last_error = ${attempt.error},

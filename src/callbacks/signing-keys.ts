@@ -50,20 +50,7 @@ export type CallbackPublicKeys = {
 /** Keys that sign now, newest first; never empty. */
 export type SigningKeyRing = readonly [KeyObject, ...KeyObject[]];
 
-export type SigningKeys = {
-  /** @throws SealedError (stop) for another master key */
-  current(now?: Date): Promise<SigningKeyRing>;
-  publicKeys(now?: Date): Promise<CallbackPublicKeys>;
-  /**
-   * Makes a new key. Other processes follow within 5 s.
-   * @param on runs the transaction instead of the database
-   * @throws RotationUnderWayError (wait) while an announced key does not sign yet
-   */
-  rotate(
-    timing?: Partial<RotationTiming>,
-    on?: Pick<Database, "transaction">,
-  ): Promise<CallbackPublicKeys>;
-};
+export type SigningKeys = Awaited<ReturnType<typeof openSigningKeys>>;
 
 type RotationTiming = {
   /** Until the new key signs; two days by default. */
@@ -123,10 +110,7 @@ export const openableKeys = async (
 };
 
 /** Opens the keys, making the first one when there is none. @throws SealedError (stop) */
-export const openSigningKeys = async (
-  database: Database,
-  masterKey: Uint8Array,
-): Promise<SigningKeys> => {
+export const openSigningKeys = async (database: Database, masterKey: Uint8Array) => {
   const { read, forget } = cached(async () =>
     (await sealedKeys(database.sql)).map((each) => openKey(each, masterKey)),
   );
@@ -140,11 +124,20 @@ export const openSigningKeys = async (
 
   return {
     publicKeys,
-    current: async (now = new Date()) => {
+    /** @throws SealedError (stop) for another master key */
+    current: async (now = new Date()): Promise<SigningKeyRing> => {
       const [first, ...others] = signingAt(await read(), now);
       return [first.secret, ...others.map(({ secret }) => secret)];
     },
-    rotate: async (timing = {}, on = database) => {
+    /**
+     * Makes a new key. Other processes follow within 5 s.
+     * @param on runs the transaction instead of the database
+     * @throws RotationUnderWayError (wait) while an announced key does not sign yet
+     */
+    rotate: async (
+      timing: Partial<RotationTiming> = {},
+      on: Pick<Database, "transaction"> = database,
+    ): Promise<CallbackPublicKeys> => {
       await addKey(on, masterKey, {
         announceSeconds: ANNOUNCE_SECONDS,
         overlapSeconds: OVERLAP_SECONDS,

@@ -21,12 +21,7 @@ export type PrintedToken = {
 /** Address in lower case. */
 export type TokenKey = { readonly chainId: number; readonly token: string };
 
-export type TokenBook = {
-  /** Null for an unlisted or undescribed token, and for one that `load` must read again. */
-  of(key: TokenKey): PrintedToken | null;
-  /** Reads unknown descriptions, and incomplete ones again: they may become complete. */
-  load(db: Db, tokens: readonly TokenKey[]): Promise<void>;
-};
+export type TokenBook = ReturnType<typeof tokenBook>;
 
 /** A configured token, and its JSON once it has a description. */
 type Entry = {
@@ -41,7 +36,7 @@ const INCOMPLETE_TTL_MS = 5_000;
 
 const NEVER = Number.POSITIVE_INFINITY;
 
-export const tokenBook = ({ tokens }: Project): TokenBook => {
+export const tokenBook = ({ tokens }: Project) => {
   // Nested maps: a lookup per record without building a key.
   const chains = new Map<number, Map<string, Entry>>();
   for (const token of tokens) {
@@ -51,14 +46,16 @@ export const tokenBook = ({ tokens }: Project): TokenBook => {
   }
   const entryOf = ({ chainId, token }: TokenKey) => chains.get(chainId)?.get(token);
   return {
-    of: (key) => {
+    /** Null for an unlisted or undescribed token, and for one that `load` must read again. */
+    of: (key: TokenKey): PrintedToken | null => {
       const entry = entryOf(key);
       if (entry === undefined) return null;
       const { staleAtMs } = entry;
       const isStale = staleAtMs !== NEVER && staleAtMs <= performance.now();
       return isStale ? null : entry.printed;
     },
-    load: async (db, wanted) => {
+    /** Reads unknown descriptions, and incomplete ones again: they may become complete. */
+    load: async (db: Db, wanted: readonly TokenKey[]): Promise<void> => {
       for (const entry of new Set(wanted.map(entryOf))) {
         if (entry === undefined || entry.staleAtMs === NEVER) continue;
         const { chainId, address } = entry.token;

@@ -99,22 +99,20 @@ const warnEvery = async (
 /** A register not found lagging for this long starts a new lag: waiting requests look more often. */
 const FORGOTTEN_MS = 60_000;
 
-export type RegisterLag = {
-  /** A request found the register up to date (null) or behind `place`; logs a lag that lasts. */
-  note(request: { readonly id: string; readonly asset: string }, place: bigint | null): void;
-};
+export type RegisterLag = ReturnType<typeof registerLag>;
 
 /** @param settings `overdueMs`: lag before it is logged; `now`: monotonic milliseconds */
 export const registerLag = (settings: {
   readonly logger: Pick<Logger, "warn">;
   readonly overdueMs: number;
   readonly now?: () => number;
-}): RegisterLag => {
+}) => {
   const { logger, overdueMs, now: clock = () => performance.now() } = settings;
   /** By asset: since when it lags, when that was last seen, and when it was last logged. */
   const lagging = new Map<string, { readonly since: number; seen: number; logged: number }>();
   return {
-    note: ({ id, asset }, place) => {
+    /** A request found the register up to date (null) or behind `place`; logs a lag that lasts. */
+    note: ({ id, asset }: Pick<SubmittedRequest, "id" | "asset">, place: bigint | null): void => {
       if (place === null) {
         lagging.delete(asset);
         return;
