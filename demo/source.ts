@@ -67,14 +67,12 @@ type Awaiting = {
 /** A source that knows its ledger's state and takes transactions. */
 export type DemoSource = CheckpointSource &
   Omit<DemoIdentity, "chainId"> & {
-    /** Epoch of the newest reader. */
     epoch(): bigint;
     /**
      * Submits a transaction for the next checkpoint; resolves when that is read. @throws
      * RejectedTransactionError
      */
     submit(submission: Submission): Promise<TransactionReceipt>;
-    /** Staff of a security token. */
     staff(coinType: string): Staff;
     /** Ed25519 secret (32 bytes) of an account. */
     secretKey(address: string): Uint8Array;

@@ -54,7 +54,6 @@ export class FolderTakenError extends Error {
 }
 
 const MAX_CONCURRENT_WRITES = 16;
-/** Checkpoints between progress reports. */
 const REPORT_EVERY = 100;
 
 /**

@@ -43,7 +43,6 @@ export type Written = {
   readonly came: "changed" | "created";
 };
 
-/** A package version to publish. */
 export type Publication = Omit<PackageObject, "previousTransaction" | "storageRebate"> & {
   /** Id of the first version, which may be this one. */
   readonly originalId: string;
@@ -144,7 +143,6 @@ export class Execution {
     });
   }
 
-  /** Whether an object exists now. */
   exists(id: string): boolean {
     return this.written.has(id) || (this.#chain.objects.has(id) && !this.gone.has(id));
   }
@@ -161,7 +159,6 @@ export class Execution {
     map.delete(key);
   }
 
-  /** Runs an action once the transaction has succeeded. */
   onSuccess(action: () => void): void {
     this.#done.push(action);
   }
@@ -170,7 +167,6 @@ export class Execution {
     for (const action of this.#done) action();
   }
 
-  /** Undoes everything. */
   fail(): void {
     for (const undo of this.#undo.reverse()) undo();
     this.#undo.length = 0;

@@ -36,7 +36,6 @@ export type Chain = {
   timestampMs: bigint;
   networkTransactions: bigint;
   epochGas: GasCost;
-  /** Consensus round. */
   round: bigint;
   /** Live Move objects by id. */
   readonly objects: Map<string, LiveObject>;

@@ -35,7 +35,6 @@ export const nextCommittee = (
   return inOrder(next);
 };
 
-/** Two different members. */
 const twoOf = (dice: Dice, members: readonly Validator[]): readonly [Validator, Validator] => {
   const first = roll(dice, members.length);
   const other = (first + 1 + roll(dice, members.length - 1)) % members.length;

@@ -81,7 +81,6 @@ export const holderAddressEvent = (id: bigint, wallet: string): Uint8Array =>
 export const groupEvent = (wallet: string, groupId: bigint): Uint8Array =>
   new ByteWriter().address(wallet).u64(groupId).done();
 
-/** `AddressFrozen`. */
 export const frozenEvent = (wallet: string, isFrozen: boolean): Uint8Array =>
   new ByteWriter().address(wallet).bool(isFrozen).done();
 

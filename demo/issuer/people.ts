@@ -6,7 +6,6 @@ import type { GrantModel, TokenModel } from "../model.ts";
 import { pick, roll } from "../random.ts";
 import { account, type Stage } from "./stage.ts";
 
-/** The staff of a security token. */
 export type Staff = {
   /** ContractAdmin: grants and revokes roles. */
   readonly admin: string;

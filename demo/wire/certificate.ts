@@ -3,7 +3,6 @@ import { type CommitteeMember, QUORUM } from "../../src/ledger/proof/committee.t
 import { blsSign } from "./bls.ts";
 import { ByteWriter } from "./byte-writer.ts";
 
-/** A committee member with its secret. */
 export type Validator = CommitteeMember & { readonly secret: bigint };
 
 /** Scope `CheckpointSummary`, version 0, application Sui. */

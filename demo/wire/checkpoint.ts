@@ -4,7 +4,6 @@ import { Certificate, type Validator } from "./certificate.ts";
 import { type GasCost, writeGasCost } from "./effects.ts";
 import { encodeSignedTransaction } from "./transaction.ts";
 
-/** One version of an object, encoded. */
 export type StoredObject = {
   readonly id: string;
   readonly version: bigint;
@@ -13,7 +12,6 @@ export type StoredObject = {
   readonly bytes: Uint8Array;
 };
 
-/** An executed transaction, encoded. */
 export type ExecutedTransaction = {
   readonly digest: Uint8Array;
   /** BCS of `TransactionData`. */

@@ -13,7 +13,6 @@ export type GasCost = {
 /** Cost of system transactions. */
 export const NO_GAS: GasCost = { computation: 0n, storage: 0n, rebate: 0n, nonRefundable: 0n };
 
-/** Where Move code aborted. */
 export type AbortLocation = {
   /** Original id of the package. */
   readonly package: string;
@@ -50,7 +49,6 @@ export type ObjectChange = {
   readonly idOperation: "none" | "created" | "deleted";
 };
 
-/** A shared object that was only read. */
 type ReadObject = {
   readonly id: string;
   readonly version: bigint;

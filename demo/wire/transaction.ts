@@ -99,7 +99,6 @@ export type TransactionKind =
       readonly timestampMs: bigint;
     };
 
-/** `GasData`. */
 export type Gas = {
   readonly payment: ObjectRef;
   readonly owner: string;

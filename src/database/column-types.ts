@@ -11,17 +11,14 @@ export const identifier = customType<{ data: string; driverData: string }>({
   dataType: () => 'text collate "C"',
 });
 
-/** Unsigned 64-bit number. */
 export const u64 = (name: string) => numeric(name, { precision: 20, scale: 0, mode: "bigint" });
 
-/** Sum of unsigned 64-bit numbers. */
 export const sumOfU64 = (name: string) =>
   numeric(name, { precision: 39, scale: 0, mode: "bigint" });
 
 /** uint256 of EVM contracts: up to 78 digits. */
 export const uint256 = (name: string) => numeric(name, { precision: 78, scale: 0, mode: "bigint" });
 
-/** Timestamp with time zone. */
 export const at = (name: string) => timestamp(name, { withTimezone: true });
 
 /** Checkpoint numbers, positions, milliseconds: below 2^63. */

@@ -28,7 +28,6 @@ export type { ConnectionSettings } from "./connection.ts";
 export { databaseRemedy, databaseRetries } from "./database-error.ts";
 export type { Db, Session, Sql, Transactor, Tx } from "./session.ts";
 
-/** A Postgres database. */
 export type Database = Transactor &
   AsyncDisposable & {
     /** Single statements on any pooled connection; reconnects. */

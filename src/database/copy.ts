@@ -8,7 +8,6 @@ import type { Sql } from "./session.ts";
 /** Signature, flags (none) and length of the header extension (0). */
 const HEADER = Buffer.from("PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0", "latin1");
 
-/** Writes the fields of a row. */
 export type CopyRow = {
   /** int8. */
   bigint(value: bigint | null): void;

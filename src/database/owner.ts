@@ -14,7 +14,6 @@ export class OtherDatabaseError extends Error {
   }
 }
 
-/** Connection settings of the owner. */
 export const ownerSettings = (url: string) => ({ url, applicationName: "holderbook-owner" });
 
 /**

@@ -47,7 +47,6 @@ export type Reads = {
 /** A row as Postgres sends it: each column's text as bytes. */
 export type RawRow = readonly (Buffer | null)[];
 
-/** Runs a prepared statement for raw rows. */
 export type RawReads = {
   raw(text: string, parameters: Parameter[]): Promise<readonly RawRow[]>;
 };
@@ -83,7 +82,6 @@ export const read = async <Row extends object>(
   parameters: Parameter[],
 ): Promise<Row[]> => await sql.unsafe<Row>(text, parameters, { prepare: true });
 
-/** A longer statement is not short. */
 const SHORT_MS = 100;
 
 /** Up to this weight a request reads few rows by an index: about two pages of 100. */
@@ -113,7 +111,6 @@ const PAGES_BY_INDEX = {
 } as const;
 
 type Running<Row> = {
-  /** Sends the statement. */
   readonly ask: Ask<Row>;
   readonly signal: AbortSignal | undefined;
 };

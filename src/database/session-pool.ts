@@ -1,16 +1,12 @@
 import { DatabaseBusyError } from "./database-error.ts";
 import type { Session } from "./session.ts";
 
-/** Load of a connection pool. */
 export type PoolLoad = {
-  /** Connections in use. */
   readonly busy: number;
   readonly most: number;
-  /** Tasks waiting for one. */
   readonly waiting: number;
 };
 
-/** Maximum wait for a session. */
 const WAIT_MS = 30_000;
 
 type QueuedTask = {
@@ -94,7 +90,6 @@ export const sessionPool = (max: number, open: () => Promise<Session>, waitMs = 
         waiting: waiting.length,
       };
     },
-    /** Runs a task with a session. */
     use: async <T>(task: (session: Session) => Promise<T>): Promise<T> => {
       const session = await take();
       try {

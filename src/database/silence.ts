@@ -26,7 +26,6 @@ export type Working = "yes" | "no" | "unknown";
 /** After this long, `unknown` counts as lost. */
 const UNKNOWN_MS = 600_000;
 
-/** Interval of checks. */
 const LOOK_MS = 1_000;
 
 /** A pause of this process counts as one check: its input is not read yet. */

@@ -19,7 +19,6 @@ export type Answered<Row> = Row[] & {
 /** Sends a statement immediately, not when awaited. */
 export type Ask<Row> = (client: Client) => PromiseLike<Answered<Row>>;
 
-/** Statements that see one state of the database. */
 type SnapshotRun = {
   run<Row>(ask: Ask<Row>): Promise<Row[]>;
   /** Ends it after running statements; later ones are refused. */
@@ -29,7 +28,6 @@ type SnapshotRun = {
 /** Connections for snapshots, one snapshot each at a time. */
 export type SnapshotSeats = {
   readonly seats: Seats<Client>;
-  /** Runs a statement on a seat. */
   runOn<Row>(seat: Seat<Client>, client: Client, ask: Ask<Row>): Promise<Row[]>;
   /** Server process of a connection; undefined once lost. */
   processOf(client: Client): number | undefined;

@@ -84,7 +84,6 @@ const writeField = (fields: CopyRow, type: string, value: Cell): void => {
   } else fields.bytea(value);
 };
 
-/** Postgres names of a table's columns, in order. */
 export const columnNames = (table: PgTable): readonly string[] => layoutOf(table).names;
 
 /** Select list that names columns by their keys. */

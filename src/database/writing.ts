@@ -15,7 +15,6 @@ export type Writing = {
   readonly parts: readonly string[];
   /** An expression over the parts that raises an error on a violation. */
   readonly check?: string;
-  /** Translates an error of the statement. */
   readonly explain?: (error: unknown) => unknown;
   /** Parameters of the parts, as text. */
   readonly parameters: readonly string[];

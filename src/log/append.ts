@@ -59,9 +59,7 @@ type Append = {
    * security's.
    */
   readonly packages: Set<string>;
-  /** Coin types already recorded as securities. */
   readonly knownSecurities: Set<string>;
-  /** Ends of the hash chains. */
   readonly ends: ChainEnds;
 };
 
@@ -86,7 +84,6 @@ export const appendBatch = async (on: Transactor, append: Append): Promise<void>
   }
 };
 
-/** Rows of an append besides its facts. */
 type Made = {
   readonly checkpoints: readonly CheckpointRow[];
   readonly blocks: readonly (typeof logBlocks.$inferSelect)[];
@@ -272,7 +269,6 @@ const newSecurities = ({ batch, packages, knownSecurities }: Append): Set<string
   return found;
 };
 
-/** The row of a fact. */
 export const rowOf = (fact: Fact): typeof logFacts.$inferSelect => ({
   checkpoint: fact.checkpoint,
   transaction: fact.transaction,

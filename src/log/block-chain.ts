@@ -60,7 +60,6 @@ const BLOCKS = `
   select first_checkpoint as "firstCheckpoint", count, times, digests from log_blocks
   where first_checkpoint >= $1 and first_checkpoint < $2 order by first_checkpoint limit $3`;
 
-/** End of a stretch's chain. */
 type BlockEnd = { readonly next: bigint; readonly hash: Uint8Array };
 
 /** @param from,to the stretch, `to` excluded */

@@ -15,7 +15,6 @@ const DIGEST_BYTES = 32;
 export const BLOCK_CHECKPOINTS = 4_096;
 
 export type BlockBuilder = {
-  /** Number of checkpoints. */
   readonly count: number;
   /**
    * Adds the next checkpoint.

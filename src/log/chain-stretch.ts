@@ -51,7 +51,6 @@ const HASHED = `
   group by grouping sets ((checkpoint), (checkpoint, coin_type))
   having grouping(coin_type) = 1 or (${SQL_CHAINED_COIN})`;
 
-/** Checkpoints per statement. */
 const CHECKPOINTS_PER_READ = 250;
 
 /** Facts per statement, after the first checkpoint. */
@@ -153,7 +152,6 @@ export const brokenIn = ({ digest, facts, chainedHash }: Row): string | null => 
   return "log_checkpoints has a row, but log_facts no fact: all were deleted";
 };
 
-/** Mark of a row; null when missing. */
 export const markOfRow = ({ checkpoint, digest, timestampMs }: Row): CheckpointMark | null =>
   digest === null || timestampMs === null ? null : { sequence: checkpoint, digest, timestampMs };
 
@@ -180,7 +178,6 @@ export const totalsBefore = async (sql: Sql, after: bigint): Promise<Totals> => 
   return row ?? { facts: 0n, bytes: 0n };
 };
 
-/** Expected totals after a row. */
 export const totalsAfter = (before: Totals, { facts, bytes }: Row): Totals => ({
   facts: before.facts + BigInt(facts ?? 0),
   bytes: before.bytes + (bytes ?? 0n),

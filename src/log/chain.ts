@@ -82,7 +82,6 @@ export const coinEnds = async (
   return new Map(rows.map(({ coinType, facts, hash }) => [coinType, { facts, hash }]));
 };
 
-/** Missing part of a chain. */
 type ChainGap = {
   readonly of: "facts" | "coins" | "blocks";
   /** Last checkpoint of the chain (-1 when empty); the log ends before `next`. */
@@ -177,7 +176,6 @@ const chainCoins = async (sql: Sql, rows: readonly Row[], after: bigint): Promis
   await appendRows(sql, logCoinChain, links);
 };
 
-/** Interval of progress messages. */
 const TELL_EVERY_MS = 10_000;
 
 /**

@@ -12,7 +12,6 @@ import type { logBlocks } from "./tables.ts";
 
 type BlockRow = typeof logBlocks.$inferSelect & { readonly hash: Buffer | null };
 
-/** Position of a check. */
 export type BlocksPlace = {
   /** Next checkpoint; null before the first block. */
   readonly next: bigint | null;
@@ -34,7 +33,6 @@ type BlocksChecked = {
 
 const LOWEST = -(2n ** 63n);
 
-/** Limits of one read. */
 const ROWS_PER_READ = 100;
 const CHECKPOINTS_PER_READ = 4 * BLOCK_CHECKPOINTS;
 
@@ -51,7 +49,6 @@ const MARKS = `
 
 type MarkRow = { readonly checkpoint: bigint } & Pick<CheckpointMark, "digest" | "timestampMs">;
 
-/** Where the check of a stretch begins. */
 export const stretchBegin = async (
   sql: Sql,
   { from, filled }: BlockStretch,

@@ -16,7 +16,6 @@ import {
 } from "./chain-stretch.ts";
 import { inputFaults } from "./input-chain.ts";
 
-/** Result of checking a stretch. */
 export type Checked = {
   /** Checked up to here; the next check starts here. */
   readonly through: bigint;

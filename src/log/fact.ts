@@ -29,7 +29,6 @@ type Common = Position & {
   readonly timestampMs: bigint;
 };
 
-/** An event of the contract. */
 export type EventFact = Common & { readonly kind: "event"; readonly contents: Uint8Array };
 
 /** An object's state after a transaction. */
@@ -101,7 +100,6 @@ export type Block = {
   readonly digests: Uint8Array;
 };
 
-/** A batch to append. */
 export type AppendBatch = Omit<FactBatch, "facts"> & {
   readonly facts: readonly ReadFact[];
   /**

@@ -30,11 +30,8 @@ export class OtherCheckpointError extends Error {
 
 /** The rest to fill in. */
 export type PastStretch = {
-  /** The log's first checkpoint. */
   readonly begin: bigint;
-  /** Next checkpoint to fill in. */
   readonly next: bigint;
-  /** The last one to fill in. */
   readonly last: bigint;
   /** Digest of the checkpoint before `next`; null at the log's first. */
   readonly previousDigest: string | null;

@@ -45,7 +45,6 @@ export const pastInputs = async (sql: Sql, most: number): Promise<PastInputs | n
   return next === undefined ? null : { marks, next: next.sequence, last: past.to - 1n };
 };
 
-/** A checkpoint read again. */
 export type ReadAgain = { readonly mark: CheckpointMark; readonly facts: readonly ReadFact[] };
 
 /**

@@ -48,7 +48,6 @@ export const noteProcess = async (
   return row?.clockMs ?? Number.NaN;
 };
 
-/** Removes the note of a process that ends. */
 export const forgetProcess = async (sql: Sql, id: string): Promise<void> => {
   await sql`delete from process_notes where id = ${id}`;
 };

@@ -31,6 +31,5 @@ export const proofsAfter = (
          signature, signers
   from log_proofs where first_checkpoint > ${after} order by first_checkpoint limit ${limit}`;
 
-/** All committees, by epoch. */
 export const allCommittees = (sql: Sql): Promise<readonly LogCommittee[]> => sql<LogCommittee[]>`
   select epoch, members, named_by as "namedBy" from log_committees order by epoch`;

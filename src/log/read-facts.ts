@@ -6,7 +6,6 @@ import { markOf } from "./high-water.ts";
 import { logFacts } from "./tables.ts";
 
 export type FactRequest = {
-  /** First checkpoint. */
   readonly from: bigint;
   /** Last checkpoint, included; the log's end by default. */
   readonly upTo?: bigint | undefined;
@@ -109,7 +108,6 @@ export type StoredFact = Omit<typeof logFacts.$inferSelect, "version"> & {
   readonly version: string | null;
 };
 
-/** The fact of a row. */
 export const factOf = ({ kind: _, objectId, version, contents, ...common }: StoredFact): Fact => {
   if (objectId === null || version === null) {
     if (contents === null) {

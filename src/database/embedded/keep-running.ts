@@ -8,7 +8,6 @@ import { errorOf } from "../../waiting/remedy.ts";
 import { EmbeddedPostgresError } from "./postgres-process.ts";
 import { type RunningServer, stopServer } from "./postgres-server.ts";
 
-/** Restart policy. */
 export type Restarts = {
   /** Delay from the second consecutive start on; the first has none. */
   readonly backoff: Backoff;
@@ -32,7 +31,6 @@ export class ClusterGoneError extends EmbeddedPostgresError {
   }
 }
 
-/** Keeps `server` running until `stop`. */
 export const keepRunning = (settings: {
   readonly server: RunningServer;
   /** @throws when it did not start; no server is left running */

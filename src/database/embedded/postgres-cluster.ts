@@ -10,7 +10,6 @@ export const PRIVATE = 0o600;
 /** Inside the cluster, so that both appear together. */
 const PASSWORD_FILE = "holderbook-password";
 
-/** Whether the data folder holds a cluster. */
 export const hasCluster = async (dataDir: string): Promise<boolean> =>
   stat(join(clusterIn(dataDir), PASSWORD_FILE)).then(
     () => true,

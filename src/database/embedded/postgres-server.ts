@@ -1,4 +1,3 @@
-/** Starts, finds and stops the embedded server. */
 import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -24,7 +23,6 @@ export type RunningServer = {
   readonly pid: number;
   /** On loopback. */
   readonly port: number;
-  /** Resolves when the process has exited. */
   readonly ended: Promise<void>;
 };
 
@@ -47,7 +45,6 @@ export type Launch = {
   readonly port: number;
   /** Restart after a crash: allow time for recovery. */
   readonly again?: boolean;
-  /** Cancels the start. */
   readonly signal?: AbortSignal;
 };
 

@@ -14,7 +14,6 @@ import {
   vector,
 } from "./layout.ts";
 
-/** A checkpoint's summary. */
 export type Summary = {
   readonly header: CheckpointHeader;
   /** Offset of the contents' digest. */
@@ -26,7 +25,6 @@ export type Summary = {
   readonly nextCommittee: readonly CommitteeEntry[] | null;
 };
 
-/** A committee member in a summary. */
 type CommitteeEntry = {
   /** Offset of the 96-byte public key. */
   readonly keyAt: number;
@@ -99,7 +97,6 @@ const readEndOfEpoch = (cursor: Cursor): readonly CommitteeEntry[] => {
 /** `AuthorityStrongQuorumSignInfo`: epoch, 48-byte aggregated signature, bitmap of signers. */
 export const skipCertificate = record(u64, fixed(48), bytes);
 
-/** A transaction in the checkpoint's contents. */
 export type ContentsEntry = {
   /** Offset of the transaction's digest. */
   readonly transactionAt: number;

@@ -16,7 +16,6 @@ export type Claim = {
   readonly expectedAt: number;
 };
 
-/** A digest that does not match. */
 type Contradiction = {
   /** The part and its location. */
   readonly where: string;

@@ -13,7 +13,6 @@ const I32 = 5;
 
 /** Iterates over a message's fields. Keeps only the current one: most are skipped. */
 export class Fields {
-  /** Number of the current field. */
   number = 0;
   /** Whether it has a length: a message, string or bytes. */
   delimited = false;

@@ -23,7 +23,6 @@ export type CertifiedSummary = {
   readonly summary: Uint8Array;
   /** The next committee when the checkpoint ends an epoch; else null. */
   readonly nextCommittee: readonly CommitteeMember[] | null;
-  /** Null when missing. */
   readonly certificate: Certificate | null;
 };
 

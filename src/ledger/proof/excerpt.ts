@@ -13,7 +13,6 @@ import { type Claim, refusing } from "../decode/verify.ts";
 import { type CertifiedSummary, readCertified } from "./certificate.ts";
 import { CertificateError } from "./proof-errors.ts";
 
-/** A part's BCS. */
 type Part = { readonly bcs: { readonly value: Uint8Array } };
 
 type ExcerptTransaction = { transaction?: Part; effects?: Part; events?: Part };
@@ -49,7 +48,6 @@ export const makeExcerpt = async (
   return encode(readCertified(raw), parts.excerpt(all.length));
 };
 
-/** Collects parts in the decoder's order. */
 const collectParts = () => {
   const parts = new Map<number, ExcerptTransaction>();
   const objects: Part[] = [];

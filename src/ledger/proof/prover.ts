@@ -7,7 +7,6 @@ import { CertificateError, CommitteeError } from "./proof-errors.ts";
 
 /** Verifies certificates along the chain: the end of each epoch names the next committee. */
 export type Prover = {
-  /** Committee of the current epoch. */
   readonly committee: Committee;
   /**
    * Parses the committee's keys in small steps (a quarter second in all); otherwise the first

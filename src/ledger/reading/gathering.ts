@@ -30,7 +30,6 @@ export type GatheredBatch = {
   readonly certified?: readonly CertifiedSummary[];
   /** Checkpoints ruled out by the prefilter. */
   readonly skipped: number;
-  /** Bytes of the raw checkpoints. */
   readonly rawBytes: number;
   /** Start of decoding the first checkpoint and end of the last, `performance.now()`. */
   readonly beganMs: number;
@@ -56,7 +55,6 @@ export type Gathering = {
   add(read: ReadCheckpoint, rawBytes: number, beganMs?: number): void;
   /** The source has nothing ready: the batch may go early. */
   idle(): void;
-  /** No more input. */
   end(): void;
   /**
    * The next batch: when full, old, or at the end; or when the source is idle and the batch is
@@ -94,7 +92,6 @@ export const createGathering = (bounds: BatchBounds): Gathering => {
   const isFull = ({ facts, factBytes: bytes, checkpoints }: Building): boolean =>
     facts.length >= bounds.facts || bytes >= bounds.bytes || checkpoints >= bounds.checkpoints;
 
-  /** Milliseconds until the batch is due. */
   const dueInMs = (batch: Building, lingerMs: number): number => {
     if (ended || isFull(batch)) return 0;
     const ageMs = performance.now() - batch.startedAt;

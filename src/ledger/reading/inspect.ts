@@ -87,7 +87,6 @@ const ownerJson = (owner: Owner) => {
 
 type DigestCount = { readonly checked: number; readonly wrong: number };
 
-/** A digest that its bytes do not match. */
 export type WrongDigest = {
   readonly what: keyof DigestCounts;
   /** The part and its transaction. */

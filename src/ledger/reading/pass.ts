@@ -69,16 +69,13 @@ export class CheckpointChainError extends SourceError {
 /** One run over the source, from the high-water mark to the end, an error or abort. */
 type Pass = {
   readonly source: CheckpointSource;
-  /** Notified of requests to the source. */
   readonly contact: SourceContact;
-  /** Creates the decoder for packages. */
   readonly read: ReaderOf;
   /** Packages at the start; more may join. */
   readonly packages: readonly string[];
   readonly log: Pick<Log, "append">;
   /** Session of the reader's lock. */
   readonly on: Transactor;
-  /** Receives committed batches. */
   readonly feed: Pick<Feed, "push"> | undefined;
   readonly first: bigint;
   /** Digest that the first checkpoint must name; null at the log's beginning. */
@@ -151,7 +148,6 @@ const append = async (pass: Pass, gathering: Gathering, signal: AbortSignal): Pr
   }
 };
 
-/** Counts refused checkpoints by error name. */
 export const refusalCounter =
   (figures: Figures) =>
   ({ name: error }: Error): void =>

@@ -16,7 +16,6 @@ import { type CertifiedSummary, readCertified } from "../proof/certificate.ts";
 import { createWanted, factsOf } from "./facts.ts";
 import { createPrefilter } from "./prefilter.ts";
 
-/** Facts and metadata of a checkpoint. */
 export type ReadCheckpoint = {
   readonly mark: CheckpointMark;
   /** Previous digest named by the summary; null for the chain's first. */
@@ -61,7 +60,6 @@ const SKIPPING: Readonly<Record<VerifyLevel, (raw: RawCheckpoint) => CheckpointH
   signatures: (raw) => decodeCheckpoint(raw, () => false),
 };
 
-/** Creates readers of a verification level. */
 export const readerAt =
   (level: VerifyLevel): ReaderOf =>
   (packages) =>

@@ -35,11 +35,8 @@ import { askChainId, askPublication, openSourceNotes, watchTip } from "./watch-s
 type ReaderWaits = {
   /** After transient errors. */
   readonly backoff: Backoff;
-  /** Interval of asking for the newest checkpoint. */
   readonly tipEveryMs: number;
-  /** Interval of source notes. */
   readonly noteEveryMs: number;
-  /** Interval of asking for unknown decimals. */
   readonly decimalsEveryMs: number;
   /** Delay of filling in times and inputs of older versions. */
   readonly past: Backoff;
@@ -67,9 +64,7 @@ export type { ReaderProgress, ReaderState } from "./progress.ts";
 export type ReaderOptions = {
   readonly database: Database;
   readonly source: CheckpointSource;
-  /** Notified by the source of its requests. */
   readonly contact?: SourceContact | undefined;
-  /** Creates decoders for packages. */
   readonly read: ReaderOf;
   /** Verification; `links` by default. */
   readonly verification?: Verification | undefined;
@@ -88,10 +83,8 @@ export type ReaderOptions = {
   readonly last?: bigint | undefined;
   /** Maximum duration of failures, ms; unlimited by default. */
   readonly retryForMs?: number | undefined;
-  /** Receives committed batches. */
   readonly feed?: Pick<Feed, "push"> | undefined;
   readonly bounds?: Partial<BatchBounds> | undefined;
-  /** Called after each batch. */
   readonly telemetry?: Telemetry | undefined;
   /** Called after every append, change of state and look at the tip. */
   readonly onProgress?: (progress: ReaderProgress) => void;
@@ -215,7 +208,6 @@ export const runReader = async (options: ReaderOptions, signal: AbortSignal): Pr
   }
 };
 
-/** Shared by the parts of a reader. */
 type Reading = {
   readonly options: ReaderOptions;
   readonly contact: SourceContact;

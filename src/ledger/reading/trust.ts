@@ -19,7 +19,6 @@ export type TrustedCheckpoint = {
 
 export type Trust = { readonly committee: Committee } | { readonly checkpoint: TrustedCheckpoint };
 
-/** `DIGEST` or `NUMBER:DIGEST`. */
 export const TRUSTED_CHECKPOINT = /^(?:(\d{1,18}):)?([1-9A-HJ-NP-Za-km-z]{32,44})$/;
 
 /** Parses `DIGEST` or `NUMBER:DIGEST`; null for other text. */

@@ -67,7 +67,6 @@ const ask = async <Answer>(
   }
 };
 
-/** A reader's notes on its source. */
 type SourceNotes = {
   /** Writes a note every few seconds until `signal` aborts. */
   keep(signal: AbortSignal): Promise<void>;

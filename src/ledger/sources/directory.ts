@@ -17,7 +17,6 @@ import {
 
 export type DirectoryOptions = {
   readonly path: string;
-  /** Concurrent reads. */
   readonly concurrency?: number;
   readonly window?: WindowBounds;
   /** Limit for files and decompressed checkpoints, bytes. */
@@ -194,7 +193,6 @@ const chainIdIn = async (path: string): Promise<string | null> => {
   }
 };
 
-/** Wakes on changes in a folder. */
 type FolderChanges = Disposable & Pick<Waker, "mark" | "since">;
 
 const watchFolder = (path: string): FolderChanges => {

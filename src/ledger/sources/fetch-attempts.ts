@@ -26,7 +26,6 @@ export class Setback extends Error {
   }
 }
 
-/** Limits of a fetch. */
 export type RetryPolicy = {
   /** Attempts before the source counts as unavailable, 1 or more. */
   readonly attempts: number;
@@ -69,7 +68,6 @@ export type OnSetback = (setback: {
   readonly waitMs: number;
 }) => void;
 
-/** A request to a source with its retry policy. */
 type PatientQuestion<T> = {
   /** The source's description, for messages. */
   readonly source: string;

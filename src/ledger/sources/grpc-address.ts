@@ -1,4 +1,3 @@
-/** Address of a full node. */
 export type GrpcAddress = {
   /** `host:port`. */
   readonly host: string;

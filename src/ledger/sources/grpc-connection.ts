@@ -13,7 +13,6 @@ import {
 } from "./grpc-messages.ts";
 import { CheckpointTooLargeError, SourceRefusedError } from "./source-errors.ts";
 
-/** State of a node. */
 export type NodeInfo = {
   /** Base58 digest of the genesis checkpoint. */
   readonly chainId: string;
@@ -26,7 +25,6 @@ export type NodeInfo = {
 export type GrpcBounds = {
   /** Timeout of one answer, ms. */
   readonly answerMs: number;
-  /** Maximum message, bytes. */
   readonly maxMessageBytes: number;
 };
 

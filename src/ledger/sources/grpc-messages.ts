@@ -39,14 +39,12 @@ const methodOf = (service: ServiceInfo, name: string): MethodInfo => {
   return method;
 };
 
-/** One checkpoint by number. */
 export const getCheckpoint: MethodInfo<GrpcTypes.GetCheckpointRequest, CheckpointAnswer> = {
   ...methodOf(GrpcTypes.LedgerService, "GetCheckpoint"),
   I: GrpcTypes.GetCheckpointRequest,
   O: CheckpointAnswer,
 };
 
-/** All new checkpoints. */
 export const subscribeCheckpoints: MethodInfo<
   GrpcTypes.SubscribeCheckpointsRequest,
   StreamedCheckpoint

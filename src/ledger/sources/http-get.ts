@@ -1,7 +1,6 @@
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 
-/** A complete HTTP answer. */
 export type HttpAnswer = {
   readonly status: number;
   /** First value of a header, by lower-case name. */
@@ -16,7 +15,6 @@ type HttpGetOptions = {
 };
 
 export type HttpBounds = {
-  /** Maximum connections. */
   readonly sockets: number;
   /** Maximum silence while connecting or between bytes, ms. */
   readonly silenceMs: number;

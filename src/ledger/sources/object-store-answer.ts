@@ -7,7 +7,6 @@ import { CheckpointTooLargeError, isTooLarge, SourceRefusedError } from "./sourc
 /** Maximum pause that a server can request. */
 const LONGEST_WAIT_MS = 15 * 60_000;
 
-/** One object of the store. */
 type ObjectQuestion = {
   readonly client: HttpClient;
   /** The source's description, for messages. */
@@ -24,7 +23,6 @@ export type ObjectRequest = ObjectQuestion & {
 export type ObjectAnswer = {
   /** Decompressed. */
   readonly checkpoint: Uint8Array;
-  /** Bytes transferred. */
   readonly transferred: number;
 };
 

@@ -55,7 +55,6 @@ const LOOK_BEYOND_EVERY_POLLS = 20;
 /** Distances checked: a lost upload, a lost batch, a late start. */
 const LOOK_BEYOND = [1n, 16n, 256n] as const;
 
-/** Largest checkpoint number. */
 const LARGEST = 2n ** 63n - 1n;
 
 /**

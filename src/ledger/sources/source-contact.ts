@@ -20,7 +20,6 @@ export type Contact = {
 export type SourceContact = {
   /** A request is open or due until disposed. */
   asking(): Disposable;
-  /** Any answer. */
   answered(): void;
   failed(error: unknown): void;
   now(): Contact;
@@ -28,7 +27,6 @@ export type SourceContact = {
 
 /** What sources report of single requests. */
 export type Hearing = Pick<SourceContact, "answered" | "failed"> & {
-  /** Duration of an answer. */
   readonly took?: (seconds: number) => void;
 };
 
