@@ -13,7 +13,7 @@ import { type Reread, reread, type Unread } from "../evidence/pack/reread.ts";
 import { type CheckedPack, type Rereading, verifyPack } from "../evidence/pack/verify.ts";
 import type { RawCheckpoint } from "../ledger/decode/checkpoint.ts";
 import { decodeCheckpoint } from "../ledger/decode/decode.ts";
-import { patientSource } from "../ledger/reading/patient-source.ts";
+import { retryingSource } from "../ledger/reading/retrying-source.ts";
 import { isOfSource } from "../ledger/reading/source-trouble.ts";
 import {
   committeeFrom,
@@ -186,7 +186,7 @@ const readFrom = async (
   const onTrouble = ({ message }: Error, pauseMs: number) =>
     tellLines(`${shownForeign(message)}; asking again in ${pauseMs} ms`);
   const opened = openSource(setting);
-  const source = patientSource(opened, { forMs, check: whole, onTrouble });
+  const source = retryingSource(opened, { forMs, check: whole, onTrouble });
   try {
     await assertReaches(source, BigInt(manifest.last.checkpoint), signal);
     const from = since ?? (await publishedBy(opened, manifest.coinType, signal));

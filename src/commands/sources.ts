@@ -1,6 +1,6 @@
 /** Sources and trusted checkpoints that options name. */
 import { InvalidArgumentError } from "commander";
-import { type Patience, patientSource } from "../ledger/reading/patient-source.ts";
+import { type SourceRetries, retryingSource } from "../ledger/reading/retrying-source.ts";
 import { readTrusted, type TrustedCheckpoint } from "../ledger/reading/trust.ts";
 import type { CheckpointSource } from "../ledger/sources/source.ts";
 import type { Logger } from "../logging/logger.ts";
@@ -34,9 +34,9 @@ export const openNamedSource = async (
 export const retried = (
   source: CheckpointSource,
   logger: Logger,
-  patience: Omit<Patience, "onTrouble">,
+  patience: Omit<SourceRetries, "onTrouble">,
 ): CheckpointSource =>
-  patientSource(source, {
+  retryingSource(source, {
     ...patience,
     onTrouble: (err, pauseMs) => logger.warn({ err }, `asking the source again in ${pauseMs} ms`),
   });

@@ -16,15 +16,15 @@
 import postgres from "postgres";
 import { type Deadline, withinDeadline } from "../waiting/deadline.ts";
 import { type ConnectionSettings, connectionOptions, LOST_AFTER_MS } from "./connection.ts";
+import { createSlots, type Slot, type Slots } from "./connection-slots.ts";
 import { DatabaseUnavailableError } from "./database-error.ts";
-import { createSeats, type Seat, type Seats } from "./seats.ts";
 import type { PoolLoad } from "./session-pool.ts";
 import {
   type Answered,
   type Ask,
   type Client,
   createSnapshot,
-  type SnapshotSeats,
+  type SnapshotSlots,
 } from "./snapshot.ts";
 
 /** A parameter; its type comes from the cast in the statement. */
@@ -135,15 +135,15 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
     return client;
   };
   const forShort = Math.max(1, Math.round(settings.max * SHARE_OF_SHORT));
-  const short = createSeats({
-    seats: forShort,
+  const short = createSlots({
+    slots: forShort,
     capacity: TOGETHER,
     open: openWith({ statement_timeout: Math.min(SHORT_MS, statementTimeoutMs) }),
     end: options.end,
   });
   const forLight = Math.max(1, Math.round(settings.max * SHARE_OF_LIGHT));
-  const apart = (seats: number) =>
-    createSeats({ seats, capacity: 1, open: openWith({}), end: options.end });
+  const apart = (slots: number) =>
+    createSlots({ slots, capacity: 1, open: openWith({}), end: options.end });
   const light = apart(forLight);
   const long = apart(Math.max(1, settings.max - forShort - forLight));
   /** For cancelling only: not awaited by callers, not cancelled. */
@@ -151,10 +151,10 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
 
   const deadline: Deadline = { ms: statementTimeoutMs + LOST_AFTER_MS };
   const lost = () => new DatabaseUnavailableError("a connection to the database does not answer");
-  /** Runs a statement on a seat; a connection that failed is replaced. */
+  /** Runs a statement on a slot; a connection that failed is replaced. */
   const runOn = async <Row>(
-    seats: Seats<Client>,
-    seat: Seat<Client>,
+    slots: Slots<Client>,
+    slot: Slot<Client>,
     client: Client,
     ask: Ask<Row>,
   ): Promise<Row[]> => {
@@ -163,28 +163,28 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
       processes.set(client, rows.state.pid);
       return takenOut(rows);
     } catch (error) {
-      if (!isOfStatement(error)) seats.replace(seat, client);
+      if (!isOfStatement(error)) slots.replace(slot, client);
       throw error;
     }
   };
 
   const runTogether = async <Row>(running: Running<Row>): Promise<Row[]> => {
     const { ask, signal } = running;
-    const seat = await short.take(signal);
+    const slot = await short.take(signal);
     try {
       signal?.throwIfAborted();
-      return await runOn(short, seat, seat.client, ask);
+      return await runOn(short, slot, slot.client, ask);
     } catch (error) {
       signal?.throwIfAborted();
       if (!isTimeout(error) || statementTimeoutMs <= SHORT_MS) throw error;
     } finally {
-      short.giveBack(seat);
+      short.giveBack(slot);
     }
     return runAlone(running);
   };
 
   /** Cancels a connection's statement when the caller is gone and it has lasted. */
-  const watch: SnapshotSeats["watch"] = (signal, client) => {
+  const watch: SnapshotSlots["watch"] = (signal, client) => {
     let cancelled: Promise<unknown> | undefined;
     const settled =
       signal &&
@@ -202,24 +202,24 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
   };
 
   const runAlone = async <Row>({ ask, signal }: Running<Row>): Promise<Row[]> => {
-    const seat = await long.take(signal);
-    const { client } = seat;
+    const slot = await long.take(signal);
+    const { client } = slot;
     let settled: ReturnType<typeof watch> | undefined;
     try {
       signal?.throwIfAborted();
       settled = watch(signal, client);
-      return await runOn(long, seat, client, ask);
+      return await runOn(long, slot, client, ask);
     } finally {
       const cancelled = settled?.();
       // The connection waits for the cancellation, the answer does not.
-      if (cancelled === undefined) long.giveBack(seat);
-      else void cancelled.then(() => long.giveBack(seat));
+      if (cancelled === undefined) long.giveBack(slot);
+      else void cancelled.then(() => long.giveBack(slot));
     }
   };
 
-  const snapshotsOn = (seats: Seats<Client>): SnapshotSeats => ({
-    seats,
-    runOn: (seat, client, ask) => runOn(seats, seat, client, ask),
+  const snapshotsOn = (slots: Slots<Client>): SnapshotSlots => ({
+    slots,
+    runOn: (slot, client, ask) => runOn(slots, slot, client, ask),
     processOf: (client) => processes.get(client),
     watch,
   });
@@ -240,8 +240,8 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
       return readsBy(run);
     },
     snapshot: (signal, weight = Number.POSITIVE_INFINITY) => {
-      const seats = weight <= SHORT_WEIGHT ? lightSnapshots : longSnapshots;
-      const { run, end } = createSnapshot(seats, signal);
+      const slots = weight <= SHORT_WEIGHT ? lightSnapshots : longSnapshots;
+      const { run, end } = createSnapshot(slots, signal);
       return { ...readsBy(run), end };
     },
     get load() {

@@ -5,8 +5,8 @@
  * does not fail others: they run again in the same snapshot.
  */
 import postgres from "postgres";
+import type { Slot, Slots } from "./connection-slots.ts";
 import { DatabaseUnavailableError } from "./database-error.ts";
-import type { Seat, Seats } from "./seats.ts";
 
 export type Client = postgres.Sql<{ bigint: bigint }>;
 
@@ -26,9 +26,9 @@ type SnapshotRun = {
 };
 
 /** Connections for snapshots, one snapshot each at a time. */
-export type SnapshotSeats = {
-  readonly seats: Seats<Client>;
-  runOn<Row>(seat: Seat<Client>, client: Client, ask: Ask<Row>): Promise<Row[]>;
+export type SnapshotSlots = {
+  readonly slots: Slots<Client>;
+  runOn<Row>(slot: Slot<Client>, client: Client, ask: Ask<Row>): Promise<Row[]>;
   /** Server process of a connection; undefined once lost. */
   processOf(client: Client): number | undefined;
   /**
@@ -44,7 +44,7 @@ const AGAIN = "rollback to savepoint begun";
 const COMMIT = "commit";
 
 type Opened = {
-  readonly seat: Seat<Client>;
+  readonly slot: Slot<Client>;
   readonly client: Client;
   /** Server process that began it. */
   readonly begun: Promise<number | undefined>;
@@ -53,7 +53,7 @@ type Opened = {
 
 /** The transaction begins with its first statement; without one it costs nothing. */
 export const createSnapshot = (
-  { seats, runOn, processOf, watch }: SnapshotSeats,
+  { slots, runOn, processOf, watch }: SnapshotSlots,
   signal: AbortSignal | undefined,
 ): SnapshotRun => {
   let opened: Promise<Opened> | undefined;
@@ -62,20 +62,20 @@ export const createSnapshot = (
   const command = (text: string) => (client: Client) => client.unsafe(text).simple().execute();
 
   const open = async (): Promise<Opened> => {
-    const seat = await seats.take(signal);
-    const { client } = seat;
+    const slot = await slots.take(signal);
+    const { client } = slot;
     const unwatch = watch(signal, client);
-    const begun = runOn(seat, client, command(BEGIN)).then(() => processOf(client));
+    const begun = runOn(slot, client, command(BEGIN)).then(() => processOf(client));
     // Each statement awaits it.
     begun.catch(() => undefined);
-    return { seat, client, begun, unwatch };
+    return { slot, client, begun, unwatch };
   };
 
-  const inside = async <Row>({ seat, client, begun }: Opened, ask: Ask<Row>): Promise<Row[]> => {
-    const [process, rows] = await Promise.all([begun, runOn(seat, client, ask)]);
+  const inside = async <Row>({ slot, client, begun }: Opened, ask: Ask<Row>): Promise<Row[]> => {
+    const [process, rows] = await Promise.all([begun, runOn(slot, client, ask)]);
     // The driver reconnects, and statements there are outside the transaction.
     if (process === undefined || processOf(client) !== process) {
-      seats.replace(seat, client);
+      slots.replace(slot, client);
       throw new DatabaseUnavailableError("the connection of a snapshot was lost");
     }
     return rows;
@@ -97,11 +97,11 @@ export const createSnapshot = (
     return rows;
   };
 
-  const close = async ({ seat, client, unwatch }: Opened): Promise<void> => {
+  const close = async ({ slot, client, unwatch }: Opened): Promise<void> => {
     // A connection on which this fails is replaced.
-    runOn(seat, client, command(COMMIT)).catch(() => undefined);
+    runOn(slot, client, command(COMMIT)).catch(() => undefined);
     await unwatch();
-    seats.giveBack(seat);
+    slots.giveBack(slot);
   };
 
   return {

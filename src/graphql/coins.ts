@@ -1,6 +1,6 @@
 /** Coin types and decimals, which nearly every request looks up: shared by all requests of a process. */
 import type { Reads } from "../database/readers.ts";
-import { createRemembered, type MaybePromise } from "../database/remembered.ts";
+import { createShortCache, type MaybePromise } from "../database/short-cache.ts";
 import { decimalsOf, type KnownCoin, resolveCoin } from "../log/coins.ts";
 import { coinTypeIn } from "./input.ts";
 
@@ -27,7 +27,7 @@ const MAX_CACHED_LENGTH = 1_024;
 
 /** @param reads shared by all requests for the same coin: a caller who hangs up must not end it for others */
 export const createCoins = (reads: Reads) => {
-  const cache = createRemembered<KnownCoin>({
+  const cache = createShortCache<KnownCoin>({
     freshMs: COIN_FRESH_MS,
     max: MAX_CACHED_COINS,
     // Unknown decimals may become known at any moment.

@@ -1,6 +1,6 @@
 /** What resolvers are given: the statements that their field declares, and what a process shares. */
 import type { Readers, Reads, Snapshot } from "../database/readers.ts";
-import type { MaybePromise } from "../database/remembered.ts";
+import type { MaybePromise } from "../database/short-cache.ts";
 import { type CapTables, createCapTables } from "../projections/cap-tables.ts";
 import { type GuardedReads, guardedReads } from "../projections/guarded-reads.ts";
 import type { ProgressTables } from "../projections/progress-tables.ts";

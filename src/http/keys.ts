@@ -11,7 +11,7 @@ import { at, bytea } from "../database/column-types.ts";
 import type { Sql } from "../database/connect.ts";
 import { isoTime } from "../database/iso-time.ts";
 import { type Reads, read } from "../database/readers.ts";
-import { createRemembered, type MaybePromise, type Remembered } from "../database/remembered.ts";
+import { createShortCache, type MaybePromise, type ShortCache } from "../database/short-cache.ts";
 
 /**
  * `graphql`: the GraphQL API and the register's downloads. `project`: the transfer events of one
@@ -161,7 +161,7 @@ export const handOverKey = async (
 export const findKey = (on: Reads, presented: string): MaybePromise<Key | null> => {
   // Longer than any key.
   if (presented.length > 256) return null;
-  return rememberedBy(on.sql).get(hash("sha256", presented, "base64"), () =>
+  return keyCacheOf(on.sql).get(hash("sha256", presented, "base64"), () =>
     readKey(on, sha256(presented)),
   );
 };
@@ -202,18 +202,18 @@ export const CACHE_MS = 900;
 
 const CACHE_KEYS = 10_000;
 
-const remembered = new WeakMap<object, Remembered<Key | null>>();
+const keyCaches = new WeakMap<object, ShortCache<Key | null>>();
 
 /** Recent keys by hash. Only valid ones: attempts with unknown keys take no room. */
-const rememberedBy = (sql: Reads["sql"]): Remembered<Key | null> => {
-  const found = remembered.get(sql);
+const keyCacheOf = (sql: Reads["sql"]): ShortCache<Key | null> => {
+  const found = keyCaches.get(sql);
   if (found !== undefined) return found;
-  const made = createRemembered<Key | null>({
+  const made = createShortCache<Key | null>({
     freshMs: CACHE_MS,
     max: CACHE_KEYS,
     worth: (key) => key !== null,
   });
-  remembered.set(sql, made);
+  keyCaches.set(sql, made);
   return made;
 };
 

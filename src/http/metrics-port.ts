@@ -1,7 +1,7 @@
 /** A port for the metrics of a process that serves nothing else. */
 import { createServer } from "node:http";
 import { collectDefaultMetrics, Registry } from "prom-client";
-import { createRemembered } from "../database/remembered.ts";
+import { createShortCache } from "../database/short-cache.ts";
 import { exposition } from "../telemetry/exposition.ts";
 import type { Figures } from "../telemetry/figures.ts";
 import { FRESH_MS } from "../waiting/probe.ts";
@@ -25,7 +25,7 @@ export const showMetrics = async (
 ): Promise<AsyncDisposable & { readonly port: number }> => {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_PRECISION_MS });
-  const shared = createRemembered<string>({ freshMs: FRESH_MS, max: 1 });
+  const shared = createShortCache<string>({ freshMs: FRESH_MS, max: 1 });
   const text = async () => `${await registry.metrics()}\n${exposition(figures.look())}`;
   const server = createServer(
     { headersTimeout: ASK_WITHIN_MS, requestTimeout: ASK_WITHIN_MS },

@@ -1,6 +1,6 @@
 /** The operators' paths: `/health`, `/ready`, `/metrics`, and `/` as a signpost. */
 import type { FastifyRequest } from "fastify";
-import { createRemembered } from "../database/remembered.ts";
+import { createShortCache } from "../database/short-cache.ts";
 import { createProbe, FRESH_MS } from "../waiting/probe.ts";
 import { refuseOtherMethods } from "./edge/other-methods.ts";
 import { type Health, NO_DATABASE } from "./health/health.ts";
@@ -41,7 +41,7 @@ export const operations = (app: App, { health, metrics, version, unready }: Oper
     return { ready: false, version, reason };
   });
 
-  const shared = createRemembered<Awaited<ReturnType<Metrics["text"]>>>({
+  const shared = createShortCache<Awaited<ReturnType<Metrics["text"]>>>({
     freshMs: FRESH_MS,
     max: 1,
   });

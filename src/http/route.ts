@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import type { FastifyBaseLogger } from "fastify";
 import { z } from "zod";
-import type { MaybePromise } from "../database/remembered.ts";
+import type { MaybePromise } from "../database/short-cache.ts";
 import { type Admission, inPlace } from "./edge/admission.ts";
 import type { Origin } from "./edge/caller.ts";
 import { HttpError } from "./http-error.ts";

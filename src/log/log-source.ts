@@ -42,14 +42,14 @@ export const noteSource = async (sql: Sql, note: SourceNote, freshMs: number): P
 };
 
 /** The last recorded state; ages by the database's clock. */
-export type SourceSaid = Pick<
+export type SourceState = Pick<
   SourceNote,
   "source" | "reading" | "gaveUp" | "silentMs" | "error"
 > & {
   /** Milliseconds since the source's last answer to any process; null when it never answered. */
   readonly answeredAgoMs: number | null;
   /** Age of this record in ms; a large one means no reader runs. */
-  readonly saidAgoMs: number;
+  readonly noteAgeMs: number;
 };
 
 const row = z.object({
@@ -59,16 +59,16 @@ const row = z.object({
   silentMs: z.coerce.number(),
   error: z.string().nullable(),
   answeredAgoMs: z.coerce.number().nullable(),
-  saidAgoMs: z.coerce.number(),
+  noteAgeMs: z.coerce.number(),
 });
 
 /** The last recorded state; null before the first. */
-export const readSource = async (db: Db): Promise<SourceSaid | null> => {
+export const readSource = async (db: Db): Promise<SourceState | null> => {
   const age = (since: typeof logSource.answeredAt | typeof logSource.writtenAt) =>
     sql`(extract(epoch from clock_timestamp() - ${since}) * 1000)::float8`;
   const [found] = await db.execute(sql`
     select source, reading, gave_up as "gaveUp", silent_ms as "silentMs", error,
-           ${age(logSource.answeredAt)} as "answeredAgoMs", ${age(logSource.writtenAt)} as "saidAgoMs"
+           ${age(logSource.answeredAt)} as "answeredAgoMs", ${age(logSource.writtenAt)} as "noteAgeMs"
     from ${logSource}`);
   return found === undefined ? null : row.parse(found);
 };

@@ -1,7 +1,7 @@
 /** Packages of the contract: those the log began with, and those that joined. */
 import type { Sql } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
-import { createRemembered, type MaybePromise } from "../database/remembered.ts";
+import { createShortCache, type MaybePromise } from "../database/short-cache.ts";
 import { appendingPart, writeNow } from "../database/writing.ts";
 import type { JoinedPackage } from "./fact.ts";
 import { logPackages } from "./tables.ts";
@@ -40,12 +40,12 @@ export const watchPackages = (
   on: Reads,
   configured: readonly string[],
 ): (() => MaybePromise<readonly string[]>) => {
-  const remembered = createRemembered<readonly string[]>({ freshMs: FRESH_MS, max: 1 });
+  const cache = createShortCache<readonly string[]>({ freshMs: FRESH_MS, max: 1 });
   const load = async () => {
     const [row] = await read<{ readonly packages: readonly string[] }>(on, KNOWN, []);
     return row?.packages ?? configured;
   };
-  return () => remembered.get("", load);
+  return () => cache.get("", load);
 };
 
 const KNOWN = `select to_jsonb(${KNOWN_PACKAGES}) as packages from log_high_water`;

@@ -24,7 +24,7 @@ const said = z.object({
   signing: z.object({ reason: z.string(), sinceMs: z.number() }).nullable().catch(null),
 });
 
-export type ProcessSaid = Readonly<z.infer<typeof said>>;
+export type ProcessState = Readonly<z.infer<typeof said>>;
 
 type ProcessId = {
   /** A UUID, made at start. */
@@ -38,7 +38,7 @@ type ProcessId = {
 export const noteProcess = async (
   sql: Sql,
   { id, pid, host }: ProcessId,
-  saying: ProcessSaid,
+  saying: ProcessState,
 ): Promise<number> => {
   const [row] = await sql<{ clockMs: number }[]>`
     insert into process_notes (id, pid, host, said, started_at, written_at)
@@ -75,11 +75,11 @@ export const forgetGone = async (
 
 /** The last note of a process; ages by the database's clock. */
 export type ProcessNote = ProcessId & {
-  readonly said: ProcessSaid;
+  readonly said: ProcessState;
   /** Age in ms. */
-  readonly saidAgoMs: number;
+  readonly noteAgeMs: number;
   /** Time of the note as text; it changes with every note. */
-  readonly saidAt: string;
+  readonly notedAt: string;
 };
 
 /** The most recently written ones. */
@@ -90,15 +90,15 @@ const row = z.object({
   pid: z.number(),
   host: z.string(),
   said,
-  saidAgoMs: z.number(),
-  saidAt: z.string(),
+  noteAgeMs: z.number(),
+  notedAt: z.string(),
 });
 
 /** Newest first. */
 export const readProcesses = async ({ sql }: Pick<Db, "sql">): Promise<readonly ProcessNote[]> => {
   const rows = await sql`
-    select id, pid, host, said, written_at::text as "saidAt",
-           (extract(epoch from clock_timestamp() - written_at) * 1000)::float8 as "saidAgoMs"
+    select id, pid, host, said, written_at::text as "notedAt",
+           (extract(epoch from clock_timestamp() - written_at) * 1000)::float8 as "noteAgeMs"
     from process_notes order by written_at desc limit ${MOST}`;
   return rows.map((found) => row.parse(found));
 };

@@ -301,7 +301,7 @@ export const processNotes = pgTable("process_notes", {
   pid: integer("pid").notNull(),
   /** Its machine's name. */
   host: text("host").notNull(),
-  /** As in `ProcessSaid`. */
+  /** As in `ProcessState`. */
   said: jsonb("said").notNull(),
   startedAt: at("started_at").notNull(),
   /** Time of this note, by the database's clock. */

@@ -10,8 +10,8 @@ import { type OnSetback, type RetryPolicy, Setback } from "../ledger/sources/fet
 import type { CheckpointSource } from "../ledger/sources/source.ts";
 import {
   createContact,
-  type Hearing,
   type SourceContact,
+  type SourceObserver,
 } from "../ledger/sources/source-contact.ts";
 import type { OpenListed } from "../ledger/sources/source-list.ts";
 import { recordDecimals } from "../log/coins.ts";
@@ -134,9 +134,9 @@ export const openLedger = async (
 ): Promise<Ledger> => {
   const contact = createContact();
   figures?.begin("holderbook_source_changes_total", {});
-  const hearing = figures === undefined ? contact : countedHearing(contact, figures);
+  const observer = figures === undefined ? contact : countedHearing(contact, figures);
   const { source, demo, described, about } = await openLedgerSource(config, logger, {
-    hearing,
+    observer,
     figures,
   });
   const packages = config.packages ?? described?.packages;
@@ -161,7 +161,10 @@ export const openLedger = async (
 };
 
 /** Also counts and times requests to the source. */
-const countedHearing = ({ answered, failed }: Hearing, figures: Figures): Hearing => ({
+const countedHearing = (
+  { answered, failed }: SourceObserver,
+  figures: Figures,
+): SourceObserver => ({
   answered,
   failed: (error) => {
     failed(error);
@@ -208,7 +211,7 @@ export const openLedgerSource = async (
 };
 
 type Opening = {
-  readonly hearing?: Hearing | undefined;
+  readonly observer?: SourceObserver | undefined;
   readonly figures?: Figures | undefined;
   /** Retries of a single source. */
   readonly retry?: RetryPolicy | undefined;
@@ -217,7 +220,7 @@ type Opening = {
 const openSources = async (
   config: Config,
   logger: Logger,
-  { hearing, figures, retry }: Opening,
+  { observer, figures, retry }: Opening,
 ): Promise<CheckpointSource> => {
   const { openSource } = await import("../ledger/sources/open-source.ts");
   const { oneOfSeveralPolicy } = await import("../ledger/sources/fetch-attempts.ts");
@@ -234,15 +237,15 @@ const openSources = async (
   const [first, second, ...others] = config.ledgerSources;
   if (first === undefined || second === undefined) {
     const { setting, headers } = first ?? { setting: config.ledgerSource, headers: {} };
-    return openSource(setting, { ...shared, headers, hearing, retry });
+    return openSource(setting, { ...shared, headers, observer, retry });
   }
   const open =
     ({ setting, headers }: LedgerSource): OpenListed =>
     (own) =>
-      openSource(setting, { ...shared, headers, retry: oneOfSeveralPolicy, hearing: own });
+      openSource(setting, { ...shared, headers, retry: oneOfSeveralPolicy, observer: own });
   const { listSources } = await import("../ledger/sources/source-list.ts");
   return listSources([open(first), open(second), ...others.map(open)], {
-    hearing,
+    observer,
     onChange: (change) => {
       figures?.count("holderbook_source_changes_total", {});
       logger.warn(change, `reading from another source, ${change.to}`);

@@ -9,7 +9,7 @@ import { isUnreachable } from "../database/database-error.ts";
 import { NO_DATABASE } from "../http/health/health.ts";
 import type { Trouble } from "../http/health/progress.ts";
 import type { Queues } from "../lanes/queues.ts";
-import { forgetGone, forgetProcess, noteProcess, type ProcessSaid } from "../log/process-notes.ts";
+import { forgetGone, forgetProcess, noteProcess, type ProcessState } from "../log/process-notes.ts";
 import type { Figures } from "../telemetry/figures.ts";
 import { onlyPlaces } from "../values/place.ts";
 import { awakeMs } from "../waiting/awake.ts";
@@ -24,7 +24,7 @@ export type ProcessNotes = AsyncDisposable & {
   /** Polls why signing with the deployment's key fails; undefined while it works. */
   watchSigning(trouble: () => SignerTrouble | undefined): void;
   /** Reports the transactions that this process's signers can pay for. */
-  saySigners(signers: ProcessSaid["signers"]): void;
+  saySigners(signers: ProcessState["signers"]): void;
   /** Why writes to the database fail; undefined while they work. */
   unwritable(): Trouble | undefined;
 };
@@ -49,13 +49,13 @@ export const keepProcessNotes = (
   const own = { id: crypto.randomUUID(), pid: process.pid, host: hostname() };
   const ending = new AbortController();
   let queues: Queues | undefined;
-  let signers: ProcessSaid["signers"] = [];
+  let signers: ProcessState["signers"] = [];
   let signing: () => SignerTrouble | undefined = () => undefined;
   let writtenMs = awakeMs();
   let refused: Error | undefined;
   const queueProbe = createProbe(async () => queues?.ping(), awakeMs);
 
-  const queueSaid = async (): Promise<ProcessSaid["queue"]> => {
+  const queueSaid = async (): Promise<ProcessState["queue"]> => {
     if (queues === undefined) return null;
     const { backend } = queues;
     const { trouble } = await queueProbe();

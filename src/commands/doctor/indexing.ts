@@ -14,7 +14,7 @@ export const checkIndexing = async (
   if (log === undefined || note === null) {
     return [warn("nothing has been read yet", "run `holderbook start` or `holderbook index`")];
   }
-  const ago = `${Math.round(note.saidAgoMs / 1000)} s`;
+  const ago = `${Math.round(note.noteAgeMs / 1000)} s`;
   const error = note.error === null ? "" : `: ${note.error}`;
   if (note.gaveUp) {
     return [
@@ -24,7 +24,7 @@ export const checkIndexing = async (
       ),
     ];
   }
-  if (note.saidAgoMs >= STALL_AFTER_MS) {
+  if (note.noteAgeMs >= STALL_AFTER_MS) {
     return [
       warn(
         `no process reads the ledger: the last one did ${ago} ago`,

@@ -2,7 +2,7 @@
 import type { Database } from "../../database/connect.ts";
 import { migrationsPending } from "../../database/migrate.ts";
 import { type HighWater, readHighWater } from "../../log/high-water.ts";
-import { readSource, type SourceSaid } from "../../log/log-source.ts";
+import { readSource, type SourceState } from "../../log/log-source.ts";
 
 export type LogState = {
   /** Milliseconds by which the database's clock is ahead of ours. */
@@ -12,7 +12,7 @@ export type LogState = {
   /** Undefined before a reader first opened the log, or with tables of another version. */
   readonly log: HighWater | undefined;
   /** The reader's last note. */
-  readonly note: SourceSaid | null;
+  readonly note: SourceState | null;
 };
 
 export const readLogState = async (database: Database): Promise<LogState> => {

@@ -123,7 +123,7 @@ const askOne = async (
 ): Promise<Answer | { readonly says: string }> => {
   const contact = createContact();
   const alone = { ...config, ledgerSources: [listed] };
-  const { source } = await openLedgerSource(alone, logger, { hearing: contact, retry: ONCE });
+  const { source } = await openLedgerSource(alone, logger, { observer: contact, retry: ONCE });
   const place = source.description;
   const ask = async (): Promise<Answer> => {
     const [latest, chainId] = await Promise.all([source.latest(signal), source.chainId(signal)]);

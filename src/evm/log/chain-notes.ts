@@ -35,7 +35,7 @@ export const noteChain = async (
 /** Ages are by the database's clock. */
 export type AgedChainNote = ChainNote & {
   /** Age of the note in ms; a large one means no reader. */
-  readonly saidAgoMs: number;
+  readonly noteAgeMs: number;
 };
 
 const row = z.object({
@@ -44,7 +44,7 @@ const row = z.object({
   reason: z.string().nullable(),
   endpoints: z.array(endpointHealthSchema),
   doubts,
-  saidAgoMs: z.number(),
+  noteAgeMs: z.number(),
 });
 
 /** Chains without a note are absent. */
@@ -54,21 +54,21 @@ export const chainNotes = async (
 ): Promise<ReadonlyMap<number, AgedChainNote>> => {
   const rows = await sql`
     select chain_id as "chainId", gave_up as "gaveUp", trouble as reason, endpoints, doubts,
-           (extract(epoch from clock_timestamp() - written_at) * 1000)::float8 as "saidAgoMs"
+           (extract(epoch from clock_timestamp() - written_at) * 1000)::float8 as "noteAgeMs"
     from evm_chain_notes where chain_id = any(${bigints(chainIds.map(BigInt))}::int8[])`;
   return new Map(
     rows.map((found) => {
-      const { chainId, gaveUp, reason, endpoints, saidAgoMs, doubts } = row.parse(found);
+      const { chainId, gaveUp, reason, endpoints, noteAgeMs, doubts } = row.parse(found);
       const aged = endpoints.map(({ lastError, ...each }) => ({
         ...each,
         lastError: lastError && {
           ...lastError,
-          secondsAgo: lastError.secondsAgo + Math.max(0, Math.floor(saidAgoMs / 1_000)),
+          secondsAgo: lastError.secondsAgo + Math.max(0, Math.floor(noteAgeMs / 1_000)),
         },
       }));
       const trouble = reason === null ? undefined : { gaveUp, reason };
       const doubtsOf = new Map(Object.entries(doubts));
-      return [chainId, { chainId, trouble, endpoints: aged, doubts: doubtsOf, saidAgoMs }];
+      return [chainId, { chainId, trouble, endpoints: aged, doubts: doubtsOf, noteAgeMs }];
     }),
   );
 };

@@ -9,7 +9,7 @@
  */
 
 import type { Reads } from "../../database/readers.ts";
-import type { MaybePromise } from "../../database/remembered.ts";
+import type { MaybePromise } from "../../database/short-cache.ts";
 import type { ProgressTables } from "../../projections/progress-tables.ts";
 import { readWatermarks, type Watermark } from "../../projections/read-watermarks.ts";
 import { highest } from "../../values/bigints.ts";

@@ -2,7 +2,7 @@
  * Admission by key: the key's rate limit, and a limit on attempts without a valid key. Each
  * interface brings its own check of a key.
  */
-import type { MaybePromise } from "../../database/remembered.ts";
+import type { MaybePromise } from "../../database/short-cache.ts";
 import { HttpError } from "../http-error.ts";
 import type { RateLimit } from "./rate-limit.ts";
 

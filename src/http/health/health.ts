@@ -235,7 +235,7 @@ const judgeReader = (
   const said = reader.source;
   const why =
     said && !isHeard(said, stallAfterMs)
-      ? `no process has read the ledger for ${Math.floor(said.saidAgoMs / 1000)} s`
+      ? `no process has read the ledger for ${Math.floor(said.noteAgeMs / 1000)} s`
       : "this process does not ask the chain whether there is more";
   return {
     state: "unknown",
@@ -265,8 +265,8 @@ const partProgress = (
 });
 
 /** Whether a reader runs, by its note; without one the source's state is unknown. */
-const isHeard = ({ saidAgoMs }: SourceReading, stallAfterMs: number): boolean =>
-  saidAgoMs < stallAfterMs;
+const isHeard = ({ noteAgeMs }: SourceReading, stallAfterMs: number): boolean =>
+  noteAgeMs < stallAfterMs;
 
 /** Stalled for a reader that gave up, or a source that is wrong or silent for too long. */
 const judgeSource = (

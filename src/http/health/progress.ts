@@ -24,7 +24,7 @@ export type SourceReading = {
   readonly silentMs: number;
   readonly error: string | null;
   /** Age of the note in ms; a large one means no reader runs. */
-  readonly saidAgoMs: number;
+  readonly noteAgeMs: number;
 };
 
 type PipelineProgress = {

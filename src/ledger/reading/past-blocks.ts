@@ -13,17 +13,17 @@ import {
   pastStretch,
 } from "../../log/past-blocks.ts";
 import type { RawCheckpoint } from "../decode/checkpoint.ts";
-import { type Filling, given, keepFilling, LONGEST_UNWRITTEN_MS } from "./filling.ts";
+import { type Backfill, given, LONGEST_UNWRITTEN_MS, runBackfill } from "./backfill.ts";
 import { CheckpointChainError, CheckpointOutOfOrderError, SourceEndedError } from "./pass.ts";
 import type { CheckpointPlace } from "./read.ts";
 
-export type PastBlocks = Filling & {
+export type PastBlocks = Backfill & {
   readonly readPlace: (raw: RawCheckpoint) => CheckpointPlace;
 };
 
 /** Returns when nothing is left or `signal` aborts. Never rejects. */
 export const fillPastBlocks = (past: PastBlocks, signal: AbortSignal): Promise<void> =>
-  keepFilling(
+  runBackfill(
     past,
     {
       noun: "the times",

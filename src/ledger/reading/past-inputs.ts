@@ -12,13 +12,13 @@ import {
   type ReadAgain,
 } from "../../log/past-inputs.ts";
 import {
+  type Backfill,
   concurrentFetches,
-  type Filling,
   given,
-  keepFilling,
   LONGEST_UNWRITTEN_MS,
   restAfter,
-} from "./filling.ts";
+  runBackfill,
+} from "./backfill.ts";
 import { CheckpointOutOfOrderError, SourceEndedError } from "./pass.ts";
 import type { CheckpointReader, ReaderOf } from "./read.ts";
 
@@ -28,10 +28,10 @@ const FACTS_PER_WRITE = 5_000;
 
 /** Returns when nothing is left or `signal` aborts. Never rejects. */
 export const fillPastInputs = (
-  past: Filling & { readonly readerOf: ReaderOf },
+  past: Backfill & { readonly readerOf: ReaderOf },
   signal: AbortSignal,
 ): Promise<void> =>
-  keepFilling(
+  runBackfill(
     past,
     {
       noun: "input versions",
@@ -54,7 +54,7 @@ export const fillPastInputs = (
 
 /** Reads concurrently, as the checkpoints are often far apart. */
 const readAgain = async (
-  past: Filling,
+  past: Backfill,
   { marks }: PastInputs,
   read: CheckpointReader,
   again: ReadAgain[],
@@ -79,7 +79,7 @@ const readAgain = async (
 };
 
 const readOne = async (
-  past: Filling,
+  past: Backfill,
   { sequence, digest }: CheckpointMark,
   read: CheckpointReader,
   signal: AbortSignal,

@@ -261,7 +261,7 @@ const readOnce = async (context: Reading, signal: AbortSignal): Promise<void> =>
       : null;
   const isBehind = () => (progress.now().lag ?? 0n) > CATCHING_UP;
   const past = { source, on: lock.session, isBehind, backoff: waits.past, onNotice };
-  const filling = Promise.all([
+  const backfill = Promise.all([
     fillPastBlocks({ ...past, readPlace: options.readPlace ?? readPlace }, during.signal),
     fillPastInputs({ ...past, readerOf: options.read }, during.signal),
   ]);
@@ -289,7 +289,7 @@ const readOnce = async (context: Reading, signal: AbortSignal): Promise<void> =>
   );
   await reading.finally(async () => {
     during.abort();
-    await filling;
+    await backfill;
   });
   if (!signal.aborted) lock.session.lost.throwIfAborted();
 };

@@ -11,7 +11,7 @@ export type SetbackReason =
   /** The bytes are invalid. */
   | "damaged";
 
-/** A failed attempt; `askPatiently` decides about another. */
+/** A failed attempt; `askWithRetries` decides about another. */
 export class Setback extends Error {
   override readonly name = "Setback";
   readonly remedy: Remedy = "retry";
@@ -68,7 +68,7 @@ export type OnSetback = (setback: {
   readonly waitMs: number;
 }) => void;
 
-type PatientQuestion<T> = {
+type RetriedRequest<T> = {
   /** The source's description, for messages. */
   readonly source: string;
   /** For messages. */
@@ -86,8 +86,8 @@ type PatientQuestion<T> = {
  * @throws any other error of the attempt
  * @throws the reason of `signal`
  */
-export const askPatiently = async <T extends object | boolean | null>(
-  { source, wanted, attempt, policy: { attempts, backoff, forMs }, onSetback }: PatientQuestion<T>,
+export const askWithRetries = async <T extends object | boolean | null>(
+  { source, wanted, attempt, policy: { attempts, backoff, forMs }, onSetback }: RetriedRequest<T>,
   signal: AbortSignal,
 ): Promise<T> => {
   let failed = 0;
@@ -115,7 +115,7 @@ export const askPatiently = async <T extends object | boolean | null>(
   throw signal.reason;
 };
 
-export type PatientFetch<T> = Omit<PatientQuestion<T>, "wanted" | "policy"> & {
+export type RetriedFetch<T> = Omit<RetriedRequest<T>, "wanted" | "policy"> & {
   readonly sequence: bigint;
   readonly policy: RetryPolicy;
   /** Bytes transferred, for the concurrency. */
@@ -127,10 +127,10 @@ export type PatientFetch<T> = Omit<PatientQuestion<T>, "wanted" | "policy"> & {
  * Fetches a checkpoint with retries, and reports attempts to the concurrency. Null: not there.
  *
  * @throws CheckpointDamagedError (retry) after `policy.damagedAttempts`
- * @throws as `askPatiently`
+ * @throws as `askWithRetries`
  */
-export const fetchPatiently = async <T extends object | null>(
-  { sequence, attempt, size, concurrency, ...question }: PatientFetch<T>,
+export const fetchWithRetries = async <T extends object | null>(
+  { sequence, attempt, size, concurrency, ...question }: RetriedFetch<T>,
   signal: AbortSignal,
 ): Promise<T> => {
   const { source, policy } = question;
@@ -157,5 +157,8 @@ export const fetchPatiently = async <T extends object | null>(
       throw error;
     }
   };
-  return askPatiently({ ...question, wanted: `checkpoint ${sequence}`, attempt: measured }, signal);
+  return askWithRetries(
+    { ...question, wanted: `checkpoint ${sequence}`, attempt: measured },
+    signal,
+  );
 };

@@ -4,16 +4,16 @@ import { type ConcurrencyBounds, createAdaptiveConcurrency } from "./adaptive-co
 import { openCheckpointStream } from "./checkpoint-stream.ts";
 import { fetchAhead, type WindowBounds } from "./fetch-ahead.ts";
 import {
-  askPatiently,
+  askWithRetries,
   defaultRetryPolicy,
-  fetchPatiently,
+  fetchWithRetries,
   type OnSetback,
   type RetryPolicy,
   Setback,
 } from "./fetch-attempts.ts";
 import { connectGrpc, type GrpcBounds, isNotOffered, type NodeInfo } from "./grpc-connection.ts";
 import type { CheckpointRange, CheckpointSource } from "./source.ts";
-import { type Hearing, NO_HEARING, reporting } from "./source-contact.ts";
+import { NO_OBSERVER, reporting, type SourceObserver } from "./source-contact.ts";
 import {
   CheckpointPrunedError,
   SourceChainChangedError,
@@ -44,7 +44,7 @@ export type GrpcOptions = {
   readonly behindGraceMs?: number;
   readonly onSetback?: OnSetback;
   /** Notified of every answer and failure. */
-  readonly hearing?: Hearing | undefined;
+  readonly observer?: SourceObserver | undefined;
 };
 
 const MIB = 1024 * 1024;
@@ -80,7 +80,7 @@ export const grpcSource = ({
   resubscribe = { firstMs: 500, maxMs: 30_000 },
   behindGraceMs = 60_000,
   onSetback = () => {},
-  hearing = NO_HEARING,
+  observer = NO_OBSERVER,
 }: GrpcOptions): CheckpointSource => {
   const description = `grpc+${tls ? "https" : "http"}://${host}`;
   const connection = connectGrpc({ description, host, tls, headers, certificates }, bounds);
@@ -89,13 +89,13 @@ export const grpcSource = ({
 
   /** Asks for the node's state and checks its chain. */
   const nodeInfo = async (signal: AbortSignal): Promise<NodeInfo> => {
-    const info = await askPatiently(
+    const info = await askWithRetries(
       {
         source: description,
         wanted: "its service info",
         policy: retry,
         onSetback,
-        attempt: () => reporting(hearing, connection.info(signal), signal),
+        attempt: () => reporting(observer, connection.info(signal), signal),
       },
       signal,
     );
@@ -105,7 +105,7 @@ export const grpcSource = ({
   };
 
   const fetchOne = async (sequence: bigint, signal: AbortSignal): Promise<RawCheckpoint | null> => {
-    const bytes = await fetchPatiently<Uint8Array | null>(
+    const bytes = await fetchWithRetries<Uint8Array | null>(
       {
         source: description,
         sequence,
@@ -113,7 +113,7 @@ export const grpcSource = ({
         policy: retry,
         onSetback,
         size: (answer) => answer?.byteLength ?? 0,
-        attempt: () => reporting(hearing, connection.checkpoint(sequence, signal), signal),
+        attempt: () => reporting(observer, connection.checkpoint(sequence, signal), signal),
       },
       signal,
     );
@@ -243,13 +243,13 @@ export const grpcSource = ({
     },
     coinDecimals: connection.coinDecimals,
     publishedAt: async (address, signal) => {
-      const published = await askPatiently(
+      const published = await askWithRetries(
         {
           source: description,
           wanted: `the publication of ${address}`,
           policy: retry,
           onSetback,
-          attempt: () => reporting(hearing, connection.publishedAt(address, signal), signal),
+          attempt: () => reporting(observer, connection.publishedAt(address, signal), signal),
         },
         signal,
       );

@@ -4,16 +4,16 @@ import type { RawCheckpoint } from "../decode/checkpoint.ts";
 import { type ConcurrencyBounds, createAdaptiveConcurrency } from "./adaptive-concurrency.ts";
 import { fetchAndPoll, type WindowBounds } from "./fetch-ahead.ts";
 import {
-  askPatiently,
+  askWithRetries,
   defaultRetryPolicy,
-  fetchPatiently,
+  fetchWithRetries,
   type OnSetback,
   type RetryPolicy,
 } from "./fetch-attempts.ts";
 import { createHttpClient, type HttpBounds } from "./http-get.ts";
 import { askObject, type ObjectAnswer, readObject } from "./object-store-answer.ts";
 import type { CheckpointSource } from "./source.ts";
-import { type Hearing, NO_HEARING, reporting } from "./source-contact.ts";
+import { NO_OBSERVER, reporting, type SourceObserver } from "./source-contact.ts";
 import { CheckpointMissingError } from "./source-errors.ts";
 
 export type ObjectStoreOptions = {
@@ -42,7 +42,7 @@ export type ObjectStoreOptions = {
   /** Called for failed attempts that are retried. */
   readonly onSetback?: OnSetback;
   /** Notified of every answer and failure. */
-  readonly hearing?: Hearing | undefined;
+  readonly observer?: SourceObserver | undefined;
 };
 
 const MIB = 1024 * 1024;
@@ -77,7 +77,7 @@ export const objectStoreSource = ({
   pollMs = 250,
   missingGraceMs = 60_000,
   onSetback = () => {},
-  hearing = NO_HEARING,
+  observer = NO_OBSERVER,
 }: ObjectStoreOptions): CheckpointSource => {
   const description = shownUrl(base.href);
   const concurrency = createAdaptiveConcurrency(concurrencyBounds);
@@ -97,7 +97,7 @@ export const objectStoreSource = ({
   };
 
   const fetchOne = async (sequence: bigint, signal: AbortSignal): Promise<RawCheckpoint | null> => {
-    const answer = await fetchPatiently<ObjectAnswer | null>(
+    const answer = await fetchWithRetries<ObjectAnswer | null>(
       {
         source: description,
         sequence,
@@ -109,7 +109,7 @@ export const objectStoreSource = ({
           const url = urlOf(sequence);
           const bounds = { maxObjectBytes, maxCheckpointBytes };
           const wanted = { client, source: description, url, sequence, ...bounds };
-          return reporting(hearing, readObject(wanted, signal), signal);
+          return reporting(observer, readObject(wanted, signal), signal);
         },
       },
       signal,
@@ -123,10 +123,10 @@ export const objectStoreSource = ({
     const attempt = async (): Promise<boolean> => {
       await concurrency.cleared(signal);
       const wanted = { client, source: description, url: urlOf(sequence), sequence };
-      return reporting(hearing, askObject(wanted, signal), signal);
+      return reporting(observer, askObject(wanted, signal), signal);
     };
     const wanted = `asking for ${sequence}`;
-    return await askPatiently({ source: description, wanted, attempt, policy: LOOK }, signal);
+    return await askWithRetries({ source: description, wanted, attempt, policy: LOOK }, signal);
   };
 
   const latest = async (signal: AbortSignal): Promise<bigint | null> => {

@@ -6,7 +6,7 @@ import { grpcSource } from "./grpc.ts";
 import { readGrpcAddress } from "./grpc-address.ts";
 import { objectStoreSource } from "./object-store.ts";
 import type { CheckpointSource } from "./source.ts";
-import type { Hearing } from "./source-contact.ts";
+import type { SourceObserver } from "./source-contact.ts";
 
 type OpenSourceOptions = {
   /** Sent with every request; never logged. */
@@ -24,7 +24,7 @@ type OpenSourceOptions = {
   /** Called for failed attempts that are retried. */
   readonly onSetback?: OnSetback | undefined;
   /** Notified of a network source's answers and failures. */
-  readonly hearing?: Hearing | undefined;
+  readonly observer?: SourceObserver | undefined;
 };
 
 /** LEDGER_SOURCE is invalid. Stop; correct it. */
@@ -56,7 +56,7 @@ export const openSource = (
     certificates = false,
     retry = defaultRetryPolicy,
     onSetback = () => {},
-    hearing,
+    observer,
   }: OpenSourceOptions = {},
 ): CheckpointSource => {
   if (setting.startsWith("dir:")) {
@@ -71,7 +71,7 @@ export const openSource = (
   }
   const concurrency = { min: 1, max: maxConcurrency, start: Math.min(4, maxConcurrency) };
   const window = { checkpoints: Math.max(2 * maxConcurrency, 256), bytes: windowBytes };
-  const shared = { headers, concurrency, window, retry, onSetback, hearing };
+  const shared = { headers, concurrency, window, retry, onSetback, observer };
   switch (url.protocol) {
     case "http:":
     case "https:":

@@ -26,11 +26,11 @@ export type SourceContact = {
 };
 
 /** What sources report of single requests. */
-export type Hearing = Pick<SourceContact, "answered" | "failed"> & {
+export type SourceObserver = Pick<SourceContact, "answered" | "failed"> & {
   readonly took?: (seconds: number) => void;
 };
 
-export const NO_HEARING: Hearing = { answered: () => {}, failed: () => {} };
+export const NO_OBSERVER: SourceObserver = { answered: () => {}, failed: () => {} };
 
 /** Errors may quote foreign text. */
 const LONGEST_ERROR = 300;
@@ -86,18 +86,18 @@ export const createContact = (clock: () => number = awakeMs): SourceContact => {
 
 /** Reports the outcome of a request, except failures after `signal` aborted. */
 export const reporting = async <Answer>(
-  hearing: Hearing,
+  observer: SourceObserver,
   question: Promise<Answer>,
   signal: AbortSignal,
 ): Promise<Answer> => {
   const beganMs = performance.now();
   try {
     const answer = await question;
-    hearing.answered();
-    hearing.took?.((performance.now() - beganMs) / 1_000);
+    observer.answered();
+    observer.took?.((performance.now() - beganMs) / 1_000);
     return answer;
   } catch (error) {
-    if (!signal.aborted) hearing.failed(error);
+    if (!signal.aborted) observer.failed(error);
     throw error;
   }
 };

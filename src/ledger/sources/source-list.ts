@@ -9,7 +9,7 @@ import { pause } from "../../waiting/backoff.ts";
 import { withinDeadline } from "../../waiting/deadline.ts";
 import { followingAbort } from "../../waiting/following-abort.ts";
 import type { CheckpointSource } from "./source.ts";
-import { type Hearing, NO_HEARING } from "./source-contact.ts";
+import { NO_OBSERVER, type SourceObserver } from "./source-contact.ts";
 import { SourceChainsDifferError, type SourceOfChain } from "./source-errors.ts";
 
 export type SourceChange = {
@@ -21,7 +21,7 @@ export type SourceChange = {
 
 export type SourceListOptions = {
   /** Notified of the current source's answers and failures. */
-  readonly hearing?: Hearing | undefined;
+  readonly observer?: SourceObserver | undefined;
   readonly onChange?: ((change: SourceChange) => void) | undefined;
   /** Interval of probing the first source, ms. */
   readonly returnAfterMs?: number;
@@ -30,18 +30,18 @@ export type SourceListOptions = {
 /** Timeout for chain ids of unused sources; a late one is checked on use. */
 const CHAIN_MS = 2_000;
 
-export type OpenListed = (hearing: Hearing) => CheckpointSource;
+export type OpenListed = (observer: SourceObserver) => CheckpointSource;
 
 /** @param openers two or more, in order of preference */
 export const listSources = (
   openers: readonly [OpenListed, ...OpenListed[]],
-  { hearing = NO_HEARING, onChange = () => {}, returnAfterMs = 300_000 }: SourceListOptions = {},
+  { observer = NO_OBSERVER, onChange = () => {}, returnAfterMs = 300_000 }: SourceListOptions = {},
 ): CheckpointSource => {
   const opened = (open: OpenListed): CheckpointSource => {
     const source: CheckpointSource = open({
-      answered: () => source === inUse && hearing.answered(),
-      failed: (error) => source === inUse && hearing.failed(error),
-      took: (seconds) => hearing.took?.(seconds),
+      answered: () => source === inUse && observer.answered(),
+      failed: (error) => source === inUse && observer.failed(error),
+      took: (seconds) => observer.took?.(seconds),
     });
     return source;
   };

@@ -169,7 +169,7 @@ const reads = (here: ChainReading | undefined): boolean =>
 
 /** A note that still holds: recent, or of a reader that gave up. */
 const currentNote = (said: AgedChainNote | undefined): ChainReading | undefined =>
-  said !== undefined && (said.trouble?.gaveUp || said.saidAgoMs < STALL_AFTER_MS)
+  said !== undefined && (said.trouble?.gaveUp || said.noteAgeMs < STALL_AFTER_MS)
     ? said
     : undefined;
 
@@ -179,7 +179,7 @@ const missingReader = (
 ): readonly string[] =>
   known !== undefined || said === undefined
     ? []
-    : [`not read for ${Math.floor(said.saidAgoMs / 1_000)} s: no process reads it (start, index)`];
+    : [`not read for ${Math.floor(said.noteAgeMs / 1_000)} s: no process reads it (start, index)`];
 
 const NEVER_READ =
   "never read: either no process reads it (start, index), or its RPC does not answer";

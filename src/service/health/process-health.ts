@@ -57,8 +57,8 @@ export const processDetails = (
     // Beside a live process, a silent one may have been killed; its undone work shows elsewhere.
     const state: State = notes.length > 0 && alive.length === 0 ? "stalled" : "ok";
     const processes = notes.map((note): ProcessHealth => {
-      const { id, pid, host, saidAgoMs } = note;
-      const seenAt = new Date(nowMs - saidAgoMs).toISOString();
+      const { id, pid, host, noteAgeMs } = note;
+      const seenAt = new Date(nowMs - noteAgeMs).toISOString();
       if (!silent.has(id)) return { pid, host, seenAt, state: "ok" };
       return { pid, host, seenAt, state: "stalled", reason: silenceOf(note, seenAt) };
     });
@@ -87,16 +87,16 @@ export const processDetails = (
  * grace.
  */
 const createSilences = (runMs: () => number) => {
-  let seen = new Map<string, { readonly saidAt: string; readonly sinceMs: number }>();
+  let seen = new Map<string, { readonly notedAt: string; readonly sinceMs: number }>();
   let lookedMs = Number.NEGATIVE_INFINITY;
   return (notes: readonly ProcessNote[]): ReadonlySet<string> => {
     const atMs = runMs();
     const before = atMs - lookedMs > UNSEEN_MS ? new Map<string, never>() : seen;
     lookedMs = atMs;
     seen = new Map(
-      notes.map(({ id, saidAt }) => {
+      notes.map(({ id, notedAt }) => {
         const known = before.get(id);
-        return [id, known?.saidAt === saidAt ? known : { saidAt, sinceMs: atMs }];
+        return [id, known?.notedAt === notedAt ? known : { notedAt, sinceMs: atMs }];
       }),
     );
     return new Set(
@@ -114,13 +114,13 @@ const troubleOf = (silent: ProcessHealth | undefined): Trouble | undefined =>
 /** The longest outage that any of them reports. */
 const queueOf = (alive: readonly ProcessNote[], nowMs: number): QueueHealth | undefined => {
   const [worst] = alive
-    .flatMap(({ said, saidAgoMs }) =>
+    .flatMap(({ said, noteAgeMs }) =>
       said.queue === null
         ? []
         : [
             {
               ...said.queue,
-              agoMs: said.queue.lostMs === null ? 0 : said.queue.lostMs + saidAgoMs,
+              agoMs: said.queue.lostMs === null ? 0 : said.queue.lostMs + noteAgeMs,
             },
           ],
     )

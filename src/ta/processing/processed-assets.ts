@@ -1,6 +1,6 @@
 /** The configured assets with a register and a relay each, and requests of missing assets. */
 import type { Sql } from "../../database/connect.ts";
-import type { MaybePromise } from "../../database/remembered.ts";
+import type { MaybePromise } from "../../database/short-cache.ts";
 import { treasuryOf } from "../../log/coins.ts";
 import type { Logger } from "../../logging/logger.ts";
 import type { SignedBefore } from "../ledgers/evm-broadcast.ts";

@@ -40,7 +40,7 @@ const read: CheckpointReader = ({ sequence }) => ({
 /** Reads a network source as the service does. */
 const startReading = (database: TestDatabase, setting: string) => {
   const contact = createContact();
-  const source = openSource(setting, { hearing: contact });
+  const source = openSource(setting, { observer: contact });
   const running = start(database, createScriptedLedger({ newest: -1n }), {
     source,
     read: () => read,

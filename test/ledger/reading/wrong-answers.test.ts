@@ -174,8 +174,8 @@ const listed = (stores: readonly [Store, Store], options: SourceListOptions = {}
   const changes: SourceChange[] = [];
   const retry = { attempts: 2, damagedAttempts: 2, backoff: { firstMs: 5, maxMs: 10 } };
   const [one, two] = stores.map(
-    (store) => (hearing: SourceListOptions["hearing"]) =>
-      openSource(store.base.href, { retry, hearing }),
+    (store) => (observer: SourceListOptions["observer"]) =>
+      openSource(store.base.href, { retry, observer }),
   );
   if (one === undefined || two === undefined) throw new Error("two stores");
   const source = listSources([one, two], {
@@ -191,7 +191,7 @@ test("when the first of two sources dies reading continues from the second, and 
   await using second = await startObjectStore({ newest: 49n, object });
   await using database = await freshDatabase();
   const contact = createContact();
-  const { source, changes } = listed([first, second], { hearing: contact, returnAfterMs: 30 });
+  const { source, changes } = listed([first, second], { observer: contact, returnAfterMs: 30 });
   await using running = reading(database, source, { contact });
   await reached(database, 25n);
   const used = async () => (await readSource(database.db))?.source;
@@ -259,8 +259,8 @@ test("a source that requests an hour's pause is left for the next one immediatel
   await using database = await freshDatabase();
   const opened = [first, second].map(
     ({ base }) =>
-      (hearing: SourceListOptions["hearing"]) =>
-        openSource(base.href, { retry: oneOfSeveralPolicy, hearing }),
+      (observer: SourceListOptions["observer"]) =>
+        openSource(base.href, { retry: oneOfSeveralPolicy, observer }),
   );
   const [one, two] = opened;
   if (one === undefined || two === undefined) throw new Error("two stores");
@@ -384,10 +384,10 @@ test("sources of two chains are refused by name, at start or when the other's ch
     });
   await using one = await node(ledger.chainId);
   await using two = await node(other.ledger.chainId);
-  const open = (host: string) => (hearing: SourceListOptions["hearing"]) =>
+  const open = (host: string) => (observer: SourceListOptions["observer"]) =>
     openSource(`grpc+http://${host}`, {
       retry: { attempts: 2, damagedAttempts: 2, backoff: { firstMs: 5, maxMs: 10 } },
-      hearing,
+      observer,
     });
   const refusal = new RegExp(
     `${one.host} is of chain ${ledger.chainId}, and grpc.http://${two.host} of chain ${other.ledger.chainId}`,

@@ -8,7 +8,7 @@ import type { RawCheckpoint } from "../decode/checkpoint.ts";
 import type { CheckpointRange, CheckpointSource } from "../sources/source.ts";
 import { LONGEST_STRETCH_MS } from "./pass.ts";
 
-export type Filling = {
+export type Backfill = {
   readonly source: CheckpointSource;
   /** Session of the reader's lock, shared with it. */
   readonly on: Session;
@@ -23,7 +23,7 @@ export type Filling = {
 const MAX_CONCURRENT_FETCHES = 16;
 const MAX_CONCURRENT_FETCHES_BEHIND = 2;
 
-export const concurrentFetches = ({ isBehind }: Pick<Filling, "isBehind">): number =>
+export const concurrentFetches = ({ isBehind }: Pick<Backfill, "isBehind">): number =>
   isBehind() ? MAX_CONCURRENT_FETCHES_BEHIND : MAX_CONCURRENT_FETCHES;
 
 /** While behind, pause for this many times the work's duration: a tenth of the time. */
@@ -36,7 +36,7 @@ export const LONGEST_UNWRITTEN_MS = 30_000;
 const LONGEST_SILENCE_MS = 120_000;
 
 /** One kind of data that an older version did not store. */
-type PastData<Left extends { readonly next: bigint; readonly last: bigint }> = {
+type MissingData<Left extends { readonly next: bigint; readonly last: bigint }> = {
   /** For messages, such as `the times`. */
   readonly noun: string;
   /** The checkpoints left to fill in; null when none are. */
@@ -49,9 +49,9 @@ type PastData<Left extends { readonly next: bigint; readonly last: bigint }> = {
  * Fills in past data until nothing is left or `signal` aborts. Never rejects: reports failures to
  * `onNotice` and retries.
  */
-export const keepFilling = async <Left extends { readonly next: bigint; readonly last: bigint }>(
-  { on, backoff, onNotice }: Filling,
-  { noun, left: find, begin }: PastData<Left>,
+export const runBackfill = async <Left extends { readonly next: bigint; readonly last: bigint }>(
+  { on, backoff, onNotice }: Backfill,
+  { noun, left: find, begin }: MissingData<Left>,
   signal: AbortSignal,
 ): Promise<void> => {
   let last: bigint | undefined;
@@ -89,7 +89,7 @@ export const keepFilling = async <Left extends { readonly next: bigint; readonly
 
 /** Yields to other work after work since `beganMs`. */
 export const restAfter = async (
-  { isBehind }: Pick<Filling, "isBehind">,
+  { isBehind }: Pick<Backfill, "isBehind">,
   beganMs: number,
   signal: AbortSignal,
 ): Promise<void> => {
@@ -98,23 +98,23 @@ export const restAfter = async (
 
 /** Checkpoints of a range, yielding between them; ends early when the source is silent. */
 export async function* given(
-  filling: Pick<Filling, "source" | "isBehind">,
+  backfill: Pick<Backfill, "source" | "isBehind">,
   range: Omit<CheckpointRange, "maxConcurrent">,
   signal: AbortSignal,
 ): AsyncGenerator<RawCheckpoint> {
   using own = followingAbort(signal);
   const silence = setTimeout(() => own.abort(), LONGEST_SILENCE_MS);
-  const { source } = filling;
+  const { source } = backfill;
   let stretchFrom = performance.now();
   try {
     for await (const raw of source.checkpoints(
-      { ...range, maxConcurrent: concurrentFetches(filling) },
+      { ...range, maxConcurrent: concurrentFetches(backfill) },
       own.signal,
     )) {
       silence.refresh();
       yield raw;
       if (performance.now() - stretchFrom <= LONGEST_STRETCH_MS) continue;
-      await restAfter(filling, stretchFrom, signal);
+      await restAfter(backfill, stretchFrom, signal);
       silence.refresh();
       stretchFrom = performance.now();
     }

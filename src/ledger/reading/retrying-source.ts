@@ -5,7 +5,7 @@ import type { RawCheckpoint } from "../decode/checkpoint.ts";
 import type { CheckpointSource } from "../sources/source.ts";
 import { isOfSource } from "./source-trouble.ts";
 
-export type Patience = {
+export type SourceRetries = {
   /** Maximum duration of failures, ms; 0: no retry. */
   readonly forMs: number;
   /** Throws a source error for a useless checkpoint, which is fetched again. */
@@ -22,9 +22,9 @@ const BACKOFF = { firstMs: 500, maxMs: 60_000 };
  * Retries with growing delays, also on the next listed source, and continues after the last
  * checkpoint. Throws the last error after `forMs` without one.
  */
-export const patientSource = (
+export const retryingSource = (
   source: CheckpointSource,
-  { forMs, check = () => {}, isFinal = () => false, onTrouble }: Patience,
+  { forMs, check = () => {}, isFinal = () => false, onTrouble }: SourceRetries,
 ): CheckpointSource => {
   const again = {
     backoff: BACKOFF,

@@ -8,7 +8,7 @@ import { DatabaseUnavailableError } from "./database-error.ts";
 /** A value, or its promise while it loads. */
 export type MaybePromise<Value> = Value | Promise<Value>;
 
-export type Remembered<Value> = {
+export type ShortCache<Value> = {
   /**
    * The cached value, or `load`'s; concurrent calls share one load. Failures are not cached.
    * @throws DatabaseUnavailableError (rejects; retry) when `MOST_LOADING` values are loading
@@ -19,7 +19,7 @@ export type Remembered<Value> = {
 /** Concurrent loads: those of callers who left stay until a silent database answers. */
 const MOST_LOADING = 1_000;
 
-type RememberedSettings<Value> = {
+type ShortCacheSettings<Value> = {
   /** Lifetime in ms. */
   readonly freshMs: number;
   /** Maximum entries; the oldest is evicted. */
@@ -30,12 +30,12 @@ type RememberedSettings<Value> = {
   readonly now?: () => number;
 };
 
-export const createRemembered = <Value>({
+export const createShortCache = <Value>({
   freshMs,
   max,
   worth = () => true,
   now = () => performance.now(),
-}: RememberedSettings<Value>): Remembered<Value> => {
+}: ShortCacheSettings<Value>): ShortCache<Value> => {
   /** In loading order. */
   const kept = new Map<string, { readonly value: Value; readonly untilMs: number }>();
   const loading = new Map<string, Promise<Value>>();

@@ -4,17 +4,17 @@ import { DatabaseUnavailableError } from "./database-error.ts";
 import type { PoolLoad } from "./session-pool.ts";
 
 /** A place on a connection; `client` changes when it is replaced. */
-export type Seat<Client> = { client: Client; taken: number };
+export type Slot<Client> = { client: Client; taken: number };
 
-export type Seats<Client> = {
+export type Slots<Client> = {
   /**
-   * Takes a seat, now or in order of arrival.
+   * Takes a slot, now or in order of arrival.
    * @param signal removes the caller from the queue, rejecting with its reason
    */
-  take(signal: AbortSignal | undefined): Seat<Client> | Promise<Seat<Client>>;
-  giveBack(seat: Seat<Client>): void;
-  /** Replaces the seat's connection unless that happened since `failed`. */
-  replace(seat: Seat<Client>, failed: Client): void;
+  take(signal: AbortSignal | undefined): Slot<Client> | Promise<Slot<Client>>;
+  giveBack(slot: Slot<Client>): void;
+  /** Replaces the slot's connection unless that happened since `failed`. */
+  replace(slot: Slot<Client>, failed: Client): void;
   readonly waiting: number;
   readonly load: PoolLoad;
   /** Rejects the queue, waits up to 5 s for running statements, then ends all connections. */
@@ -25,54 +25,54 @@ export type Seats<Client> = {
 type Ends = { end(options: { readonly timeout: number }): Promise<void> };
 
 type QueuedUser<Client> = {
-  readonly resolve: (seat: Seat<Client>) => void;
+  readonly resolve: (slot: Slot<Client>) => void;
   readonly reject: (reason: unknown) => void;
 };
 
-export const createSeats = <Client extends Ends>({
-  seats: count,
+export const createSlots = <Client extends Ends>({
+  slots: count,
   capacity,
   open,
   end,
 }: {
-  readonly seats: number;
-  /** Concurrent users of a seat. */
+  readonly slots: number;
+  /** Concurrent users of a slot. */
   readonly capacity: number;
   /** Creates a client of one connection, opened on first use. */
   readonly open: () => Client;
   /** Waits up to 5 s for pending answers of all clients, then ends this one. */
   readonly end: (client: Client) => Promise<void>;
-}): Seats<Client> => {
-  const seats = Array.from({ length: count }, (): Seat<Client> => ({ client: open(), taken: 0 }));
+}): Slots<Client> => {
+  const slots = Array.from({ length: count }, (): Slot<Client> => ({ client: open(), taken: 0 }));
   const queue = new Set<QueuedUser<Client>>();
 
   /** The emptiest, and the first of equals: a quiet service keeps few connections busy. */
-  const free = (): Seat<Client> | undefined => {
-    let found: Seat<Client> | undefined;
-    for (const seat of seats) {
-      if (seat.taken < capacity && (found === undefined || seat.taken < found.taken)) found = seat;
+  const free = (): Slot<Client> | undefined => {
+    let found: Slot<Client> | undefined;
+    for (const slot of slots) {
+      if (slot.taken < capacity && (found === undefined || slot.taken < found.taken)) found = slot;
     }
     return found;
   };
 
-  const giveBack = (seat: Seat<Client>): void => {
-    seat.taken -= 1;
+  const giveBack = (slot: Slot<Client>): void => {
+    slot.taken -= 1;
     const [next] = queue;
     if (next === undefined) return;
     queue.delete(next);
-    seat.taken += 1;
-    next.resolve(seat);
+    slot.taken += 1;
+    next.resolve(slot);
   };
 
   return {
     take(signal) {
       signal?.throwIfAborted();
-      const seat = free();
-      if (seat !== undefined) {
-        seat.taken += 1;
-        return seat;
+      const slot = free();
+      if (slot !== undefined) {
+        slot.taken += 1;
+        return slot;
       }
-      const { promise, resolve, reject } = Promise.withResolvers<Seat<Client>>();
+      const { promise, resolve, reject } = Promise.withResolvers<Slot<Client>>();
       const leave = () => {
         queue.delete(waiting);
         reject(signal?.reason);
@@ -89,23 +89,23 @@ export const createSeats = <Client extends Ends>({
       return promise;
     },
     giveBack,
-    replace(seat, failed) {
-      if (seat.client !== failed) return;
-      seat.client = open();
+    replace(slot, failed) {
+      if (slot.client !== failed) return;
+      slot.client = open();
       failed.end({ timeout: 0 }).catch(() => undefined);
     },
     get waiting() {
       return queue.size;
     },
     get load() {
-      const busy = seats.filter(({ taken }) => taken > 0).length;
+      const busy = slots.filter(({ taken }) => taken > 0).length;
       return { busy, most: count, waiting: queue.size };
     },
     close: async () => {
       for (const { reject } of queue)
         reject(new DatabaseUnavailableError("the service is stopping"));
       queue.clear();
-      await Promise.all(seats.map(({ client }) => end(client)));
+      await Promise.all(slots.map(({ client }) => end(client)));
     },
   };
 };
