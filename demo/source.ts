@@ -69,8 +69,8 @@ export type DemoSource = CheckpointSource &
   Omit<DemoIdentity, "chainId"> & {
     epoch(): bigint;
     /**
-     * Submits a transaction for the next checkpoint; resolves when that is read. @throws
-     * RejectedTransactionError
+     * Submits a transaction for the next checkpoint; resolves when that is read.
+     * @throws RejectedTransactionError
      */
     submit(submission: Submission): Promise<TransactionReceipt>;
     staff(coinType: string): Staff;

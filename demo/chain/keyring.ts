@@ -52,8 +52,8 @@ export class Keyring {
   }
 
   /**
-   * Signs BCS of `TransactionData`: flag, signature and public key (97 bytes). @throws
-   * UnknownSenderError
+   * Signs BCS of `TransactionData`: flag, signature and public key (97 bytes).
+   * @throws UnknownSenderError
    */
   sign(address: string, data: Uint8Array): Uint8Array {
     const key = this.#keyOf(address);

@@ -17,8 +17,8 @@ export class OtherDatabaseError extends Error {
 export const ownerSettings = (url: string) => ({ url, applicationName: "holderbook-owner" });
 
 /**
- * The service's role on the owner's database; created if missing and the owner may. @throws
- * OtherDatabaseError (stop)
+ * The service's role on the owner's database; created if missing and the owner may.
+ * @throws OtherDatabaseError (stop)
  */
 export const serviceRoleAt = async (url: string, owner: Database): Promise<string> => {
   await using service = connect({ url, max: 1, applicationName: "holderbook" });

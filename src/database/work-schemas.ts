@@ -24,8 +24,8 @@ export const workSchemas = async (sql: Sql): Promise<readonly string[]> => {
 };
 
 /**
- * Creates a missing schema; `if not exists` would need the privilege even when it exists. @param
- * schema lower-case letters, digits and underscores
+ * Creates a missing schema; `if not exists` would need the privilege even when it exists.
+ * @param schema lower-case letters, digits and underscores
  */
 export const schemaMade = (schema: string): string => `
   do $$ begin

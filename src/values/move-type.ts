@@ -36,8 +36,8 @@ type MoveType = {
 const ADDRESS = /^0x[0-9a-f]{1,64}$/i;
 
 /**
- * Pads an address (`0x`, 1 to 64 hex digits, any case) to 64 lower-case digits. @throws
- * MoveTypeError (stop)
+ * Pads an address (`0x`, 1 to 64 hex digits, any case) to 64 lower-case digits.
+ * @throws MoveTypeError (stop)
  */
 export const canonicalAddress = (text: string): string => {
   if (!ADDRESS.test(text)) throw new MoveTypeError("not an address", text);

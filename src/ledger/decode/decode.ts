@@ -38,8 +38,8 @@ export const decodeWith = (raw: RawCheckpoint, verifier: Verifier): Checkpoint =
   });
 
 /**
- * Decodes an excerpt: a protobuf checkpoint whose transactions may be empty. @throws
- * CheckpointDecodeError (retry)
+ * Decodes an excerpt: a protobuf checkpoint whose transactions may be empty.
+ * @throws CheckpointDecodeError (retry)
  */
 export const decodeExcerpt = (
   { sequence, bytes }: Pick<RawCheckpoint, "sequence" | "bytes">,

@@ -29,8 +29,8 @@ export type CertifiedSummary = {
 const SIGNATURE_BYTES = 48;
 
 /**
- * Reads summary and certificate of a raw checkpoint; verifies nothing. @throws
- * CheckpointDecodeError (retry)
+ * Reads summary and certificate of a raw checkpoint; verifies nothing.
+ * @throws CheckpointDecodeError (retry)
  */
 export const readCertified = (raw: RawCheckpoint): CertifiedSummary => {
   const cursor = new Cursor(raw.bytes, raw.sequence);

@@ -29,8 +29,8 @@ const partOf = (value: Uint8Array): Part => ({ bcs: { value } });
 const refuse = refusing(false);
 
 /**
- * Creates an excerpt of these transactions (by index), checking every digest. @throws
- * CheckpointDecodeError (retry), CertificateError (retry) without signature
+ * Creates an excerpt of these transactions (by index), checking every digest.
+ * @throws CheckpointDecodeError (retry), CertificateError (retry) without signature
  */
 export const makeExcerpt = async (
   raw: RawCheckpoint,
@@ -126,8 +126,8 @@ const assertWhole = (made: Uint8Array, bytes: Uint8Array, sequence: bigint): voi
 };
 
 /**
- * Reads an excerpt without transactions; does not verify the signature. @throws
- * CheckpointDecodeError (retry) also for unread bytes, CertificateError (retry)
+ * Reads an excerpt without transactions; does not verify the signature.
+ * @throws CheckpointDecodeError (retry) also for unread bytes, CertificateError (retry)
  */
 export const readSummaryExcerpt = async (
   sequence: bigint,

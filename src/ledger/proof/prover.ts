@@ -16,8 +16,8 @@ export type Prover = {
   prepare(): Promise<void>;
   /**
    * Verifies a checkpoint after the previous ones and moves to the next committee at an epoch's
-   * end: every epoch's last checkpoint must pass. Unchanged after an error. @throws
-   * CertificateError (retry), CommitteeError (stop)
+   * end: every epoch's last checkpoint must pass. Unchanged after an error.
+   * @throws CertificateError (retry), CommitteeError (stop)
    */
   prove(certified: CertifiedSummary): Signed;
 };
@@ -78,8 +78,8 @@ type ParsedKeys = readonly PublicKey[];
 const KEYS_AT_A_STRETCH = 2;
 
 /**
- * Parses keys in small steps: two milliseconds each, more than a hundred per committee. @throws
- * CommitteeError (stop) on an invalid key
+ * Parses keys in small steps: two milliseconds each, more than a hundred per committee.
+ * @throws CommitteeError (stop) on an invalid key
  */
 export const parseKeys = async (bls: Bls, committee: Committee): Promise<ParsedKeys> => {
   const keys: PublicKey[] = [];

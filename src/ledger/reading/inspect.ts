@@ -114,8 +114,8 @@ export type DigestReport = DigestCounts & {
 };
 
 /**
- * Recomputes all digests and reports contradictions. Does not verify signatures. @throws
- * CheckpointDecodeError (retry) when the bytes are no checkpoint
+ * Recomputes all digests and reports contradictions. Does not verify signatures.
+ * @throws CheckpointDecodeError (retry) when the bytes are no checkpoint
  */
 export const checkDigests = (raw: RawCheckpoint): DigestReport => {
   const counts = {

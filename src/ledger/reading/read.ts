@@ -34,8 +34,8 @@ export type ReadCheckpoint = {
 
 /**
  * Reads raw checkpoints for some packages, decoding them only if the prefilter does not suffice.
- * Stateless: after packages join, continue with a reader that includes them. @throws
- * CheckpointDecodeError, PositionOverflowError, ContractLayoutError (for coin metadata)
+ * Stateless: after packages join, continue with a reader that includes them.
+ * @throws CheckpointDecodeError, PositionOverflowError, ContractLayoutError (for coin metadata)
  */
 export type CheckpointReader = (raw: RawCheckpoint) => ReadCheckpoint;
 

@@ -49,9 +49,9 @@ type VerifyAgainst = {
 
 /**
  * Verifies digests of ascending checkpoints, links between consecutive ones, and the signature at
- * the end of each stretch (end of an epoch, a gap, or the last checkpoint). @throws
- * VerificationError, CertificateError, CommitteeError, CheckpointDecodeError (all stop): the first
- * fault
+ * the end of each stretch (end of an epoch, a gap, or the last checkpoint).
+ * @throws the first fault: VerificationError, CertificateError, CommitteeError,
+ * CheckpointDecodeError (all stop)
  */
 export const verifyCheckpoints = async (
   checkpoints: AsyncIterable<RawCheckpoint> | Iterable<RawCheckpoint>,

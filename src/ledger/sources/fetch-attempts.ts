@@ -1,7 +1,9 @@
 import type { Backoff } from "../../waiting/backoff.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
 import { retrying } from "../../waiting/retrying.ts";
-import type { AdaptiveConcurrency } from "./adaptive-concurrency.ts";
+import type { AdaptiveConcurrency, ConcurrencyBounds } from "./adaptive-concurrency.ts";
+import type { WindowBounds } from "./fetch-ahead.ts";
+import type { SourceObserver } from "./source-contact.ts";
 import { CheckpointDamagedError, SourceUnavailableError } from "./source-errors.ts";
 
 /** Why an attempt failed that may succeed later. */
@@ -67,6 +69,20 @@ export type OnSetback = (setback: {
   readonly reason: string;
   readonly waitMs: number;
 }) => void;
+
+/** Options of sources on a network. */
+export type NetworkOptions = {
+  /** Sent with every request, such as a provider's key; never logged. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly concurrency?: ConcurrencyBounds;
+  readonly window?: WindowBounds;
+  readonly retry?: RetryPolicy;
+  /** Polling interval at the tip, ms. */
+  readonly pollMs?: number;
+  readonly onSetback?: OnSetback;
+  /** Notified of every answer and failure. */
+  readonly observer?: SourceObserver | undefined;
+};
 
 type RetriedRequest<T> = {
   /** The source's description, for messages. */

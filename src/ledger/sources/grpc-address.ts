@@ -5,8 +5,8 @@ export type GrpcAddress = {
 };
 
 /**
- * Parses `grpc+https://host:port` or `grpc+http://…`; the port defaults to the scheme's. @returns
- * the problem with another text
+ * Parses `grpc+https://host:port` or `grpc+http://…`; the port defaults to the scheme's.
+ * @returns the problem with another text
  */
 export const readGrpcAddress = (text: string): GrpcAddress | { readonly problem: string } => {
   const url = URL.canParse(text) ? new URL(text) : null;

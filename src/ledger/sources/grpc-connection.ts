@@ -40,8 +40,8 @@ export type GrpcConnection = {
   /** @throws Setback when chain or height is missing */
   info(signal: AbortSignal): Promise<NodeInfo>;
   /**
-   * Bytes of a `sui.rpc.v2.Checkpoint`; null when the node does not have it. @throws
-   * CheckpointTooLargeError (retry)
+   * Bytes of a `sui.rpc.v2.Checkpoint`; null when the node does not have it.
+   * @throws CheckpointTooLargeError (retry)
    */
   checkpoint(sequence: bigint, signal: AbortSignal): Promise<Uint8Array | null>;
   /** Subscribes until `signal` aborts. */

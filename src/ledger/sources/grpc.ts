@@ -1,53 +1,43 @@
 import { type Backoff, backoffMs, pause } from "../../waiting/backoff.ts";
 import type { RawCheckpoint } from "../decode/checkpoint.ts";
-import { type ConcurrencyBounds, createAdaptiveConcurrency } from "./adaptive-concurrency.ts";
+import { createAdaptiveConcurrency } from "./adaptive-concurrency.ts";
 import { openCheckpointStream } from "./checkpoint-stream.ts";
-import { fetchAhead, type WindowBounds } from "./fetch-ahead.ts";
+import { fetchAhead } from "./fetch-ahead.ts";
 import {
   askWithRetries,
   defaultRetryPolicy,
   fetchWithRetries,
-  type OnSetback,
-  type RetryPolicy,
+  type NetworkOptions,
   Setback,
 } from "./fetch-attempts.ts";
 import { connectGrpc, type GrpcBounds, isNotOffered, type NodeInfo } from "./grpc-connection.ts";
 import type { CheckpointRange, CheckpointSource } from "./source.ts";
-import { NO_OBSERVER, reporting, type SourceObserver } from "./source-contact.ts";
+import { NO_OBSERVER, reporting } from "./source-contact.ts";
 import {
   CheckpointPrunedError,
   SourceChainChangedError,
   SourceUnavailableError,
 } from "./source-errors.ts";
 
-export type GrpcOptions = {
+export type GrpcOptions = NetworkOptions & {
   /** Name or address, with port. */
   readonly host: string;
   readonly tls: boolean;
-  /** Sent with every call, such as a provider's key; never logged. */
-  readonly headers?: Readonly<Record<string, string>>;
   /** Whether to request the validators' signatures. */
   readonly certificates?: boolean;
-  readonly concurrency?: ConcurrencyBounds;
-  readonly window?: WindowBounds;
-  readonly retry?: RetryPolicy;
   readonly bounds?: GrpcBounds;
-  /** Distance to the tip, in checkpoints, below which it subscribes. */
-  readonly nearTip?: bigint;
   /** Silence after which a stream is given up, ms. */
   readonly silenceMs?: number;
-  /** Polling interval without a stream, ms. */
-  readonly pollMs?: number;
   /** Delay after streams without a checkpoint. */
   readonly resubscribe?: Backoff;
   /** How long an announced checkpoint may be missing, ms. */
   readonly behindGraceMs?: number;
-  readonly onSetback?: OnSetback;
-  /** Notified of every answer and failure. */
-  readonly observer?: SourceObserver | undefined;
 };
 
 const MIB = 1024 * 1024;
+
+/** Distance to the tip, in checkpoints, below which it subscribes. */
+const NEAR_TIP = 32n;
 
 /** Delay before trying subscriptions again on a node without them, ms. */
 const NOT_OFFERED_PAUSE_MS = 300_000;
@@ -74,7 +64,6 @@ export const grpcSource = ({
   window = { checkpoints: 512, bytes: 128 * MIB },
   retry = defaultRetryPolicy,
   bounds = { answerMs: 60_000, maxMessageBytes: 256 * MIB },
-  nearTip = 32n,
   silenceMs = 10_000,
   pollMs = 250,
   resubscribe = { firstMs: 500, maxMs: 30_000 },
@@ -204,7 +193,7 @@ export const grpcSource = ({
         throw new CheckpointPrunedError(description, cursor.next, firstAvailable);
       }
       const upTo = last === undefined || newest < last ? newest : last;
-      const far = upTo - cursor.next >= nearTip;
+      const far = upTo - cursor.next >= NEAR_TIP;
       if (cursor.next <= upTo) yield* fetched(cursor, { last: upTo, maxConcurrent }, signal);
       // Near the tip, subscribe without asking again: a fast tip would always be one ahead. The gap
       // is fetched.

@@ -1,48 +1,34 @@
 import { shownUrl } from "../../settings/shown-url.ts";
 import { pause } from "../../waiting/backoff.ts";
 import type { RawCheckpoint } from "../decode/checkpoint.ts";
-import { type ConcurrencyBounds, createAdaptiveConcurrency } from "./adaptive-concurrency.ts";
-import { fetchAndPoll, type WindowBounds } from "./fetch-ahead.ts";
+import { createAdaptiveConcurrency } from "./adaptive-concurrency.ts";
+import { fetchAndPoll } from "./fetch-ahead.ts";
 import {
   askWithRetries,
   defaultRetryPolicy,
   fetchWithRetries,
-  type OnSetback,
-  type RetryPolicy,
+  type NetworkOptions,
 } from "./fetch-attempts.ts";
 import { createHttpClient, type HttpBounds } from "./http-get.ts";
 import { askObject, type ObjectAnswer, readObject } from "./object-store-answer.ts";
 import type { CheckpointSource } from "./source.ts";
-import { NO_OBSERVER, reporting, type SourceObserver } from "./source-contact.ts";
+import { NO_OBSERVER, reporting } from "./source-contact.ts";
 import { CheckpointMissingError } from "./source-errors.ts";
 
-export type ObjectStoreOptions = {
+export type ObjectStoreOptions = NetworkOptions & {
   /** Objects are `{base}/{sequence}.binpb.zst`; a query string is kept. */
   readonly base: URL;
-  /** As configured: an object store does not know. */
-  readonly chainId?: string | null;
   /** A checkpoint believed to exist, where the search for the newest starts. */
   readonly startsAt?: bigint;
-  /** Sent with every request; never logged. */
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly concurrency?: ConcurrencyBounds;
-  readonly window?: WindowBounds;
-  readonly retry?: RetryPolicy;
   readonly http?: Omit<HttpBounds, "sockets">;
   /** Limits for objects and decompressed checkpoints, bytes. */
   readonly maxObjectBytes?: number;
   readonly maxCheckpointBytes?: number;
-  /** Polling interval at the tip, ms. */
-  readonly pollMs?: number;
   /**
    * How long a checkpoint may be missing after a later one appeared, ms: uploads may finish out of
    * order.
    */
   readonly missingGraceMs?: number;
-  /** Called for failed attempts that are retried. */
-  readonly onSetback?: OnSetback;
-  /** Notified of every answer and failure. */
-  readonly observer?: SourceObserver | undefined;
 };
 
 const MIB = 1024 * 1024;
@@ -65,7 +51,6 @@ const LARGEST = 2n ** 63n - 1n;
  */
 export const objectStoreSource = ({
   base,
-  chainId = null,
   startsAt = 0n,
   headers = {},
   concurrency: concurrencyBounds = { min: 1, max: 64, start: 4 },
@@ -167,7 +152,7 @@ export const objectStoreSource = ({
 
   return {
     description,
-    chainId: async () => chainId,
+    chainId: async () => null,
     latest,
     // At the tip most are missing: start with one and double.
     checkpoints: (range, signal) =>

@@ -19,8 +19,8 @@ export type CheckpointSource = {
   readonly description: string;
 
   /**
-   * Base58 digest of the genesis checkpoint, or as configured; null when unknown (a folder without
-   * `ledger.json`, an object store).
+   * Base58 digest of the genesis checkpoint; null when unknown (a folder without `ledger.json`, an
+   * object store).
    * @throws SourceChainsDifferError (stop)
    */
   chainId(signal: AbortSignal): Promise<string | null>;
@@ -44,8 +44,8 @@ export type CheckpointSource = {
   coinDecimals?(coinType: string, signal: AbortSignal): Promise<number | null>;
 
   /**
-   * The checkpoint that published a package; null when unknown. Absent without a network. @param
-   * address the package's, canonical
+   * The checkpoint that published a package; null when unknown. Absent without a network.
+   * @param address the package's, canonical
    */
   publishedAt?(address: string, signal: AbortSignal): Promise<bigint | null>;
 
