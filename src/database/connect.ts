@@ -14,6 +14,7 @@ import postgres from "postgres";
 import type { Backoff } from "../waiting/backoff.ts";
 import { retrying } from "../waiting/retrying.ts";
 import { type ConnectionSettings, connectionOptions } from "./connection.ts";
+import type { PoolLoad } from "./connection-slots.ts";
 import {
   type Db,
   dbOver,
@@ -22,7 +23,7 @@ import {
   type Sql,
   type Transactor,
 } from "./session.ts";
-import { type PoolLoad, sessionPool } from "./session-pool.ts";
+import { sessionPool } from "./session-pool.ts";
 
 export type { ConnectionSettings } from "./connection.ts";
 export { databaseRemedy, databaseRetries } from "./database-error.ts";

@@ -1,7 +1,12 @@
 /** A pool of connections, each shared by up to `capacity` users, with a queue. */
 
 import { DatabaseUnavailableError } from "./database-error.ts";
-import type { PoolLoad } from "./session-pool.ts";
+
+export type PoolLoad = {
+  readonly busy: number;
+  readonly most: number;
+  readonly waiting: number;
+};
 
 /** A place on a connection; `client` changes when it is replaced. */
 export type Slot<Client> = { client: Client; taken: number };
@@ -10,6 +15,7 @@ export type Slots<Client> = {
   /**
    * Takes a slot, now or in order of arrival.
    * @param signal removes the caller from the queue, rejecting with its reason
+   * @throws DatabaseUnavailableError (retry) once closed
    */
   take(signal: AbortSignal | undefined): Slot<Client> | Promise<Slot<Client>>;
   giveBack(slot: Slot<Client>): void;
@@ -21,7 +27,7 @@ export type Slots<Client> = {
   close(): Promise<void>;
 };
 
-/** The part of the driver used here. */
+/** The part of a client used here. */
 type Ends = { end(options: { readonly timeout: number }): Promise<void> };
 
 type QueuedUser<Client> = {
@@ -38,13 +44,14 @@ export const createSlots = <Client extends Ends>({
   readonly slots: number;
   /** Concurrent users of a slot. */
   readonly capacity: number;
-  /** Creates a client of one connection, opened on first use. */
+  /** Creates a client of one connection, which opens on first use. */
   readonly open: () => Client;
-  /** Waits up to 5 s for pending answers of all clients, then ends this one. */
+  /** Ends a client; of the driver's, waits up to 5 s for pending answers first. */
   readonly end: (client: Client) => Promise<void>;
 }): Slots<Client> => {
   const slots = Array.from({ length: count }, (): Slot<Client> => ({ client: open(), taken: 0 }));
   const queue = new Set<QueuedUser<Client>>();
+  let closed: DatabaseUnavailableError | undefined;
 
   /** The emptiest, and the first of equals: a quiet service keeps few connections busy. */
   const free = (): Slot<Client> | undefined => {
@@ -67,6 +74,7 @@ export const createSlots = <Client extends Ends>({
   return {
     take(signal) {
       signal?.throwIfAborted();
+      if (closed !== undefined) throw closed;
       const slot = free();
       if (slot !== undefined) {
         slot.taken += 1;
@@ -102,8 +110,9 @@ export const createSlots = <Client extends Ends>({
       return { busy, most: count, waiting: queue.size };
     },
     close: async () => {
-      for (const { reject } of queue)
-        reject(new DatabaseUnavailableError("the service is stopping"));
+      const reason = new DatabaseUnavailableError("the service is stopping");
+      closed = reason;
+      for (const { reject } of queue) reject(reason);
       queue.clear();
       await Promise.all(slots.map(({ client }) => end(client)));
     },

@@ -16,9 +16,8 @@
 import postgres from "postgres";
 import { type Deadline, withinDeadline } from "../waiting/deadline.ts";
 import { type ConnectionSettings, connectionOptions, LOST_AFTER_MS } from "./connection.ts";
-import { createSlots, type Slot, type Slots } from "./connection-slots.ts";
+import { createSlots, type PoolLoad, type Slot, type Slots } from "./connection-slots.ts";
 import { DatabaseUnavailableError } from "./database-error.ts";
-import type { PoolLoad } from "./session-pool.ts";
 import {
   type Answered,
   type Ask,

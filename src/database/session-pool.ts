@@ -1,110 +1,65 @@
+import { createSlots, type PoolLoad, type Slot } from "./connection-slots.ts";
 import { DatabaseBusyError } from "./database-error.ts";
 import type { Session } from "./session.ts";
 
-export type PoolLoad = {
-  readonly busy: number;
-  readonly most: number;
-  readonly waiting: number;
-};
-
 const WAIT_MS = 30_000;
-
-type QueuedTask = {
-  readonly resolve: (session: Session | Promise<Session>) => void;
-  readonly reject: (error: unknown) => void;
-  readonly deadline: NodeJS.Timeout;
-};
 
 /**
  * Up to `max` sessions, opened on demand, each used by one task at a time. A lost session is
  * replaced. Tasks wait up to `waitMs`.
+ * @throws DatabaseBusyError (retry) from `use`
  */
 export const sessionPool = (max: number, open: () => Promise<Session>, waitMs = WAIT_MS) => {
-  const idle: Session[] = [];
-  const all = new Set<Session>();
-  const waiting: QueuedTask[] = [];
-  let opening = 0;
-  let closed = false;
+  const slots = createSlots({
+    slots: max,
+    capacity: 1,
+    open: () => reopened(open),
+    end: (session) => session.end(),
+  });
 
-  const openOne = async (): Promise<Session> => {
-    opening += 1;
+  const take = async (): Promise<Slot<Reopened>> => {
+    const busy = new AbortController();
+    const deadline = setTimeout(() => busy.abort(new DatabaseBusyError(waitMs)), waitMs);
     try {
-      const session = await open();
-      all.add(session);
-      session.lost.addEventListener("abort", () => all.delete(session), { once: true });
-      // Closed meanwhile: the user finds it lost.
-      if (closed) await session.close();
-      return session;
+      return await slots.take(busy.signal);
     } finally {
-      opening -= 1;
+      clearTimeout(deadline);
     }
-  };
-
-  const take = (): Promise<Session> => {
-    if (closed) return Promise.reject(new DatabaseBusyError(0));
-    for (;;) {
-      const session = idle.pop();
-      if (session === undefined) break;
-      if (!session.lost.aborted) return Promise.resolve(session);
-    }
-    if (all.size + opening < max) {
-      return openOne().catch((error: unknown) => {
-        giveBack(undefined);
-        throw error;
-      });
-    }
-    return new Promise((resolve, reject) => {
-      const entry: QueuedTask = {
-        resolve,
-        reject,
-        deadline: setTimeout(() => {
-          waiting.splice(waiting.indexOf(entry), 1);
-          reject(new DatabaseBusyError(waitMs));
-        }, waitMs),
-      };
-      waiting.push(entry);
-    });
-  };
-
-  /** Passes a session, or the place of a lost one, to the next in the queue. */
-  const giveBack = (session: Session | undefined) => {
-    const next = waiting.shift();
-    const alive = session !== undefined && !session.lost.aborted;
-    if (next === undefined) {
-      if (alive) idle.push(session);
-      return;
-    }
-    clearTimeout(next.deadline);
-    if (alive) return next.resolve(session);
-    openOne().then(next.resolve, (error: unknown) => {
-      next.reject(error);
-      giveBack(undefined);
-    });
   };
 
   return {
     get load(): PoolLoad {
-      return {
-        busy: Math.max(0, all.size + opening - idle.length),
-        most: max,
-        waiting: waiting.length,
-      };
+      return slots.load;
     },
     use: async <T>(task: (session: Session) => Promise<T>): Promise<T> => {
-      const session = await take();
+      const slot = await take();
       try {
-        return await task(session);
+        return await task(await slot.client.opened());
       } finally {
-        giveBack(session);
+        slots.giveBack(slot);
       }
     },
-    close: async () => {
+    close: slots.close,
+  };
+};
+
+type Reopened = { opened(): Promise<Session>; end(): Promise<void> };
+
+/** A session opened on first use, and again after a loss. */
+const reopened = (open: () => Promise<Session>): Reopened => {
+  let current: Session | undefined;
+  let closed = false;
+  return {
+    opened: async () => {
+      if (current?.lost.aborted === false) return current;
+      current = await open();
+      // Closed meanwhile: the user finds it lost.
+      if (closed) await current.close();
+      return current;
+    },
+    end: async () => {
       closed = true;
-      for (const { reject, deadline } of waiting.splice(0)) {
-        clearTimeout(deadline);
-        reject(new DatabaseBusyError(0));
-      }
-      await Promise.all([...all].map((session) => session.close()));
+      await current?.close();
     },
   };
 };

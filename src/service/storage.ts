@@ -2,6 +2,7 @@
 
 import { resolve } from "node:path";
 import { connect, type Database } from "../database/connect.ts";
+import type { PoolLoad } from "../database/connection-slots.ts";
 import {
   DatabaseUnreachableError,
   isForbidden,
@@ -14,7 +15,6 @@ import { migrate, requireMigrated, wasMigrated } from "../database/migrate.ts";
 import { ownerSettings, serviceRoleAt } from "../database/owner.ts";
 import { createReaders, type Readers } from "../database/readers.ts";
 import { DatabaseRightsError, requireOwner } from "../database/service-role.ts";
-import type { PoolLoad } from "../database/session-pool.ts";
 import type { Logger } from "../logging/logger.ts";
 import type { Config } from "../settings/config.ts";
 import { makeDataDir } from "../settings/data-dir.ts";
