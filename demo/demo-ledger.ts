@@ -15,7 +15,6 @@ import { FIRST_INVESTORS, type Staff, staffOf } from "./issuer/people.ts";
 import type { Pace, World } from "./issuer/stage.ts";
 import { type Submission, SubmissionQueue, type TransactionReceipt } from "./issuer/submissions.ts";
 import type { CoinModel, DemoModel } from "./model.ts";
-import type { Sign } from "./wire/certificate.ts";
 import { encodeCheckpointData, type SealedCheckpoint } from "./wire/checkpoint.ts";
 import { encodeProtobuf } from "./wire/protobuf.ts";
 import { GAS_COIN_TYPE } from "./wire/type-tag.ts";
@@ -64,8 +63,6 @@ export type DemoCheckpoint = {
    * cached, which takes most of a millisecond.
    */
   readonly raw: (encoding: Encoding) => Uint8Array;
-  /** Signs elsewhere, in advance. */
-  readonly signBy: (sign: Sign<Promise<Uint8Array>>) => Promise<void>;
 };
 
 /** A coin type in `ledger.json` and assets files. */
@@ -195,7 +192,6 @@ const asDemoCheckpoint = (sealed: SealedCheckpoint): DemoCheckpoint => ({
   timestampMs: sealed.timestampMs,
   transactions: sealed.transactions.length,
   raw: (encoding) => (encoding === "bcs" ? encodeCheckpointData(sealed) : encodeProtobuf(sealed)),
-  signBy: (sign) => sealed.certificate.signBy(sign),
 });
 
 /** Runs the opening once, as packages and coin types get their ids when published. */

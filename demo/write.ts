@@ -6,7 +6,6 @@ import { zstdCompress } from "node:zlib";
 import { CHK_BCS } from "../src/ledger/sources/chk-file.ts";
 import type { Remedy } from "../src/waiting/remedy.ts";
 import { createDemoLedger, type DemoCheckpoint, type DemoIdentity } from "./demo-ledger.ts";
-import { type Signer, startSigner } from "./signer.ts";
 
 export { DEFAULT_INVESTORS, DEFAULT_NOISE } from "./edition.ts";
 export { FIRST_INVESTORS } from "./issuer/people.ts";
@@ -68,10 +67,9 @@ export const writeDemoLedger = async (options: WriteDemoOptions): Promise<Ledger
   const [found] = await readdir(dir);
   if (found !== undefined) throw new FolderTakenError(dir, found);
 
-  await using signer = startSigner();
   const writing = new Set<Promise<void>>();
   for (let written = 0; written < checkpoints; written += 1) {
-    const file = writeCheckpoint(dir, format, ledger.next(), signer);
+    const file = writeCheckpoint(dir, format, ledger.next());
     const done = file.finally(() => writing.delete(done));
     // Failures surface in the race below or at the end.
     done.catch(() => undefined);
@@ -107,9 +105,7 @@ const writeCheckpoint = async (
   dir: string,
   format: DemoFormat,
   checkpoint: DemoCheckpoint,
-  signer: Signer,
 ): Promise<void> => {
-  if (!signer.isBusy) await checkpoint.signBy(signer.sign);
   if (format === "chk") {
     const bytes = Buffer.concat([Uint8Array.of(CHK_BCS), checkpoint.raw("bcs")]);
     await writeWhole(dir, `${checkpoint.sequence}.chk`, bytes);

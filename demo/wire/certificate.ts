@@ -8,9 +8,6 @@ export type Validator = CommitteeMember & { readonly secret: bigint };
 /** Scope `CheckpointSummary`, version 0, application Sui. */
 const INTENT = Uint8Array.of(2, 0, 0);
 
-/** Signs a message, perhaps in another thread. */
-export type Sign<Signature> = (secret: bigint, message: Uint8Array) => Signature;
-
 /** A checkpoint's certificate, signed on demand. */
 export class Certificate {
   readonly epoch: bigint;
@@ -37,11 +34,6 @@ export class Certificate {
   get signature(): Uint8Array {
     this.#signature ??= blsSign(this.#secret, this.#message);
     return this.#signature;
-  }
-
-  /** Signs elsewhere, in advance. */
-  async signBy(sign: Sign<Promise<Uint8Array>>): Promise<void> {
-    this.#signature ??= await sign(this.#secret, this.#message);
   }
 }
 
