@@ -6,10 +6,12 @@
  * else derives from the seed. A restart loads a saved state and repeats at most `SAVE_EVERY`
  * checkpoints.
  */
+
 import { setTimeout as delay, setImmediate as othersTurn } from "node:timers/promises";
 import type { Encoding, RawCheckpoint } from "../src/ledger/decode/checkpoint.ts";
 import type { CheckpointSource } from "../src/ledger/sources/source.ts";
 import { makeDataDir } from "../src/settings/data-dir.ts";
+import { highest } from "../src/values/bigints.ts";
 import type { Remedy } from "../src/waiting/remedy.ts";
 import type { LiveObject } from "./chain/state.ts";
 import {
@@ -265,10 +267,7 @@ export const demoSource = (options: DemoSourceOptions): DemoSource => {
       new Promise((resolve, reject) => {
         if (closing.signal.aborted) throw new DemoSourceClosedError();
         runOn();
-        let last = newestAt(timeline, now());
-        if (handedOut > last) last = handedOut;
-        if (OPENING_ENDS > last) last = OPENING_ENDS;
-        const checkpoint = last + 1n;
+        const checkpoint = highest(newestAt(timeline, now()), handedOut, OPENING_ENDS) + 1n;
         journal.appendSubmission({ checkpoint, submission });
         awaited.set(submission, { resolve, reject });
         note(checkpoint, submission);

@@ -3,6 +3,8 @@
  * time, which must not change.
  */
 
+import { highest, lowest } from "../src/values/bigints.ts";
+
 /** `count` checkpoints from `from` on, evenly over `spanMs` from `startMs`. */
 export type Stretch = {
   readonly from: bigint;
@@ -54,8 +56,7 @@ export const newestAt = (timeline: Timeline, nowMs: bigint): bigint => {
   const passed = ((nowMs - stretch.startMs + 1n) * stretch.count - 1n) / stretch.spanMs;
   const next = timeline.stretches[timeline.stretches.indexOf(stretch) + 1];
   const last = next === undefined ? timeline.settledUntil : next.from - 1n;
-  const newest = stretch.from + passed;
-  return newest < last ? newest : last;
+  return lowest(stretch.from + passed, last);
 };
 
 /**
@@ -87,8 +88,7 @@ export const settle = (
 
 /** Stops the clock: fixes nothing beyond what is due or was handed out. */
 export const stop = (timeline: Timeline, handedOut: bigint, nowMs: bigint): Timeline => {
-  const newest = newestAt(timeline, nowMs);
-  const last = newest > handedOut ? newest : handedOut;
+  const last = highest(newestAt(timeline, nowMs), handedOut);
   if (last < 0n || last >= timeline.settledUntil) return timeline;
   const stretches = timeline.stretches.filter(({ from }) => from <= last);
   return { stretches, settledUntil: last };

@@ -1,5 +1,7 @@
 /** Reads the log and its chains side by side, a bounded number of facts at a time. */
+
 import type { Sql } from "../database/connect.ts";
+import { lowest } from "../values/bigints.ts";
 import { linkOf, SQL_CHAINED_COIN, SQL_FACTS_HASH } from "./chain-hash.ts";
 import { type CheckpointMark, SQL_FACT_BYTES } from "./fact.ts";
 import type { logCoinChain } from "./tables.ts";
@@ -103,7 +105,7 @@ export const readStretch = async (sql: Sql, after: bigint, before: bigint): Prom
     (rows.length < CHECKPOINTS_PER_READ ? undefined : rows.at(-1)?.checkpoint) ?? before - 1n;
   const whole = tooMany < 0 ? endOf(marks) : (marks[tooMany - 1]?.checkpoint ?? after);
   // Marks may be missing, and the chain may be shorter.
-  const last = [endOf(chained), whole].sort((one, other) => (one < other ? -1 : 1))[0] ?? after;
+  const last = lowest(endOf(chained), whole);
   const upToLast = [`${after}`, `${last}`];
   const hashed = await sql.unsafe<HashedRow[]>(HASHED, upToLast);
   const chainedCoins = await sql.unsafe<CoinRow[]>(CHAINED_COINS, upToLast);

@@ -2,7 +2,9 @@
  * Checks `log_blocks` against its hash chain, `log_checkpoints`, the high-water mark, and for gaps.
  * Reads only.
  */
+
 import type { Sql } from "../database/connect.ts";
+import { highest } from "../values/bigints.ts";
 import { BLOCK_CHECKPOINTS, countOf, latestOf, markAt } from "./block.ts";
 import { type BlockStretch, blockHash } from "./block-chain.ts";
 import type { LogFault } from "./chain.ts";
@@ -146,11 +148,9 @@ const behind = (row: BlockRow, { filled, hash, reachedMs }: BlocksPlace): Blocks
     // Continue after a fault.
     hash: row.hash ?? (countOf(row) === row.count ? blockHash(before, row) : before),
     reachedMs:
-      filled === row.filled || row.filled ? row.reachedMs : maxOf(row.reachedMs, reachedMs),
+      filled === row.filled || row.filled ? row.reachedMs : highest(row.reachedMs, reachedMs),
   };
 };
-
-const maxOf = (one: bigint, other: bigint): bigint => (one > other ? one : other);
 
 const rowFault = (row: BlockRow, place: BlocksPlace, begin: bigint): string | null => {
   const { count, times, hash, reachedMs, filled, firstCheckpoint } = row;
@@ -168,7 +168,8 @@ const rowFault = (row: BlockRow, place: BlocksPlace, begin: bigint): string | nu
   if (reachedMs === own) return null;
   // Checkpoints before the first block of an older log may have reached a later time.
   const before = place.next === firstCheckpoint ? place.reachedMs : reachedMs;
-  const isLater = !follows && !filled && firstCheckpoint > begin && reachedMs <= maxOf(own, before);
+  const isLater =
+    !follows && !filled && firstCheckpoint > begin && reachedMs <= highest(own, before);
   if (reachedMs < own || !isLater) {
     return `log_blocks says that the time ${reachedMs} was reached here instead of ${own}`;
   }

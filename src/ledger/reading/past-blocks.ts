@@ -4,6 +4,7 @@
  * Each must name the previous digest and the last must match the log; it is fetched first, so that
  * another chain's source fills in nothing.
  */
+
 import { BLOCK_CHECKPOINTS, type BlockBuilder, createBlockBuilder } from "../../log/block.ts";
 import type { CheckpointMark } from "../../log/fact.ts";
 import {
@@ -12,6 +13,7 @@ import {
   type PastStretch,
   pastStretch,
 } from "../../log/past-blocks.ts";
+import { lowest } from "../../values/bigints.ts";
 import type { RawCheckpoint } from "../decode/checkpoint.ts";
 import { type Backfill, given, LONGEST_UNWRITTEN_MS, runBackfill } from "./backfill.ts";
 import { CheckpointChainError, CheckpointOutOfOrderError, SourceEndedError } from "./pass.ts";
@@ -77,8 +79,7 @@ const gather = async (
   signal: AbortSignal,
 ): Promise<void> => {
   const { source, readPlace } = past;
-  const beyond = next + BigInt(BLOCK_CHECKPOINTS);
-  const last = beyond < end ? beyond : end;
+  const last = lowest(next + BigInt(BLOCK_CHECKPOINTS), end);
   const startedAt = performance.now();
   let expected = next;
   let unnamed: CheckpointMark | null = null;

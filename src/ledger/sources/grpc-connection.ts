@@ -2,6 +2,7 @@ import { ChannelCredentials } from "@grpc/grpc-js";
 import { SuiGrpcClient } from "@mysten/sui/grpc";
 import { GrpcTransport } from "@protobuf-ts/grpc-transport";
 import type { RpcOptions, UnaryCall } from "@protobuf-ts/runtime-rpc";
+import { highest } from "../../values/bigints.ts";
 import { followingAbort } from "../../waiting/following-abort.ts";
 import { Setback } from "./fetch-attempts.ts";
 import {
@@ -120,12 +121,13 @@ export const connectGrpc = (
         if (answer.chainId === undefined || answer.checkpointHeight === undefined) {
           throw new Setback("push-back", "its service info lacks the chain id or the height");
         }
-        const first = answer.lowestAvailableCheckpoint ?? 0n;
-        const firstWithObjects = answer.lowestAvailableCheckpointObjects ?? 0n;
         return {
           chainId: answer.chainId,
           newest: answer.checkpointHeight,
-          firstAvailable: first > firstWithObjects ? first : firstWithObjects,
+          firstAvailable: highest(
+            answer.lowestAvailableCheckpoint ?? 0n,
+            answer.lowestAvailableCheckpointObjects ?? 0n,
+          ),
         };
       } catch (error) {
         throw failed(error, "its service info", signal) ?? error;

@@ -1,3 +1,4 @@
+import { lowest } from "../../values/bigints.ts";
 import { type Backoff, backoffMs, pause } from "../../waiting/backoff.ts";
 import type { RawCheckpoint } from "../decode/checkpoint.ts";
 import { createAdaptiveConcurrency } from "./adaptive-concurrency.ts";
@@ -166,7 +167,7 @@ export const grpcSource = ({
         if (performance.now() - progressAt < silenceMs) continue;
         return { reason: `nothing new for ${silenceMs} ms`, pauseMs: 0 };
       }
-      const upTo = last === undefined || sequence < last ? sequence : last;
+      const upTo = lowest(sequence, last ?? sequence);
       const inHand = bytes !== null && sequence === upTo;
       const missingUpTo = inHand ? upTo - 1n : upTo;
       if (missingUpTo >= cursor.next) yield* fetched(cursor, { last: missingUpTo }, signal);
@@ -192,7 +193,7 @@ export const grpcSource = ({
       if (firstAvailable > cursor.next) {
         throw new CheckpointPrunedError(description, cursor.next, firstAvailable);
       }
-      const upTo = last === undefined || newest < last ? newest : last;
+      const upTo = lowest(newest, last ?? newest);
       const far = upTo - cursor.next >= NEAR_TIP;
       if (cursor.next <= upTo) yield* fetched(cursor, { last: upTo, maxConcurrent }, signal);
       // Near the tip, subscribe without asking again: a fast tip would always be one ahead. The gap
