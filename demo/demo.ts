@@ -1,7 +1,4 @@
-/**
- * The part of the demo ledger that the service imports, only when configured. Loads simulation and
- * node on demand.
- */
+/** The part of the demo ledger that the service imports; loads simulation and node on demand. */
 
 import { aborted } from "../src/waiting/aborted.ts";
 import { pause } from "../src/waiting/backoff.ts";

@@ -1,7 +1,4 @@
-/**
- * What a live demo ledger cannot derive from its seed: times of checkpoints, and submissions. Small
- * files in the data folder.
- */
+/** What a live demo ledger cannot derive from its seed: times of checkpoints, and submissions. */
 import {
   appendFileSync,
   mkdirSync,
@@ -146,10 +143,7 @@ const readLines = <Value>(path: string, fits: (value: unknown) => value is Value
       return value;
     });
 
-/**
- * Removes an incomplete last line before appending; not while reading, when another process may
- * complete it.
- */
+/** Removes an incomplete last line before appending; a reader's may be another process's. */
 const cutTornLine = (path: string): void => {
   const bytes = bytesIfThere(path);
   if (bytes === undefined || bytes.at(-1) === LINE_END) return;

@@ -1,7 +1,4 @@
-/**
- * The true state of the demo ledger, to compare projections with. The simulated contract works on
- * it; nothing is decoded from bytes.
- */
+/** The true state of the demo ledger, to compare projections with; not decoded from bytes. */
 
 export type CoinModel = {
   readonly coinType: string;

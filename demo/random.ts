@@ -71,10 +71,7 @@ export const pickWeighted = <Item extends { readonly weight: number }>(
   return undefined;
 };
 
-/**
- * A set with constant-time add, remove and random draw; its order depends only on additions and
- * removals.
- */
+/** A set with random draws in constant time; its order depends only on additions and removals. */
 export type Roster = { readonly items: string[]; readonly places: Map<string, number> };
 
 export const emptyRoster = (): Roster => ({ items: [], places: new Map() });

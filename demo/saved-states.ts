@@ -1,7 +1,4 @@
-/**
- * Saved states of the simulation, for fast restarts. Optional: without one the ledger is made again
- * from its seed.
- */
+/** Saved states of the simulation, for fast restarts; else it is made again from its seed. */
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 

@@ -1,7 +1,4 @@
-/**
- * Times of a live ledger's checkpoints, kept in the journal: the bytes of a checkpoint contain its
- * time, which must not change.
- */
+/** Times of a live ledger's checkpoints, kept in the journal: they must not change. */
 
 import { highest, lowest } from "../src/values/bigints.ts";
 

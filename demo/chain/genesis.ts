@@ -1,7 +1,4 @@
-/**
- * The genesis transaction: framework, system state, clock, coin registry, and the coin that funds
- * all accounts.
- */
+/** The genesis transaction: framework, system state, clock, coin registry, and the first coin. */
 import { ByteWriter } from "../wire/byte-writer.ts";
 import { hash } from "../wire/digest.ts";
 import type { MoveObject, PackageObject } from "../wire/object.ts";

@@ -43,10 +43,7 @@ const twoOf = (dice: Dice, members: readonly Validator[]): readonly [Validator, 
   return [one, two];
 };
 
-/**
- * Secrets have 32 bits instead of 255: the seed reveals them anyway, and short ones sign a third
- * faster.
- */
+/** Secrets of 32 bits sign a third faster than of 255; the seed reveals them anyway. */
 const keysOf = (name: string) => {
   const secret = BigInt(Buffer.from(hash(Buffer.from(name))).readUInt32BE()) + 1n;
   return { secret, publicKey: blsPublicKey(secret) };

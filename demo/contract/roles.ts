@@ -24,10 +24,7 @@ import {
   write,
 } from "./securities.ts";
 
-/**
- * Creates and shares the treasury of a new coin type; the sender becomes ContractAdmin. Returns its
- * id.
- */
+/** Creates the treasury of a new coin type; the sender becomes ContractAdmin. Returns its id. */
 export const createTreasury = (
   execution: Execution,
   state: Securities,

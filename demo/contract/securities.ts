@@ -1,7 +1,4 @@
-/**
- * State of the simulated security-token package and what its functions share: type origins, role
- * checks, and events.
- */
+/** State of the simulated package, and what its functions share: type origins, roles, events. */
 
 import { base58 } from "../../src/values/base58.ts";
 import { type Execution, MoveAbort, SimulationError } from "../chain/execution.ts";

@@ -19,10 +19,7 @@ type CoinPlan = {
   readonly sources: Sources;
   /** Type inside its package, `@` for the package's address. */
   readonly type: string;
-  /**
-   * Legacy metadata object, registry entry in two steps by a one-time witness, or registry entry
-   * made directly.
-   */
+  /** Legacy metadata object; registry entry in two steps by a one-time witness, or directly. */
   readonly described: "metadata" | "registry-witness" | "registry";
 };
 

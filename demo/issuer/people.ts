@@ -80,10 +80,7 @@ const drawFrom = <Item extends { readonly owner: string }>(
   return undefined;
 };
 
-/**
- * A random fitting registered wallet of the simulation; undefined when none was found. Wallets
- * registered from outside are left alone.
- */
+/** A random fitting wallet, none registered from outside; undefined when none was found. */
 export const drawWallet = (
   stage: Stage,
   coinType: string,

@@ -72,10 +72,7 @@ export const blsPublicKey = (secret: bigint): Uint8Array => {
   return take(mcl._mclBnG2_serialize(room, ROOM, g2));
 };
 
-/**
- * Compressed signature (48 bytes), in under a millisecond. A sum of secrets gives the aggregated
- * signature.
- */
+/** Compressed signature (48 bytes); a sum of secrets gives the aggregated one. */
 export const blsSign = (secret: bigint, message: Uint8Array): Uint8Array => {
   setScalar(secret);
   mcl._mclBnG1_hashAndMapTo(g1, room, put(message));

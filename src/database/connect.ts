@@ -35,10 +35,7 @@ export type Database = Transactor &
     readonly db: Db;
     /** Same as `db.sql`. */
     readonly sql: Sql;
-    /**
-     * Opens a connection outside the pool, for session locks and writes under them. The caller
-     * closes it.
-     */
+    /** Opens a connection outside the pool, for session locks; the caller closes it. */
     session(settings?: Pick<ConnectionSettings, "synchronousCommit" | "runtime">): Promise<Session>;
     /**
      * Calls `onNotify` with the payload of each notification, and with null after each (re)connect,

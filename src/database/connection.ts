@@ -39,10 +39,7 @@ const IDLE_IN_TRANSACTION_MS = 60_000;
 
 const SILENCE_MS = 15_000;
 
-/**
- * Added to the server's own timeout; a connection silent for longer is lost. The driver can lose
- * statements sent while a connection ends.
- */
+/** After the server's own timeout: the driver can lose statements sent while a connection ends. */
 export const LOST_AFTER_MS = 5_000;
 
 /** Maximum wait for pending answers at close. */
@@ -90,10 +87,7 @@ export const connectionOptions = (settings: ConnectionSettings) => ({
   },
 });
 
-/**
- * Own sockets: the driver's TLS hides whether an answer is due, and with several hosts it never
- * reports that all failed.
- */
+/** Own sockets: the driver's TLS hides whether an answer is due, and that all hosts failed. */
 const sockets = (settings: ConnectionSettings) => {
   // Only parses the connection string; never connects.
   const { options } = postgres(settings.url, { max: 1 });
@@ -119,10 +113,7 @@ const sockets = (settings: ConnectionSettings) => {
     // The driver's errors name host and port.
     return Object.assign(made, { host: host[index], port: port[index] });
   };
-  /**
-   * Waits up to 5 s for pending answers, then ends the connections. The driver's `end` would also
-   * wait for connections lost during a statement.
-   */
+  /** Waits up to 5 s for pending answers; the driver's `end` waits for lost connections, too. */
   const end = async (client: Pick<postgres.Sql<Types>, "end">): Promise<void> => {
     const untilMs = performance.now() + CLOSE_MS;
     const isDue = () => [...open].some(({ isOwed }) => isOwed);

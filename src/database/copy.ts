@@ -1,7 +1,4 @@
-/**
- * Binary COPY (Postgres documentation, "COPY, Binary Format"): text would double every byte of BCS
- * and be parsed twice.
- */
+/** COPY in Postgres's "Binary Format": text would double every byte of BCS and be parsed twice. */
 import { pipeline } from "node:stream/promises";
 import type { Sql } from "./session.ts";
 
@@ -22,10 +19,7 @@ export type CopyRow = {
   numeric(value: bigint | null): void;
 };
 
-/**
- * More than a stream buffers: `write` then asks to wait, and the memory can be reused after the
- * wait.
- */
+/** More than a stream buffers: `write` asks to wait, after which the memory can be reused. */
 const CHUNK_BYTES = 128 * 1024;
 
 /** Maximum size of fields other than text and bytea. */
@@ -174,10 +168,7 @@ const chunkWriter = () => {
   };
 };
 
-/**
- * Binary numeric: digit count (base 10000), weight of the first, sign, decimal places, digits.
- * Returns the end offset.
- */
+/** Digit count (base 10000), weight of the first, sign, decimal places, digits; returns the end. */
 const writeNumeric = (buffer: Buffer, start: number, value: bigint): number => {
   const digits: number[] = [];
   let rest = value < 0n ? -value : value;

@@ -29,10 +29,7 @@ import {
 /** A parameter; its type comes from the cast in the statement. */
 export type Parameter = string | number | boolean | bigint | Uint8Array | null;
 
-/**
- * Runs prepared statements: a `Db`, a transaction or readers. Texts are constants, prepared once
- * per connection.
- */
+/** Runs prepared statements, whose texts are constants: a `Db`, a transaction or readers. */
 export type Reads = {
   readonly sql: {
     unsafe<Row extends object>(
@@ -287,10 +284,7 @@ const isTimeout = (error: unknown): boolean =>
 /** Statements that end within this time are not cancelled. */
 const CANCEL_AFTER_MS = 250;
 
-/**
- * Calls `then` once the signal is aborted and the statement has lasted; returns a function to
- * cancel that.
- */
+/** Calls `then` once the signal aborted and the statement lasted; returns how to stop that. */
 const whenLasting = (signal: AbortSignal, then: () => void): (() => void) => {
   const begunMs = performance.now();
   let timer: NodeJS.Timeout | undefined;

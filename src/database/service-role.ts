@@ -34,10 +34,7 @@ const WRITING = "'{SELECT,INSERT,UPDATE,DELETE}'::text[]";
 
 const IS_TABLE = `c.relkind in ('r', 'p')`;
 
-/**
- * Statements that give `$1` exactly the needed privileges on what the current role owns; none when
- * nothing changes.
- */
+/** Statements that give `$1` exactly the needed privileges on what the current role owns. */
 const GRANTS = `
   with service as (select oid from pg_roles where rolname = $1),
   wanted as (

@@ -20,10 +20,7 @@ import {
 /** postgres.js: tagged templates, prepared once per connection. */
 export type Sql = postgres.ISql<Types>;
 
-/**
- * Drizzle, and on the same connections `sql` (COPY, unnest, hot paths). Without `transaction`: use
- * `Database.transaction`.
- */
+/** Drizzle, and `sql` on the same connections; for transactions, use `Database.transaction`. */
 export type Db = Omit<PostgresJsDatabase<Record<string, never>>, "transaction"> & {
   readonly sql: Sql;
 };

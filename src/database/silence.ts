@@ -47,10 +47,7 @@ const watched = new Set<Watched>();
 let looking: NodeJS.Timeout | undefined;
 let lookedMs = 0;
 
-/**
- * Destroys a connected, unused socket with ServerSilentError once it is silent. `isOwed` of the
- * result: an answer is pending.
- */
+/** Destroys a connected, unused socket once it is silent. `isOwed`: an answer is pending. */
 export const watchForSilence = (
   socket: Socket,
   rule: SilenceRule,

@@ -95,10 +95,7 @@ export const columnsByKey = (table: PgTable): string =>
 /** A query or part of one, with its parameters. */
 export type RowSource = { readonly text: string; readonly parameters: readonly string[] };
 
-/**
- * Rows as a `from` item named `given`, columns by Postgres name: one array per column, parameters
- * numbered from `first`.
- */
+/** Rows as a `from` item `given`, one array per column, parameters numbered from `first`. */
 export const givenRows = (shape: PgTable, rows: readonly Row[], first: number): RowSource => {
   const columns = columnsOf(shape);
   const arrays = columns.map(({ type }, n) => `$${first + n}::${type}[]`);

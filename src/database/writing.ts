@@ -41,10 +41,7 @@ export const together =
     return { parts, parameters, ...rest };
   };
 
-/**
- * Runs a writing after `mark`, a statement that yields one row if the rest shall happen. Returns
- * whether it happened.
- */
+/** Runs a writing if `mark`, a statement, yields one row; returns whether it did. */
 export const writeAfter = async (
   sql: Sql,
   { mark, given }: { readonly mark: string; readonly given: readonly (string | bigint)[] },

@@ -39,10 +39,7 @@ import {
   logProofs,
 } from "./tables.ts";
 
-/**
- * Notified by every append, to wake pipelines in other processes. Payload: the log's next
- * checkpoint, decimal.
- */
+/** Every append notifies it, to wake pipelines elsewhere; payload: the log's next checkpoint. */
 export const LOG_CHANNEL = "holderbook_log";
 
 /**
@@ -54,10 +51,7 @@ const INSERT_UP_TO_FACTS = 32;
 type Append = {
   readonly batch: AppendBatch;
   readonly coins: readonly CoinDecimals[];
-  /**
-   * Packages of the contract, joining ones included: facts of their types make a coin type a
-   * security's.
-   */
+  /** All of the contract: a fact of their types makes its coin type a security. */
   readonly packages: Set<string>;
   readonly knownSecurities: Set<string>;
   readonly ends: ChainEnds;
@@ -249,10 +243,7 @@ const MOVE = `
   where next_checkpoint = $1 and ${CHAIN_END} = decode($9, 'hex')
   returning next_checkpoint, facts_total, bytes_total`;
 
-/**
- * Its value before the statement. A log older than this column starts with its last checkpoint's
- * time.
- */
+/** Its value before the statement; in a log older than this column, the last checkpoint's time. */
 const REACHED_BEFORE = "(select greatest(reached_ms, last_timestamp_ms) from log_high_water)";
 
 /** Coin types of contract facts that the log has not recorded. */

@@ -1,7 +1,4 @@
-/**
- * Packed times and digests of consecutive checkpoints, 40 bytes each: a batch has up to ten
- * thousand, the chain hundreds of millions.
- */
+/** Packed times and digests of consecutive checkpoints, 40 bytes each: a chain has millions. */
 
 import { Buffer } from "node:buffer";
 import { base58, readBase58 } from "../values/base58.ts";

@@ -1,7 +1,4 @@
-/**
- * Ends of the hash chains, cached by the appending process: links become part of the append's
- * statement, without a look-up.
- */
+/** Ends of the hash chains, cached by the appending process, which needs no look-up for links. */
 import type { Transactor } from "../database/connect.ts";
 import { blockChainEnd, blockLinks, blockStretches } from "./block-chain.ts";
 import { type CoinEnd, chainEnd, coinEnds, completeChains, NO_FACTS } from "./chain.ts";

@@ -90,10 +90,7 @@ export type Stretch = {
   readonly last: bigint;
 };
 
-/**
- * The next stretch between `after` and `before`, both excluded. A checkpoint's facts are never
- * split.
- */
+/** The next stretch between `after` and `before`, both excluded; splits no checkpoint's facts. */
 export const readStretch = async (sql: Sql, after: bigint, before: bigint): Promise<Stretch> => {
   const range = [after, before, CHECKPOINTS_PER_READ].map(String);
   const prepare = { prepare: true };

@@ -1,7 +1,4 @@
-/**
- * Checks `log_blocks` against its hash chain, `log_checkpoints`, the high-water mark, and for gaps.
- * Reads only.
- */
+/** Checks `log_blocks`: hash chain, gaps, `log_checkpoints` and high-water mark. Reads only. */
 
 import type { Sql } from "../database/connect.ts";
 import { highest } from "../values/bigints.ts";

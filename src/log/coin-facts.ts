@@ -14,10 +14,7 @@ export type CoinTransactions = {
 
 const ROWS_PER_READ = 1_000;
 
-/**
- * Checkpoints with facts of a coin after `after` and up to `upTo`, ascending. Reads that part of
- * the log.
- */
+/** Checkpoints with facts of a coin in (after, upTo], ascending. Reads that part of the log. */
 export async function* coinTransactions(
   sql: Sql,
   { coinType, after, upTo }: { coinType: string; after: bigint; upTo: bigint },

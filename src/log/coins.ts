@@ -115,10 +115,7 @@ export const upsertCoins = async (
         decimals_source = coalesce(excluded.decimals_source, log_coins.decimals_source)`;
 };
 
-/**
- * Id of a coin type's treasury; undefined when not in the log. It is among the coin's first facts,
- * so the scan of the log is short.
- */
+/** Id of a coin type's treasury, found by a short scan: it is among the coin's first facts. */
 export const treasuryOf = async (
   { sql }: Statements,
   coinType: string,

@@ -75,10 +75,7 @@ export type CheckpointMark = {
   readonly timestampMs: bigint;
 };
 
-/**
- * All facts of the checkpoints `first` to `last.sequence`: appended or applied in one transaction.
- * `facts` may be empty.
- */
+/** All facts of the checkpoints `first` to `last.sequence`, perhaps none: one transaction's. */
 export type FactBatch = {
   readonly first: bigint;
   readonly last: CheckpointMark;
@@ -102,10 +99,7 @@ export type Block = {
 
 export type AppendBatch = Omit<FactBatch, "facts"> & {
   readonly facts: readonly ReadFact[];
-  /**
-   * Marks of checkpoints with facts, ascending: reads are planned by them, and a batch read back
-   * can end at any.
-   */
+  /** Marks of checkpoints with facts, ascending: a batch that is read back can end at any. */
   readonly marks: readonly CheckpointMark[];
   /** Time and digest of every checkpoint. */
   readonly block: Block;

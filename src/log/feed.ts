@@ -11,10 +11,7 @@ type FeedBounds = { readonly maxFacts: number; readonly maxBytes: number };
 export type Feed = {
   /** Next checkpoint after the newest batch; null before the first. */
   readonly next: bigint | null;
-  /**
-   * Adds a committed batch. If it does not follow the newest, it replaces all: another process
-   * appended in between.
-   */
+  /** Adds a committed batch; replaces all if another process appended in between. */
   push(batch: FactBatch): void;
   /** Calls `onBatch` after every push, until `signal` aborts. */
   onPush(onBatch: () => void, signal: AbortSignal): void;

@@ -21,10 +21,7 @@ export type HighWater = {
 export type LogIdentity = {
   /** Null when the source cannot provide it. */
   readonly chainId: string | null;
-  /**
-   * Canonical addresses, original first. A begun log must have the same original and know the
-   * others.
-   */
+  /** Canonical, original first; a begun log has the same original and knows the others. */
   readonly packages: readonly string[];
   /** First checkpoint of an empty log, 0 by default; ignored by a begun one. */
   readonly firstCheckpoint?: bigint | undefined;

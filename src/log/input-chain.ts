@@ -116,10 +116,7 @@ const ROWS = `
     using (checkpoint)
   order by checkpoint`;
 
-/**
- * Checks inputs in (after, through] against their chain and the facts. Skips those not filled in
- * yet. Reads only.
- */
+/** Checks filled-in inputs in (after, through] against their chain and the facts. Reads only. */
 export const inputFaults = async (
   sql: Sql,
   after: bigint,

@@ -1,7 +1,4 @@
-/**
- * Fills in blocks of checkpoints that an older version read: from the log's first checkpoint up to
- * the first appended block.
- */
+/** Fills in blocks that an older version did not write, from the log's first checkpoint on. */
 import type { Sql, Transactor } from "../database/connect.ts";
 import { appendRows } from "../database/table-rows.ts";
 import { base58 } from "../values/base58.ts";

@@ -1,7 +1,4 @@
-/**
- * Fills in input versions of checkpoints that an older version read: from the log's first
- * checkpoint up to the first appended ones.
- */
+/** Fills in input versions that an older version did not write, from the log's start on. */
 import { bigints } from "../database/column-arrays.ts";
 import type { Sql, Transactor } from "../database/connect.ts";
 import { appendRows } from "../database/table-rows.ts";

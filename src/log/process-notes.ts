@@ -1,7 +1,4 @@
-/**
- * State of indexing processes, stored for all processes (`process_notes`): liveness, and problems
- * that nothing stored would show.
- */
+/** State of indexing processes (`process_notes`): liveness, and problems not shown elsewhere. */
 import { z } from "zod";
 import type { Db, Sql } from "../database/connect.ts";
 

@@ -11,19 +11,13 @@ export type FactRequest = {
   readonly upTo?: bigint | undefined;
   /** `module::Name` of the facts wanted. */
   readonly names: readonly string[];
-  /**
-   * Limits for the checkpoints read, counting all their facts. Only a single checkpoint may exceed
-   * them.
-   */
+  /** Limits, counting all facts of the checkpoints read; only a single one may exceed them. */
   readonly maxFacts: number;
   /** In bytes as `factBytes` counts. */
   readonly maxBytes: number;
 };
 
-/**
- * See `FactSource.readFacts`. Ends at the high-water mark, or at a checkpoint with facts (only
- * those have marks).
- */
+/** See `FactSource.readFacts`. Ends at the high-water mark, or at a checkpoint with facts. */
 export const readFacts = async (sql: Sql, request: FactRequest): Promise<FactBatch | null> => {
   const last = await planBatch(sql, request);
   if (last === null) return null;

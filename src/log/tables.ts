@@ -48,10 +48,7 @@ export const logFacts = pgTable(
   (t) => [primaryKey({ columns: [t.checkpoint, t.transaction, t.kind, t.index] })],
 );
 
-/**
- * Checkpoints with facts, with running totals: two look-ups find the end of a batch of a given
- * size.
- */
+/** Checkpoints with facts; running totals find the end of a batch of a size with two look-ups. */
 export const logCheckpoints = pgTable(
   "log_checkpoints",
   {
@@ -86,10 +83,7 @@ export const logBlocks = pgTable(
     times: bytea("times").notNull(),
     /** 32 bytes per checkpoint. */
     digests: bytea("digests").notNull(),
-    /**
-     * Latest time up to and including this block, Unix ms; never falls within a stretch, though the
-     * chain's time may.
-     */
+    /** Latest time up to here, Unix ms; never falls within a stretch, unlike the chain's time. */
     reachedMs: int8("reached_ms").notNull(),
     /** Belongs to the filled-in stretch. */
     filled: boolean("filled").notNull(),
@@ -126,10 +120,7 @@ export const logInputs = pgTable(
   (t) => [primaryKey({ columns: [t.checkpoint, t.transaction, t.index] })],
 );
 
-/**
- * Hash chain over `log_inputs`, per checkpoint with object changes (input-chain.ts). Never updated
- * or deleted.
- */
+/** Hash chain over `log_inputs` (input-chain.ts). Never updated or deleted. */
 export const logInputChain = pgTable("log_input_chain", {
   checkpoint: int8("checkpoint").primaryKey(),
   /** Rows of this checkpoint. */
@@ -137,10 +128,7 @@ export const logInputChain = pgTable("log_input_chain", {
   hash: bytea("hash").notNull(),
 });
 
-/**
- * Hash chain over facts, per checkpoint with facts (chain-hash.ts). Never updated or deleted
- * (drizzle/0007_proof.sql).
- */
+/** Hash chain over facts (chain-hash.ts). Never updated or deleted (drizzle/0007_proof.sql). */
 export const logChain = pgTable("log_chain", {
   checkpoint: int8("checkpoint").primaryKey(),
   /** Facts of this checkpoint. */
@@ -148,10 +136,7 @@ export const logChain = pgTable("log_chain", {
   hash: bytea("hash").notNull(),
 });
 
-/**
- * The same per coin type: proves one coin's facts complete without all others. Never updated or
- * deleted.
- */
+/** Per coin type: proves one coin's facts complete without the others. Never updated or deleted. */
 export const logCoinChain = pgTable(
   "log_coin_chain",
   {
@@ -167,10 +152,7 @@ export const logCoinChain = pgTable(
   ],
 );
 
-/**
- * Hash chain over times and digests, one row per row of `log_blocks` (block-chain.ts). Never
- * updated or deleted.
- */
+/** Hash chain over rows of `log_blocks` (block-chain.ts). Never updated or deleted. */
 export const logBlockChain = pgTable("log_block_chain", {
   /** First checkpoint of the block. */
   firstCheckpoint: int8("first_checkpoint").primaryKey(),
@@ -229,10 +211,7 @@ export const logHighWater = pgTable(
     lastCheckpoint: int8("last_checkpoint"),
     lastDigest: text("last_digest"),
     lastTimestampMs: int8("last_timestamp_ms"),
-    /**
-     * Appends write `log_inputs` from this checkpoint on; null before such a version opened the
-     * log.
-     */
+    /** Appends write `log_inputs` from here on; null before such a version opened the log. */
     inputsFrom: int8("inputs_from"),
     /** Latest time of any checkpoint read, Unix ms; null before the first. */
     reachedMs: int8("reached_ms"),

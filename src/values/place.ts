@@ -1,7 +1,4 @@
-/**
- * Reduces URLs to scheme and host: paths, queries and users may hold a provider's key, and
- * `/health` is public.
- */
+/** Reduces URLs to scheme and host: `/health` is public, and the rest may hold a provider's key. */
 
 /** A URL in a text: scheme, host with port, and the rest up to a space or bracket. */
 const ADDRESS =

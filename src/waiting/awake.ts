@@ -1,7 +1,4 @@
-/**
- * Counts only time in which this process ran: after SIGSTOP or a machine's sleep, others must not
- * be blamed for its silence.
- */
+/** Counts only time in which this process ran: a machine's sleep is not another's silence. */
 
 /** The last pause of this process, in Unix milliseconds. */
 export type Standstill = {

@@ -13,10 +13,7 @@ export type Retrying = {
   readonly mostMs?: (error: unknown) => number;
   /** Consecutive failures after which the error is thrown; unlimited by default. */
   readonly attempts?: number;
-  /**
-   * Milliseconds of consecutive failures after which the error is thrown; unlimited by default. 0:
-   * no retry.
-   */
+  /** Longest series of failures before the error is thrown, ms; unlimited by default. 0: none. */
   readonly forMs?: number | undefined;
   /**
    * Called before each delay.

@@ -1,7 +1,4 @@
-/**
- * Runs the Postgres programs, under root as the system user `postgres` (created if missing),
- * because Postgres refuses to run as root.
- */
+/** Runs the Postgres programs; as the user `postgres` under root, which Postgres refuses. */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { chmod, readdir, readFile } from "node:fs/promises";
 import { createRequire, findPackageJSON } from "node:module";
@@ -50,10 +47,7 @@ export const preparePostgres = async (
   return { programs, user, setpriv: await setprivArguments(programs, dataDir, user) };
 };
 
-/**
- * Runs a program in its own session, so that Ctrl-C does not reach it. With `setpriv` it ends when
- * this process dies.
- */
+/** Runs a program out of Ctrl-C's reach; with `setpriv` it ends when this process dies. */
 export const runPostgres = (
   postgres: Postgres,
   program: "postgres" | "initdb",
@@ -129,10 +123,7 @@ const userNamed = async (name: string) => {
   );
 };
 
-/**
- * A private folder (`/root`) is closed to the user `postgres`; there it gets the capability to
- * traverse it.
- */
+/** Lets the user `postgres` traverse a private folder (`/root`), by a capability. */
 const setprivArguments = async (
   programs: string,
   dataDir: string,

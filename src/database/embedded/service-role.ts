@@ -1,7 +1,4 @@
-/**
- * The service's role in the embedded Postgres: no superuser, owns no table. Its password file
- * appears once the role exists.
- */
+/** The service's role in the embedded Postgres; its password file appears once the role exists. */
 import { randomBytes } from "node:crypto";
 import { chown, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -29,10 +26,7 @@ export const embeddedServiceUrl = async (
   return Object.assign(new URL(ownerUrl), { username: ROLE, password }).href;
 };
 
-/**
- * Creates the role if missing and resets its password to the file's, because a role can change its
- * own.
- */
+/** Creates the role if missing; resets its password, because a role can change its own. */
 export const makeEmbeddedService = async (dataDir: string, owner: Database): Promise<void> => {
   await using session = await owner.session();
   await session.sql`select pg_advisory_lock(${ROLE_LOCK})`;

@@ -1,7 +1,4 @@
-/**
- * Layouts of objects of the security-token package and of the framework's coins, in BCS order. `T`
- * is the security's coin type.
- */
+/** Layouts of objects of the security-token package and of the framework's coins, in BCS order. */
 
 import { bcs } from "@mysten/sui/bcs";
 import { address, amount, decoder, u64 } from "./layout.ts";

@@ -139,10 +139,7 @@ export const skipObjectType: Layout = (cursor) => {
   else if (variant === 3 || variant === 5) skipTypeTag(cursor);
 };
 
-/**
- * Addresses of abbreviated object types (`GasCoin`, `StakedSui`, …): a byte search cannot find
- * them.
- */
+/** Addresses of abbreviated object types (`GasCoin`, …), which a byte search cannot find. */
 export const SHORTENED_TYPE_ADDRESSES: readonly string[] = [FRAMEWORK, SYSTEM];
 
 export const typeTag: Layout = (cursor) => skipTypeTag(cursor);

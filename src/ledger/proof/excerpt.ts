@@ -108,10 +108,7 @@ type ReadExcerpt = {
   readonly certified: CertifiedSummary;
   /** Omitted transactions are empty. */
   readonly checkpoint: Checkpoint;
-  /**
-   * Input versions of changed or removed objects, by transaction index and object id. Created
-   * objects have none.
-   */
+  /** Input versions by transaction index and object id; created objects have none. */
   readonly versionsBefore: ReadonlyMap<number, ReadonlyMap<string, bigint>>;
 };
 

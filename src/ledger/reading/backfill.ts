@@ -45,10 +45,7 @@ type MissingData<Left extends { readonly next: bigint; readonly last: bigint }> 
   readonly begin: (left: Left) => Promise<(left: Left) => Promise<void>>;
 };
 
-/**
- * Fills in past data until nothing is left or `signal` aborts. Never rejects: reports failures to
- * `onNotice` and retries.
- */
+/** Fills in what is left until `signal` aborts. Never rejects: reports failures and retries. */
 export const runBackfill = async <Left extends { readonly next: bigint; readonly last: bigint }>(
   { on, backoff, onNotice }: Backfill,
   { noun, left: find, begin }: MissingData<Left>,

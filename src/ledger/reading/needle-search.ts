@@ -47,10 +47,7 @@ type Anchored = {
   readonly end: number;
 };
 
-/**
- * Picks the part with the fewest zeros: binary data is full of them, and shared pairs shorten
- * jumps.
- */
+/** Picks the part with the fewest zeros: binary data is full of them, which shortens jumps. */
 const anchor = (bytes: Uint8Array, length: number): Anchored => {
   const zerosBefore = (end: number) =>
     bytes.subarray(end - length, end).reduce((zeros, byte) => zeros + (byte === 0 ? 1 : 0), 0);

@@ -245,10 +245,7 @@ const isReady = (promise: Promise<unknown>): Promise<boolean> =>
     turn(false),
   ]);
 
-/**
- * Decodes a checkpoint and checks its link. On failure fetches it again first, as the bytes may be
- * damaged.
- */
+/** Decodes a checkpoint and checks its link; fetches it again on failure, as if damaged. */
 const readOrRefetch = async (
   { source, refetches, level, telemetry }: Pass,
   read: CheckpointReader,

@@ -50,10 +50,7 @@ export type CheckpointPlace = Pick<ReadCheckpoint, "mark" | "previousDigest">;
  */
 export const readPlace = (raw: RawCheckpoint): CheckpointPlace => placeOf(skimCheckpoint(raw));
 
-/**
- * Reads skipped checkpoints. A changed byte can hide an address, so with `signatures` all digests
- * are checked here, too.
- */
+/** Skips. A changed byte can hide an address, so `signatures` checks all digests here, too. */
 const SKIPPING: Readonly<Record<VerifyLevel, (raw: RawCheckpoint) => CheckpointHeader>> = {
   off: (raw) => skimCheckpoint(raw, believing),
   links: (raw) => skimCheckpoint(raw),

@@ -72,10 +72,7 @@ export type ReaderOptions = {
   readonly readPlace?: (raw: RawCheckpoint) => CheckpointPlace;
   /** Contract packages, canonical, original first, to begin an empty log with. */
   readonly packages: readonly string[];
-  /**
-   * First checkpoint of an empty log. By default the original package's publication, or 0 if
-   * unknown.
-   */
+  /** First checkpoint of an empty log; by default the original package's publication, or 0. */
   readonly firstCheckpoint?: bigint | undefined;
   /** Name of the writer lock; the log's by default. */
   readonly lock?: string | undefined;

@@ -1,7 +1,4 @@
-/**
- * Watches a source besides reading: asks for the newest checkpoint and records whether it answers
- * (`log_source`).
- */
+/** Watches a source: asks for the newest checkpoint, records whether it answers (`log_source`). */
 import type { Database } from "../../database/connect.ts";
 import { noteSource } from "../../log/log-source.ts";
 import { placeOf } from "../../values/place.ts";
@@ -17,10 +14,7 @@ type WatchedSource = {
   readonly contact: SourceContact;
 };
 
-/**
- * Asks for the newest checkpoint every `everyMs`; ignores failures. Independent of the reader, so a
- * lost source is always noticed.
- */
+/** Asks for the newest checkpoint besides the reader, so that a lost source is always noticed. */
 export const watchTip = async (
   { source, contact }: WatchedSource,
   { everyMs, onTip }: { readonly everyMs: number; readonly onTip: (newest: bigint | null) => void },

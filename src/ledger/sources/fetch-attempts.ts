@@ -34,10 +34,7 @@ export type RetryPolicy = {
   /** Damaged answers before the checkpoint counts as damaged, 1 or more. */
   readonly damagedAttempts: number;
   readonly backoff: Backoff;
-  /**
-   * Milliseconds of consecutive failures after which the source counts as unavailable; unlimited by
-   * default.
-   */
+  /** Longest series of failures before a source is unavailable, ms; unlimited by default. */
   readonly forMs?: number;
 };
 
@@ -48,10 +45,7 @@ export const defaultRetryPolicy: RetryPolicy = {
   backoff: { firstMs: 250, maxMs: 15_000 },
 };
 
-/**
- * About a second, when another source is listed. A silent source is asked twice, and a long
- * requested pause ends the attempts.
- */
+/** About a second, where another source is listed; a longer pause requested ends the attempts. */
 export const oneOfSeveralPolicy: RetryPolicy = {
   attempts: 3,
   damagedAttempts: 2,

@@ -24,10 +24,7 @@ export type ObjectStoreOptions = NetworkOptions & {
   /** Limits for objects and decompressed checkpoints, bytes. */
   readonly maxObjectBytes?: number;
   readonly maxCheckpointBytes?: number;
-  /**
-   * How long a checkpoint may be missing after a later one appeared, ms: uploads may finish out of
-   * order.
-   */
+  /** How long a checkpoint may be missing after a later one, ms: uploads finish out of order. */
   readonly missingGraceMs?: number;
 };
 

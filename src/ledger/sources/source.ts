@@ -37,10 +37,7 @@ export type CheckpointSource = {
    */
   checkpoints(range: CheckpointRange, signal: AbortSignal): AsyncIterable<RawCheckpoint>;
 
-  /**
-   * Decimals of a coin on the network, for metadata older than the log; null without metadata.
-   * Absent without a network.
-   */
+  /** Decimals of a coin on the network; null without metadata. Absent without a network. */
   coinDecimals?(coinType: string, signal: AbortSignal): Promise<number | null>;
 
   /**
