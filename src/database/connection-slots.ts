@@ -46,7 +46,7 @@ export const createSlots = <Client extends Ends>({
   readonly capacity: number;
   /** Creates a client of one connection, which opens on first use. */
   readonly open: () => Client;
-  /** Ends a client; of the driver's, waits up to 5 s for pending answers first. */
+  /** Ends a client; readers wait up to 5 s for pending answers first. */
   readonly end: (client: Client) => Promise<void>;
 }): Slots<Client> => {
   const slots = Array.from({ length: count }, (): Slot<Client> => ({ client: open(), taken: 0 }));
