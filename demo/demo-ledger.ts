@@ -56,7 +56,6 @@ export type DemoCheckpoint = {
   /** Base58. */
   readonly digest: string;
   readonly timestampMs: bigint;
-  /** Number of transactions. */
   readonly transactions: number;
   /**
    * Encodes `CheckpointData` in BCS, or `sui.rpc.v2.Checkpoint` in protobuf. Only the signature is
@@ -84,7 +83,6 @@ export type DemoIdentity = {
   readonly committee: Committee;
 };
 
-/** A running demo ledger. */
 export type DemoLedger = DemoIdentity & {
   /** Number of the checkpoint that `next` makes. */
   readonly nextSequence: bigint;
@@ -100,7 +98,6 @@ export type DemoLedger = DemoIdentity & {
    * @throws RejectedTransactionError when the network would refuse it
    */
   submit(transaction: Submission): Promise<TransactionReceipt>;
-  /** Staff of a security token. */
   staff(coinType: string): Staff;
   /** Ed25519 secret (32 bytes) of an account. */
   secretKey(address: string): Uint8Array;

@@ -30,10 +30,8 @@ export type DemoNode = AsyncDisposable & {
   readonly host: string;
 };
 
-/** Maximum coins per page. */
 const MOST_ON_PAGE = 50;
 
-/** A refused call, with its gRPC status. */
 class Refused extends Error {
   readonly code: status;
 
@@ -181,7 +179,6 @@ const codeOf = (error: unknown): status => {
   return status.UNAVAILABLE;
 };
 
-/** Registers handlers for methods of a generated service. */
 const addService = (
   server: Server,
   service: ServiceInfo,

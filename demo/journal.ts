@@ -14,7 +14,6 @@ import { EDITION, type LedgerOptions, type LedgerSettings, ledgerOptions } from 
 import type { Submission, TransactionReceipt } from "./issuer/submissions.ts";
 import type { Timeline } from "./timeline.ts";
 
-/** A submission and its checkpoint. */
 type SubmittedAt = { readonly checkpoint: bigint; readonly submission: Submission };
 
 /** The data folder holds another demo ledger. Stop. */
@@ -57,7 +56,6 @@ export class JournalDamagedError extends Error {
 
 const LINE_END = 0x0a;
 
-/** The journal of a data folder. */
 type Journal = {
   /** Undefined in a new folder. */
   readTimeline(): Timeline | undefined;

@@ -42,7 +42,6 @@ export type GrantModel = {
   readonly checkpoint: bigint;
 };
 
-/** The register of a coin type. */
 export type RegisterModel = {
   /** Wallets by holder, in order of addition. */
   readonly holders: Map<bigint, readonly string[]>;
@@ -115,7 +114,6 @@ export type DemoModel = {
   readonly roleEvents: RoleEventModel[];
 };
 
-/** An owner's holdings of a coin type. */
 type OwnerBalance = {
   readonly tokens: bigint;
   readonly tokenCount: number;

@@ -56,7 +56,6 @@ export const amountUpTo = (dice: Dice, most: bigint): bigint => {
 export const pick = <Item>(dice: Dice, items: readonly Item[]): Item | undefined =>
   items[roll(dice, items.length)];
 
-/** A random item by weight. */
 export const pickWeighted = <Item extends { readonly weight: number }>(
   dice: Dice,
   items: readonly Item[],

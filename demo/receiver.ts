@@ -3,7 +3,6 @@ import { EventEmitter, once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { verifyCallback } from "../client/index.ts";
 
-/** A verified callback. */
 type DemoCallback = {
   readonly id: string;
   readonly receivedAt: string;
@@ -44,7 +43,6 @@ export const startDemoReceiver = async (settings: {
   const about = (requestId: string) =>
     received.find(({ body }) => isAbout(body) && body.requestId === requestId);
 
-  /** Answers a GET. */
   const show = async (path: string, response: ServerResponse): Promise<void> => {
     const requestId = path.slice(PATH.length + 1);
     const deadline = AbortSignal.timeout(WAITED_FOR_MS);

@@ -40,7 +40,6 @@ export const newWorld = (seed: string, keepsEvents: boolean): World => ({
   strangers: emptyRoster(),
 });
 
-/** Makes the next checkpoint. */
 export const advance = (
   world: World,
   pace: Pace,

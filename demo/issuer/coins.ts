@@ -11,7 +11,6 @@ import { type Coin, coinMetadata, currency, idOnly, treasuryCap } from "./coin-o
 import { publish, type Sources } from "./packages.ts";
 import { account, perform, type Stage } from "./stage.ts";
 
-/** A coin type to publish. */
 type CoinPlan = {
   readonly symbol: string;
   readonly name: string;

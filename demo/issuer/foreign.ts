@@ -20,7 +20,6 @@ export const LOOK_ALIKE: Sources = {
   timelock: ["Timelock"],
 };
 
-/** The exchange. */
 export const EXCHANGE: Sources = { pool: ["Pool", "Swapped"], ticket: ["Ticket"] };
 
 /** Labels of their publishers. */
@@ -30,7 +29,6 @@ export const EXCHANGE_OWNER = "exchange";
 /** Maximum look-alike objects; older ones are deleted. */
 const MOST_IMITATIONS = 16;
 
-/** Address of the look-alike package. */
 export const lookAlike = (stage: Stage): string => stage.world.foreignPackages[0] ?? "";
 
 /** Emits events and creates objects with our names and coin type, but of the wrong package. */

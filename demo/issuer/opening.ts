@@ -43,7 +43,6 @@ const tokenOf = (stage: Stage, coinType: string, owner: string): TokenModel | un
   return undefined;
 };
 
-/** The first wallet of an investor. */
 const walletOf = (stage: Stage, investor: number): string =>
   investorWallets(stage, investor)[0] ?? "";
 
@@ -59,7 +58,6 @@ const freezeWallets = (isFrozen: boolean): Step =>
     }
   });
 
-/** Tries to move a frozen wallet's token. */
 const moveFrozen = forEachCoin((stage, { coinType }) => {
   const owner = walletOf(stage, 1);
   const token = tokenOf(stage, coinType, owner);

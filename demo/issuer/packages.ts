@@ -1,4 +1,3 @@
-/** Publishing and upgrading packages. */
 import { Draft } from "../chain/draft.ts";
 import type { Execution } from "../chain/execution.ts";
 import { moduleCode } from "../chain/genesis.ts";

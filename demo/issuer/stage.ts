@@ -24,7 +24,6 @@ export type World = {
   readonly dice: Dice;
   /** Look-alike and exchange, once published. */
   readonly foreignPackages: string[];
-  /** Live look-alike objects. */
   readonly imitations: string[];
   /** Upgrade cap of the security-token package. */
   upgradeCap: string;
@@ -39,7 +38,6 @@ export type Pace = {
   readonly noise: number;
   /** Average actions per checkpoint after the opening. */
   readonly actionsPerCheckpoint: number;
-  /** Checkpoints of an epoch. */
   readonly epochLength: bigint;
 };
 

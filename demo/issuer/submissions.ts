@@ -18,7 +18,6 @@ export type Submission = {
   readonly gasCoins?: number | undefined;
 };
 
-/** Result of a submitted transaction. */
 export type TransactionReceipt = {
   /** Base58. */
   readonly digest: string;

@@ -25,11 +25,9 @@ export const logFacts = pgTable(
   "log_facts",
   {
     checkpoint: int8("checkpoint").notNull(),
-    /** Index of the transaction inside the checkpoint. */
     transaction: integer("transaction").notNull(),
     /** 0: an event; 1: an object change. Events come first. */
     kind: smallint("kind").notNull(),
-    /** Index of the event or object change inside the transaction. */
     index: integer("index").notNull(),
     /** Time of the checkpoint, Unix ms. */
     timestampMs: int8("timestamp_ms").notNull(),
@@ -77,7 +75,6 @@ export const logBlocks = pgTable(
   "log_blocks",
   {
     firstCheckpoint: int8("first_checkpoint").primaryKey(),
-    /** Number of checkpoints. */
     count: integer("count").notNull(),
     /** Unix ms, 8 bytes big-endian per checkpoint. */
     times: bytea("times").notNull(),
@@ -123,7 +120,6 @@ export const logInputs = pgTable(
 /** Hash chain over `log_inputs` (input-chain.ts). Never updated or deleted. */
 export const logInputChain = pgTable("log_input_chain", {
   checkpoint: int8("checkpoint").primaryKey(),
-  /** Rows of this checkpoint. */
   inputs: integer("inputs").notNull(),
   hash: bytea("hash").notNull(),
 });
@@ -131,7 +127,6 @@ export const logInputChain = pgTable("log_input_chain", {
 /** Hash chain over facts (chain-hash.ts). Never updated or deleted (drizzle/0007_proof.sql). */
 export const logChain = pgTable("log_chain", {
   checkpoint: int8("checkpoint").primaryKey(),
-  /** Facts of this checkpoint. */
   facts: integer("facts").notNull(),
   hash: bytea("hash").notNull(),
 });
@@ -154,7 +149,6 @@ export const logCoinChain = pgTable(
 
 /** Hash chain over rows of `log_blocks` (block-chain.ts). Never updated or deleted. */
 export const logBlockChain = pgTable("log_block_chain", {
-  /** First checkpoint of the block. */
   firstCheckpoint: int8("first_checkpoint").primaryKey(),
   hash: bytea("hash").notNull(),
 });
