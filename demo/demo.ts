@@ -14,15 +14,9 @@ export type Demo = {
    * JournalDamagedError
    */
   check(): void;
-  /**
-   * Whether the data folder holds it.
-   * @throws as `check`, except for DATA_DIR
-   */
+  /** @throws as `check`, except for DATA_DIR */
   isThere(): boolean;
-  /**
-   * Opens or creates the ledger.
-   * @throws as `check`
-   */
+  /** @throws as `check` */
   open(): Promise<OpenDemo>;
   readonly startReceiver: typeof startDemoReceiver;
   /** Port in the URL of such a receiver; undefined for other URLs. */

@@ -122,10 +122,7 @@ export const checkDemoFolder = (dataDir: string, settings: LedgerSettings): void
   if (!holdsDemoLedger(dataDir, settings)) makeDataDir(dataDir);
 };
 
-/**
- * Whether the data folder holds this ledger.
- * @throws FormerDemoLedgerError, OtherDemoLedgerError, JournalDamagedError
- */
+/** @throws FormerDemoLedgerError, OtherDemoLedgerError, JournalDamagedError */
 export const holdsDemoLedger = (dataDir: string, settings: LedgerSettings): boolean =>
   openJournal(dataDir, ledgerOptions(settings)).readTimeline() !== undefined;
 

@@ -58,10 +58,7 @@ export const startDemoReceiver = async (settings: {
     response.end(`${JSON.stringify(answer, null, 2)}\n`);
   };
 
-  /**
-   * Takes a callback.
-   * @throws when invalid
-   */
+  /** @throws when invalid */
   const take = async (request: IncomingMessage): Promise<void> => {
     const body = await bodyOf(request);
     const { headers } = request;

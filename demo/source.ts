@@ -90,10 +90,7 @@ export type DemoSource = CheckpointSource &
     timeOf(sequence: bigint): bigint;
   };
 
-/**
- * Opens or creates the demo ledger of a data folder.
- * @throws as `checkDemoFolder`
- */
+/** @throws as `checkDemoFolder` */
 export const demoSource = (options: DemoSourceOptions): DemoSource => {
   const { dataDir, encoding = "protobuf" } = options;
   const perSecond = BigInt(options.checkpointsPerSecond);

@@ -22,10 +22,7 @@ export const clockContents = (timestampMs: bigint): Uint8Array =>
 export const systemStateContents = (): Uint8Array =>
   new ByteWriter().address(SYSTEM_STATE).u64(SYSTEM_STATE_VERSION).done();
 
-/**
- * Executes genesis.
- * @param faucet owner of the coin
- */
+/** @param faucet owner of the first coin */
 export const executeGenesis = (chain: Chain, open: OpenCheckpoint, faucet: string): void => {
   const coin = createdId(hash(Buffer.from("genesis purse")), 0);
   const objects: readonly MoveObject[] = [

@@ -105,10 +105,7 @@ export const foreignOwner = async (sql: Sql): Promise<string | undefined> => {
   return row?.owner;
 };
 
-/**
- * Refuses a role that does not own our tables.
- * @throws DatabaseRightsError (stop)
- */
+/** @throws DatabaseRightsError (stop) for a role that does not own our tables */
 export const requireOwner = async (sql: Sql): Promise<void> => {
   const owner = await foreignOwner(sql);
   if (owner === undefined) return;

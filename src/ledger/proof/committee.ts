@@ -22,10 +22,7 @@ const KEY_BYTES = 96;
 /** Far above the network's limit. */
 const MOST_MEMBERS = 4096;
 
-/**
- * Creates a committee of members in any order.
- * @throws CommitteeError (stop) when stakes do not sum to 10,000, or a key repeats
- */
+/** @throws CommitteeError (stop) when stakes do not sum to 10,000, or a key repeats */
 export const committeeOf = (epoch: bigint, members: readonly CommitteeMember[]): Committee => {
   const refuse = (what: string) => new CommitteeError(`the committee of epoch ${epoch} ${what}`);
   if (members.length > MOST_MEMBERS) throw refuse(`has ${members.length} members`);
@@ -58,10 +55,7 @@ export const packMembers = (members: readonly CommitteeMember[]): Uint8Array =>
     }),
   );
 
-/**
- * Inverse of `packMembers`.
- * @throws CommitteeError (stop)
- */
+/** @throws CommitteeError (stop) */
 export const unpackCommittee = (epoch: bigint, packed: Uint8Array): Committee => {
   const bytes = Buffer.from(packed);
   const size = KEY_BYTES + STAKE_BYTES;

@@ -48,10 +48,7 @@ export type GatheredBatch = {
 export type Gathering = {
   /** Waits for room, or until `signal` aborts. */
   room(signal: AbortSignal): Promise<void>;
-  /**
-   * Adds the next checkpoint.
-   * @param beganMs start of decoding; now by default
-   */
+  /** @param beganMs start of decoding; now by default */
   add(read: ReadCheckpoint, rawBytes: number, beganMs?: number): void;
   /** The source has nothing ready: the batch may go early. */
   idle(): void;

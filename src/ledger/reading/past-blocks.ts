@@ -45,10 +45,7 @@ export const fillPastBlocks = (past: PastBlocks, signal: AbortSignal): Promise<v
     signal,
   );
 
-/**
- * The digest of the last checkpoint to fill in.
- * @throws OtherCheckpointError (stop) when the source is of another chain
- */
+/** @throws OtherCheckpointError (stop) when the source is of another chain */
 const digestOfLast = async (
   past: PastBlocks,
   { last, known }: PastStretch,

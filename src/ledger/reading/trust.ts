@@ -159,10 +159,7 @@ export const endOfEpoch = async (
 export const isGone = (error: unknown): boolean =>
   error instanceof CheckpointPrunedError || error instanceof CheckpointMissingError;
 
-/**
- * Fetches a checkpoint's summary and certificate.
- * @throws CertificateError (retry) when the source has none
- */
+/** @throws CertificateError (retry) when the source has none */
 export const fetchCertified = async (
   source: CheckpointSource,
   sequence: bigint,

@@ -95,10 +95,7 @@ export const verifyCheckpoints = async (
 
 const firstOf = ({ first }: { readonly first: bigint }): bigint => first;
 
-/**
- * All checkpoints of a range.
- * @throws VerificationError (stop) when one is missing or out of order
- */
+/** @throws VerificationError (stop) when one is missing or out of order */
 export async function* wholeRange(
   source: CheckpointSource,
   { first, last }: { readonly first: bigint; readonly last: bigint },

@@ -62,11 +62,7 @@ export const readObject = async (
   }
 };
 
-/**
- * Asks whether an object exists.
- *
- * @throws Setback (transient), SourceRefusedError (retry)
- */
+/** @throws Setback (transient), SourceRefusedError (retry) */
 export const askObject = async (
   { client, source, url, sequence }: ObjectQuestion,
   signal: AbortSignal,
