@@ -1,6 +1,6 @@
 /** Sources and trusted checkpoints that options name. */
 import { InvalidArgumentError } from "commander";
-import { type SourceRetries, retryingSource } from "../ledger/reading/retrying-source.ts";
+import { retryingSource, type SourceRetries } from "../ledger/reading/retrying-source.ts";
 import { readTrusted, type TrustedCheckpoint } from "../ledger/reading/trust.ts";
 import type { CheckpointSource } from "../ledger/sources/source.ts";
 import type { Logger } from "../logging/logger.ts";

@@ -42,9 +42,7 @@ test("a failed read is not cached", async () => {
 test("concurrent loads from a silent database are bounded, and more are refused immediately", async () => {
   const cache = cacheAt({ ms: 0 });
   const answer = Promise.withResolvers<string>();
-  const asked = Array.from({ length: 1_000 }, (_, n) =>
-    cache.get(`${n}`, () => answer.promise),
-  );
+  const asked = Array.from({ length: 1_000 }, (_, n) => cache.get(`${n}`, () => answer.promise));
   const refused = cache.get("one more", async () => "never read");
   await expect(refused).rejects.toMatchObject({
     name: "DatabaseUnavailableError",
