@@ -16,7 +16,7 @@ export const timedPlace = z
   .transform((text, context): TimedCursor => {
     const [, at, sequence] = FORM.exec(Buffer.from(text, "base64url").toString("latin1")) ?? [];
     if (at === undefined || sequence === undefined || !exists(at)) {
-      context.addIssue({ code: "custom", message: "must be the `next` of a page" });
+      context.addIssue("must be the `next` of a page");
       return z.NEVER;
     }
     return { at, sequence: BigInt(sequence) };

@@ -24,7 +24,7 @@ export const canonicalBy =
       return canonical(text);
     } catch (error) {
       if (!(error instanceof MoveTypeError)) throw error;
-      context.addIssue({ code: "custom", message: `is ${error.message}` });
+      context.addIssue(`is ${error.message}`);
       return z.NEVER;
     }
   };

@@ -108,7 +108,7 @@ const copyAside = async (tx: Tx, shape: PgTable, rows: readonly Row[]): Promise<
 };
 
 /** Current objects by id, with the table's keys; numbers as Postgres sends them. */
-export const standing = async <Row extends object>(
+export const currentObjects = async <Row extends object>(
   sql: Sql,
   { table }: LiveSet,
   objectIds: readonly string[],

@@ -5,7 +5,7 @@ import type { Sql } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
 import { type BalanceChangeRow, tokenChangesTable } from "./balance-changes.ts";
 import { append, type BatchWrite } from "./batch-write.ts";
-import { foldChanges, type LiveSet, type ObjectChange, standing } from "./live-objects.ts";
+import { currentObjects, foldChanges, type LiveSet, type ObjectChange } from "./live-objects.ts";
 import {
   keepGrants,
   keepTokens,
@@ -71,7 +71,7 @@ export const currentTokens = async (
   sql: Sql,
   objectIds: readonly string[],
 ): Promise<Map<string, SharedTokenState>> => {
-  const rows = await standing<StoredToken>(sql, liveSet, objectIds);
+  const rows = await currentObjects<StoredToken>(sql, liveSet, objectIds);
   return new Map(
     rows.map(({ objectId, ...row }) => [
       objectId,

@@ -6,7 +6,7 @@ import { type Reads, read } from "../database/readers.ts";
 import { type BalanceChangeRow, grantChangesTable } from "./balance-changes.ts";
 import { GRANTS_INCLUDED, GrantIndexBehindError } from "./balance-progress.ts";
 import { append, type BatchWrite } from "./batch-write.ts";
-import { foldChanges, type LiveSet, type ObjectChange, standing } from "./live-objects.ts";
+import { currentObjects, foldChanges, type LiveSet, type ObjectChange } from "./live-objects.ts";
 
 /** Amounts in the coin's smallest unit; times and periods in milliseconds, as in the contract. */
 const columns = () => ({
@@ -85,7 +85,7 @@ export const currentTimelocks = async (
   sql: Sql,
   objectIds: readonly string[],
 ): Promise<Map<string, TimelockState>> => {
-  const rows = await standing<StoredGrant>(sql, liveSet, objectIds);
+  const rows = await currentObjects<StoredGrant>(sql, liveSet, objectIds);
   return new Map(
     rows.map(({ objectId, coinType, version, checkpoint, ...row }) => {
       const { objectId: _, ...grant } = grantOf({ objectId, ...row });

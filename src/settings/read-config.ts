@@ -14,9 +14,7 @@ import { shownUrl } from "./shown-url.ts";
 export const configFromEnvironment = (): Config => {
   const environment = { ...process.env };
   const file = loadedFile();
-  const names = [...SETTINGS, ...SECRETS.map(({ file }) => ({ name: file }))].map(
-    ({ name }) => name,
-  );
+  const names = [...SETTINGS.map(({ name }) => name), ...SECRETS.map(({ file }) => file)];
   const wrong = [
     ...mistyped(Object.keys(given(file)), names, ENV_FILE),
     ...mistyped(Object.keys(given(environment)), names, ENVIRONMENT),

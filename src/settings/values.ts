@@ -50,10 +50,9 @@ export const packages = z.string().transform((text, context) => {
   const addresses = text.split(",").map((part) => part.trim().toLowerCase());
   const wrong = addresses.find((address) => !/^0x[0-9a-f]{1,64}$/.test(address));
   if (wrong !== undefined) {
-    context.addIssue({
-      code: "custom",
-      message: `"${wrong}" is not a package address; list them separated by commas, original first, such as 0x2a…,0x3b…`,
-    });
+    context.addIssue(
+      `"${wrong}" is not a package address; list them separated by commas, original first, such as 0x2a…,0x3b…`,
+    );
     return z.NEVER;
   }
   const padded = addresses.map((address) => `0x${address.slice(2).padStart(64, "0")}`);
@@ -73,7 +72,7 @@ export const ledgerSources = z.string().transform((text, context) => {
         ? "lists a source twice"
         : undefined;
   if (fault === undefined) return sources;
-  context.addIssue({ code: "custom", message: fault });
+  context.addIssue(fault);
   return z.NEVER;
 });
 
@@ -83,11 +82,9 @@ const HEADER =
 export const headers = z.string().transform((text, context): readonly LedgerHeader[] => {
   const pairs = text.split(";").map((part) => HEADER.exec(part));
   if (pairs.some((pair) => pair === null)) {
-    context.addIssue({
-      code: "custom",
-      message:
-        'must be "name: value", several separated by ";"; with several sources, put the host in front: "host name: value"',
-    });
+    context.addIssue(
+      'must be "name: value", several separated by ";"; with several sources, put the host in front: "host name: value"',
+    );
     return z.NEVER;
   }
   return pairs.map((pair) => ({
@@ -127,10 +124,7 @@ export const retrySeconds = z.string().transform((text, context) => {
   if (delays.length <= 50 && delays.every((delay) => /^\d{1,7}(\.\d{1,3})?$/.test(delay))) {
     return delays.map(Number);
   }
-  context.addIssue({
-    code: "custom",
-    message: "must be up to 50 numbers of seconds separated by commas, such as 5,30,120,600",
-  });
+  context.addIssue("must be up to 50 numbers of seconds separated by commas, such as 5,30,120,600");
   return z.NEVER;
 });
 
@@ -139,10 +133,7 @@ export const ports = z.string().transform((text, context) => {
   if (numbers.every((n) => /^\d{1,5}$/.test(n) && Number(n) >= 1 && Number(n) <= 65_535)) {
     return [...new Set(numbers.map(Number))];
   }
-  context.addIssue({
-    code: "custom",
-    message: "must be ports from 1 to 65535 separated by commas, such as 443,8443",
-  });
+  context.addIssue("must be ports from 1 to 65535 separated by commas, such as 443,8443");
   return z.NEVER;
 });
 
@@ -153,13 +144,11 @@ export const origins = z.string().transform((text, context) => {
   const listed = [...new Set(text.split(/[\s,]+/).filter((one) => one !== ""))];
   const wrong = listed.find((one) => !isOrigin(one));
   if (wrong === undefined && listed.length <= MAX_ORIGINS) return listed;
-  context.addIssue({
-    code: "custom",
-    message:
-      wrong === undefined
-        ? `must be at most ${MAX_ORIGINS} origins`
-        : `"${wrong}" is not an origin: write the scheme, the host in lower case and a non-default port, without a path, such as https://cap.example or http://localhost:5173; list each, * is not accepted`,
-  });
+  context.addIssue(
+    wrong === undefined
+      ? `must be at most ${MAX_ORIGINS} origins`
+      : `"${wrong}" is not an origin: write the scheme, the host in lower case and a non-default port, without a path, such as https://cap.example or http://localhost:5173; list each, * is not accepted`,
+  );
   return z.NEVER;
 });
 

@@ -25,6 +25,7 @@ import { z } from "zod";
 import { createBook } from "../../client/index.ts";
 import { exactMembers } from "../../client/register.ts";
 import { createKey } from "../../src/http/keys.ts";
+import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
 import { chromiumPath, openPage } from "../chromium.ts";
 import { temporaryFolder } from "../service/process.ts";
 import { type Demo, startDemo } from "../web/demo.ts";
@@ -175,7 +176,7 @@ test("following ends with the signal's reason, and a rejected key is an immediat
   const book = createBook({ url: demo.url, key: demo.readKey });
   const follow = async () => {
     for await (const statuses of book.statusChanges({ signal: ending.signal })) {
-      expect(statuses).toHaveLength(5);
+      expect(statuses).toHaveLength(ledgerPipelines.length);
       ending.abort(new Error("enough"));
     }
   };
@@ -225,7 +226,7 @@ test("behind a proxy that blocks streams, events are polled, with none missed or
     expect(seen.slice(0, before.length)).toEqual(before.map(({ position }) => position));
     expect(new Set(seen).size).toBe(seen.length);
     for await (const statuses of polled.statusChanges()) {
-      expect(statuses).toHaveLength(5);
+      expect(statuses).toHaveLength(ledgerPipelines.length);
       break;
     }
     // What is wrong with the question itself is said as plainly.
@@ -247,7 +248,7 @@ test("a truncated answer is requested again, and a rate limit is waited out as i
     call === 1 ? Promise.resolve(broken()) : call === 2 ? Promise.resolve(limited()) : null,
   );
   const began = performance.now();
-  expect(await book.status()).toHaveLength(5);
+  expect(await book.status()).toHaveLength(ledgerPipelines.length);
   expect(performance.now() - began).toBeGreaterThan(1_000);
 });
 

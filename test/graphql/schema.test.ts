@@ -1,7 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { buildSchema } from "graphql";
 import { expect, test } from "vitest";
+import { declaredReads } from "../../src/graphql/field-reads.ts";
 import { narrowed, printedSchema, schema } from "../../src/graphql/schema.ts";
+import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
 
 const read = (path: string) => readFile(new URL(path, import.meta.url), "utf8");
 
@@ -11,6 +13,19 @@ test("schema.graphql matches the code; otherwise run npm run schema", async () =
 
 test("nothing released is removed or narrowed", async () => {
   expect(narrowed(await read("schema.released.graphql"), schema)).toEqual([]);
+});
+
+test("each query that a pipeline lists is in the schema, and declares that it reads the pipeline", () => {
+  for (const { name, queries } of ledgerPipelines) {
+    for (const query of queries) {
+      const field = schema.getQueryType()?.getFields()[query];
+      const read = field && declaredReads(field)?.pipelines({});
+      expect(
+        read?.map((pipeline) => pipeline.name),
+        query,
+      ).toContain(name);
+    }
+  }
 });
 
 test("everything in the specification exists with its types", () => {

@@ -7,6 +7,7 @@ import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
 } from "../../src/database/embedded/embedded.ts";
+import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
 import { eventually, type Program, startProgram, temporaryFolder } from "./process.ts";
 import { signalAll } from "./processes.ts";
 
@@ -108,7 +109,7 @@ test("while the database is frozen /health, /ready and /metrics answer with the 
     );
     expect({ code, reason }).toEqual({ code: 503, reason: NO_DATABASE });
     expect(seen.ageSeconds).toBeGreaterThanOrEqual(10);
-    expect(pipelines).toHaveLength(5);
+    expect(pipelines).toHaveLength(ledgerPipelines.length);
     expect(Date.now() - Date.parse(seen.since ?? "")).toBeGreaterThanOrEqual(10_000);
     // All at once, as scrapers and probes do.
     const [ready, metrics] = await Promise.all([ask("/ready"), ask("/metrics")]);

@@ -110,7 +110,7 @@ const investor = ({ ledger, platformName, maxFileBytes }: SubmissionRules) => {
           if (wallet !== undefined && !ZERO.test(wallet)) return wallet;
           const message =
             wallet === undefined ? WALLET_FORM[ledger] : "must not be the zero address";
-          context.addIssue({ code: "custom", message });
+          context.addIssue(message);
           return z.NEVER;
         })
         .describe(

@@ -8,6 +8,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
+import { ledgerPipelines } from "../../../src/pipelines/ledger-pipelines.ts";
 import { eventually, type Program, runProgram, startProgram, temporaryFolder } from "../process.ts";
 import { isRunning, serviceBelow } from "../processes.ts";
 
@@ -99,7 +100,7 @@ test("a killed serving process is replaced on its port, while indexing continues
   expect(after.serving.pid).not.toBe(before.serving.pid);
   expect(program.printed.stderr).toContain("the process that serves ended");
   // Readers and pipelines that were interrupted would say so when they begin again.
-  expect(program.printed.stderr.match(/pipeline running/g)).toHaveLength(5);
+  expect(program.printed.stderr.match(/pipeline running/g)).toHaveLength(ledgerPipelines.length);
   const { body } = await fetch(`${url}/metrics`).then(async (r) => ({ body: await r.text() }));
   expect(body).toContain("holderbook_serving_process_restarts 1");
   expect(body).toContain("holderbook_indexing_process_up 1");
