@@ -46,7 +46,7 @@ test("a new key is named by the one before it and signs from then on; the sequen
     DATABASE_URL: database.url,
     CALLBACK_MASTER_KEY: masterKey.toString("base64"),
   });
-  expect(ran).toMatchObject({ code: 0, stderr: expect.stringContaining("restart the process") });
+  expect(ran).toMatchObject({ code: 0, stderr: expect.stringContaining("Restart the processes") });
   const second = await open();
   expect(second.keyId).not.toBe(first.keyId);
   expect(JSON.parse(ran.stdout)).toMatchObject({

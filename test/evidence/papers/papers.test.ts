@@ -397,7 +397,7 @@ test("a refuted pack gets no papers", async () => {
 test("papers go into their own folder, never into the pack", async () => {
   expect(await papers(pack, "--out", join(pack, "papers"))).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining("papers are no part of it"),
+    stderr: expect.stringContaining("is inside the pack"),
   });
   expect((await papers(pack, "--out", `${pack}-papers`)).stderr).toContain("is not empty");
 });
