@@ -1,7 +1,7 @@
 /** `docs/reference/errors.md`, from the classes of errors and their comments. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { errorName } from "../../src/http/error-body.ts";
+import { errorName } from "../../src/http/refusal.ts";
 import { code, head, table } from "./markdown.ts";
 
 /** An error in logs, `/health` and command output. */

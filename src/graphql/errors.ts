@@ -1,7 +1,7 @@
 /** Errors as callers of the API see them: with `extensions.code`, internal ones masked. */
 import { GraphQLError, type GraphQLFormattedError } from "graphql";
-import { internalDetails } from "../http/error-body.ts";
 import { HttpError } from "../http/http-error.ts";
+import { internalDetails } from "../http/refusal.ts";
 import { GrantIndexBehindError } from "../projections/balance-progress.ts";
 import { BeforeLogError, NotYetIndexedError, RebuildingError } from "../projections/past.ts";
 import type { RequestScope } from "./request.ts";

@@ -6,10 +6,10 @@
  */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { hasHungUp } from "../http/hung-up.ts";
-import { type LargeText, largeBody, largeText, pagesUnsent } from "../http/large-text.ts";
-import type { App } from "../http/part.ts";
+import { type LargeText, largeReply, largeText, pagesUnsent } from "../http/large-text.ts";
+import type { Route } from "../http/route.ts";
 import type { Unsent } from "../http/unsent.ts";
+import { openGet } from "../http/who.ts";
 import { once } from "../waiting/once.ts";
 
 /** The page's scripts in the order in which they need one another. */
@@ -59,17 +59,15 @@ const policyFor = (script: string, style: string): string =>
   ].join("; ");
 
 /**
- * Mounts `GET /graphiql`. The key is typed into its field and stored nowhere; on the demo ledger it is filled in.
+ * `GET /graphiql`. The key is typed into its field and stored nowhere; on the demo ledger it is filled in.
  * @param unsent the account of pages
  */
-export const mountGraphiql = (app: App, endpoint: string, unsent: Unsent = pagesUnsent()): void => {
+export const graphiqlRoute = (endpoint: string, unsent: Unsent = pagesUnsent()): Route => {
   const graphiql = once(() => makePage(endpoint));
-
-  app.get("/graphiql", async (request, reply) => {
+  return openGet("/graphiql", async (visit) => {
     const page = await graphiql();
-    if (hasHungUp(reply)) return reply.hijack();
-    const body = largeBody(request, reply, page, unsent);
-    reply.type("text/html; charset=utf-8").header("content-security-policy", page.policy);
-    return reply.send(body);
+    return largeReply(visit, page, unsent, "text/html; charset=utf-8", {
+      "content-security-policy": page.policy,
+    });
   });
 };

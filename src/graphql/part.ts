@@ -7,10 +7,10 @@ import type { Part } from "../http/part.ts";
 import { type RefusalOf, refusalOf } from "../http/refusal.ts";
 import {
   ANY_PARAMETERS,
-  type Answer,
-  type Asked,
+  REPLY,
   type Reply,
   type RequestBody,
+  type RouteInput,
   route,
 } from "../http/route.ts";
 import { createUnsent, type Unsent } from "../http/unsent.ts";
@@ -18,7 +18,7 @@ import { headerOf, KEY_HEADER, type KeyOf, keyHolders, type Limits } from "../ht
 import type { GraphSources } from "./context.ts";
 import { createEngine, type ReadRequest, type ReadSubscription } from "./engine.ts";
 import { errorResult } from "./errors.ts";
-import { mountGraphiql } from "./graphiql.ts";
+import { graphiqlRoute } from "./graphiql.ts";
 import { LIMITS } from "./limits.ts";
 import { schema } from "./schema.ts";
 import { pacedBy } from "./streams/catch-up.ts";
@@ -111,7 +111,7 @@ export const graphqlPart = ({
    * @throws HttpError when there is no room for it
    */
   const stream = async (
-    { caller: key, signal: hungUp, visit }: Asked<Caller, unknown, ReadRequest>,
+    { caller: key, signal: hungUp, visit }: RouteInput<Caller, unknown, ReadRequest>,
     subscription: ReadSubscription,
   ): Promise<Reply | undefined> => {
     const { response, requestId, log } = visit;
@@ -139,7 +139,7 @@ export const graphqlPart = ({
   };
 
   /** The subscription of a request that is to be answered with a stream. */
-  const streamed = ({ body: read, visit }: Asked<Caller, unknown, ReadRequest>) =>
+  const streamed = ({ body: read, visit }: RouteInput<Caller, unknown, ReadRequest>) =>
     takesEvents(visit.raw.headers.accept) ? read.subscription : undefined;
 
   const endpoint = route({
@@ -147,11 +147,11 @@ export const graphqlPart = ({
     path: ENDPOINT,
     isFast: true,
     who,
-    operationId: "graphql",
-    summary: "GraphQL",
+    // Its schema is in introspection.
+    isHidden: true,
     query: ANY_PARAMETERS,
     body,
-    answer: RESULT,
+    answer: REPLY,
     // A stream enters the admission with each page that it reads.
     weight: (asked) => (streamed(asked) === undefined ? asked.body.weight : undefined),
     handle: async (asked) => {
@@ -169,7 +169,7 @@ export const graphqlPart = ({
 
   return {
     name: "graphql",
-    routes: [endpoint],
+    routes: [endpoint, graphiqlRoute(ENDPOINT, pages)],
     bodies: "text",
     refusalOf: graphqlRefusal,
     paths: [
@@ -180,16 +180,8 @@ export const graphqlPart = ({
     register: (app) => {
       // Before the server waits for its connections: streams would not end.
       app.addHook("preClose", async () => streams.end());
-      mountGraphiql(app, ENDPOINT, pages);
     },
   };
-};
-
-const RESULT: Answer<Reply | undefined> = {
-  status: 200,
-  description: "The result.",
-  content: {},
-  toReply: (reply) => reply,
 };
 
 /** A single result as an event stream. */

@@ -1,5 +1,5 @@
 /** Turns for what may take long, so that it leaves connections for everything else. */
-import { ADMISSION, createAdmission, type Place } from "../http/edge/admission.ts";
+import { ADMISSION, createAdmission, type Slot } from "../http/edge/admission.ts";
 import { canonicalType } from "../values/move-type.ts";
 import type { UnlimitedList } from "./field-reads.ts";
 import type { ReadPlan } from "./read-plan.ts";
@@ -35,13 +35,13 @@ export const createTurns = () => {
       signal: AbortSignal | undefined,
     ) => {
       const isAlone = unlimited.some((list) => mayBeLong(lengths, list));
-      const places: Place[] = [];
+      const slots: Slot[] = [];
       const leave = () => {
-        for (const place of places) place.left();
+        for (const slot of slots) slot.left();
       };
       try {
-        if (long && key !== undefined) places.push(await longs.enter(key, 1, signal));
-        if (isAlone) places.push(await loners.enter("", 1, signal));
+        if (long && key !== undefined) slots.push(await longs.enter(key, 1, signal));
+        if (isAlone) slots.push(await loners.enter("", 1, signal));
       } catch (error) {
         leave();
         throw error;
@@ -50,8 +50,8 @@ export const createTurns = () => {
     },
     /** Does work alone, one of all requests at a time. @throws HttpError (503) as above */
     alone: async <Made>(work: () => Promise<Made>, signal: AbortSignal | undefined) => {
-      const place = await loners.enter("", 1, signal);
-      return work().finally(place.left);
+      const slot = await loners.enter("", 1, signal);
+      return work().finally(slot.left);
     },
     lengths,
   };

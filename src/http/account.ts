@@ -1,11 +1,23 @@
 /** Logs and counts every request, however it was answered. */
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Logger, requestLines } from "../logging/logger.ts";
 import { namesOneHost } from "./edge/refused-by-node.ts";
 import { hasHungUp } from "./hung-up.ts";
 import type { Metrics } from "./metrics.ts";
-import { traceOf } from "./request-trace.ts";
-import { isStreamed } from "./streamed.ts";
+
+const streamed = new WeakSet<ServerResponse>();
+
+/** Streamed until one side ends it: neither its duration nor a hang-up is a problem. */
+export const markStreamed = (response: ServerResponse): void => {
+  streamed.add(response);
+};
+
+const traces = new WeakMap<IncomingMessage, string>();
+
+/** Keeps a request's trace for its log line. */
+export const noteTrace = (request: IncomingMessage, traceId: string): void => {
+  traces.set(request, traceId);
+};
 
 /** Label of all requests without a route. */
 export const UNKNOWN_ROUTE = "unknown";
@@ -36,13 +48,13 @@ export const createAccount = (
       const { method, route, requestId, remoteAddress } = request;
       const counted = labelsOf(method, route, response);
       const ms = Math.round(elapsedMs);
-      if (isStreamed(response)) {
+      if (streamed.has(response)) {
         const { statusCode } = response;
         if (!listsReads && isReadDone(method, route, statusCode)) return;
         lines.info({ requestId, method, route, statusCode, ms, remoteAddress }, "stream");
         return;
       }
-      if (hasHungUp({ raw: response })) {
+      if (hasHungUp(response)) {
         metrics.aborted(counted);
         lines.info({ requestId, method, route, ms, remoteAddress }, "hung up");
         return;
@@ -50,7 +62,7 @@ export const createAccount = (
       const { statusCode } = response;
       metrics.answered({ ...counted, statusCode, seconds: elapsedMs / 1000 });
       if (!listsReads && isReadDone(method, route, statusCode)) return;
-      const traceId = traceOf(response.req);
+      const traceId = traces.get(response.req);
       const line = {
         requestId,
         method,

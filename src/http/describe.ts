@@ -1,19 +1,19 @@
 /** The OpenAPI 3.1 document of a process, built from its parts' routes. */
 import type { z } from "zod";
-import { errorBody } from "./error-body.ts";
 import { errorAnswer, jsonSchema, schemaRef } from "./json-schema.ts";
 import { describeParameters } from "./parameters.ts";
 import type { Part, PartDescription } from "./part.ts";
-import { ANY_PARAMETERS, type Fields, type Route } from "./route.ts";
+import { errorBody } from "./refusal.ts";
+import { ANY_PARAMETERS, type Documented, type Fields, type Route } from "./route.ts";
 
-type Members = NonNullable<PartDescription["paths"]>;
+type Members = NonNullable<PartDescription["webhooks"]>;
 
 const DESCRIPTION =
   "Errors are `{ error, details, requestId }`, and every answer carries the id of its request in `X-Request-Id`.";
 
 export const openApi = (parts: readonly Part[], version: string) => {
   const described = parts.flatMap(({ described, routes = [] }) =>
-    described === undefined ? [] : [{ ...described, routes }],
+    described === undefined ? [] : [{ ...described, routes: routes.filter(isDocumented) }],
   );
   const merged = (members: (part: (typeof described)[number]) => Members | undefined): Members =>
     Object.assign({}, ...described.map(members));
@@ -26,7 +26,7 @@ export const openApi = (parts: readonly Part[], version: string) => {
       described.flatMap(({ routes }) => routes.map(securityOf)).find(({ length }) => length > 0) ??
       [],
     tags: described.map(({ tag }) => tag),
-    paths: merged(({ paths, ...part }) => ({ ...pathsOf(part), ...paths })),
+    paths: merged(pathsOf),
     webhooks: merged(({ webhooks }) => webhooks),
     components: {
       schemas: merged(schemasOf),
@@ -37,7 +37,11 @@ export const openApi = (parts: readonly Part[], version: string) => {
   };
 };
 
-type Described = Omit<PartDescription, "paths"> & { readonly routes: readonly Route[] };
+type DocumentedRoute = Route & Documented;
+
+const isDocumented = (route: Route): route is DocumentedRoute => !route.isHidden;
+
+type Described = PartDescription & { readonly routes: readonly DocumentedRoute[] };
 
 const pathsOf = (part: Described): Members => {
   const paths: Record<string, Members> = {};
@@ -69,9 +73,10 @@ const schemaOptions = (name: string, routes: readonly Route[]) =>
 
 const COMMON_ERROR = { name: "Error", schema: errorAnswer };
 
-const operationOf = (route: Route, { tag, error = COMMON_ERROR }: Described): object => {
+const operationOf = (route: DocumentedRoute, { tag, error = COMMON_ERROR }: Described): object => {
   const { operationId, summary, description, params = {}, query, body, answer, who } = route;
   const { headers = [], refusals } = who.described;
+  const isGone = route.isGone ?? false;
   const parameters = [
     ...Object.entries(params).map(([name, about]) => ({
       name,
@@ -87,12 +92,13 @@ const operationOf = (route: Route, { tag, error = COMMON_ERROR }: Described): ob
   const isChecked = query !== ANY_PARAMETERS || body !== undefined;
   const statuses = new Set([
     ...(isChecked ? [400] : []),
-    ...[405, 500, 503],
+    ...(isGone ? [] : [405, 500, 503]),
     ...refusals,
     ...(route.refusals ?? []),
   ]);
   return {
     tags: [tag.name],
+    ...(isGone && { deprecated: true }),
     operationId,
     summary,
     ...(description !== undefined && { description }),
@@ -105,15 +111,17 @@ const operationOf = (route: Route, { tag, error = COMMON_ERROR }: Described): ob
       },
     }),
     responses: {
-      [answer.status]: {
-        description: answer.description,
-        headers: headersOf({
-          ...answer.headers,
-          ...REQUEST_ID,
-          ...(refusals.includes(429) && LIMITS),
-        }),
-        content: answer.content,
-      },
+      ...(!isGone && {
+        [answer.status]: {
+          description: answer.description,
+          headers: headersOf({
+            ...answer.headers,
+            ...REQUEST_ID,
+            ...(refusals.includes(429) && LIMITS),
+          }),
+          content: answer.content,
+        },
+      }),
       ...Object.fromEntries([...statuses].map((one) => [one, errorAnswerOf(one, error.name)])),
     },
   };
@@ -147,6 +155,10 @@ const ERRORS: Readonly<Record<number, readonly [description: string, details: st
   409: [
     "The state of the resource does not allow the request; `details` says why.",
     "checkpoint 900 is not indexed yet",
+  ],
+  410: [
+    "The path is of a former version; `details` names its successor, if there is one.",
+    "this moved to POST /api/v1/investor/whitelist",
   ],
   413: [
     "The body or a file is over its limit, which `details` names.",
@@ -192,7 +204,7 @@ const ERROR_FIELDS: Readonly<Record<number, Fields>> = {
 };
 
 /** @param schema name of the body's schema */
-export const errorAnswerOf = (status: number, schema: string): object => {
+const errorAnswerOf = (status: number, schema: string): object => {
   const [description = "", details = ""] = ERRORS[status] ?? [];
   return {
     description,

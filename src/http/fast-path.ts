@@ -4,16 +4,14 @@
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Logger } from "../logging/logger.ts";
-import type { Account } from "./account.ts";
+import { type Account, markStreamed } from "./account.ts";
 import { callerKnown, keepAddresses } from "./edge/caller.ts";
+import { requestIdOf, securityHeaders } from "./edge/common-fields.ts";
 import { namesOneHost } from "./edge/refused-by-node.ts";
-import { requestIdOf } from "./edge/request-id.ts";
-import { securityHeaders } from "./edge/security-headers.ts";
 import { hasHungUp } from "./hung-up.ts";
 import type { RefusalOf } from "./refusal.ts";
 import { loggerWhenUsed } from "./request-log.ts";
 import { JSON_TYPE, type Reply, type Route, type Visit } from "./route.ts";
-import { markStreamed } from "./streamed.ts";
 
 type FastRoute = { readonly route: Route; readonly refusalOf: RefusalOf };
 
@@ -69,13 +67,13 @@ export const fastPath = (
       const { status, headers, body } = refusalOf(error, visit);
       return { status, headers, contentType: JSON_TYPE, body: JSON.stringify(body) };
     });
-    if (reply === undefined || hasHungUp({ raw: response })) return;
+    if (reply === undefined || hasHungUp(response)) return;
     const { status, headers, contentType, body } = reply;
     if (typeof body !== "string" && !Buffer.isBuffer(body)) {
       throw new Error(`${route.path} is marked fast but streams its answer`);
     }
     const all = Object.assign(fields, headers);
-    all["content-type"] = contentType;
+    if (contentType !== undefined) all["content-type"] = contentType;
     all["content-length"] = String(Buffer.byteLength(body));
     writeHead(response, requestId, status, all);
     response.end(body);

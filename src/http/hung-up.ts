@@ -1,6 +1,5 @@
 /** Stops work for callers who hung up. */
 import type { ServerResponse } from "node:http";
-import type { FastifyReply } from "fastify";
 import type { Remedy } from "../waiting/remedy.ts";
 
 /** The caller hung up: the work is not needed. Stop, and do not log it. */
@@ -18,19 +17,18 @@ export class HungUpError extends Error {
 }
 
 /** Whether the connection closed before the answer was complete. */
-export const hasHungUp = ({ raw }: Pick<FastifyReply, "raw">): boolean =>
-  (raw.closed || raw.destroyed) && !raw.writableFinished;
+export const hasHungUp = ({ closed, destroyed, writableFinished }: ServerResponse): boolean =>
+  (closed || destroyed) && !writableFinished;
 
 const signals = new WeakMap<ServerResponse, AbortSignal>();
 
 /** Aborts with a HungUpError when this request's caller hangs up before the answer is complete. */
-export const hangUpSignal = (reply: Pick<FastifyReply, "raw">): AbortSignal => {
-  const { raw } = reply;
-  const known = signals.get(raw);
+export const hangUpSignal = (response: ServerResponse): AbortSignal => {
+  const known = signals.get(response);
   if (known !== undefined) return known;
   const hungUp = new AbortController();
-  if (hasHungUp(reply)) hungUp.abort(new HungUpError());
-  else raw.once("close", () => hasHungUp(reply) && hungUp.abort(new HungUpError()));
-  signals.set(raw, hungUp.signal);
+  if (hasHungUp(response)) hungUp.abort(new HungUpError());
+  else response.once("close", () => hasHungUp(response) && hungUp.abort(new HungUpError()));
+  signals.set(response, hungUp.signal);
   return hungUp.signal;
 };

@@ -3,7 +3,8 @@ import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { parentPort } from "node:worker_threads";
 import { brotliCompress, constants, gzip } from "node:zlib";
-import type { FastifyReply, FastifyRequest } from "fastify";
+import { hasHungUp } from "./hung-up.ts";
+import type { Fields, Reply, Visit } from "./route.ts";
 import { createUnsent, noRoomToSend, type Unsent } from "./unsent.ts";
 
 /** Values of `content-encoding`. */
@@ -45,31 +46,30 @@ export const pagesUnsent = (onFull?: () => void): Unsent =>
   createUnsent({ totalBytes: 96 * MIB, nameBytes: 32 * MIB, onFull });
 
 /**
- * Sets the header fields and returns the body: compressed if accepted, 304 if unchanged. Browsers
- * revalidate every time, so that no page of an older version is shown.
+ * A reply with a large text: compressed if accepted, 304 if unchanged. Browsers revalidate every
+ * time, so that no page of an older version is shown. Undefined if the caller is gone.
+ * @param fields further header fields
  * @throws HttpError (503) while too many bytes are unsent, in all or to the caller's address
  */
-export const largeBody = (
-  request: FastifyRequest,
-  reply: FastifyReply,
+export const largeReply = (
+  { raw, response, remoteAddress }: Visit,
   { bytes, etag }: LargeText,
   unsent: Unsent,
-): string | Buffer => {
-  const encoding = encodingFor(request.headers["accept-encoding"] ?? "");
+  contentType: string,
+  fields: Fields = {},
+): Reply | undefined => {
+  if (hasHungUp(response)) return undefined;
+  const encoding = encodingFor(raw.headers["accept-encoding"] ?? "");
   const body = bytes[encoding];
-  const known = request.headers["if-none-match"]?.includes(etag) ?? false;
-  if (!known && request.method !== "HEAD" && !unsent.hold(request.ip, body.length, reply.raw)) {
+  const headers = { "cache-control": "no-cache", etag, vary: "accept-encoding", ...fields };
+  if (raw.headers["if-none-match"]?.includes(etag)) {
+    return { status: 304, headers, contentType, body: "" };
+  }
+  if (raw.method !== "HEAD" && !unsent.hold(remoteAddress, body.length, response)) {
     throw noRoomToSend();
   }
-  const earlier = reply.getHeader("vary");
-  const vary = earlier === undefined ? "accept-encoding" : `${earlier}, accept-encoding`;
-  reply.headers({ "cache-control": "no-cache", etag, vary });
-  if (known) {
-    reply.status(304);
-    return "";
-  }
-  if (encoding !== "identity") reply.header("content-encoding", encoding);
-  return body;
+  const encoded = encoding === "identity" ? {} : { "content-encoding": encoding };
+  return { status: 200, headers: { ...headers, ...encoded }, contentType, body };
 };
 
 /** The smallest accepted encoding; `q=0` refuses one. */

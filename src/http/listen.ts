@@ -11,7 +11,7 @@ import { ConfigError } from "../settings/config-error.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 
 /** Port 0 picks a free one. */
-export type Place = {
+export type Address = {
   readonly port: number;
   readonly host: string;
   /** The port's setting; PORT by default. */
@@ -26,22 +26,22 @@ export class ListenError extends Error {
   override readonly name = "ListenError";
   readonly remedy: Remedy = "stop";
 
-  constructor(place: Place, reason: Error) {
+  constructor(address: Address, reason: Error) {
     super(
-      `${failed(place, reason)}; another program has it: set ${place.setting ?? "PORT"} to another one, or to 0 for a free one`,
+      `${failed(address, reason)}; another program has it: set ${address.setting ?? "PORT"} to another one, or to 0 for a free one`,
     );
   }
 }
 
-const failed = ({ port, host, setting = "PORT" }: Place, { message }: Error): string =>
+const failed = ({ port, host, setting = "PORT" }: Address, { message }: Error): string =>
   `cannot listen on ${setting} ${port} of HOST ${host} (${message})`;
 
 /** Any other failure to bind is a matter of settings. */
-const refusal = (place: Place, reason: NodeJS.ErrnoException): Error =>
+const refusal = (address: Address, reason: NodeJS.ErrnoException): Error =>
   reason.code === "EADDRINUSE"
-    ? new ListenError(place, reason)
+    ? new ListenError(address, reason)
     : new ConfigError(
-        `${failed(place, reason)}; set ${place.setting ?? "PORT"} and HOST to what this machine lets us use`,
+        `${failed(address, reason)}; set ${address.setting ?? "PORT"} and HOST to what this machine lets us use`,
       );
 
 /** All addresses of `localhost`; any other host as given. */
@@ -62,60 +62,60 @@ const SOCKETS_OF_PORT = process.platform === "linux" ? 128 : 1;
 const isShared = SOCKETS_OF_PORT > 1;
 
 /** @throws ListenError, ConfigError (stop) */
-export const listenOn = async (server: Server, place: Place): Promise<AddressInfo> => {
+export const listenOn = async (server: Server, address: Address): Promise<AddressInfo> => {
   // A shared port could be shared with another program: first check that it is free.
-  const port = isShared ? await freePort(place) : place.port;
-  return listening(server, { ...place, port }, isShared);
+  const port = isShared ? await freePort(address) : address.port;
+  return listening(server, { ...address, port }, isShared);
 };
 
 /** The port, if free; any free one for 0. @throws ListenError, ConfigError (stop) */
-export const freePort = async (place: Place): Promise<number> => {
+export const freePort = async (address: Address): Promise<number> => {
   const alone = createServer((socket) => socket.destroy());
-  const { port } = await listening(alone, place, false);
+  const { port } = await listening(alone, address, false);
   await alone[Symbol.asyncDispose]();
   return port;
 };
 
 const listening = async (
   server: Server,
-  place: Place,
+  address: Address,
   reusePort: boolean,
 ): Promise<AddressInfo> => {
   try {
-    server.listen({ ...place, reusePort });
+    server.listen({ ...address, reusePort });
     await once(server, "listening");
   } catch (error) {
-    throw error instanceof Error ? refusal(place, error) : error;
+    throw error instanceof Error ? refusal(address, error) : error;
   }
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error(`not on TCP: ${address}`);
-  return address;
+  const bound = server.address();
+  if (bound === null || typeof bound === "string") throw new Error(`not on TCP: ${bound}`);
+  return bound;
 };
 
 /** Listens on one more address; where it cannot, logs and returns undefined. */
 export const openDoor = async (
   server: HttpServer,
-  place: Place,
+  address: Address,
   logger: Logger,
 ): Promise<AsyncDisposable | undefined> => {
   const door = doorOf(server);
   try {
-    await listenOn(door, place);
-    const more = await openMore(server, place);
-    logger.info(`listening on ${place.host}, too`);
+    await listenOn(door, address);
+    const more = await openMore(server, address);
+    logger.info(`listening on ${address.host}, too`);
     return { [Symbol.asyncDispose]: () => closeAll([door, ...more]) };
   } catch (error) {
-    logger.warn({ err: error }, `not listening on ${place.host}`);
+    logger.warn({ err: error }, `not listening on ${address.host}`);
     return undefined;
   }
 };
 
 /** The port's further sockets. @throws ListenError, ConfigError (stop) */
-export const openMore = (server: HttpServer, place: Place): Promise<readonly Server[]> =>
+export const openMore = (server: HttpServer, address: Address): Promise<readonly Server[]> =>
   Promise.all(
     Array.from({ length: SOCKETS_OF_PORT - 1 }, async () => {
       const door = doorOf(server);
-      await listening(door, place, true);
+      await listening(door, address, true);
       return door;
     }),
   );

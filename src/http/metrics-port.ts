@@ -5,8 +5,8 @@ import { createShortCache } from "../database/short-cache.ts";
 import { exposition } from "../telemetry/exposition.ts";
 import type { Figures } from "../telemetry/figures.ts";
 import { FRESH_MS } from "../waiting/probe.ts";
-import { securityHeaders } from "./edge/security-headers.ts";
-import { listenOn, type Place } from "./listen.ts";
+import { securityHeaders } from "./edge/common-fields.ts";
+import { type Address, listenOn } from "./listen.ts";
 import { LOOP_PRECISION_MS } from "./metrics.ts";
 
 /** Prometheus uses one connection. */
@@ -21,7 +21,7 @@ const ASK_WITHIN_MS = 10_000;
  */
 export const showMetrics = async (
   figures: Figures,
-  place: Place,
+  address: Address,
 ): Promise<AsyncDisposable & { readonly port: number }> => {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_PRECISION_MS });
@@ -42,7 +42,7 @@ export const showMetrics = async (
   // Frees the connections of clients that do not read.
   server.setTimeout(ASK_WITHIN_MS);
   server.maxConnections = MOST_CONNECTIONS;
-  const { port } = await listenOn(server, { ...place, setting: "METRICS_PORT" });
+  const { port } = await listenOn(server, { ...address, setting: "METRICS_PORT" });
   return {
     port,
     [Symbol.asyncDispose]: async () => {

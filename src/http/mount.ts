@@ -1,19 +1,19 @@
 /** Mounts routes on Fastify; other methods of their paths are 405. */
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from "fastify";
-import { refuseOtherMethods } from "./edge/other-methods.ts";
+import { markStreamed } from "./account.ts";
+import { HttpError } from "./http-error.ts";
 import type { App } from "./part.ts";
-import type { Fields, Route, Visit } from "./route.ts";
-import { markStreamed } from "./streamed.ts";
+import type { Fields, Reply, Route, Visit } from "./route.ts";
 
 export const mountRoutes = (app: App, routes: readonly Route[]): void => {
   const entered = new WeakMap<FastifyRequest, { visit: Visit; caller: unknown }>();
   for (const route of routes) {
-    const { method, path: url, who, body, answer } = route;
+    const { method, path: url, who, body, answer, isGone } = route;
     app.route({
-      method,
+      method: isGone ? app.supportedMethods : method,
       url,
       // A HEAD request must not build a file.
-      exposeHeadRoute: answer.headers?.["Content-Disposition"] === undefined,
+      exposeHeadRoute: !isGone && answer.headers?.["Content-Disposition"] === undefined,
       ...(body?.limitBytes !== undefined && { bodyLimit: body.limitBytes }),
       // Before the body is read.
       onRequest: async (request, reply) => {
@@ -23,17 +23,40 @@ export const mountRoutes = (app: App, routes: readonly Route[]): void => {
       handler: async (request, reply) => {
         const known = entered.get(request);
         if (known === undefined) throw new Error("a handler ran without its onRequest hook");
-        const answered = await route.run(known.visit, known.caller);
-        if (answered === undefined) return reply.hijack();
-        const { status, headers = {}, contentType } = answered;
-        return reply.status(status).headers(headers).type(contentType).send(answered.body);
+        return send(reply, await route.run(known.visit, known.caller));
       },
     });
   }
   for (const url of new Set(routes.map(({ path }) => path))) refuseOtherMethods(app, url);
 };
 
-class FrameworkVisit implements Visit {
+/** @param made undefined once a stream has begun, or the caller is gone */
+export const send = (reply: FastifyReply, made: Reply | undefined): FastifyReply => {
+  if (made === undefined) return reply.hijack();
+  const { status, headers = {}, contentType, body } = made;
+  if (contentType !== undefined) reply.type(contentType);
+  return reply.status(status).headers(headers).send(body);
+};
+
+/** Answers each method without a route on this path with 405 and `Allow` (RFC 9110, 15.5.6). */
+export const refuseOtherMethods = (app: App, url: string): void => {
+  const served = app.supportedMethods.filter((method) => app.hasRoute({ method, url }));
+  const others = app.supportedMethods.filter((method) => !served.includes(method));
+  if (others.length === 0) return;
+  const allow = served.join(", ");
+  const use = served.filter((method) => method !== "HEAD").join(" or ");
+  app.route({
+    method: others,
+    url,
+    // Before the body is read.
+    onRequest: async (request) => {
+      throw new HttpError(405, `${request.method} is not served here; use ${use}`, { allow });
+    },
+    handler: async () => undefined,
+  });
+};
+
+export class FrameworkVisit implements Visit {
   readonly #request: FastifyRequest;
   readonly #reply: FastifyReply;
   readonly raw: Visit["raw"];

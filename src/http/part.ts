@@ -1,7 +1,7 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance } from "fastify";
 import type { z } from "zod";
 import type { RefusalOf } from "./refusal.ts";
-import type { Route } from "./route.ts";
+import type { Reply, Route, Visit } from "./route.ts";
 
 export type App = FastifyInstance;
 
@@ -12,9 +12,8 @@ export type PartDescription = {
   readonly tag: { readonly name: string; readonly description: string };
   /** Schema of its errors; `Error` by default. */
   readonly error?: { readonly name: string; readonly schema: z.ZodType };
-  readonly paths?: Readonly<Record<string, object>>;
   readonly webhooks?: Readonly<Record<string, object>>;
-  /** Schemas that `paths` and `webhooks` refer to. */
+  /** Schemas that `webhooks` refer to. */
   readonly schemas?: Readonly<Record<string, z.ZodType>>;
 };
 
@@ -29,10 +28,10 @@ export type Part = {
   readonly bodies?: "json" | "text" | "unread";
   /** The form of its errors; the common error body by default. */
   readonly refusalOf?: RefusalOf;
-  /** Its entry in `/openapi.json`; its routes are left out without one. */
+  /** Its entry in `/openapi.json`; absent if all its routes are hidden. */
   readonly described?: PartDescription;
   /** Answers `/` for callers that take HTML; others get the list of paths. */
-  home?(request: FastifyRequest, reply: FastifyReply): unknown;
-  /** Mounts anything but routes, such as pages. Its hooks apply to this part only. */
+  home?(visit: Visit): Promise<Reply | undefined>;
+  /** Adds hooks to this part only; a path is one of `routes`. */
   register?(app: App): void | Promise<void>;
 };

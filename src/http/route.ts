@@ -7,7 +7,7 @@ import type { Readable } from "node:stream";
 import type { FastifyBaseLogger } from "fastify";
 import { z } from "zod";
 import type { MaybePromise } from "../database/short-cache.ts";
-import { type Admission, inPlace } from "./edge/admission.ts";
+import { type Admission, inSlot } from "./edge/admission.ts";
 import type { Origin } from "./edge/caller.ts";
 import { HttpError } from "./http-error.ts";
 import { hangUpSignal } from "./hung-up.ts";
@@ -42,7 +42,8 @@ export type Visit = {
 export type Reply = {
   readonly status: number;
   readonly headers?: Fields;
-  readonly contentType: string;
+  /** Absent without a body. */
+  readonly contentType?: string;
   readonly body: string | Buffer | Readable;
 };
 
@@ -96,7 +97,7 @@ export type Answer<Made> = {
   toReply(made: Made): Reply | undefined;
 };
 
-export type Asked<Caller, Query, Body> = {
+export type RouteInput<Caller, Query, Body> = {
   readonly caller: Caller;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
@@ -106,10 +107,9 @@ export type Asked<Caller, Query, Body> = {
   readonly visit: Visit;
 };
 
-type Described = {
-  readonly method: "GET" | "POST";
-  /** With parameters as `:id`. */
-  readonly path: string;
+/** What the OpenAPI document says of a route. */
+export type Documented = {
+  readonly isHidden?: false;
   readonly operationId: string;
   readonly summary: string;
   readonly description?: string;
@@ -119,11 +119,19 @@ type Described = {
   readonly headers?: readonly object[];
   /** Statuses of refusals besides those of `who`, the query and the body. */
   readonly refusals?: readonly number[];
-  /** Answered on the fast path where possible (`fast-path.ts`). A body must be read as text. */
-  readonly isFast?: boolean;
 };
 
-type Definition<Caller, Query extends z.ZodObject, Body, Made> = Described & {
+type Declared = {
+  readonly method: "GET" | "POST";
+  /** With parameters as `:id`. */
+  readonly path: string;
+  /** Answered on the fast path where possible (`fast-path.ts`). A body must be read as text. */
+  readonly isFast?: boolean;
+  /** `who` refuses every request, of any method; deprecated in the document. */
+  readonly isGone?: boolean;
+} & (Documented | { readonly isHidden: true });
+
+type Definition<Caller, Query extends z.ZodObject, Body, Made> = Declared & {
   readonly who: Who<Caller>;
   readonly query?: Query;
   readonly body?: RequestBody<NoInfer<Caller>, Body>;
@@ -132,12 +140,12 @@ type Definition<Caller, Query extends z.ZodObject, Body, Made> = Described & {
    * Roughly the number of values in the answer, see `Admission`. Undefined: the handler admits
    * itself.
    */
-  weight?(asked: Asked<Caller, z.output<Query>, Body>): number | undefined;
-  handle(asked: Asked<Caller, z.output<Query>, Body>): Promise<Made>;
+  weight?(input: RouteInput<Caller, z.output<Query>, Body>): number | undefined;
+  handle(input: RouteInput<Caller, z.output<Query>, Body>): Promise<Made>;
 };
 
 /** A route with its types erased. */
-export type Route = Described & {
+export type Route = Declared & {
   readonly who: Who<unknown>;
   readonly query: z.ZodObject;
   readonly body: RequestBody<unknown, unknown> | undefined;
@@ -170,8 +178,8 @@ export function route(definition: Definition<unknown, z.ZodObject, unknown, unkn
 
   const run: Route["run"] = async (visit, caller) => {
     const { params, response } = visit;
-    const signal = hangUpSignal({ raw: response });
-    const asked = {
+    const signal = hangUpSignal(response);
+    const input = {
       caller,
       params,
       query: readParameters(query, visit.query),
@@ -179,18 +187,18 @@ export function route(definition: Definition<unknown, z.ZodObject, unknown, unkn
       signal,
       visit,
     };
-    const weight = definition.weight === undefined ? SOME_LISTS : definition.weight(asked);
+    const weight = definition.weight === undefined ? SOME_LISTS : definition.weight(input);
     if (bounds === undefined || weight === undefined) {
-      return answer.toReply(await definition.handle(asked));
+      return answer.toReply(await definition.handle(input));
     }
     const { admission, unsent } = bounds;
     const id = bounds.idOf(caller);
     const entered = admission.enter(id, weight, signal);
-    const place = entered instanceof Promise ? await entered : entered;
-    return inPlace(place, response, async () => {
+    const slot = entered instanceof Promise ? await entered : entered;
+    return inSlot(slot, response, async () => {
       // Body or queue may have taken longer than a revoked key stays cached.
       if (visit.ageMs() > CACHE_MS) await who.recheck?.(visit);
-      const reply = answer.toReply(await definition.handle(asked));
+      const reply = answer.toReply(await definition.handle(input));
       if (reply !== undefined && unsent !== undefined && !isStream(reply.body)) {
         if (!unsent.hold(id, reply.body.length, response)) throw noRoomToSend();
       }
@@ -202,6 +210,14 @@ export function route(definition: Definition<unknown, z.ZodObject, unknown, unkn
 
 const isStream = (body: Reply["body"]): body is Readable =>
   typeof body !== "string" && !Buffer.isBuffer(body);
+
+/** The handler makes the reply. */
+export const REPLY: Answer<Reply | undefined> = {
+  status: 200,
+  description: "The answer.",
+  content: {},
+  toReply: (reply) => reply,
+};
 
 export const JSON_TYPE = "application/json; charset=utf-8";
 

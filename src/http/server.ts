@@ -10,21 +10,19 @@ import fastify, {
 } from "fastify";
 import type { Logger } from "../logging/logger.ts";
 import { createAccount, UNKNOWN_ROUTE } from "./account.ts";
+import { requestIdOf, securityHeaders } from "./edge/common-fields.ts";
 import { answerPreflights, shareWith } from "./edge/cors.ts";
 import { keepEarlyAnswers } from "./edge/early-answer.ts";
 import { createFront, type Front } from "./edge/front.ts";
 import { refuseUnmet } from "./edge/refused-by-node.ts";
-import { requestIdOf } from "./edge/request-id.ts";
-import { securityHeaders } from "./edge/security-headers.ts";
-import { errorBody } from "./error-body.ts";
 import { BODY_LIMIT_BYTES, fastPath } from "./fast-path.ts";
 import type { Health } from "./health/health.ts";
-import type { addressesOf, Place } from "./listen.ts";
+import type { Address, addressesOf } from "./listen.ts";
 import type { Metrics } from "./metrics.ts";
-import { mountRoutes } from "./mount.ts";
-import { operations, signpost, takesHtml } from "./operations.ts";
+import { FrameworkVisit, mountRoutes, send } from "./mount.ts";
+import { operations, takesHtml } from "./operations.ts";
 import type { App, Part } from "./part.ts";
-import { type RefusalOf, refusalOf } from "./refusal.ts";
+import { errorBody, type RefusalOf, refusalOf } from "./refusal.ts";
 import { loggerWhenUsed } from "./request-log.ts";
 
 export type ServerSettings = {
@@ -54,7 +52,7 @@ export type ServerSettings = {
 export type Server = AsyncDisposable & {
   readonly app: App;
   /** Resolves with the URL once connections are accepted. @throws ListenError (stop) */
-  listen(place: Place): Promise<string>;
+  listen(address: Address): Promise<string>;
   /** Takes no new connections, lets requests end for up to 10 s, then drops them. */
   close(): Promise<void>;
 };
@@ -112,20 +110,19 @@ export const createServer = async (settings: ServerSettings): Promise<Server> =>
   refuseUnmet(app);
   answerPreflights(app);
   const page = parts.find(({ home }) => home !== undefined);
-  app.setNotFoundHandler((request, reply) => {
-    reply.status(404);
+  app.setNotFoundHandler(async (request, reply) => {
+    const { id, method, raw, url } = request;
     // The page itself shows a mistyped address.
-    if (page?.home !== undefined && request.method === "GET" && takesHtml(request)) {
-      return page.home(request, reply);
+    if (page?.home !== undefined && method === "GET" && takesHtml(raw)) {
+      const made = await page.home(new FrameworkVisit(request, reply));
+      return send(reply, made?.status === 200 ? { ...made, status: 404 } : made);
     }
-    const details = `no such path: ${request.method} ${pathOf(request.url)}`;
-    return reply.send(errorBody(404, details, request.id));
+    return reply.status(404).send(errorBody(404, `no such path: ${method} ${pathOf(url)}`, id));
   });
   app.setErrorHandler(answerError(refusalOf));
 
-  operations(app, settings);
+  mountRoutes(app, operations(settings));
   for (const part of parts) await app.register(async (scope) => mountPart(scope, part));
-  signpost(app, parts, settings.version);
   await app.ready();
   const { trustProxy, hasFastPath = true } = settings;
   const fast = parts.flatMap(({ routes = [], refusalOf: own = refusalOf }) =>
@@ -149,18 +146,16 @@ const mountPart = async (app: App, part: Part): Promise<void> => {
   const { routes = [], bodies = "json" } = part;
   if (part.refusalOf !== undefined) app.setErrorHandler(answerError(part.refusalOf));
   await part.register?.(app);
-  await app.register(async (scope) => {
-    if (bodies !== "json") scope.removeAllContentTypeParsers();
-    if (bodies === "text") {
-      scope.addContentTypeParser("application/json", { parseAs: "string" }, (_, body, done) =>
-        done(null, body),
-      );
-    }
-    if (bodies === "unread") {
-      scope.addContentTypeParser("application/json", (_request, _payload, done) => done(null));
-    }
-    mountRoutes(scope, routes);
-  });
+  if (bodies !== "json") app.removeAllContentTypeParsers();
+  if (bodies === "text") {
+    app.addContentTypeParser("application/json", { parseAs: "string" }, (_, body, done) =>
+      done(null, body),
+    );
+  }
+  if (bodies === "unread") {
+    app.addContentTypeParser("application/json", (_request, _payload, done) => done(null));
+  }
+  mountRoutes(app, routes);
 };
 
 const answerError =

@@ -5,7 +5,15 @@ import { createGate, type Gate, type GateSettings, type Visitor } from "./edge/g
 import type { RateLimit } from "./edge/rate-limit.ts";
 import { HttpError } from "./http-error.ts";
 import { findKey, type Key, type KeyKind } from "./keys.ts";
-import type { Visit, Who } from "./route.ts";
+import {
+  ANY_PARAMETERS,
+  REPLY,
+  type Reply,
+  type Route,
+  route,
+  type Visit,
+  type Who,
+} from "./route.ts";
 
 /** Header field of `graphql` and `operator` keys. */
 export const KEY_HEADER = "X-API-Key";
@@ -21,6 +29,18 @@ export const anybody = (limit?: RateLimit): Who<undefined> => ({
   },
   described: { schemes: {}, refusals: limit === undefined ? [] : [429] },
 });
+
+/** A GET for anybody, outside the OpenAPI document, with any parameters. */
+export const openGet = (path: string, reply: (visit: Visit) => Promise<Reply | undefined>): Route =>
+  route({
+    method: "GET",
+    path,
+    isHidden: true,
+    who: anybody(),
+    query: ANY_PARAMETERS,
+    answer: REPLY,
+    handle: ({ visit }) => reply(visit),
+  });
 
 /** Limits per key, and per address without a valid key. */
 export type Limits = Pick<GateSettings<Key>, "limit" | "attempts">;

@@ -30,7 +30,7 @@ import {
   redeliveryAnswer,
   testEventAnswer,
 } from "./answers.ts";
-import { nameAsked, pageOf, timedPlace } from "./cursor.ts";
+import { nameParameter, pageOf, timedPlace } from "./cursor.ts";
 import { deliveryIdOf } from "./deliveries.ts";
 import { stateOf } from "./receivers.ts";
 
@@ -48,7 +48,7 @@ const rangeBody = z.strictObject({
   until: timeParameter
     .optional()
     .meta({ description: "Those enqueued before then; now unless given." }),
-  receiver: nameAsked.optional().meta({ description: "Only those to this receiver." }),
+  receiver: nameParameter.optional().meta({ description: "Only those to this receiver." }),
   states: z
     .array(z.enum(["failed", "disabled", "delivered"]))
     .min(1)
@@ -140,7 +140,7 @@ export const actRoutes = ({ db, database, who }: ActSettings): readonly Route[] 
         const range: DeliveryRange = { statuses: body.states, endpoint, since, until, after };
         const matched = await countDeliveries(db, range, MOST_COUNTED);
         if (dryRun) return { dryRun, matched, redelivered: 0, waiting: 0, next: null };
-        const place = await ranges.enter(caller.id, 1, signal);
+        const slot = await ranges.enter(caller.id, 1, signal);
         let waiting = 0;
         let redelivered = 0;
         let found: Awaited<ReturnType<typeof deliveriesInRange>> = [];
@@ -155,7 +155,7 @@ export const actRoutes = ({ db, database, who }: ActSettings): readonly Route[] 
             if (outcome === "waiting") waiting += 1;
           }
         } finally {
-          place.left();
+          slot.left();
         }
         logAct(visit, caller, {
           redelivered,
@@ -184,7 +184,7 @@ export const actRoutes = ({ db, database, who }: ActSettings): readonly Route[] 
         const id = `test-${randomUUID()}`;
         await database.transaction(async (tx) => {
           await holdEndpoints(tx);
-          const [found] = nameAsked.safeParse(receiver).success
+          const [found] = nameParameter.safeParse(receiver).success
             ? await endpointOverviews(tx, { key: receiver, limit: 1 })
             : [];
           if (found === undefined) throw new HttpError(404, "there is no receiver of this id");

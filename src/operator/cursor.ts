@@ -33,7 +33,7 @@ export const pageLimit = limitParameter({ most: 200, usual: 50 }).meta({
 });
 
 /** Name of a receiver or an asset to find. Postgres text cannot contain NUL. */
-export const nameAsked = z
+export const nameParameter = z
   .string()
   .max(600, "is too long")
   .refine((text) => text.isWellFormed() && !text.includes("\0"), "is no name");

@@ -19,14 +19,14 @@ import {
   operatorDeliveriesAnswer,
   operatorDeliveryAnswer,
 } from "./answers.ts";
-import { nameAsked, pageLimit, pageOf, timedPlace } from "./cursor.ts";
+import { nameParameter, pageLimit, pageOf, timedPlace } from "./cursor.ts";
 
 const deliveriesQuery = z.strictObject({
   state: z
     .enum(DELIVERY_STATES, `must be one of ${DELIVERY_STATES.join(", ")}`)
     .optional()
     .meta({ description: "Only those." }),
-  receiver: nameAsked.optional().meta({ description: "Only those to this receiver." }),
+  receiver: nameParameter.optional().meta({ description: "Only those to this receiver." }),
   requestId: z
     .uuid("must be the id of a request")
     .optional()

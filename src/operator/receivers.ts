@@ -8,10 +8,10 @@ import { shownUrl } from "../settings/shown-url.ts";
 import { taEndpoint } from "../ta/requests/asset.ts";
 import { callbackEndpoint } from "../transfers/callbacks.ts";
 import { operatorReceiversAnswer, type ReceiverItem } from "./answers.ts";
-import { nameAsked, pageLimit } from "./cursor.ts";
+import { nameParameter, pageLimit } from "./cursor.ts";
 
 const receiversQuery = z.strictObject({
-  after: nameAsked.optional().meta({ description: "`next` of the page before." }),
+  after: nameParameter.optional().meta({ description: "`next` of the page before." }),
   limit: pageLimit,
 });
 

@@ -11,14 +11,14 @@ import {
   REQUEST_STATUSES,
   type RequestItem,
 } from "./answers.ts";
-import { nameAsked, pageLimit, pageOf, timedPlace } from "./cursor.ts";
+import { nameParameter, pageLimit, pageOf, timedPlace } from "./cursor.ts";
 
 const requestsQuery = z.strictObject({
   status: z
     .enum([...REQUEST_STATUSES, "OPEN"], `must be one of ${REQUEST_STATUSES.join(", ")}, OPEN`)
     .optional()
     .meta({ description: "Only those; OPEN means QUEUED and PENDING." }),
-  asset: nameAsked.optional().meta({ description: "Only those for this asset." }),
+  asset: nameParameter.optional().meta({ description: "Only those for this asset." }),
   after: timedPlace,
   limit: pageLimit,
 });

@@ -3,7 +3,8 @@
  * they are sent, so memory does not grow with the register; few exports run concurrently.
  */
 import { createReadStream } from "node:fs";
-import { readdir } from "node:fs/promises";
+import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { setImmediate as turn } from "node:timers/promises";
@@ -27,15 +28,15 @@ import { OcfError } from "../evidence/ocf/forms.ts";
 import { LOT_POLICIES, lotsNotFor } from "../evidence/ocf/lots.ts";
 import { writeOcf } from "../evidence/ocf/ocf.ts";
 import { ChainUnknownError, makeStatement, NoRowError } from "../evidence/statement/statement.ts";
-import { createAdmission, type Place } from "../http/edge/admission.ts";
+import { createAdmission, type Slot } from "../http/edge/admission.ts";
 import { HttpError } from "../http/http-error.ts";
 import type { Key } from "../http/keys.ts";
 import {
-  type Asked,
   type Download,
   file,
   JSON_TYPE,
   type Route,
+  type RouteInput,
   route,
   type Visit,
   type Who,
@@ -47,12 +48,7 @@ import { FOR_CAP_TABLES } from "../projections/needed.ts";
 import { NotYetIndexedError } from "../projections/past.ts";
 import type { SuiToken } from "../settings/assets.ts";
 import { canonicalAddress } from "../values/move-type.ts";
-import {
-  makeArchiveFolder,
-  removeArchiveFolder,
-  removeArchivesOlderThan,
-} from "./archive-folders.ts";
-import { canonicalBy, tableAsked, tableParameters } from "./table-asked.ts";
+import { canonicalBy, requestedTable, tableParameters } from "./requested-table.ts";
 
 const capTableQuery = z.strictObject({
   ...tableParameters,
@@ -124,11 +120,25 @@ const MAX_ARCHIVES = { perKey: 1, perProcess: 1, waitingPerKey: 2, waiting: 4, w
 /** Longest download. */
 const MAX_MS = 10 * 60 * 1_000;
 
-/** Removes leftovers of killed processes. */
-export const removeOldArchives = (log: Pick<Visit["log"], "warn">): void => {
-  removeArchivesOlderThan(2 * MAX_MS).catch((err: unknown) =>
-    log.warn({ err }, "cannot remove the files that earlier downloads left behind"),
-  );
+/** Folders in which archives are built before they are sent. */
+const ARCHIVE_PREFIX = "holderbook-ocf-";
+
+const removeFolder = (folder: string): Promise<void> =>
+  rm(folder, { recursive: true, force: true });
+
+/** Removes leftovers of killed processes: no folder in use is that old. Never rejects. */
+export const removeOldArchives = async (log: Pick<Visit["log"], "warn">): Promise<void> => {
+  try {
+    const names = (await readdir(tmpdir())).filter((name) => name.startsWith(ARCHIVE_PREFIX));
+    for (const name of names) {
+      const folder = join(tmpdir(), name);
+      // Another process may have removed it.
+      const made = await stat(folder).catch(() => undefined);
+      if (made !== undefined && made.mtimeMs < Date.now() - 2 * MAX_MS) await removeFolder(folder);
+    }
+  } catch (err) {
+    log.warn({ err }, "cannot remove the files that earlier downloads left behind");
+  }
 };
 
 type Exporting = {
@@ -143,16 +153,16 @@ export const exportRoutes = (settings: ExportSettings): readonly Route[] => {
   const { readers, capTables } = settings;
   const downloads = createAdmission(MAX_DOWNLOADS);
   const archives = createAdmission(MAX_ARCHIVES);
-  // Downloads hold their place longer than `bounds` would.
+  // Downloads hold their slot longer than `bounds` would.
   const who = { ...settings.reader, bounds: undefined };
 
   /** Makes a download once admitted. */
   const download = async (
-    { caller: { id: key }, signal: hungUp, visit }: Asked<Key, unknown, undefined>,
+    { caller: { id: key }, signal: hungUp, visit }: RouteInput<Key, unknown, undefined>,
     make: (exporting: Exporting) => Promise<Download>,
   ): Promise<Download> => {
-    const place = await downloads.enter(key, 1, hungUp);
-    const ends = untilEnd(visit, place);
+    const slot = await downloads.enter(key, 1, hungUp);
+    const ends = untilEnd(visit, slot);
     const signal = AbortSignal.any([hungUp, AbortSignal.timeout(MAX_MS)]);
     try {
       return await make({ key, signal, atEnd: ends.add });
@@ -174,28 +184,28 @@ export const exportRoutes = (settings: ExportSettings): readonly Route[] => {
       query: capTableQuery,
       answer: file("The file.", "text/csv", "application/json", "application/zip"),
       refusals: [404, 409],
-      handle: (asked) =>
-        download(asked, async ({ key, signal, atEnd }) => {
-          const { format, for: reader, lots, ...moment } = asked.query;
+      handle: (input) =>
+        download(input, async ({ key, signal, atEnd }) => {
+          const { format, for: reader, lots, ...moment } = input.query;
           const why = notFor(format, reader);
           if (why !== null) throw new HttpError(400, `for: ${why}`);
           const whyNot = lotsNotFor(format, lots);
           if (whyNot !== null) throw new HttpError(400, `lots: ${whyNot}`);
           const reads = guardedReads(readers.for(signal), FOR_CAP_TABLES);
-          const table = await tableAsked(reads, moment);
+          const table = await requestedTable(reads, moment);
           const { head, rows } = await readCapTable(reads, table, capTables);
           const name = fileNameOf(table);
           if (format === "ocf") {
-            const parent = await makeArchiveFolder();
-            atEnd(() => removeArchiveFolder(parent));
+            const parent = await mkdtemp(join(tmpdir(), ARCHIVE_PREFIX));
+            atEnd(() => removeFolder(parent));
             const folder = join(parent, "ocf");
             const issuer = settings.issuerOf(head.coinType);
-            const place = await archives.enter(key, 1, signal);
+            const slot = await archives.enter(key, 1, signal);
             try {
               const request = { ...head, rows, issuer, folder, signal, lots: lots ?? "fifo" };
               await writeOcf(settings.read, request);
             } finally {
-              place.left();
+              slot.left();
             }
             const names = (await readdir(folder)).toSorted();
             const content = zipped(filesIn(folder, names), Number(table.mark.timestampMs));
@@ -223,12 +233,12 @@ export const exportRoutes = (settings: ExportSettings): readonly Route[] => {
       query: statementQuery,
       answer: file("The statement.", "application/json"),
       refusals: [404, 409],
-      handle: (asked) =>
-        download(asked, async (exporting) => {
-          const { owner, holderId, version, ...moment } = asked.query;
+      handle: (input) =>
+        download(input, async (exporting) => {
+          const { owner, holderId, version, ...moment } = input.query;
           const whose = whoseOf(owner, holderId);
           const db = guardedReads(readers.for(exporting.signal), FOR_CAP_TABLES);
-          const table = await tableAsked(db, moment);
+          const table = await requestedTable(db, moment);
           const key = await settings.deploymentKey();
           const on = { db, write: settings.write };
           const statement = await makeStatement(on, key, table, whose, {
@@ -238,7 +248,7 @@ export const exportRoutes = (settings: ExportSettings): readonly Route[] => {
           });
           const who = "owner" in whose ? `wallet-${whose.owner}` : `holder-${whose.holderId}`;
           return {
-            name: `statement-${placeIn(table)}-${who}.json`,
+            name: `statement-${nameOf(table)}-${who}.json`,
             contentType: JSON_TYPE,
             body: `${JSON.stringify(statement, null, 2)}\n`,
           };
@@ -247,15 +257,15 @@ export const exportRoutes = (settings: ExportSettings): readonly Route[] => {
   ];
 };
 
-/** Holds a place, and work for the end, until the answer was read or the caller is gone. */
-const untilEnd = ({ response, log }: Visit, place: Place) => {
+/** Holds a slot, and work for the end, until the answer was read or the caller is gone. */
+const untilEnd = ({ response, log }: Visit, slot: Slot) => {
   const works: (() => Promise<void>)[] = [];
   let isBegun = false;
   let isOver = false;
-  // While the file is built, keep the place and its resources.
+  // While the file is built, keep the slot and its resources.
   const end = () => {
     if (!isBegun || !isOver) return;
-    place.left();
+    slot.left();
     for (const work of works.splice(0)) {
       work().catch((err: unknown) => log.warn({ err }, "a download left files behind"));
     }
@@ -297,7 +307,7 @@ function* filesIn(folder: string, names: readonly string[]): Generator<Zipped> {
 }
 
 /** `DEMO_A-1234`: names of types only have letters, digits and `_`. */
-const placeIn = ({ coinType, mark }: TableOf): string =>
+const nameOf = ({ coinType, mark }: TableOf): string =>
   `${/(\w+)(?:<.*)?$/.exec(coinType)?.[1] ?? "token"}-${mark.sequence}`;
 
 const whoseOf = (owner: string | undefined, holderId: bigint | undefined): Whose => {

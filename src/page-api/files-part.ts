@@ -1,11 +1,11 @@
 /** Serves the page from memory, at `/` and its own addresses, to callers that take HTML. */
-import type { FastifyReply, FastifyRequest } from "fastify";
 import { HttpError } from "../http/http-error.ts";
-import { hasHungUp } from "../http/hung-up.ts";
-import { largeBody, pagesUnsent } from "../http/large-text.ts";
+import { largeReply, pagesUnsent } from "../http/large-text.ts";
 import type { Part } from "../http/part.ts";
+import type { Reply, Visit } from "../http/route.ts";
 import type { Unsent } from "../http/unsent.ts";
-import { BUILT_PAGE, type SiteFile, watchSite } from "./site.ts";
+import { openGet } from "../http/who.ts";
+import { BUILT_PAGE, watchSite } from "./site.ts";
 
 /** Addresses of the page besides `/`, as in `web/src/router.tsx`. */
 export const PAGE_PATHS = [
@@ -54,45 +54,37 @@ export const webPart = ({
 }: WebPartSettings = {}): Part => {
   const site = watchSite(folder);
 
-  const send = (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    { file, kept }: { readonly file: SiteFile; readonly kept: boolean },
-  ) => {
-    if (hasHungUp(reply)) return reply.hijack();
-    const body = largeBody(request, reply, file, unsent);
-    if (kept) reply.header("cache-control", `public, max-age=${YEAR_SECONDS}, immutable`);
-    return reply.type(file.contentType).send(body);
-  };
-
-  const index = async (request: FastifyRequest, reply: FastifyReply) => {
+  const index = async (visit: Visit): Promise<Reply | undefined> => {
     const built = await site();
-    if (built === undefined) {
-      reply.headers({ refresh: "2", "content-security-policy": "default-src 'none'" });
-      return reply.type("text/html; charset=utf-8").send(NOT_BUILT);
-    }
-    reply.header("content-security-policy", POLICY);
-    return send(request, reply, { file: built.index, kept: false });
+    if (built === undefined) return NOT_BUILT;
+    const { index: file } = built;
+    return largeReply(visit, file, unsent, file.contentType, { "content-security-policy": POLICY });
   };
 
   return {
     name: "web",
     paths: [{ path: "/status", about: "the page: who holds what, and whether all is well" }],
     home: index,
-    register: (app) => {
-      for (const path of PAGE_PATHS) app.get(path, index);
-      app.get<{ Params: { name: string } }>("/assets/:name", async (request, reply) => {
-        const { name } = request.params;
+    routes: [
+      ...PAGE_PATHS.map((path) => openGet(path, index)),
+      openGet("/assets/:name", async (visit) => {
+        const { name = "" } = visit.params;
         const file = (await site())?.assets.get(name);
         if (file === undefined) throw new HttpError(404, `no such file of the page: ${name}`);
-        return send(request, reply, { file, kept: true });
-      });
-    },
+        return largeReply(visit, file, unsent, file.contentType, {
+          "cache-control": `public, max-age=${YEAR_SECONDS}, immutable`,
+        });
+      }),
+    ],
   };
 };
 
-/** Reloads itself. */
-const NOT_BUILT = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Holderbook</title>
+const NOT_BUILT: Reply = {
+  status: 200,
+  headers: { refresh: "2", "content-security-policy": "default-src 'none'" },
+  contentType: "text/html; charset=utf-8",
+  body: `<!doctype html><html lang="en"><meta charset="utf-8"><title>Holderbook</title>
 <p>The page is being built and appears here in a moment. The interfaces answer already: see /health.</p>
 <p>If it does not appear: run <code>npm run web</code> in the project's folder.</p></html>
-`;
+`,
+};

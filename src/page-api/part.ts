@@ -33,7 +33,7 @@ export const pageApiPart = ({ reader, open, db, tour, ...settings }: PageApiSett
     ],
     register: (app) => {
       server.resolve(app);
-      removeOldArchives(app.log);
+      void removeOldArchives(app.log);
     },
     routes: [
       ...pageRoutes({ ...settings.page, db, open, reader }),

@@ -17,7 +17,7 @@ import { anybody } from "../http/who.ts";
 import { resolveCoin } from "../log/coins.ts";
 import { canonicalType } from "../values/move-type.ts";
 import { deploymentKeysAnswer, logHeadsAnswer, rootsAnswer, sequenceAnswer } from "./answers.ts";
-import { canonicalBy } from "./table-asked.ts";
+import { canonicalBy } from "./requested-table.ts";
 
 const number = (what: string, description: string) =>
   z

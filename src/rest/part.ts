@@ -1,21 +1,25 @@
 /** Interface A as a part of the server: the transfer events of the caller's project. */
+
+import type { z } from "zod";
 import { NoSigningKeyError, type SigningKeys } from "../callbacks/signing-keys.ts";
 import type { Db } from "../database/connect.ts";
 import type { RawReads, Readers, Reads } from "../database/readers.ts";
 import { CALLBACK_KEYS, callbackKeysRoute } from "../http/callback-keys.ts";
 import { headerParameter } from "../http/describe.ts";
 import { type Admission, createAdmission } from "../http/edge/admission.ts";
+import type { Origin } from "../http/edge/caller.ts";
 import { HttpError } from "../http/http-error.ts";
 import { schemaRef } from "../http/json-schema.ts";
 import type { Part } from "../http/part.ts";
 import { type Answer, JSON_TYPE, type Reply, type Route, route } from "../http/route.ts";
 import { createUnsent } from "../http/unsent.ts";
 import { keyHolders, type Limits } from "../http/who.ts";
-import { listPage } from "../transfers/list-page.ts";
+import { listPage, type PageQuery } from "../transfers/list-page.ts";
 import type { Project } from "../transfers/projects.ts";
 import { tokenBook } from "../transfers/token-json.ts";
-import { LIST_PATH, nextLink, pageQuery } from "./list.ts";
 import { exampleRecord, transferEventSchema, transferEventsQuery } from "./schema.ts";
+
+export const LIST_PATH = "/r/api/v2/transfer_events";
 
 /** Header field of the project's key. */
 const KEY_HEADER = "X-Project-Api-Key";
@@ -121,6 +125,41 @@ const listRoute = ({
       };
     },
   });
+};
+
+type ListQuery = z.output<typeof transferEventsQuery>;
+
+/** The query of a project's records. */
+const pageQuery = (
+  project: string,
+  { tx_hash, recipient_address, order, limit, after_id }: ListQuery,
+): PageQuery => ({
+  project,
+  order,
+  limit,
+  afterId: after_id,
+  txHash: tx_hash === undefined ? undefined : `0x${tx_hash.slice(2)}`,
+  recipient: recipient_address === undefined ? undefined : `0x${recipient_address.slice(2)}`,
+});
+
+/**
+ * `Link` to the next page: the same query, beyond the last record. It is relative where the caller names no
+ * valid host.
+ */
+const nextLink = (
+  { protocol, host }: Origin,
+  { tx_hash, recipient_address, order, limit }: ListQuery,
+  next: string,
+): string => {
+  const query = new URLSearchParams({
+    ...(tx_hash !== undefined && { tx_hash }),
+    ...(recipient_address !== undefined && { recipient_address }),
+    order,
+    limit: `${limit}`,
+    after_id: next,
+  });
+  const origin = URL.parse(`${protocol}://${host}`)?.origin ?? "null";
+  return `<${origin === "null" ? "" : `${origin}${LIST_PATH}`}?${query}>; rel="next"`;
 };
 
 const PAGE: Answer<Reply> = {

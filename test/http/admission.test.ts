@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import {
   type AdmissionSettings,
   createAdmission,
-  type Place,
+  type Slot,
 } from "../../src/http/edge/admission.ts";
 import { HttpError } from "../../src/http/http-error.ts";
 
@@ -17,13 +17,13 @@ const admissionOf = (settings: Partial<AdmissionSettings> = {}) =>
   });
 
 /** In at once. */
-const inside = (entered: Place | Promise<Place>): Place => {
+const inside = (entered: Slot | Promise<Slot>): Slot => {
   if (entered instanceof Promise) throw new Error("it waits");
   return entered;
 };
 
 /** Waits; `settled` says what became of it once microtasks have run. */
-const waits = (entered: Place | Promise<Place>) => {
+const waits = (entered: Slot | Promise<Slot>) => {
   if (!(entered instanceof Promise)) throw new Error("it was let in at once");
   let state = "waiting";
   entered.then(
@@ -35,7 +35,7 @@ const waits = (entered: Place | Promise<Place>) => {
     },
   );
   return {
-    place: entered,
+    slot: entered,
     state: async () => {
       await new Promise(setImmediate);
       return state;
@@ -79,7 +79,7 @@ test("keys take turns: one with many waiting does not delay one with a single re
   running.left();
   // Which of the two is next is open; the one behind it is the other.
   const [first] = greedy;
-  if ((await first?.state()) === "in") (await first?.place)?.left();
+  if ((await first?.state()) === "in") (await first?.slot)?.left();
   expect(await modest.state()).toBe("in");
 });
 
@@ -97,7 +97,7 @@ test("requests beyond the queue limit, of one key or of all, get 503 with Retry-
   inside(enter("a"));
   for (let n = 0; n < 3; n += 1) waits(enter("a"));
   expect(refusal("a")).toMatchObject({ statusCode: 503, headers: { "retry-after": "1" } });
-  // Others still wait their turn, until all places to wait are taken.
+  // Others still wait their turn, until all waiting slots are taken.
   inside(enter("b"));
   waits(enter("b"));
   waits(enter("b"));
@@ -109,7 +109,7 @@ test("a request that waits too long is refused, and leaves no trace", async () =
   const admission = admissionOf({ waitMs: 1 });
   const running = inside(admission.enter("a", 100));
   const late = waits(admission.enter("a", 1));
-  await expect(late.place).rejects.toMatchObject({ statusCode: 503 });
+  await expect(late.slot).rejects.toMatchObject({ statusCode: 503 });
   running.left();
   expect(admission.load).toEqual({ weight: 0, waiting: 0 });
   inside(admission.enter("a", 100)).left();
@@ -123,7 +123,7 @@ test("a caller who hangs up leaves the queue, and requests that now fit are admi
   const behind = waits(admission.enter("a", 40));
   expect(await behind.state()).toBe("waiting");
   hangUp.abort(new Error("gone"));
-  await expect(gone.place).rejects.toThrow("gone");
+  await expect(gone.slot).rejects.toThrow("gone");
   expect(await behind.state()).toBe("in");
   expect(() => admission.enter("a", 1, hangUp.signal)).toThrow("gone");
 });

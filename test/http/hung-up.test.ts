@@ -13,12 +13,12 @@ test("the handler is notified when its caller hangs up, and not after an answer"
     paths: [],
     register: (app) => {
       app.get("/answered", async (_request, reply) => {
-        signals.push(hangUpSignal(reply));
-        expect(hangUpSignal(reply)).toBe(signals[0]);
+        signals.push(hangUpSignal(reply.raw));
+        expect(hangUpSignal(reply.raw)).toBe(signals[0]);
         return { answered: true };
       });
       app.get("/worked-on", async (_request, reply) => {
-        const signal = hangUpSignal(reply);
+        const signal = hangUpSignal(reply.raw);
         signals.push(signal);
         await new Promise((_resolve, reject) => {
           signal.addEventListener("abort", () => reject(signal.reason), { once: true });

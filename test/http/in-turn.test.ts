@@ -4,11 +4,11 @@ import { once } from "node:events";
 import { connect as connectSocket, type Socket } from "node:net";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { largeBody, largeText } from "../../src/http/large-text.ts";
+import { largeReply, largeText } from "../../src/http/large-text.ts";
 import type { Part } from "../../src/http/part.ts";
 import { json, route } from "../../src/http/route.ts";
 import { createUnsent, type Unsent } from "../../src/http/unsent.ts";
-import { anybody } from "../../src/http/who.ts";
+import { anybody, openGet } from "../../src/http/who.ts";
 import { sendRaw, serve } from "./service.ts";
 
 const MIB = 1024 * 1024;
@@ -26,10 +26,10 @@ const watched = (
   const part: Part = {
     name: "rest",
     paths: [],
+    routes: [
+      openGet("/page", async (visit) => largeReply(visit, await page, unsent, "text/plain")),
+    ],
     register: (app) => {
-      app.get("/page", async (request, reply) =>
-        reply.type("text/plain").send(largeBody(request, reply, await page, unsent)),
-      );
       app.get<{ Params: { n: string } }>("/held/:n", async ({ params }) => {
         begun.push(params.n);
         await new Promise<void>((resolve) => waiting.push(resolve));

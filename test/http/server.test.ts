@@ -170,12 +170,12 @@ test("the first page lists the interfaces, unless a part has its own page", asyn
   const page: Part = {
     name: "web",
     paths: [],
-    register: (app) => {
-      app.get("/", async () => "a page");
-    },
+    home: async () => ({ status: 200, contentType: "text/html", body: "a page" }),
   };
   await using other = await serve({ parts: [page] });
-  expect(await (await fetch(other.url)).text()).toBe("a page");
+  const headers = { accept: "text/html" };
+  expect(await (await fetch(other.url, { headers })).text()).toBe("a page");
+  expect(await (await fetch(other.url)).json()).toMatchObject({ service: "holderbook" });
 });
 
 test("ready is 200, or 503 with a reason that does not come from the driver", async () => {

@@ -3,11 +3,11 @@ import { once } from "node:events";
 import { connect as connectSocket } from "node:net";
 import { Writable } from "node:stream";
 import pino from "pino";
-import { refuseOtherMethods } from "../../src/http/edge/other-methods.ts";
 import { watchHealth } from "../../src/http/health/health.ts";
 import type { Progress } from "../../src/http/health/progress.ts";
 import { HttpError } from "../../src/http/http-error.ts";
 import { createMetrics } from "../../src/http/metrics.ts";
+import { refuseOtherMethods } from "../../src/http/mount.ts";
 import type { Part } from "../../src/http/part.ts";
 import { createServer, type ServerSettings } from "../../src/http/server.ts";
 

@@ -20,6 +20,20 @@ test("a browser gets the page at / and at each of its addresses, a program gets 
   }
 });
 
+test("an address that the page does not have is the page with 404, another method 405", async () => {
+  await using service = await servePage("<p>first</p>");
+  const mistyped = await fetch(`${service.url}/statuss`, { headers: HTML });
+  expect([mistyped.status, await mistyped.text()]).toEqual([404, "<p>first</p>"]);
+  const program = await fetch(`${service.url}/statuss`, {
+    headers: { accept: "application/json" },
+  });
+  expect(await program.json()).toMatchObject({ details: "no such path: GET /statuss" });
+  for (const path of ["/status", "/assets/index-abc.js"]) {
+    const other = await fetch(service.url + path, { method: "POST" });
+    expect([other.status, other.headers.get("allow")], path).toEqual([405, "GET, HEAD"]);
+  }
+});
+
 test("the page may run and load only this server's files, and nothing may frame it", async () => {
   await using service = await servePage("<p>first</p>");
   const { headers } = await fetch(service.url, { headers: HTML });

@@ -1,6 +1,6 @@
 /** Checks that the ports are free, or held by a running Holderbook. */
 import { z } from "zod";
-import { addressesOf, freePort, ListenError, type Place } from "../../http/listen.ts";
+import { type Address, addressesOf, freePort, ListenError } from "../../http/listen.ts";
 import type { Config } from "../../settings/config.ts";
 import { errorOf } from "../../waiting/remedy.ts";
 import { type Finding, fail, ok, warn } from "./finding.ts";
@@ -33,7 +33,7 @@ export const checkPort = async (
 ];
 
 const checkOne = async (
-  setting: NonNullable<Place["setting"]>,
+  setting: NonNullable<Address["setting"]>,
   host: string,
   port: number,
   held: (where: string, url: string) => Promise<Finding>,

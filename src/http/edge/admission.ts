@@ -28,7 +28,7 @@ export const ADMISSION: AdmissionSettings = {
 };
 
 /** An admitted request. Both calls are idempotent, in any order. */
-export type Place = {
+export type Slot = {
   /** The answer is made but not yet sent: from now on it counts for its key alone. */
   made(): void;
   /** The answer was read, or the caller is gone. */
@@ -41,35 +41,35 @@ export type Admission = {
    * @param signal aborts on hang-up: the request leaves its queue
    * @throws HttpError (503, retry) when the queue is full or the wait too long; the signal's reason
    */
-  enter(key: string, weight: number, signal?: AbortSignal): Place | Promise<Place>;
+  enter(key: string, weight: number, signal?: AbortSignal): Slot | Promise<Slot>;
   /** Weight under way and requests waiting, for metrics. */
   readonly load: { readonly weight: number; readonly waiting: number };
 };
 
 /**
- * Does the work of an admitted request. Its place is freed when the work has ended and the answer
+ * Does the work of an admitted request. Its slot is freed when the work has ended and the answer
  * was read or the caller is gone. A hang-up does not stop the work.
  */
-export const inPlace = async <Made>(
-  place: Place,
+export const inSlot = async <Made>(
+  slot: Slot,
   response: ServerResponse,
   work: () => Promise<Made>,
 ): Promise<Made> => {
   let isMade = false;
-  response.once("close", () => isMade && place.left());
+  response.once("close", () => isMade && slot.left());
   try {
     return await work();
   } finally {
     isMade = true;
-    place.made();
-    if (response.closed || response.destroyed) place.left();
+    slot.made();
+    if (response.closed || response.destroyed) slot.left();
   }
 };
 
 /** Seconds; long enough for most load peaks. */
 const RETRY_SECONDS = 1;
 
-type Waiting = { readonly weight: number; readonly enter: (place: Place) => void };
+type Waiting = { readonly weight: number; readonly enter: (slot: Slot) => void };
 
 /** One key's requests; removed with the last. */
 type Line = { weight: number; readonly waiting: Set<Waiting> };
@@ -105,7 +105,7 @@ export const createAdmission = (
     (line.weight === 0 || line.weight + weight <= settings.perKey) &&
     (weightOfAll === 0 || weightOfAll + weight <= settings.perProcess);
 
-  const take = (key: string, line: Line, weight: number): Place => {
+  const take = (key: string, line: Line, weight: number): Slot => {
     line.weight += weight;
     weightOfAll += weight;
     onAdmitted?.(weight);
@@ -143,8 +143,8 @@ export const createAdmission = (
     }
   };
 
-  const wait = (key: string, line: Line, weight: number, signal?: AbortSignal): Promise<Place> => {
-    const { promise, resolve, reject } = Promise.withResolvers<Place>();
+  const wait = (key: string, line: Line, weight: number, signal?: AbortSignal): Promise<Slot> => {
+    const { promise, resolve, reject } = Promise.withResolvers<Slot>();
     const leave = (reason: unknown) => {
       line.waiting.delete(entry);
       waitingOfAll -= 1;
@@ -165,9 +165,9 @@ export const createAdmission = (
     };
     const entry: Waiting = {
       weight,
-      enter: (place) => {
+      enter: (slot) => {
         end();
-        resolve(place);
+        resolve(slot);
       },
     };
     line.waiting.add(entry);

@@ -2,14 +2,20 @@
  * The port. It is bound before the service is ready: a taken port fails first, and early callers
  * get 503.
  */
-import { createServer, type Server as HttpServer, type RequestListener } from "node:http";
+import { randomUUID } from "node:crypto";
+import {
+  createServer,
+  type Server as HttpServer,
+  type RequestListener,
+  STATUS_CODES,
+} from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Logger } from "../../logging/logger.ts";
-import { addressesOf, listenOn, openDoor, openMore, type Place } from "../listen.ts";
+import { type Address, addressesOf, listenOn, openDoor, openMore } from "../listen.ts";
+import { errorBody } from "../refusal.ts";
+import { requestIdOf, securityHeaders } from "./common-fields.ts";
 import { inTurn } from "./in-turn.ts";
 import { LET_THROUGH } from "./refused-by-node.ts";
-import { answerStarting } from "./starting.ts";
-import { refuseUnreadable } from "./unreadable.ts";
 
 export type Front = AsyncDisposable & {
   readonly server: HttpServer;
@@ -17,7 +23,7 @@ export type Front = AsyncDisposable & {
    * Resolves with the URL once connections are accepted; the default port is left out.
    * @throws ListenError (stop)
    */
-  listen(place: Place): Promise<string>;
+  listen(address: Address): Promise<string>;
   /** The bound port; 0 before. */
   readonly port: number;
   /** Passes requests to `handle` from now on; before, each is answered 503. */
@@ -135,3 +141,66 @@ const closed = (server: HttpServer) =>
 
 const urlOf = ({ family, address, port }: AddressInfo): string =>
   `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;
+
+/** Seconds; an existing log opens in one or two. */
+const RETRY_AFTER = "2";
+
+const STARTING = "the service is starting; send this again in a few seconds";
+
+/** GraphQL clients look for `errors` whatever the status. */
+const GRAPHQL = /^\/graphql\/?(\?|$)/;
+
+/** 503 to every request while the service starts. */
+const answerStarting: RequestListener = (request, response) => {
+  const requestId = requestIdOf(request);
+  const body = GRAPHQL.test(request.url ?? "")
+    ? { errors: [{ message: STARTING, extensions: { code: "OVERLOADED" } }] }
+    : errorBody(503, STARTING, requestId);
+  response.writeHead(503, {
+    ...securityHeaders,
+    "content-type": "application/json; charset=utf-8",
+    "retry-after": RETRY_AFTER,
+    "x-request-id": requestId,
+    // The next request must reach the service itself; do not wait for an unread body.
+    connection: "close",
+  });
+  response.end(JSON.stringify(body));
+};
+
+/** Parser codes with a status other than 400. */
+const STATUS: Readonly<Record<string, number>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+  HPE_HEADER_OVERFLOW: 431,
+};
+
+const DETAILS: Readonly<Record<number, string>> = {
+  400: "this is not an HTTP request",
+  408: "the request did not arrive in time",
+  431: "the header fields are too large",
+};
+
+/** Answers bytes that are no HTTP request, with a new request id and ends the connection: the next request's start is unknown. */
+const refuseUnreadable = (error: Error & { readonly code?: string }, socket: Socket) => {
+  // Usually the client went away.
+  if (error.code === "ECONNRESET" || !socket.writable) {
+    socket.destroy(error);
+    return;
+  }
+  const statusCode = STATUS[error.code ?? ""] ?? 400;
+  const requestId = randomUUID();
+  const body = JSON.stringify(
+    errorBody(statusCode, DETAILS[statusCode] ?? "bad request", requestId),
+  );
+  const fields = {
+    ...securityHeaders,
+    "content-type": "application/json; charset=utf-8",
+    "content-length": String(Buffer.byteLength(body)),
+    connection: "close",
+    "x-request-id": requestId,
+  };
+  const head = [
+    `HTTP/1.1 ${statusCode} ${STATUS_CODES[statusCode]}`,
+    ...Object.entries(fields).map(([name, value]) => `${name}: ${value}`),
+  ];
+  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
+};

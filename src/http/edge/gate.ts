@@ -20,7 +20,7 @@ export type GateSettings<Key extends { readonly id: string }> = {
   readonly attempts: RateLimit;
 };
 
-export type Admission<Key> = {
+type Admitted<Key> = {
   readonly key: Key;
   /** `RateLimit` and `RateLimit-Policy`. */
   readonly headers: Readonly<Record<string, string>>;
@@ -36,7 +36,7 @@ export type Gate<Key> = {
    * Admits a request and counts it for its key.
    * @throws HttpError 401 without a valid key, 403 for a key of another interface, 429 over a limit
    */
-  admit(visitor: Visitor): Promise<Admission<Key>>;
+  admit(visitor: Visitor): Promise<Admitted<Key>>;
   /**
    * Finds the key without counting: for public keys, whose owner has yet to prove the request.
    * @throws HttpError as `admit`, except for the key's limit

@@ -232,10 +232,10 @@ const judgeReader = (
   const ageMs = reader.mark === null ? Infinity : atMs - Number(reader.mark.timestampMs);
   if (ageMs < stallAfterMs) return { state: "ok" };
   if (watch.quietMs(READER, runMs) < stallAfterMs) return { state: "catching_up" };
-  const said = reader.source;
+  const note = reader.source;
   const why =
-    said && !isHeard(said, stallAfterMs)
-      ? `no process has read the ledger for ${Math.floor(said.noteAgeMs / 1000)} s`
+    note && !isHeard(note, stallAfterMs)
+      ? `no process has read the ledger for ${Math.floor(note.noteAgeMs / 1000)} s`
       : "this process does not ask the chain whether there is more";
   return {
     state: "unknown",
@@ -276,30 +276,30 @@ const judgeSource = (
   if (source?.gaveUp) {
     return { state: "stalled", reason: `gave up: ${source.error ?? "see the reader's log"}` };
   }
-  const said = source && isHeard(source, stallAfterMs) ? source : null;
+  const note = source && isHeard(source, stallAfterMs) ? source : null;
   // Its knowledge of the chain's end is outdated; another process may still read.
-  if (trouble?.gaveUp && !said?.reading) {
+  if (trouble?.gaveUp && !note?.reading) {
     return { state: "stalled", reason: `gave up: ${trouble.reason}` };
   }
-  if (said === null) return null;
-  if (said.silentMs < stallAfterMs) {
+  if (note === null) return null;
+  if (note.silentMs < stallAfterMs) {
     // The source's answers are unusable: nothing is read until a retry succeeds.
-    return said.reading || said.error === null
+    return note.reading || note.error === null
       ? null
-      : { state: "stalled", reason: `the source ${said.source}: ${said.error}` };
+      : { state: "stalled", reason: `the source ${note.source}: ${note.error}` };
   }
   const silent =
-    said.answeredAgoMs === null
-      ? `has never answered, and was asked for ${seconds(said.silentMs)} s`
-      : `has not answered for ${seconds(said.silentMs)} s`;
-  const why = said.error === null ? "" : `: ${said.error}`;
-  return { state: "stalled", reason: `the source ${said.source} ${silent}${why}` };
+    note.answeredAgoMs === null
+      ? `has never answered, and was asked for ${seconds(note.silentMs)} s`
+      : `has not answered for ${seconds(note.silentMs)} s`;
+  const why = note.error === null ? "" : `: ${note.error}`;
+  return { state: "stalled", reason: `the source ${note.source} ${silent}${why}` };
 };
 
-const sourceHealth = (said: SourceReading, stallAfterMs: number): SourceHealth => ({
-  source: said.source,
-  answerAgeSeconds: said.answeredAgoMs === null ? null : seconds(said.answeredAgoMs),
-  silentSeconds: isHeard(said, stallAfterMs) ? seconds(said.silentMs) : null,
+const sourceHealth = (note: SourceReading, stallAfterMs: number): SourceHealth => ({
+  source: note.source,
+  answerAgeSeconds: note.answeredAgoMs === null ? null : seconds(note.answeredAgoMs),
+  silentSeconds: isHeard(note, stallAfterMs) ? seconds(note.silentMs) : null,
 });
 
 const seconds = (ms: number): number => Math.floor(ms / 1000);

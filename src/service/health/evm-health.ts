@@ -78,11 +78,11 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
     chainId: number,
     row: ChainLog | undefined,
     next: bigint | null,
-    { local: here, said }: ChainSources,
+    { local: here, note }: ChainSources,
     nowMs: number,
   ): ChainHealth => {
     const own = tokens.filter((token) => token.chainId === chainId);
-    const known = reads(here) ? here : currentNote(said);
+    const known = reads(here) ? here : currentNote(note);
     const trouble = known?.trouble;
     const head = row?.headBlock ?? null;
     const afterHead = head === null ? null : head + 1n;
@@ -102,7 +102,7 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
       finalReplaced: replaced && { ...replaced, toBlock: `${replaced.toBlock}` },
       endpoints: known?.endpoints ?? [],
       warnings: [
-        ...(row?.headBlock == null ? [NEVER_READ] : missingReader(known, said)),
+        ...(row?.headBlock == null ? [NEVER_READ] : missingReader(known, note)),
         ...oldHead(own[0]?.finality, headAgeSeconds),
         ...headAhead(sinceHead),
         ...own.flatMap(({ address }) => known?.doubts.get(address) ?? []),
@@ -133,7 +133,7 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
     const read = chainIds.map((chainId) => {
       const row = chains.find((each) => each.chainId === chainId);
       const own = tokens.filter((token) => token.chainId === chainId);
-      const sources = { local: here?.chains.get(chainId), said: notes.get(chainId) };
+      const sources = { local: here?.chains.get(chainId), note: notes.get(chainId) };
       return chainHealth(chainId, row, nextOfAll(own), sources, nowMs);
     });
     const made = scopes.map(({ project, chainId, tokens: own }): RecordsHealth => {
@@ -160,7 +160,7 @@ export const evmDetails = ({ db, projects, local }: Watched) => {
 
 type ChainSources = {
   readonly local: ChainReading | undefined;
-  readonly said: AgedChainNote | undefined;
+  readonly note: AgedChainNote | undefined;
 };
 
 /** Whether this process reads; a standby has asked no endpoint. */
@@ -168,18 +168,18 @@ const reads = (here: ChainReading | undefined): boolean =>
   here?.trouble !== undefined || (here?.endpoints.some(({ state }) => state !== "unused") ?? false);
 
 /** A note that still holds: recent, or of a reader that gave up. */
-const currentNote = (said: AgedChainNote | undefined): ChainReading | undefined =>
-  said !== undefined && (said.trouble?.gaveUp || said.noteAgeMs < STALL_AFTER_MS)
-    ? said
+const currentNote = (note: AgedChainNote | undefined): ChainReading | undefined =>
+  note !== undefined && (note.trouble?.gaveUp || note.noteAgeMs < STALL_AFTER_MS)
+    ? note
     : undefined;
 
 const missingReader = (
   known: ChainReading | undefined,
-  said: AgedChainNote | undefined,
+  note: AgedChainNote | undefined,
 ): readonly string[] =>
-  known !== undefined || said === undefined
+  known !== undefined || note === undefined
     ? []
-    : [`not read for ${Math.floor(said.noteAgeMs / 1_000)} s: no process reads it (start, index)`];
+    : [`not read for ${Math.floor(note.noteAgeMs / 1_000)} s: no process reads it (start, index)`];
 
 const NEVER_READ =
   "never read: either no process reads it (start, index), or its RPC does not answer";

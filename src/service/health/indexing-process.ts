@@ -65,8 +65,8 @@ export const watchIndexing = (
       const { unwritable } = last.snapshot;
       if (unwritable !== undefined) {
         const { reason, sinceMs = Date.now() } = unwritable;
-        const said = { state: "stalled", ...noteOf(reason, sinceMs) };
-        return { state: "stalled", members: { indexing: said } };
+        const trouble = { state: "stalled", ...noteOf(reason, sinceMs) };
+        return { state: "stalled", members: { indexing: trouble } };
       }
       const notes = silentMs() > LATE_AFTER_MS ? [silence()] : [];
       return { state: "ok", members: { indexing: { state: "ok" } }, notes };

@@ -2,11 +2,10 @@
 import type { Reads } from "../../database/readers.ts";
 import { CALLBACK_KEYS, callbackKeysRoute } from "../../http/callback-keys.ts";
 import { createGate, type GateSettings } from "../../http/edge/gate.ts";
-import { errorBody } from "../../http/error-body.ts";
 import { HttpError } from "../../http/http-error.ts";
 import { schemaRef } from "../../http/json-schema.ts";
 import type { Part } from "../../http/part.ts";
-import { type RefusalOf, refusalOf } from "../../http/refusal.ts";
+import { errorBody, type RefusalOf, refusalOf } from "../../http/refusal.ts";
 import { ANY_PARAMETERS, json, type Route, route } from "../../http/route.ts";
 import { anybody } from "../../http/who.ts";
 import { StrictJsonError } from "../../settings/strict-json.ts";
@@ -20,7 +19,7 @@ import { type Caller, callerLookup } from "./caller.ts";
 import { createCallers } from "./callers.ts";
 import { deliveryRoutes } from "./deliveries.ts";
 import * as examples from "./examples.ts";
-import { formerPaths, mountFormerPaths } from "./former-paths.ts";
+import { formerRoutes } from "./former-paths.ts";
 import { BODY_PACE, type Pace } from "./read-body.ts";
 import type { TaBounds, TaServices } from "./services.ts";
 import { statusRoutes } from "./status.ts";
@@ -70,11 +69,11 @@ export const taPart = (settings: TaPartSettings): Part => {
       ...deliveryRoutes({ ...settings, callers }),
       callbackKeysRoute(() => signingKeys.publicKeys(), "TaCallbackKeys"),
       healthRoute(settings),
+      ...formerRoutes(),
     ],
     // Read once the sender is known.
     bodies: "unread",
     refusalOf: taRefusal,
-    register: mountFormerPaths,
     described: {
       tag: {
         name: TAG,
@@ -85,7 +84,6 @@ export const taPart = (settings: TaPartSettings): Part => {
         name: "TaError",
         schema: errorAnswerSchema.meta({ examples: [examples.refusal] }),
       },
-      paths: formerPaths(TAG, "TaError"),
       webhooks: { requestResult: { post: RESULT } },
       schemas: { TaResult: resultCallback.meta({ examples: [examples.result] }) },
     },

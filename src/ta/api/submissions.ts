@@ -1,9 +1,9 @@
 /** `POST /api/v1/investor/whitelist` and `/kyc`: submits an investor. */
 
 import { z } from "zod";
+import { noteTrace } from "../../http/account.ts";
 import { headerParameter } from "../../http/describe.ts";
 import { schemaRef } from "../../http/json-schema.ts";
-import { noteTrace } from "../../http/request-trace.ts";
 import { ANY_PARAMETERS, type Route, route, type Visit } from "../../http/route.ts";
 import { requestTrace } from "../../telemetry/tracing.ts";
 import type { RequestKind } from "../requests/accept.ts";

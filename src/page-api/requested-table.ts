@@ -45,13 +45,13 @@ export const tableParameters = {
   }),
 };
 
-type TableAsked = {
+type TableQuery = {
   readonly coinType: string;
   readonly atCheckpoint?: bigint | undefined;
   readonly atTimestamp?: bigint | undefined;
 };
 
-const momentOf = ({ atCheckpoint, atTimestamp }: TableAsked): AsOf | undefined => {
+const momentOf = ({ atCheckpoint, atTimestamp }: TableQuery): AsOf | undefined => {
   if (atCheckpoint !== undefined && atTimestamp !== undefined) {
     throw new HttpError(400, "give atCheckpoint or atTimestamp, not both");
   }
@@ -64,11 +64,14 @@ const momentOf = ({ atCheckpoint, atTimestamp }: TableAsked): AsOf | undefined =
  * @throws HttpError 400 before the log began, 404 for a token not seen by then, 409 if not indexed
  *   yet
  */
-export const tableAsked = async (reads: GuardedReads, asked: TableAsked): Promise<SeenTableOf> => {
+export const requestedTable = async (
+  reads: GuardedReads,
+  query: TableQuery,
+): Promise<SeenTableOf> => {
   try {
-    const known = await resolveCoin(reads, asked.coinType);
+    const known = await resolveCoin(reads, query.coinType);
     const { coinType } = known;
-    const checkpoint = await checkpointOf(reads, momentOf(asked));
+    const checkpoint = await checkpointOf(reads, momentOf(query));
     const seen = await token(reads, { coinType, at: checkpoint });
     if (seen === null) {
       throw new HttpError(404, `no token ${coinType} was seen up to checkpoint ${checkpoint}`);
