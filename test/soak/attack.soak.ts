@@ -24,14 +24,14 @@ const AFTER_MS = 1_000;
 const ASK_EVERY_MS = 50;
 const PATIENCE_MS = 30_000;
 
-/** On a quiet machine; 355 and 368 were seen. */
-const BOUNDS = { p99Ms: 500, slowestMs: 1_000 };
+/** Times on a quiet machine, where 355 and 368 were seen; memory of launcher, indexing and serving process. */
+const BOUNDS = { p99Ms: 500, slowestMs: 1_000, megabytes: 600 };
 /** A p99 of 2,700 was seen: connections already closed queue while the code is still being compiled. */
-const BOUNDS_OF_HANGING_UP = { p99Ms: 3_000, slowestMs: 4_000 };
+const BOUNDS_OF_HANGING_UP = { ...BOUNDS, p99Ms: 3_000, slowestMs: 4_000 };
+/** The demo ledger makes its history in the indexing process: up to 585 MB were seen. */
+const BOUNDS_OF_INDEXING = { ...BOUNDS, megabytes: 800 };
 /** A machine whose p99 without an attack is longer gets as much more time. */
 const QUIET_P99_MS = 20;
-/** Of the launcher, the indexing and the serving process. */
-const MEGABYTES = 600;
 const CHECKPOINTS_BEHIND = 5;
 
 /** So many lists, of two coin types in turn. */
@@ -210,21 +210,21 @@ const quantile = ({ answers }: Seen, share: number) => {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
 };
 
-const expectWithin = (seen: Seen, { p99Ms, slowestMs } = BOUNDS) => {
+const expectWithin = (seen: Seen, bounds: typeof BOUNDS) => {
   const ms = (share: number) => Math.round(quantile(seen, share));
   const [p99, slowest] = [ms(0.99), ms(1)];
   const megabytes = Math.round(Math.max(...seen.megabytes));
   tally({ "ms p50": ms(0.5), "ms p99": p99, "ms at most": slowest, "MB at most": megabytes });
   expect(seen.answers.flatMap(({ refusal }) => refusal ?? [])).toEqual([]);
   expect(seen.isRestarted, "another process serves").toBe(false);
-  expect(megabytes, "MB of our Node processes").toBeLessThan(MEGABYTES);
-  expect(p99, "ms, p99").toBeLessThan(p99Ms * slowness);
-  expect(slowest, "ms, slowest answer").toBeLessThan(slowestMs * slowness);
+  expect(megabytes, "MB of our Node processes").toBeLessThan(bounds.megabytes);
+  expect(p99, "ms, p99").toBeLessThan(bounds.p99Ms * slowness);
+  expect(slowest, "ms, slowest answer").toBeLessThan(bounds.slowestMs * slowness);
 };
 
 test(`while ${HISTORY} checkpoints are indexed, every caller is answered in time`, () => {
   tally({ "times as slow as a quiet machine": Number(slowness.toFixed(1)) });
-  expectWithin(whileIndexing);
+  expectWithin(whileIndexing, BOUNDS_OF_INDEXING);
 });
 
 test.each(Object.entries(ATTACKS))("%s hold up no other caller", async (_, attack) => {
