@@ -1,4 +1,12 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { defineConfig } from "drizzle-kit";
+
+const root = import.meta.dirname;
+
+/** Files that declare tables: drizzle-kit compiles them to CommonJS, which has no top-level await (blake2b.ts). */
+const declaresTables = (file: string): boolean =>
+  /\b(?:pgTable|progressTables)\(/.test(readFileSync(join(root, file), "utf8"));
 
 export default defineConfig({
   dialect: "postgresql",
@@ -10,7 +18,7 @@ export default defineConfig({
     "src/*/tables.ts",
     "src/audit/sequence/tables.ts",
     "src/evm/log/tables.ts",
-    "src/projections/*.ts",
+    ...globSync("src/projections/*.ts", { cwd: root }).filter(declaresTables).toSorted(),
     "src/transfers/*.ts",
     "src/ta/*/tables.ts",
     "src/http/keys.ts",

@@ -3,8 +3,7 @@ import type { Sql, Transactor } from "../database/connect.ts";
 import { NOTHING, type Writing, writeAfter } from "../database/writing.ts";
 import type { FactBatch } from "../log/fact.ts";
 import { append, asParts, writeAll } from "../projections/batch-write.ts";
-import { type CheckpointDigest, digestsOf, NO_ROWS } from "../projections/digest-lines.ts";
-import { shownDigest } from "../projections/digests.ts";
+import { type CheckpointDigest, digestsOf, NO_ROWS, shownDigest } from "../projections/digests.ts";
 import { type ProgressTables, WatermarkMovedError } from "../projections/progress-tables.ts";
 import { makeRows, type Pipeline } from "./pipeline.ts";
 

@@ -7,8 +7,6 @@
  * The lists are part of a pipeline's layout: changing one requires a new layout number
  * (docs/reference/formats.md repeats them for auditors).
  */
-import { createHash } from "node:crypto";
-import { blake2b256 } from "../values/blake2b.ts";
 import { placeOf } from "./position.ts";
 
 /** A kind of row: its place among kinds, its key, and its members. */
@@ -165,36 +163,4 @@ export const stateLines = (
     lines.push({ checkpoint: until, place, text: removed(of, state) });
   }
   return lines;
-};
-
-/** Digest before the first checkpoint that wrote rows. */
-export const NO_ROWS: Uint8Array = new Uint8Array(32);
-
-export type CheckpointDigest = { readonly checkpoint: bigint; readonly digest: Uint8Array };
-
-/**
- * The digest after each checkpoint: BLAKE2b-256(previous digest, layout as u32, checkpoint as u64,
- * SHA-256 of the lines), big-endian.
- * @param before the digest of the previous checkpoint, or `NO_ROWS`
- */
-export const digestsOf = (
-  before: Uint8Array,
-  layout: number,
-  lines: readonly DigestLine[],
-): readonly CheckpointDigest[] => {
-  const byCheckpoint = Map.groupBy(lines, ({ checkpoint }) => checkpoint);
-  const checkpoints = [...byCheckpoint.keys()].sort((a, b) => (a < b ? -1 : 1));
-  let digest = before;
-  return checkpoints.map((checkpoint) => {
-    const own = byCheckpoint.get(checkpoint) ?? [];
-    own.sort((a, b) => (a.place < b.place ? -1 : 1));
-    const sha = createHash("sha256");
-    for (const { text } of own) sha.update(text);
-    const rest = Buffer.alloc(44);
-    rest.writeUInt32BE(layout, 0);
-    rest.writeBigUInt64BE(checkpoint, 4);
-    sha.digest().copy(rest, 12);
-    digest = blake2b256(digest, rest);
-    return { checkpoint, digest };
-  });
 };

@@ -2,12 +2,46 @@
  * Pipeline digests: a hash chain over the rows of each checkpoint. Deployments with equal digests
  * at a checkpoint have equal rows up to it, whatever their batches were.
  */
+import { createHash } from "node:crypto";
 import { getTableName } from "drizzle-orm";
 import { type Reads, read } from "../database/readers.ts";
-import { NO_ROWS } from "./digest-lines.ts";
+import { blake2b256 } from "../values/blake2b.ts";
+import type { DigestLine } from "./digest-lines.ts";
 import { guardedReads } from "./guarded-reads.ts";
 import { assertCommitted, NotYetIndexedError, STILL_FILLING } from "./past.ts";
 import { LAYOUT_WITH_DIGESTS, type ProgressTables } from "./progress-tables.ts";
+
+/** Digest before the first checkpoint that wrote rows. */
+export const NO_ROWS: Uint8Array = new Uint8Array(32);
+
+export type CheckpointDigest = { readonly checkpoint: bigint; readonly digest: Uint8Array };
+
+/**
+ * The digest after each checkpoint: BLAKE2b-256(previous digest, layout as u32, checkpoint as u64,
+ * SHA-256 of the lines), big-endian.
+ * @param before the digest of the previous checkpoint, or `NO_ROWS`
+ */
+export const digestsOf = (
+  before: Uint8Array,
+  layout: number,
+  lines: readonly DigestLine[],
+): readonly CheckpointDigest[] => {
+  const byCheckpoint = Map.groupBy(lines, ({ checkpoint }) => checkpoint);
+  const checkpoints = [...byCheckpoint.keys()].sort((a, b) => (a < b ? -1 : 1));
+  let digest = before;
+  return checkpoints.map((checkpoint) => {
+    const own = byCheckpoint.get(checkpoint) ?? [];
+    own.sort((a, b) => (a.place < b.place ? -1 : 1));
+    const sha = createHash("sha256");
+    for (const { text } of own) sha.update(text);
+    const rest = Buffer.alloc(44);
+    rest.writeUInt32BE(layout, 0);
+    rest.writeBigUInt64BE(checkpoint, 4);
+    sha.digest().copy(rest, 12);
+    digest = blake2b256(digest, rest);
+    return { checkpoint, digest };
+  });
+};
 
 type Found = {
   readonly next: bigint;

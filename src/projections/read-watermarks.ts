@@ -2,8 +2,7 @@
 import { getTableName } from "drizzle-orm";
 import { type Reads, read } from "../database/readers.ts";
 import { logHighWater } from "../log/tables.ts";
-import { NO_ROWS } from "./digest-lines.ts";
-import { shownDigest } from "./digests.ts";
+import { NO_ROWS, shownDigest } from "./digests.ts";
 import { LAYOUT_WITH_DIGESTS, type ProgressTables } from "./progress-tables.ts";
 
 /** Last checkpoint processed. */

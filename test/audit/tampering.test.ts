@@ -14,7 +14,7 @@ import type { Database } from "../../src/database/connect.ts";
 import { appendRows } from "../../src/database/table-rows.ts";
 import { completeChains } from "../../src/log/chain.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
-import { digestsOf, NO_ROWS } from "../../src/projections/digest-lines.ts";
+import { digestsOf, NO_ROWS } from "../../src/projections/digests.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { alterLog } from "../log/damage.ts";
 import { chainInputsAnew } from "../log/inputs.ts";

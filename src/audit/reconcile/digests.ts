@@ -9,7 +9,8 @@ import { readFacts } from "../../log/read-facts.ts";
 import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
 import { makeRows, type Pipeline } from "../../pipelines/pipeline.ts";
 import { BEFORE_SETTING } from "../../pipelines/stored-tables.ts";
-import { type DigestLine, digestsOf, NO_ROWS } from "../../projections/digest-lines.ts";
+import type { DigestLine } from "../../projections/digest-lines.ts";
+import { digestsOf, NO_ROWS } from "../../projections/digests.ts";
 import type { Findings } from "./findings.ts";
 import { within } from "./folded-log.ts";
 import {
