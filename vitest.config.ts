@@ -1,5 +1,20 @@
+import { relative } from "node:path";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { runFolder } from "./test/run-folder.ts";
+import { isThorough, startsProcess } from "./test/file-order.ts";
+
+/** First the files that take longest, which would be the tail of the run. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification) => {
+      const file = relative(import.meta.dirname, moduleId);
+      return startsProcess(file) || isThorough(file);
+    };
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
 
 export default defineConfig({
   // As Node resolves packages: by default vite prefers their development builds, and graphql would be
@@ -23,8 +38,9 @@ export default defineConfig({
     env: { TMPDIR: runFolder },
     // Files share the modules they import: loading them anew for each takes a fifth of the time.
     isolate: false,
-    // One more than a small machine has cores: tests often wait for a lease, a block or a poll.
-    maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
+    // More than a small machine has cores: tests often wait for a lease, a block or a poll.
+    maxWorkers: 5,
     // A condition on a busy machine; one second is the default.
     expect: { poll: { timeout: 30_000 } },
     testTimeout: 60_000,

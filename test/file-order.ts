@@ -1,0 +1,45 @@
+/** What the order and choice of test files follow from: whether they start processes or are thorough. */
+import { globSync, readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+
+const root = join(import.meta.dirname, "..");
+
+/** Starts a process or a thread: a whole service, a browser, another server, a command. */
+const STARTS_PROCESS =
+  /\b(?:spawn|fork|execFile|spawnSync|execFileSync|startEmbeddedPostgres|new Worker|startAnvil)\b/;
+
+/** Shared by all tests, and started once for the whole run. */
+export const DATABASE_SETUP = "test/postgres-setup.ts";
+
+/** Texts of all files below `test/`, by path. */
+export const testSources: ReadonlyMap<string, string> = new Map(
+  globSync("test/**/*.ts", { cwd: root }).map((file) => [
+    file,
+    readFileSync(join(root, file), "utf8"),
+  ]),
+);
+
+const importsOf = (file: string): readonly string[] =>
+  [...(testSources.get(file) ?? "").matchAll(/from "(\.[^"]+)"/g)].map(([, path = ""]) =>
+    normalize(join(dirname(file), path)),
+  );
+
+const known = new Map<string, boolean>([
+  [DATABASE_SETUP, false],
+  ["test/file-order.ts", false],
+]);
+
+/** @param file path from the project's root */
+export const startsProcess = (file: string): boolean => {
+  const before = known.get(file);
+  if (before !== undefined) return before;
+  known.set(file, false);
+  const starts =
+    STARTS_PROCESS.test(testSources.get(file) ?? "") || importsOf(file).some(startsProcess);
+  known.set(file, starts);
+  return starts;
+};
+
+/** Tries every combination. */
+export const isThorough = (file: string): boolean =>
+  testSources.get(file)?.startsWith("// @module-tag thorough") ?? false;
