@@ -23,8 +23,6 @@ import { type Coerced, fieldsOf, planOf, type ReadPlan } from "./read-plan.ts";
 /** One operation of a document. */
 export type Operation = {
   readonly node: OperationDefinitionNode;
-  /** The operation without the others of its document. */
-  readonly document: DocumentNode;
   /**
    * Values that the answer can hold, see `LIMITS.cost`.
    * @param variables coerced
@@ -43,7 +41,7 @@ export type Operation = {
 };
 
 /** A document and its errors. */
-type KnownDocument = {
+export type KnownDocument = {
   /** Undefined when the text does not parse. */
   readonly document: DocumentNode | undefined;
   /** Empty when it can run. */
@@ -155,8 +153,7 @@ const operationOf = (
   let compiled: CompiledQuery | undefined;
   return {
     node,
-    document: alone,
-    costOf: costs(schema, node, alone),
+    costOf: costs(schema, alone),
     rootFields: fields.length,
     plan: planOf(schema, fields, fragments),
     introspections,
@@ -222,16 +219,16 @@ const compile = (
  * The cost of an operation as a function of its variables. It depends only on integers and on whether an argument
  * is given, so it is cached by these.
  */
-const costs = (
-  schema: GraphQLSchema,
-  { variableDefinitions = [] }: OperationDefinitionNode,
-  alone: DocumentNode,
-): Operation["costOf"] => {
-  const names = variableDefinitions.map(({ variable, type }) => {
-    const named = type.kind === Kind.NON_NULL_TYPE ? type.type : type;
-    const isInt = named.kind === Kind.NAMED_TYPE && named.name.value === "Int";
-    return { name: variable.name.value, isInt };
-  });
+const costs = (schema: GraphQLSchema, alone: DocumentNode): Operation["costOf"] => {
+  const [operation] = alone.definitions;
+  const names =
+    operation?.kind === Kind.OPERATION_DEFINITION
+      ? (operation.variableDefinitions ?? []).map(({ variable, type }) => {
+          const named = type.kind === Kind.NON_NULL_TYPE ? type.type : type;
+          const isInt = named.kind === Kind.NAMED_TYPE && named.name.value === "Int";
+          return { name: variable.name.value, isInt };
+        })
+      : [];
   const known = new Map<string, number>();
   return (variables) => {
     const choice = names

@@ -2,32 +2,27 @@
  * Answers GraphQL requests.
  *
  * A request is read first: its document, variables and cost decide whether it is admitted. A document that came
- * before runs compiled, a new one is interpreted. A test compares the answers of both.
+ * before runs compiled. Everything else (new documents, refusals, unusual bodies) goes through yoga. A test
+ * compares the answers of both.
  */
-
-import { execute } from "@graphql-tools/executor";
 import {
-  GraphQLError,
+  type GraphQLError,
   type GraphQLSchema,
-  getOperationAST,
   getVariableValues,
   OperationTypeNode,
 } from "graphql";
+import type { CompiledQuery } from "graphql-jit";
 import { z } from "zod";
-import {
-  createContexts,
-  type GraphContext,
-  type GraphSources,
-  type Subscriber,
-} from "./context.ts";
-import { createDocuments, type Operation } from "./documents.ts";
-import { badInput, resultText } from "./errors.ts";
+import { createContexts, type GraphSources, type Subscriber } from "./context.ts";
+import { createDocuments, type KnownDocument, type Operation } from "./documents.ts";
+import { badRequest, printed, reportTo } from "./errors.ts";
 import { LIMITS, tooCostly, tooOftenTheSchema } from "./limits.ts";
 import type { ReadPlan } from "./read-plan.ts";
 import type { GraphAnswer, RequestScope } from "./request.ts";
 import type { PageCost } from "./streams/catch-up.ts";
 import { type OpenedSubscription, openSubscription } from "./streams/subscription.ts";
 import { PAGE_ROWS } from "./streams/topic.ts";
+import { createInterpreter, type InterpretedRequest } from "./yoga.ts";
 
 /** A request that was read and has not run. */
 export type ReadRequest = {
@@ -76,15 +71,17 @@ const STATEMENT_WEIGHT = 500;
 export const RESPONSE_JSON = "application/graphql-response+json";
 const JSON_TYPE = "application/json";
 
+/** The usual form of a body; yoga judges all others. */
 const plainBody = z.strictObject({
-  query: z.string().optional(),
-  operationName: z.string().optional(),
-  variables: z.record(z.string(), z.unknown()).optional(),
-  extensions: z.record(z.string(), z.unknown()).optional(),
+  query: z.string(),
+  operationName: z.string().nullish(),
+  variables: z.record(z.string(), z.unknown()).nullish(),
+  extensions: z.record(z.string(), z.unknown()).nullish(),
 });
 
-/** A request as it was read: it runs when it has an operation and no errors. */
+/** A body in the usual form: its document, and its operation with variables. */
 type Plain = {
+  readonly known: KnownDocument;
   /** Tokens that were parsed for it; 0 for a cached document. */
   readonly newTokens: number;
   readonly operation?: Operation | undefined;
@@ -93,51 +90,39 @@ type Plain = {
   readonly cost: number;
   /** Absent when it cannot run. */
   readonly plan?: ReadPlan | undefined;
-  /** Why it must not run. */
-  readonly errors: readonly GraphQLError[];
-  /** Status of the refusal as `application/json`: 200 for what is wrong with the document. */
-  readonly refusalStatus: 200 | 400;
+  /** Whether it can run: its variables are valid, and it is within the limits. */
+  readonly fits: boolean;
+  readonly refusal?: GraphQLError | undefined;
 };
 
 export const createEngine = (schema: GraphQLSchema, sources: GraphSources): GraphEngine => {
   const documents = createDocuments(schema);
   const contexts = createContexts(sources);
+  const interpreter = createInterpreter(schema);
 
-  const readPlain = (body: string): Plain => {
-    const none = { newTokens: 0, variables: {}, cost: 0 };
-    const given = bodyOf(body);
-    if ("errors" in given) return { ...none, ...given };
+  const readPlain = (body: string): Plain | undefined => {
+    const given = plainBody.safeParse(membersOf(body));
+    if (!given.success) return undefined;
     // Without a prototype, so that "constructor" is no variable.
-    const variables = Object.assign(Object.create(null), given.variables);
-    const { known, newTokens } = documents.read(given.query);
-    const { document, errors } = known;
-    const read = { ...none, newTokens, variables };
-    if (document !== undefined && getOperationAST(document, given.operationName) == null) {
-      const error = badInput("Could not determine what operation to execute.");
-      return { ...read, ...refused(error, 400) };
-    }
-    const operation = known.operation(given.operationName);
-    if (operation === undefined) return { ...read, errors, refusalStatus: 200 };
+    const variables = Object.assign(Object.create(null), given.data.variables);
+    const { known, newTokens } = documents.read(given.data.query);
+    const operation = known.operation(given.data.operationName);
+    const none = { known, newTokens, operation, variables, cost: 0, fits: false };
+    if (operation === undefined) return none;
     const definitions = operation.node.variableDefinitions ?? [];
-    const values = getVariableValues(schema, definitions, variables, MAX_ERRORS);
-    if (values.variableValues === undefined) {
-      // Without their causes, whose messages do not name the variable.
-      const invalid = values.errors.map(
-        ({ message, nodes }) => new GraphQLError(message, { nodes }),
-      );
-      return { ...read, operation, errors: invalid, refusalStatus: 400 };
-    }
-    const { variableValues } = values;
+    const { variableValues } = getVariableValues(schema, definitions, variables);
+    if (variableValues === undefined) return none;
     const cost = operation.costOf(variableValues.coerced);
     const refusal = refusalOf(cost, operation);
-    if (refusal !== undefined) return { ...read, operation, cost, ...refused(refusal, 200) };
-    const plan = operation.plan(variableValues);
-    return { ...read, operation, cost, plan, errors, refusalStatus: 200 };
+    const fits = refusal === undefined;
+    const plan = fits ? operation.plan(variableValues) : undefined;
+    return { ...none, cost, fits, refusal, plan };
   };
 
   const subscriptionIn = (plain: Plain): ReadSubscription | undefined => {
-    const { operation, variables, cost, errors } = plain;
-    if (errors.length > 0) return undefined;
+    const { operation, known, variables, cost, fits } = plain;
+    const { document } = known;
+    if (!fits || document === undefined) return undefined;
     if (operation?.node.operation !== OperationTypeNode.SUBSCRIPTION) return undefined;
     return {
       requestsFor: (rows) => Math.max(1, Math.ceil((cost * rows) / COST_PER_REQUEST)),
@@ -149,7 +134,8 @@ export const createEngine = (schema: GraphQLSchema, sources: GraphSources): Grap
         };
         const opened = await openSubscription({
           schema,
-          document: operation.document,
+          document,
+          operationName: operation.node.name?.value,
           variables,
           context: contexts.ofSubscription({ ...subscriber, beganAt }),
           scope,
@@ -163,9 +149,9 @@ export const createEngine = (schema: GraphQLSchema, sources: GraphSources): Grap
   return {
     read(body) {
       const plain = readPlain(body);
-      const subscription = subscriptionIn(plain);
-      const errors = subscription === undefined ? plain.errors : [STREAM_ONLY];
-      const compiled = errors.length === 0 ? plain.operation?.use() : undefined;
+      const subscription = plain && subscriptionIn(plain);
+      const compiled =
+        plain?.fits && subscription === undefined ? plain.operation?.use() : undefined;
       const { requests, weight } = measured(plain);
       return {
         requests,
@@ -173,19 +159,19 @@ export const createEngine = (schema: GraphQLSchema, sources: GraphSources): Grap
         compiled: compiled !== undefined,
         subscription,
         answer: async (accept, scope) => {
-          const isStrict = accept?.includes(RESPONSE_JSON) ?? false;
-          const contentType = `${isStrict ? RESPONSE_JSON : JSON_TYPE}; charset=utf-8`;
-          const { operation, variables } = plain;
-          if (operation === undefined || errors.length > 0) {
-            const status = isStrict ? 400 : plain.refusalStatus;
-            return { status, contentType, body: resultText({ errors }, scope) };
-          }
-          const begun = contexts.openQuery(scope, weight, plain.plan);
+          const contentType = accept?.includes(RESPONSE_JSON) ? RESPONSE_JSON : JSON_TYPE;
+          const begun = contexts.openQuery(scope, weight, plain?.plan);
           const { context, end } = begun instanceof Promise ? await begun : begun;
           try {
-            const result = await (compiled?.query(undefined, context, variables) ??
-              interpreted(schema, operation, variables, context));
-            return { status: 200, contentType, body: resultText(result, scope) };
+            if (compiled !== undefined && plain !== undefined) {
+              return {
+                status: 200,
+                contentType: `${contentType}; charset=utf-8`,
+                body: await run(compiled, context, plain.variables, scope),
+              };
+            }
+            const judgement = subscription === undefined ? judged(plain) : asStreamOnly(plain);
+            return await interpreter({ body, contentType, context, ...judgement }, scope);
           } finally {
             end();
           }
@@ -195,57 +181,17 @@ export const createEngine = (schema: GraphQLSchema, sources: GraphSources): Grap
   };
 };
 
-/** Of a request with many invalid variables. */
-const MAX_ERRORS = { maxErrors: 50 };
-
-const STREAM_ONLY = badInput(
-  "a subscription is answered with events: send Accept: text/event-stream",
-);
-
-/** Why a request is refused, as members of `Plain`. */
-const refused = (error: GraphQLError, refusalStatus: Plain["refusalStatus"]) => ({
-  errors: [error],
-  refusalStatus,
-});
-
-/** The members of a body, or why it is refused. A member that is null counts as absent. */
-const bodyOf = (text: string) => {
-  let given: unknown;
+/**
+ * The body's members without nulls, those with unknown names too; undefined when it is not a JSON object.
+ */
+const membersOf = (body: string): unknown => {
   try {
-    given = JSON.parse(text);
+    const parsed: unknown = JSON.parse(body);
+    if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) return undefined;
+    return Object.fromEntries(Object.entries(parsed).filter(([, value]) => value !== null));
   } catch {
-    return refused(badInput("POST body sent invalid JSON."), 200);
+    return undefined;
   }
-  if (Array.isArray(given)) return refused(badInput("Batching is not supported."), 400);
-  const members =
-    typeof given === "object" && given !== null
-      ? Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null))
-      : given;
-  const { data, error } = plainBody.safeParse(members);
-  if (data === undefined) {
-    const faults = error.issues.map(({ path, message }) => [...path, message].join(": "));
-    return refused(badInput(`The body is not a GraphQL request: ${faults.join("; ")}`), 400);
-  }
-  const { query } = data;
-  if (query === undefined) return refused(badInput("Must provide query string."), 200);
-  return { ...data, query };
-};
-
-/** Not by `execute` of the package `graphql`, whose error messages differ from those of compiled queries. */
-const interpreted = async (
-  schema: GraphQLSchema,
-  { document }: Operation,
-  variableValues: Readonly<Record<string, unknown>>,
-  contextValue: GraphContext,
-) => {
-  const result = await execute<Record<string, unknown>>({
-    schema,
-    document,
-    variableValues,
-    contextValue,
-  });
-  // The schema has neither @defer nor @stream.
-  return "initialResult" in result ? result.initialResult : result;
 };
 
 const refusalOf = (cost: number, { introspections }: Operation): GraphQLError | undefined => {
@@ -253,12 +199,26 @@ const refusalOf = (cost: number, { introspections }: Operation): GraphQLError | 
   return cost > LIMITS.cost ? tooCostly(cost) : undefined;
 };
 
-const measured = (plain: Plain): Pick<ReadRequest, "requests" | "weight"> => {
-  const { cost, operation, newTokens, errors } = plain;
-  const reading = Math.ceil(newTokens / TOKENS_PER_REQUEST);
-  if (operation === undefined || errors.length > 0) {
+/** The document and its errors, for the interpreter. */
+const judged = (plain: Plain | undefined): Pick<InterpretedRequest, "document" | "errors"> => {
+  if (plain === undefined) return {};
+  const { known, refusal } = plain;
+  return { document: known.document, errors: refusal === undefined ? known.errors : [refusal] };
+};
+
+const asStreamOnly = (
+  plain: Plain | undefined,
+): Pick<InterpretedRequest, "document" | "errors"> => ({
+  ...judged(plain),
+  errors: [badRequest("a subscription is answered with events: send Accept: text/event-stream")],
+});
+
+const measured = (plain: Plain | undefined): Pick<ReadRequest, "requests" | "weight"> => {
+  const reading = Math.ceil((plain?.newTokens ?? 0) / TOKENS_PER_REQUEST);
+  if (plain?.operation === undefined || !plain.fits) {
     return { requests: Math.max(1, reading), weight: 1 };
   }
+  const { cost, operation } = plain;
   const { introspections, rootFields } = operation;
   return {
     requests: Math.max(
@@ -269,4 +229,18 @@ const measured = (plain: Plain): Pick<ReadRequest, "requests" | "weight"> => {
     ),
     weight: cost + rootFields * STATEMENT_WEIGHT + introspections * INTROSPECTION_WEIGHT,
   };
+};
+
+/** Runs a compiled query and returns the text of its answer. */
+const run = async (
+  { query }: CompiledQuery,
+  context: object,
+  variables: Readonly<Record<string, unknown>>,
+  scope: RequestScope,
+): Promise<string> => {
+  const { data, errors } = await query(undefined, context, variables);
+  if (errors === undefined) return JSON.stringify({ data });
+  const unforeseen = reportTo(scope);
+  const shown = errors.map((error) => printed(error, scope.requestId, unforeseen));
+  return JSON.stringify({ errors: shown, data });
 };

@@ -30,6 +30,12 @@ export type ErrorCode = (typeof ERROR_CODES)[number];
 export const badInput = (message: string): GraphQLError =>
   new GraphQLError(message, { extensions: { code: "BAD_USER_INPUT" } });
 
+/** As `badInput`, for a request that is refused before any of it runs: HTTP 400 if the caller accepts that. */
+export const badRequest = (message: string): GraphQLError =>
+  new GraphQLError(message, {
+    extensions: { code: "BAD_USER_INPUT", http: { status: 400, spec: true } },
+  });
+
 /** The code for an HTTP status. */
 const codeOfStatus = (statusCode: number): ErrorCode => {
   if (statusCode === 503) return "OVERLOADED";
@@ -47,23 +53,48 @@ export const errorResult = (statusCode: number, message: string, requestId: stri
   };
 };
 
-type Result = {
-  readonly data?: unknown;
-  readonly errors?: readonly GraphQLError[] | undefined;
+/** An error as a caller sees it. */
+type PublicError = {
+  readonly message: string;
+  readonly extensions: Readonly<Record<string, unknown>>;
 };
 
-/** A result as the caller gets it: each error has one of our codes, internal ones are masked and logged. */
-export const resultText = ({ data, errors }: Result, scope: RequestScope): string =>
-  JSON.stringify(
-    errors === undefined
-      ? { data }
-      : { errors: errors.map((error) => printed(error, scope)), data },
-  );
+/** Called with an error that is masked, and where in the answer it happened. */
+type Unforeseen = (cause: unknown, path: GraphQLError["path"]) => void;
 
-/** The error to publish. Errors of compiled queries have locations, but no nodes for `toJSON`. */
-const printed = (error: GraphQLError, scope: RequestScope): GraphQLFormattedError => {
+/** Logs the error, unless the caller hung up: statements are then cancelled on purpose. */
+export const reportTo =
+  ({ log, signal }: RequestScope): Unforeseen =>
+  (cause, path) => {
+    if (signal?.aborted) return;
+    log.error({ err: cause, path: path?.join(".") }, "a query failed");
+  };
+
+/** The error to publish: with one of our codes, or masked. */
+export const published = (
+  error: GraphQLError,
+  requestId: string,
+  unforeseen: Unforeseen,
+): GraphQLError => {
+  const { message, extensions } = publicError(error, requestId, unforeseen);
+  const { http } = error.extensions;
+  return new GraphQLError(message, {
+    nodes: error.nodes,
+    source: error.source,
+    positions: error.positions,
+    path: error.path,
+    extensions: { ...extensions, ...(http !== undefined && { http }) },
+  });
+};
+
+/** As `published`, in printed form: errors of compiled queries have locations and no nodes. */
+export const printed = (
+  error: GraphQLError,
+  requestId: string,
+  unforeseen: Unforeseen,
+): GraphQLFormattedError => {
+  const { message, extensions } = publicError(error, requestId, unforeseen);
   const { locations, path } = error;
-  const { message, extensions } = publicError(error, scope);
   return { message, ...(locations && { locations }), ...(path && { path }), extensions };
 };
 
@@ -73,20 +104,22 @@ const printed = (error: GraphQLError, scope: RequestScope): GraphQLFormattedErro
  */
 export const errorsBody = (cause: Error, scope: RequestScope, after?: string): string => {
   const error = new GraphQLError(cause.message, { originalError: cause });
-  const shown = printed(error, scope);
+  const shown = printed(error, scope.requestId, reportTo(scope));
   const extensions = { ...shown.extensions, ...(after !== undefined && { after }) };
   return JSON.stringify({ errors: [{ ...shown, extensions }] });
 };
 
 const publicError = (
   error: GraphQLError,
-  { requestId, log, signal }: RequestScope,
-): Required<Pick<GraphQLFormattedError, "message" | "extensions">> => {
+  requestId: string,
+  unforeseen: Unforeseen,
+): PublicError => {
   const cause = rootCause(error);
-  const as = (code: ErrorCode, message: string, more: object = {}) => ({
-    message,
-    extensions: { code, ...more },
-  });
+  const as = (
+    code: ErrorCode,
+    message: string,
+    more: Readonly<Record<string, unknown>> = {},
+  ): PublicError => ({ message, extensions: { code, ...more } });
 
   if (cause instanceof GrantIndexBehindError) return as("GRANT_INDEX_BEHIND", cause.message);
   if (cause instanceof RebuildingError) {
@@ -100,8 +133,7 @@ const publicError = (
   if (cause instanceof GraphQLError && !isOurFault(cause, error)) {
     return as(ownCode(cause) ?? "BAD_USER_INPUT", cause.message);
   }
-  // Statements of a caller that hung up are cancelled on purpose.
-  if (!signal?.aborted) log.error({ err: cause, path: error.path?.join(".") }, "a query failed");
+  unforeseen(cause, error.path);
   if (isStatementTimeout(cause)) {
     const message = `the query took too long; ask for fewer fields or rows (request id ${requestId})`;
     return as("INTERNAL", message, { requestId });
@@ -128,7 +160,7 @@ const ownCode = ({ extensions }: Pick<GraphQLError, "extensions">): ErrorCode | 
 const isOurFault = (cause: GraphQLError, seen: GraphQLError): boolean =>
   ownCode(cause) === undefined && (seen.path?.length ?? 0) > 1;
 
-/** Postgres cancelled the statement (`query_canceled`); the query builder may have wrapped the error. */
+/** Postgres cancelled the statement (`query_canceled`), perhaps below a wrapper of the query builder. */
 const isStatementTimeout = (error: unknown): boolean => {
   let layer = error;
   for (let depth = 0; depth < 5 && layer instanceof Error; depth += 1) {

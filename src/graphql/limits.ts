@@ -9,7 +9,7 @@ import {
   type SelectionSetNode,
   type ValidationContext,
 } from "graphql";
-import { badInput } from "./errors.ts";
+import { badRequest } from "./errors.ts";
 
 export const LIMITS = {
   /** Size of the JSON body; GraphiQL's introspection takes 2 KiB. */
@@ -59,7 +59,7 @@ export const depthRule = (context: ValidationContext): ASTVisitor => {
       const depth = depthOf(selectionSet);
       if (depth > LIMITS.depth) {
         context.reportError(
-          badInput(`the query is ${depth} fields deep; at most ${LIMITS.depth} are allowed`),
+          badRequest(`the query is ${depth} fields deep; at most ${LIMITS.depth} are allowed`),
         );
       }
     },
@@ -77,7 +77,7 @@ export const aliasRule = (context: ValidationContext): ASTVisitor => {
       leave: () => {
         if (aliases <= LIMITS.aliases) return;
         context.reportError(
-          badInput(`the query has ${aliases} aliases; at most ${LIMITS.aliases} are allowed`),
+          badRequest(`the query has ${aliases} aliases; at most ${LIMITS.aliases} are allowed`),
         );
       },
     },
@@ -86,12 +86,12 @@ export const aliasRule = (context: ValidationContext): ASTVisitor => {
 
 /** Refuses an operation whose answer could hold more than `LIMITS.cost` values. */
 export const tooCostly = (cost: number): GraphQLError =>
-  badInput(
+  badRequest(
     `the query costs ${cost}: fields, times the limit of their list; at most ${LIMITS.cost} is allowed. Ask for fewer fields or rows`,
   );
 
 /** Refuses an operation that asks for the schema more than `LIMITS.introspections` times. */
 export const tooOftenTheSchema = (times: number): GraphQLError =>
-  badInput(
+  badRequest(
     `the query asks for the schema ${times} times; at most ${LIMITS.introspections} are allowed`,
   );

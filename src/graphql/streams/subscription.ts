@@ -16,7 +16,7 @@ import type { Backoff } from "../../waiting/backoff.ts";
 import { retrying } from "../../waiting/retrying.ts";
 import { builder } from "../builder.ts";
 import type { GraphContext, Subscriber } from "../context.ts";
-import { badInput, resultText, rootCause } from "../errors.ts";
+import { badInput, printed, reportTo, rootCause } from "../errors.ts";
 import { coinTypeArgument, positionOf } from "../input.ts";
 import type { RequestScope } from "../request.ts";
 import { catchUp, type EventFilter } from "./catch-up.ts";
@@ -161,8 +161,8 @@ export type OpenedSubscription =
 
 type SubscriptionRun = {
   readonly schema: GraphQLSchema;
-  /** With one operation. */
   readonly document: DocumentNode;
+  readonly operationName: string | null | undefined;
   readonly variables: Readonly<Record<string, unknown>>;
   readonly context: GraphContext;
   readonly scope: RequestScope;
@@ -171,14 +171,15 @@ type SubscriptionRun = {
 };
 
 export const openSubscription = async (run: SubscriptionRun): Promise<OpenedSubscription> => {
-  const { schema, document, variables, context, scope } = run;
-  const refused = (errors: readonly GraphQLError[]): OpenedSubscription => ({
-    kind: "refused",
-    body: resultText({ errors }, scope),
-  });
+  const { schema, document, operationName, variables, context, scope } = run;
+  const refused = (errors: readonly GraphQLError[]): OpenedSubscription => {
+    const shown = errors.map((error) => printed(error, scope.requestId, reportTo(scope)));
+    return { kind: "refused", body: JSON.stringify({ errors: shown }) };
+  };
   const args = validateSubscriptionArgs({
     schema,
     document,
+    operationName,
     variableValues: variables,
     contextValue: context,
   });

@@ -1,0 +1,91 @@
+/** The interpreter: yoga answers what is not compiled, and is the reference for what is. */
+import { type DocumentNode, GraphQLError, type GraphQLSchema, parse } from "graphql";
+import { createYoga, type Plugin } from "graphql-yoga";
+import type { GraphContext } from "./context.ts";
+import { badRequest, published, reportTo } from "./errors.ts";
+import { LIMITS } from "./limits.ts";
+import type { GraphAnswer, RequestScope } from "./request.ts";
+
+/** A request as the engine read it. */
+export type InterpretedRequest = {
+  readonly body: string;
+  /** Media type of the answer. */
+  readonly contentType: string;
+  readonly context: GraphContext;
+  /** Undefined for a request without a valid document: yoga reports what is wrong. */
+  readonly document?: DocumentNode | undefined;
+  /** Why the document, or its operation, must not run; empty when it may. */
+  readonly errors?: readonly GraphQLError[] | undefined;
+};
+
+type ServerContext = RequestScope & Omit<InterpretedRequest, "body" | "contentType">;
+
+/** Makes the interpreter of a schema. */
+export const createInterpreter = (
+  schema: GraphQLSchema,
+): ((request: InterpretedRequest, scope: RequestScope) => Promise<GraphAnswer>) => {
+  const yoga = createYoga<ServerContext>({
+    schema,
+    context: ({ context }) => context,
+    plugins: [asRead, errorsForCallers],
+    // Our own plugin masks errors, because it knows the request's id.
+    maskedErrors: false,
+    logging: false,
+    graphiql: false,
+    landingPage: false,
+    cors: false,
+    multipart: false,
+    batching: false,
+    maxRequestBodySize: LIMITS.bodyBytes,
+    // `documents.ts` has the cache.
+    parserAndValidationCache: false,
+  });
+  return async ({ body, contentType, ...read }, scope) => {
+    const response = await yoga.fetch(
+      "http://holderbook/graphql",
+      {
+        method: "POST",
+        headers: { "content-type": "application/json", accept: contentType },
+        body,
+      },
+      { ...scope, ...read },
+    );
+    return {
+      status: response.status,
+      contentType: response.headers.get("content-type") ?? `${contentType}; charset=utf-8`,
+      body: await response.text(),
+    };
+  };
+};
+
+/** Runs the document that was read already and no other: only that one was weighed. */
+const asRead: Plugin<ServerContext, ServerContext> = {
+  onParse: ({ context: { document }, setParsedDocument, setParseFn }) => {
+    if (document !== undefined) setParsedDocument(document);
+    else setParseFn((source, options) => parse(source, { ...options, maxTokens: LIMITS.tokens }));
+  },
+  onValidate: ({ context: { document, errors = [] }, setResult }) => {
+    setResult(document === undefined ? [badRequest("the request has a form not served")] : errors);
+  },
+};
+
+/** Gives every error one of our codes, and masks those that are not for the caller. */
+const errorsForCallers: Plugin<object, ServerContext> = {
+  onResultProcess: ({ result, setResult, serverContext }) => {
+    // There are no batches and no streams here.
+    if (Array.isArray(result) || !("errors" in result) || result.errors === undefined) return;
+    const unforeseen = reportTo(serverContext);
+    const errors = result.errors.map((error) =>
+      published(asGraphQLError(error), serverContext.requestId, unforeseen),
+    );
+    setResult({ ...result, errors });
+  },
+};
+
+/** The engine's errors are of GraphQLError; its type promises only the same members. */
+const asGraphQLError = (error: unknown): GraphQLError =>
+  error instanceof GraphQLError
+    ? error
+    : new GraphQLError("", {
+        originalError: error instanceof Error ? error : new Error(String(error)),
+      });
