@@ -1,8 +1,8 @@
 import { relative } from "node:path";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
-import { runFolder } from "./test/run-folder.ts";
 import { isThorough, startsProcess } from "./test/file-order.ts";
+import { runFolder } from "./test/run-folder.ts";
 
 /** First the files that take longest, which would be the tail of the run. */
 class LongestFirst extends BaseSequencer {
