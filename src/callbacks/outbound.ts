@@ -104,7 +104,8 @@ export const openOutbound = (settings: {
     const attempt = (request: ClientRequest) =>
       exchange(request, body, limits).catch((error: unknown) => {
         signal?.throwIfAborted();
-        throw late.aborted ? new ReceiverTimeoutError("answer", limits.answerMs) : error;
+        const isLate = late.aborted && error instanceof ReceiverUnreachableError;
+        throw isLate ? new ReceiverTimeoutError("answer", limits.answerMs) : error;
       });
     const first = open();
     try {

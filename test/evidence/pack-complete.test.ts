@@ -160,7 +160,7 @@ test("what a source or the auditor did not supply is no finding about the pack",
   const unread = await verify(whole, "--source", `dir:${none}`, "--retry-for", "0");
   expect(unread).toMatchObject({
     code: 3,
-    stderr: "the source did not have everything that the check needs\n",
+    stderr: "the source lacks data that the check needs\n",
   });
   expect(unread.stdout).toContain(`not shown: what dir:${none} has: cannot read ${none}`);
   expect(await verify(none)).toMatchObject({ code: 2, stdout: "" });

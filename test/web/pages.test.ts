@@ -46,6 +46,12 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
         await settled(page);
         for (const colorScheme of ["light", "dark"] as const) {
           await page.emulateMedia({ colorScheme });
+          await page.waitForFunction(
+            (theme) =>
+              document.documentElement.dataset.theme === theme &&
+              document.getAnimations().every(({ playState }) => playState !== "running"),
+            colorScheme,
+          );
           expect(await tooWide(page), `${path} scrolls sideways`).toEqual([]);
           expect(await seriousFaults(page), `${path}, ${colorScheme}`).toEqual([]);
         }

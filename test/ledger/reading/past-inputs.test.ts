@@ -59,6 +59,8 @@ test("an older log ends up with the same inputs as a new one", async () => {
   };
   const running = start(database, ledger);
   await until(database, isWhole(database));
+  // The notice follows the commit.
+  await until(database, () => running.notices.some((notice) => notice.includes("are known")));
   await running.stop();
   expect(await contentsOf(database)).toBe(contents);
   expect(running.notices.join("\n")).toMatch(

@@ -10,7 +10,7 @@ const STEPS: readonly { readonly title: string; readonly about: RegExp; readonly
   [
     {
       title: "Well-formed statement",
-      about: /is missing or malformed|is no member|is no object|twice/,
+      about: /is missing|must be|unknown member|more than|another order|twice/,
       found: "Every member is present once, in its canonical form.",
     },
     {
