@@ -40,7 +40,7 @@ export default defineConfig({
     isolate: false,
     sequence: { sequencer: LongestFirst },
     // More than a small machine has cores: tests often wait for a lease, a block or a poll.
-    maxWorkers: 5,
+    maxWorkers: 4,
     // A condition on a busy machine; one second is the default.
     expect: { poll: { timeout: 30_000 } },
     testTimeout: 60_000,
