@@ -34,8 +34,10 @@ export const mountRoutes = (app: App, routes: readonly Route[]): void => {
 export const send = (reply: FastifyReply, made: Reply | undefined): FastifyReply => {
   if (made === undefined) return reply.hijack();
   const { status, headers = {}, contentType, body } = made;
+  // Fields in the order of the fast path.
+  reply.status(status).headers(headers);
   if (contentType !== undefined) reply.type(contentType);
-  return reply.status(status).headers(headers).send(body);
+  return reply.send(body);
 };
 
 /** Answers each method without a route on this path with 405 and `Allow` (RFC 9110, 15.5.6). */

@@ -104,7 +104,7 @@ test("the service starts from a read-only tree, serves the page, and leaves the 
     expect(await page.text()).toContain("<script");
     const doctor = started(["doctor", "--strict"], settings);
     await doctor.ended;
-    expect(doctor.printed()).toContain("held by Holderbook");
+    expect(doctor.printed()).toContain("in use by Holderbook");
     expect({ code: doctor.child.exitCode, printed: doctor.printed() }).toMatchObject({ code: 0 });
   } finally {
     child.kill("SIGTERM");

@@ -24,7 +24,7 @@ test("from the command line: a key is revoked and handed over, also after it was
   expect(revoked).toMatchObject({ revokedAt: expect.any(String), handedTo: null });
   expect(await revoke(former, "--to", present)).toMatchObject({
     code: 0,
-    stderr: expect.stringContaining(`what it asked for belongs to ${present}`),
+    stderr: expect.stringContaining(`its requests belong to ${present}`),
   });
   expect(await keyNow(former)).toEqual({ ...revoked, handedTo: present });
   expect(await keyNow(present)).toMatchObject({ revokedAt: null });

@@ -11,19 +11,19 @@ const text = (path: string) => readFileSync(join(root, path), "utf8");
 /** Where each is lost for real: a file, and the beginning of a test's name in it. */
 const TRIED: Readonly<Record<string, readonly [file: string, test: string]>> = {
   Postgres: ["service/lost-database", "while the database is frozen"],
-  "Postgres that takes no writes": ["service/lost-dependencies", "a database that takes no writes"],
-  "its disk": ["database/full-disk", "a server that ended on a full disk"],
+  "Postgres that takes no writes": ["service/lost-dependencies", "a read-only database"],
+  "its disk": ["database/full-disk", "a server that stopped on a full disk"],
   Redis: ["service/lost-dependencies", "a killed Redis is a note"],
   "the ledger's source": ["ledger/reading/source-silence", "an object store that dies"],
-  "an RPC of an EVM chain": ["service/evm-health", "a process that does not read a chain tells"],
+  "an RPC of an EVM chain": ["service/evm-health", "a process that does not read a chain reports"],
   "the signer": ["ta/processing/signing", "a remote signer that hangs"],
-  "gas of the signer's account": ["ta/ledgers/gas", "an account that runs out of gas"],
-  "a receiver of callbacks": ["callbacks/watching", "an address that keeps failing"],
+  "gas of the signer's account": ["ta/ledgers/gas", "an account running out of gas"],
+  "a receiver of callbacks": ["callbacks/watching", "a failing address and a disabled one"],
   "the process that indexes": [
     "service/lost-dependencies",
-    "a process that indexes and was stopped",
+    "a serving process names a stopped indexing process",
   ],
-  "the process that serves": ["service/serving-process/hangs", "a serving process that hangs"],
+  "the process that serves": ["service/serving-process/hangs", "a hanging serving process"],
   "the clock": ["service/lost-dependencies", "while nothing is lost"],
 };
 
