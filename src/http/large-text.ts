@@ -61,7 +61,11 @@ export const largeReply = (
   if (hasHungUp(response)) return undefined;
   const encoding = encodingFor(raw.headers["accept-encoding"] ?? "");
   const body = bytes[encoding];
-  const headers = { "cache-control": "no-cache", etag, vary: "accept-encoding", ...fields };
+  // CORS sets the field before.
+  const vary = response.hasHeader("vary")
+    ? `${response.getHeader("vary")}, accept-encoding`
+    : "accept-encoding";
+  const headers = { "cache-control": "no-cache", etag, vary, ...fields };
   if (raw.headers["if-none-match"]?.includes(etag)) {
     return { status: 304, headers, contentType, body: "" };
   }

@@ -34,6 +34,12 @@ test("an address that the page does not have is the page with 404, another metho
   }
 });
 
+test("the page in place of a mistyped API path varies by origin, too", async () => {
+  await using service = await servePage("<p>first</p>", ["https://cap.example"]);
+  const page = await fetch(`${service.url}/api/v1/mistyped`, { headers: HTML });
+  expect([page.status, page.headers.get("vary")]).toEqual([404, "origin, accept-encoding"]);
+});
+
 test("the page may run and load only this server's files, and nothing may frame it", async () => {
   await using service = await servePage("<p>first</p>");
   const { headers } = await fetch(service.url, { headers: HTML });
@@ -94,11 +100,11 @@ test("the server knows every address of the page", async () => {
 });
 
 /** A server with a page of two files, or with none yet. */
-const servePage = async (html: string | undefined) => {
+const servePage = async (html: string | undefined, corsOrigins: readonly string[] = []) => {
   const folder = join(await mkdtemp(join(tmpdir(), "page-")), "dist");
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   if (html !== undefined) await putPage(folder, html);
-  const service = await serve({ parts: [webPart({ folder })] });
+  const service = await serve({ parts: [webPart({ folder })], corsOrigins });
   return Object.assign(service, { folder });
 };
 
