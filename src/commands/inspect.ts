@@ -5,7 +5,7 @@ import { canonicalJson, checkDigests } from "../ledger/reading/inspect.ts";
 import { readCheckpointFile } from "../ledger/sources/chk-file.ts";
 import { printJson, printJsonText } from "./output.ts";
 import { openRuntime, type Runtime } from "./runtime.ts";
-import { assertReaches } from "./sources.ts";
+import { assertNotBeyond } from "./sources.ts";
 import { UsageError } from "./usage.ts";
 
 /** `holderbook inspect`: one checkpoint's content, as JSON on standard output. */
@@ -34,7 +34,7 @@ const fetchOne = async (
   const { openLedgerSource } = await import("../service/ledger-source.ts");
   const { source } = await openLedgerSource(config, logger);
   try {
-    await assertReaches(source, sequence, signal);
+    await assertNotBeyond(source, sequence, signal);
     for await (const raw of source.checkpoints({ first: sequence, last: sequence }, signal))
       return raw;
     throw new UsageError(`${source.description} has no checkpoint ${sequence}`);

@@ -41,15 +41,27 @@ export const retried = (
     onTrouble: (err, pauseMs) => logger.warn({ err }, `asking the source again in ${pauseMs} ms`),
   });
 
-/** Fails at once: the source would wait for missing checkpoints. @throws UsageError */
+/**
+ * Fails at once beyond the newest checkpoint: the source would wait for it. Without a newest one it
+ * returns null: a store that begins late finds its own only with FIRST_CHECKPOINT, but can be read.
+ * @throws UsageError
+ */
+export const assertNotBeyond = async (
+  source: CheckpointSource,
+  last: bigint,
+  signal: AbortSignal,
+): Promise<bigint | null> => {
+  const newest = await source.latest(signal);
+  if (newest === null || newest >= last) return newest;
+  throw new UsageError(`${source.description} has no checkpoint ${last}; its newest is ${newest}`);
+};
+
+/** As `assertNotBeyond`, but the source has to have a newest checkpoint. @throws UsageError */
 export const assertReaches = async (
   source: CheckpointSource,
   last: bigint,
   signal: AbortSignal,
 ): Promise<void> => {
-  const newest = await source.latest(signal);
-  if (newest !== null && newest >= last) return;
-  throw new UsageError(
-    `${source.description} has no checkpoint ${last}; ${newest === null ? "it has none yet" : `its newest is ${newest}`}`,
-  );
+  if ((await assertNotBeyond(source, last, signal)) !== null) return;
+  throw new UsageError(`${source.description} has no checkpoint ${last}; it has none yet`);
 };

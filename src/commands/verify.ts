@@ -24,7 +24,7 @@ import { retrying } from "../waiting/retrying.ts";
 import { checkpointArgument, keyArgument, retryForOption } from "./arguments.ts";
 import { printJson, printLines } from "./output.ts";
 import { openRuntime } from "./runtime.ts";
-import { assertReaches, openNamedSource, retried, trustArgument } from "./sources.ts";
+import { assertNotBeyond, openNamedSource, retried, trustArgument } from "./sources.ts";
 import { UsageError } from "./usage.ts";
 
 type Options = {
@@ -186,7 +186,7 @@ const verifyOnce = async (
 ): Promise<Outcome> => {
   // Several listed sources have to be of one chain.
   await source.chainId(signal);
-  await assertReaches(source, range.last, signal);
+  await assertNotBeyond(source, range.last, signal);
   const own = trust === undefined ? demo?.source.committee : undefined;
   const given = path === undefined ? own : await committeeFrom(path, digestFor(path, trust));
   const known = given === undefined ? trust && { checkpoint: trust } : { committee: given };

@@ -59,6 +59,20 @@ test("index switches to the second source when the first dies, with the digests 
   expect(await digests(other.url)).toBe(await digests(database.url));
 });
 
+test("a checkpoint of a store that begins late is inspected; one behind its newest is refused", async () => {
+  await using store = await storeOf();
+  store.state.oldest = 40n;
+  const settings = { LEDGER_SOURCE: store.base.href };
+  const { code, stdout, stderr } = await runCommand(["inspect", "50"], settings);
+  expect(code, stderr).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ sequence_number: "50" });
+  const beyond = await runCommand(["inspect", "90"], { ...settings, FIRST_CHECKPOINT: "40" });
+  expect(beyond).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(`has no checkpoint 90; its newest is ${LAST}`),
+  });
+});
+
 test("index --last gives up after --retry-for, with the reason; time limits are validated", async () => {
   await using store = await storeOf();
   let wrong = Number.POSITIVE_INFINITY;
