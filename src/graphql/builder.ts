@@ -1,8 +1,8 @@
 /**
  * The schema's builder. Each file beside this one adds types and their queries; `schema.ts` imports them all.
  *
- * Amounts and 64-bit numbers are decimal strings, because they do not fit a JSON number: a bigint is a `String` here. Every query is nullable,
- * so that a failed one leaves the other answers of its request intact.
+ * Amounts and 64-bit numbers are decimal strings, because they do not fit a JSON number: a bigint is a `String` here.
+ * Every query is nullable, so that a failed one leaves the other answers of its request intact.
  */
 import SchemaBuilder from "@pothos/core";
 import ComplexityPlugin from "@pothos/plugin-complexity";

@@ -47,7 +47,7 @@ const HEAVY = 5_000;
 const UNSENT_BYTES = { totalBytes: 64 * 1024 * 1024, nameBytes: 24 * 1024 * 1024 };
 
 export type GraphqlPartSettings = {
-  /** For keys, which are remembered: the same object for all who remember together. */
+  /** For cached keys: parts that pass the same object share the cache. */
   readonly keys: Reads;
   readonly sources: GraphSources;
   readonly limits: Limits;

@@ -32,6 +32,6 @@ export type Part = {
   readonly described?: PartDescription;
   /** Answers `/` for callers that take HTML; others get the list of paths. */
   home?(visit: Visit): Promise<Reply | undefined>;
-  /** Adds hooks to this part only; a path is one of `routes`. */
+  /** Adds hooks to this part only; its paths are in `routes`. */
   register?(app: App): void | Promise<void>;
 };

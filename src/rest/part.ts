@@ -31,9 +31,9 @@ const VALUES_PER_RECORD = 35;
 const UNSENT_BYTES = { totalBytes: 64 * 1024 * 1024, nameBytes: 16 * 1024 * 1024 };
 
 export type RestPartSettings = {
-  /** For keys, which are remembered: the same object for all who remember together. */
+  /** For cached keys: parts that pass the same object share the cache. */
   readonly keys: Reads;
-  /** For tokens, which are remembered; read-only. */
+  /** For cached tokens; read-only. */
   readonly db: Db;
   /** For the pages; read-only, with a statement timeout. */
   readonly readers: { for(...request: Parameters<Readers["for"]>): RawReads };

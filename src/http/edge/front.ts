@@ -179,7 +179,10 @@ const DETAILS: Readonly<Record<number, string>> = {
   431: "the header fields are too large",
 };
 
-/** Answers bytes that are no HTTP request, with a new request id and ends the connection: the next request's start is unknown. */
+/**
+ * Answers bytes that are not an HTTP request, under a new request id, and ends the connection: the next
+ * request's start is unknown.
+ */
 const refuseUnreadable = (error: Error & { readonly code?: string }, socket: Socket) => {
   // Usually the client went away.
   if (error.code === "ECONNRESET" || !socket.writable) {

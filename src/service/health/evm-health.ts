@@ -47,7 +47,7 @@ type RecordsHealth = Judgement & {
   readonly notifiedBlock: string | null;
 };
 
-export type EvmDetails = {
+type EvmDetails = {
   readonly evm: {
     readonly chains: readonly ChainHealth[];
     readonly transferEvents: readonly RecordsHealth[];

@@ -6,7 +6,7 @@ import type { Health, HealthDetail } from "../../http/health/health.ts";
 import { healthGauge } from "../../http/metrics.ts";
 
 /** `integrity` of the health report: `stalled` once stored data proves false. */
-export type IntegrityDetails = {
+type IntegrityDetails = {
   readonly integrity: WatchResults & {
     readonly state: "ok" | "stalled";
     /** The fault and its remedy; absent without one. */

@@ -26,7 +26,7 @@ type SignerHealth = {
   readonly transactionsLeft: number;
 };
 
-export type ProcessDetails = {
+type ProcessDetails = {
   readonly processes: readonly ProcessHealth[];
   /** Absent while no process uses one. */
   readonly queue?: QueueHealth;
