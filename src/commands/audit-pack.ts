@@ -79,7 +79,7 @@ export const auditPackCommand = () =>
       const [held, ...rest] = inWords(outcome);
       printLines([`${out}: ${held}`, ...rest]);
       if (papers === false) return;
-      // From the pack alone, so that everybody gets the same papers.
+      // From the pack alone, so that every reader gets the same papers.
       const { writePapers } = await import("../evidence/papers/write.ts");
       await writePapers(out, papers, { sample: SAMPLE, confirm: [], given: [] });
       printLines([`${papers}: working papers`]);

@@ -44,7 +44,7 @@ export const deliveryRoutes = (db: Db, who: Who<Key>): readonly Route[] => [
     path: "/operator/deliveries",
     who,
     operationId: "operatorDeliveries",
-    summary: "Callbacks to everybody",
+    summary: "Callbacks to all receivers",
     query: deliveriesQuery,
     answer: json("OperatorDeliveries", operatorDeliveriesAnswer, "A page."),
     handle: async ({ query }) => {

@@ -27,16 +27,16 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml",
 };
 
-/** At most one look for a newer build per interval, milliseconds. */
-const LOOK_EVERY_MS = 1_000;
+/** At most one check for a newer build per interval, milliseconds. */
+const CHECK_EVERY_MS = 1_000;
 
 /** The newest page at each call; undefined before the first build. */
 export const watchSite = (folder: string = BUILT_PAGE): (() => Promise<Site | undefined>) => {
   let site: Site | undefined;
   let newest: Site["assets"] | undefined;
   let builtMs = 0;
-  let looked: { readonly atMs: number; readonly done: Promise<void> } | undefined;
-  const look = async () => {
+  let newestCheck: { readonly atMs: number; readonly done: Promise<void> } | undefined;
+  const check = async () => {
     const modified = await stat(join(folder, "index.html")).catch(() => undefined);
     // A build replaces the folder atomically: no half-written page is seen.
     if (modified === undefined || modified.mtimeMs === builtMs) return;
@@ -47,10 +47,10 @@ export const watchSite = (folder: string = BUILT_PAGE): (() => Promise<Site | un
   };
   return async () => {
     const nowMs = performance.now();
-    if (looked === undefined || nowMs - looked.atMs > LOOK_EVERY_MS) {
-      looked = { atMs: nowMs, done: look() };
+    if (newestCheck === undefined || nowMs - newestCheck.atMs > CHECK_EVERY_MS) {
+      newestCheck = { atMs: nowMs, done: check() };
     }
-    await looked.done;
+    await newestCheck.done;
     return site;
   };
 };

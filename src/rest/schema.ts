@@ -63,7 +63,7 @@ export const transferEventSchema = z
     tx_hash: z.string().regex(/^0x[0-9a-f]{64}$/),
     method_name: z.string().meta({
       description:
-        'Contract method that caused the movement; "constructor" for the creating transaction, "unknown" where it cannot be told.',
+        'Contract method that caused the movement; "constructor" for the creating transaction, "unknown" where it cannot be determined.',
     }),
     amount: exactInteger.meta({ description: "In the token's smallest unit." }),
     approved_on_chain_at: isoTime.meta({ description: "Time of the block." }),

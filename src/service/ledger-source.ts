@@ -134,7 +134,7 @@ export const openLedger = async (
 ): Promise<Ledger> => {
   const contact = createContact();
   figures?.begin("holderbook_source_changes_total", {});
-  const observer = figures === undefined ? contact : countedHearing(contact, figures);
+  const observer = figures === undefined ? contact : countingObserver(contact, figures);
   const { source, demo, described, about } = await openLedgerSource(config, logger, {
     observer,
     figures,
@@ -161,7 +161,7 @@ export const openLedger = async (
 };
 
 /** Also counts and times requests to the source. */
-const countedHearing = (
+const countingObserver = (
   { answered, failed }: SourceObserver,
   figures: Figures,
 ): SourceObserver => ({

@@ -23,8 +23,8 @@ export type ProcessNotes = AsyncDisposable & {
   watchQueues(queues: Queues): void;
   /** Polls why signing with the deployment's key fails; undefined while it works. */
   watchSigning(trouble: () => SignerTrouble | undefined): void;
-  /** Reports the transactions that this process's signers can pay for. */
-  saySigners(signers: ProcessState["signers"]): void;
+  /** Notes the transactions that this process's signers can pay for. */
+  noteSigners(signers: ProcessState["signers"]): void;
   /** Why writes to the database fail; undefined while they work. */
   unwritable(): Trouble | undefined;
 };
@@ -55,7 +55,7 @@ export const keepProcessNotes = (
   let refused: Error | undefined;
   const queueProbe = createProbe(async () => queues?.ping(), awakeMs);
 
-  const queueSaid = async (): Promise<ProcessState["queue"]> => {
+  const queueState = async (): Promise<ProcessState["queue"]> => {
     if (queues === undefined) return null;
     const { backend } = queues;
     const { trouble } = await queueProbe();
@@ -64,9 +64,9 @@ export const keepProcessNotes = (
   };
 
   const note = async () => {
-    const saying = { queue: await queueSaid(), signers, signing: signing() ?? null };
+    const state = { queue: await queueState(), signers, signing: signing() ?? null };
     const beganMs = Date.now();
-    const clockMs = await noteProcess(sql, own, saying);
+    const clockMs = await noteProcess(sql, own, state);
     writtenMs = awakeMs();
     refused = undefined;
     const midMs = (beganMs + Date.now()) / 2;
@@ -101,12 +101,12 @@ export const keepProcessNotes = (
     watchQueues: (given) => {
       queues = given;
       // Now rather than with the next note: its state is unknown until then.
-      void queueSaid();
+      void queueState();
     },
     watchSigning: (given) => {
       signing = given;
     },
-    saySigners: (given) => {
+    noteSigners: (given) => {
       signers = given;
     },
     unwritable: () => {

@@ -147,7 +147,7 @@ export const watchGas = async (
     everyMs = LOOK_EVERY_MS,
   }: {
     readonly figures: Figures;
-    readonly notes: Pick<ProcessNotes, "saySigners">;
+    readonly notes: Pick<ProcessNotes, "noteSigners">;
     readonly logger: Logger;
     readonly everyMs?: number;
   },
@@ -175,7 +175,7 @@ export const watchGas = async (
         );
       });
     }
-    notes.saySigners([...left].map(([asset, transactionsLeft]) => ({ asset, transactionsLeft })));
+    notes.noteSigners([...left].map(([asset, transactionsLeft]) => ({ asset, transactionsLeft })));
     const isLow = [...left.values()].some((most) => most < LOW_TRANSACTIONS);
     await pause(isLow ? Math.min(everyMs, LOOK_LOW_MS) : everyMs, signal);
   }

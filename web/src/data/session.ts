@@ -7,7 +7,7 @@ export type KeyKind = SessionAnswer["kind"];
 /** The key lives in the memory of this page and nowhere else. */
 export type Session = Pick<SessionAnswer, "kind" | "label"> & {
   readonly key: string;
-  /** Whether the demo lent it, so that nobody typed it in. */
+  /** Whether the demo lent it, instead of a person who typed it in. */
   readonly lent: boolean;
 };
 

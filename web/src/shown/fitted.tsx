@@ -119,7 +119,7 @@ const Fitted = ({ room, units, form, symbol }: Shown & { readonly room: Room }) 
 /** Distance of the popover from its amount and from the window's edges, pixels. */
 const GAP = 6;
 
-/** A rounded amount: whole for screen readers, and for everybody on touch, focus or click. */
+/** A rounded amount: whole for screen readers, and on touch, focus or click. */
 const Rounded = ({
   text,
   whole,
