@@ -1,7 +1,9 @@
 // @module-tag thorough
 import { once } from "node:events";
-import { connect as connectSocket } from "node:net";
+import { IncomingMessage, ServerResponse } from "node:http";
+import { connect as connectSocket, Socket } from "node:net";
 import { expect, test } from "vitest";
+import { createOpenStreams } from "../../src/graphql/streams/sse.ts";
 import { createKey, revokeKey } from "../../src/http/keys.ts";
 import { freshDatabase } from "../postgres.ts";
 import { type Api, startApi } from "./api.ts";
@@ -56,6 +58,31 @@ test("a subscription without a position and without an event learns where to res
   expect(events.results).toMatchObject([
     { errors: [{ extensions: { code: "RECONNECT", after: "1000020001" } }] },
   ]);
+});
+
+test("a stream that opens while keys are looked up is not taken for one of a revoked key", async () => {
+  const asked = Promise.withResolvers<void>();
+  const first = Promise.withResolvers<ReadonlySet<string>>();
+  let rounds = 0;
+  const streams = createOpenStreams({
+    perKey: 1,
+    perProcess: 2,
+    keepAliveMs: 10,
+    openKeys: async (ids) => {
+      rounds += 1;
+      asked.resolve();
+      return rounds === 1 ? first.promise : new Set(ids);
+    },
+  });
+  const response = () => new ServerResponse(new IncomingMessage(new Socket()));
+  const [one, other] = [response(), response()];
+  const revoked = streams.enter("revoked", one);
+  await asked.promise;
+  const opened = streams.enter("opened meanwhile", other);
+  first.resolve(new Set());
+  await expect.poll(() => revoked.aborted).toBe(true);
+  expect(opened.aborted).toBe(false);
+  for (const each of [one, other]) each.emit("close");
 });
 
 test("a revoked key's streams end within about a second; those of other keys continue", async () => {

@@ -221,17 +221,17 @@ export const pacedBy = <Key extends { readonly id: string }>(paced: PacedBy<Key>
       if (owed > 0) gate.count(key, owed);
       owed = 0;
     });
-    const place = await whenThereIsRoom(async () =>
+    const slot = await whenThereIsRoom(async () =>
       admission.enter(key.id, subscription.pageWeight, signal),
     );
-    if (place === undefined) throw signal.reason;
+    if (slot === undefined) throw signal.reason;
     try {
       const events = await read();
       owed = subscription.requestsFor(events.length);
       return events;
     } finally {
-      place.made();
-      place.left();
+      slot.made();
+      slot.left();
     }
   };
 };

@@ -113,10 +113,12 @@ export const createOpenStreams = (settings: OpenStreamsSettings): OpenStreams =>
   const endRevoked = async () => {
     isLooking = true;
     try {
-      const open = await openKeys([...byKey.keys()]);
-      for (const [key, streams] of byKey) {
+      // Only these: another key may have entered meanwhile.
+      const keys = [...byKey.keys()];
+      const open = await openKeys(keys);
+      for (const key of keys) {
         if (open.has(key)) continue;
-        for (const { ending } of [...streams]) ending.abort(new StreamEnd("revoked"));
+        for (const { ending } of [...(byKey.get(key) ?? [])]) ending.abort(new StreamEnd("revoked"));
       }
     } catch {
       // Without the database there are no events either; the next round retries.
