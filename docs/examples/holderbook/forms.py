@@ -46,7 +46,7 @@ def parse_json(text):
 def _members(pairs):
     members = dict(pairs)
     if len(members) < len(pairs):
-        raise ValueError("a member stands twice in one object")
+        raise ValueError("a member appears twice in one object")
     return members
 
 
