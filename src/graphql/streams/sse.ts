@@ -118,7 +118,8 @@ export const createOpenStreams = (settings: OpenStreamsSettings): OpenStreams =>
       const open = await openKeys(keys);
       for (const key of keys) {
         if (open.has(key)) continue;
-        for (const { ending } of [...(byKey.get(key) ?? [])]) ending.abort(new StreamEnd("revoked"));
+        for (const { ending } of [...(byKey.get(key) ?? [])])
+          ending.abort(new StreamEnd("revoked"));
       }
     } catch {
       // Without the database there are no events either; the next round retries.
