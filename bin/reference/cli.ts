@@ -9,11 +9,11 @@ export const cliPage = ({ commands }: Command): string =>
       [
         "`npm run holderbook -- COMMAND`, or `node bin/holderbook.mjs COMMAND`. Settings come from the environment",
         "and `.env` ([settings](settings.md)). Every command takes `--help`. Exit codes: 0 done, 1 failed, 2 wrong usage",
-        "or settings. For a command that checks something, 1 means that something is false, and 3 that nothing false was",
+        "or settings. From a command that checks something, 1 means that something is false, and 3 that nothing false was",
         "found, but not everything could be checked.",
         "",
-        "Every command that lists takes `--json` and then prints one JSON document, in which amounts are strings.",
-        "Without it, lists are JSON, one item per line, or text for people. Messages go to standard error.",
+        "Commands that print lists take `--json` and then print one JSON document, in which amounts are strings.",
+        "Without it they print JSON, one item per line, or text for people. Messages go to standard error.",
       ].join("\n"),
     ),
     table(

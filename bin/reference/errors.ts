@@ -26,15 +26,15 @@ export const errorsPage = (
       ].join("\n"),
     ),
     "## Over HTTP\n",
-    "Everything but GraphQL refuses with `{ error, details, requestId }`: `details` says what was wrong, and the log line of the request carries the same `requestId`.\n",
+    "All interfaces but GraphQL refuse with `{ error, details, requestId }`: `details` says what was wrong, and the request's log line has the same `requestId`.\n",
     table(
       ["status", "`error`"],
       statuses.map((status) => [`${status}`, code(errorName(status))]),
     ),
     "## GraphQL\n",
-    `Values of \`extensions.code\`: ${codes.map(code).join(", ")}. [GraphQL](../how-to/graphql.md) says when each comes.\n`,
+    `Values of \`extensions.code\`: ${codes.map(code).join(", ")}. [Query and subscribe](../how-to/graphql.md) says when each occurs.\n`,
     "## Requests of the transfer agent\n",
-    `Values of \`reason\` of a request that failed: ${reasons.map(code).join(", ")}. [Transfer agent](../how-to/transfer-agent.md) says what they mean.\n`,
+    `Values of \`reason\` of a failed request: ${reasons.map(code).join(", ")}. [Transfer agent](../how-to/transfer-agent.md) explains them.\n`,
     "## By name\n",
     "The remedy says what the program does itself: `retry` tries again after a pause, `wait` waits for the world to change, `stop` ends the work and needs somebody. `ConfigError` and its kinds end a command with code 2, others with code 1.\n",
     table(

@@ -25,9 +25,9 @@ export const graphqlPage = (schema: GraphQLSchema, codes: readonly string[]): st
       "GraphQL",
       [
         "`POST /graphql` with a key of the kind `graphql` or `operator` in `X-API-Key`. Amounts, checkpoints and times",
-        "(unix seconds) are decimal strings. How they are used: [GraphQL](../how-to/graphql.md).",
+        "(Unix seconds) are decimal strings. [Query and subscribe](../how-to/graphql.md) shows how to use it.",
         "",
-        `Errors have one of these in \`extensions.code\`: ${codes.map(code).join(", ")} ([errors](errors.md)).`,
+        `An error has one of these in \`extensions.code\`: ${codes.map(code).join(", ")} ([errors](errors.md)).`,
       ].join("\n"),
     ),
     ...roots.flatMap(([title, root]) =>

@@ -86,14 +86,14 @@ const HEADS = {
     "REST",
     [
       "Everything over HTTP that is neither GraphQL nor the [transfer agent's interface](ta.md). A running service",
-      "serves the same as `/openapi.json`, and `/docs` to read. Refusals are `{ error, details, requestId }`",
+      "serves the same as `/openapi.json`, and at `/docs` for reading. Refusals are `{ error, details, requestId }`",
       "([errors](errors.md)).",
     ].join("\n"),
   ),
   ta: head(
     "Transfer agent",
     [
-      "Signed requests to whitelist and to identify investors, and what became of them. How they are signed and",
+      "Signed requests to whitelist and to identify investors, and their results. How they are signed and",
       "processed: [transfer agent](../how-to/transfer-agent.md). A running service serves the same as `/openapi.json`.",
     ].join("\n"),
   ),
@@ -119,7 +119,9 @@ const shown = (title: string, one: z.infer<typeof operation>, names: Set<string>
             ]),
           ),
         ]),
-    ...(body === undefined ? [] : [`Body: ${typeOf(body, names)}\n`, members(body, names)]),
+    ...(body === undefined
+      ? []
+      : [`Body: ${typeOf(body, names)}\n`, table(MEMBERS, rowsOf(body, names, ""))]),
     table(
       ["answer", "what it means", "body"],
       Object.entries(responses).map(([status, { description: about, content = {} }]) => {
@@ -152,10 +154,12 @@ const typeOf = (value: unknown, names: Set<string>): string => {
   return of.format === undefined ? type : `${type} (${of.format})`;
 };
 
+const MEMBERS = ["member", "type", "what it is"];
+
 /** Members of an object and its nested objects. */
 const members = (of: Schema, names: Set<string>): string => {
   const rows = rowsOf(of, names, "");
-  if (rows.length > 0) return table(["member", "type", "what it is"], rows);
+  if (rows.length > 0) return table(MEMBERS, rows);
   const type = typeOf(of, names);
   return type === "" ? "" : `${cell(type)}\n`;
 };

@@ -14,9 +14,9 @@ export const settingsPage = (): string =>
     head(
       "Settings",
       [
-        "Settings come from the environment and from `.env` in the folder that the program is started in; the",
-        "environment wins, and an empty value counts as not set. A wrong value, or a name that is nearly a setting's,",
-        "ends the program with code 2 and one line that names it. `holderbook doctor` reports what is wrong.",
+        "Settings come from the environment and from `.env` in the folder in which the program is started; the",
+        "environment wins, and an empty value counts as not set. An invalid value, or a misspelled name of a setting,",
+        "ends the program with code 2 and a line that names it. `holderbook doctor` reports what is wrong.",
         "",
         "Settings that may hold a secret can come from a file: append `_FILE` to the name, as in",
         `\`PII_KEYS_FILE=/run/secrets/pii-keys\`. These are: ${secrets.map(code).join(", ")}.`,

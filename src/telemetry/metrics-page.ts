@@ -18,17 +18,17 @@ const TITLES: Readonly<Record<Part, string>> = {
 
 const INTRODUCTION = `# Metrics
 
-What \`GET /metrics\` shows, in the text format of Prometheus. This page is printed from the code
-(\`npm run metrics\`) and checked by a test; so are the dashboard in \`deploy/grafana/\` and the rules in
-\`deploy/alerts.yaml\`, which can name nothing that is not here.
+What \`GET /metrics\` shows, in the text format of Prometheus. \`npm run metrics\` generates this page from the code,
+and a test compares them. A test also checks that the dashboard in \`deploy/grafana/\` and the rules in
+\`deploy/alerts.yaml\` use only metrics from this page.
 
-*Of the deployment*: read from the database, the same in every process that serves. Take the largest of several:
-\`max by (pipeline) (…)\`. *Of the process*: counted by the process that is asked and, under \`start\`, by the one
-that indexes beside it. Add several up: \`sum by (…) (rate(…))\`. Where \`serve\` and \`index\` are processes of their
-own, \`index\` shows what it counts at its \`METRICS_PORT\`.
+*deployment*: read from the database, and the same in every process that serves. Take the largest of several:
+\`max by (pipeline) (…)\`. *process*: counted by the scraped process and, under \`start\`, by the indexing process
+beside it. Add up several: \`sum by (…) (rate(…))\`. If \`serve\` and \`index\` are separate processes, \`index\` shows
+its own counts at its \`METRICS_PORT\`.
 
-No label holds anything of a caller. A metric has at most 500 series: further ones share the one whose labels
-say \`other\`.
+No label contains data of a caller. A metric has at most 500 series; further ones share the series with the label
+value \`other\`.
 `;
 
 const rowOf = ([name, { type, labels, unit, scope, about }]: [string, Metric]): string =>
