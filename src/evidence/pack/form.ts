@@ -1,7 +1,7 @@
 /** An audit pack's files on this machine, and its manifest. */
 
 import { createHash } from "node:crypto";
-import { openAsBlob } from "node:fs";
+import { createReadStream, openAsBlob } from "node:fs";
 import { lstat, opendir, readdir } from "node:fs/promises";
 import { join, sep } from "node:path";
 import type { PackFiles } from "../../../client/pack-files.ts";
@@ -80,17 +80,22 @@ export const openPack = async (folder: string): Promise<PackFiles> => {
   return openFiles(folder, Math.min(MOST_FILES, listed));
 };
 
-/** SHA-256 of a file, streamed. */
-export const hashOf = async (file: Blob): Promise<string> => {
+/** Hash and length of what is read; a pipe has no size beforehand. */
+const hashedChunks = async (chunks: AsyncIterable<Uint8Array>): Promise<PackFile> => {
   const hash = createHash("sha256");
-  for await (const chunk of file.stream()) hash.update(chunk);
-  return hash.digest("hex");
+  let size = 0;
+  for await (const chunk of chunks) {
+    hash.update(chunk);
+    size += chunk.length;
+  }
+  return { sha256: hash.digest("hex"), size: `${size}` };
 };
 
-export const hashed = async (path: string): Promise<PackFile> => {
-  const file = await openAsBlob(path);
-  return { sha256: await hashOf(file), size: `${file.size}` };
-};
+/** SHA-256 of a file, streamed. */
+export const hashOf = async (file: Blob): Promise<string> =>
+  (await hashedChunks(file.stream())).sha256;
+
+export const hashed = (path: string): Promise<PackFile> => hashedChunks(createReadStream(path));
 
 /** A pack's files except manifest and signature, as `/` paths, ascending. */
 export const filesOf = async (folder: string): Promise<readonly string[]> => {
