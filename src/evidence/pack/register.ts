@@ -61,8 +61,8 @@ export class PackRegister {
   }
 
   get holdsNothing(): boolean {
-    const item = [this.#tokens, this.#grants, this.#memberships, this.#roles];
-    return this.#supply === null && item.every(({ size }) => size === 0);
+    const states = [this.#tokens, this.#grants, this.#memberships, this.#roles];
+    return this.#supply === null && states.every(({ size }) => size === 0);
   }
 
   /** Open memberships. */
@@ -208,13 +208,13 @@ const byPlace = (a: Movement, b: Movement): number => {
 
 /** Ended ranges precede those that replace them. */
 const keep = <Range extends { readonly until: bigint }>(
-  item: Map<string, Range>,
+  current: Map<string, Range>,
   ranges: readonly Range[],
   keyOf: (range: Range) => string,
 ): void => {
   for (const range of ranges) {
-    if (range.until === STILL_OPEN) item.set(keyOf(range), range);
-    else item.delete(keyOf(range));
+    if (range.until === STILL_OPEN) current.set(keyOf(range), range);
+    else current.delete(keyOf(range));
   }
 };
 
