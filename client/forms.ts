@@ -7,7 +7,7 @@ export type Check<T> = (value: unknown) => value is T;
 export const isPlain = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-export const isLike =
+const isLike =
   (pattern: RegExp): Check<string> =>
   (value): value is string =>
     typeof value === "string" && pattern.test(value);

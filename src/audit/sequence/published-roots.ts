@@ -140,7 +140,7 @@ const enterRoot = (
 };
 
 /** Enters a version-1 root, even if its row was deleted meanwhile: see `enterRoot`. */
-export const enterRoot1 = (sql: Sql, key: DeploymentKey, made: Root) =>
+const enterRoot1 = (sql: Sql, key: DeploymentKey, made: Root) =>
   enterRoot(sql, key, "root1", made, rootBody1(made));
 
 /** Publishes a version-2 root, which is the entry alone: see `enterRoot`. */
