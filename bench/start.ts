@@ -134,7 +134,10 @@ export const startWhole = async (settings: Readonly<Record<string, string>>): Pr
     key,
     createKey: async (...options) => {
       const create = [LAUNCHER, "keys", "create", ...options];
-      const { stdout } = await promisify(execFile)(process.execPath, create, { cwd, env });
+      const { stdout } = await promisify(execFile)(process.execPath, create, {
+        cwd,
+        env: { PATH: process.env.PATH, ...env },
+      });
       return stdout.trim();
     },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
