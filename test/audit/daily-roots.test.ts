@@ -22,19 +22,19 @@ const register = (seed = 3) =>
 
 const keyOf = ({ database }: DemoRegister) => openDeploymentKey(database, randomBytes(32));
 
-/** A whole round of the look at a moment; which tokens had no root signed. */
+/** A whole round of the check at a moment; which tokens had no root signed. */
 const roundAt = async (
   { database }: DemoRegister,
   key: Awaited<ReturnType<typeof keyOf>>,
   nowMs: number,
 ) => {
   const faults: string[] = [];
-  const look = dailyRoots({
+  const check = dailyRoots({
     key,
     now: () => nowMs,
     onFault: (coinType, { name }) => faults.push(`${name} ${coinType}`),
   });
-  while (!(await look.next(database)).ended);
+  while (!(await check.next(database)).ended);
   return faults;
 };
 

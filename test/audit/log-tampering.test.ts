@@ -109,13 +109,13 @@ test("proofs and committees that arrive during a check are no fault", async () =
     expect(code, stderr).toBe(0);
   };
   await index("20", { VERIFY: "links" });
-  const look = logCheck();
+  const check = logCheck();
   // Its facts, then its blocks.
   for (let step = 0; step < 2; step += 1) {
-    expect(await look.next(own)).toEqual({ ended: false });
+    expect(await check.next(own)).toEqual({ ended: false });
   }
   await index("59", { VERIFY: "signatures", COMMITTEE_FILE: join(ledger, "ledger.json") });
-  while (!(await look.next(own)).ended);
+  while (!(await check.next(own)).ended);
   expect(await own.sql`select fault from log_check`).toEqual([{ fault: null }]);
 }, 60_000);
 
@@ -280,8 +280,8 @@ const BY_SETTINGS: readonly string[] = [
 
 /** Health after a round of the watch. */
 const watched = async () => {
-  const look = logCheck();
-  while (!(await look.next(database)).ended);
+  const check = logCheck();
+  while (!(await check.next(database)).ended);
   return integrityDetails(database)();
 };
 

@@ -238,12 +238,12 @@ test("a root signed in place of another is detected", async () => {
 });
 
 test("a changed root of version 1 is detected by its signature", async () => {
-  const look = new AbortController();
-  expect(await rootFault(database.sql, look.signal)).toBeNull();
+  const { signal } = new AbortController();
+  expect(await rootFault(database.sql, signal)).toBeNull();
   let fault: Awaited<ReturnType<typeof rootFault>> = null;
   await foundAfter(async (sql) => {
     await sql`update published_roots set total = '999' where checkpoint = 3`;
-    fault = await rootFault(sql, look.signal);
+    fault = await rootFault(sql, signal);
   });
   expect(fault).toMatchObject({ checkpoint: 3n, what: expect.stringContaining("was changed") });
 });

@@ -132,9 +132,9 @@ test.each([
       const whole = { signedThrough: "20", checkedThrough: "20", fault: null };
       await expect.poll(() => logFindings(database), { timeout: 20_000 }).toMatchObject(whole);
     }
-    const look = logCheck();
+    const check = logCheck();
     const round = async () => {
-      while (!(await look.next(database)).ended);
+      while (!(await check.next(database)).ended);
       return integrityDetails(database)();
     };
     expect(await round()).toMatchObject({ state: "ok" });
