@@ -38,14 +38,14 @@ export const pagesOfService = (document: OpenApiDocument): ReadonlyMap<string, s
 
 type Tampering = { readonly table: string; readonly what: string; readonly by: string };
 
-const ABOUT = `Each row is a change by somebody who owns the database and switches its triggers off, which the service's own role
-[cannot](../how-to/deploy.md#two-roles). A test makes every one of
-them in a copy of a register and runs the command named, which names what was changed and ends with code 1
-(test/audit/tampering.test.ts). FILE has entries of the [sequence](../how-to/audit.md#the-sequence) that were kept elsewhere; SOURCE is
-any node or archive of the ledger. What another deployment serves is compared by
-[\`compare\`](../how-to/audit.md#comparing-two-deployments), whatever its tables say.`;
+const ABOUT = `Each row is a change that the database's owner can make with the triggers off; the service's own role
+[cannot](../how-to/deploy.md#two-roles) switch them off. A test makes each change in a copy of a register and runs the
+command named, which reports the change and ends with code 1 (test/audit/tampering.test.ts). FILE has entries of the
+[sequence](../how-to/audit.md#the-sequence) that were kept elsewhere; SOURCE is any node or archive of the ledger.
+[\`compare\`](../how-to/audit.md#comparing-two-deployments) compares the answers of another deployment, whatever its
+tables contain.`;
 
-const NOT_HERE = `A change of these tables is found by no command of the deployment itself.`;
+const NOT_HERE = `No command of the deployment itself finds a change of these tables.`;
 
 const tamperingPage = (
   tamperings: readonly Tampering[],

@@ -87,8 +87,8 @@ const COMMANDS: Readonly<Record<Finder, () => readonly string[]>> = {
 const run = (finder: Finder, { url }: TestDatabase) =>
   runCommand(COMMANDS[finder](), { ...settings, DATABASE_URL: url });
 
-/** As one who knows how they are made would, so that the rows fit them. */
-const digestsAnew = (database: Database) =>
+/** As an attacker who knows the algorithm would, so that the digests match the rows. */
+const recomputeDigests = (database: Database) =>
   database.transaction(async ({ sql }) => {
     await sql`set local session_replication_role = replica`;
     for (const pipeline of ledgerPipelines) {
@@ -113,11 +113,11 @@ test("on an untouched database every command finds nothing", async () => {
 
 test.each(TAMPERINGS.map((each) => [each.table, each.what, each.by, each] as const))(
   "%s, %s: found by %s",
-  async (_table, _what, _by, { sql, anew, by, says }) => {
+  async (_table, _what, _by, { sql, recomputed, by, says }) => {
     await using database = await copyOf(honest);
     await alterLog(database, sql);
-    if (anew === "digests") await digestsAnew(database);
-    if (anew === "chains") {
+    if (recomputed === "digests") await recomputeDigests(database);
+    if (recomputed === "chains") {
       await completeChains(database);
       await chainInputsAnew(database);
     }

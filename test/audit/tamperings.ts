@@ -1,9 +1,9 @@
 /**
- * What one who owns the database can change behind the triggers, and the command that finds it. Each is performed
- * by tampering.test.ts; `npm run docs` makes docs/reference/tampering.md of them.
+ * Changes that the database's owner can make with triggers off, and the command that finds each. tampering.test.ts
+ * performs them; `npm run docs` generates docs/reference/tampering.md from them.
  */
 
-/** A command that finds something; `FILE` has entries of the sequence that were kept elsewhere. */
+/** The command that finds a change; `FILE` has entries of the sequence that were kept elsewhere. */
 export type Finder =
   | "reconcile"
   | "verify --log"
@@ -15,10 +15,10 @@ export type Tampering = {
   readonly what: string;
   /** Statements by the owner, triggers off. */
   readonly sql: string;
-  /** What is made anew afterwards so that it fits. */
-  readonly anew?: "digests" | "chains";
+  /** What is recomputed afterwards, to match the change. */
+  readonly recomputed?: "digests" | "chains";
   readonly by: Finder;
-  /** Of what the command prints. */
+  /** Matches the command's output. */
   readonly says: RegExp;
 };
 
@@ -31,16 +31,16 @@ const rows = (
   what: string,
   sql: string,
   says: RegExp,
-  anew?: "digests",
-): Tampering => ({ table, what, sql, by: "reconcile", says, ...(anew && { anew }) });
+  recomputed?: "digests",
+): Tampering => ({ table, what, sql, by: "reconcile", says, ...(recomputed && { recomputed }) });
 
 const log = (
   table: string,
   what: string,
   sql: string,
   says: RegExp,
-  { by = "verify --log", anew }: { by?: Finder; anew?: "chains" } = {},
-): Tampering => ({ table, what, sql, by, says, ...(anew && { anew }) });
+  { by = "verify --log", recomputed }: { by?: Finder; recomputed?: "chains" } = {},
+): Tampering => ({ table, what, sql, by, says, ...(recomputed && { recomputed }) });
 
 const OF_ROWS: readonly Tampering[] = [
   rows(
@@ -51,7 +51,7 @@ const OF_ROWS: readonly Tampering[] = [
   ),
   rows(
     "token_activity",
-    "an invented movement, its digests made anew",
+    "an invented movement, with its digests recomputed",
     `insert into token_activity select coin_type, position + 7, activity_type, tx_digest, timestamp_ms, amount, from_address, to_address, signer, token_object_id
      from token_activity where ${some("token_activity", "position", "activity_type = 'transfer'")}`,
     /^token_activity, .*: the row is stored, but the log gives none/m,
@@ -59,14 +59,14 @@ const OF_ROWS: readonly Tampering[] = [
   ),
   rows(
     "token_activity",
-    "another recipient, its digests made anew",
+    "another recipient, with its digests recomputed",
     `update token_activity set to_address = '0xbad' where ${some("token_activity", "position", "activity_type = 'transfer'")}`,
     /^token_activity, .*: toAddress is 0xbad, the log gives 0x/m,
     "digests",
   ),
   rows(
     "token_changes",
-    "another cause, its digests made anew",
+    "another cause, with its digests recomputed",
     `update token_changes set cause = 'UNKNOWN' where ${some("token_changes", "position")}`,
     /^token_changes, .*: cause is UNKNOWN, the log gives/m,
     "digests",
@@ -91,7 +91,7 @@ const OF_ROWS: readonly Tampering[] = [
   ),
   rows(
     "shared_token_objects",
-    "owners of objects exchanged, their digests made anew",
+    "exchanged owners of objects, with their digests recomputed",
     `with two as (select owner, row_number() over (order by owner) as n from (
        select distinct owner from shared_token_objects order by owner limit 2) o)
      update shared_token_objects s set owner = (select o.owner from two o where o.n <> (select n from two where owner = s.owner) )
@@ -101,14 +101,14 @@ const OF_ROWS: readonly Tampering[] = [
   ),
   rows(
     "shared_token_ranges",
-    "another past balance, its digests made anew",
+    "another past balance, with its digests recomputed",
     `update shared_token_ranges set balance = balance + 1 where ${some("shared_token_ranges", "checkpoint")}`,
     /^shared_token_ranges, .*: balance is \d+, the log gives/m,
     "digests",
   ),
   rows(
     "timelock_objects",
-    "another funder of a grant, its digests made anew",
+    "another funder of a grant, with its digests recomputed",
     "update timelock_objects set funder = '0xbad'",
     /^timelock_objects, .*: funder is 0xbad, the log gives 0x/m,
     "digests",
@@ -121,7 +121,7 @@ const OF_ROWS: readonly Tampering[] = [
   ),
   rows(
     "token_grants",
-    "what is left in a grant, as later causes need it",
+    "the amount left in a grant, from which later causes are derived",
     "update token_grants set left_balance = left_balance + 1",
     /^token_grants, .*: leftBalance is \d+, the log gives/m,
   ),
@@ -157,7 +157,7 @@ const OF_ROWS: readonly Tampering[] = [
   ),
   rows(
     "token_supplies",
-    "another supply, its digests made anew",
+    "another supply, with its digests recomputed",
     `update token_supplies set supply = supply + 1 where ${some("token_supplies", "checkpoint desc")}`,
     /^token_supplies, .*: supply is \d+, the log gives/m,
     "digests",
@@ -182,7 +182,7 @@ const OF_ROWS: readonly Tampering[] = [
   ),
   rows(
     "holder_events",
-    "another group in an event, its digests made anew",
+    "another group in an event, with its digests recomputed",
     "update holder_events set group_id = 4711 where event_type = 'address_joined_group'",
     /^holder_events, .*: groupId is 4711, the log gives/m,
     "digests",
@@ -195,32 +195,32 @@ const OF_ROWS: readonly Tampering[] = [
   ),
   rows(
     "membership_ranges",
-    "another holder of a wallet, its digests made anew",
+    "another holder of a wallet, with its digests recomputed",
     `update membership_ranges set value = 4711 where ${some("membership_ranges", "checkpoint, address", "aspect = 'holder'")}`,
     /^membership_ranges, .*: value is 4711, the log gives/m,
     "digests",
   ),
   rows(
     "membership_ranges",
-    "a freeze that is left out",
+    "a deleted freeze",
     "delete from membership_ranges where aspect = 'freeze'",
     /^membership_ranges, .*aspect freeze.*: (the row is missing|it has nothing)/m,
   ),
   rows(
     "role_events",
-    "who granted a role",
+    "another granter of a role",
     `update role_events set signer = '0xbad' where ${some("role_events", "position")}`,
     /^role_events, .*: signer is 0xbad, the log gives/m,
   ),
   rows(
     "role_ranges",
-    "a past role that nobody granted",
+    "an invented past role",
     `insert into role_ranges select coin_type, '0xbad', role, checkpoint, until from role_ranges where ${some("role_ranges", "checkpoint")}`,
     /^role_ranges, .*owner 0xbad.*: the row is stored, but the log gives none/m,
   ),
   rows(
     "wallet_roles",
-    "a role that nobody granted",
+    "an invented role",
     "insert into wallet_roles select coin_type, '0xbad', role, position from wallet_roles limit 1",
     /^wallet_roles, .*owner 0xbad/m,
   ),
@@ -246,13 +246,13 @@ const OF_ROWS: readonly Tampering[] = [
   ]),
   rows(
     "token_activity_watermark",
-    "a pipeline said to be less far",
+    "an earlier checkpoint of a pipeline",
     "update token_activity_watermark set next_checkpoint = 100, last_checkpoint = 99",
     /^token_activity: \d+ rows of checkpoint \d+ and later, beyond token_activity_watermark/m,
   ),
   rows(
     "role_changes_watermark",
-    "the chain of a pipeline",
+    "another chain of a pipeline",
     "update role_changes_watermark set chain_id = 'x'",
     /^role_changes_watermark: chain_id is x, but the log is of chain/m,
   ),
@@ -264,7 +264,7 @@ const OF_ROWS: readonly Tampering[] = [
   ),
   rows(
     "log_coins",
-    "decimals that the network is said to have told",
+    "decimals falsely attributed to the network",
     "update log_coins set decimals = 3, decimals_source = 'network'",
     /^log_coins, .*: decimals is 3, the log gives .*decimalsSource is network/m,
   ),
@@ -273,13 +273,13 @@ const OF_ROWS: readonly Tampering[] = [
 const OF_ROOTS: readonly Tampering[] = [
   rows(
     "published_roots",
-    "a root of other balances, whoever signed it",
+    "a root of other balances, with any signature",
     "update published_roots set root = repeat('ab', 32)",
     /^published_roots, .*: the published root is (ab){32}, .* but the cap table gives/m,
   ),
   rows(
     "log_sequence",
-    "a root of other balances, whoever signed it",
+    "a root of other balances, with any signature",
     `update log_sequence set body = replace(body, body::jsonb ->> 'root', repeat('ab', 32))
      where kind = 'root' and number = (select number from coin_entries where kind = 'root')`,
     /^log_sequence, .*: the published root is (ab){32}, .* but the cap table gives/m,
@@ -294,7 +294,7 @@ const SECONDS_20 = `
 const FACT =
   "ctid = (select ctid from log_facts where checkpoint > 50 order by checkpoint limit 1)";
 
-/** Facts that are gone, and whatever counts or covers them. */
+/** Deletes facts, with all that counts or covers them. */
 const SHORTER = `
   create temporary table gone as select checkpoint, count(*) as facts,
     (select bytes_total from log_checkpoints l where l.checkpoint = f.checkpoint)
@@ -309,7 +309,7 @@ const SHORTER = `
 
 const INPUT = some("log_inputs", "checkpoint, transaction, index", "version is not null");
 
-/** A version that a transaction took in, and whatever covers it. */
+/** Changes an input version, and deletes all that covers it. */
 const OTHER_INPUT = `
   update log_inputs set version = version - 1 where ${INPUT};
   truncate log_input_chain, log_heads, log_sequence, log_sequence_head`;
@@ -335,7 +335,7 @@ const OF_LOG: readonly Tampering[] = [
   ),
   log(
     "log_blocks",
-    "the time that was reached (reached_ms)",
+    "the time reached (reached_ms)",
     "update log_blocks set reached_ms = reached_ms + 1 where first_checkpoint = 0",
     /time \d+ was reached here instead of/,
   ),
@@ -355,7 +355,7 @@ const OF_LOG: readonly Tampering[] = [
   ),
   log(
     "log_high_water",
-    "the time that was reached (reached_ms)",
+    "the time reached (reached_ms)",
     "update log_high_water set reached_ms = reached_ms + 1",
     /the time \d+ was reached/,
   ),
@@ -373,14 +373,14 @@ const OF_LOG: readonly Tampering[] = [
   ),
   log(
     "log_facts",
-    "a fact prepared behind the log's end",
+    "a fact added after the log's end",
     `insert into log_facts select checkpoint + 1000, transaction, kind, index, timestamp_ms, type, name, null,
        tx_digest, sender, object_id, version, contents from log_facts where ${FACT}`,
     /the log continues to 1\d\d\d, unless rows were added after its end/,
   ),
   log(
     "log_coin_chain",
-    "a link prepared behind the log's end",
+    "a link added after the log's end",
     "insert into log_coin_chain select coin_type, 100000, facts, hash from log_coin_chain limit 1",
     /the log continues to 100000, unless rows were added after its end/,
   ),
@@ -394,19 +394,19 @@ const OF_LOG: readonly Tampering[] = [
   log("log_coin_chain", "a token's chain emptied", "truncate log_coin_chain", /log_coin_chain/),
   log(
     "log_inputs",
-    "another version that a transaction took in",
+    "another input version",
     `update log_inputs set version = version - 1 where ${INPUT}`,
     /the hash of its \d+ inputs is not the one in log_input_chain/,
   ),
   log(
     "log_inputs",
-    "a deleted version that a transaction took in",
+    "a deleted input version",
     `delete from log_inputs where ${INPUT}`,
     /log_inputs has \d+ rows, .*: some were deleted/,
   ),
   log(
     "log_inputs",
-    "an invented version that a transaction took in",
+    "an invented input version",
     `insert into log_inputs select checkpoint, transaction, index + 100, version from log_inputs where ${INPUT}`,
     /log_inputs has \d+ rows, .*: some were deleted or added/,
   ),
@@ -418,22 +418,22 @@ const OF_LOG: readonly Tampering[] = [
   ),
   log(
     "log_input_chain",
-    "a chain emptied together with the versions",
+    "a chain emptied together with the input versions",
     "truncate log_inputs, log_input_chain",
     /log_inputs and log_input_chain have nothing of \d+ changes of objects/,
   ),
   log(
     "log_input_chain",
-    "the same, and the log said to be of a version without them",
+    "the same, with the log marked as of a version without them",
     "truncate log_inputs, log_input_chain; update log_high_water set inputs_from = null",
     /entry \d+ of the sequence \(inputs\) has another hash of the inputs/,
   ),
   log(
     "log_inputs",
-    "another version that a transaction took in, its chain made anew, everything signed deleted",
+    "another input version, with its chain recomputed and everything signed deleted",
     OTHER_INPUT,
     /has another hash of the inputs of checkpoints/,
-    { by: "verify --log --head FILE", anew: "chains" },
+    { by: "verify --log --head FILE", recomputed: "chains" },
   ),
   log(
     "log_inputs",
@@ -442,26 +442,26 @@ const OF_LOG: readonly Tampering[] = [
     /log_inputs: input .* is version \d+, the ledger has/,
     {
       by: "verify --log --source SOURCE",
-      anew: "chains",
+      recomputed: "chains",
     },
   ),
   log(
     "log_chain",
-    "a fact altered and all chains made anew",
+    "an altered fact, with all chains recomputed",
     `update log_facts set sender = '0x${"9".repeat(64)}' where ${FACT}; truncate log_chain, log_coin_chain, log_block_chain`,
     /log_heads|head/,
-    { anew: "chains" },
+    { recomputed: "chains" },
   ),
   log(
     "log_facts",
-    "facts deleted and all that counts them changed, all chains made anew, everything signed deleted",
+    "deleted facts, with all counts changed, all chains recomputed and everything signed deleted",
     SHORTER,
     /has another (hash|end)|which has none/,
-    { by: "verify --log --head FILE", anew: "chains" },
+    { by: "verify --log --head FILE", recomputed: "chains" },
   ),
   log("log_facts", "the same", SHORTER, /missing in log_facts|lacks facts|the ledger has/, {
     by: "verify --log --source SOURCE",
-    anew: "chains",
+    recomputed: "chains",
   }),
   log(
     "log_packages",
@@ -490,26 +490,26 @@ const OF_LOG: readonly Tampering[] = [
   ),
   log(
     "log_heads",
-    "a head dated back",
+    "a backdated head",
     "update log_heads set signed_at = '2020-01-01' where checkpoint = (select max(checkpoint) from log_heads)",
     /log_heads dates the head of checkpoint \d+ 2020-01-01T00:00:00Z, but entry \d+/,
   ),
   log(
     "log_blocks",
-    "a block before all checkpoints there can be",
+    "a block before checkpoint 0",
     "insert into log_blocks select -10, 10, substring(times for 80), substring(digests for 320), 0, true from log_blocks where first_checkpoint = 0",
     /log_blocks begins with -10: a row was added/,
   ),
   log(
     "log_proofs",
-    "a proof prepared behind the log's end",
+    "a proof added after the log's end",
     `insert into log_proofs select last_checkpoint + 1, last_checkpoint + 50, epoch, summary, signature, signers
      from log_proofs order by first_checkpoint desc limit 1`,
     /log_proofs: the stretch \d+ to \d+ goes on behind the log's end/,
   ),
   log(
     "log_proofs",
-    "a proof before all checkpoints there can be",
+    "a proof before checkpoint 0",
     "insert into log_proofs select -10, -1, epoch, summary, signature, signers from log_proofs limit 1",
     /the stretch -10 to -1 begins before the log does/,
   ),
@@ -522,49 +522,49 @@ const OF_LOG: readonly Tampering[] = [
   log("log_heads", "a changed head", "update log_heads set hash = sha256('x')", /log_heads/),
   log(
     "log_sequence",
-    "a root that is deleted from the sequence",
+    "a root deleted from the sequence",
     "delete from log_sequence where kind = 'root'",
     /sequence/,
   ),
   log(
     "log_sequence",
-    "an entry dated back",
+    "a backdated entry",
     "update log_sequence set at = '2020-01-01T00:00:00.000Z' where number = 1",
     /entry 1 .* signature/,
   ),
   log(
     "log_sequence_head",
-    "an end of the sequence moved back",
+    "the end of the sequence moved back",
     "update log_sequence_head set next = next - 1",
     /log_sequence_head/,
   ),
   log(
     "coin_entries",
-    "a root that is not given out any more",
+    "a root that is no longer served",
     "delete from coin_entries where kind = 'root'",
     /entry \d+ of the sequence \(root\) has no row in coin_entries/,
   ),
   log(
     "coin_entries",
-    "a root given out for another checkpoint",
+    "a root served for another checkpoint",
     "update coin_entries set checkpoint = checkpoint - 1 where kind = 'root'",
     /entry \d+ of the sequence \(root\) .* coin_entries/,
   ),
   log(
     "operator_acts",
-    "another account that did it",
+    "another account",
     "update operator_acts set by = replace(by, 'user', 'other') where number = 2",
     /act 2 in operator_acts has another hash than entry \d+ of the sequence/,
   ),
   log(
     "operator_acts",
-    "an act dated back",
+    "a backdated act",
     "update operator_acts set at = '2020-01-01T00:00:00.000Z' where number = 1",
     /act 1 in operator_acts has another hash/,
   ),
   log(
     "operator_acts",
-    "an act that is passed off as one on another coin",
+    "an act attributed to another coin",
     "update operator_acts set scope = 'project', coin_type = null where number = 2",
     /act 2 in operator_acts has another hash/,
   ),
@@ -576,19 +576,19 @@ const OF_LOG: readonly Tampering[] = [
   ),
   log(
     "operator_acts",
-    "a deleted act, those behind it renumbered",
+    "a deleted act, with the later ones renumbered",
     "delete from operator_acts where number = 2; update operator_acts set number = 2 where number = 3",
     /act 2 in operator_acts has another hash/,
   ),
   log(
     "operator_acts",
-    "an invented act, before those that are published",
+    "an invented act before the published ones",
     "insert into operator_acts select 0, at, command, details, by, scope, coin_type, salt from operator_acts where number = 1",
     /act 0 in operator_acts comes where number 1 should/,
   ),
   log(
     "operator_acts",
-    "the last act, deleted",
+    "the deleted last act",
     "delete from operator_acts where number = 3",
     /entry \d+ of the sequence \(act\) names act 3, which operator_acts does not have/,
   ),
@@ -607,7 +607,7 @@ const OTHER_TABLE = `
   create schema elsewhere; create table elsewhere.log_facts (like log_facts including all);
   ${FIRST_ON_THE_PATH("elsewhere, public")}`;
 
-/** What a name means, to all or to some: rows stay as they are. */
+/** Other objects under a name, for all or some roles; the rows stay unchanged. */
 const OF_NAMES: readonly Tampering[] = [
   rows(
     "log_facts",
@@ -623,14 +623,14 @@ const OF_NAMES: readonly Tampering[] = [
   ),
   log(
     "log_facts",
-    "hashes made by a function that stands before Postgres' own",
+    "hashes of a function that shadows Postgres' own",
     `create schema elsewhere; create function elsewhere.sha256(bytea) returns bytea language sql immutable
        as 'select pg_catalog.sha256($1)'; ${FIRST_ON_THE_PATH("elsewhere, pg_catalog, public")}`,
     /sha256\(bytea\) in the schema elsewhere takes the place of/,
   ),
   log(
     "log_facts",
-    "texts made by a function whose types fit better than those of Postgres' own",
+    "texts of a function whose argument types match better than those of Postgres' own",
     `create function public.convert_to(text, text) returns bytea language sql immutable
        as 'select pg_catalog.convert_to($1, ''UTF8'')'`,
     /convert_to\(text,text\) in the schema public takes the place of/,
@@ -643,7 +643,7 @@ const OF_NAMES: readonly Tampering[] = [
   ),
   rows(
     "token_activity",
-    "rows that are hidden from some roles",
+    "rows hidden from some roles",
     "alter table token_activity enable row level security; create policy evens on token_activity using (position % 2 = 0)",
     /^token_activity has row security on/m,
   ),
@@ -657,41 +657,41 @@ const OF_NAMES: readonly Tampering[] = [
 
 export const TAMPERINGS: readonly Tampering[] = [...OF_ROWS, ...OF_ROOTS, ...OF_LOG, ...OF_NAMES];
 
-/** Tables that no command here holds against anything, and what outside shows a change of them. */
+/** Tables that no command compares with anything, and what outside shows a change of each. */
 export const OUTSIDE: Readonly<Record<string, string>> = {
-  log_source: "what the reader said last of its source; nothing is answered from it",
-  process_notes: "what processes said last of themselves; nothing is answered from it",
-  log_check: "what the watch found last: the log line of the time, `verify --log` now",
-  reconciliations: "what the watch found last: the log line of the time, `reconcile` now",
-  daily_roots: "which tokens have their root of a day: the sequence",
-  daily_round: "which day was published last: the sequence",
-  root_counts: "how many roots a key has published today: the sequence",
-  api_keys: "`holderbook keys list`, beside a list of one's own",
-  evm_chains: "the chain, read anew into an empty database from another node",
-  evm_tokens: "the chain, read anew into an empty database from another node",
-  evm_blocks: "the chain, read anew into an empty database from another node",
-  evm_facts: "the chain, read anew into an empty database from another node",
-  evm_schedules: "the chain, read anew into an empty database from another node",
-  evm_rollbacks: "the chain, read anew into an empty database from another node",
-  evm_chain_notes: "what processes said last of the chains; nothing is answered from it",
-  transfer_events: "`/transfer-events` of another deployment",
-  transfer_event_groups: "`/transfer-events` of another deployment",
-  transfer_event_progress: "`/transfer-events` of another deployment",
-  ta_transactions: "the ledger, where each of them is; the caller's own records",
-  ta_reservations: "the ledger, once it is sent; the caller's own records",
-  ta_reservation_uses: "the ledger, once it is sent; the caller's own records",
+  log_source: "the reader's last note on its source; no answer uses it",
+  process_notes: "the processes' last notes on themselves; no answer uses it",
+  log_check: "the last result of the background check: its log line, and `verify --log` now",
+  reconciliations: "the last result of the background check: its log line, and `reconcile` now",
+  daily_roots: "the sequence, which has each day's roots",
+  daily_round: "the sequence, which has the last day published",
+  root_counts: "the sequence, which has every root",
+  api_keys: "`holderbook keys list`, compared with a list of your own",
+  evm_chains: "the chain, read into an empty database from another node",
+  evm_tokens: "the chain, read into an empty database from another node",
+  evm_blocks: "the chain, read into an empty database from another node",
+  evm_facts: "the chain, read into an empty database from another node",
+  evm_schedules: "the chain, read into an empty database from another node",
+  evm_rollbacks: "the chain, read into an empty database from another node",
+  evm_chain_notes: "the processes' last notes on the chains; no answer uses it",
+  transfer_events: "`/r/api/v2/transfer_events` of another deployment",
+  transfer_event_groups: "`/r/api/v2/transfer_events` of another deployment",
+  transfer_event_progress: "`/r/api/v2/transfer_events` of another deployment",
+  ta_transactions: "the ledger, which has each of them; the caller's own records",
+  ta_reservations: "the ledger, once the transaction is sent; the caller's own records",
+  ta_reservation_uses: "the ledger, once the transaction is sent; the caller's own records",
   ta_wallet_claims: "the caller's own records",
   ta_holders: "the caller's own records",
-  ta_lanes: "which process works on what; nothing is answered from it",
+  ta_lanes: "which process works on what; no answer uses it",
   ta_requests: "the caller's own records, and the signed callbacks that it received",
   ta_request_history: "the caller's own records, and the signed callbacks that it received",
-  ta_pii_records: "sealed: whoever changes one makes it unreadable",
+  ta_pii_records: "sealed: a changed row cannot be opened",
   ta_pii_accesses: "nothing: keep copies of it elsewhere",
   ta_answers: "the caller's own records",
   callback_endpoints: "the receiver, which verifies signatures",
   callback_messages: "the receiver, which verifies signatures",
   callback_attempts: "the receiver's own log",
   callback_arrivals: "the receiver's own log",
-  callback_lanes: "which process works on what; nothing is answered from it",
-  callback_keys: "sealed: whoever changes one makes it unreadable",
+  callback_lanes: "which process works on what; no answer uses it",
+  callback_keys: "sealed: a changed row cannot be opened",
 };
