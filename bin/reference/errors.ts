@@ -36,7 +36,7 @@ export const errorsPage = (
     "## Requests of the transfer agent\n",
     `Values of \`reason\` of a failed request: ${reasons.map(code).join(", ")}. [Transfer agent](../how-to/transfer-agent.md) explains them.\n`,
     "## By name\n",
-    "The remedy says what the program does itself: `retry` tries again after a pause, `wait` waits for the world to change, `stop` ends the work and needs somebody. `ConfigError` and its kinds end a command with code 2, others with code 1.\n",
+    "The remedy says what the program does itself: `retry` tries again after a pause, `wait` waits for a condition, `stop` ends the work until an operator acts. `ConfigError` and its kinds end a command with code 2, others with code 1.\n",
     table(
       ["name", "remedy", "what it means"],
       namedIn(root).map(({ name, remedy, about }) => [code(name), remedy, about]),

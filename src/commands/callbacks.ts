@@ -114,7 +114,7 @@ type EnableOptions = Whose & { readonly resend?: boolean };
 const enableCommand = () =>
   of(new Command("enable"))
     .description("enable an address that was disabled, for example by an answer of 410")
-    .option("--resend", "first send the callbacks held meanwhile, in order")
+    .option("--resend", "first send the callbacks given up meanwhile, in order")
     .action(({ resend = false, ...whose }: EnableOptions) =>
       withAddresses(whose, async (database, addresses) => {
         for (const { key } of addresses) await enableEndpoint(database, key, { resend });
