@@ -91,18 +91,15 @@ export const openOutbound = (settings: {
   const post = async (request: OutboundRequest): Promise<OutboundAnswer> => {
     const { url, headers, body, signal } = request;
     const target = checkCallbackUrl(url, policy);
+    const init = { method: "POST", headers: { ...headers, "content-length": body.length } };
     const late = AbortSignal.timeout(limits.answerMs);
-    const init = {
-      method: "POST",
-      headers: { ...headers, "content-length": body.length },
-      signal: signal === undefined ? late : AbortSignal.any([signal, late]),
-    };
+    const over = signal === undefined ? late : AbortSignal.any([signal, late]);
     const open = () =>
       target.protocol === "https:"
         ? httpsRequest(target, { ...init, agent: https })
         : httpRequest(target, { ...init, agent: http });
     const attempt = (request: ClientRequest) =>
-      exchange(request, body, limits).catch((error: unknown) => {
+      exchange(request, body, limits, over).catch((error: unknown) => {
         signal?.throwIfAborted();
         const isLate = late.aborted && error instanceof ReceiverUnreachableError;
         throw isLate ? new ReceiverTimeoutError("answer", limits.answerMs) : error;
@@ -144,18 +141,27 @@ const guardedLookup =
       .catch((error: NodeJS.ErrnoException) => callback(error, ""));
   };
 
-/** The request's own signal bounds the time until the answer. */
+/**
+ * @param over ends the wait for the answer. Node's `signal` of a request would not end one that waits
+ *   for a free connection, and would cut off the drain.
+ */
 const exchange = (
   request: ClientRequest,
   body: Uint8Array,
   limits: OutboundLimits,
+  over: AbortSignal,
 ): Promise<OutboundAnswer> =>
   new Promise((resolve, reject) => {
     let answered = false;
     let connectTimer: NodeJS.Timeout | undefined;
+    const aborted = () => fail(over.reason);
+    const settle = () => {
+      clearTimeout(connectTimer);
+      over.removeEventListener("abort", aborted);
+    };
     const fail = (error: unknown) => {
       if (answered) return;
-      clearTimeout(connectTimer);
+      settle();
       request.destroy();
       reject(error);
     };
@@ -169,7 +175,7 @@ const exchange = (
       socket.once(ready, () => clearTimeout(connectTimer));
     });
     request.once("response", (response) => {
-      clearTimeout(connectTimer);
+      settle();
       answered = true;
       drain(response, limits);
       const { "retry-after": retryAfter } = response.headers;
@@ -184,6 +190,8 @@ const exchange = (
       const closed = Object.assign(new Error("no answer"), { code: "ECONNRESET" });
       fail(new ReceiverUnreachableError(closed));
     });
+    if (over.aborted) return aborted();
+    over.addEventListener("abort", aborted);
     request.end(body);
   });
 

@@ -235,6 +235,25 @@ test("a request is given up when its signal aborts", async () => {
   ).rejects.toThrow("the process stops");
 });
 
+test("a request that waits for a free connection is given up when its signal aborts", async () => {
+  await using silent = await answering(() => undefined);
+  const outbound = openOutbound({ policy: LOCAL });
+  const url = `http://127.0.0.1:${silent.port}/`;
+  const sending = Array.from({ length: 64 }, () => outbound.post({ ...post, url }));
+  const ended = Promise.allSettled(sending);
+  await until(
+    "as many connections as one receiver gets",
+    () => silent.sockets.length,
+    (count) => count === sending.length,
+  );
+  const abort = new AbortController();
+  const waiting = outbound.post({ ...post, url, signal: abort.signal });
+  abort.abort(new Error("the process stops"));
+  await expect(waiting).rejects.toThrow("the process stops");
+  outbound.close();
+  await ended;
+});
+
 test("answers that are not HTTP and hang-ups are failures without an address in the message", async () => {
   await using garbage = await listening(
     createTcpServer((socket) => socket.end("SSH-2.0-OpenSSH\r\n")),
