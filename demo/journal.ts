@@ -138,7 +138,7 @@ const readLines = <Value>(path: string, fits: (value: unknown) => value is Value
       return value;
     });
 
-/** Removes an incomplete last line before appending; a reader's may be another process's. */
+/** Only before appending: while this process reads, another one may complete the line. */
 const cutTornLine = (path: string): void => {
   const bytes = bytesIfThere(path);
   if (bytes === undefined || bytes.at(-1) === LINE_END) return;

@@ -34,8 +34,8 @@ const CUT_DEADLINE: Deadline = { ms: 500 };
 type LaneData = { readonly lane: string };
 
 /**
- * Pause of a worker after an error. BullMQ pauses only after a refused connection, and would ask a server
- * that accepts it and then fails ten times a second.
+ * Pause of a worker after an error. BullMQ pauses only after a refused connection: it would ask ten times
+ * a second where a server accepts the connection and then fails.
  */
 const REST_MS = 2_000;
 

@@ -22,8 +22,8 @@ export type PageQuery = {
 const BEYOND_ALL_IDS = 2n ** 63n - 1n;
 
 /**
- * Each statement is bound to one index, whatever the planner estimates. Parameters: project, last
- * id seen, limit, then the filters.
+ * Each statement is bound to one index, whatever the planner estimates: for a frequent recipient
+ * Postgres would filter the whole list. Parameters: project, last id seen, limit, then the filters.
  */
 const pages = (beyond: ">" | "<", direction: "asc" | "desc") => {
   const byId = `transfer_events.id ${direction}`;
@@ -49,7 +49,6 @@ const pages = (beyond: ">" | "<", direction: "asc" | "desc") => {
 
 const PAGES = { asc: pages(">", "asc"), desc: pages("<", "desc") };
 
-/** Else, for a frequent recipient, Postgres would filter the whole list. */
 export const pageStatement = ({ project, order, limit, afterId, txHash, recipient }: PageQuery) => {
   const after = asInt8(afterId ?? (order === "desc" ? BEYOND_ALL_IDS : 0n));
   const texts = PAGES[order];
