@@ -1,4 +1,5 @@
 /** Vesting grants (`Timelock`), since the package's second version. */
+import { lowest } from "../../src/values/bigints.ts";
 import { CLOCK } from "../chain/ids.ts";
 import type { GrantModel } from "../model.ts";
 import { enlist, strike } from "../random.ts";
@@ -42,8 +43,7 @@ const unlockedAt = (terms: Terms, timeMs: bigint): bigint => {
   const initial = (terms.totalAmount * terms.initialReleasePortionBps) / WHOLE_BPS;
   const passed =
     terms.periodBetweenReleasesMs === 0n ? steps : (timeMs - start) / terms.periodBetweenReleasesMs;
-  const step = passed < steps ? passed : steps;
-  return initial + ((terms.totalAmount - initial) * step) / steps;
+  return initial + ((terms.totalAmount - initial) * lowest(passed, steps)) / steps;
 };
 
 /** Claimable now; a cancelled grant holds less than its terms unlock. */

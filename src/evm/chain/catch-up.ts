@@ -1,4 +1,5 @@
 /** Settled blocks, read in ranges that adapt to the provider, several ahead of the consumer. */
+import { lowest } from "../../values/bigints.ts";
 import type { EvmFact, LinkedBlock } from "../contract/fact.ts";
 import type { ScheduleFact } from "../log/chain-state.ts";
 import { newSchedules } from "../movements/schedules.ts";
@@ -41,8 +42,7 @@ export async function* catchUp(
   let next = group.first;
 
   const begin = () => {
-    const end = next + BigInt(range.size()) - 1n;
-    const last = end < group.last ? end : group.last;
+    const last = lowest(next + BigInt(range.size()) - 1n, group.last);
     const reading = readSettled(rpc, { ...group, first: next, last }, settings, stop);
     // Awaited in its turn; silence the unhandled rejection until then.
     reading.catch(() => undefined);

@@ -3,6 +3,7 @@ import type { Database, Sql } from "../../database/connect.ts";
 import { type Fragment, type LaneClaim, LaneLostError } from "../../lanes/lanes.ts";
 import type { Logger } from "../../logging/logger.ts";
 import type { Tracing } from "../../telemetry/tracing.ts";
+import { lowest } from "../../values/bigints.ts";
 import type { Relay } from "../ledgers/relay.ts";
 import type { PiiPresence } from "../pii/vault.ts";
 import type { FailureReason } from "../requests/failure-reasons.ts";
@@ -156,7 +157,7 @@ export const isUpToDate = async (
   const stored = await storedTarget(work, request);
   const tip = await asset.relay.tip(signal);
   // The lower one: a node may have reported a tip beyond the real one.
-  const target = stored !== null && stored < tip ? stored : tip;
+  const target = lowest(tip, stored ?? tip);
   const reached = await waitFor(work, () => asset.register.hasReached(target));
   const awaited = reached ? null : target;
   // Stored before the caller acts on the answer: the next step must not use this step's target.
