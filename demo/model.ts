@@ -66,7 +66,7 @@ export type EventPlace = {
   readonly signer: string;
 };
 
-export type ActivityModel = EventPlace & {
+type ActivityModel = EventPlace & {
   readonly activityType: "mint" | "burn" | "transfer" | "force_transfer";
   readonly amount: bigint;
   /** Null for a mint. */
@@ -91,7 +91,7 @@ export type HolderEventModel = EventPlace & {
   readonly isFrozen: boolean | null;
 };
 
-export type RoleEventModel = EventPlace & {
+type RoleEventModel = EventPlace & {
   readonly owner: string;
   /** `0x…64::roles::Name` */
   readonly role: string;

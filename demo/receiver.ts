@@ -9,7 +9,7 @@ type DemoCallback = {
   readonly body: unknown;
 };
 
-export type DemoReceiver = AsyncDisposable & {
+type DemoReceiver = AsyncDisposable & {
   /**
    * POST delivers callbacks; GET lists the newest first. GET of `url/<request id>` returns the
    * newest callback about a transfer-agent request, waiting up to 30 s, or 404.

@@ -31,7 +31,7 @@ type WriteDemoOptions = {
 };
 
 /** Content of `ledger.json`. */
-export type LedgerFile = Omit<DemoIdentity, "committee"> & {
+type LedgerFile = Omit<DemoIdentity, "committee"> & {
   /** Validators of epoch 0: compressed public keys in base64, stakes of 10,000 in all. */
   readonly committee: {
     readonly epoch: number;

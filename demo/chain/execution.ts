@@ -31,7 +31,7 @@ export class SimulationError extends Error {
 }
 
 /** Owner of a new object; `share` until its version is known. */
-export type NewOwner = Exclude<ObjectOwner, { readonly kind: "shared" }> | "share";
+type NewOwner = Exclude<ObjectOwner, { readonly kind: "shared" }> | "share";
 
 /** An object after the transaction, before it has a version. */
 export type Written = {
@@ -43,7 +43,7 @@ export type Written = {
   readonly came: "changed" | "created";
 };
 
-export type Publication = Omit<PackageObject, "previousTransaction" | "storageRebate"> & {
+type Publication = Omit<PackageObject, "previousTransaction" | "storageRebate"> & {
   /** Id of the first version, which may be this one. */
   readonly originalId: string;
 };

@@ -35,7 +35,7 @@ export type Securities = {
 };
 
 /** An input of a call: a BCS value, or a shared object. */
-export type CallInput = Uint8Array | { readonly id: string; readonly access: "read" | "write" };
+type CallInput = Uint8Array | { readonly id: string; readonly access: "read" | "write" };
 
 export const read = (id: string): CallInput => ({ id, access: "read" });
 export const write = (id: string): CallInput => ({ id, access: "write" });

@@ -17,7 +17,7 @@ type ObjectRef = {
 };
 
 /** `CallArg`: an input of a programmable transaction. */
-export type CallArgument =
+type CallArgument =
   | { readonly kind: "pure"; readonly bytes: Uint8Array }
   | { readonly kind: "owned"; readonly ref: ObjectRef }
   | { readonly kind: "receiving"; readonly ref: ObjectRef }

@@ -31,7 +31,7 @@ const MARK = `
   where place < count`;
 
 /** The last checkpoint of a second. */
-export type CheckpointBefore =
+type CheckpointBefore =
   /** The checkpoint before the first one after that second. */
   | { readonly kind: "found"; readonly checkpoint: bigint }
   /** The log's first checkpoint is already after it. */

@@ -67,7 +67,7 @@ export const linkOf = (
 type Hashed = { readonly facts: number; readonly hash: Buffer };
 
 /** Hash over a checkpoint's facts, and per coin type. */
-export type HashedCheckpoint = {
+type HashedCheckpoint = {
   readonly all: Hashed;
   readonly coins: ReadonlyMap<string, Hashed>;
 };

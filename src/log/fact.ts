@@ -40,7 +40,7 @@ export type ObjectFact = Common & {
 };
 
 /** An object was deleted or wrapped. */
-export type RemovalFact = Common & {
+type RemovalFact = Common & {
   readonly kind: "removal";
   readonly objectId: string;
   /** Version before the transaction. */

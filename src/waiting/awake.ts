@@ -6,7 +6,7 @@ export type Standstill = {
   readonly untilMs: number;
 };
 
-export type AwakeClock = Disposable & {
+type AwakeClock = Disposable & {
   /** Milliseconds from a fixed point, without pauses of the process. */
   now(): number;
   /** Undefined before the first. */

@@ -4,7 +4,7 @@
  * A run's signal lives for weeks, a request's for milliseconds: disposing detaches it, with all
  * listeners that libraries added.
  */
-export type FollowingAbort = Disposable & {
+type FollowingAbort = Disposable & {
   readonly signal: AbortSignal;
   abort(reason?: unknown): void;
 };

@@ -24,7 +24,7 @@ import type { Verifier } from "./verify.ts";
 export type Span = { readonly start: number; readonly end: number };
 
 /** Parts of a transaction, from either encoding. */
-export type TransactionParts = {
+type TransactionParts = {
   /** Index inside the checkpoint, from 0. */
   readonly index: number;
   readonly entry: ContentsEntry;

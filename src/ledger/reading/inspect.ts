@@ -87,7 +87,7 @@ const ownerJson = (owner: Owner) => {
 
 type DigestCount = { readonly checked: number; readonly wrong: number };
 
-export type WrongDigest = {
+type WrongDigest = {
   readonly what: keyof DigestCounts;
   /** The part and its transaction. */
   readonly where: string;
@@ -106,7 +106,7 @@ type DigestCounts = {
 };
 
 /** Result of recomputing all digests. */
-export type DigestReport = DigestCounts & {
+type DigestReport = DigestCounts & {
   readonly sequence: string;
   /** Computed digest of the summary, which only the validators' signature can contradict. */
   readonly checkpointSummary: string;

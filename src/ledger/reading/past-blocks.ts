@@ -19,7 +19,7 @@ import { type Backfill, given, LONGEST_UNWRITTEN_MS, runBackfill } from "./backf
 import { CheckpointChainError, CheckpointOutOfOrderError, SourceEndedError } from "./pass.ts";
 import type { CheckpointPlace } from "./read.ts";
 
-export type PastBlocks = Backfill & {
+type PastBlocks = Backfill & {
   readonly readPlace: (raw: RawCheckpoint) => CheckpointPlace;
 };
 

@@ -10,7 +10,7 @@ export type Announced = {
 };
 
 /** A subscription to new checkpoints with a bounded buffer. Disposing ends it. */
-export type CheckpointStream = Disposable & {
+type CheckpointStream = Disposable & {
   /**
    * The next announcement; `"silent"` after `waitMs`, `"ended"` after a regular end or abort.
    * @throws the stream's error, after all earlier announcements

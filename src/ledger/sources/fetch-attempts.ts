@@ -7,7 +7,7 @@ import type { SourceObserver } from "./source-contact.ts";
 import { CheckpointDamagedError, SourceUnavailableError } from "./source-errors.ts";
 
 /** Why an attempt failed that may succeed later. */
-export type SetbackReason =
+type SetbackReason =
   /** Overloaded or unreachable: ask less. */
   | "push-back"
   /** The bytes are invalid. */
@@ -125,7 +125,7 @@ export const askWithRetries = async <T extends object | boolean | null>(
   throw signal.reason;
 };
 
-export type RetriedFetch<T> = Omit<RetriedRequest<T>, "wanted" | "policy"> & {
+type RetriedFetch<T> = Omit<RetriedRequest<T>, "wanted" | "policy"> & {
   readonly sequence: bigint;
   readonly policy: RetryPolicy;
   /** Bytes transferred, for the concurrency. */

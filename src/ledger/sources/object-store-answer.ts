@@ -15,7 +15,7 @@ type ObjectQuestion = {
   readonly sequence: bigint;
 };
 
-export type ObjectRequest = ObjectQuestion & {
+type ObjectRequest = ObjectQuestion & {
   readonly maxObjectBytes: number;
   readonly maxCheckpointBytes: number;
 };
