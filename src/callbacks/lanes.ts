@@ -39,7 +39,7 @@ export type PendingMessage = {
 /** Per read. */
 const BATCH_MESSAGES = 32;
 
-/** Of bodies per read; at least one message is read. */
+/** Bodies per read; at least one message is read. */
 const BATCH_BYTES = 512 * 1024;
 
 /** An endpoint counts as failing this long after a failure without a success. */

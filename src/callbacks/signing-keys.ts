@@ -149,7 +149,10 @@ export const openSigningKeys = async (database: Database, masterKey: Uint8Array)
   };
 };
 
-/** After a loss of the master key: opens no old key. Processes with another one can no longer sign. */
+/**
+ * Replaces the keys after a loss of their master key, without opening the old ones. Processes with
+ * another master key can no longer sign.
+ */
 export const replaceSigningKeys = (
   database: Pick<Database, "transaction">,
   masterKey: Uint8Array,

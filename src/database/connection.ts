@@ -39,7 +39,10 @@ const IDLE_IN_TRANSACTION_MS = 60_000;
 
 const SILENCE_MS = 15_000;
 
-/** After the server's own timeout: the driver can lose statements sent while a connection ends. */
+/**
+ * Added to the server's own timeout: the driver can lose a statement sent while a connection ends,
+ * which is then never answered.
+ */
 export const LOST_AFTER_MS = 5_000;
 
 /** Maximum wait for pending answers at close. */

@@ -188,7 +188,7 @@ const queuesOver = <Backend extends IQueueBackend, Connection>(
   connection: () => Connection,
 ) => {
   const workers: { close(): Promise<void> }[] = [];
-  /** Of any one queue: all share a backend. */
+  /** Counts any one queue: all share a backend. */
   let count: (() => Promise<unknown>) | undefined;
   const closers: (() => Promise<void>)[] = [];
   let closing: Promise<void> | undefined;

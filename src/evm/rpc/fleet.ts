@@ -48,7 +48,7 @@ export type FleetSettings = EndpointSettings & {
   /** First pause of an endpoint that failed; doubles with each failure in a row. */
   readonly pauseMs: number;
   readonly maxPauseMs: number;
-  /** An endpoint that failed is not preferred to one that only asks to wait for this long. */
+  /** For this long an endpoint that failed is not preferred to one that only asks to wait. */
   readonly doubtMs: number;
   /** Its last error is the reason. */
   readonly onSetAside: (endpoint: EndpointStatus) => void;

@@ -10,7 +10,7 @@ export type ReaderState =
   | "reading"
   /** Waiting after a transient failure. */
   | "backing_off"
-  /** Everything was read, or the reader was told to end. */
+  /** Everything was read, or the reader was stopped. */
   | "done"
   /** Gave up; see `error`. */
   | "stopped";

@@ -50,7 +50,7 @@ export type CheckpointPlace = Pick<ReadCheckpoint, "mark" | "previousDigest">;
  */
 export const readPlace = (raw: RawCheckpoint): CheckpointPlace => placeOf(skimCheckpoint(raw));
 
-/** Skips. A changed byte can hide an address, so `signatures` checks all digests here, too. */
+/** Reads skipped checkpoints; with `signatures` all digests: a changed byte can hide an address. */
 const SKIPPING: Readonly<Record<VerifyLevel, (raw: RawCheckpoint) => CheckpointHeader>> = {
   off: (raw) => skimCheckpoint(raw, believing),
   links: (raw) => skimCheckpoint(raw),
