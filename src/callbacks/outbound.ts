@@ -101,8 +101,7 @@ export const openOutbound = (settings: {
     const attempt = (request: ClientRequest) =>
       exchange(request, body, limits, over).catch((error: unknown) => {
         signal?.throwIfAborted();
-        const isLate = late.aborted && error instanceof ReceiverUnreachableError;
-        throw isLate ? new ReceiverTimeoutError("answer", limits.answerMs) : error;
+        throw error === late.reason ? new ReceiverTimeoutError("answer", limits.answerMs) : error;
       });
     const first = open();
     try {

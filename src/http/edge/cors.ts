@@ -12,6 +12,7 @@ const SHARED = [
   "/api/v1",
   "/roots",
   "/log-heads",
+  "/sequence",
   "/deployment-keys",
   "/exports",
   "/proofs",
