@@ -89,7 +89,7 @@ const BalanceChange = builder.objectRef<Shown>("BalanceChange").implement({
     }),
     cursor: t.string({
       description:
-        "`<position>:<owner>:<part>`: pass it as after for the rows behind this one. In a subscription to several " +
+        "`<position>:<owner>:<part>`: pass it as after for the rows after this one. In a subscription to several " +
         "coin types it ends in `:<coinType>`, and is valid in such a subscription only.",
       resolve: (row) => row.cursor ?? cursorOf(row),
     }),
@@ -108,7 +108,7 @@ builder.queryField("balanceChanges", (t) =>
       coinType: t.arg.string(coinTypeArgument),
       owner: t.arg.string({ ...ownerArgument, required: false }),
       after: t.arg.string({
-        description: "Cursor of the last row seen: only rows behind it in the chosen order.",
+        description: "Cursor of the last row seen: only rows after it in the chosen order.",
       }),
       limit: t.arg.int(limitArgument),
       order: t.arg({ type: SortOrder, defaultValue: "ASC", description: "Default: chain order." }),

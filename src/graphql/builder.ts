@@ -24,7 +24,7 @@ export const builder = new SchemaBuilder<{
 builder.subscriptionType({
   description:
     "What the indexer commits, as server-sent events: POST with Accept: text/event-stream. A subscription begins " +
-    "behind the argument after and leaves nothing out; without it, it begins with the next event.",
+    "right after the place given as after, and leaves nothing out; without it, it begins with the next event.",
 });
 
 builder.queryType({

@@ -93,7 +93,7 @@ const CapTableRow = builder.objectRef<CapRow & Totals>("CapTableRow").implement(
       resolve: async ({ balance, totals }) => shareOf(balance, (await totals()).issued),
     }),
     cursor: t.string({
-      description: "Pass it as after for the rows behind this one.",
+      description: "Pass it as after for the rows after this one.",
       resolve: ({ balance, holderId, wallets }) =>
         `${balance}:${holderId ?? wallets[0]?.address ?? ""}`,
     }),
@@ -203,7 +203,7 @@ builder.queryField("capTable", (t) =>
       coinType: t.arg.string(coinTypeArgument),
       ...pastArguments,
       limit: t.arg.int(limitArgument),
-      after: t.arg.string({ description: "Cursor of the last row seen: only rows behind it." }),
+      after: t.arg.string({ description: "Cursor of the last row seen: only rows after it." }),
       holder: t.arg.string({
         description:
           "Only the row of this holder (its number, decimal) or of this wallet (its address). Totals cover all rows.",

@@ -16,7 +16,7 @@ import { z } from "zod";
 import { createContexts, type GraphSources, type Subscriber } from "./context.ts";
 import { createDocuments, type KnownDocument, type Operation } from "./documents.ts";
 import { badRequest, printed, reportTo } from "./errors.ts";
-import { LIMITS, tooCostly, tooOftenTheSchema } from "./limits.ts";
+import { costError, introspectionError, LIMITS } from "./limits.ts";
 import type { ReadPlan } from "./read-plan.ts";
 import type { GraphAnswer, RequestScope } from "./request.ts";
 import type { PageCost } from "./streams/catch-up.ts";
@@ -195,8 +195,8 @@ const membersOf = (body: string): unknown => {
 };
 
 const refusalOf = (cost: number, { introspections }: Operation): GraphQLError | undefined => {
-  if (introspections > LIMITS.introspections) return tooOftenTheSchema(introspections);
-  return cost > LIMITS.cost ? tooCostly(cost) : undefined;
+  if (introspections > LIMITS.introspections) return introspectionError(introspections);
+  return cost > LIMITS.cost ? costError(cost) : undefined;
 };
 
 /** The document and its errors, for the interpreter. */

@@ -85,13 +85,13 @@ export const aliasRule = (context: ValidationContext): ASTVisitor => {
 };
 
 /** Refuses an operation whose answer could hold more than `LIMITS.cost` values. */
-export const tooCostly = (cost: number): GraphQLError =>
+export const costError = (cost: number): GraphQLError =>
   badRequest(
     `the query costs ${cost}: fields, times the limit of their list; at most ${LIMITS.cost} is allowed. Ask for fewer fields or rows`,
   );
 
 /** Refuses an operation that asks for the schema more than `LIMITS.introspections` times. */
-export const tooOftenTheSchema = (times: number): GraphQLError =>
+export const introspectionError = (times: number): GraphQLError =>
   badRequest(
     `the query asks for the schema ${times} times; at most ${LIMITS.introspections} are allowed`,
   );

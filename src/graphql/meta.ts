@@ -30,7 +30,7 @@ const Meta = builder.objectRef<Row>("Meta").implement({
     followPosition: t.string({
       nullable: true,
       description:
-        "Position behind everything up to that checkpoint, decimal: pass it as after to the query or the subscription " +
+        "Position after everything up to that checkpoint, decimal: pass it as after to the query or the subscription " +
         "tokenActivity, holderEvents or roleEvents for exactly the events after a copy of that checkpoint. Null before the first.",
       resolve: ({ last }) => last && followPosition(last.sequence),
     }),
@@ -45,7 +45,7 @@ const Meta = builder.objectRef<Row>("Meta").implement({
     historyCheckpoint: t.exposeString("historyCheckpoint", {
       nullable: true,
       description:
-        "First checkpoint that can be asked for, decimal. Larger than firstCheckpoint only " +
+        "First checkpoint that can be queried, decimal. Larger than firstCheckpoint only " +
         "while the history of an upgraded database is being filled in. Times of old checkpoints may be " +
         "filled in later still: atTimestamp then fails with NOT_YET_INDEXED.",
     }),
@@ -57,8 +57,8 @@ builder.queryField("_meta", (t) =>
     type: Meta,
     nullable: true,
     description:
-      "The checkpoint up to which every answer of this request is complete; with an argument the checkpoint asked " +
-      "for, once all five pipelines have committed it.",
+      "The checkpoint up to which every answer of this request is complete; with an argument the requested " +
+      "checkpoint, once all five pipelines have committed it.",
     args: {
       ...pastArguments,
     },

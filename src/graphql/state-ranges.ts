@@ -33,7 +33,7 @@ const StateRange = builder.objectRef<Row>("StateRange").implement({
         "The first checkpoint at whose end it no longer held, decimal; null if it held at atCheckpoint.",
     }),
     cursor: t.string({
-      description: "Pass it as after for the rows behind this one.",
+      description: "Pass it as after for the rows after this one.",
       resolve: ({ place }) => place.join("|"),
     }),
   }),
@@ -63,7 +63,7 @@ builder.queryField("stateRanges", (t) =>
         description: "As known at the end of this checkpoint, decimal.",
       }),
       limit: t.arg.int(limitArgument),
-      after: t.arg.string({ description: "Cursor of the last row seen: only rows behind it." }),
+      after: t.arg.string({ description: "Cursor of the last row seen: only rows after it." }),
     },
     complexity: listCost,
     reads: { pipelines: ({ kind }) => NEEDED_BY[kind] },

@@ -100,7 +100,7 @@ builder.queryField("tokenActivity", (t) =>
       order: t.arg({ type: SortOrder, defaultValue: "ASC", description: "Default: chain order." }),
       after: t.arg.string({
         description:
-          "Position of the last row seen: only rows behind it in the chosen order (later ones with ASC, earlier ones with DESC).",
+          "Position of the last row seen: only rows after it in the chosen order (later ones with ASC, earlier ones with DESC).",
       }),
       activityType: t.arg.string({
         description: `Movements of one type: ${ACTIVITY_TYPES.join(", ")}. All types by default.`,

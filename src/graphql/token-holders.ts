@@ -31,7 +31,7 @@ builder.queryField("tokenHolders", (t) =>
       coinType: t.arg.string(coinTypeArgument),
       limit: t.arg.int(limitArgument),
       after: t.arg.string({
-        description: "`<balance>:<owner>` of the last row seen: only the holders behind it.",
+        description: "`<balance>:<owner>` of the last row seen: only the holders after it.",
       }),
       ...pastArguments,
     },

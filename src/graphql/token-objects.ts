@@ -41,7 +41,7 @@ builder.queryField("tokenObjects", (t) =>
       coinType: t.arg.string(coinTypeArgument),
       owner: t.arg.string(ownerArgument),
       limit: t.arg.int(limitArgument),
-      after: t.arg.string({ description: "Object id of the last row seen: only those behind it." }),
+      after: t.arg.string({ description: "Object id of the last row seen: only those after it." }),
       ...pastArguments,
     },
     complexity: listCost,

@@ -72,7 +72,7 @@ builder.queryField("tokenTimelocks", (t) =>
       limit: t.arg.int(limitArgument),
       after: t.arg.string({
         description:
-          "`<commencementTimestampMs>:<objectId>` of the last row seen: only the grants behind it.",
+          "`<commencementTimestampMs>:<objectId>` of the last row seen: only the grants after it.",
       }),
       ...pastArguments,
     },

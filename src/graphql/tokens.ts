@@ -92,7 +92,7 @@ builder.queryField("tokens", (t) =>
     description: "The tokens seen on the ledger, by coin type.",
     args: {
       limit: t.arg.int(limitArgument),
-      after: t.arg.string({ description: "Coin type of the last row seen: only those behind it." }),
+      after: t.arg.string({ description: "Coin type of the last row seen: only those after it." }),
     },
     complexity: listCost,
     reads: { pipelines: () => FOR_TOKEN_OBJECTS },

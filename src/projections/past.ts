@@ -46,7 +46,7 @@ export class RebuildingError extends NotYetIndexedError {
 }
 
 export const STILL_FILLING =
-  "the history of this database is still being filled in from its log; _meta tells how far";
+  "the history of this database is still being filled in from its log; _meta shows its progress";
 
 /** The log begins after the requested checkpoint. Ask for a later one. */
 export class BeforeLogError extends Error {

@@ -49,7 +49,7 @@ test("a hundred heavy requests of one key are answered or refused with Retry-Aft
     expect(headers.get("retry-after")).toBe("1");
     expect(errors).toEqual([
       {
-        message: expect.stringContaining("too much is asked at once"),
+        message: expect.stringContaining("too many concurrent requests"),
         extensions: { code: "OVERLOADED" },
       },
     ]);

@@ -35,7 +35,7 @@ export const followArguments = builder.args((t) => ({
   }),
   after: t.string({
     description:
-      "Place of the last event seen, as that event shows it: the subscription continues with every event behind it. " +
+      "Place of the last event seen, as that event shows it: the subscription continues with every event after it. " +
       "Without it, with the next event. capTable { followCursor } and _meta { followPosition } show the place at " +
       "which a copy ends.",
   }),
