@@ -1,7 +1,7 @@
 /** `GET /api/v1/callback_pk`: the public keys that callbacks are signed with. */
 import { z } from "zod";
 import { ANY_PARAMETERS, json, type Route, route } from "./route.ts";
-import { anybody } from "./who.ts";
+import { anyone } from "./who.ts";
 
 export const CALLBACK_KEYS = {
   path: "/api/v1/callback_pk",
@@ -47,7 +47,7 @@ export const callbackKeysRoute = (publicKeys: () => Promise<PublicKeys>, name: s
   route({
     method: "GET",
     path: CALLBACK_KEYS.path,
-    who: anybody(),
+    who: anyone(),
     operationId: "callbackKeys",
     summary: "Public keys that callbacks are signed with",
     query: ANY_PARAMETERS,

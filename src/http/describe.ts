@@ -143,11 +143,14 @@ const ERRORS: Readonly<Record<number, readonly [description: string, details: st
     "the key in X-API-Key is unknown, expired or revoked",
   ],
   403: [
-    "The key is good, but not for this.",
+    "The key is valid, but not for this.",
     "this is a graphql key; this takes keys of the kind project",
   ],
   404: ["Nothing has this name or id.", "there is no delivery of this id"],
-  405: ["The path has other methods: those in `Allow`.", "POST is not served here; use GET"],
+  405: [
+    "The path does not have this method; `Allow` lists those that it has.",
+    "POST is not served here; use GET",
+  ],
   408: [
     "The body came too slowly.",
     "the body came too slowly: it must end, or bring 524288 bytes, within every 10 s",
@@ -193,7 +196,7 @@ const REQUEST_ID: Fields = {
 };
 
 const LIMITS: Fields = {
-  RateLimit: "Requests left, and seconds until all are there again.",
+  RateLimit: "Requests left, and seconds until the quota is full again.",
   "RateLimit-Policy": "The quota and its window in seconds.",
 };
 

@@ -41,7 +41,7 @@ const refusal = (address: Address, reason: NodeJS.ErrnoException): Error =>
   reason.code === "EADDRINUSE"
     ? new ListenError(address, reason)
     : new ConfigError(
-        `${failed(address, reason)}; set ${address.setting ?? "PORT"} and HOST to what this machine lets us use`,
+        `${failed(address, reason)}; set ${address.setting ?? "PORT"} and HOST to ones that this machine allows`,
       );
 
 /** All addresses of `localhost`; any other host as given. */

@@ -1,4 +1,4 @@
-/** Who may call a route: anybody, limited per address, or holders of some kinds of keys. */
+/** Who may call a route: anyone, limited per address, or holders of some kinds of keys. */
 import type { IncomingMessage } from "node:http";
 import type { Reads } from "../database/readers.ts";
 import { createGate, type Gate, type GateSettings, type Visitor } from "./edge/gate.ts";
@@ -19,7 +19,7 @@ import {
 export const KEY_HEADER = "X-API-Key";
 
 /** @param limit counts requests per address */
-export const anybody = (limit?: RateLimit): Who<undefined> => ({
+export const anyone = (limit?: RateLimit): Who<undefined> => ({
   enter: (visit) => {
     if (limit === undefined) return undefined;
     const counted = limit.take(visit.remoteAddress);
@@ -30,13 +30,13 @@ export const anybody = (limit?: RateLimit): Who<undefined> => ({
   described: { schemes: {}, refusals: limit === undefined ? [] : [429] },
 });
 
-/** A GET for anybody, outside the OpenAPI document, with any parameters. */
+/** A GET for anyone, outside the OpenAPI document, with any parameters. */
 export const openGet = (path: string, reply: (visit: Visit) => Promise<Reply | undefined>): Route =>
   route({
     method: "GET",
     path,
     isHidden: true,
-    who: anybody(),
+    who: anyone(),
     query: ANY_PARAMETERS,
     answer: REPLY,
     handle: ({ visit }) => reply(visit),

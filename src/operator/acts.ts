@@ -30,7 +30,7 @@ import {
   redeliveryAnswer,
   testEventAnswer,
 } from "./answers.ts";
-import { nameParameter, pageOf, timedPlace } from "./cursor.ts";
+import { nameParameter, pageOf, timedCursor } from "./cursor.ts";
 import { deliveryIdOf } from "./deliveries.ts";
 import { stateOf } from "./receivers.ts";
 
@@ -39,15 +39,17 @@ const MOST_REDELIVERED = 1_000;
 
 const MESSAGES: Readonly<Record<Redelivery, string>> = {
   accepted: "it is sent again, under the same webhook-id",
-  pending: "it is still on its way: it is tried now, or once those before it are done",
+  pending: "it is still pending: it is tried now, or once those before it are done",
   waiting: "it waits until its address is configured again",
 };
 
 const rangeBody = z.strictObject({
-  since: timeParameter.meta({ description: "Those enqueued then or later, ISO 8601." }),
+  since: timeParameter.meta({
+    description: "Only those enqueued at or after this time, ISO 8601.",
+  }),
   until: timeParameter
     .optional()
-    .meta({ description: "Those enqueued before then; now unless given." }),
+    .meta({ description: "Only those enqueued before this time; default: now." }),
   receiver: nameParameter.optional().meta({ description: "Only those to this receiver." }),
   states: z
     .array(z.enum(["failed", "disabled", "delivered"]))
@@ -55,13 +57,13 @@ const rangeBody = z.strictObject({
     .max(3)
     .default(["failed", "disabled"])
     .meta({ description: "Only those." }),
-  after: timedPlace,
+  after: timedCursor,
   limit: z
     .int()
     .min(1)
     .max(MOST_REDELIVERED)
     .default(MOST_REDELIVERED)
-    .meta({ description: "Most that are sent again by this request; the oldest first." }),
+    .meta({ description: "Maximum that this request sends again, oldest first." }),
   dryRun: z.boolean().default(false).meta({ description: "Only count them." }),
 });
 
@@ -112,7 +114,7 @@ export const actRoutes = ({ db, database, who }: ActSettings): readonly Route[] 
       description: "Enables a disabled address.",
       params: { id: "`webhook-id`." },
       body: NO_BODY,
-      answer: json("OperatorRedelivery", redeliveryAnswer, "What becomes of it.", { status: 202 }),
+      answer: json("OperatorRedelivery", redeliveryAnswer, "What happens to it.", { status: 202 }),
       refusals: [404],
       handle: async ({ params, caller, visit }) => {
         const id = deliveryIdOf(params.id);
@@ -130,7 +132,7 @@ export const actRoutes = ({ db, database, who }: ActSettings): readonly Route[] 
       path: "/operator/deliveries/redeliver",
       who,
       operationId: "operatorRedeliverRange",
-      summary: "Send the callbacks of a time again, each under its webhook-id",
+      summary: "Send the callbacks of a period again, each under its webhook-id",
       description:
         "Oldest first and independently: they wait neither for one another nor for newer ones. Enables disabled addresses. With `dryRun` nothing is sent, and the answer counts the matching callbacks.",
       body: jsonBody(rangeBody),
@@ -175,7 +177,7 @@ export const actRoutes = ({ db, database, who }: ActSettings): readonly Route[] 
       operationId: "operatorTestEvent",
       summary: "Send a receiver a test event",
       description:
-        'A callback like any other, signed and tried again, whose body says `"type": "test"`: see the docs of callbacks.',
+        'A callback like any other, signed and retried, whose body says `"type": "test"`: see the docs of callbacks.',
       params: { id: "As `/operator/receivers` lists it." },
       body: NO_BODY,
       answer: json("OperatorTestEvent", testEventAnswer, "It is on its way.", { status: 202 }),

@@ -18,7 +18,7 @@ const request = z.object({
   kind: z.enum(["whitelist", "kyc"]),
   status: z.enum(REQUEST_STATUSES),
   reason: z.string().nullable().describe("Null unless FAILED."),
-  message: z.string().describe("Of its newest step."),
+  message: z.string().describe("Message of its newest step."),
   txId: z.string().nullable(),
   waitsFor: z.string().nullable().describe("What has to happen next; null once it is final."),
   createdAt: z.iso.datetime(),
@@ -27,7 +27,7 @@ const request = z.object({
 
 export type RequestItem = z.infer<typeof request>;
 
-export const operatorRequestsAnswer = pageAnswer(request, "The newest first.");
+export const operatorRequestsAnswer = pageAnswer(request, "Newest first.");
 
 export const operatorRequestAnswer = request.extend({
   history: z
@@ -40,7 +40,7 @@ export const DELIVERY_STATES = ["pending", "withdrawn", "delivered", "failed", "
 const attempt = z.object({
   at: z.iso.datetime(),
   url: z.string().nullable().describe("Where it went: scheme and host."),
-  statusCode: z.int().nullable().describe("Null when no answer came."),
+  statusCode: z.int().nullable().describe("Null without an answer."),
   error: z.string().nullable().describe("Null when it succeeded."),
   durationMs: z.int(),
 });
@@ -51,11 +51,11 @@ const delivery = z.object({
   url: z.string().describe("Where it goes now, or would go: scheme and host."),
   type: z.string().describe("whitelist, kyc, transfer_event or test."),
   requestId: z.uuid().nullable().describe("The request whose result it is."),
-  reference: z.string().nullable().describe("What it is about: a request, a record."),
+  reference: z.string().nullable().describe("Its subject: a request or a record."),
   state: z
     .enum(DELIVERY_STATES)
     .describe(
-      "withdrawn: pending, at an address that is not sent to for now; failed: given up after the last attempt; disabled: given up because its address was disabled first.",
+      "withdrawn: pending, at an address that is no longer configured; failed: given up after the last attempt; disabled: given up because its address was disabled first.",
     ),
   createdAt: z.iso.datetime(),
   deliveredAt: z.iso.datetime().nullable().describe("First success."),
@@ -66,7 +66,7 @@ const delivery = z.object({
 
 export type DeliveryItem = z.infer<typeof delivery>;
 
-export const operatorDeliveriesAnswer = pageAnswer(delivery, "The newest first.");
+export const operatorDeliveriesAnswer = pageAnswer(delivery, "Newest first.");
 
 export const operatorDeliveryAnswer = delivery.extend({
   attempts: z.array(attempt).describe("Oldest first; the newest hundred."),
@@ -81,7 +81,7 @@ const receiver = z.object({
   kind: z
     .enum(["project", "asset"])
     .describe("project: transfer events; asset: results of the transfer agent's requests."),
-  name: z.string().describe("Of the project, or of the asset."),
+  name: z.string().describe("Name of the project or the asset."),
   url: z.string().describe("Scheme and host."),
   state: z
     .enum(["open", "failing", "disabled", "withdrawn"])
@@ -89,8 +89,8 @@ const receiver = z.object({
       "failing: the newest attempts failed; disabled: its receiver refuses callbacks, and new ones are dropped; withdrawn: it is no longer configured, and new callbacks wait.",
     ),
   reason: z.string().nullable(),
-  since: z.iso.datetime().nullable().describe("Since when it is in this state; null for open."),
-  failures: z.int().describe("Attempts that failed since the last one that did not."),
+  since: z.iso.datetime().nullable().describe("When it entered this state; null for open."),
+  failures: z.int().describe("Failed attempts since the last success."),
   lastError: z.string().nullable(),
   pending: z.int().describe("Messages that wait; 1000 means that many or more."),
 });
@@ -106,13 +106,13 @@ export const operatorSummaryAnswer = z
     since: z.iso.datetime(),
     requests: z.object({
       open: count("QUEUED or PENDING now."),
-      failed: count("FAILED since then."),
-      succeeded: count("SUCCESS since then."),
+      failed: count("FAILED since `since`."),
+      succeeded: count("SUCCESS since `since`."),
     }),
     deliveries: z.object({
       pending: count("Waiting now, without those at withdrawn addresses."),
       oldestPendingAt: z.iso.datetime().nullable(),
-      failed: count("Given up since then, after the last attempt."),
+      failed: count("Given up since `since`, after the last attempt."),
       disabled: count("The same, given up because their address was disabled."),
     }),
     receivers: z.object({
@@ -122,25 +122,23 @@ export const operatorSummaryAnswer = z
       withdrawn: count("Now."),
     }),
   })
-  .describe(`Counts end at ${MOST_COUNTED}: that many or more.`);
+  .describe(`Counts stop at ${MOST_COUNTED}, which means that many or more.`);
 
 export const redeliveryAnswer = z.object({
   id: z.string(),
   outcome: z
     .enum(["accepted", "pending", "waiting"])
     .describe(
-      "accepted: it is sent again; pending: it was still on its way, and is tried now; waiting: it is sent once its address is configured again.",
+      "accepted: it is sent again; pending: it was not delivered yet, and is tried now; waiting: it is sent once its address is configured again.",
     ),
   message: z.string(),
 });
 
 export const rangeRedeliveryAnswer = z.object({
   dryRun: z.boolean(),
-  matched: z
-    .int()
-    .describe(`All that the request is about; ${MOST_COUNTED} means that many or more.`),
-  redelivered: z.int().describe("Sent again by this request, those that wait among them."),
-  waiting: z.int().describe("Of these, sent once their address is configured again."),
+  matched: z.int().describe(`All matching callbacks; ${MOST_COUNTED} means that many or more.`),
+  redelivered: z.int().describe("Callbacks that this request sends again, waiting ones included."),
+  waiting: z.int().describe("How many of these wait until their address is configured again."),
   next: z
     .string()
     .nullable()

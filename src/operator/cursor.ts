@@ -10,7 +10,7 @@ export const cursorOf = ({ at, sequence }: TimedCursor): string =>
   Buffer.from(`${at}_${sequence}`).toString("base64url");
 
 /** `after` of a list by time. */
-export const timedPlace = z
+export const timedCursor = z
   .string()
   .max(100, "must be the `next` of a page")
   .transform((text, context): TimedCursor => {

@@ -19,7 +19,7 @@ import {
   operatorDeliveriesAnswer,
   operatorDeliveryAnswer,
 } from "./answers.ts";
-import { nameParameter, pageLimit, pageOf, timedPlace } from "./cursor.ts";
+import { nameParameter, pageLimit, pageOf, timedCursor } from "./cursor.ts";
 
 const deliveriesQuery = z.strictObject({
   state: z
@@ -33,8 +33,8 @@ const deliveriesQuery = z.strictObject({
     .meta({ description: "Only the result of this request." }),
   since: timeParameter
     .optional()
-    .meta({ description: "Only those enqueued then or later, ISO 8601." }),
-  after: timedPlace,
+    .meta({ description: "Only those enqueued at or after this time, ISO 8601." }),
+  after: timedCursor,
   limit: pageLimit,
 });
 
@@ -65,7 +65,7 @@ export const deliveryRoutes = (db: Db, who: Who<Key>): readonly Route[] => [
     path: "/operator/deliveries/:id",
     who,
     operationId: "operatorDelivery",
-    summary: "One of them, with its attempts",
+    summary: "One callback, with its attempts",
     params: { id: "`webhook-id`." },
     answer: json("OperatorDelivery", operatorDeliveryAnswer, "The delivery."),
     refusals: [404],

@@ -11,7 +11,7 @@ import {
   REQUEST_STATUSES,
   type RequestItem,
 } from "./answers.ts";
-import { nameParameter, pageLimit, pageOf, timedPlace } from "./cursor.ts";
+import { nameParameter, pageLimit, pageOf, timedCursor } from "./cursor.ts";
 
 const requestsQuery = z.strictObject({
   status: z
@@ -19,7 +19,7 @@ const requestsQuery = z.strictObject({
     .optional()
     .meta({ description: "Only those; OPEN means QUEUED and PENDING." }),
   asset: nameParameter.optional().meta({ description: "Only those for this asset." }),
-  after: timedPlace,
+  after: timedCursor,
   limit: pageLimit,
 });
 
@@ -43,7 +43,7 @@ export const requestRoutes = (db: Db, who: Who<Key>): readonly Route[] => [
     path: "/operator/requests/:id",
     who,
     operationId: "operatorRequest",
-    summary: "One of them, with its steps",
+    summary: "One request, with its steps",
     params: { id: "`requestId`." },
     answer: json("OperatorRequest", operatorRequestAnswer, "The request."),
     refusals: [404],

@@ -15,7 +15,7 @@ const MOST_RECEIVERS = 1_000;
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
 const summaryQuery = z.strictObject({
-  since: timeParameter.optional().meta({ description: "ISO 8601; a day ago unless given." }),
+  since: timeParameter.optional().meta({ description: "ISO 8601; default: a day ago." }),
 });
 
 export const summaryRoutes = (db: Db, who: Who<Key>): readonly Route[] => [
@@ -24,7 +24,7 @@ export const summaryRoutes = (db: Db, who: Who<Key>): readonly Route[] => [
     path: "/operator/summary",
     who,
     operationId: "operatorSummary",
-    summary: "What failed, and what is open",
+    summary: "Counts of failed and open requests and callbacks",
     query: summaryQuery,
     answer: json("OperatorSummary", operatorSummaryAnswer, "The counts."),
     handle: async ({ query }) => {

@@ -17,7 +17,7 @@ export const pageSettingsAnswer = z.object({
     })
     .nullable(),
   demo: z
-    .object({ tour: z.boolean().describe("Whether `POST /demo/tour` can be asked.") })
+    .object({ tour: z.boolean().describe("Whether `POST /demo/tour` is available.") })
     .nullable()
     .describe("Only on the demo ledger."),
 });
@@ -37,7 +37,7 @@ const base64 = (what: string) => z.string().describe(`${what}, base64.`);
 const number = (what: string) => z.string().describe(`${what}, decimal.`);
 
 const signer = z.object({
-  index: z.int().describe("Its place in the committee, from 0."),
+  index: z.int().describe("Its index in the committee, from 0."),
   publicKey: base64("BLS key, 96 bytes"),
   stake: number("Votes, of 10,000 in all"),
 });
@@ -55,7 +55,7 @@ export const proofAnswer = z.object({
   verification: z
     .enum(["signatures", "links", "none"])
     .describe(
-      "signatures: a quorum of the validators signed it, or a later one that its digest leads to; links: no signature was verified, digests alone, by the settings as they are now; none: nothing was verified.",
+      "signatures: a quorum of the validators signed it, or a later one that its digest leads to; links: only digests were verified, no signature, by the current settings; none: nothing was verified.",
     ),
   how: z.string().describe("The same in words."),
   signedCheckpoint: z
@@ -70,7 +70,7 @@ export const proofAnswer = z.object({
     .object({
       epoch: number("The epoch whose committee signed"),
       signature: base64("BLS signature, 48 bytes"),
-      signersBitmap: base64("Places of the signers as a roaring bitmap"),
+      signersBitmap: base64("Indexes of the signers as a roaring bitmap"),
       signers: z.array(signer),
       signedStake: number("Votes of the signers"),
       totalStake: number("Votes of the committee"),
@@ -145,8 +145,8 @@ export const rootsAnswer = z.object({
         coinType: z.string(),
         checkpoint: z.string(),
         checkpointDigest: z.string(),
-        root: hex.describe("Of the Merkle sum tree over the rows of the cap table."),
-        total: z.string().describe("What all rows add up to, in the coin's smallest unit."),
+        root: hex.describe("Root of the Merkle sum tree over the rows of the cap table."),
+        total: z.string().describe("Sum of all rows, in the coin's smallest unit."),
         keyId: z.string(),
         signature,
         signedAt: z.iso.datetime(),
@@ -154,9 +154,12 @@ export const rootsAnswer = z.object({
           .string()
           .nullable()
           .describe(
-            "Of the entry of the sequence that published it; null for a root of before the sequence. `signedAt` is its `at`.",
+            "Number of the sequence entry that published it; null for a root from before the sequence. `signedAt` is its `at`.",
           ),
-        version: z.literal("2").optional().describe("As all behind it: in version 2 alone."),
+        version: z
+          .literal("2")
+          .optional()
+          .describe("Only in version 2, like all members after it."),
         decimals: z
           .string()
           .nullable()
@@ -166,7 +169,7 @@ export const rootsAnswer = z.object({
         previous: hex.optional().describe("SHA-256 of the entry before."),
       }),
     )
-    .describe("The newest checkpoint first."),
+    .describe("Newest checkpoint first."),
   next: z.string().nullable().describe("Give it as `after` for the next page; null at the end."),
 });
 
@@ -176,13 +179,13 @@ export const logHeadsAnswer = z.object({
     .array(
       z.object({
         checkpoint: z.string().describe("The last checkpoint that the hash covers."),
-        hash: hex.describe("Of the hash chain over the facts of the log."),
+        hash: hex.describe("Hash of the chain over the facts of the log."),
         keyId: z.string(),
         signature,
         signedAt: z.iso.datetime(),
       }),
     )
-    .describe("The newest checkpoint first."),
+    .describe("Newest checkpoint first."),
   next: z.string().nullable().describe("Give it as `after` for the next page; null at the end."),
 });
 
@@ -220,13 +223,13 @@ export const deploymentKeysAnswer = z.object({
           })
           .nullable()
           .describe(
-            "What it signed in entries numbered `from` and above is not believed; null while it is not revoked.",
+            "What it signed in entries numbered `from` and above is not trusted; null unless it was revoked.",
           ),
         lost: z
           .object({ entry: z.string(), at: z.iso.datetime() })
           .nullable()
-          .describe("The entry that says that it was lost; null unless one does."),
+          .describe("The entry that declares it lost; null without one."),
       }),
     )
-    .describe("The newest first: it signs. Empty until something was signed."),
+    .describe("Newest first; the newest one signs. Empty until something was signed."),
 });

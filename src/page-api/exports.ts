@@ -57,15 +57,15 @@ const capTableQuery = z.strictObject({
     .default("csv")
     .meta({
       description:
-        "csv-zip: the CSV and a JSON that says what it is of (checkpoint, digest, root, issued). ocf: Open Cap Format 1.2.0, as one zip.",
+        "csv-zip: the CSV and a JSON file that describes it (checkpoint, digest, root, issued). ocf: Open Cap Format 1.2.0, as one zip.",
     }),
   lots: z.enum(LOT_POLICIES, "must be fifo or pro-rata").optional().meta({
     description:
-      "For ocf: the securities that tokens leave a wallet from, its oldest first (`fifo`, the default) or all in proportion (`pro-rata`). The manifest names the policy.",
+      "For ocf: which securities are used when tokens leave a wallet, the oldest first (`fifo`, the default) or all in proportion (`pro-rata`). The manifest names the policy.",
   }),
   for: z.enum(READERS, "must be people or programs").optional().meta({
     description:
-      "CSV for people, as it is by default, has amounts in tokens (`62655.616500`); for programs, in the smallest unit (`62655616500`, in `balance_in_units` and the like), with what it is of in lines that begin with `#`. csv-zip is for people, json and ocf are for programs.",
+      "people (the default): CSV with amounts in tokens (`62655.616500`). programs: CSV with amounts in the smallest unit (`62655616500`, in columns such as `balance_in_units`), below lines with `#` that describe the table. csv-zip is only for people, json and ocf are only for programs.",
   }),
 });
 
@@ -85,7 +85,7 @@ const statementQuery = z.strictObject({
     .meta({ description: "The row of this holder." }),
   version: z.enum(["1", "2"], "must be 1 or 2").default("1").meta({
     description:
-      "2: the root covers the whole row and the decimals, and is an entry of the sequence. Without it 1, for programs that check statements and do not know 2 yet.",
+      "2: the root covers the whole row and the decimals, and is an entry of the sequence. Default: 1, for programs that do not know version 2.",
   }),
 });
 
@@ -313,12 +313,12 @@ const nameOf = ({ coinType, mark }: TableOf): string =>
 const whoseOf = (owner: string | undefined, holderId: bigint | undefined): Whose => {
   if (owner !== undefined && holderId === undefined) return { owner };
   if (holderId !== undefined && owner === undefined) return { holderId };
-  throw new HttpError(400, "say whose statement, with owner or holderId, and not both");
+  throw new HttpError(400, "give either owner or holderId");
 };
 
 const asRefusal = (error: unknown): unknown => {
   if (error instanceof DOMException && error.name === "TimeoutError") {
-    return new HttpError(503, "it takes longer than a download may: use the command for it", {
+    return new HttpError(503, "this takes too long for a download: use the command instead", {
       "retry-after": "60",
     });
   }
@@ -332,7 +332,7 @@ const asRefusal = (error: unknown): unknown => {
     return new HttpError(409, error.message);
   }
   if (error instanceof SignerAwayError) {
-    return new HttpError(503, "the signer of statements does not answer: ask again in a while", {
+    return new HttpError(503, "the signer of statements does not answer: try again later", {
       "retry-after": "10",
     });
   }

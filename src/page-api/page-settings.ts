@@ -42,7 +42,7 @@ export const pageRoutes = (settings: PageSettings): readonly Route[] => {
       path: "/page/settings",
       who: open,
       operationId: "pageSettings",
-      summary: "What the page is about",
+      summary: "Settings of the page",
       answer: json("PageSettings", pageSettingsAnswer, "The settings."),
       handle: async () => {
         const { chainId } = await readMeta(db);
@@ -84,7 +84,7 @@ const lentSession = (open: Who<undefined>, demo: DemoAccess): Route =>
       if (key === null) {
         throw new HttpError(
           403,
-          "this link was used, another was made since, or the key it lends was revoked; make another link: `holderbook demo link`",
+          "this link was used or replaced by a newer one, or its key was revoked; make another one: `holderbook demo link`",
         );
       }
       return { key };

@@ -41,7 +41,7 @@ export const proofRoutes = ({ db, reader, pipelines, verify }: ProofSettings): r
     description:
       "Signatures are verified before a checkpoint enters the log (`VERIFY=signatures`), one for each stretch of checkpoints; inside it each names the digest of the one before. The signature is over the bytes 2, 0, 0, the summary's BCS and the epoch as u64, little-endian (BLS12-381, G1 signatures).",
     params: { checkpoint: "Its number." },
-    answer: json("CheckpointProof", proofAnswer, "What is known of it."),
+    answer: json("CheckpointProof", proofAnswer, "The proof."),
     refusals: [404],
     handle: async ({ params: { checkpoint = "" } }) => {
       if (!/^\d{1,18}$/.test(checkpoint)) {
@@ -105,7 +105,7 @@ const withProof = async (db: Db, asked: bigint, proof: StretchProof): Promise<Pr
     return {
       ...NO_PROOF,
       verification: "none",
-      how: "The log has a proof that does not fit it: the database was changed. `holderbook verify --log` tells more; restore a backup.",
+      how: "The log has a proof that does not fit it: the database was changed. `holderbook verify --log` has the details; restore a backup.",
     };
   }
   const { header, members, places } = read;

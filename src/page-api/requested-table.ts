@@ -37,7 +37,7 @@ export const tableParameters = {
     .meta({ description: "Coin type; addresses in it in short form, too." }),
   // Nine digits fewer than 63 bits allow: positions contain checkpoints.
   atCheckpoint: decimal("a checkpoint", 9).meta({
-    description: "As of the end of this checkpoint; the newest unless given.",
+    description: "As of the end of this checkpoint; default: the newest.",
   }),
   atTimestamp: decimal("unix seconds", 15).meta({
     description:

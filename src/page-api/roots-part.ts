@@ -13,7 +13,7 @@ import type { RateLimit } from "../http/edge/rate-limit.ts";
 import { limitParameter } from "../http/parameters.ts";
 import type { Part } from "../http/part.ts";
 import { ANY_PARAMETERS, json, type Route, route } from "../http/route.ts";
-import { anybody } from "../http/who.ts";
+import { anyone } from "../http/who.ts";
 import { resolveCoin } from "../log/coins.ts";
 import { canonicalType } from "../values/move-type.ts";
 import { deploymentKeysAnswer, logHeadsAnswer, rootsAnswer, sequenceAnswer } from "./answers.ts";
@@ -53,7 +53,7 @@ const sequenceQuery = z.strictObject({
   limit: limitParameter().meta({ description: "Entries of one page." }),
   after: number(
     "the number of an entry",
-    "Number of the last entry seen: the page has those behind it.",
+    "Number of the last entry seen: the page has those after it.",
   ),
 });
 
@@ -81,7 +81,7 @@ export const rootsPart = ({ db, limit }: RootsPartSettings): Part => ({
 });
 
 const rootsRoutes = (db: Db, limit: RateLimit): readonly Route[] => {
-  const who = anybody(limit);
+  const who = anyone(limit);
   return [
     route({
       method: "GET",

@@ -75,7 +75,9 @@ export const tourRoutes = (settings: TourSettings): readonly Route[] => {
           payload: signed.body,
         });
         if (statusCode !== 201) {
-          throw new Error(`the demo's own whitelist request is answered ${statusCode}: ${body}`);
+          throw new Error(
+            `the demo's own whitelist request was answered with ${statusCode}: ${body}`,
+          );
         }
         const { requestId } = accepted.parse(JSON.parse(body));
         return { tourId: requestId, requestId, wallet, asset, coinType };
@@ -86,7 +88,7 @@ export const tourRoutes = (settings: TourSettings): readonly Route[] => {
       path: "/demo/tour/:id",
       who: reader,
       operationId: "tour",
-      summary: "How far a tour is",
+      summary: "Progress of a tour",
       params: { id: "`tourId`." },
       answer: json("Tour", tourAnswer, "The tour."),
       refusals: [404],

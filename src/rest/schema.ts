@@ -48,7 +48,7 @@ const wallet = z.object({
 const regGroup = z
   .object({ name: z.string(), blockchain_id: exactInteger })
   .nullable()
-  .meta({ description: "Regulatory group at that log; null where the wallet has none known." });
+  .meta({ description: "Regulatory group at that log; null if none is known for the wallet." });
 
 const nullableInteger = exactInteger.nullable();
 
@@ -86,7 +86,7 @@ export const transferEventSchema = z
       .nullable()
       .meta({
         description:
-          "Null when no vesting applies; its numbers are null where the contract refuses to tell them.",
+          "Null when no vesting applies; its numbers are null where the contract does not return them.",
       }),
     recipient_wallet: wallet,
     sender_wallet: wallet.meta({ description: "The zero address for a mint." }),
@@ -98,10 +98,13 @@ export const transferEventSchema = z
       id: z.int().positive().meta({ description: "Follows from chain and address." }),
       contract_address: z.string().regex(/^0x[0-9a-f]{40}$/),
       decimal_places: z.int().min(0).max(255).nullable().meta({
-        description: "Null where the contract does not tell.",
+        description: "Null where the contract does not return it.",
       }),
       name: z.string(),
-      symbol: z.string().nullable().meta({ description: "Null where the contract does not tell." }),
+      symbol: z
+        .string()
+        .nullable()
+        .meta({ description: "Null where the contract does not return it." }),
       created_at: isoTime.meta({ description: "When this service first read the token." }),
       updated_at: isoTime.meta({ description: "The same." }),
     }),

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { HttpError } from "../../src/http/http-error.ts";
 import type { Part } from "../../src/http/part.ts";
 import { type Answer, type Reply, route } from "../../src/http/route.ts";
-import { anybody } from "../../src/http/who.ts";
+import { anyone } from "../../src/http/who.ts";
 import { sendRaw, serve } from "./service.ts";
 
 const text: Answer<Reply> = {
@@ -25,7 +25,7 @@ const posted = route({
   method: "POST",
   path: "/asked",
   isFast: true,
-  who: anybody(),
+  who: anyone(),
   operationId: "post",
   summary: "Posted",
   query: z.looseObject({}),
@@ -45,7 +45,7 @@ const listed = route({
   method: "GET",
   path: "/asked",
   isFast: true,
-  who: anybody(),
+  who: anyone(),
   operationId: "get",
   summary: "Listed",
   query: z.looseObject({}),

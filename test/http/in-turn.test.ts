@@ -8,7 +8,7 @@ import { largeReply, largeText } from "../../src/http/large-text.ts";
 import type { Part } from "../../src/http/part.ts";
 import { json, route } from "../../src/http/route.ts";
 import { createUnsent, type Unsent } from "../../src/http/unsent.ts";
-import { anybody, openGet } from "../../src/http/who.ts";
+import { anyone, openGet } from "../../src/http/who.ts";
 import { sendRaw, serve } from "./service.ts";
 
 const MIB = 1024 * 1024;
@@ -119,7 +119,7 @@ for (const isFast of [true, false]) {
       method: "GET",
       path: "/held",
       isFast,
-      who: anybody(),
+      who: anyone(),
       operationId: "held",
       summary: "Held",
       answer: json("Held", z.string(), "Answered."),

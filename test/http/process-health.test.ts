@@ -45,7 +45,7 @@ test("beside a working process a silent one is a note, and the reason of a stall
     return health.report();
   };
   const silent = expect.stringMatching(
-    /^the process that indexes \(pid 2 on here\) has put nothing down since /,
+    /^the process that indexes \(pid 2 on here\) has recorded nothing since /,
   );
   expect((await lookUntil(10)).notes).toBeUndefined();
   const soon = await lookUntil(20);

@@ -12,7 +12,7 @@ import { watchHealth } from "../../src/http/health/health.ts";
 import { createKey } from "../../src/http/keys.ts";
 import { createMetrics } from "../../src/http/metrics.ts";
 import { createServer } from "../../src/http/server.ts";
-import { anybody, KEY_HEADER, keyHolders } from "../../src/http/who.ts";
+import { anyone, KEY_HEADER, keyHolders } from "../../src/http/who.ts";
 import { operatorPart } from "../../src/operator/part.ts";
 import { type PageApiSettings, pageApiPart } from "../../src/page-api/part.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
@@ -78,7 +78,7 @@ export const serveOperator = async (
   });
   const pageApi = pageApiPart({
     reader: keyHolders({ ...holders, kinds: ["graphql", "operator"] }),
-    open: anybody(limit(settings.quota)),
+    open: anyone(limit(settings.quota)),
     db: read.db,
     page: {
       version: "test",

@@ -236,8 +236,8 @@ test("unanswerable requests are refused with the reason", async () => {
     [path("cap-table", { coinType: "nonsense" }), 400, "coinType: is"],
     [path("cap-table", { coinType: "0x9::no::SUCH" }), 404, "was seen"],
     ["/exports/cap-table", 400, "coinType"],
-    [path("statement", {}), 400, "say whose statement"],
-    [path("statement", { owner: "0x1", holderId: "1" }), 400, "and not both"],
+    [path("statement", {}), 400, "give either owner or holderId"],
+    [path("statement", { owner: "0x1", holderId: "1" }), 400, "give either owner or holderId"],
     [path("statement", { owner: "someone" }), 400, "owner: is"],
     [path("statement", { holderId: "99999999" }), 404, "it has no statement"],
   ];

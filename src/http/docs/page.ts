@@ -38,8 +38,7 @@ await app.register(apiReference, {
 const answer = async (path: string) => {
   const { statusCode } = await app.inject(path);
   const body = made.get(path);
-  if (statusCode !== 200 || body === undefined)
-    throw new Error(`${path} is answered ${statusCode}`);
+  if (statusCode !== 200 || body === undefined) throw new Error(`${path} answered ${statusCode}`);
   return body;
 };
 

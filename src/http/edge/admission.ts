@@ -197,6 +197,6 @@ export const createAdmission = (
 const overloaded = (): HttpError =>
   new HttpError(
     503,
-    `too much is asked at once; try again in ${RETRY_SECONDS} s, with fewer requests at a time or smaller ones`,
+    `too many concurrent requests; try again in ${RETRY_SECONDS} s, with fewer or smaller ones`,
     { "retry-after": String(RETRY_SECONDS) },
   );

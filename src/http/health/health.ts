@@ -236,7 +236,7 @@ const judgeReader = (
   const why =
     note && !isHeard(note, stallAfterMs)
       ? `no process has read the ledger for ${Math.floor(note.noteAgeMs / 1000)} s`
-      : "this process does not ask the chain whether there is more";
+      : "this process does not poll the chain";
   return {
     state: "unknown",
     reason: `nothing was read for ${Math.floor(stallAfterMs / 1000)} s; ${why}`,
@@ -290,7 +290,7 @@ const judgeSource = (
   }
   const silent =
     note.answeredAgoMs === null
-      ? `has never answered, and was asked for ${seconds(note.silentMs)} s`
+      ? `has not answered once in ${seconds(note.silentMs)} s`
       : `has not answered for ${seconds(note.silentMs)} s`;
   const why = note.error === null ? "" : `: ${note.error}`;
   return { state: "stalled", reason: `the source ${note.source} ${silent}${why}` };
