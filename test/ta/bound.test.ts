@@ -118,7 +118,7 @@ test("a captured bound request cannot be replayed as a body-only one", async () 
     idempotencyKey: null,
     bodySha256: createHash("sha256").update(captured.body).digest("hex"),
   });
-  const refusal = expect.stringContaining("what another signature covers is no body");
+  const refusal = expect.stringContaining("this body is what another form of signature covers");
   expect(await send(again, bound)).toMatchObject({ status: 401, json: { details: refusal } });
   const now = new Date();
   const read = signRequest({ ...either, method: "GET", path: "/api/v1/callbacks", now });
@@ -227,7 +227,7 @@ test("a bound signature redelivers once, however often and whenever it is sent; 
 
     // One that found the message on its way did what it was for, too.
     const early = signed(2);
-    expect((await send(path, early)).json.message).toMatch(/^it is still on its way/);
+    expect((await send(path, early)).json.message).toMatch(/^it is still pending/);
     await message.becomes("delivered");
     await send(path, early);
     expect(await message.status()).toBe("delivered");

@@ -23,8 +23,8 @@ test("a message is resent once for the same request with a body-only signature",
     id: "again-1",
     keyId: key?.id ?? "",
   });
-  const ON_ITS_WAY = /^it is still on its way/;
-  const SENT_AGAIN = /^it is sent again; .* a new bound signature sends it once more$/;
+  const ON_ITS_WAY = /^it is still pending/;
+  const SENT_AGAIN = /^it is sent again; .* a new bound signature sends it another time$/;
   /** Asks for it when it has this status, and returns whether it is to be sent then. */
   const asked = async (
     before: string,

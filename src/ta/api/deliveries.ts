@@ -17,7 +17,7 @@ import { ANY_PARAMETERS, json, type Route, route } from "../../http/route.ts";
 import { resultEndpoint } from "../requests/callback-address.ts";
 import { ownKeys } from "../requests/caller-keys.ts";
 import type { Fingerprint } from "../requests/fingerprint.ts";
-import { type Answer, answerGiven, forgetting, remember } from "../requests/replays.ts";
+import { type Answer, forgetting, remember, storedAnswer } from "../requests/replays.ts";
 import { deliveryAnswer, redeliveryAnswer } from "./answer-schema.ts";
 import * as examples from "./examples.ts";
 import { replayable, type TaRouteSettings } from "./services.ts";
@@ -91,7 +91,7 @@ export const deliveryRoutes = (settings: TaRouteSettings): readonly Route[] => {
         202,
         "TaRedelivery",
         redeliveryAnswer.meta({ examples: [examples.redelivery] }),
-        "It is sent, or on its way still, or waits.",
+        "It is sent now, is still pending, or waits.",
       ),
       refusals: [404],
       handle: async ({ caller, params, body: { value, canonical, bound }, visit }) => {
@@ -107,7 +107,7 @@ export const deliveryRoutes = (settings: TaRouteSettings): readonly Route[] => {
           bound,
           redelivery: true,
         });
-        const given = await answerGiven(database, fingerprint);
+        const given = await storedAnswer(database, fingerprint);
         if (given !== undefined) return given;
         // A body signed for another purpose must not redeliver.
         if (canonical.length !== EMPTY_OBJECT) {
@@ -149,7 +149,7 @@ const redelivered = async (
   const { keyIds, id, fingerprint } = asked;
   const message = await holdMessage(tx, { keyIds, id });
   if (message === undefined) return undefined;
-  const given = await answerGiven(tx, fingerprint);
+  const given = await storedAnswer(tx, fingerprint);
   if (given !== undefined) return given;
   // A signature of the body alone can be replayed: such a request does not hasten delivery.
   const hasten = !fingerprint.sameDecides;
@@ -165,11 +165,11 @@ const redelivered = async (
   return answer;
 };
 
-const ON_ITS_WAY = "it is still on its way, and is tried when its next attempt is due";
+const ON_ITS_WAY = "it is still pending, and is tried when its next attempt is due";
 
 const MESSAGE = {
   accepted:
-    "it is sent again; the same request gets this answer and sends nothing, a new bound signature sends it once more",
-  pending: "it is still on its way: it is tried now, or once those before it are done",
+    "it is sent again; the same request gets this answer and sends nothing, a new bound signature sends it another time",
+  pending: "it is still pending: it is tried now, or once those before it are done",
   waiting: "it waits until its address is configured again",
 } as const;

@@ -103,7 +103,7 @@ export const delivery: z.infer<typeof deliveryAnswer> = {
 export const redelivery: z.infer<typeof redeliveryAnswer> = {
   id: messageId,
   message:
-    "it is sent again; the same request gets this answer and sends nothing, a new bound signature sends it once more",
+    "it is sent again; the same request gets this answer and sends nothing, a new bound signature sends it another time",
 };
 
 export const health: z.infer<typeof healthAnswer> = {

@@ -7,7 +7,7 @@ import { schemaRef } from "../../http/json-schema.ts";
 import type { Part } from "../../http/part.ts";
 import { errorBody, type RefusalOf, refusalOf } from "../../http/refusal.ts";
 import { ANY_PARAMETERS, json, type Route, route } from "../../http/route.ts";
-import { anybody } from "../../http/who.ts";
+import { anyone } from "../../http/who.ts";
 import { StrictJsonError } from "../../settings/strict-json.ts";
 import type { TaAsset } from "../requests/asset.ts";
 import { requestFigures } from "../requests/figures.ts";
@@ -94,7 +94,7 @@ const healthRoute = ({ read, version }: TaServices): Route =>
   route({
     method: "GET",
     path: "/api/v1/health",
-    who: anybody(),
+    who: anyone(),
     operationId: "taHealth",
     summary: "Requests waiting and under way",
     query: ANY_PARAMETERS,

@@ -50,7 +50,7 @@ export const requireBodyForm = (
   if (!requireBound) return;
   throw new HttpError(
     401,
-    `this key takes bound signatures alone: send X-Request-Timestamp, in unix seconds, and in X-Request-Sig-B64 the signature over ${BOUND_FORM}`,
+    `this key accepts only bound signatures: send X-Request-Timestamp, in unix seconds, and in X-Request-Sig-B64 the signature over ${BOUND_FORM}`,
   );
 };
 
@@ -69,7 +69,7 @@ export const requireBodySignature = (
     if (isOtherForm(value)) {
       throw new HttpError(
         401,
-        "what another signature covers is no body; send what you signed it for",
+        "this body is what another form of signature covers; send the body of the request itself",
       );
     }
     return undefined;

@@ -10,7 +10,7 @@ import type { RequestKind } from "../requests/accept.ts";
 import type { TaAsset } from "../requests/asset.ts";
 import { submissionCheck } from "../requests/check-submission.ts";
 import { submissionSchema } from "../requests/investor.ts";
-import { type Answer, answerGiven } from "../requests/replays.ts";
+import { type Answer, storedAnswer } from "../requests/replays.ts";
 import { acceptedAnswer } from "./answer-schema.ts";
 import * as examples from "./examples.ts";
 import { replayable, type TaRouteSettings } from "./services.ts";
@@ -49,7 +49,7 @@ const submissionRoute = (
     headers: [
       headerParameter(
         "Idempotency-Key",
-        "The same key, path and body within 24 hours get the first answer again and do nothing; so does the same Idempotency-Key, for 30 days, and with another body it is 422. A new one makes a new request where the signature is bound to it (`X-Request-Timestamp`), and none beside a signature of the body alone.",
+        "The same key, path and body within 24 hours get the first answer again and do nothing; so does the same Idempotency-Key, for 30 days, and with another body it is 422. A new one makes a new request only with a bound signature (`X-Request-Timestamp`), not with a signature of the body alone.",
       ),
     ],
     query: ANY_PARAMETERS,
@@ -77,7 +77,7 @@ const submissionRoute = (
       });
       // An answer remembered under this Idempotency-Key takes precedence, even over a faulty body.
       const given =
-        idempotencyKey === undefined ? undefined : await answerGiven(database, fingerprint);
+        idempotencyKey === undefined ? undefined : await storedAnswer(database, fingerprint);
       if (given !== undefined) return noted(visit, given);
       const checked = await checks[asset.ledger](value);
       const accepted = await accept({

@@ -58,7 +58,7 @@ export class PiiKeyLostError extends ConfigError {
       ? ` (key ${FILE_KEY_ID} is the file pii-key of DATA_DIR; beside PII_KEYS it is written as ${FILE_KEY_ID}: and its content)`
       : "";
     super(
-      `investors' data are sealed with ${each.join(", and with ")}: put it back behind the others${file}. When it is lost for good: holderbook pii delete --lost-key ${lost[0]} --reason TEXT`,
+      `investors' data are sealed with ${each.join(", and with ")}: add it after the others again${file}. If it is lost for good: holderbook pii delete --lost-key ${lost[0]} --reason TEXT`,
     );
   }
 }

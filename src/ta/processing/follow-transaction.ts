@@ -110,7 +110,7 @@ const afterRefusal = async (
   if (resource !== undefined) {
     work.logger.warn(
       { requestId: request.id, asset: asset.name, txId: request.txId, resource, refusal },
-      `transfer agent: the ledger refused a transaction that ${resource} was to pay for; it is not used ` +
+      `transfer agent: the ledger refused a transaction that ${resource} would have paid for; it is not used ` +
         "until it has another version, or for half an hour",
     );
   }

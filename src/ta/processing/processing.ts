@@ -37,21 +37,21 @@ import { processRequest } from "./process-request.ts";
 import { recordEnding } from "./record.ts";
 import {
   LATER,
-  type LookAgainMs,
-  lookAgain,
   type OpenRequest,
   type ProcessedAsset,
+  type RecheckMs,
   readOpen,
+  recheckDelay,
   type StepContext,
   type Unfinished,
   WALLET_TAKEN,
 } from "./request.ts";
-import { giveUpIdleReservation, giveUpReservation, untilGiven } from "./reservations.ts";
+import { giveUpIdleReservation, giveUpReservation, resourceDelay } from "./reservations.ts";
 import { boundedPolling, registerLag } from "./waiting.ts";
 
 const HOLD_MS = 2_000;
 const LOOK_MS = 100;
-const LOOK_AGAIN_MS: LookAgainMs = { least: 500, most: 10_000 };
+const RECHECK_MS: RecheckMs = { least: 500, most: 10_000 };
 const OVERDUE_MS = 600_000;
 
 export type ProcessingSettings = Partial<LanePace> & {
@@ -65,7 +65,7 @@ export type ProcessingSettings = Partial<LanePace> & {
   /** Longest wait inside a worker, and its polling interval. */
   readonly holdMs?: number;
   readonly lookMs?: number;
-  readonly lookAgainMs?: LookAgainMs;
+  readonly recheckMs?: RecheckMs;
   /** Lag of a register behind its ledger before it is logged. */
   readonly overdueMs?: number;
 };
@@ -81,7 +81,7 @@ export const startProcessing = (settings: ProcessingSettings): Promise<LaneWorke
     logger,
     tracing: telemetry.tracing,
     troubleMs: pace.troubleMs,
-    lookAgainMs: settings.lookAgainMs ?? LOOK_AGAIN_MS,
+    recheckMs: settings.recheckMs ?? RECHECK_MS,
     registerLag: registerLag({ logger, overdueMs: settings.overdueMs ?? OVERDUE_MS }),
     polling: boundedPolling({
       // The other half is for lanes that can proceed.
@@ -117,7 +117,7 @@ type WorkerContext = Omit<StepContext, "claim" | "asset" | "poke" | "signal" | "
   readonly assets: ReadonlyMap<string, ProcessedAsset>;
   /** Least rest of a lane whose wallet or resource another request has. */
   readonly troubleMs: number;
-  readonly lookAgainMs: LookAgainMs;
+  readonly recheckMs: RecheckMs;
 };
 
 /** The asset of a request is not configured in this process; its lane waits. */
@@ -194,11 +194,11 @@ const processLane = async (
 
 /** Rest of the lane of a waiting request; milliseconds, or an interval. */
 const nextLook = (
-  { database: { sql }, troubleMs, lookAgainMs }: WorkerContext,
+  { database: { sql }, troubleMs, recheckMs }: WorkerContext,
   request: OpenRequest,
   why: Unfinished,
 ): number | Fragment => {
-  if (why === LATER) return lookAgain(sql, request, lookAgainMs);
+  if (why === LATER) return recheckDelay(sql, request, recheckMs);
   // The request that has the wallet or the reservation makes the lane due when it ends.
-  return why === WALLET_TAKEN ? troubleMs : untilGiven(sql, troubleMs);
+  return why === WALLET_TAKEN ? troubleMs : resourceDelay(sql, troubleMs);
 };

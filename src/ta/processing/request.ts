@@ -124,16 +124,16 @@ type OpenRow = Omit<OpenRequest, "id"> & {
 };
 
 /** Bounds of the delay before a waiting request is looked at again, both included. */
-export type LookAgainMs = { readonly least: number; readonly most: number };
+export type RecheckMs = { readonly least: number; readonly most: number };
 
 /**
  * Interval before a request that waits for its ledger or register is looked at again: a tenth of its
  * wait so far, so that it ends at most a tenth later than it could.
  */
-export const lookAgain = (
+export const recheckDelay = (
   sql: Sql,
   request: Pick<OpenRequest, "id">,
-  { least, most }: LookAgainMs,
+  { least, most }: RecheckMs,
 ): Fragment => sql`
   least(greatest((
     select now() - coalesce(t.created_at, greatest(r.updated_at, p.claimed_at))

@@ -35,7 +35,7 @@ const IDLE_CHECKS = 8;
 /**
  * Reserves a resource for an unsigned request, through every crash, until its transaction is settled:
  * the current one while it is among them, else the one used longest ago. Undefined marks the lane as
- * waiting, and the caller leaves it (`untilGiven`).
+ * waiting, and the caller leaves it (`resourceDelay`).
  */
 export const reserve = async (
   work: Claimed,
@@ -206,7 +206,7 @@ export const stopWaiting = async ({ sql }: Pick<Tx, "sql">, { id }: LaneClaim): 
 };
 
 /** Interval until a lane that waits for a resource is due: 0 when it was given one, longer when many wait. */
-export const untilGiven = (sql: Sql, troubleMs: number): Fragment => sql`
+export const resourceDelay = (sql: Sql, troubleMs: number): Fragment => sql`
   case when ta_lanes.waits_for is null then interval '0' else
     ${troubleMs} * interval '1 ms' * (1 + (
       select count(*) from ta_lanes o where o.waits_for = ta_lanes.waits_for) / ${LOOKING}::float8) end`;

@@ -16,10 +16,10 @@ import { investorLanes } from "./lanes.ts";
 import {
   type Answer,
   answeredMeanwhile,
-  answerGiven,
   forgetting,
   remembering,
   rememberingSame,
+  storedAnswer,
 } from "./replays.ts";
 
 export type RequestKind = "whitelist" | "kyc";
@@ -122,7 +122,7 @@ export const createAcceptance = (settings: {
         tracing.report({ trace, name: "accept request", isRoot: true, beganMs, attributes });
         return answer;
       }
-      const given = await answerGiven(database, fingerprint);
+      const given = await storedAnswer(database, fingerprint);
       if (given !== undefined) return given;
     }
     throw new AcceptanceRacedError();

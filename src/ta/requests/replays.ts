@@ -31,7 +31,7 @@ export class IdempotencyKeyReusedError extends Error {
  * Undefined without a stored answer, or after it expired.
  * @throws IdempotencyKeyReusedError (stop)
  */
-export const answerGiven = async (
+export const storedAnswer = async (
   { sql }: { readonly sql: Sql },
   { keyId, body, key, same, sameDecides }: Fingerprint,
 ): Promise<Answer | undefined> => {
@@ -107,7 +107,7 @@ export const answeredMeanwhile = (error: unknown): boolean =>
   error.table_name === "ta_answers";
 
 /**
- * Stores an answer in its own statement, after `answerGiven` found none under a lock that equal
+ * Stores an answer in its own statement, after `storedAnswer` found none under a lock that equal
  * requests queue for. `same`: also for the request without its `Idempotency-Key`.
  */
 export const remember = async (

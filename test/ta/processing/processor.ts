@@ -18,7 +18,7 @@ export const QUICK = {
   turnMs: 2_000,
   lookMs: 25,
   holdMs: 500,
-  lookAgainMs: { least: 50, most: 250 },
+  recheckMs: { least: 50, most: 250 },
   troubleMs: 200,
   pollMs: 200,
   wakeAgainMs: 2_000,

@@ -8,7 +8,7 @@ import {
   giveUpReservation,
   releaseReservation,
   reserve,
-  untilGiven,
+  resourceDelay,
 } from "../../../src/ta/processing/reservations.ts";
 import { investorLanes } from "../../../src/ta/requests/lanes.ts";
 import { until } from "../../lanes/until.ts";
@@ -91,7 +91,7 @@ test("a released coin goes to the longest waiting lane, not to one that arrives 
   expect(await claimFor("q-0")).toBe("sui:0xc0");
   expect(await claimFor("q-1")).toBeUndefined();
   const first = claims.get("q-1");
-  if (first !== undefined) await investorLanes.leave(sql, first, untilGiven(sql, 60_000));
+  if (first !== undefined) await investorLanes.leave(sql, first, resourceDelay(sql, 60_000));
   expect(await dueIn("q-1")).toBe(false);
 
   await releaseReservation(circle.database, { id: requests.get("q-0") ?? "" });
@@ -102,7 +102,7 @@ test("a released coin goes to the longest waiting lane, not to one that arrives 
   // Given while its lane is still held: it is not left waiting.
   await releaseReservation(circle.database, { id: requests.get("q-1") ?? "" });
   const second = claims.get("q-2");
-  if (second !== undefined) await investorLanes.leave(sql, second, untilGiven(sql, 60_000));
+  if (second !== undefined) await investorLanes.leave(sql, second, resourceDelay(sql, 60_000));
   expect(await dueIn("q-2")).toBe(true);
   await releaseReservation(circle.database, { id: requests.get("q-2") ?? "" });
   expect(await sql`select 1 from ta_reservations`).toEqual([]);

@@ -134,7 +134,7 @@ await startProcessing({
   leaseMs,
   turnMs: leaseMs / 2,
   lookMs: 25,
-  lookAgainMs: { least: 50, most: 250 },
+  recheckMs: { least: 50, most: 250 },
   troubleMs: 200,
   pollMs: 200,
   wakeAgainMs: leaseMs,
