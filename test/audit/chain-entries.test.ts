@@ -180,7 +180,7 @@ test("input versions that do not match their chain or the last entry are not pub
   await expect(publish(database, key)).rejects.toThrow(/not the one in log_input_chain/);
   await alterLog(database, `${later} = 15`);
   await chainInputsAnew(database);
-  await expect(publish(database, key)).rejects.toThrow(/has not the hash that an entry/);
+  await expect(publish(database, key)).rejects.toThrow(/does not have the hash of an entry/);
   expect(await inputBodies(database)).toHaveLength(2);
   expect(await faultsOf(database)).toEqual([
     expect.stringMatching(

@@ -138,7 +138,7 @@ test("where the other is ahead, its present is compared with its own past, and m
   const old = await now((text) => text.replaceAll('"checkpoint":"69"', '"checkpoint":"12"'));
   expect(old).toMatchObject({
     code: 3,
-    stdout: expect.stringContaining("what it serves now is of checkpoint 12, before 59"),
+    stdout: expect.stringContaining("its current rows are of checkpoint 12, before 59"),
   });
 });
 
@@ -156,7 +156,7 @@ test("a list is compared as of now once the pipelines that write it agree, where
 });
 
 test("rows confirmed only by the other's own past are taken on faith, and compared later where this deployment catches up", async () => {
-  const onFaith = /what it serves now, in \d+ rows: it was further than this deployment/;
+  const onFaith = /its current answers, \d+ rows: it was ahead of this deployment/;
   const invented = await compareWith((text, { query }) =>
     query.includes("indexerStatus")
       ? text.replaceAll('"checkpoint":"69"', `"checkpoint":"${10n ** 17n}"`)

@@ -68,13 +68,13 @@ const verify = (...args: readonly string[]) =>
 test("signatures of kept files are verified with the given key, or with the database's, which is reported as taken on faith", async () => {
   const given = await verify("--head", heads, entries, "--key", key.publicKey);
   expect(given, given.stdout).toMatchObject({ code: 0 });
-  expect(given.stdout).toContain("all 5 heads and entries that were kept fit\n");
-  expect(given.stdout).toContain("5 of those kept are signed with the key given\n");
+  expect(given.stdout).toContain("all 5 kept heads and entries match\n");
+  expect(given.stdout).toContain("5 of the kept ones are signed with the given key\n");
   expect(given.stdout).not.toContain("is a key of the deployment");
   const named = await verify("--head", heads, entries);
   expect(named, named.stdout).toMatchObject({ code: 0 });
   expect(named.stdout).toContain(
-    `taken on faith: that ${key.keyId}, which signed 5 of those kept, is a key of the deployment, as deployment_keys says (--key shows it)\n`,
+    `taken on faith: that ${key.keyId}, which signed 5 of the kept ones, is a key of the deployment, as deployment_keys says (--key shows it)\n`,
   );
   const alone = await verify();
   expect(alone.stdout).toContain(`taken on faith: that ${key.keyId} is a key of the deployment`);
@@ -107,11 +107,11 @@ test("a kept head without its signature is compared, but its signer stays unknow
   const path = await file("bare.json", { checkpoint: `${first?.checkpoint}`, hash: first?.hash });
   const believed = await verify("--head", path);
   expect(believed, believed.stdout).toMatchObject({ code: 0 });
-  expect(believed.stdout).toContain("taken on faith: who signed 1 of those kept");
+  expect(believed.stdout).toContain("taken on faith: who signed 1 of the kept ones");
   const asked = await verify("--head", path, "--key", key.publicKey);
   expect(asked, asked.stdout).toMatchObject({ code: 3 });
   expect(asked.stdout).toContain(
-    "not shown: who signed 1 of those kept: the file does not have the signature\n",
+    "not shown: who signed 1 of the kept ones: the file does not have the signature\n",
   );
 });
 

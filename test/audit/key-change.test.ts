@@ -69,7 +69,7 @@ test("a new key is named by the one before it and signs from then on; the sequen
   // A process that has the key before.
   await expect(
     database.transaction(({ sql }) => appendEntry(sql, first, "correction", { of: "nothing" })),
-  ).rejects.toThrow(`goes on with the key ${second.keyId}, and this process signs with`);
+  ).rejects.toThrow(`continues with the key ${second.keyId}, but this process signs with`);
 });
 
 test("a key inserted into the table by hand signs nothing in the sequence", async () => {

@@ -139,7 +139,7 @@ test("keys move from a sealed one to a signer, to another signer and back, and k
   const led = await verified(statement("sealed"), keyOf("first"), all);
   expect(led).toMatchObject({ code: 0, stderr: "" });
   expect(led.stdout).toMatch(/^the statement holds: /);
-  expect(led.stdout).toContain("beginning with the key given");
+  expect(led.stdout).toContain("lead to it from the given key");
   expect(await verified(statement("first"), keyOf("sealed"), all)).toMatchObject({ code: 0 });
   for (const kept of [undefined, all.slice(0, 2)]) {
     const none = await verified(statement("sealed"), keyOf("first"), kept);
@@ -147,7 +147,7 @@ test("keys move from a sealed one to a signer, to another signer and back, and k
   }
   const log = await run(["verify", "--log", "--head", await file(all), "--key", keyOf("first")]);
   expect([log.code, log.stderr]).toEqual([0, ""]);
-  expect(log.stdout).toMatch(/\d+ of those kept are signed with the key given\n$/);
+  expect(log.stdout).toMatch(/\d+ of the kept ones are signed with the given key\n$/);
 });
 
 /** As one who has the first key writes an entry in place of another, or behind it. */
@@ -303,7 +303,7 @@ test("a lost key is replaced by one that names itself; this is refused while the
     expect(found.why.join()).toMatch(/was lost, and names dep_\S+ by itself/);
   }
   expect((await run(["verify", "--log"])).stdout).toMatch(
-    /^taken on faith: that dep_\S+ is the deployment's key: .* was lost, .* alone signed$/m,
+    /^taken on faith: that dep_\S+ is the deployment's key: .* alone signed, .* was lost$/m,
   );
   const led = await verified(statement("after the loss"), old, all);
   expect(led.code).toBe(3);

@@ -95,7 +95,7 @@ test("an untouched log is whole, the report says what it takes on faith, and the
   expect(compared.stdout).not.toMatch(/the ledger: |--source shows it/);
   // No source shows whose packages they are, nor that Postgres answers everybody alike.
   expect(compared.stdout).toMatch(/^taken on faith: packages 0x.+: the log was begun with them/m);
-  expect(compared.stdout).toMatch(/^taken on faith: that Postgres answers others/m);
+  expect(compared.stdout).toMatch(/^taken on faith: that Postgres shows other sessions/m);
 });
 
 test("proofs and committees that arrive during a check are no fault", async () => {

@@ -264,7 +264,7 @@ test("nothing is appended to a sequence whose end was lost in a fail-over, and a
       update log_sequence_head set next = ${number},
         hash = (select hash from log_sequence order by number desc limit 1)`;
   });
-  const lost = `entry ${number} of the sequence was published, and is not in log_sequence any more`;
+  const lost = `entry ${number} of the sequence was published, and is no longer in log_sequence`;
   await expect(watchSequence(database.sql, key)).rejects.toThrow(lost);
   await expect(append("d")).rejects.toThrow(lost);
   expect(await foundAfter(async () => {})).toEqual([]);

@@ -213,7 +213,7 @@ test("no head is signed over a log that contradicts a head whose row was deleted
   await completeChains(database);
   await expect(sign()).rejects.toThrow(LogChangedError);
   await append(database, 4n, 8n);
-  await expect(sign()).rejects.toThrow("has not the hash of the head that was signed");
+  await expect(sign()).rejects.toThrow("does not have the hash of the signed head");
 });
 
 test("roots signed outside the sequence are entered when the watch begins", async () => {

@@ -283,7 +283,7 @@ test("a kept entry proves that no fact signed then is missing", async () => {
   const corrected = await kept(hiddenBefore, anew);
   expect(corrected).toMatchObject({ code: 3 });
   expect(corrected.stdout).toContain(
-    "1 entries are about the log that entry 20 says was read anew",
+    "1 entries are about the log that entry 20 says was read again",
   );
   // Of a pack without all facts the entry shows nothing, and nothing is said to be shown.
   await using version1 = await packOfVersion1("proven");

@@ -44,7 +44,7 @@ const NO_HOLDER = 2n ** 64n;
 const walletsIn = (row: Row): z.infer<typeof wallets> => {
   const read = wallets.safeParse(row.wallets);
   if (read.success) return read.data;
-  throw new NotAnsweredError("a row of a cap table has no wallets, or others than wallets are");
+  throw new NotAnsweredError("the wallets of a row of a cap table are missing or malformed");
 };
 
 const addressesIn = (row: Row): readonly string[] => walletsIn(row).map(({ address }) => address);
@@ -73,7 +73,7 @@ const amountIn = (row: Row, name: string): bigint => {
 /** Members of an answer about the whole table, beside its rows. */
 const totalsIn = (data: Answered): { readonly totals: Row; readonly rows: readonly Row[] } => {
   const [table, token] = [head.safeParse(data.capTable), head.safeParse(data.token)];
-  if (!table.success || !token.success) throw new NotAnsweredError("no cap table is answered");
+  if (!table.success || !token.success) throw new NotAnsweredError("the answer has no cap table");
   if (table.data === null) return { totals: { capTable: null }, rows: [] };
   const { rows, ...totals } = table.data;
   const counted = Object.entries(token.data ?? {}).map(([name, value]) => [`token.${name}`, value]);

@@ -134,7 +134,7 @@ export const compareHeads = async (
     if (page === null) throw new NotAnsweredError("it publishes none");
     const checkpoints = [before, ...page.map(({ checkpoint }) => checkpoint)];
     if (checkpoints.some((each, index) => index > 0 && each >= (checkpoints[index - 1] ?? each))) {
-      throw new NotAnsweredError("its pages do not go on");
+      throw new NotAnsweredError("its pages do not advance");
     }
     const heads = page.filter(({ checkpoint }) => checkpoint <= last).slice(0, left);
     const numbers = heads.map(({ checkpoint }) => checkpoint);

@@ -63,7 +63,7 @@ export class ComparisonEndedError extends Error {
 
   constructor(file: string | undefined) {
     super(
-      `ended before it was done; ${file === undefined ? "begin again, with --resume FILE to keep how far it is" : `the same command goes on from ${file}`}`,
+      `stopped early; ${file === undefined ? "run it again with --resume FILE to save its progress" : `run the same command again to continue from ${file}`}`,
     );
   }
 }
@@ -217,7 +217,7 @@ const missingOf = (own: Range, other: Range, through: bigint): readonly string[]
   }
   if ((other.firstCheckpoint ?? 0n) > (own.firstCheckpoint ?? 0n)) {
     missing.push(
-      `the other's log begins at checkpoint ${other.firstCheckpoint}, this one's at ${own.firstCheckpoint}: what is in between it cannot show`,
+      `the other's log begins at checkpoint ${other.firstCheckpoint}, this one's at ${own.firstCheckpoint}: it cannot show what is in between`,
     );
   }
   return missing;
@@ -243,7 +243,7 @@ const notesOf = async (
   const otherVersion = await there.version();
   if (otherVersion !== version) {
     notes.push(
-      `the versions differ, ${version} here and ${otherVersion ?? "unknown"} there: where the layout of digests is another one than ${layout}, all digests are others`,
+      `the versions differ, ${version} here and ${otherVersion ?? "unknown"} there: unless the digests there have layout ${layout}, too, all of them differ`,
     );
   }
   return notes;

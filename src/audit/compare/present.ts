@@ -38,18 +38,16 @@ const presentOf = async (
     const read = status.safeParse(data.indexerStatus);
     const writing = (read.data ?? []).filter(({ pipeline }) => pipelines.includes(pipeline));
     if (writing.length !== pipelines.length)
-      throw new NotAnsweredError("it does not say of which checkpoint its present is");
+      throw new NotAnsweredError("it does not name the checkpoint of its current rows");
     const [at, ...others] = new Set(writing.map(({ checkpoint }) => checkpoint));
     if (at !== undefined && others.length === 0) {
       if (BigInt(at) >= progress.through) return { data, at: BigInt(at) };
       throw new NotAnsweredError(
-        `what it serves now is of checkpoint ${at}, before ${progress.through}`,
+        `its current rows are of checkpoint ${at}, before ${progress.through}`,
       );
     }
     if (attempt === ATTEMPTS) {
-      throw new NotAnsweredError(
-        "its pipelines were at different checkpoints whenever it was asked",
-      );
+      throw new NotAnsweredError("its pipelines were at different checkpoints at every attempt");
     }
     await sleep(PAUSE_MS, undefined, { signal });
   }

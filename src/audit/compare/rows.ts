@@ -97,7 +97,7 @@ export const assertInOrder = (
   for (const row of rows) {
     const own = place(row);
     if (last !== undefined && comparePlaces(last, own) >= 0) {
-      throw new NotAnsweredError(`rows are not in their order: ${shown(own)} after ${shown(last)}`);
+      throw new NotAnsweredError(`rows are out of order: ${shown(own)} after ${shown(last)}`);
     }
     last = own;
   }

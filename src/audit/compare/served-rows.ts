@@ -20,7 +20,7 @@ export const rowsIn = (data: Answered, field: string): readonly Row[] => {
   // Null: an unknown coin.
   const read = page.nullable().safeParse(data[field] ?? null);
   if (read.success) return read.data ?? [];
-  throw new NotAnsweredError(`${field} is answered with something that is no page of rows`);
+  throw new NotAnsweredError(`the answer for ${field} is not a page of rows`);
 };
 
 /** Sort key of a row. */
@@ -39,12 +39,12 @@ export const comparePlaces = (one: RowPlace, other: RowPlace): number => {
 export const numberIn = (of: Row, name: string): bigint => {
   const value = of[name];
   if (typeof value === "string" && /^-?\d{1,40}$/.test(value)) return BigInt(value);
-  throw new NotAnsweredError(`${name} is ${JSON.stringify(value)}, which is no whole number`);
+  throw new NotAnsweredError(`${name} is ${JSON.stringify(value)}, which is not a whole number`);
 };
 
 /** The member of a row as a text. @throws NotAnsweredError when it is none */
 export const textIn = (of: Row, name: string): string => {
   const value = of[name];
   if (typeof value === "string") return value;
-  throw new NotAnsweredError(`${name} is ${JSON.stringify(value)}, which is no text`);
+  throw new NotAnsweredError(`${name} is ${JSON.stringify(value)}, which is not text`);
 };

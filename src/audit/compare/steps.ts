@@ -266,7 +266,7 @@ const compareRoots = async (
     // Two keys may have signed roots of one checkpoint.
     let reached = before - 1n;
     for (const { checkpoint, checkpointDigest, root, total, decimals = null } of page) {
-      if (checkpoint > reached) throw new NotAnsweredError("its pages do not go on");
+      if (checkpoint > reached) throw new NotAnsweredError("its pages do not advance");
       reached = checkpoint;
       if (checkpoint < first) return;
       if (left === 0) {

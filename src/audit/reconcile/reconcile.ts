@@ -57,7 +57,7 @@ export class WentBackError extends Error {
 
   constructor() {
     super(
-      "a pipeline was put back while its rows were reconciled; try again when it has come back",
+      "a pipeline was set back while its rows were reconciled; try again once it has caught up",
     );
   }
 }
@@ -82,7 +82,7 @@ export const reconcile = async (
   if (isWhole(request)) {
     try {
       for (const table of await reconcileRows(database, request.signal, found)) {
-        notShown.add(`${table}: its rows were not held against the facts`);
+        notShown.add(`${table}: its rows were not compared with the facts`);
       }
     } catch (error) {
       if (!isOfFacts(error)) throw error;
@@ -176,14 +176,14 @@ const reconcileIn = async (
     const isWholeLog = meta.firstCheckpoint === 0n;
     const asked = { checkpoint, isWholeLog, hasPast, isPresent: at === undefined };
     if (!(await reconcileCoin(tx, coin, asked, found)))
-      onFaith.push(`what ${coin} adds up to, which was there before the log`);
+      onFaith.push(`the sums of ${coin}, which existed before the log began`);
   }
-  if (roots > 0) onFaith.push(`${roots} published roots: of each token some were compared`);
+  if (roots > 0) onFaith.push(`${roots} published roots: only some of each token were compared`);
   onFaith.push(...(await decimalsOnFaith(tx.sql)).map((line) => `decimals of ${line}`));
   notes.push(...onFaith.map((what) => `taken on faith: ${what}`));
   if (coinType !== undefined)
     notes.push(
-      "digests, watermarks and the facts that rows come from are of all tokens and were not checked",
+      "digests, watermarks and the facts behind rows span all tokens and were not checked",
     );
   else {
     const ready = ledgerPipelines.filter((pipeline) => has(LAYOUT_WITH_DIGESTS, [pipeline]));
@@ -194,7 +194,7 @@ const reconcileIn = async (
       for (const name of trailing)
         notShown.push(`${name} has not committed checkpoint ${checkpoint} yet`);
       notes.push(
-        "taken on faith: the digests, where the rows fit them, and what they do not cover; without --at every row is held against the facts",
+        "taken on faith: the digests, where the rows fit them, and what they do not cover; without --at every row is compared with the facts",
       );
     }
   }

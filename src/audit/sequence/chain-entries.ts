@@ -75,7 +75,7 @@ const INPUTS: PublishedChain<InputStretch, { readonly next: bigint }> = {
   behind: async (sql, { from }, { through, hash }) => {
     const end = await inputEnd(sql, { from, to: through + 1n });
     if (end.checkpoint === through && hash.equals(end.hash)) return { next: through + 1n };
-    const what = "log_input_chain has not the hash that an entry of the sequence has";
+    const what = "log_input_chain does not have the hash of an entry of the sequence";
     throw new LogChangedError({ checkpoint: through, what });
   },
   check: checkInputs,

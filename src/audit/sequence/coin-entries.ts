@@ -149,7 +149,7 @@ const assertUnchanged = async (sql: Sql, coinType: string, { body }: SequenceEnt
 const changed = (coinType: string, checkpoint: bigint) =>
   new LogChangedError({
     checkpoint,
-    what: `log_coin_chain has another end for ${coinType} than the one that was signed in the sequence: facts of it were changed, and the chain made anew`,
+    what: `log_coin_chain has another end for ${coinType} than the one that was signed in the sequence: facts of it were changed, and the chain was recomputed`,
   });
 
 /** Last link of a coin up to a checkpoint, in an entry's form. */

@@ -102,7 +102,7 @@ export const openKey = async (
   if (signer?.publicKey === publicKey) return outsideKey(signer);
   if (signer !== undefined) {
     throw new DeploymentKeyError(
-      `DEPLOYMENT_SIGNER_KEY is ${keyIdOf(signer.publicKey)}, and the deployment signs with ${keyId}: nothing is signed until \`holderbook keys rotate\` lets the signer's key follow, or the settings name the signer of ${keyId}${sealed === null ? "" : ", which is none: it is sealed in the database"}`,
+      `DEPLOYMENT_SIGNER_KEY is ${keyIdOf(signer.publicKey)}, but the deployment signs with ${keyId}: nothing is signed. Run \`holderbook keys rotate\` to change to the signer's key, or ${sealed === null ? `name the signer of ${keyId} in the settings` : `remove the signer from the settings: ${keyId} is sealed in the database`}`,
     );
   }
   if (sealed === null) {

@@ -67,7 +67,7 @@ export const keysOnFaith = async (sql: Sql): Promise<readonly string[]> => {
   for (const { number, body } of entries) {
     if (textIn(body, "lost") === "") continue;
     faith.push(
-      `that ${textIn(body, "keyId")} is the deployment's key: entry ${number} says that ${textIn(body, "lost")}, the one before, was lost, which it alone signed`,
+      `that ${textIn(body, "keyId")} is the deployment's key: entry ${number}, which that key alone signed, says that ${textIn(body, "lost")}, the one before, was lost`,
     );
   }
   for (const { keyId, revoked } of keys) {
@@ -77,7 +77,7 @@ export const keysOnFaith = async (sql: Sql): Promise<readonly string[]> => {
       where key_id = ${keyId} and number >= ${revoked.from}`;
     if (left === undefined || left.last === null) continue;
     faith.push(
-      `that entries ${revoked.from} to ${left.last} of the sequence are the deployment's, as far as ${keyId} signed them: entry ${revoked.entry} revokes that key from there on, and what speaks for them is that later keys signed their hashes`,
+      `that entries ${revoked.from} to ${left.last} of the sequence are the deployment's, as far as ${keyId} signed them: entry ${revoked.entry} revokes that key from there on; only later keys, which signed their hashes, vouch for them`,
     );
   }
   return faith;

@@ -41,7 +41,7 @@ const signedThrough = async (sql: Sql): Promise<bigint> => {
     `${since}`,
   ]);
   if (row?.chained === false) {
-    const what = "log_chain has not the hash of the head that was signed";
+    const what = "log_chain does not have the hash of the signed head";
     throw new LogChangedError({ checkpoint: row.checkpoint, what });
   }
   return row?.checkpoint ?? -1n;
@@ -137,7 +137,7 @@ const contradicted = async (sql: Sql): Promise<LogFault | null> => {
   if (row === undefined) return null;
   const { checkpoint, chained } = row;
   const what = chained
-    ? "log_chain has another hash than the one that was signed in log_heads: facts up to here were changed, and the chain made anew"
+    ? "log_chain has another hash than the one that was signed in log_heads: facts up to here were changed, and the chain was recomputed"
     : "log_heads has a signed head, but log_chain has no row: the end of the log was deleted";
   return { checkpoint, what };
 };

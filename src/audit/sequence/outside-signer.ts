@@ -88,7 +88,7 @@ export const outsideSigner = (settings: OutsideSignerSettings): OutsideSigner =>
       if (isFinal(status)) throw new SignerAnswerError(where, `refuses to sign (${status})`);
       throw new SignerAwayError(
         where,
-        status === 200 ? "answers something else" : `answers ${status}`,
+        status === 200 ? "gave an unexpected answer" : `answers ${status}`,
       );
     }
     const { signature } = asked.answer;

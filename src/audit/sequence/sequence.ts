@@ -42,7 +42,7 @@ export class SequenceLostError extends Error {
 
   constructor(number: bigint) {
     super(
-      `entry ${number} of the sequence was published, and is not in log_sequence any more: the database lost it, or was exchanged`,
+      `entry ${number} of the sequence was published, and is no longer in log_sequence: the database lost it, or was replaced`,
     );
   }
 }
@@ -58,7 +58,7 @@ export class SequenceKeyError extends Error {
 
   constructor(expected: string, keyId: string) {
     super(
-      `the sequence goes on with the key ${expected}, and this process signs with ${keyId}: nothing is signed. After \`holderbook keys rotate\`, restart it; a key that came into deployment_keys otherwise is not the one to follow`,
+      `the sequence continues with the key ${expected}, but this process signs with ${keyId}: nothing is signed. Restart it after \`holderbook keys rotate\`; a key that entered deployment_keys in another way is not trusted`,
     );
   }
 }

@@ -34,7 +34,7 @@ type CheckedProofs = {
  */
 export async function* checkProofs(
   on: Reading,
-  { asked, trusted, first: begin, next }: ProofsAsked,
+  { asked, trusted, first: begin, next }: ProofCheckOptions,
 ): Stretches<CheckedProofs> {
   let faults: LogFault[] = [];
   const [faith, beyond]: [string[], string[]] = [[], []];
@@ -154,7 +154,7 @@ export async function* checkProofs(
   return { signatures, faith, beyond };
 }
 
-export type ProofsAsked = {
+export type ProofCheckOptions = {
   readonly asked: boolean;
   readonly trusted: Committee | null;
   readonly first: bigint;

@@ -45,7 +45,7 @@ export const checkKept = async (
     faults: [...replaced, ...(await entryFaults(sql, current, signal))],
     earlier: earlier.map(
       ({ name }) =>
-        `${name} is about the log that entry ${correction?.number} of the sequence says was read anew`,
+        `${name} is about the log that entry ${correction?.number} of the sequence says was read again`,
     ),
   };
 };

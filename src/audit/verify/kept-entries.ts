@@ -31,7 +31,7 @@ export const readEntries = async (
     for (const [at, value] of (await keptValues(path)).entries()) {
       const { data } = entryForm.safeParse(value);
       if (data === undefined) {
-        throw new KeptHeadsError(path, `number ${at + 1} is no entry of the sequence`);
+        throw new KeptHeadsError(path, `number ${at + 1} is not an entry of the sequence`);
       }
       const number = BigInt(data.number);
       const hash = entryHash(data);
@@ -63,7 +63,7 @@ export const passedOver = ({ notShown, why }: KeptEntries): readonly string[] =>
       ? `entry ${first.number} is`
       : `${notShown.length} entries, the first number ${first.number}, are`;
   return [
-    `${which} signed with a key (${keyIds(notShown)}) that no entry here leads to: of before a key change, entries show something together with all behind them up to one that the next key signed`,
+    `${which} signed with a key (${keyIds(notShown)}) that no entry here leads to: entries from before a key change count only together with all later ones up to one that the next key signed`,
   ];
 };
 

@@ -15,7 +15,7 @@ import { rootFault } from "../sequence/published-roots.ts";
 import { logSince } from "../sequence/sequence.ts";
 import { runStretches } from "../sequence/stretches.ts";
 import { checkAllBlocks, checkPackages, logRange } from "./blocks-and-packages.ts";
-import { checkProofs, type ProofsAsked } from "./check-proofs.ts";
+import { checkProofs, type ProofCheckOptions } from "./check-proofs.ts";
 import { checkEntries } from "./entry-check.ts";
 import { checkSequence } from "./sequence-check.ts";
 
@@ -50,13 +50,13 @@ export const MOST_FAULTS = 20;
 /** Reads the whole log, a stretch at a time; a service may append meanwhile. */
 export const verifyLog = async (
   database: Database,
-  asked: Pick<ProofsAsked, "asked" | "trusted">,
+  asked: Pick<ProofCheckOptions, "asked" | "trusted">,
   signal: AbortSignal,
 ): Promise<VerifiedLog> => {
   const { sql } = database;
   const faults: LogFault[] = [];
   const faith: string[] = [];
-  const beyond = ["that Postgres answers others as it answers this command"];
+  const beyond = ["that Postgres shows other sessions the same data as this command"];
   const { facts, through } = await verifyFacts(sql, faults, signal);
   const blocks = await runStretches(checkAllBlocks(database, MOST_FAULTS), faults, signal);
   const { checkpoints } = blocks;

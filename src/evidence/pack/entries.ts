@@ -79,7 +79,7 @@ export const packEntries = async (
       ...passedOver(kept),
       ...(earlier === 0
         ? []
-        : [`${earlier} entries are about the log that entry ${since} says was read anew`]),
+        : [`${earlier} entries are about the log that entry ${since} says was read again`]),
     ],
   };
 };

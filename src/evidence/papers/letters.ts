@@ -21,7 +21,7 @@ export class ConfirmError extends Error {
  * @param confirm holder ids, canonical addresses, or `all`
  * @throws ConfirmError if `all` are too many
  */
-export const rowsAsked = async (
+export const requestedRows = async (
   pack: PackFiles,
   confirm: readonly string[],
 ): Promise<ReadonlySet<string>> => {
@@ -35,7 +35,7 @@ export const rowsAsked = async (
         for (const address of addresses) if (wallets.delete(address)) rows.add(name);
         if (rows.size > MOST_LETTERS) {
           throw new ConfirmError(
-            `these are more than ${MOST_LETTERS} letters: name the holders that you want them of`,
+            `these are more than ${MOST_LETTERS} letters: name the holders to write to`,
           );
         }
       }

@@ -15,7 +15,7 @@ import { coverPaper, signOffPaper, type Written } from "./cover.ts";
 import { code, type Inline, type Paper } from "./document.ts";
 import { exceptionsPaper } from "./exceptions-paper.ts";
 import { Gathering } from "./gather.ts";
-import { assertKnown, rowsAsked } from "./letters.ts";
+import { assertKnown, requestedRows } from "./letters.ts";
 import { markdownOf } from "./markdown.ts";
 import { rollForwardPaper } from "./roll-forward-paper.ts";
 import { samplePaper } from "./sample-paper.ts";
@@ -48,7 +48,7 @@ export const writePapers = async (
   if (manifest === undefined) throw packError(FILES.manifest, "is missing", "authentic");
   const manifestSha256 = await hashOf(manifest);
   const seed = options.seed ?? manifestSha256;
-  const rows = await rowsAsked(pack, options.confirm);
+  const rows = await requestedRows(pack, options.confirm);
   const gathered = new Gathering(seed, options.sample, rows);
   const checked = await verifyPack(packFolder, known, { entries, again, witness: gathered });
   assertKnown(rows, checked.outcome);

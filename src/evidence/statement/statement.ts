@@ -46,7 +46,7 @@ export class ChainUnknownError extends Error {
 
   constructor() {
     super(
-      "the chain of this log is not known yet, so no statement can be signed; a LEDGER_SOURCE that is a full node tells it, and so does `chainId` in the ledger.json of a folder",
+      "the chain of this log is not known yet, so no statement can be signed; set LEDGER_SOURCE to a full node, or add `chainId` to the ledger.json of a folder",
     );
   }
 }
