@@ -2,7 +2,7 @@
 import { isPlain } from "./forms.ts";
 
 /** Options that every request takes. */
-export type Asking = { readonly signal?: AbortSignal | undefined };
+export type CallOptions = { readonly signal?: AbortSignal | undefined };
 
 /** The answer is not the service's but a proxy's; may pass. */
 export const NO_ANSWER = "NO_ANSWER";
@@ -171,7 +171,7 @@ export const refusalOf = (response: Response, body: unknown): BookError => {
   const first: unknown = Array.isArray(errors) ? errors[0] : undefined;
   const isNone = body === undefined && response.ok;
   const usual = isNone
-    ? "the answer is not the service's: something before it answered"
+    ? "the answer is not from the service: something in front of it answered"
     : `the service answered ${response.status}`;
   const error = memberOf(body, "error");
   const code = memberOf(memberOf(first, "extensions"), "code");

@@ -1,7 +1,7 @@
 /** Reads a register: typed queries, lists at one checkpoint, and events as they happen. */
 import {
-  type Asking,
   BookError,
+  type CallOptions,
   jsonOf,
   memberOf,
   NO_ANSWER,
@@ -77,7 +77,7 @@ class NoStreamError extends Error {
 }
 
 type Data = Readonly<Record<string, unknown>>;
-type Retrying = Asking & { readonly attempts?: number };
+type Retrying = CallOptions & { readonly attempts?: number };
 /** Arguments of a field by name: their GraphQL type and value. */
 type Arguments = Readonly<Record<string, readonly [type: string, value: unknown]>>;
 type Paging<Row> = Retrying & {
@@ -87,13 +87,13 @@ type Paging<Row> = Retrying & {
   /** The cursor to start after; absent: from the beginning. */
   readonly first?: string | undefined;
 };
-type Following<Row> = Asking & {
+type Following<Row> = CallOptions & {
   readonly cursorOf?: (row: Row) => string;
   readonly after?: string | undefined;
   /** Fallback where the service offers no streams. */
   readonly polled: (place: string | undefined, cause: BookError) => AsyncIterable<Row>;
 };
-type OfToken = Asking & { readonly coinType: string; readonly at?: At | undefined };
+type OfToken = CallOptions & { readonly coinType: string; readonly at?: At | undefined };
 
 /**
  * The GraphQL text of one field, and its variables. Arguments without a value are left out: earlier

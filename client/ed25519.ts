@@ -47,7 +47,9 @@ export const publicKeyOf = (text: string): KeyObject => {
     throw new KeyFormatError("a public key is base64 of 32 bytes, with or without whpk_ before it");
   }
   if (!isPoint(bytes)) {
-    throw new KeyFormatError("a public key must not be one to which everybody can make signatures");
+    throw new KeyFormatError(
+      "a public key must not be weak: anyone can make signatures that fit it",
+    );
   }
   const jwk = { kty: "OKP", crv: "Ed25519", x: bytes.toString("base64url") };
   return createPublicKey({ key: jwk, format: "jwk" });

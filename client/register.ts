@@ -1,4 +1,4 @@
-import type { Asking } from "./asking.ts";
+import type { CallOptions } from "./asking.ts";
 import { isPlain } from "./forms.ts";
 
 /** Unix seconds. */
@@ -7,7 +7,7 @@ type Seconds = bigint;
 /** The end of a checkpoint or second in the past. Answers about it never change. */
 export type At = { readonly checkpoint: bigint } | { readonly time: Date };
 
-type OfToken = Asking & { readonly coinType: string };
+type OfToken = CallOptions & { readonly coinType: string };
 type OfTokenAt = OfToken & { readonly at?: At | undefined };
 
 /** Filters a cap table's rows. */
@@ -231,7 +231,7 @@ export type StateRange = {
  * over one connection, reconnecting after the last event, or polling every two seconds without
  * streams; false: end with the newest event.
  */
-export type Which<Cursor> = Asking & { readonly after?: Cursor | undefined } & (
+export type Which<Cursor> = CallOptions & { readonly after?: Cursor | undefined } & (
     | {
         readonly coinType: string;
         readonly coinTypes?: undefined;
@@ -253,17 +253,17 @@ export type Book = {
   ask(
     query: string,
     variables?: Readonly<Record<string, unknown>>,
-    asking?: Asking,
+    asking?: CallOptions,
   ): Promise<unknown>;
-  meta(asking?: Asking & { readonly at?: At | undefined }): Promise<Meta>;
-  tokens(asking?: Asking): AsyncIterable<Token>;
+  meta(asking?: CallOptions & { readonly at?: At | undefined }): Promise<Meta>;
+  tokens(asking?: CallOptions): AsyncIterable<Token>;
   /** Null for a token not seen by then. */
   token(of: OfTokenAt): Promise<CountedToken | null>;
   /** Hex over a pipeline's rows up to a checkpoint: equal digests mean equal rows anywhere. */
   pipelineDigest(
-    of: Asking & { readonly pipeline: string; readonly checkpoint: bigint },
+    of: CallOptions & { readonly pipeline: string; readonly checkpoint: bigint },
   ): Promise<string | null>;
-  status(asking?: Asking): Promise<readonly PipelineStatus[]>;
+  status(asking?: CallOptions): Promise<readonly PipelineStatus[]>;
   balance(of: OfTokenAt & { readonly owner: string }): Promise<Balance>;
   roles(of: OfTokenAt): Promise<readonly WalletRole[]>;
   /** Null for a token not seen by then. Totals cover all rows, whatever the filter. */
@@ -286,7 +286,7 @@ export type Book = {
     which: Which<string> & { readonly owner?: string | undefined },
   ): AsyncIterable<BalanceChange>;
   /** The whole list, now and after each change. */
-  statusChanges(asking?: Asking): AsyncIterable<readonly PipelineStatus[]>;
+  statusChanges(asking?: CallOptions): AsyncIterable<readonly PipelineStatus[]>;
 };
 
 /** Members that the schema gives as decimal text. */

@@ -1,5 +1,5 @@
 /** Transfer agent requests (interface C): signed, retried where safe, and awaited. */
-import { type Asking, BookError, jsonOf, pause, refusalOf, retrying, send } from "./asking.ts";
+import { BookError, type CallOptions, jsonOf, pause, refusalOf, retrying, send } from "./asking.ts";
 import type { JsonValue } from "./canonical-json.ts";
 import { signRequest } from "./sign-request.ts";
 
@@ -27,7 +27,7 @@ export type RequestSeen = {
   }[];
 };
 
-type Sending = Asking & {
+type Sending = CallOptions & {
   /** Repeats with one key make one request; default: a new key each time. */
   readonly idempotencyKey?: string | undefined;
 };
@@ -38,17 +38,17 @@ export type TransferAgent = {
   kyc(body: JsonValue, sending?: Sending): Promise<Accepted>;
   whitelistStatus(
     wallet: string,
-    asking?: Asking,
+    asking?: CallOptions,
   ): Promise<{
     readonly isWhitelisted: boolean;
     readonly walletGroup: string | number | null;
     readonly requestId: string | null;
   }>;
-  request(id: string, asking?: Asking): Promise<RequestSeen>;
+  request(id: string, asking?: CallOptions): Promise<RequestSeen>;
   /** Waits for SUCCESS or FAILED. @throws BookError after `timeoutMs` (two minutes) */
   ended(
     id: string,
-    asking?: Asking & { readonly timeoutMs?: number | undefined },
+    asking?: CallOptions & { readonly timeoutMs?: number | undefined },
   ): Promise<RequestSeen>;
 };
 
@@ -84,7 +84,7 @@ export const createTransferAgent = ({
         signal: signal ?? null,
       });
     });
-  const get = <Answer>(path: string, { signal }: Asking = {}) =>
+  const get = <Answer>(path: string, { signal }: CallOptions = {}) =>
     retrying(ATTEMPTS, signal, () => {
       const { headers } = signRequest({ secretKey, method: "GET", path });
       return answered<Answer>(path, { headers, signal: signal ?? null });

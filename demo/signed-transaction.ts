@@ -45,7 +45,7 @@ export const readSigned = (
   if (parsed === undefined) return { wrong: "this is not a TransactionData" };
   const { V1: transaction } = parsed;
   const program = transaction.kind.ProgrammableTransaction;
-  if (program === undefined) return { wrong: "only programmable transactions are taken" };
+  if (program === undefined) return { wrong: "only programmable transactions are accepted" };
   const [signature, ...others] = signatures;
   if (signature === undefined || others.length > 0) return { wrong: "one signature is needed" };
   const sender = canonicalAddress(transaction.sender);
@@ -63,7 +63,7 @@ export const readSigned = (
   const calls: Call[] = [];
   for (const command of program.commands) {
     const call = command.MoveCall;
-    if (call === undefined) return { wrong: "only calls are taken here" };
+    if (call === undefined) return { wrong: "only calls are accepted here" };
     const name = `${call.module}::${call.function}`;
     if (!contract.packages.includes(canonicalAddress(call.package))) {
       return { wrong: `${call.package} is not the security-token package` };
@@ -78,7 +78,7 @@ export const readSigned = (
     }
     const made = callOf(name, coinType, args.map(pure));
     if (made === undefined)
-      return { wrong: `${name} is not taken here, or its arguments are wrong` };
+      return { wrong: `${name} is not accepted here, or its arguments are wrong` };
     calls.push(made);
   }
   if (calls.length === 0) return { wrong: "it calls nothing" };

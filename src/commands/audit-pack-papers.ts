@@ -9,7 +9,7 @@ import {
   SOURCE_LACKS,
   withCheckOptions,
 } from "./audit-pack-verify.ts";
-import { endCheck, printLines, tellLines } from "./output.ts";
+import { endCheck, printLines, printMessages } from "./output.ts";
 import { UsageError } from "./usage.ts";
 
 type PapersOptions = CheckOptions & {
@@ -56,7 +56,7 @@ export const papersCommand = () =>
       const papers = { seed, sample, confirm, given: givenIn(options) };
       const { isUnread } = await writePapers(folder, out, papers, given);
       printLines([`${out}: working papers of ${folder}`]);
-      if (isUnread) tellLines(SOURCE_LACKS);
+      if (isUnread) printMessages(SOURCE_LACKS);
       endCheck({ isFalse: false, isUnshown: isUnread });
     });
 
@@ -101,7 +101,7 @@ const givenIn = ({
     ["--committee-from", committeeFrom && basename(committeeFrom)],
     ["--trust", trusted],
     // A URL may have a password in it.
-    ["--source", source && "as complete names it"],
+    ["--source", source && "named in the tier complete"],
     ["--since", since?.toString()],
     ["--entry", entry?.map((file) => basename(file)).join(", ")],
   ] as const;

@@ -25,7 +25,7 @@ import type { CheckpointSource } from "../ledger/sources/source.ts";
 import { shownForeign } from "../logging/foreign-text.ts";
 import { splitType } from "../values/move-type.ts";
 import { checkpointArgument, keyArgument, namesArgument, retryForOption } from "./arguments.ts";
-import { endCheck, printJson, printLines, tellLines } from "./output.ts";
+import { endCheck, printJson, printLines, printMessages } from "./output.ts";
 import { assertReaches, trustArgument } from "./sources.ts";
 import { UsageError } from "./usage.ts";
 
@@ -111,8 +111,8 @@ export const verifyCommand = () =>
       }
       const isFalse = failures.length > 0;
       const isUnread = checked?.isUnread === true;
-      if (!isFalse && left.length > 0) tellLines(`required, and not shown: ${left.join(", ")}`);
-      else if (!isFalse && isUnread) tellLines(SOURCE_LACKS);
+      if (!isFalse && left.length > 0) printMessages(`required, and not shown: ${left.join(", ")}`);
+      else if (!isFalse && isUnread) printMessages(SOURCE_LACKS);
       endCheck({ isFalse, isUnshown: left.length > 0 || isUnread });
     });
 
@@ -184,7 +184,7 @@ const readFrom = async (
   const { openSource } = await import("../ledger/sources/open-source.ts");
   const { signal } = new AbortController();
   const onTrouble = ({ message }: Error, pauseMs: number) =>
-    tellLines(`${shownForeign(message)}; asking again in ${pauseMs} ms`);
+    printMessages(`${shownForeign(message)}; asking again in ${pauseMs} ms`);
   const opened = openSource(setting);
   const source = retryingSource(opened, { forMs, check: whole, onTrouble });
   try {

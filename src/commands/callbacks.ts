@@ -20,7 +20,7 @@ import { resultEndpoint } from "../ta/requests/callback-address.ts";
 import { callbackEndpoint } from "../transfers/callbacks.ts";
 import { wholeNumberArgument } from "./arguments.ts";
 import { openDatabase } from "./open-database.ts";
-import { jsonOption, printJson, printList, tellLines } from "./output.ts";
+import { jsonOption, printJson, printList, printMessages } from "./output.ts";
 import { UsageError } from "./usage.ts";
 
 /** `holderbook callbacks`: lists and redelivers callbacks, and rotates the keys that sign them. */
@@ -74,7 +74,7 @@ const listCommand = () =>
         const found = await listed(database, page);
         const shown = found.slice(0, limit).map(({ endpoint: _, ...delivery }) => delivery);
         printList(shown, json);
-        if (found.length > limit) tellLines(`more: --after ${shown.at(-1)?.id}`);
+        if (found.length > limit) printMessages(`more: --after ${shown.at(-1)?.id}`);
         reportClosed(addresses);
       });
     });
@@ -99,7 +99,7 @@ const redeliverCommand = () =>
         const to = whose.asset === undefined ? undefined : resultEndpoint;
         const outcome = await redeliver(database, { endpoints, id, ...(to && { to }) });
         if (outcome === "unknown") throw new UsageError(`${nameOf(whose)} has no callback ${id}`);
-        tellLines(`${id} ${REDELIVERED[outcome]}`);
+        printMessages(`${id} ${REDELIVERED[outcome]}`);
       }),
     );
 
@@ -118,7 +118,7 @@ const enableCommand = () =>
     .action(({ resend = false, ...whose }: EnableOptions) =>
       withAddresses(whose, async (database, addresses) => {
         for (const { key } of addresses) await enableEndpoint(database, key, { resend });
-        tellLines(`callbacks of ${nameOf(whose)} are sent again`);
+        printMessages(`callbacks of ${nameOf(whose)} are sent again`);
         reportClosed(addresses.filter(({ withdrawnAt }) => withdrawnAt !== null));
       }),
     );
@@ -135,7 +135,7 @@ const reportClosed = (addresses: readonly CallbackEndpoint[]): void => {
         : disabledAt !== null
           ? `disabled since ${disabledAt}: ${disabledReason}`
           : undefined;
-    if (closed !== undefined) tellLines(`${url} is ${closed}`);
+    if (closed !== undefined) printMessages(`${url} is ${closed}`);
   }
 };
 
@@ -185,8 +185,8 @@ export const rotateCommand = () =>
       const shown = lostMasterKey
         ? await keys.publicKeys()
         : await keys.rotate(now ? IMMEDIATELY : {}, on);
-      tellLines(scheduleOf(shown));
-      if (lostMasterKey) tellLines(SEALED_AGAIN);
+      printMessages(scheduleOf(shown));
+      if (lostMasterKey) printMessages(SEALED_AGAIN);
       printJson(shown);
     });
 

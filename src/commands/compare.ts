@@ -16,7 +16,7 @@ import { checkpointArgument, urlArgument } from "./arguments.ts";
 import { pipelineOption } from "./digest.ts";
 import { openDatabase } from "./open-database.ts";
 import { endCheck, printJson, printLines } from "./output.ts";
-import { DRAW_EVERY_MS, progressPlace, redrawnLine } from "./progress-line.ts";
+import { DRAW_EVERY_MS, progressTerminal, redrawnLine } from "./progress-line.ts";
 import type { Runtime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
@@ -111,7 +111,7 @@ const LOG_EVERY_MS = 10_000;
 
 /** Shows progress: a redrawn line on a terminal, log lines elsewhere. */
 const progressOf = ({ config, logger }: Pick<Runtime, "config" | "logger">) => {
-  const terminal = progressPlace(config);
+  const terminal = progressTerminal(config);
   const { draw, clear } = redrawnLine(terminal);
   let shownAt = performance.now();
   return {
@@ -134,16 +134,16 @@ const progressOf = ({ config, logger }: Pick<Runtime, "config" | "logger">) => {
 
 /** Taken on faith, because no query shows it. */
 const ON_FAITH: readonly string[] = [
-  "that it answers others as it answers this key, and queries with other arguments (order, offset, one owner, a time) from the same rows",
+  "that it answers other keys as it answers this one, and queries with other arguments (order, offset, one owner, a time) from the same rows",
   "that its exports, statements, packs and streams are made of the rows that these queries serve",
   "signatures of its roots and heads, and that it lists all of them: docs/how-to/audit.md says how its sequence is checked",
-  "what is no row of a coin: facts of its log, signatures of validators, grants as causes need them (token_grants), the times that sinceTimestamp searches by (reached_ms): reconcile and verify --log look there, on its side",
+  "data other than rows of a coin: facts of its log, signatures of validators, the grants behind causes (token_grants), the times that sinceTimestamp searches by (reached_ms); run reconcile and verify --log there",
 ];
 
 /** Adds the rows of one comparison that are taken on faith. */
 const onFaith = ({ tallies }: Comparison): readonly string[] => {
   const rows = tallies.get(OWN_PAST)?.rows ?? 0;
-  const own = `what it serves now, in ${rows} rows: it was further than this deployment, so they were compared with its own past alone`;
+  const own = `its current answers, ${rows} rows: it was ahead of this deployment, so they were compared only with its own past`;
   return rows === 0 ? ON_FAITH : [own, ...ON_FAITH];
 };
 

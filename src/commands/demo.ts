@@ -2,7 +2,7 @@ import { Command, Option } from "commander";
 import { isAllDemo } from "../service/demo.ts";
 import { keptStartKey, makeDemoLink } from "../service/kept-keys.ts";
 import { ratioArgument, urlArgument, wholeNumberArgument } from "./arguments.ts";
-import { printLines, tellLines } from "./output.ts";
+import { printLines, printMessages } from "./output.ts";
 import { redrawnLine } from "./progress-line.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
@@ -59,7 +59,7 @@ export const demoCommand = async () => {
         onProgress: (written) => draw(`${written} of ${options.checkpoints} checkpoints`),
       });
       clear();
-      tellLines(`wrote ${options.checkpoints} checkpoints and ledger.json to ${options.dir}`);
+      printMessages(`wrote ${options.checkpoints} checkpoints and ledger.json to ${options.dir}`);
     });
   const link = new Command("link")
     .description("print a new link that opens the page of a running demo signed in; it works once")
@@ -88,6 +88,6 @@ const printDemoLink = async ({ url }: { readonly url?: URL }): Promise<void> => 
     throw new UsageError("PORT is 0: say where the service listens, with --url http://localhost:…");
   }
   const link = await makeDemoLink(config, url?.origin ?? `http://localhost:${port}`);
-  tellLines("this link signs in once; earlier links are no longer valid");
+  printMessages("this link signs in once; earlier links are no longer valid");
   printLines([link]);
 };

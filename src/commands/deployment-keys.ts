@@ -8,14 +8,14 @@ import {
 import { configuredKey, configuredMasterKey } from "../service/configured-keys.ts";
 import { bigintArgument, reasonArgument, urlArgument } from "./arguments.ts";
 import { openDatabase } from "./open-database.ts";
-import { printJson, tellLines } from "./output.ts";
+import { printJson, printMessages } from "./output.ts";
 
 type RotateOptions = { readonly signerBefore?: URL; readonly lost?: boolean };
 
 export const rotateCommand = () =>
   new Command("rotate")
     .description(
-      "renew the deployment's key, which signs statements, packs and the sequence: the next one is that of DEPLOYMENT_SIGNER_URL or, without a signer, sealed in the database. The previous key names it in the sequence; prints that entry",
+      "replace the deployment's key, which signs statements, packs and the sequence. The signer at DEPLOYMENT_SIGNER_URL holds the new key; without a signer it is sealed in the database. The previous key names it in an entry of the sequence, which is printed",
     )
     .option(
       "--signer-before <url>",
@@ -24,7 +24,7 @@ export const rotateCommand = () =>
     )
     .option(
       "--lost",
-      "the previous key can no longer sign, which is tested: the next one names itself, and auditors need its public key from you",
+      "the previous key is lost (the command checks that it cannot sign): the new key names itself, and auditors need its public key from you",
     )
     .action(async ({ signerBefore, lost = false }: RotateOptions) => {
       await using storage = await openDatabase();
@@ -39,7 +39,7 @@ export const rotateCommand = () =>
             ? undefined
             : { url: signerBefore.href, token: config.signerBeforeToken },
       });
-      tellLines(...(lost ? LOST : []), ROTATED);
+      printMessages(...(lost ? LOST : []), ROTATED);
       printJson(entry);
     });
 
@@ -47,7 +47,7 @@ const ROTATED =
   "the new key signs from now on. Restart the processes that index and serve, which sign nothing until then, and publish the public key where auditors look for it";
 
 const LOST = [
-  "the key before did not name this one: auditors who know only that key can verify nothing signed from now on until you give them the new public key",
+  "the previous key did not name this one: auditors who know only that key can verify nothing signed from now on until you give them the new public key",
   "if the master key is also lost, see `holderbook callbacks rotate --now --lost-master-key`",
 ];
 
@@ -70,7 +70,7 @@ export const revokeDeploymentKeyCommand = () =>
       const { config } = storage;
       const key = await configuredKey(config, { existing: true }).open(storage);
       const entry = await revokeDeploymentKey(storage.write, key, { keyId, from, why });
-      tellLines(
+      printMessages(
         `${keyId} is revoked from entry ${from} on: ask auditors to fetch GET /sequence again, and publish the public key of ${key.keyId}: what rests on a signature of ${keyId} alone is no longer trusted`,
       );
       printJson(entry);

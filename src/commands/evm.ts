@@ -6,7 +6,7 @@ import { forgetLog } from "../evm/log/store.ts";
 import { remakeTransferEvents } from "../transfers/progress.ts";
 import { wholeNumberArgument } from "./arguments.ts";
 import { openDatabase } from "./open-database.ts";
-import { jsonOption, printList, tellLines } from "./output.ts";
+import { jsonOption, printList, printMessages } from "./output.ts";
 import { UsageError } from "./usage.ts";
 import { lockWriters } from "./writer-locks.ts";
 
@@ -47,7 +47,7 @@ const rereadCommand = () =>
         const details = { chain: `${chain}`, token: token ?? null };
         return [forgotten, { command: "evm reread", details, on: "project" }];
       });
-      tellLines(
+      printMessages(
         `${what}: ${facts} logs of ${tokens} ${tokens === 1 ? "token" : "tokens"} removed; the next start or index reads them again`,
       );
     });

@@ -8,7 +8,7 @@ import type { Config } from "../settings/config.ts";
 import { watchProcess } from "../telemetry/process-figures.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import { checkpointArgument, namesArgument, RETRY_FOR_MS, retryForOption } from "./arguments.ts";
-import { progressLine, progressPlace } from "./progress-line.ts";
+import { progressLine, progressTerminal } from "./progress-line.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
@@ -69,7 +69,7 @@ export const indexCommand = () =>
         ? await startBackgroundWork({ ...runtime, storage, notes, ledger })
         : undefined;
       await using _agent = await work?.startAgent({ opensData: false });
-      const line = progressLine(logger, progressPlace(config));
+      const line = progressLine(logger, progressTerminal(config));
       const { ended } = startIndexing({
         ...runtime,
         ...{ storage, ledger, firstCheckpoint, last, pipelines },

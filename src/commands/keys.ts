@@ -18,7 +18,7 @@ import { changeCallbackUrl, handOver, registerKey } from "../ta/requests/caller-
 import { revokeDeploymentKeyCommand, rotateCommand } from "./deployment-keys.ts";
 import { checkAsset, scopeOf, scopeOfAsset } from "./known-asset.ts";
 import { openDatabase } from "./open-database.ts";
-import { jsonOption, printJson, printLines, printList, tellLines } from "./output.ts";
+import { jsonOption, printJson, printLines, printList, printMessages } from "./output.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
@@ -94,7 +94,7 @@ const createCommand = () =>
         const on = project === undefined ? "deployment" : "project";
         return [made, { command: "keys create", details, on }];
       });
-      tellLines(`key ${id} (${kind}): keep it, it is not shown again`);
+      printMessages(`key ${id} (${kind}): keep it, it is not shown again`);
       printLines([secret]);
     });
 
@@ -128,10 +128,10 @@ const createTaKey = async (key: {
   });
   const meaning = key.requireBound ? BOUND : UNBOUND;
   if (secretKey === undefined) {
-    tellLines(`key ${id} (ta) is registered`, ...meaning);
+    printMessages(`key ${id} (ta) is registered`, ...meaning);
     printLines([publicKey]);
   } else {
-    tellLines(`key ${id} (ta): keep the pair, it is not shown again`, ...meaning);
+    printMessages(`key ${id} (ta): keep the pair, it is not shown again`, ...meaning);
     printJson({ publicKey, secretKey });
   }
 };
@@ -200,7 +200,7 @@ const callbackUrlCommand = () =>
         return [undefined, { command: "keys callback-url", details, on: scopeOf(asset) }];
       });
       const where = address ?? `the address of ${key.subject}`;
-      tellLines(`results for key ${id} go to ${where}`);
+      printMessages(`results for key ${id} go to ${where}`);
     });
 
 /** The recorded scope of its creation; for older keys the scope that they open. */
@@ -221,7 +221,7 @@ const revokeCommand = () =>
     .argument("<id>", "its id, from `keys list`")
     .option(
       "--to <id>",
-      "hand its requests, deliveries and results over to this key of the same asset (kind ta), also after it was revoked; without it only the operator sees them",
+      "hand its requests, deliveries and results over to this key of the same asset (kind ta); also works for a revoked key. Without it only the operator sees them",
     )
     .action(async (id: string, { to }: { to?: string }) => {
       await using storage = await openDatabase();
@@ -240,11 +240,11 @@ const revokeCommand = () =>
             `${id} and ${to} must be two keys of the kind ta for one asset, and ${to} not revoked; \`keys list\` shows them`,
           );
         }
-        tellLines(`key ${id} is revoked; its requests belong to ${to}`);
+        printMessages(`key ${id} is revoked; its requests belong to ${to}`);
         return;
       }
       if (!ended) {
         throw new UsageError(`no active key has the id ${id}; \`keys list\` shows them`);
       }
-      tellLines(`key ${id} is revoked`);
+      printMessages(`key ${id} is revoked`);
     });

@@ -13,7 +13,7 @@ export const printLines = (lines: readonly string[]): void => {
 };
 
 /** Prints lines for people on standard error; standard output is for programs. */
-export const tellLines = (...lines: readonly string[]): void => {
+export const printMessages = (...lines: readonly string[]): void => {
   process.stderr.write(escapedLines(lines));
 };
 

@@ -14,8 +14,8 @@ import { configuredKey } from "../service/configured-keys.ts";
 import { announceLedger, openLedgerSource, verificationOf } from "../service/ledger-source.ts";
 import { addressArgument, checkpointArgument } from "./arguments.ts";
 import { openDatabase } from "./open-database.ts";
-import { jsonOption, printLines, printList, tellLines } from "./output.ts";
-import { progressLine, progressPlace } from "./progress-line.ts";
+import { jsonOption, printLines, printList, printMessages } from "./output.ts";
+import { progressLine, progressTerminal } from "./progress-line.ts";
 import { openRuntime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 import { lockWriters } from "./writer-locks.ts";
@@ -79,7 +79,7 @@ const addCommand = () =>
         applicationName: "holderbook",
         runtime: await secondLogSettings(storage.write.sql),
       });
-      const line = progressLine(logger, progressPlace(config));
+      const line = progressLine(logger, progressTerminal(config));
       const last = log.nextCheckpoint - 1n;
       if (log.last !== null) {
         await runReader(
@@ -101,7 +101,7 @@ const addCommand = () =>
       }
       line.clear();
       if (signal.aborted) {
-        tellLines("interrupted: run the same command again to continue");
+        printMessages("interrupted: run the same command again to continue");
         process.exitCode = 1;
         return;
       }
@@ -116,7 +116,7 @@ const addCommand = () =>
         return [undefined, { command: "packages add", details, on: "deployment" }];
       });
       for (const pipeline of ledgerPipelines) await vacuumPipeline(locks.session, pipeline);
-      tellLines(
+      printMessages(
         `${address} is in the log, read from checkpoint ${begin} to ${last}; the next start or index refills the projections from it. Until then queries that need them are refused (REBUILDING)`,
       );
     });

@@ -8,7 +8,7 @@ import type { Remedy } from "../waiting/remedy.ts";
 import { reasonArgument } from "./arguments.ts";
 import { checkAsset, scopeOfAsset } from "./known-asset.ts";
 import { openDatabase } from "./open-database.ts";
-import { printJson, tellLines } from "./output.ts";
+import { printJson, printMessages } from "./output.ts";
 import { UsageError } from "./usage.ts";
 
 /** `holderbook pii`: investors' stored data. */
@@ -121,7 +121,7 @@ const noneOf = async (config: Config, asset: string): Promise<never> => {
 
 const report = (deleted: number) => {
   printJson({ deleted });
-  tellLines(
+  printMessages(
     "a replay gets the first answer and stores nothing; to store data again, send them under a new Idempotency-Key with a bound signature",
   );
 };

@@ -25,7 +25,9 @@ const LOG_EVERY_MS = 5_000;
 export const DRAW_EVERY_MS = 200;
 
 /** The terminal, if its log lines are readable: redrawing would garble lines of JSON. */
-export const progressPlace = (config: Pick<Config, "logFormat">): NodeJS.WriteStream | undefined =>
+export const progressTerminal = (
+  config: Pick<Config, "logFormat">,
+): NodeJS.WriteStream | undefined =>
   process.stderr.isTTY && logFormat(config.logFormat) === "pretty" ? process.stderr : undefined;
 
 const CLEAR = "\r\u001b[2K";

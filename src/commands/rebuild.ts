@@ -4,7 +4,7 @@ import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { resetPipelineIn, vacuumPipeline } from "../pipelines/register.ts";
 import { remakeTransferEvents } from "../transfers/progress.ts";
 import { openDatabase } from "./open-database.ts";
-import { tellLines } from "./output.ts";
+import { printMessages } from "./output.ts";
 import { UsageError } from "./usage.ts";
 import { lockWriters } from "./writer-locks.ts";
 
@@ -31,11 +31,11 @@ export const rebuildCommand = () =>
         return [undefined, { command: "rebuild", details: { pipeline: name }, on }];
       });
       if (pipeline === undefined) {
-        tellLines(`${name} is rebuilt from the log by the next start or index`);
+        printMessages(`${name} is rebuilt from the log by the next start or index`);
         return;
       }
       await vacuumPipeline(lock.session, pipeline);
-      tellLines(
+      printMessages(
         `${name} is empty; the next start or index refills it from the log. Until then queries that need it are refused (REBUILDING)`,
       );
     });

@@ -41,7 +41,7 @@ export const reconcileCommand = () =>
     });
 
 const ON_FAITH =
-  "the log (verify --log), and that Postgres answers others as it answers this command";
+  "the log (verify --log), and that Postgres shows other sessions the same data as this command";
 
 const inWords = (done: Reconciliation) => [
   ...done.findings,

@@ -8,7 +8,7 @@ import { openStorage, watchPools } from "../service/storage.ts";
 import type { Config } from "../settings/config.ts";
 import { watchProcess } from "../telemetry/process-figures.ts";
 import { aborted } from "../waiting/aborted.ts";
-import { progressLine, progressPlace } from "./progress-line.ts";
+import { progressLine, progressTerminal } from "./progress-line.ts";
 import { openRuntime } from "./runtime.ts";
 import { localUrl, welcome } from "./welcome.ts";
 
@@ -38,7 +38,7 @@ export const startCommand = () =>
     const indexed = { ...runtime, storage, ledger, signal };
     await using work = await startBackgroundWork({ ...indexed, notes });
     const { assets, evm, receiver } = work;
-    const line = progressLine(logger, progressPlace(config));
+    const line = progressLine(logger, progressTerminal(config));
     watchPools(telemetry.figures, "indexing", storage);
     using _watched = watchProcess(telemetry.figures, {
       process: "indexing",

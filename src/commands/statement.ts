@@ -124,7 +124,7 @@ const reportLines = (
       : "the rows' total is the treasury's supply, as the signer says; the treasury object on the ledger shows it",
     root === undefined
       ? `not compared: whether others see the same root, ${statement.root}; take it from GET /roots?version=${statement.version} and give it with --root`
-      : "its root is the one given",
+      : "its root is the given one",
     key === undefined
       ? `signed with ${publicKey}, the key in the file itself: this shows only that nothing was changed since. Give the issuer's key, as you know it from elsewhere, with --key`
       : SIGNED_WITH[kept?.signer ?? "given"](publicKey),
@@ -137,9 +137,9 @@ const reportLines = (
 };
 
 const SIGNED_WITH = {
-  given: () => "it is signed with the key given",
+  given: () => "it is signed with the given key",
   "led to": (publicKey: string) =>
-    `it is signed with ${publicKey}, a key of the deployment, as entries that were kept say, beginning with the key given`,
+    `it is signed with ${publicKey}, a key of the deployment: kept entries lead to it from the given key`,
   itself: (publicKey: string) => `it is signed with ${publicKey}, the key in the file itself`,
 };
 

@@ -222,7 +222,7 @@ const inWords = ({ report, faults, source, note }: Findings): readonly string[] 
   const chained =
     chainedThrough === null ? "nothing to chain" : `chained through checkpoint ${chainedThrough}`;
   const whole = [
-    `${report.notShown.length > 0 ? "nothing false was found in the log" : "the log is whole"} through checkpoint ${through}: ${facts} facts, ${chained}, ${signed}`,
+    `${report.notShown.length > 0 ? "nothing false was found in the log" : "the log is intact"} through checkpoint ${through}: ${facts} facts, ${chained}, ${signed}`,
     `times and digests of ${checkpoints} checkpoints fit their chain; ${signatures} signatures of the validators verified`,
     ...(head === null ? [] : [`hash ${head.hash}`, `key ${head.publicKey}`]),
   ];
@@ -295,21 +295,23 @@ const keptInWords = (
   const { kept, compared, signed, head } = found;
   const { earlier } = compared;
   const faults = compared.faults.length + signed.faults.length;
-  const open = [...signed.open].map(([why, count]) => `who signed ${count} of those kept: ${why}`);
+  const open = [...signed.open].map(
+    ([why, count]) => `who signed ${count} of the kept ones: ${why}`,
+  );
   const keyIds = new Set(signed.named.keys());
   if (head !== null && !signed.trusted.has(head.keyId)) keyIds.add(head.keyId);
   const unvouched = [...keyIds].map((keyId) => {
     const count = signed.named.get(keyId) ?? 0;
-    const of = count === 0 ? "" : `, which signed ${count} of those kept,`;
+    const of = count === 0 ? "" : `, which signed ${count} of the kept ones,`;
     return `that ${keyId}${of} is a key of the deployment, as deployment_keys says`;
   });
   const compares = kept.length - earlier.length;
   return {
     keptShown: [
-      ...(compares > 0 && faults === 0
-        ? [`all ${compares} heads and entries that were kept fit`]
+      ...(compares > 0 && faults === 0 ? [`all ${compares} kept heads and entries match`] : []),
+      ...(signed.given > 0
+        ? [`${signed.given} of the kept ones are signed with the given key`]
         : []),
-      ...(signed.given > 0 ? [`${signed.given} of those kept are signed with the key given`] : []),
     ],
     keptFaith: [
       ...(kept.length === 0
@@ -320,7 +322,7 @@ const keptInWords = (
     ],
     keptNotShown: [
       ...earlier.slice(0, MAX_LINES),
-      ...(earlier.length > MAX_LINES ? [`${earlier.length - MAX_LINES} more of that log`] : []),
+      ...(earlier.length > MAX_LINES ? [`${earlier.length - MAX_LINES} more about that log`] : []),
       ...(key === undefined
         ? []
         : [...unvouched, ...open, ...(unvouched.length > 0 ? signed.why : [])]),

@@ -264,7 +264,7 @@ const inWords = (
 
 /** Not part of a transaction's digest; nodes keep others than the contents name. */
 const NOT_COVERED =
-  "users' signatures beside the transactions, and fields of a message that no digest is made of. The validators checked the signatures before they signed; nothing is taken from these bytes";
+  "users' signatures beside the transactions, and message fields that no digest covers. The validators checked the signatures before they signed; these bytes are not used";
 
 const asJson = (verified: Verified, trusted: string) => ({
   holds: true,

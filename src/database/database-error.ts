@@ -42,9 +42,7 @@ export class ServerSilentError extends Error {
   readonly code = "ETIMEDOUT";
 
   constructor(silentMs: number) {
-    super(
-      `the database has been silent for ${Math.round(silentMs / 1000)} s over an open statement`,
-    );
+    super(`the database has not answered an open statement for ${Math.round(silentMs / 1000)} s`);
   }
 }
 

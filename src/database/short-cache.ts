@@ -55,7 +55,7 @@ export const createShortCache = <Value>({
       const under = loading.get(name);
       if (under !== undefined) return under;
       if (loading.size >= MOST_LOADING) {
-        return Promise.reject(new DatabaseUnavailableError("too much is being read already"));
+        return Promise.reject(new DatabaseUnavailableError("too many reads are in progress"));
       }
       // From the request on, so a change during the load is not missed.
       const untilMs = now() + freshMs;

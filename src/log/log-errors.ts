@@ -38,7 +38,7 @@ export class UnmetPackagesError extends Error {
 
   constructor(known: readonly string[], unmet: readonly string[]) {
     super(
-      `SECURITY_TOKEN_PACKAGES names ${unmet.join(", ")}, but the log has met only ${known.join(", ")}; an upgrade still to come joins by itself: leave it out; one whose publication the log has passed is read in by \`holderbook packages add ${unmet[0]}\``,
+      `SECURITY_TOKEN_PACKAGES names ${unmet.join(", ")}, but the log has met only ${known.join(", ")}; leave out an upgrade that is not published yet: it joins automatically; add one whose publication the log has passed with \`holderbook packages add ${unmet[0]}\``,
     );
   }
 }
@@ -71,6 +71,8 @@ export class LogNotOpenedError extends Error {
   readonly remedy: Remedy = "wait";
 
   constructor() {
-    super("the log is empty and of no chain yet; start `holderbook index` or `holderbook start`");
+    super(
+      "the log is empty, and its chain is not known yet; start `holderbook index` or `holderbook start`",
+    );
   }
 }

@@ -71,7 +71,7 @@ export const openLog = async (
   const { firstCheckpoint = claimed.firstCheckpoint } = identity;
   if (claimed.firstCheckpoint !== firstCheckpoint) {
     options.onNotice?.(
-      `the log begins at checkpoint ${claimed.firstCheckpoint} and keeps it; FIRST_CHECKPOINT ${firstCheckpoint} matters for an empty database only`,
+      `the log begins at checkpoint ${claimed.firstCheckpoint} and cannot change that; FIRST_CHECKPOINT ${firstCheckpoint} only applies to an empty database`,
     );
   }
   const source = factSource(database);

@@ -239,7 +239,10 @@ const keepDoubts = (
   if (found.length === 0) doubts.delete(address);
   else doubts.set(address, found);
   if (found.length > 0 && !known) {
-    logger.warn({ chainId, network: name, doubts: found }, "doubts about a token's log");
+    logger.warn(
+      { chainId, network: name, doubts: found },
+      "a token's log does not match its contract",
+    );
   }
 };
 

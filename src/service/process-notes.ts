@@ -112,7 +112,7 @@ export const keepProcessNotes = (
     unwritable: () => {
       if (unwrittenMs() < UNWRITTEN_MS) return undefined;
       const why = refused === undefined ? "" : `: ${shownReason(refused)}`;
-      const reason = `the database takes no writes${why}`;
+      const reason = `the database accepts no writes${why}`;
       return { gaveUp: false, reason, sinceMs: Date.now() - unwrittenMs() };
     },
     [Symbol.asyncDispose]: async () => {

@@ -13,7 +13,7 @@ import { pagesUnsent } from "../http/large-text.ts";
 import { createMetrics } from "../http/metrics.ts";
 import type { Part } from "../http/part.ts";
 import { createServer } from "../http/server.ts";
-import { anybody, KEY_HEADER, keyHolders } from "../http/who.ts";
+import { anyone, KEY_HEADER, keyHolders } from "../http/who.ts";
 import { LOG_CHANNEL } from "../log/append.ts";
 import { watchPackages } from "../log/packages.ts";
 import { logFormat } from "../logging/logger.ts";
@@ -157,7 +157,7 @@ export const startServing = async (settings: ServingSettings): Promise<AsyncDisp
   });
   const pageApi = pageApiPart({
     reader: keyHolders({ ...page, kinds: ["graphql", "operator"] }),
-    open: anybody(limits().limit),
+    open: anyone(limits().limit),
     db,
     tour,
     page: {

@@ -67,7 +67,7 @@ export const startWatch = async (settings: {
           stopped ??= { reason: err.message, sinceMs: Date.now() };
         }
         rarely(err.message, (repeats) =>
-          logger.warn({ err, ...repeats }, "cannot watch over what is stored"),
+          logger.warn({ err, ...repeats }, "cannot check the stored data"),
         );
       },
     },

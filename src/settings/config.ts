@@ -156,7 +156,7 @@ const declared = z.object({
     wholeNumber(0, 168)
       .transform((hours) => hours * 3_600)
       .prefault("24"),
-    "How often, in hours, the indexing process checks every row against the facts of the log. It uses at most a tenth of a core, and as much disk as the rows until it ends. 0: never by itself.",
+    "How often, in hours, the indexing process checks every row against the facts of the log. It uses at most a tenth of a core, and as much disk as the rows until it ends. 0: never automatically.",
   ),
   redisUrl: storage(
     "REDIS_URL",
@@ -447,7 +447,7 @@ const config = declared.transform(({ listedSources, ledgerHeaders, signer, ...se
     settings.verify;
   if (settings.databaseOwnerUrl !== undefined && settings.databaseUrl === undefined) {
     throw new ConfigError(
-      "DATABASE_OWNER_URL: goes with DATABASE_URL, which names the same database as the service's own role",
+      "DATABASE_OWNER_URL: needs DATABASE_URL, which names the same database as the service's own role",
     );
   }
   return {

@@ -20,7 +20,7 @@ export const makeDataDir = (dataDir: string): void => {
     if (!(error instanceof Error && "code" in error)) throw error;
     if (typeof error.code === "string" && FULL.has(error.code)) return;
     throw new ConfigError(
-      `DATA_DIR: nothing can be kept in ${folder} (${error.message}); name a folder that this user may write to`,
+      `DATA_DIR: cannot write to ${folder} (${error.message}); name a folder that this user may write to`,
     );
   }
 };

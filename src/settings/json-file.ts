@@ -46,11 +46,11 @@ const wordsOf = (issue: z.core.$ZodRawIssue): string => {
     case "invalid_type":
       return `must be ${KINDS[issue.expected] ?? issue.expected}, and is ${kindOf(issue.input)}`;
     case "unrecognized_keys":
-      return `has ${issue.keys.length === 1 ? "a member" : "members"} that nothing reads: ${issue.keys.map((key) => JSON.stringify(key)).join(", ")}`;
+      return `has ${issue.keys.length === 1 ? "an unknown member" : "unknown members"}: ${issue.keys.map((key) => JSON.stringify(key)).join(", ")}`;
     case "invalid_value":
       return `must be ${issue.values.length === 1 ? "" : "one of "}${issue.values.map((value) => JSON.stringify(value)).join(", ")}`;
     case "invalid_key":
-      return `has a name that does not fit: it ${issue.issues.map(({ message }) => message).join(", ")}`;
+      return `has an invalid name: it ${issue.issues.map(({ message }) => message).join(", ")}`;
     case "too_small":
       return bound(issue.origin, "at least", Number(issue.minimum));
     case "too_big":

@@ -31,12 +31,12 @@ export const ledgerSourcesOf = (
   for (const { host, name } of headers) {
     if (host === undefined && settings.length > 1) {
       throw new ConfigError(
-        `LEDGER_HEADERS: ${name} does not say of which source it is, and LEDGER_SOURCE lists ${settings.length}: write the host in front, as in "fullnode.example ${name}: …"`,
+        `LEDGER_HEADERS: ${name} does not name its source, and LEDGER_SOURCE lists ${settings.length}: write the host in front, as in "fullnode.example ${name}: …"`,
       );
     }
     if (host !== undefined && !settings.some((setting) => isOf(setting, host))) {
       throw new ConfigError(
-        `LEDGER_HEADERS: no source of LEDGER_SOURCE is on ${host}, of which it has a header`,
+        `LEDGER_HEADERS: has a header for ${host}, but LEDGER_SOURCE has no source there`,
       );
     }
   }

@@ -51,7 +51,7 @@ export const transferEventIds = (network: number, last: bigint | null) => {
     if (id >= base + ORDINALS) {
       throw new TransferEventIdError(
         secondOf(id) > blockTimestamp
-          ? `block ${block} is of second ${blockTimestamp}, a record before it of second ${secondOf(id)}: time runs back on this chain`
+          ? `block ${block} has timestamp ${blockTimestamp}, but a record before it has ${secondOf(id)}: timestamps run backwards on this chain`
           : `block ${block}: more than ${ORDINALS - 1n} records of one project in second ${blockTimestamp}`,
       );
     }

@@ -83,7 +83,7 @@ test("a proxy's page instead of an answer is an error that says so, and follower
   const refused = expect(createBook(listing.at).meta()).rejects.toMatchObject({
     name: "BookError",
     code: "NO_ANSWER",
-    message: "the answer is not the service's: something before it answered",
+    message: "the answer is not from the service: something in front of it answered",
   });
   await vi.advanceTimersByTimeAsync(60_000);
   await refused;

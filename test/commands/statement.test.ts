@@ -123,7 +123,7 @@ test("a file is checked without database or settings, against root and key, and 
   const both = await verify(file, "--root", root, "--key", publicKey);
   expect(both).toMatchObject({ code: 0, stderr: "" });
   expect(both.stdout).toMatch(/^the statement holds: .* has \d+\.\d{6} of \d+\.\d{6} 0x/);
-  expect(both.stdout).toMatch(/its root is the one given\nit is signed with the key given/);
+  expect(both.stdout).toMatch(/its root is the given one\nit is signed with the given key/);
 
   const otherRoot = await verify(file, "--root", "0".repeat(64));
   expect(otherRoot).toMatchObject({ code: 1, stdout: "" });

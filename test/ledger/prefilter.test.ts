@@ -190,7 +190,7 @@ describe("the reader", () => {
     if (event === undefined || transaction === undefined) throw new Error("the corpus has changed");
     const events = [{ ...event, index: 10_000 }];
     expect(() => factsOf({ ...checkpoint, transactions: [{ ...transaction, events }] })).toThrow(
-      "event 10000 of transaction 0 is beyond what a position can number",
+      "event 10000 of transaction 0 exceeds what a position can number",
     );
     const transactions = Array.from({ length: 100_001 }, () => transaction);
     expect(() => factsOf({ ...checkpoint, transactions })).toThrow("transaction 100000");

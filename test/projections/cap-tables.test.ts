@@ -16,7 +16,7 @@ import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
 import { resetPipeline } from "../../src/pipelines/register.ts";
 import { type CapRow, createCapTables } from "../../src/projections/cap-tables.ts";
 import { guardedReads } from "../../src/projections/guarded-reads.ts";
-import { createKeptLists } from "../../src/projections/kept-lists.ts";
+import { createListCache } from "../../src/projections/list-cache.ts";
 import { createSumTree } from "../../src/projections/merkle-sum.ts";
 import { FOR_CAP_TABLES } from "../../src/projections/needed.ts";
 import { blake2b256 } from "../../src/values/blake2b.ts";
@@ -180,7 +180,7 @@ const counting = (rows: readonly number[]) => {
 
 test("a list is cached for a minute, but not an empty one or one of large rows", async () => {
   let nowMs = 0;
-  const lists = createKeptLists<number, number>(100, {
+  const lists = createListCache<number, number>(100, {
     ...byPlace,
     sizeOf: (row) => row,
     now: () => nowMs,
@@ -252,7 +252,7 @@ test("a page begins after its cursor, with a cached or a fresh list", async () =
   const rows = Array.from({ length: 30_000 }, (_, n) => n);
   const read = async (after: number, limit: number) =>
     rows.filter((row) => row > after).slice(0, limit);
-  const lists = createKeptLists<number, number>(20_000, byPlace);
+  const lists = createListCache<number, number>(20_000, byPlace);
   for (const after of [-1, 0, 999, 29_990, 29_999]) {
     expect(await lists.page("long", after, 20, -1, read)).toEqual(await read(after, 20));
   }
@@ -278,7 +278,7 @@ test("a page begins after its cursor, with a cached or a fresh list", async () =
 
 /** Short lists of numbers. */
 const smallLists = () =>
-  createKeptLists<number, number>(10, { compare: (a, b) => a - b, placeOf: (row) => row });
+  createListCache<number, number>(10, { compare: (a, b) => a - b, placeOf: (row) => row });
 
 test("concurrent requests for a list read it once", async () => {
   const lists = smallLists();

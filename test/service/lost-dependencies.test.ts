@@ -154,7 +154,7 @@ test("a serving process names a stopped indexing process with its time, and does
         pid,
         state: "stalled",
         reason: expect.stringMatching(
-          new RegExp(`pid ${pid} on \\S+\\) has put nothing down since 20\\S+Z`),
+          new RegExp(`pid ${pid} on \\S+\\) has recorded nothing since 20\\S+Z`),
         ),
       },
     ]);

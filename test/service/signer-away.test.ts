@@ -57,7 +57,7 @@ test("a service that starts while its signer is away indexes, serves and reports
   expect(rotated).toMatchObject({ code: 0 });
   await eventually("a note that the service has to be started again", async () => {
     const { notes } = health.parse(await get("/health"));
-    const isSaid = notes.some(({ reason }) => /goes on with the key .* restart it/.test(reason));
+    const isSaid = notes.some(({ reason }) => /continues with the key .* Restart it/.test(reason));
     return isSaid ? { done: notes } : { seen: notes };
   });
   const said = `${program.printed.stdout}${program.printed.stderr}`;

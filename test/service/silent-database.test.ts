@@ -68,7 +68,7 @@ test.skipIf(process.platform !== "linux")(
       await eventually(
         "the silence is noticed",
         async () =>
-          /the database has been silent/.test(program.printed.stderr)
+          /the database has not answered an open statement/.test(program.printed.stderr)
             ? { done: true }
             : { seen: program.printed.stderr.slice(-2_000) },
         LOST_WITHIN_MS,

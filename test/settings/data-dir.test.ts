@@ -6,7 +6,7 @@ import { freshDatabase } from "../postgres.ts";
 import { runProgram, temporaryFolder } from "../service/process.ts";
 
 const LINE =
-  /^holderbook: ConfigError: DATA_DIR: nothing can be kept in (\S+) \(.+\); name a folder that this user may write to\n$/;
+  /^holderbook: ConfigError: DATA_DIR: cannot write to (\S+) \(.+\); name a folder that this user may write to\n$/;
 
 /** Nothing can be made in any of them, by root either; some only Linux has. */
 const unusable = (file: string) => [

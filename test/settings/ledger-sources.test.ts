@@ -37,7 +37,9 @@ test("a header applies to the only source, or to those on the host before it", (
     { "x-key": "k" },
     value,
   ]);
-  expect(() => headers(three, "x-key: a-secret")).toThrow(/x-key does not say of which source/);
-  expect(() => headers(three, "c.example x-key: a-secret")).toThrow(/no source .* on c\.example/);
+  expect(() => headers(three, "x-key: a-secret")).toThrow(/x-key does not name its source/);
+  expect(() => headers(three, "c.example x-key: a-secret")).toThrow(
+    /a header for c\.example, but .* no source/,
+  );
   expect(() => headers(three, "c.example x-key: a-secret")).not.toThrow(/a-secret/);
 });

@@ -58,7 +58,7 @@ test("an overfull second, time that runs back and an eleventh network are errors
   expect(() => transferEventIds(3, last)(place)).toThrow(/block 7: more than 99999 records/);
   expect(transferEventIds(3, last - 1n)(place)).toBe(last);
   expect(() => transferEventIds(3, last)({ blockTimestamp: NOW - 1n, block: 7n })).toThrow(
-    /block 7 is of second 1799999999, .* time runs back/,
+    /block 7 has timestamp 1799999999, .* timestamps run backwards/,
   );
   expect(() => transferEventIds(10, null)).toThrow(TransferEventIdError);
 });

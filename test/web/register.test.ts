@@ -248,9 +248,9 @@ test("shares are rounded down and the smallest is not shown as zero", () => {
   expect(shareText(1n, 0n)).toBe("\u2013");
 });
 
-test("moments are shown in UTC, to the second, even beyond any calendar", () => {
+test("moments are shown in UTC, to the second, even out of range", () => {
   expect(momentText(Date.UTC(2026, 4, 4, 13, 2, 11))).toBe("2026-05-04 13:02:11 UTC");
-  expect(momentText(1e300)).toBe("beyond any calendar");
+  expect(momentText(1e300)).toBe("out of range");
   expect(fieldSeconds(fieldText(1_777_777_777))).toBe(1_777_777_777);
   expect(fieldSeconds("2026-05-04T13:02")).toBe(Date.UTC(2026, 4, 4, 13, 2) / 1_000);
   expect(fieldSeconds("soon")).toBeNull();

@@ -108,7 +108,7 @@ const difference = async (
   checking.base = { block: stays, net, step: mark.step };
   if (supply === null || supply === logged) return null;
   return [
-    `token ${token.address}: by its logs ${logged} were minted and not burned, by its totalSupply() ${supply} at block ${block}: ` +
+    `token ${token.address}: its logs give a supply of ${logged} (minted less burned), its totalSupply() ${supply} at block ${block}: ` +
       `logs are missing, fromBlock is later than its first one, or it is not of type ${token.type}; ` +
       `compare the RPC with another one, then: holderbook evm reread --chain ${chainId} --token ${token.address}`,
   ];

@@ -145,7 +145,7 @@ const readTransaction = (
     if (carriers.length > 0) continue;
     doubt(
       logIndex,
-      `no Transfer carries the funding of ${amount} to ${to}: not as ${token.type} does`,
+      `no Transfer carries the funding of ${amount} to ${to}, unlike in a token of type ${token.type}`,
     );
   }
 

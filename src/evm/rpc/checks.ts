@@ -41,7 +41,7 @@ export const checkTimes = (
     throw new LyingRpcError(
       endpoint,
       "time of a block",
-      `block ${block.number} is of second ${block.timestamp}, block ${before.number} already of ${before.timestamp}`,
+      `block ${block.number} has timestamp ${block.timestamp}, but block ${before.number} before it has ${before.timestamp}`,
     );
   }
 };

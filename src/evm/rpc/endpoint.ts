@@ -317,7 +317,7 @@ const unavailable = (label: string, error: unknown, answered: Answered): RpcUnav
   const { status } = answered;
   if (status === 429) return rateLimited(label, answered.retryAfter);
   if (error instanceof ResponseBodyTooLargeError || status === 413) {
-    return new RpcUnavailableError(label, "too large", "the answer is larger than is taken");
+    return new RpcUnavailableError(label, "too large", "the answer exceeds the size limit");
   }
   const retryAfter = retryAfterMs(answered.retryAfter);
   if (status === 408 || status === 504 || status === 524) {
@@ -350,7 +350,7 @@ const rateLimited = (label: string, retryAfter: string | null | undefined, why =
 
 /** The failure of calls during a pause that the endpoint asked for; `ms` are left. */
 const leftAlone = (label: string, ms: number) =>
-  new RpcUnavailableError(label, "rate limit", "asked for fewer requests and is left alone", ms);
+  new RpcUnavailableError(label, "rate limit", "asked for fewer requests and is paused", ms);
 
 /** Codes and words of rate limits; -32005 is left out because it also means too many results. */
 const isRateLimit = (code: number, message: string) =>

@@ -125,7 +125,7 @@ export class FinalityViolatedError extends Error {
   ) {
     super(
       `${endpoint}: block ${block} of chain ${chainId} was replaced, ${why}; ` +
-        `compare with a node of another provider, and if the chain did that: holderbook evm reread --chain ${chainId}`,
+        `compare with a node of another provider, and if the chain did replace it: holderbook evm reread --chain ${chainId}`,
     );
     this.canRollBack = canRollBack;
   }

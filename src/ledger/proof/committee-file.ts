@@ -39,5 +39,5 @@ const committeeFile = z.union([
 export const readCommitteeFile = (name: string, text: string): Committee => {
   const { content, faults } = readJsonFile(text, committeeFile);
   if (content !== undefined) return committeeOf(content.epoch, content.members);
-  throw new CommitteeError(`${name} is no committee file: ${faults.join("; ")}`);
+  throw new CommitteeError(`${name} is not a committee file: ${faults.join("; ")}`);
 };

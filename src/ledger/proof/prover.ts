@@ -122,7 +122,7 @@ export const createVerifier = (
       }
       const places = readBitmap(certificate.signers, voters.length);
       if (places === null) {
-        throw refuse(`the bitmap of signers is none of a committee of ${voters.length}`);
+        throw refuse(`the bitmap of signers does not fit a committee of ${voters.length}`);
       }
       const signing = places.flatMap((place) => voters[place] ?? []);
       const stake = signing.reduce((sum, voter) => sum + voter.stake, 0n);

@@ -56,7 +56,7 @@ export const runBackfill = async <Left extends { readonly next: bigint; readonly
     let left = await on.statement(find);
     if (left !== null) {
       if (last === undefined) {
-        onNotice(`learning ${noun} of checkpoints ${left.next} to ${left.last} in the background`);
+        onNotice(`reading ${noun} of checkpoints ${left.next} to ${left.last} in the background`);
       }
       last = left.last;
       const fill = await begin(left);
@@ -78,7 +78,7 @@ export const runBackfill = async <Left extends { readonly next: bigint; readonly
       remedy: () => "retry",
       leastMs: (error) => (databaseRemedy(error) === "stop" ? backoff.maxMs : 0),
       onTrouble: (error, pauseMs) =>
-        onNotice(`could not learn ${noun} of earlier checkpoints; again in ${pauseMs} ms`, error),
+        onNotice(`could not read ${noun} of earlier checkpoints; retrying in ${pauseMs} ms`, error),
     },
     signal,
   );

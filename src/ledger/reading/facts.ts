@@ -18,7 +18,7 @@ export class PositionOverflowError extends Error {
   readonly remedy: Remedy = "stop";
 
   constructor(sequence: bigint, what: string) {
-    super(`checkpoint ${sequence}: ${what} is beyond what a position can number`);
+    super(`checkpoint ${sequence}: ${what} exceeds what a position can number`);
   }
 }
 

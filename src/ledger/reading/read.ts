@@ -11,7 +11,7 @@ import type { Decode } from "../contract/layout.ts";
 import { COIN_METADATA, CURRENCY } from "../contract/names.ts";
 import { type CoinMetadata, decodeCoinMetadata, decodeCurrency } from "../contract/objects.ts";
 import type { Checkpoint, CheckpointHeader, RawCheckpoint } from "../decode/checkpoint.ts";
-import { believing, decodeCheckpoint, skimCheckpoint } from "../decode/decode.ts";
+import { decodeCheckpoint, noVerifier, skimCheckpoint } from "../decode/decode.ts";
 import { type CertifiedSummary, readCertified } from "../proof/certificate.ts";
 import { createWanted, factsOf } from "./facts.ts";
 import { createPrefilter } from "./prefilter.ts";
@@ -52,7 +52,7 @@ export const readPlace = (raw: RawCheckpoint): CheckpointPlace => placeOf(skimCh
 
 /** Reads skipped checkpoints; with `signatures` all digests: a changed byte can hide an address. */
 const SKIPPING: Readonly<Record<VerifyLevel, (raw: RawCheckpoint) => CheckpointHeader>> = {
-  off: (raw) => skimCheckpoint(raw, believing),
+  off: (raw) => skimCheckpoint(raw, noVerifier),
   links: (raw) => skimCheckpoint(raw),
   signatures: (raw) => decodeCheckpoint(raw, () => false),
 };
@@ -73,7 +73,7 @@ const readerOf = (level: VerifyLevel, packages: readonly string[]): CheckpointRe
   const mayHoldFacts = createPrefilter(packages);
   const wanted = createWanted(packages);
   const skip = SKIPPING[level];
-  const verifier = level === "off" ? believing : undefined;
+  const verifier = level === "off" ? noVerifier : undefined;
   return (raw) => {
     const certified = level === "signatures" ? readCertified(raw) : undefined;
     if (!mayHoldFacts(raw)) {

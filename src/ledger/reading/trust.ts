@@ -111,7 +111,7 @@ const startOf = async (
   if (first.epoch === 0n) {
     throw new TrustNotReachedError(
       source.description,
-      "the committee of epoch 0 is named by no checkpoint: give it as a committee file",
+      "no checkpoint names the committee of epoch 0: give it as a committee file",
     );
   }
   const certified =

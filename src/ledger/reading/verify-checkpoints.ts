@@ -143,7 +143,7 @@ const proven = (first: bigint, last: CertifiedSummary, against: VerifyAgainst): 
   if (prover.committee.epoch !== epoch) {
     throw new CertificateError(
       sequence,
-      `it is of epoch ${epoch}, but the committee at hand is that of epoch ${prover.committee.epoch}; the checkpoints that end the epochs between are needed too`,
+      `it is of epoch ${epoch}, but the known committee is that of epoch ${prover.committee.epoch}; the checkpoints that end the epochs between are needed too`,
     );
   }
   return { ...stretch, signed: { ...prover.prove(last), members } };

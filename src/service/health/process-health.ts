@@ -106,7 +106,7 @@ const createSilences = (runMs: () => number) => {
 };
 
 const silenceOf = ({ pid, host }: ProcessNote, seenAt: string): string =>
-  `the process that indexes (pid ${pid} on ${host}) has put nothing down since ${seenAt}: it hangs, was killed, or cannot write to the database`;
+  `the process that indexes (pid ${pid} on ${host}) has recorded nothing since ${seenAt}: it hangs, was killed, or cannot write to the database`;
 
 const troubleOf = (silent: ProcessHealth | undefined): Trouble | undefined =>
   silent?.reason === undefined ? undefined : { gaveUp: false, reason: silent.reason };

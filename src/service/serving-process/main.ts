@@ -61,7 +61,7 @@ const run = async (): Promise<void> => {
   if (open === undefined) return;
   await using _serving = await onceThereIsADatabase(
     () => serve({ config, logger, telemetry, front, ...open, giveUp: lost.reject }),
-    (err) => logger.warn({ err }, "cannot serve yet; every request is answered 503"),
+    (err) => logger.warn({ err }, "cannot serve yet; every request gets 503"),
   );
   if (ending.signal.aborted) return;
   await tell({ kind: "opened" });

@@ -64,7 +64,7 @@ test("an older log ends up with the same inputs as a new one", async () => {
   await running.stop();
   expect(await contentsOf(database)).toBe(contents);
   expect(running.notices.join("\n")).toMatch(
-    /learning input versions of checkpoints 0 to 300 [\s\S]* up to 300 are known/,
+    /reading input versions of checkpoints 0 to 300 [\s\S]* up to 300 are known/,
   );
   // Of the checkpoints without changes of objects none was read again.
   expect(read).toEqual(new Set((await inputCounts(database)).keys()));

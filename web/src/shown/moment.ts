@@ -5,7 +5,7 @@ export const isOnCalendar = (ms: number): boolean => Number.isFinite(ms) && Math
 
 /** `2026-05-04 13:02:11 UTC`. */
 export const momentText = (ms: number): string => {
-  if (!isOnCalendar(ms)) return "beyond any calendar";
+  if (!isOnCalendar(ms)) return "out of range";
   const iso = new Date(ms).toISOString();
   return `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`;
 };

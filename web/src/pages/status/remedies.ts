@@ -2,7 +2,7 @@
 
 const REMEDIES: readonly { readonly says: RegExp; readonly remedy: string }[] = [
   {
-    says: /process that indexes .*(not answered|put nothing down)/,
+    says: /process that indexes .*(not answered|recorded nothing)/,
     remedy:
       "Check the log of that process. If it hangs, stop it: its standby, or the next start, resumes from there.",
   },
@@ -17,7 +17,7 @@ const REMEDIES: readonly { readonly says: RegExp; readonly remedy: string }[] = 
       "Check that the server in REDIS_URL, or Postgres without that setting, is running and reachable. Requests and callbacks wait; none is lost.",
   },
   {
-    says: /the database takes no writes/,
+    says: /the database accepts no writes/,
     remedy:
       "Usually its disk is full, or DATABASE_URL points to a standby. Work resumes once writes succeed.",
   },
