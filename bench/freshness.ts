@@ -15,7 +15,7 @@ import { ledgerOptions } from "../demo/edition.ts";
 import { openJournal } from "../demo/journal.ts";
 import { timeOf } from "../demo/timeline.ts";
 import { type Figure, quantile } from "./figure.ts";
-import { scratchPostgres, startProgram, startWhole } from "./start.ts";
+import { scratchPostgres, startHolderbook, startProgram } from "./start.ts";
 
 const CHECKPOINTS = 400;
 const PER_SECOND = 10;
@@ -46,7 +46,7 @@ const answer = z.object({
 
 export const bench = async (): Promise<Figure> => {
   await using running = new AsyncDisposableStack();
-  const { port, key, dataDir } = running.use(await startWhole(SERVICE));
+  const { port, key, dataDir } = running.use(await startHolderbook(SERVICE));
   const service = running.use(openQuestion(`http://127.0.0.1:${port}`, { "x-api-key": key }));
   const dueOurs = (sequence: bigint) => {
     // The ledger's journal has each checkpoint's due time.

@@ -109,7 +109,7 @@ export const startProgram = async (
   }
 };
 
-export type Whole = AsyncDisposable & {
+export type RunningHolderbook = AsyncDisposable & {
   readonly dataDir: string;
   readonly port: number;
   readonly key: string;
@@ -118,7 +118,9 @@ export type Whole = AsyncDisposable & {
 };
 
 /** `start` as a user runs it, with a Postgres of its own. @param settings more environment */
-export const startWhole = async (settings: Readonly<Record<string, string>>): Promise<Whole> => {
+export const startHolderbook = async (
+  settings: Readonly<Record<string, string>>,
+): Promise<RunningHolderbook> => {
   await using opening = new AsyncDisposableStack();
   // In it no local .env is read.
   const { path: cwd } = opening.use(await scratchFolder());

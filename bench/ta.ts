@@ -26,7 +26,7 @@ import { fingerprints } from "../src/ta/requests/fingerprint.ts";
 import { type Figure, inTurn, median } from "./figure.ts";
 import { callOf, startLoad } from "./load.ts";
 import { serveParts } from "./parts-server.ts";
-import { scratchPostgres, startWhole } from "./start.ts";
+import { scratchPostgres, startHolderbook } from "./start.ts";
 
 const ROUNDS = 3;
 const REQUESTS = 1_500;
@@ -164,7 +164,7 @@ const circle = async (): Promise<Figure> => {
   const address = receiver.address();
   const port = address !== null && typeof address === "object" ? address.port : 0;
   try {
-    await using service = await startWhole({
+    await using service = await startHolderbook({
       DEMO_HISTORY: "200",
       DEMO_CALLBACK_URL: `http://127.0.0.1:${port}/`,
     });

@@ -15,7 +15,7 @@ export type Attempt = {
   readonly at: Date;
   /** Where it went. */
   readonly url: string;
-  /** Null when no answer came. */
+  /** Null without an answer. */
   readonly statusCode: number | null;
   /** Why it failed, without resolved addresses; null when it succeeded. */
   readonly error: string | null;

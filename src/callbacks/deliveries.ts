@@ -38,7 +38,7 @@ export type DeliveryAttempt = {
   readonly at: string;
   /** Where it went; null when that was not kept. */
   readonly url: string | null;
-  /** Null when no answer came. */
+  /** Null without an answer. */
   readonly statusCode: number | null;
   /** Null when it succeeded. */
   readonly error: string | null;

@@ -99,7 +99,7 @@ export const callbackAttempts = pgTable(
     at: at("at").notNull(),
     /** Null for attempts made before this column existed. */
     url: text("url"),
-    /** Null when no answer came. */
+    /** Null without an answer. */
     statusCode: smallint("status_code"),
     /** Null when it succeeded. */
     error: text("error"),

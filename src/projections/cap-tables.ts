@@ -15,7 +15,7 @@ import {
   readRows,
 } from "./cap-rows.ts";
 import type { GuardedReads } from "./guarded-reads.ts";
-import { type Clock, createKeptLists, createShared, KEPT_MS } from "./kept-lists.ts";
+import { type Clock, createListCache, createShared, KEPT_MS } from "./list-cache.ts";
 import { createSumTree } from "./merkle-sum.ts";
 import { positionsEnd } from "./position.ts";
 
@@ -124,13 +124,13 @@ const readOwners = async (
 
 /** Register cache of one process; keeps the most recently used. */
 export const createCapTables = (now: Clock = () => performance.now()): CapTables => {
-  const rows = createKeptLists<CapRow, CapPlace>(KEPT_ROWS, {
+  const rows = createListCache<CapRow, CapPlace>(KEPT_ROWS, {
     compare: comparePlaces,
     placeOf,
     sizeOf: ({ wallets }) => wallets.length,
     now,
   });
-  const owners = createKeptLists<TokenHolder, HolderPlace>(KEPT_OWNERS, {
+  const owners = createListCache<TokenHolder, HolderPlace>(KEPT_OWNERS, {
     compare: compareOwners,
     placeOf: (row) => row,
     now,

@@ -1,7 +1,7 @@
 /** Asking the service: GraphQL and its JSON paths, with one kind of error. */
 import { print } from "@0no-co/graphql.web";
 import { initGraphQLTada, type ResultOf, type TadaDocumentNode } from "gql.tada";
-import { heard, unheard } from "./contact.ts";
+import { markAnswered, markUnanswered } from "./contact.ts";
 import type { introspection } from "./schema-types.d.ts";
 
 /** A GraphQL document, typed by the service's schema: `graph(`query { … }`)`. */
@@ -56,7 +56,7 @@ export const isFromService = (response: Response): boolean =>
   !FROM_A_PROXY.has(response.status) || response.headers.has("x-request-id");
 
 const noAnswer = (): AskError => {
-  unheard();
+  markUnanswered();
   return new AskError({ message: "No answer from the service.", status: 0 });
 };
 
@@ -77,7 +77,7 @@ const send = async (path: string, init: RequestInit): Promise<Response> => {
     throw noAnswer();
   }
   if (!isFromService(response)) throw noAnswer();
-  heard();
+  markAnswered();
   return response;
 };
 

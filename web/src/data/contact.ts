@@ -12,10 +12,11 @@ type Contact = {
 const contact = createStore<Contact>({ heardMs: null, lostMs: null });
 
 /** The service answered, with success or not. */
-export const heard = (nowMs = Date.now()): void => contact.set({ heardMs: nowMs, lostMs: null });
+export const markAnswered = (nowMs = Date.now()): void =>
+  contact.set({ heardMs: nowMs, lostMs: null });
 
 /** A request got no answer. */
-export const unheard = (nowMs = Date.now()): void => {
+export const markUnanswered = (nowMs = Date.now()): void => {
   const now = contact.get();
   if (now.lostMs === null) contact.set({ ...now, lostMs: nowMs });
 };

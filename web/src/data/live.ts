@@ -4,7 +4,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { createClient, NetworkError } from "graphql-sse";
 import { createContext, useContext, useEffect, useRef, useState } from "react";
 import { graph, isFromService, type ResultOf } from "./ask.ts";
-import { heard, onReturn, pause, unheard } from "./contact.ts";
+import { markAnswered, markUnanswered, onReturn, pause } from "./contact.ts";
 import { NOW, NOW_LONG, PAST } from "./queries.ts";
 import { useSession } from "./session.ts";
 
@@ -73,7 +73,7 @@ export const useFollowing = (known: string | null): Live => {
             become("refused");
           }
           if (!data) return;
-          heard();
+          markAnswered();
           setLive({ pipelines: data.indexerStatus, receivedAtMs: Date.now(), state: "live" });
           // A hidden page needs no refresh.
           if (document.hidden || Date.now() - refreshedMs.current < REFRESH_MS) return;
@@ -122,11 +122,11 @@ export const useFollowing = (known: string | null): Live => {
 const recordedFetch = async (url: string, init: RequestInit): Promise<Response> => {
   try {
     const response = await fetch(url, init);
-    if (isFromService(response)) heard();
-    else unheard();
+    if (isFromService(response)) markAnswered();
+    else markUnanswered();
     return response;
   } catch (error) {
-    if (init.signal?.aborted !== true) unheard();
+    if (init.signal?.aborted !== true) markUnanswered();
     throw error;
   }
 };

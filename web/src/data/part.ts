@@ -3,7 +3,7 @@
  * that other views open while the service is away. A failed part is retried; a reload would lose the key.
  */
 import { useEffect, useSyncExternalStore } from "react";
-import { heard, pause, unheard } from "./contact.ts";
+import { markAnswered, markUnanswered, pause } from "./contact.ts";
 import { createStore } from "./store.ts";
 
 type PartState<Module> =
@@ -101,10 +101,10 @@ export const isReplaced = async (): Promise<boolean> => {
     const answer = await fetch("/", { headers: { accept: "text/html" }, cache: "no-store" });
     const text = await answer.text();
     const isPage = answer.ok && text.includes('id="page"');
-    if (isPage) heard();
+    if (isPage) markAnswered();
     return isPage && !text.includes(new URL(own.src).pathname);
   } catch {
-    unheard();
+    markUnanswered();
     return false;
   }
 };

@@ -33,7 +33,7 @@ export const createShared = <Value>() => {
   };
 };
 
-type KeptLists<Row, Place> = {
+type ListCache<Row, Place> = {
   /**
    * Up to `limit` rows behind a place. A short list is read whole, once for concurrent callers, and
    * cached.
@@ -60,7 +60,7 @@ type Kept<Row> = {
  * @param compare negative when the first place sorts first
  * @param sizeOf the size of a row, at least 1
  */
-export const createKeptLists = <Row, Place>(
+export const createListCache = <Row, Place>(
   most: number,
   {
     compare,
@@ -73,7 +73,7 @@ export const createKeptLists = <Row, Place>(
     readonly sizeOf?: (row: Row) => number;
     readonly now?: Clock;
   },
-): KeptLists<Row, Place> => {
+): ListCache<Row, Place> => {
   /** In the order of reading. */
   const kept = new Map<string, Kept<Row>>();
   const shared = createShared<readonly Row[] | "too long">();
