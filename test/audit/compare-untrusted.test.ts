@@ -226,7 +226,7 @@ test("an interrupted comparison says how to resume, and keeps its progress", asy
   );
   program.signal("SIGTERM");
   expect(await program.ended).toBe(3);
-  expect(program.printed.stderr).toContain(`the same command goes on from ${file}`);
+  expect(program.printed.stderr).toContain(`run the same command again to continue from ${file}`);
   expect(existsSync(file)).toBe(true);
 });
 

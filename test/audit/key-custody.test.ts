@@ -255,7 +255,9 @@ test("signatures of a revoked key from the named entry on are rejected unless la
   const own = await run(["verify", "--log"]);
   expect(own.code).toBe(0);
   // A source knows nothing of keys.
-  expect(own.stdout).toMatch(/^taken on faith: that entries \d+ to \d+ .* signed their hashes$/m);
+  expect(own.stdout).toMatch(
+    /^taken on faith: that entries \d+ to \d+ .* signed their hashes, vouch for them$/m,
+  );
   const whole = await run(["verify", "--log", "--head", await file(all), "--key", newest]);
   expect(whole).toMatchObject({ code: 0, stdout: expect.not.stringContaining("not shown") });
 });
