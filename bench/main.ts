@@ -31,7 +31,7 @@ const wanted = new Map(
     return [name, setting] as const;
   }),
 );
-const unknown = [...wanted.keys()].find((name) => BENCHES[name] === undefined);
+const unknown = [...wanted.keys()].find((name) => !Object.hasOwn(BENCHES, name));
 if (unknown !== undefined) {
   process.stderr.write(`no bench ${unknown}; there are ${Object.keys(BENCHES).join(", ")}\n`);
   process.exit(2);

@@ -32,6 +32,8 @@ const BOUNDS_OF_HANGING_UP = { ...BOUNDS, p99Ms: 3_000, slowestMs: 4_000 };
 const BOUNDS_OF_INDEXING = { ...BOUNDS, megabytes: 800 };
 /** A machine whose p99 without an attack is longer gets as much more time. */
 const QUIET_P99_MS = 20;
+/** A service that is slower than this without an attack must not loosen its own bounds further. */
+const SLOWEST_QUIET = 5;
 const CHECKPOINTS_BEHIND = 5;
 
 /** So many lists, of two coin types in turn. */
@@ -228,6 +230,7 @@ const expectWithin = (seen: Seen, bounds: typeof BOUNDS) => {
 
 test(`while ${HISTORY} checkpoints are indexed, every caller is answered in time`, () => {
   tally({ "times as slow as a quiet machine": Number(slowness.toFixed(1)) });
+  expect(slowness, "times as slow without an attack").toBeLessThan(SLOWEST_QUIET);
   expectWithin(whileIndexing, BOUNDS_OF_INDEXING);
 });
 
@@ -235,6 +238,7 @@ test.each(Object.entries(ATTACKS))("%s hold up no other caller", async (_, attac
   const { port, attackersKey: key, variables } = service;
   const workerData: Order = { attack, port, key, variables, forMs: ROUND_MS };
   const attackers: Record<string, number> = {};
+  let [reached, served] = [0, 0];
   const seen = await seenDuring(async () => {
     for (const _round of rounds(1)) {
       const worker = new Worker(new URL("./attackers.ts", import.meta.url), { workerData });
@@ -242,12 +246,18 @@ test.each(Object.entries(ATTACKS))("%s hold up no other caller", async (_, attac
       for (const [answer, count] of answers ?? []) {
         const what = `times ${answer} to the attackers`;
         attackers[what] = (attackers[what] ?? 0) + count;
+        reached += count;
+        if (answer === "200") served += count;
       }
     }
   });
   const behind = Math.max(...seen.answers.map((answer) => answer.behind));
   tally({ ...attackers, "checkpoints behind at most": behind });
   expect(behind, "checkpoints behind").toBeLessThanOrEqual(CHECKPOINTS_BEHIND * slowness);
+  expect(reached, "requests of the attackers").toBeGreaterThan(0);
   const hangsUp = attack.kind === "queries" && attack.hangUpAfterMs !== undefined;
+  // Otherwise only refusals were measured.
+  if (attack.kind === "queries" && !hangsUp)
+    expect(served, "answers to the attackers").toBeGreaterThan(0);
   expectWithin(seen, hangsUp ? BOUNDS_OF_HANGING_UP : BOUNDS);
 });
