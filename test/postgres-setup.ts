@@ -33,6 +33,8 @@ export default async ({ provide }: TestProject) => {
   await migrate(database);
   // No client may be connected to a database that is copied.
   await database.close();
+  // A first connection leaves Postgres' catalog cache in a file, which every copy then begins with.
+  await inServer(withDatabase(server.url, template), (sql) => sql`select 1`);
   provide("postgresUrl", server.url);
   provide("templateDatabase", template);
   return async () => {

@@ -1,7 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { inject } from "vitest";
 import { type ConnectionSettings, connect, type Database } from "../src/database/connect.ts";
-import { inServer, withDatabase } from "./postgres-setup.ts";
+import { withDatabase } from "./postgres-setup.ts";
+
+/** This worker's connection for making and dropping databases: opening one costs as much as a copy. */
+let server: Database | undefined;
+const onServer = async (statement: string): Promise<void> => {
+  server ??= connect({ url: inject("postgresUrl"), max: 1, applicationName: "test-server" });
+  await server.sql.unsafe(statement);
+};
 
 /** A database of its own for one test or one test file. */
 export type TestDatabase = Database & {
@@ -22,9 +29,9 @@ export const freshDatabase = async (
 /** A copy of another test's database, to be changed: its connections end, and are made again when it is used. */
 export const copyOf = async (other: TestDatabase): Promise<TestDatabase> => {
   const name = new URL(other.url).pathname.slice(1);
-  await inServer(inject("postgresUrl"), async (sql) => {
-    await sql`select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = ${name}`;
-  });
+  await onServer(
+    `select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '${name}'`,
+  );
   return await databaseFrom(name, {});
 };
 
@@ -32,16 +39,13 @@ const databaseFrom = async (
   template: string,
   settings: Partial<Omit<ConnectionSettings, "url">> & { readonly max?: number },
 ): Promise<TestDatabase> => {
-  const server = inject("postgresUrl");
   const name = `holderbook_${randomBytes(6).toString("hex")}`;
-  await inServer(server, (sql) =>
-    sql.unsafe(`create database ${name} template ${template} strategy file_copy`),
-  );
-  const url = withDatabase(server, name);
+  await onServer(`create database ${name} template ${template} strategy file_copy`);
+  const url = withDatabase(inject("postgresUrl"), name);
   const database = connect({ max: 4, applicationName: "test", ...settings, url });
   const close = async () => {
     await database.close();
-    await inServer(server, (sql) => sql.unsafe(`drop database if exists ${name} with (force)`));
+    await onServer(`drop database if exists ${name} with (force)`);
   };
   return { ...database, url, close, [Symbol.asyncDispose]: close };
 };
