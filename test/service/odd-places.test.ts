@@ -72,19 +72,23 @@ const TEXTS = [
 
 const inBase64 = (text: string) => Buffer.from(text).toString("base64url");
 
-/** What callers might make up after having seen a real one. */
+const POSITIONS = ["0", "999999999999999999", "9223372036854775808", "-1"];
+
+/** One of a list, each as often as the others. */
+const turn = (list: readonly string[], at: number): string => list[at % list.length] ?? "";
+
+/**
+ * What callers might make up after having seen a real one: each part is read by itself, so every value is tried in every
+ * part, beside one value of the others.
+ */
 const PLACES = [
-  ...TIMES.flatMap((time) =>
-    ["0", "999999999999999999", "9223372036854775808", "-1"].map((n) => inBase64(`${time}_${n}`)),
-  ),
-  ...NUMBERS.flatMap((number) => [
+  ...TIMES.map((time, at) => inBase64(`${time}_${turn(POSITIONS, at)}`)),
+  ...POSITIONS.map((position) => inBase64(`2026-01-01T00:00:00.000000Z_${position}`)),
+  ...NUMBERS.flatMap((number, at) => [
     inBase64(number),
     `${number}:0x2a`,
-    `${number}:0x2a:TOKENS`,
-    `${number}:0x2a:GRANTS`,
-    `1:${number}`,
-    `1:${number}:TOKENS`,
-    `${number}:${number}`,
+    `${number}:0x2a:${turn(["TOKENS", "GRANTS"], at)}`,
+    `${turn(["1", number], at)}:${number}${turn(["", ":TOKENS"], at)}`,
   ]),
   inBase64("\0_0"),
   inBase64("x".repeat(60)),
@@ -331,11 +335,15 @@ const introspected = z.object({
 const INTROSPECTION = `{ __schema { types { name fields { name type { kind name ofType { kind ofType { kind } } }
   args { name type { kind name ofType { kind name } } } } } } }`;
 
-const graphql = (query: string, headers: Readonly<Record<string, string>> = {}): Asked => ({
+const graphql = (
+  query: string,
+  variables: Readonly<Record<string, string | undefined>> = {},
+  headers: Readonly<Record<string, string>> = {},
+): Asked => ({
   method: "POST",
   path: "/graphql",
   headers: { "content-type": "application/json", "x-api-key": keys.graphql, ...headers },
-  body: JSON.stringify({ query }),
+  body: JSON.stringify({ query, variables }),
 });
 
 const STREAM = { accept: "text/event-stream" };
@@ -361,11 +369,14 @@ test("no invented cursor, date or number in an argument of GraphQL causes an int
         ({ name, type: { kind } }) => kind === "NON_NULL" || name in given,
       );
       const list = needed.map(
-        ({ name }) => `${name}: ${JSON.stringify(given[name] ?? usual(name))}`,
+        ({ name }) => `${name}: ${name in given ? "$made" : JSON.stringify(usual(name))}`,
       );
       const inner = list.length === 0 ? "" : `(${list.join(", ")})`;
-      const query = `${isStream ? "subscription" : "query"} { ${field}${inner}${isObject ? " { __typename }" : ""} }`;
-      return graphql(query, isStream ? { ...STREAM, ...headers } : headers);
+      // A variable: the service reads and compiles the text once, not for each value.
+      const variable = Object.keys(given).length === 0 ? "" : " ($made: String!)";
+      const query = `${isStream ? "subscription" : "query"}${variable} { ${field}${inner}${isObject ? " { __typename }" : ""} }`;
+      const [made] = Object.values(given);
+      return graphql(query, { made }, isStream ? { ...STREAM, ...headers } : headers);
     };
     for (const { name, type: argument } of args) {
       if ((argument.name ?? argument.ofType?.name) !== "String") continue;
