@@ -16,17 +16,23 @@ const G2_GENERATOR = Buffer.from(
 );
 
 /** A validator's key, parsed and checked to lie in the group. */
-export type PublicKey = { readonly point: G2 };
+export type PublicKey = { readonly bytes: Uint8Array; readonly point: G2 };
 
 export type Bls = {
   /**
-   * Parses a compressed 96-byte key in about a millisecond: do it once per committee. Null when it
-   * is not in the group, or its neutral element.
+   * Parses a compressed 96-byte key: about a millisecond, once for keys of successive committees.
+   * Null when it is not in the group, or its neutral element.
    */
   publicKey(bytes: Uint8Array): PublicKey | null;
   /** Whether the 48-byte signature is valid for all these keys. False for malformed ones. */
   verify(signature: Uint8Array, message: Uint8Array, signers: readonly PublicKey[]): boolean;
 };
+
+/** Of each, the newest are remembered: two megabytes. */
+const KEYS_REMEMBERED = 2_000;
+const SIGNATURES_REMEMBERED = 10_000;
+
+const SIGNATURE_BYTES = 48;
 
 let loaded: Promise<Bls> | undefined;
 
@@ -66,27 +72,66 @@ const load = async (): Promise<Bls> => {
     const [left, right] = [element(uniform.subarray(0, 64)), element(uniform.subarray(64))];
     return mcl.add(left.mapToG1(), right.mapToG1());
   };
+  const isValid: Bls["verify"] = (signature, message, signers) => {
+    const signed = point(new mcl.G1(), signature);
+    const [first, ...others] = signers;
+    if (signed === null || first === undefined) return false;
+    const together = others.reduce((sum, { point: key }) => mcl.add(sum, key), first.point);
+    if (together.isZero()) return false;
+    // e(hash, keys) = e(signature, generator), as one product that must be 1.
+    const product = mcl.precomputedMillerLoop2mixed(
+      hashToCurve(message),
+      together,
+      signed,
+      againstGenerator,
+    );
+    return mcl.finalExp(product).isOne();
+  };
+  // Successive committees share most keys.
+  const keys = new Map<string, PublicKey>();
+  // A pack's signatures are verified when it is made, checked and compared with the ledger.
+  const valid = new Map<string, true>();
   return {
     publicKey: (bytes) => {
+      const name = Buffer.from(bytes).toString("base64");
+      const known = keys.get(name);
+      if (known !== undefined) return known;
       const parsed = point(new mcl.G2(), bytes);
-      return parsed === null ? null : { point: parsed };
+      if (parsed === null) return null;
+      const key = { bytes: Uint8Array.from(bytes), point: parsed };
+      remember(keys, KEYS_REMEMBERED, name, key);
+      return key;
     },
     verify: (signature, message, signers) => {
-      const signed = point(new mcl.G1(), signature);
-      const [first, ...others] = signers;
-      if (signed === null || first === undefined) return false;
-      const together = others.reduce((sum, { point: key }) => mcl.add(sum, key), first.point);
-      if (together.isZero()) return false;
-      // e(hash, keys) = e(signature, generator), as one product that must be 1.
-      const product = mcl.precomputedMillerLoop2mixed(
-        hashToCurve(message),
-        together,
-        signed,
-        againstGenerator,
-      );
-      return mcl.finalExp(product).isOne();
+      if (signature.length !== SIGNATURE_BYTES) return false;
+      const name = nameOf(signature, message, signers);
+      if (valid.has(name)) return true;
+      if (!isValid(signature, message, signers)) return false;
+      remember(valid, SIGNATURES_REMEMBERED, name, true);
+      return true;
     },
   };
+};
+
+const remember = <Value>(
+  newest: Map<string, Value>,
+  most: number,
+  name: string,
+  value: Value,
+): void => {
+  for (const oldest of newest.keys()) {
+    if (newest.size < most) break;
+    newest.delete(oldest);
+  }
+  newest.set(name, value);
+};
+
+/** Names all three: the message, of any length, is last. */
+const nameOf: (...of: Parameters<Bls["verify"]>) => string = (signature, message, signers) => {
+  const count = Buffer.alloc(4);
+  count.writeUInt32BE(signers.length);
+  const keys = signers.map(({ bytes }) => bytes);
+  return hash("sha256", Buffer.concat([signature, count, ...keys, message]), "base64");
 };
 
 /** RFC 9380, 5.3.1 (`expand_message_xmd`) with SHA-256: 128 bytes for two field elements. */

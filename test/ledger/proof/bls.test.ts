@@ -127,6 +127,36 @@ test("refuses infinity, points outside the group and other encodings, like the r
   }
 });
 
+test("a valid signature found valid again makes no other message, signers or signature valid", () => {
+  const pairs = Array.from({ length: 2 }, keyPair);
+  const [one, other] = pairs.map(({ publicKey }) => publicKey);
+  if (one === undefined || other === undefined) throw new Error("there are two keys");
+  const message = Buffer.from("summary of a checkpoint");
+  const signature = sign(
+    message,
+    pairs.map(({ secretKey }) => secretKey),
+  );
+  for (const _ of ["at first", "again"]) {
+    expect(verdicts(signature, message, [one, other])).toEqual([true, true]);
+    expect(verdicts(signature, message, [other, one])).toEqual([true, true]);
+    for (const signers of [[one], [other], [one, one], [one, other, one]]) {
+      expect(verdicts(signature, message, signers)).toEqual([false, false]);
+    }
+    const cut = message.subarray(1);
+    for (const shown of [cut, Buffer.concat([other, message]), Buffer.concat([message, cut])]) {
+      expect(verdicts(signature, shown, [one, other])).toEqual([false, false]);
+      expect(verdicts(signature, shown, [one])).toEqual([false, false]);
+    }
+    const longer = Uint8Array.of(...signature, message[0] ?? 0);
+    expect(verdicts(longer, cut, [one, other])).toEqual([false, false]);
+    const another = sign(
+      cut,
+      pairs.map(({ secretKey }) => secretKey),
+    );
+    expect(verdicts(another, message, [one, other])).toEqual([false, false]);
+  }
+});
+
 test("refuses keys that cancel each other out", () => {
   const { publicKey } = keyPair();
   const opposite = G2.fromBytes(publicKey).negate().toBytes(true);

@@ -120,12 +120,20 @@ const spread = (count: number, first: number, end: number): readonly number[] =>
   Array.from({ length: count }, (_, i) => first + Math.floor((i * (end - first)) / count));
 
 test("parsing a committee's keys does not block the event loop", async () => {
-  const { header, nextCommittee } = readCertified(before);
-  const prover = createProver(bls, committeeOf(header.epoch + 1n, nextCommittee ?? []));
+  const { committee } = verifier;
+  // The opposite of each key is in the group too, and has not been parsed before.
+  const members = committee.members.map(({ publicKey, stake }) => ({
+    publicKey: publicKey.with(0, (publicKey[0] ?? 0) ^ 0x20),
+    stake,
+  }));
+  const opposite = createProver(bls, committeeOf(committee.epoch, members));
   let turns = 0;
   const counting = setInterval(() => (turns += 1), 1);
-  await prover.prepare();
+  await opposite.prepare();
   clearInterval(counting);
   expect(turns).toBeGreaterThan(10);
+  expect(() => opposite.prove(readCertified(signed))).toThrow(CertificateError);
+  const prover = createProver(bls, committee);
+  await prover.prepare();
   expect(prover.prove(readCertified(signed))).toEqual({ signers: 61, stake: 6684n });
 });
