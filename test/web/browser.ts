@@ -1,5 +1,5 @@
 /** The page in a real Chromium, driven by Playwright, against the program as a user starts it. */
-import type { Browser, BrowserContext, Page } from "playwright-core";
+import type { Browser, BrowserContext, ConsoleMessage, Page, Request } from "playwright-core";
 import { chromium } from "playwright-core";
 import { chromiumPath } from "../chromium.ts";
 import { buildPage } from "./build-page.ts";
@@ -52,22 +52,22 @@ export type Look = {
 export const DESK = 1280;
 export const PHONE = 390;
 
-/** Opens an address; its answers are not waited for. */
-export const watch = async (
-  browser: Browser,
-  url: string,
-  { theme = "light", width = DESK, height = 860, stranger = false }: Look = {},
-): Promise<Watched> => {
+type Tab = { readonly page: Page; readonly context: BrowserContext };
+
+/**
+ * Tabs that a test has left, by the host whose key they were lent. The next test that asks for one saves the start
+ * of a process and the compilation of the page; what it must not find there is cleared.
+ */
+const left = new WeakMap<Browser, Map<string, Tab[]>>();
+
+const newTab = async (browser: Browser, host: string, isStranger: boolean): Promise<Tab> => {
   const context = await browser.newContext({
-    viewport: { width, height },
-    colorScheme: theme,
     reducedMotion: "reduce",
     acceptDownloads: true,
     permissions: ["clipboard-read", "clipboard-write"],
   });
-  const { host } = new URL(url);
   const key = lent.get(host);
-  if (key !== undefined && !stranger) {
+  if (key !== undefined && !isStranger) {
     await context.addInitScript((kept) => {
       // Once: whoever signs out of the page forgets it.
       if (sessionStorage.getItem("lent") !== null) return;
@@ -75,19 +75,53 @@ export const watch = async (
       localStorage.setItem("holderbook.demo-key", kept);
     }, key);
   }
-  const page = await context.newPage();
+  return { context, page: await context.newPage() };
+};
+
+/** Makes a tab as good as new. @param quiet address of its host that runs no script */
+const clear = async ({ page, context }: Tab, quiet: string) => {
+  // A route whose answer is under way would fail behind the test's end, and the whole run with it.
+  await page.unrouteAll({ behavior: "ignoreErrors" });
+  await context.unrouteAll({ behavior: "ignoreErrors" });
+  for (const other of context.pages()) if (other !== page) await other.close();
+  await context.setOffline(false);
+  await context.clearCookies();
+  await page.goto(quiet);
+  await page.evaluate(() => {
+    localStorage.clear();
+    sessionStorage.clear();
+  });
+  await page.goto("about:blank");
+};
+
+/** Opens an address; its answers are not waited for. */
+export const watch = async (
+  browser: Browser,
+  url: string,
+  { theme = "light", width = DESK, height = 860, stranger = false }: Look = {},
+): Promise<Watched> => {
+  const { host } = new URL(url);
+  const byHost = left.get(browser) ?? new Map<string, Tab[]>();
+  left.set(browser, byHost);
+  const resting = byHost.get(host) ?? [];
+  byHost.set(host, resting);
+  const tab = (stranger ? undefined : resting.pop()) ?? (await newTab(browser, host, stranger));
+  const { page, context } = tab;
+  await page.setViewportSize({ width, height });
+  await page.emulateMedia({ colorScheme: theme });
   const complaints: string[] = [];
   const elsewhere: string[] = [];
-  page.on("console", (message) => {
+  const onConsole = (message: ConsoleMessage) => {
     if (["error", "warning"].includes(message.type())) complaints.push(message.text());
-  });
-  page.on("pageerror", (error) => complaints.push(error.message));
-  page.on("request", (request) => {
+  };
+  const onError = (error: Error) => void complaints.push(error.message);
+  const onRequest = (request: Request) => {
     const asked = new URL(request.url());
     if (!["blob:", "data:"].includes(asked.protocol) && asked.host !== host) {
       elsewhere.push(request.url());
     }
-  });
+  };
+  page.on("console", onConsole).on("pageerror", onError).on("request", onRequest);
   await page.goto(url);
   return {
     page,
@@ -95,10 +129,15 @@ export const watch = async (
     complaints,
     elsewhere,
     [Symbol.asyncDispose]: async () => {
-      // A route whose answer is under way would fail behind the test's end, and the whole run with it.
-      await page.unrouteAll({ behavior: "ignoreErrors" });
-      await context.unrouteAll({ behavior: "ignoreErrors" });
-      await context.close();
+      page.off("console", onConsole).off("pageerror", onError).off("request", onRequest);
+      if (stranger) {
+        await page.unrouteAll({ behavior: "ignoreErrors" });
+        await context.unrouteAll({ behavior: "ignoreErrors" });
+        await context.close();
+        return;
+      }
+      await clear(tab, new URL("/health", url).href);
+      resting.push(tab);
     },
   };
 };
