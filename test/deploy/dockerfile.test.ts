@@ -1,16 +1,19 @@
 /** The image, made step by step in a folder, and the service started from it as the image would. */
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
-import { chmod, lstat, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { existsSync, rmSync } from "node:fs";
+import { chmod, mkdtemp, readdir, readFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { endWithRun } from "../run-folder.ts";
 import { eventually } from "../service/process.ts";
 import { type Performed, perform, stepsOf } from "./dockerfile.ts";
+
+const run = promisify(execFile);
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const DOCKERFILE = join(ROOT, "Dockerfile");
@@ -33,7 +36,7 @@ beforeAll(async () => {
   image = await perform(DOCKERFILE, { context: ROOT, ignored, into: folder, user });
 }, 300_000);
 
-afterAll(() => rm(folder, { recursive: true, force: true }));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Runs the image's program, with its settings, on its own Node. */
 const started = (args: readonly string[], settings: Readonly<Record<string, string>>) => {
@@ -116,13 +119,6 @@ test("the service starts from a read-only tree, serves the page, and leaves the 
 
 /** Files and folders of a user. */
 const ownedBy = async (path: string, uid: number): Promise<readonly string[]> => {
-  const found = await readdir(path, { withFileTypes: true });
-  const lists = await Promise.all(
-    found.map(async (entry) => {
-      const at = join(path, entry.name);
-      const own = (await lstat(at)).uid === uid ? [at] : [];
-      return entry.isDirectory() ? [...own, ...(await ownedBy(at, uid))] : own;
-    }),
-  );
-  return lists.flat();
+  const { stdout } = await run("find", [path, "-uid", `${uid}`]);
+  return stdout.split("\n").filter((found) => found !== "");
 };
