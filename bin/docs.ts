@@ -6,8 +6,9 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { filesOfCode } from "./reference/files.ts";
 import { openApiDocument } from "./reference/openapi.ts";
-import { pagesOfCode, pagesOfService } from "./reference/pages.ts";
+import { pagesOfService } from "./reference/pages.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 
@@ -41,7 +42,7 @@ const described = async () => {
   }
 };
 
-for (const [path, text] of [...(await pagesOfCode(root)), ...pagesOfService(await described())]) {
+for (const [path, text] of [...(await filesOfCode(root)), ...pagesOfService(await described())]) {
   await mkdir(dirname(join(root, path)), { recursive: true });
   await writeFile(join(root, path), text);
   process.stderr.write(`${path}\n`);

@@ -1,4 +1,4 @@
-/** All generated reference pages, by path in the project. */
+/** All generated reference pages, by path in the project; `files.ts` adds the test vectors. */
 import { wholeProgram } from "../../src/commands/command-line.ts";
 import { ERROR_CODES } from "../../src/graphql/errors.ts";
 import { schema } from "../../src/graphql/schema.ts";
@@ -11,7 +11,6 @@ import { code, head, table } from "./markdown.ts";
 import { type OpenApiDocument, openApiPage } from "./openapi.ts";
 import { schemaFiles } from "./schemas/files.ts";
 import { envExample, settingsPage } from "./settings.ts";
-import { vectorFiles } from "./vectors/files.ts";
 
 /** From the code alone. */
 export const pagesOfCode = async (root: string): Promise<ReadonlyMap<string, string>> =>
@@ -26,7 +25,6 @@ export const pagesOfCode = async (root: string): Promise<ReadonlyMap<string, str
       errorsPage(root, { codes: ERROR_CODES, reasons: FAILURE_REASONS }),
     ],
     ...schemaFiles(),
-    ...(await vectorFiles()),
   ]);
 
 /** From `/openapi.json` of a running service. */
