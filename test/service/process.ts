@@ -97,21 +97,25 @@ export const temporaryFolder = async () => {
   };
 };
 
-/** Waits until `look` gives something, and fails at the deadline telling what was seen last. */
+/**
+ * Waits until `look` gives something, and fails at the deadline telling what was seen last. It looks the more rarely
+ * the longer it waits: looks at a service take processor time here and there.
+ */
 export const eventually = async <T>(
   what: string,
   look: () => Promise<{ readonly done: T } | { readonly seen: unknown }>,
   withinMs = 120_000,
 ): Promise<T> => {
-  const deadline = Date.now() + withinMs;
+  const began = Date.now();
   for (;;) {
     const found = await look();
     if ("done" in found) return found.done;
-    if (Date.now() > deadline) {
+    const waitedMs = Date.now() - began;
+    if (waitedMs > withinMs) {
       throw new Error(
         `${what}: not within ${withinMs} ms; last seen ${JSON.stringify(found.seen)}`,
       );
     }
-    await delay(20);
+    await delay(Math.min(Math.max(20, waitedMs / 10), 500));
   }
 };

@@ -43,17 +43,18 @@ test("packages without a ledger stop every command that reads one, and none that
     ...NO_DATABASE,
     DATA_DIR: join(folder.path, "data"),
     SECURITY_TOKEN_PACKAGES: "0x5",
+    PORT: "0",
   };
   for (const args of [["start"], ["index"], ["inspect", "3"]]) {
-    const { code, stderr } = await runProgram(args, settings);
+    const { code, stderr } = await runCommand(args, settings);
     expect({ args, code }).toEqual({ args, code: 2 });
     expect(stderr).toMatch(
       /^holderbook: ConfigError: LEDGER_SOURCE: is not set, while SECURITY_TOKEN_PACKAGES is: .*\n$/,
     );
   }
-  const serve = await runProgram(["serve"], settings);
+  const serve = await runCommand(["serve"], settings);
   expect(serve.stderr).toContain("DatabaseUnreachableError");
-  const first = await runProgram(["serve"], { ...settings, FIRST_CHECKPOINT: "1" });
+  const first = await runCommand(["serve"], { ...settings, FIRST_CHECKPOINT: "1" });
   expect(first.code).toBe(2);
 });
 
@@ -98,10 +99,10 @@ test("a wrong key ends a start with code 2 and the name of its setting, without 
 
   // A key of the right form, and another one than the signing keys were sealed with.
   const key = () => randomBytes(32).toString("base64");
-  expect((await runProgram(["migrate"], settings)).code).toBe(0);
+  expect((await runCommand(["migrate"], settings)).code).toBe(0);
   const sealing = { ...settings, CALLBACK_MASTER_KEY: key() };
   const rotate = ["callbacks", "rotate", "--now", "--lost-master-key"];
-  expect((await runProgram(rotate, sealing)).code).toBe(0);
+  expect((await runCommand(rotate, sealing)).code).toBe(0);
   await ends(
     "CALLBACK_MASTER_KEY",
     key(),
@@ -152,7 +153,7 @@ test("a provider's key in LEDGER_SOURCE appears in no log line, error text or he
       "htps://node.example/SECRETKEY0123",
     ]) {
       const faulty = { ...settings, LEDGER_SOURCE: wrong };
-      const { code, stderr: text } = await runProgram(["index"], faulty);
+      const { code, stderr: text } = await runCommand(["index"], faulty);
       expect({ wrong, code }).toEqual({ wrong, code: 2 });
       expect(text).toContain("node.example/…");
       expect(text).not.toContain("SECRETKEY0123");

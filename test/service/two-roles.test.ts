@@ -33,9 +33,15 @@ const INDEX = ["index", "--last", `${NEWEST}`];
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let ledger: Settings;
 let packages: readonly [original: string, upgrade: string];
+/** Each test has databases and roles of its own in it. */
+let server: Awaited<ReturnType<typeof startShippedPostgres>>;
+
+const hasShipped = existsSync(PROGRAMS);
+if (!hasShipped) console.warn("no Postgres 15 of Debian on this machine: its tests are skipped");
 
 beforeAll(async () => {
   folder = await temporaryFolder();
+  if (hasShipped) server = await startShippedPostgres(PROGRAMS, join(folder.path, "server"));
   const dir = join(folder.path, "ledger");
   const how = ["--checkpoints", `${NEWEST + 1}`, "--seed", "upgrade"];
   await runCommand(["demo", "write", "--dir", dir, ...how], {});
@@ -47,7 +53,10 @@ beforeAll(async () => {
     SECURITY_TOKEN_PACKAGES: packages[0],
   };
 });
-afterAll(() => folder?.[Symbol.asyncDispose]());
+afterAll(async () => {
+  if (hasShipped) await server.stop();
+  await folder?.[Symbol.asyncDispose]();
+});
 
 /** Names of the roles that are connected to this database, but for the one that asks. */
 const connected = async ({ sql }: Database) => {
@@ -64,18 +73,6 @@ const rightsAs = async (url: string) => {
   return { lacks: await lacksOf(service.sql), ways: await waysAround(service.sql) };
 };
 const RIGHT = { lacks: [], ways: [] };
-
-const shippedServer = async () => {
-  const own = await temporaryFolder();
-  const server = await startShippedPostgres(PROGRAMS, own.path);
-  return {
-    url: server.url,
-    [Symbol.asyncDispose]: async () => {
-      await server.stop();
-      await own[Symbol.asyncDispose]();
-    },
-  };
-};
 
 /** Waits until a service on this database has read and projected the whole ledger. */
 const caughtUp = (settings: Settings) =>
@@ -100,14 +97,10 @@ const environmentsOf = async (program: string, { DATA_DIR }: Settings) => {
   return found;
 };
 
-const hasShipped = existsSync(PROGRAMS);
-if (!hasShipped) console.warn("no Postgres 15 of Debian on this machine: its tests are skipped");
-
 test.runIf(hasShipped)(
   "with two roles a ledger is indexed, served, rebuilt and reread with one more package as with one",
   async () => {
     await using one = await freshDatabase();
-    await using server = await shippedServer();
     await using roles: TwoRoles = await twoRoles(server.url);
     const single = { ...ledger, DATABASE_URL: one.url };
     const settings = { ...ledger, ...roles.settings };
@@ -174,7 +167,6 @@ test.runIf(hasShipped)(
 test.runIf(hasShipped)(
   "the owner's backup, made as documented, is restored and continues with the service's role",
   async () => {
-    await using server = await shippedServer();
     await using roles = await twoRoles(server.url);
     await using restored = await twoRoles(server.url);
     const settings = { ...ledger, ...roles.settings };
@@ -208,7 +200,6 @@ test.runIf(hasShipped)(
 test.runIf(hasShipped)(
   "doctor confirms that triggers bind the service's role, and fails where they do not",
   async () => {
-    await using server = await shippedServer();
     await using roles = await twoRoles(server.url);
     const settings = { ...ledger, ...roles.settings };
     const doctor = async (given: Settings) => {
@@ -263,7 +254,6 @@ test.runIf(hasShipped)(
 test.runIf(hasShipped)(
   "a database of the first version, with the objects of its only role, migrates to two roles",
   async () => {
-    await using server = await shippedServer();
     await using roles = await twoRoles(server.url);
     {
       await using owner = connect({ url: roles.urls.owner, max: 1, applicationName: "load" });
