@@ -29,6 +29,12 @@ const BROKEN = /could not be (read|loaded)/;
 /** Until someone looks again on a machine with other work, milliseconds. */
 const PATIENCE = { timeout: 60_000 };
 
+/** A dozen pages are looked at, and each look takes as long as the page does to answer. */
+const POLLED = { ...PATIENCE, interval: 500 };
+
+/** Views in one window: each holds a connection open, and a browser has six for a host. */
+const TABS = 3;
+
 describe.skipIf(chromiumHere === undefined)("in a browser", () => {
   let demo: Demo;
   let browser: Browser;
@@ -95,23 +101,33 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
 
   test("every view keeps its content while the service is away, shows its age, and recovers by itself", async () => {
     await using opened = new AsyncDisposableStack();
-    const open = async (path: string): Promise<Watched> => {
-      const watched = opened.use(await watch(browser, demo.url + path));
+    const open = async (path: string, beside?: Watched): Promise<Watched> => {
+      const watched = opened.use(
+        await watch(browser, demo.url + path, beside === undefined ? {} : { beside }),
+      );
       await watched.page.locator("#content h1").waitFor(PATIENCE);
       return watched;
     };
-    const tabs = await Promise.all(
-      VIEWS.map(async (view) => {
-        const { page } = await open(view.path);
-        if (view.path === "/requests" || view.path === "/deliveries") {
-          await page.getByLabel("Operator key").fill(demo.operatorKey);
-          await page.getByRole("button", { name: "Sign in" }).click();
-          await page.getByText("operator key").first().waitFor(PATIENCE);
-        }
-        await allLoaded(page);
-        return { ...view, page, before: await shapeOf(page) };
-      }),
-    );
+    const openView = async (view: (typeof VIEWS)[number], beside?: Watched) => {
+      const watched = await open(view.path, beside);
+      const { page } = watched;
+      if (view.path === "/requests" || view.path === "/deliveries") {
+        await page.getByLabel("Operator key").fill(demo.operatorKey);
+        await page.getByRole("button", { name: "Sign in" }).click();
+        await page.getByText("operator key").first().waitFor(PATIENCE);
+      }
+      await allLoaded(page);
+      return { watched, tab: { ...view, page, before: await shapeOf(page) } };
+    };
+    const tabs: Awaited<ReturnType<typeof openView>>["tab"][] = [];
+    for (let at = 0; at < VIEWS.length; at += TABS) {
+      let first: Watched | undefined;
+      for (const view of VIEWS.slice(at, at + TABS)) {
+        const { watched, tab } = await openView(view, first);
+        first ??= watched;
+        tabs.push(tab);
+      }
+    }
     // One that opened nothing but its first view.
     const { page: stranger } = await open("/");
     await allLoaded(stranger);
@@ -143,7 +159,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
             const { broken } = await sayings(page);
             return [...(await visible(page, LOST)), ...(await visible(page, OLD)), ...broken];
           },
-          { ...PATIENCE, message: path },
+          { ...POLLED, message: path },
         )
         .toEqual([]);
     }
@@ -189,7 +205,7 @@ const visible = async (page: Page, text: RegExp): Promise<readonly string[]> =>
 const seen = async (page: Page | undefined, text: RegExp, where: string) =>
   expect
     .poll(async () => (page === undefined ? [] : visible(page, text)), {
-      ...PATIENCE,
+      ...POLLED,
       message: where,
     })
     .not.toEqual([]);

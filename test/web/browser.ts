@@ -13,6 +13,8 @@ const ARGUMENTS = [
   "--disable-background-networking",
   "--disable-component-update",
   "--disable-sync",
+  // Tabs of a window share what they compiled.
+  "--process-per-site",
 ];
 
 /** Undefined where this machine has no `chromium`: such tests skip, and say so by that. */
@@ -46,6 +48,8 @@ export type Look = {
   readonly height?: number;
   /** Opens the page as a browser that was lent nothing. */
   readonly stranger?: boolean;
+  /** Opens it in another tab of the same window, which costs half as much as another window. */
+  readonly beside?: Watched;
 };
 
 /** Widths of a desk and of a phone, pixels. */
@@ -98,14 +102,16 @@ const clear = async ({ page, context }: Tab, quiet: string) => {
 export const watch = async (
   browser: Browser,
   url: string,
-  { theme = "light", width = DESK, height = 860, stranger = false }: Look = {},
+  { theme = "light", width = DESK, height = 860, stranger = false, beside }: Look = {},
 ): Promise<Watched> => {
   const { host } = new URL(url);
   const byHost = left.get(browser) ?? new Map<string, Tab[]>();
   left.set(browser, byHost);
   const resting = byHost.get(host) ?? [];
   byHost.set(host, resting);
-  const tab = (stranger ? undefined : resting.pop()) ?? (await newTab(browser, host, stranger));
+  const tab = beside
+    ? { context: beside.context, page: await beside.context.newPage() }
+    : ((stranger ? undefined : resting.pop()) ?? (await newTab(browser, host, stranger)));
   const { page, context } = tab;
   await page.setViewportSize({ width, height });
   await page.emulateMedia({ colorScheme: theme });
@@ -130,6 +136,11 @@ export const watch = async (
     elsewhere,
     [Symbol.asyncDispose]: async () => {
       page.off("console", onConsole).off("pageerror", onError).off("request", onRequest);
+      if (beside !== undefined) {
+        await page.unrouteAll({ behavior: "ignoreErrors" });
+        await page.close();
+        return;
+      }
       if (stranger) {
         await page.unrouteAll({ behavior: "ignoreErrors" });
         await context.unrouteAll({ behavior: "ignoreErrors" });

@@ -1,6 +1,7 @@
 /**
  * Every page of the demo ledger's service as a visitor opens it: at both widths and in both themes, by its
- * address, with nothing on the console, nothing asked of other hosts, and nothing that keeps anybody out.
+ * address, with nothing on the console, nothing asked of other hosts, and nothing that keeps anybody out. On
+ * narrow screens no amount breaks over two lines or is cut off, and a rounded one says so.
  */
 import { readdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -9,6 +10,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { BUILT_PAGE } from "../../src/page-api/site.ts";
+import { amountsShown, faultsOfAmounts } from "./amounts.ts";
 import { chromiumHere, DESK, openBrowser, PHONE, watch } from "./browser.ts";
 import { type Demo, startDemo } from "./demo.ts";
 
@@ -25,6 +27,23 @@ const PAGES = [
   "/tour",
 ];
 
+const NARROW = 320;
+
+const LATE = { timeout: 30_000 };
+
+/** Views that show amounts. */
+const WITH_AMOUNTS = [
+  "/",
+  "/cap-table",
+  "/cap-table?show=concentration",
+  "/cap-table?show=compare",
+  "/holder/1",
+  "/movements",
+];
+
+/** Tokens of 6 and of 9 decimals. */
+const TOKENS = /ACME|BIRCH/;
+
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 describe.skipIf(chromiumHere === undefined)("in a browser", () => {
@@ -38,7 +57,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     await demo?.[Symbol.asyncDispose]();
   });
 
-  test("every page opens signed in on the demo, and is accessible at both widths in both themes", async () => {
+  test("every page opens signed in on the demo, is accessible at both widths in both themes, and breaks or cuts off no number on a narrow screen", async () => {
     await using watched = await watch(browser, `${demo.url}/health`);
     const { page, complaints, elsewhere } = watched;
     for (const path of PAGES) {
@@ -60,10 +79,78 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
           expect(await seriousFaults(page), `${path}, ${colorScheme}, ${width} pixels`).toEqual([]);
         }
       }
+      for (const width of [PHONE, NARROW]) {
+        await page.setViewportSize({ width, height: 844 });
+        // Figures move meanwhile.
+        await expect
+          .poll(() => page.evaluate(faultsOfAmounts), { message: `${path}, ${width} pixels` })
+          .toEqual([]);
+      }
       expect(complaints, path).toEqual([]);
       expect(elsewhere, path).toEqual([]);
     }
   }, 180_000);
+
+  test("no amount breaks, is cut off or is rounded unmarked in any view that has amounts, of tokens with 6 and with 9 decimals, on a narrow screen", async () => {
+    const rounded = new Set<number>();
+    for (const coinType of demo.coinTypes.filter((one) => TOKENS.test(one))) {
+      for (const view of WITH_AMOUNTS) {
+        const url = new URL(view, demo.url);
+        url.searchParams.set("token", coinType);
+        await using watched = await watch(browser, url.href, { width: PHONE, height: 844 });
+        const { page } = watched;
+        await page.locator("#content h1").first().waitFor();
+        await page.waitForFunction(() => document.querySelector('[aria-label="Loading"]') === null);
+        for (const width of [PHONE, NARROW]) {
+          await page.setViewportSize({ width, height: 844 });
+          // Figures move meanwhile.
+          await expect
+            .poll(() => page.evaluate(faultsOfAmounts), {
+              message: `${view} ${coinType} at ${width} pixels`,
+            })
+            .toEqual([]);
+          const shown = await page.evaluate(amountsShown);
+          expect(shown.length, view).toBeGreaterThan(0);
+          if (shown.some((text) => /^[\u2248<>]/.test(text))) rounded.add(width);
+        }
+      }
+    }
+    expect(rounded).toEqual(new Set([PHONE, NARROW]));
+  }, 240_000);
+
+  test("a rounded amount is complete for screen readers, on focus and on touch, and is copied whole", async () => {
+    const coinType = demo.coinTypes.find((type) => type.includes("BIRCH")) ?? "";
+    const url = new URL("/cap-table", demo.url);
+    url.searchParams.set("token", coinType);
+    await using watched = await watch(browser, url.href, { width: PHONE, height: 844 });
+    const { page } = watched;
+    const amount = page.locator("[data-amount] button[aria-label]").first();
+    await amount.waitFor();
+    // What is read here must not move meanwhile.
+    await page.context().setOffline(true);
+    const text = (await amount.textContent()) ?? "";
+    const [, whole = ""] = ((await amount.getAttribute("aria-label")) ?? "").split(", exactly ");
+    expect(text).toMatch(/^\u2248 /);
+    const cut = text.slice(2);
+    expect(whole.startsWith(cut)).toBe(true);
+    expect(whole.length).toBeGreaterThan(cut.length);
+    const shown = page.locator("[popover]:popover-open");
+    const heading = page.getByRole("heading", { level: 1 });
+    for (const open of [() => amount.focus(), () => amount.click()]) {
+      // A scroll that comes late, such as of the click before, hides what is shown.
+      await expect
+        .poll(async () => {
+          await heading.click();
+          await open();
+          return shown.getByText(whole).isVisible();
+        }, LATE)
+        .toBe(true);
+      await shown.getByRole("button", { name: "Copy amount" }).click();
+      expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(whole);
+      await page.keyboard.press("Escape");
+      await shown.waitFor({ state: "detached" });
+    }
+  });
 
   test("a visitor without a key is asked for one, told why a wrong one fails, and admitted with a right one", async () => {
     await using watched = await watch(browser, `${demo.url}/roles`);
