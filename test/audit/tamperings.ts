@@ -17,6 +17,8 @@ export type Tampering = {
   readonly sql: string;
   /** What is recomputed afterwards, to match the change. */
   readonly recomputed?: "digests" | "chains";
+  /** It hides other changes, or is named as they are: it is not made together with others. */
+  readonly isAlone?: boolean;
   readonly by: Finder;
   /** Matches the command's output. */
   readonly says: RegExp;
@@ -33,6 +35,9 @@ const rows = (
   says: RegExp,
   recomputed?: "digests",
 ): Tampering => ({ table, what, sql, by: "reconcile", says, ...(recomputed && { recomputed }) });
+
+/** Of a change that has more findings than a command lists, or findings of other changes. */
+const alone = (tampering: Tampering): Tampering => ({ ...tampering, isAlone: true });
 
 const log = (
   table: string,
@@ -64,12 +69,14 @@ const OF_ROWS: readonly Tampering[] = [
     /^token_activity, .*: toAddress is 0xbad, the log gives 0x/m,
     "digests",
   ),
-  rows(
-    "token_changes",
-    "another cause, with its digests recomputed",
-    `update token_changes set cause = 'UNKNOWN' where ${some("token_changes", "position")}`,
-    /^token_changes, .*: cause is UNKNOWN, the log gives/m,
-    "digests",
+  alone(
+    rows(
+      "token_changes",
+      "another cause, with its digests recomputed",
+      `update token_changes set cause = 'UNKNOWN' where ${some("token_changes", "position")}`,
+      /^token_changes, .*: cause is UNKNOWN, the log gives/m,
+      "digests",
+    ),
   ),
   rows(
     "token_changes",
@@ -89,22 +96,26 @@ const OF_ROWS: readonly Tampering[] = [
     `update grant_changes set balance_after = balance_after + 1 where ${some("grant_changes", "position")}`,
     /^grant_changes, .*: balanceAfter is \d+, the log gives/m,
   ),
-  rows(
-    "shared_token_objects",
-    "exchanged owners of objects, with their digests recomputed",
-    `with two as (select owner, row_number() over (order by owner) as n from (
+  alone(
+    rows(
+      "shared_token_objects",
+      "exchanged owners of objects, with their digests recomputed",
+      `with two as (select owner, row_number() over (order by owner) as n from (
        select distinct owner from shared_token_objects order by owner limit 2) o)
      update shared_token_objects s set owner = (select o.owner from two o where o.n <> (select n from two where owner = s.owner) )
      where owner in (select owner from two)`,
-    /^shared_token_objects, .*: owner is 0x\w+, the log gives 0x/m,
-    "digests",
+      /^shared_token_objects, .*: owner is 0x\w+, the log gives 0x/m,
+      "digests",
+    ),
   ),
-  rows(
-    "shared_token_ranges",
-    "another past balance, with its digests recomputed",
-    `update shared_token_ranges set balance = balance + 1 where ${some("shared_token_ranges", "checkpoint")}`,
-    /^shared_token_ranges, .*: balance is \d+, the log gives/m,
-    "digests",
+  alone(
+    rows(
+      "shared_token_ranges",
+      "another past balance, with its digests recomputed",
+      `update shared_token_ranges set balance = balance + 1 where ${some("shared_token_ranges", "checkpoint")}`,
+      /^shared_token_ranges, .*: balance is \d+, the log gives/m,
+      "digests",
+    ),
   ),
   rows(
     "timelock_objects",
@@ -180,12 +191,14 @@ const OF_ROWS: readonly Tampering[] = [
     `delete from balances where ${some("balances", "coin_type, owner")}`,
     /^balances, .*: the row is missing/m,
   ),
-  rows(
-    "holder_events",
-    "another group in an event, with its digests recomputed",
-    "update holder_events set group_id = 4711 where event_type = 'address_joined_group'",
-    /^holder_events, .*: groupId is 4711, the log gives/m,
-    "digests",
+  alone(
+    rows(
+      "holder_events",
+      "another group in an event, with its digests recomputed",
+      "update holder_events set group_id = 4711 where event_type = 'address_joined_group'",
+      /^holder_events, .*: groupId is 4711, the log gives/m,
+      "digests",
+    ),
   ),
   rows(
     "holder_events",
@@ -193,12 +206,14 @@ const OF_ROWS: readonly Tampering[] = [
     `delete from holder_events where ${some("holder_events", "position")}`,
     /^holder_events, .*: the row is missing/m,
   ),
-  rows(
-    "membership_ranges",
-    "another holder of a wallet, with its digests recomputed",
-    `update membership_ranges set value = 4711 where ${some("membership_ranges", "checkpoint, address", "aspect = 'holder'")}`,
-    /^membership_ranges, .*: value is 4711, the log gives/m,
-    "digests",
+  alone(
+    rows(
+      "membership_ranges",
+      "another holder of a wallet, with its digests recomputed",
+      `update membership_ranges set value = 4711 where ${some("membership_ranges", "checkpoint, address", "aspect = 'holder'")}`,
+      /^membership_ranges, .*: value is 4711, the log gives/m,
+      "digests",
+    ),
   ),
   rows(
     "membership_ranges",
@@ -244,11 +259,13 @@ const OF_ROWS: readonly Tampering[] = [
       new RegExp(`^${name}_watermark: last_digest is x, but`, "m"),
     ),
   ]),
-  rows(
-    "token_activity_watermark",
-    "an earlier checkpoint of a pipeline",
-    "update token_activity_watermark set next_checkpoint = 100, last_checkpoint = 99",
-    /^token_activity: \d+ rows of checkpoint \d+ and later, beyond token_activity_watermark/m,
+  alone(
+    rows(
+      "token_activity_watermark",
+      "an earlier checkpoint of a pipeline",
+      "update token_activity_watermark set next_checkpoint = 100, last_checkpoint = 99",
+      /^token_activity: \d+ rows of checkpoint \d+ and later, beyond token_activity_watermark/m,
+    ),
   ),
   rows(
     "role_changes_watermark",
@@ -315,11 +332,13 @@ const OTHER_INPUT = `
   truncate log_input_chain, log_heads, log_sequence, log_sequence_head`;
 
 const OF_LOG: readonly Tampering[] = [
-  log(
-    "log_blocks",
-    "times of checkpoints shifted by 20 s",
-    SECONDS_20,
-    /not the one in log_block_chain/,
+  alone(
+    log(
+      "log_blocks",
+      "times of checkpoints shifted by 20 s",
+      SECONDS_20,
+      /not the one in log_block_chain/,
+    ),
   ),
   log(
     "log_blocks",
@@ -331,7 +350,7 @@ const OF_LOG: readonly Tampering[] = [
     "log_blocks",
     "a deleted block",
     "delete from log_blocks where first_checkpoint = 0",
-    /log_blocks lacks|was deleted/,
+    /log_block_chain has a row of checkpoint \d+, but log_blocks has none: it was deleted/,
   ),
   log(
     "log_blocks",
@@ -339,19 +358,28 @@ const OF_LOG: readonly Tampering[] = [
     "update log_blocks set reached_ms = reached_ms + 1 where first_checkpoint = 0",
     /time \d+ was reached here instead of/,
   ),
-  log("log_block_chain", "a chain emptied", "truncate log_block_chain", /log_block_chain/),
-  log("log_proofs", "emptied proofs", "truncate log_proofs", /log_proofs is empty/),
+  alone(
+    log(
+      "log_block_chain",
+      "a chain emptied",
+      "truncate log_block_chain",
+      /log_block_chain is empty, before the log does/,
+    ),
+  ),
+  alone(log("log_proofs", "emptied proofs", "truncate log_proofs", /log_proofs is empty/)),
   log(
     "log_committees",
     "the stake of a committee",
     "update log_committees set members = set_byte(set_byte(members, 103, get_byte(members, 103) - 1), 207, get_byte(members, 207) + 1) where epoch = 0",
     /committee of epoch 0 is not the one/,
   ),
-  log(
-    "log_high_water",
-    "the log's first checkpoint",
-    "update log_high_water set first_checkpoint = 3",
-    /log begins|but the log/,
+  alone(
+    log(
+      "log_high_water",
+      "the log's first checkpoint",
+      "update log_high_water set first_checkpoint = 3",
+      /log begins|but the log/,
+    ),
   ),
   log(
     "log_high_water",
@@ -359,39 +387,56 @@ const OF_LOG: readonly Tampering[] = [
     "update log_high_water set reached_ms = reached_ms + 1",
     /the time \d+ was reached/,
   ),
-  log(
-    "log_checkpoints",
-    "the time of a checkpoint with facts",
-    "update log_checkpoints set timestamp_ms = timestamp_ms - 20000 where checkpoint = (select min(checkpoint) from log_checkpoints)",
-    /log_checkpoints/,
+  alone(
+    log(
+      "log_checkpoints",
+      "the time of a checkpoint with facts",
+      "update log_checkpoints set timestamp_ms = timestamp_ms - 20000 where checkpoint = (select min(checkpoint) from log_checkpoints)",
+      /log_blocks has time \d+ instead of \d+, which log_checkpoints has/,
+    ),
   ),
-  log(
-    "log_facts",
-    "an altered fact",
-    `update log_facts set sender = '0xbad' where ${FACT}`,
-    /the hash of its \d+ facts is not the one in log_chain/,
+  alone(
+    log(
+      "log_facts",
+      "an altered fact",
+      `update log_facts set sender = '0xbad' where ${FACT}`,
+      /the hash of its \d+ facts is not the one in log_chain/,
+    ),
   ),
-  log(
-    "log_facts",
-    "a fact added after the log's end",
-    `insert into log_facts select checkpoint + 1000, transaction, kind, index, timestamp_ms, type, name, null,
+  alone(
+    log(
+      "log_facts",
+      "a fact added after the log's end",
+      `insert into log_facts select checkpoint + 1000, transaction, kind, index, timestamp_ms, type, name, null,
        tx_digest, sender, object_id, version, contents from log_facts where ${FACT}`,
-    /the log continues to 1\d\d\d, unless rows were added after its end/,
+      /the log continues to 1\d\d\d, unless rows were added after its end/,
+    ),
+  ),
+  alone(
+    log(
+      "log_coin_chain",
+      "a link added after the log's end",
+      "insert into log_coin_chain select coin_type, 100000, facts, hash from log_coin_chain limit 1",
+      /the log continues to 100000, unless rows were added after its end/,
+    ),
+  ),
+  alone(
+    log("log_facts", "a deleted fact", `delete from log_facts where ${FACT}`, /some were deleted/),
+  ),
+  alone(
+    log(
+      "log_chain",
+      "an emptied chain and a deleted fact",
+      `truncate log_chain; delete from log_facts where ${FACT}`,
+      /log_chain is empty, before the log does/,
+    ),
   ),
   log(
     "log_coin_chain",
-    "a link added after the log's end",
-    "insert into log_coin_chain select coin_type, 100000, facts, hash from log_coin_chain limit 1",
-    /the log continues to 100000, unless rows were added after its end/,
+    "a token's chain emptied",
+    "truncate log_coin_chain",
+    /log_coin_chain ends at checkpoint \d+, before the log does/,
   ),
-  log("log_facts", "a deleted fact", `delete from log_facts where ${FACT}`, /some were deleted/),
-  log(
-    "log_chain",
-    "an emptied chain and a deleted fact",
-    `truncate log_chain; delete from log_facts where ${FACT}`,
-    /log_chain/,
-  ),
-  log("log_coin_chain", "a token's chain emptied", "truncate log_coin_chain", /log_coin_chain/),
   log(
     "log_inputs",
     "another input version",
@@ -410,23 +455,29 @@ const OF_LOG: readonly Tampering[] = [
     `insert into log_inputs select checkpoint, transaction, index + 100, version from log_inputs where ${INPUT}`,
     /log_inputs has \d+ rows, .*: some were deleted or added/,
   ),
-  log(
-    "log_input_chain",
-    "an emptied chain",
-    "truncate log_input_chain",
-    /log_inputs has \d+ rows that log_input_chain does not know/,
+  alone(
+    log(
+      "log_input_chain",
+      "an emptied chain",
+      "truncate log_input_chain",
+      /log_inputs has \d+ rows that log_input_chain does not know/,
+    ),
   ),
-  log(
-    "log_input_chain",
-    "a chain emptied together with the input versions",
-    "truncate log_inputs, log_input_chain",
-    /log_inputs and log_input_chain have nothing of \d+ changes of objects/,
+  alone(
+    log(
+      "log_input_chain",
+      "a chain emptied together with the input versions",
+      "truncate log_inputs, log_input_chain",
+      /log_inputs and log_input_chain have nothing of \d+ changes of objects/,
+    ),
   ),
-  log(
-    "log_input_chain",
-    "the same, with the log marked as of a version without them",
-    "truncate log_inputs, log_input_chain; update log_high_water set inputs_from = null",
-    /entry \d+ of the sequence \(inputs\) has another hash of the inputs/,
+  alone(
+    log(
+      "log_input_chain",
+      "the same, with the log marked as of a version without them",
+      "truncate log_inputs, log_input_chain; update log_high_water set inputs_from = null",
+      /entry \d+ of the sequence \(inputs\) has another hash of the inputs/,
+    ),
   ),
   log(
     "log_inputs",
@@ -449,7 +500,7 @@ const OF_LOG: readonly Tampering[] = [
     "log_chain",
     "an altered fact, with all chains recomputed",
     `update log_facts set sender = '0x${"9".repeat(64)}' where ${FACT}; truncate log_chain, log_coin_chain, log_block_chain`,
-    /log_heads|head/,
+    /another hash than the one that was signed in log_heads/,
     { recomputed: "chains" },
   ),
   log(
@@ -474,19 +525,19 @@ const OF_LOG: readonly Tampering[] = [
     "published_roots",
     "a changed root",
     "update published_roots set root = repeat('0', 64)",
-    /published_roots|root/,
+    /published_roots: the root of .* is not what the key \w+ signed: its row was changed/,
   ),
   log(
     "published_roots",
     "a deleted root",
     "delete from published_roots where checkpoint = (select max(checkpoint) from published_roots)",
-    /published_roots/,
+    /entry \d+ of the sequence \(root\) has no row in published_roots/,
   ),
   log(
     "log_heads",
     "a deleted head",
     "delete from log_heads where checkpoint = (select min(checkpoint) from log_heads)",
-    /no row in log_heads|log_heads/,
+    /entry \d+ of the sequence \(head\) has no row in log_heads/,
   ),
   log(
     "log_heads",
@@ -513,30 +564,43 @@ const OF_LOG: readonly Tampering[] = [
     "insert into log_proofs select -10, -1, epoch, summary, signature, signers from log_proofs limit 1",
     /the stretch -10 to -1 begins before the log does/,
   ),
-  log(
-    "log_sequence",
-    "an entry before all others",
-    "insert into log_sequence select -1, kind, body, at, previous, hash, key_id, signature from log_sequence where number = 1",
-    /entry -1 of the sequence comes where number 0 should/,
-  ),
-  log("log_heads", "a changed head", "update log_heads set hash = sha256('x')", /log_heads/),
-  log(
-    "log_sequence",
-    "a root deleted from the sequence",
-    "delete from log_sequence where kind = 'root'",
-    /sequence/,
+  alone(
+    log(
+      "log_sequence",
+      "an entry before all others",
+      "insert into log_sequence select -1, kind, body, at, previous, hash, key_id, signature from log_sequence where number = 1",
+      /entry -1 of the sequence comes where number 0 should/,
+    ),
   ),
   log(
-    "log_sequence",
-    "a backdated entry",
-    "update log_sequence set at = '2020-01-01T00:00:00.000Z' where number = 1",
-    /entry 1 .* signature/,
+    "log_heads",
+    "a changed head",
+    "update log_heads set hash = sha256('x')",
+    /another hash than the one that was signed in log_heads/,
   ),
-  log(
-    "log_sequence_head",
-    "the end of the sequence moved back",
-    "update log_sequence_head set next = next - 1",
-    /log_sequence_head/,
+  alone(
+    log(
+      "log_sequence",
+      "a root deleted from the sequence",
+      "delete from log_sequence where kind = 'root'",
+      /the sequence ends with number \d+, but log_sequence_head says \d+/,
+    ),
+  ),
+  alone(
+    log(
+      "log_sequence",
+      "a backdated entry",
+      "update log_sequence set at = '2020-01-01T00:00:00.000Z' where number = 1",
+      /entry 1 .* signature/,
+    ),
+  ),
+  alone(
+    log(
+      "log_sequence_head",
+      "the end of the sequence moved back",
+      "update log_sequence_head set next = next - 1",
+      /the sequence ends with number \d+, but log_sequence_head says \d+/,
+    ),
   ),
   log(
     "coin_entries",
@@ -592,11 +656,13 @@ const OF_LOG: readonly Tampering[] = [
     "delete from operator_acts where number = 3",
     /entry \d+ of the sequence \(act\) names act 3, which operator_acts does not have/,
   ),
-  log(
-    "deployment_keys",
-    "another public key",
-    "update deployment_keys set public_key = encode(sha256('x'), 'base64')",
-    /key/,
+  alone(
+    log(
+      "deployment_keys",
+      "another public key",
+      "update deployment_keys set public_key = encode(sha256('x'), 'base64')",
+      /entry \d+ of the sequence is signed by \w+, whose public key was changed/,
+    ),
   ),
 ];
 
@@ -655,7 +721,12 @@ const OF_NAMES: readonly Tampering[] = [
   ),
 ];
 
-export const TAMPERINGS: readonly Tampering[] = [...OF_ROWS, ...OF_ROOTS, ...OF_LOG, ...OF_NAMES];
+export const TAMPERINGS: readonly Tampering[] = [
+  ...OF_ROWS,
+  ...OF_ROOTS,
+  ...OF_LOG,
+  ...OF_NAMES.map(alone),
+];
 
 /** Tables that no command compares with anything, and what outside shows a change of each. */
 export const OUTSIDE: Readonly<Record<string, string>> = {
