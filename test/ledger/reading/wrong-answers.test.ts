@@ -68,13 +68,19 @@ const reading = (
   };
 };
 
-/** What a reading leaves in which nothing goes wrong. */
-const undisturbed = async (): Promise<string> => {
+const readUndisturbed = async (): Promise<string> => {
   await using store = await startObjectStore({ newest: NEWEST, object });
   await using database = await freshDatabase();
   await using running = reading(database, openSource(store.base.href));
   await running.ended;
   return await contentsOf(database);
+};
+
+let contents: Promise<string> | undefined;
+/** What a reading leaves in which nothing goes wrong: read once, for all tests. */
+const undisturbed = (): Promise<string> => {
+  contents ??= readUndisturbed();
+  return contents;
 };
 
 test("an object store that answers with pages, a refusal and an old checkpoint stops nothing", async () => {
