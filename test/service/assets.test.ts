@@ -5,7 +5,8 @@ import { expect, test } from "vitest";
 import { assetsOf } from "../../src/service/assets.ts";
 import { ConfigError } from "../../src/settings/config-error.ts";
 import { readConfig } from "../../src/settings/read-config.ts";
-import { runProgram, temporaryFolder } from "./process.ts";
+import { runCommand } from "../commands/run-command.ts";
+import { temporaryFolder } from "./process.ts";
 
 const token = (name: string, callbackUrl: string) => ({
   name,
@@ -41,7 +42,7 @@ test("every callback address that is not allowed is named with its path inside t
   const data = join(folder.path, "data");
   const settings = { ASSETS_FILE: file, DATA_DIR: data, DEMO_HISTORY: "10", LOG_LEVEL: "fatal" };
   for (const args of [["start"], ["serve", "rest"]]) {
-    const { code, stdout, stderr } = await runProgram(args, settings);
+    const { code, stdout, stderr } = await runCommand(args, settings);
     expect({ args, code, stdout }).toEqual({ args, code: 2, stdout: "" });
     const lines = FAULTS.map((fault) => `${file} at ${fault}`).join("\n");
     expect(stderr).toBe(`holderbook: AssetsFileError: ${lines}\n`);

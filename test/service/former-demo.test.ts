@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { runCommand } from "../commands/run-command.ts";
 import { freshDatabase } from "../postgres.ts";
-import { runProgram, temporaryFolder } from "./process.ts";
+import { temporaryFolder } from "./process.ts";
 
 /** As a demo ledger wrote it whose journal did not name an edition yet. */
 const FORMER_JOURNAL = JSON.stringify({
@@ -29,7 +29,7 @@ test("the journal of a former demo ledger is refused by every command that needs
   await writeFile(join(dataDir, "demo-ledger.json"), FORMER_JOURNAL);
   const settings = { DATA_DIR: dataDir, LOG_LEVEL: "fatal", PORT: "0" };
   for (const args of [["start"], ["index"], ["serve"], ["inspect", "0"]]) {
-    const { code, stdout, stderr } = await runProgram(args, settings);
+    const { code, stdout, stderr } = await runCommand(args, settings);
     expect({ args, code, stdout, stderr }).toEqual({
       args,
       code: 1,

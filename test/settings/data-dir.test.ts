@@ -21,9 +21,9 @@ test("an unwritable DATA_DIR is one line that names it, with code 2, immediately
   await writeFile(file, "");
   const settings = { DEMO_HISTORY: "10", PORT: "0", LOG_LEVEL: "warn" };
   for (const dataDir of unusable(file)) {
-    // A start is two processes: what either prints by itself would show here.
     for (const [command, run] of [
-      ["start", runProgram] as const,
+      // A start is two processes: what either prints by itself would show here.
+      ["start", dataDir === file ? runProgram : runCommand] as const,
       ["migrate", runCommand] as const,
     ]) {
       const { code, stdout, stderr } = await run([command], { ...settings, DATA_DIR: dataDir });
@@ -43,7 +43,7 @@ test("the same holds if only the keys would be stored in it", async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, "file");
   await writeFile(file, "");
-  const { code, stderr } = await runProgram(["start"], {
+  const { code, stderr } = await runCommand(["start"], {
     DATABASE_URL: database.url,
     DATA_DIR: join(file, "below"),
     LEDGER_SOURCE: `dir:${folder.path}`,
