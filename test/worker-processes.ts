@@ -14,6 +14,12 @@ const START_MS = 120_000;
 
 type Running = { readonly child: ChildProcess; readonly said: () => string };
 
+/** Names a point to a process; resolves once it knows. */
+const tell = async ({ child, said }: Running, point: string) => {
+  child.stdin?.write(`${point}\n`);
+  await until("the process to know it", said, (text) => text.includes(`awaits ${point}\n`));
+};
+
 /** Processes of one program, all with the same settings. They end with the scope. */
 export class WorkerProcesses<Settings> implements AsyncDisposable {
   readonly #program: string;
@@ -55,11 +61,26 @@ export class WorkerProcesses<Settings> implements AsyncDisposable {
   async letDieAt(point: string): Promise<{ readonly died: Promise<void> }> {
     const running = this.#running.shift();
     if (running === undefined) throw new Error("no process runs");
-    const { child, said } = running;
-    const died = once(child, "exit").then(() => undefined);
-    child.stdin?.write(`${point}\n`);
-    await until("the process to know it", said, (text) => text.includes(`dies at ${point}\n`));
+    const died = once(running.child, "exit").then(() => undefined);
+    await tell(running, point);
     return { died };
+  }
+
+  /**
+   * Tells the oldest process that the first who comes to a point stays there, so that many are at different
+   * points when the process is killed; `stays` resolves when one does.
+   */
+  async letStayAt(point: string): Promise<{ stays(): Promise<void> }> {
+    const [running] = this.#running;
+    if (running === undefined) throw new Error("no process runs");
+    await tell(running, point);
+    const { said } = running;
+    return {
+      stays: async () => {
+        const line = `stays at ${point}\n`;
+        await until(`someone to stay at "${point}"`, said, (text) => text.includes(line), START_MS);
+      },
+    };
   }
 
   /** Kills the oldest one. */

@@ -27,10 +27,14 @@ test("processes killed repeatedly over a chain that reorganises: each request by
   await using workers = new WorkerProcesses<WorkerProcessSettings>(PROGRAM, {
     databaseUrl: database.url,
     masterKey: randomBytes(32).toString("base64"),
-    asset: EVM_ASSET,
     group: EVM_GROUP,
     leaseMs: 2_000,
-    ledger: { kind: "evm", token: circle.asset, secretKey: OWNER },
+    ledger: {
+      kind: "evm",
+      project: EVM_ASSET,
+      token: circle.asset,
+      secretKeys: { [EVM_ASSET]: OWNER },
+    },
   });
   const sent = () => chain.client.getTransactionCount({ address: chain.wallet(0) });
   const sentBefore = await sent();

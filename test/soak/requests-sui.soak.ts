@@ -37,11 +37,11 @@ test.for(redisPath === undefined ? ["Postgres"] : ["Postgres", "Redis"])(
       databaseUrl: database.url,
       redisUrl: redis?.url,
       masterKey: randomBytes(32).toString("base64"),
-      asset: ASSET,
       group: GROUP,
       leaseMs: 2_000,
       ledger: {
         kind: "sui",
+        asset: ASSET,
         nodeHost: node.host,
         secretKey: Buffer.from(source.secretKey(registrar)).toString("base64"),
         coinType,

@@ -1,7 +1,7 @@
 /**
  * One process that processes requests and delivers their callbacks, for tests that kill it:
  * `node worker-process.ts <settings>`, the settings as JSON. Prints "ready" and runs until it is killed,
- * or until a point is reached at which it was told to kill itself.
+ * and requests stay where it was told to let them.
  */
 import pino from "pino";
 import { startCallbacks } from "../../../src/callbacks/callbacks.ts";
@@ -26,22 +26,30 @@ export type WorkerProcessSettings = {
   readonly redisUrl?: string | undefined;
   /** That of the callback keys, base64. */
   readonly masterKey: string;
-  readonly asset: string;
   readonly group: number;
   readonly leaseMs: number;
+  /** Investors, and callbacks, at the same time; otherwise 4. */
+  readonly concurrency?: number;
   readonly ledger:
     | {
         readonly kind: "sui";
+        readonly asset: string;
         readonly nodeHost: string;
         /** Base64. */
         readonly secretKey: string;
         readonly coinType: string;
         readonly packages: readonly string[];
       }
-    | { readonly kind: "evm"; readonly token: EvmAsset; readonly secretKey: string };
+    | {
+        readonly kind: "evm";
+        readonly project: string;
+        readonly token: EvmAsset;
+        /** Assets that are all this token, each with the key of its own payer. */
+        readonly secretKeys: Readonly<Record<string, string>>;
+      };
 };
 
-/** What a process has just done for a request when it is killed. */
+/** What a process has just done for a request that stays there. */
 export type Step =
   | "claimed"
   | "signed"
@@ -53,17 +61,18 @@ export type Step =
 
 const settings: WorkerProcessSettings = JSON.parse(process.argv[2] ?? "{}");
 const logger = pino({ level: "error" }, pino.destination(2));
-const { databaseUrl, redisUrl, leaseMs, ledger, asset: name, group } = settings;
+const { databaseUrl, redisUrl, leaseMs, ledger, group, concurrency = 4 } = settings;
 const database = connect({ url: databaseUrl, max: 8, applicationName: "ta-worker" });
 const queues = openQueues({
   databaseUrl,
   redisUrl,
   onError: (err) => logger.warn({ err }),
 });
-const common = { name, callbackUrl: "http://unused.example", whitelistGroupId: group };
+const common = { callbackUrl: "http://unused.example", whitelistGroupId: group };
 const onMissing = (asset: string, what: string) => logger.error({ asset, what });
 
 const suiAssets = ({
+  asset: name,
   nodeHost,
   secretKey,
   coinType,
@@ -72,32 +81,40 @@ const suiAssets = ({
   const signer = suiKeySigner(secretKey);
   const node = openSuiNode({ host: nodeHost, tls: false });
   return processedAssets(
-    [{ ...common, project: "demo", ledger: "sui", coinType }],
+    [{ ...common, name, project: "demo", ledger: "sui", coinType }],
     { sui: { node, signerOf: () => signer, packages: () => packages, gasBudget: 50_000_000n } },
     database.sql,
     onMissing,
   );
 };
 
-const assets =
-  ledger.kind === "sui"
-    ? await suiAssets(ledger)
-    : await processedAssets(
-        [{ ...common, project: name, ledger: "evm", token: ledger.token }],
-        { evm: { signer: evmKeySigner(ledger.secretKey) } },
-        database.sql,
-        onMissing,
-      );
-const mortality = listenForDeath();
-const reached = (step: Step) => mortality.at(step);
+const evmAssets = async ({
+  project,
+  token,
+  secretKeys,
+}: Extract<WorkerProcessSettings["ledger"], { kind: "evm" }>) => {
+  const each = Object.entries(secretKeys).map(([name, secretKey]) =>
+    processedAssets(
+      [{ ...common, name, project, ledger: "evm", token }],
+      { evm: { signer: evmKeySigner(secretKey) } },
+      database.sql,
+      onMissing,
+    ),
+  );
+  return (await Promise.all(each)).flat();
+};
 
-/** Dies on the way between the processing and the ledger. */
+const assets = ledger.kind === "sui" ? await suiAssets(ledger) : await evmAssets(ledger);
+const mortality = listenForDeath();
+const reached = (step: Step) => mortality.staysAt(step);
+
+/** Lets requests stay on the way between the processing and the ledger. */
 const mortal = ({ relay, ...asset }: ProcessedAsset): ProcessedAsset => ({
   ...asset,
   relay: {
     ...relay,
-    tip: (signal) => {
-      reached("claimed");
+    tip: async (signal) => {
+      await reached("claimed");
       return relay.tip(signal);
     },
     prepare: async (order, resource, signal) => {
@@ -105,19 +122,19 @@ const mortal = ({ relay, ...asset }: ProcessedAsset): ProcessedAsset => ({
       return {
         sign: async (signing) => {
           const signed = await unsigned.sign(signing);
-          reached("signed");
+          await reached("signed");
           return signed;
         },
       };
     },
     submit: async (signed, signal, again) => {
-      reached("stored");
+      await reached("stored");
       await relay.submit(signed, signal, again);
-      reached("submitted");
+      await reached("submitted");
     },
     lookUp: async (txId, signal) => {
       const executed = await relay.lookUp(txId, signal);
-      if (executed !== null) reached("seen executed");
+      if (executed !== null) await reached("seen executed");
       return executed;
     },
   },
@@ -130,7 +147,7 @@ await startProcessing({
   assets: assets.map(mortal),
   vault: heldIn(database),
   logger,
-  concurrency: 4,
+  concurrency,
   leaseMs,
   turnMs: leaseMs / 2,
   lookMs: 25,
@@ -145,9 +162,9 @@ await startCallbacks({
   outbound: {
     ...outbound,
     post: async (request) => {
-      reached("ended");
+      await reached("ended");
       const answer = await outbound.post(request);
-      reached("called back");
+      await reached("called back");
       return answer;
     },
   },
@@ -155,7 +172,7 @@ await startCallbacks({
   logger,
   retrySeconds: [0.1, 0.1, 0.1, 0.1, 0.1],
   onGivenUp: failUndelivered,
-  concurrency: 4,
+  concurrency,
   leaseMs,
   turnMs: leaseMs / 2,
   pollMs: 200,
