@@ -49,25 +49,35 @@ const inList =
   };
 
 test("a hidden row and a duplicated one are differences", async () => {
-  const hidden = await compareWith(inList("holderEvents", (all) => all.slice(1)));
+  const hidden = await compareWith(
+    inList("holderEvents", (all) => all.slice(1)),
+    "--pipeline",
+    "holder_lifecycle",
+  );
   expect(hidden).toMatchObject({ code: 1, stdout: expect.stringMatching(/^holderEvents of /) });
   expect(hidden.stdout).toMatch(/; there none\n/);
   const twice = inList("tokenHolders", ([first, ...others]) =>
     first === undefined ? [] : [{ ...first, balance: `${10n ** 20n}` }, first, ...others],
   );
-  expect(await compareWith(twice)).toMatchObject({
+  expect(await compareWith(twice, "--pipeline", "shared_token_objects")).toMatchObject({
     code: 1,
     stdout: expect.stringContaining(", again: here none; there owner"),
   });
 });
 
 test("rows out of order or of an unknown form prove nothing: no difference, but never identical", async () => {
-  for (const change of [
-    inList("stateRanges", (all) => all.toReversed()),
-    inList("stateRanges", (all) => all.map((row) => ({ ...row, checkpoint: {} }))),
-    inList("tokenActivity", (all) => all.map((row) => ({ ...row, position: "-" }))),
-  ]) {
-    const { code, stdout } = await compareWith(change);
+  for (const [pipeline, change] of [
+    ["role_changes", inList("stateRanges", (all) => all.toReversed())],
+    [
+      "role_changes",
+      inList("stateRanges", (all) => all.map((row) => ({ ...row, checkpoint: {} }))),
+    ],
+    [
+      "token_activity",
+      inList("tokenActivity", (all) => all.map((row) => ({ ...row, position: "-" }))),
+    ],
+  ] as const) {
+    const { code, stdout } = await compareWith(change, "--pipeline", pipeline);
     expect(code).toBe(3);
     expect(stdout).toContain(
       "not shown: no difference found, but less was returned than requested",
@@ -77,8 +87,11 @@ test("rows out of order or of an unknown form prove nothing: no difference, but 
 });
 
 test("a refused query is named, and the exit code says that less was shown than requested", async () => {
-  const { code, stdout } = await compareWith((text, { query }) =>
-    query.includes("stateRanges") ? '{"errors":[{"message":"Cannot query field"}]}' : text,
+  const { code, stdout } = await compareWith(
+    (text, { query }) =>
+      query.includes("stateRanges") ? '{"errors":[{"message":"Cannot query field"}]}' : text,
+    "--pipeline",
+    "role_changes",
   );
   expect(code).toBe(3);
   expect(stdout).toMatch(/^roles, past and present of .*Cannot query field$/m);
@@ -96,8 +109,11 @@ test("endless pages and endless answers are read no further than needed to detec
   const pages = await compareWith(endless, "--pipeline", "role_changes");
   expect(pages.code).toBe(1);
   expect(number).toBeLessThan(50_000);
-  const long = await compareWith((text, { query }) =>
-    query.includes("roleEvents") ? `{"data":{"roleEvents":"${"x".repeat(2 ** 24)}"}}` : text,
+  const long = await compareWith(
+    (text, { query }) =>
+      query.includes("roleEvents") ? `{"data":{"roleEvents":"${"x".repeat(2 ** 24)}"}}` : text,
+    "--pipeline",
+    "role_changes",
   );
   expect(long).toMatchObject({
     code: 3,
@@ -109,10 +125,15 @@ test("control characters from another deployment never reach the terminal", asyn
   const name = "\u001b[2J\u009b1m\u202eACME\r\nidentical through checkpoint 59\u2028";
   const renamed = await compareWith(
     inList("tokens", (all) => all.map((row) => ({ ...row, name }))),
+    "--pipeline",
+    "shared_token_objects",
   );
   expect(renamed.code).toBe(1);
-  const refused = await compareWith((text, { query }) =>
-    query.includes("tokenActivity") ? JSON.stringify({ errors: [{ message: name }] }) : text,
+  const refused = await compareWith(
+    (text, { query }) =>
+      query.includes("tokenActivity") ? JSON.stringify({ errors: [{ message: name }] }) : text,
+    "--pipeline",
+    "token_activity",
   );
   expect(refused.code).toBe(3);
   const failed = await compareWith(() =>
@@ -129,7 +150,11 @@ test("control characters from another deployment never reach the terminal", asyn
 
 test("where the other is ahead, its present is compared with its own past, and must not be older than it claims", async () => {
   const now = (change: (text: string) => string) =>
-    compareWith((text, { query }) => (query.includes("indexerStatus") ? change(text) : text));
+    compareWith(
+      (text, { query }) => (query.includes("indexerStatus") ? change(text) : text),
+      "--pipeline",
+      "shared_token_objects",
+    );
   const altered = await now((text) => text.replace(/"balance":"(\d+)"/, '"balance":"1$1"'));
   expect(altered).toMatchObject({
     code: 1,
@@ -143,13 +168,16 @@ test("where the other is ahead, its present is compared with its own past, and m
 });
 
 test("a list is compared as of now once the pipelines that write it agree, wherever the others are", async () => {
-  const { code, stdout } = await compareWith((text, { query }) =>
-    query.includes("indexerStatus")
-      ? text.replaceAll(
-          '"pipeline":"token_activity","checkpoint":"69"',
-          '"pipeline":"token_activity","checkpoint":"70"',
-        )
-      : text,
+  const { code, stdout } = await compareWith(
+    (text, { query }) =>
+      query.includes("indexerStatus")
+        ? text.replaceAll(
+            '"pipeline":"token_activity","checkpoint":"69"',
+            '"pipeline":"token_activity","checkpoint":"70"',
+          )
+        : text,
+    "--pipeline",
+    "role_changes",
   );
   expect(stdout).not.toContain("different checkpoints");
   expect(code).toBe(0);
@@ -157,13 +185,16 @@ test("a list is compared as of now once the pipelines that write it agree, where
 
 test("rows confirmed only by the other's own past are taken on faith, and compared later where this deployment catches up", async () => {
   const onFaith = /its current answers, \d+ rows: it was ahead of this deployment/;
-  const invented = await compareWith((text, { query }) =>
-    query.includes("indexerStatus")
-      ? text.replaceAll('"checkpoint":"69"', `"checkpoint":"${10n ** 17n}"`)
-      : text,
+  const roles = ["--pipeline", "role_changes"];
+  const invented = await compareWith(
+    (text, { query }) =>
+      query.includes("indexerStatus")
+        ? text.replaceAll('"checkpoint":"69"', `"checkpoint":"${10n ** 17n}"`)
+        : text,
+    ...roles,
   );
   expect(invented.stdout).not.toMatch(/^identical/m);
-  const ahead = await runCommand(["compare", other.url], settings());
+  const ahead = await runCommand(["compare", other.url, ...roles], settings());
   expect(ahead.code).toBe(0);
   expect(ahead.stdout).toMatch(onFaith);
 
@@ -176,7 +207,7 @@ test("rows confirmed only by the other's own past are taken on faith, and compar
     return text;
   });
   const given = { ...settings(), DATABASE_URL: moving.database.url };
-  const waited = await runCommand(["compare", live.url], given);
+  const waited = await runCommand(["compare", live.url, ...roles], given);
   expect(waited.code).toBe(0);
   expect(waited.stdout).not.toMatch(onFaith);
 }, 120_000);
@@ -202,10 +233,13 @@ test("a list that repeats one row takes no longer to compare than another", () =
 });
 
 test("a log that begins later shows less than requested", async () => {
-  const { code, stdout } = await compareWith((text, { query }) =>
-    query.startsWith("{ _meta")
-      ? text.replace('"firstCheckpoint":"0"', '"firstCheckpoint":"5"')
-      : text,
+  const { code, stdout } = await compareWith(
+    (text, { query }) =>
+      query.startsWith("{ _meta")
+        ? text.replace('"firstCheckpoint":"0"', '"firstCheckpoint":"5"')
+        : text,
+    "--pipeline",
+    "role_changes",
   );
   expect(code).toBe(3);
   expect(stdout).toContain("the other's log begins at checkpoint 5, this one's at 0");
@@ -220,7 +254,8 @@ test("an interrupted comparison says how to resume, and keeps its progress", asy
     isHeld = true;
     return await new Promise<string>(() => undefined);
   });
-  const program = startProgram(["compare", slow.url, "--resume", file], settings());
+  const args = ["compare", slow.url, "--pipeline", "role_changes", "--resume", file];
+  const program = startProgram(args, settings());
   await eventually("a question that is not answered", async () =>
     isHeld ? { done: true } : { seen: program.printed },
   );
@@ -245,7 +280,7 @@ test("a killed comparison resumes and reaches the result of an uninterrupted one
     if (questions > most) await held;
     return text;
   });
-  const args = ["compare", slow.url, "--full", "--json"];
+  const args = ["compare", slow.url, "--pipeline", "shared_token_objects", "--full", "--json"];
   const program = startProgram([...args, "--resume", file], settings());
   await eventually("compare to be in the midst of it", async () =>
     questions > most && existsSync(file)
