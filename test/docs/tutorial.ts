@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { z } from "zod";
 
 const run = promisify(execFile);
 
@@ -19,6 +20,13 @@ export type Running = {
   readonly dataDir: string;
   /** In the place of 8080. */
   readonly port: number;
+};
+
+/** What npm runs for `npm run holderbook`. */
+const script = async (): Promise<string> => {
+  const manifest: unknown = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8"));
+  return z.object({ scripts: z.object({ holderbook: z.string() }) }).parse(manifest).scripts
+    .holderbook;
 };
 
 /** A command of a page, and what it shows below it; a file that is saved is a command, too. */
@@ -83,8 +91,11 @@ const MARK = "\u001e";
 /** What a reader saw of each step, and what the page shows there. */
 export type Seen = Step & { readonly seen: string };
 
-/** A step that fails fails the tutorial, and says what was printed before. */
-export const done = async (name: string, { url, dataDir, port }: Running) => {
+/**
+ * A step that fails fails the tutorial, and says what was printed before.
+ * @param withNpm commands are run by npm, which takes a third of a short command's time; else by what npm would run
+ */
+export const done = async (name: string, { url, dataDir, port }: Running, withNpm: boolean) => {
   const folder = await mkdtemp(join(tmpdir(), "holderbook-tutorial-"));
   try {
     // A folder that is the project's to npm and to Node; what the reader makes is not made in the project.
@@ -98,11 +109,15 @@ export const done = async (name: string, { url, dataDir, port }: Running) => {
     await symlink(dataDir, join(folder, ".holderbook"));
     const before = await readdir(folder);
     const steps = (await stepsOf(name)).filter(({ language }) => language === "sh");
-    const script = [
+    const program = await script();
+    const lines = [
       "set -e -o pipefail; exec 2>&1; trap 'kill $(jobs -p) 2>/dev/null || true' EXIT",
-      ...steps.map(({ command }) => `${here(command, { url, port })}printf '${MARK}'`),
+      ...steps.map(({ command }) => {
+        const typed = here(command, { url, port });
+        return `${withNpm ? typed : typed.replaceAll(WITH_NPM, program)}printf '${MARK}'`;
+      }),
     ];
-    const { stdout } = await run("bash", ["-c", script.join("\n")], {
+    const { stdout } = await run("bash", ["-c", lines.join("\n")], {
       cwd: folder,
       env: { PATH: process.env.PATH, HOME: process.env.HOME, LOG_LEVEL: "warn" },
       timeout: 280_000,
@@ -122,6 +137,8 @@ export const done = async (name: string, { url, dataDir, port }: Running) => {
     await rm(folder, { recursive: true, force: true });
   }
 };
+
+const WITH_NPM = "npm run --silent holderbook --";
 
 const here = (text: string, { url, port }: Pick<Running, "url" | "port">): string =>
   text.replaceAll("http://localhost:4000", url).replaceAll("8080", `${port}`);
