@@ -6,6 +6,7 @@ import { ringOf } from "../../src/ta/pii/pii-keys.ts";
 import { openVault } from "../../src/ta/pii/vault.ts";
 import { createAcceptance } from "../../src/ta/requests/accept.ts";
 import { fingerprints } from "../../src/ta/requests/fingerprint.ts";
+import { runCommand } from "../commands/run-command.ts";
 import { freshDatabase } from "../postgres.ts";
 import { runProgram, temporaryFolder } from "../service/process.ts";
 import { submission } from "./submissions.ts";
@@ -27,16 +28,22 @@ test("without the key of stored data nothing starts, until it is back or its dat
 
   const written = ({ id, key }: typeof old) => `${id}:${key.toString("base64")}`;
   const newKey = written({ id: "new", key: randomBytes(32) });
-  const run = (args: readonly string[], piiKeys: string) =>
-    runProgram(args, {
-      DATABASE_URL: database.url,
-      DATA_DIR: join(folder.path, "data"),
-      DEMO_HISTORY: "10",
-      PORT: "0",
-      PII_KEYS: piiKeys,
-    });
-  const refuses = async (args: readonly string[], piiKeys: string, words: string) => {
-    const { code, stdout, stderr } = await run(args, piiKeys);
+  const settings = (piiKeys: string) => ({
+    DATABASE_URL: database.url,
+    DATA_DIR: join(folder.path, "data"),
+    DEMO_HISTORY: "10",
+    PORT: "0",
+    PII_KEYS: piiKeys,
+  });
+  const run = (args: readonly string[], piiKeys: string) => runCommand(args, settings(piiKeys));
+  const refuses = async (
+    args: readonly string[],
+    piiKeys: string,
+    words: string,
+    // A process of its own for what would go on otherwise.
+    runs: typeof runProgram = runProgram,
+  ) => {
+    const { code, stdout, stderr } = await runs(args, settings(piiKeys));
     expect({ args, code, stdout }, stderr).toEqual({ args, code: 2, stdout: "" });
     expect(stderr).toContain(`PiiKeyLostError: investors' data are sealed with ${words}`);
     expect(stderr).toContain("holderbook pii delete --lost-key old");
@@ -46,7 +53,7 @@ test("without the key of stored data nothing starts, until it is back or its dat
   await Promise.all([
     refuses(["index"], newKey, lacking),
     refuses(["serve", "ta"], newKey, lacking),
-    refuses(["pii", "rotate"], newKey, lacking),
+    refuses(["pii", "rotate"], newKey, lacking, runCommand),
     refuses(
       ["serve"],
       written({ id: "old", key: randomBytes(32) }),
