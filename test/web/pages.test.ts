@@ -2,6 +2,8 @@
  * Every page of the demo ledger's service as a visitor opens it: at both widths and in both themes, by its
  * address, with nothing on the console, nothing asked of other hosts, and nothing that keeps anybody out. On
  * narrow screens no amount breaks over two lines or is cut off, and a rounded one says so.
+ * Then what people do on it, and what it does while its service is away: with the same service and browser, whose
+ * starts cost as much as all that.
  */
 import { readdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -11,8 +13,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { BUILT_PAGE } from "../../src/page-api/site.ts";
 import { amountsShown, faultsOfAmounts } from "./amounts.ts";
+import { whileAway } from "./away.ts";
 import { chromiumHere, DESK, openBrowser, PHONE, watch } from "./browser.ts";
 import { type Demo, startDemo } from "./demo.ts";
+import { journeys } from "./journeys.ts";
 
 const PAGES = [
   "/",
@@ -274,6 +278,19 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     expect(answer.status).toBe(404);
     expect((await fetch(`${demo.url}/nothing-here`)).headers.get("content-type")).toMatch(/json/);
   });
+
+  describe("what people do", () =>
+    journeys(
+      () => demo,
+      () => browser,
+    ));
+
+  // Last, as it stops the service.
+  describe("while the service is away", () =>
+    whileAway(
+      () => demo,
+      () => browser,
+    ));
 });
 
 /** Until nothing is being asked for and no part says that it is loading. */

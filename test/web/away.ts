@@ -2,10 +2,10 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { BUILT_PAGE } from "../../src/page-api/site.ts";
-import { chromiumHere, openBrowser, type Watched, watch } from "./browser.ts";
-import { type Demo, startDemo } from "./demo.ts";
+import { type Watched, watch } from "./browser.ts";
+import type { Demo } from "./demo.ts";
 
 /** Each view, its heading, and whether the service refreshes what it shows. */
 const VIEWS = [
@@ -35,23 +35,14 @@ const POLLED = { ...PATIENCE, interval: 500 };
 /** Views in one window: each holds a connection open, and a browser has six for a host. */
 const TABS = 3;
 
-describe.skipIf(chromiumHere === undefined)("in a browser", () => {
-  let demo: Demo;
-  let browser: Browser;
-  beforeAll(async () => {
-    [demo, browser] = await Promise.all([startDemo(), openBrowser()]);
-  }, 180_000);
-  afterAll(async () => {
-    await browser?.close();
-    await demo?.[Symbol.asyncDispose]();
-  });
-
+/** Tests for the service and the browser of the file that calls this, as its last ones: they stop the service. */
+export const whileAway = (demo: () => Demo, browser: () => Browser): void => {
   test("a view whose code cannot be loaded says so in place, keeps the key, and recovers by itself", async () => {
-    await using watched = await watch(browser, `${demo.url}/health`);
+    await using watched = await watch(browser(), `${demo().url}/health`);
     const { page, context } = watched;
     const rolesView = await partWith("query Roles(");
     await context.route(rolesView, (route) => route.abort());
-    await page.goto(demo.url);
+    await page.goto(demo().url);
     await page.getByRole("link", { name: "Roles", exact: true }).click();
     await page.getByText("This view could not be loaded").waitFor(PATIENCE);
     await page.getByRole("button", { name: "Try again" }).click();
@@ -64,14 +55,14 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
   }, 120_000);
 
   test("after a newer build of the page, missing code is reported instead of retried for ever", async () => {
-    await using watched = await watch(browser, `${demo.url}/health`);
+    await using watched = await watch(browser(), `${demo().url}/health`);
     const { page, context } = watched;
     await context.route(await partWith("query Roles("), (route) =>
       route.fulfill({ status: 404, contentType: "application/json", body: "{}" }),
     );
-    await page.goto(demo.url);
+    await page.goto(demo().url);
     const newer = '<div id="page"></div><script type="module" src="/assets/index-new.js"></script>';
-    await context.route(`${demo.url}/`, (route) =>
+    await context.route(`${demo().url}/`, (route) =>
       route.fulfill({ contentType: "text/html", body: newer }),
     );
     await page.getByRole("link", { name: "Roles", exact: true }).click();
@@ -81,18 +72,18 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
   }, 120_000);
 
   test("a service without its database is shown as stalled with its reason, and details are marked as old", async () => {
-    await using watched = await watch(browser, `${demo.url}/health`);
+    await using watched = await watch(browser(), `${demo().url}/health`);
     const { page, context } = watched;
     const reason = "the database does not answer";
-    const report: unknown = await (await fetch(`${demo.url}/health`)).json();
-    await context.route(`${demo.url}/health`, (route) =>
+    const report: unknown = await (await fetch(`${demo().url}/health`)).json();
+    await context.route(`${demo().url}/health`, (route) =>
       route.fulfill({
         status: 503,
         headers: { "x-request-id": "7d444840-9dc0-11d1-b245-5ffdce74fad2" },
         json: Object.assign({}, report, { status: "stalled", reason, ageSeconds: 31 }),
       }),
     );
-    await page.goto(`${demo.url}/status`);
+    await page.goto(`${demo().url}/status`);
     await page.getByText("The service is stalled").waitFor(PATIENCE);
     await page.locator("#content").getByText(reason).first().waitFor(PATIENCE);
     await page.locator("#menu").getByText("Stalled", { exact: true }).waitFor(PATIENCE);
@@ -103,7 +94,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     await using opened = new AsyncDisposableStack();
     const open = async (path: string, beside?: Watched): Promise<Watched> => {
       const watched = opened.use(
-        await watch(browser, demo.url + path, beside === undefined ? {} : { beside }),
+        await watch(browser(), demo().url + path, beside === undefined ? {} : { beside }),
       );
       await watched.page.locator("#content h1").waitFor(PATIENCE);
       return watched;
@@ -112,7 +103,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
       const watched = await open(view.path, beside);
       const { page } = watched;
       if (view.path === "/requests" || view.path === "/deliveries") {
-        await page.getByLabel("Operator key").fill(demo.operatorKey);
+        await page.getByLabel("Operator key").fill(demo().operatorKey);
         await page.getByRole("button", { name: "Sign in" }).click();
         await page.getByText("operator key").first().waitFor(PATIENCE);
       }
@@ -132,7 +123,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     const { page: stranger } = await open("/");
     await allLoaded(stranger);
 
-    await demo.stop();
+    await demo().stop();
     for (const { path, page, refreshed, before } of tabs) {
       await seen(page, LOST, path);
       if (refreshed) await seen(page, OLD, path);
@@ -151,7 +142,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     await pagesOf(stranger).getByRole("link", { name: "Proof", exact: true }).click();
     await stranger.getByText("The newest checkpoint could not be read").waitFor(PATIENCE);
 
-    await demo.restart();
+    await demo().restart();
     for (const { path, page } of [...tabs, { path: "never opened", page: stranger }]) {
       await expect
         .poll(
@@ -168,7 +159,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     const status = tabs.find(({ path }) => path === "/status")?.page;
     await seen(status, /^Up to date$/, "/status");
   }, 400_000);
-});
+};
 
 const pagesOf = (page: Page) => page.getByRole("navigation", { name: "Pages" });
 
