@@ -6,6 +6,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
+import { entriesOf, loseEntries } from "../audit/sequence-entries.ts";
 import { type RedisServer, redisServerPath, startRedis } from "../lanes/redis-server.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { eventually, type Program, startProgram, temporaryFolder } from "./process.ts";
@@ -32,6 +33,8 @@ const settings = () => ({
   DATABASE_URL: database.url,
   DATA_DIR: join(folder.path, "data"),
   DEMO_HISTORY: "50",
+  // What is lost is noticed at any rate; the register only has to go on.
+  DEMO_CHECKPOINTS_PER_SECOND: "1",
   PORT: "0",
   METRICS_PORT: "0",
   ...(redis && { REDIS_URL: redis.url }),
@@ -197,3 +200,20 @@ test("a read-only database is a figure although it answers queries; work resumes
   expect(index.printed.stderr).not.toContain("pipeline stopped");
   expect(index.printed.stderr).not.toContain("the reader stopped");
 }, 240_000);
+
+test("an indexing process ends with an error, and signs nothing, when the database lost an entry that it has published", async () => {
+  await loggedBy(index, /(signed the log's head)/);
+  const kept = 1;
+  await loseEntries(database, kept);
+  let code: number | null = null;
+  void index.ended.then((ended) => {
+    code = ended;
+  });
+  await eventually("the end", async () =>
+    code === null ? { seen: index.printed.stderr.slice(-2_000) } : { done: true },
+  );
+  const { stderr } = index.printed;
+  expect(code, stderr).toBe(1);
+  expect(stderr).toMatch(/SequenceLostError.*entry \d+ of the sequence was published.*giving up/);
+  expect(await entriesOf(database.sql)).toHaveLength(kept);
+}, 300_000);
