@@ -268,6 +268,9 @@ test.each([
     expect(integrity).toMatchObject({ state: isFound ? "stalled" : "ok" });
     if (isFound) expect(integrity.reason).toMatch(/^the log was changed: checkpoint \d+: /);
   });
+});
+
+test("once all of these changes are put right, the watch finds nothing", async () => {
   expect(await watched()).toMatchObject({ state: "ok" });
 });
 

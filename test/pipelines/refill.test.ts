@@ -94,7 +94,7 @@ test("tables added by an upgrade are filled from the log while the pipelines go 
   await using database = await freshDatabase({ max: 8 });
   const [expected, ledger] = [await demo(reference), await demo(database)];
   for (const one of [expected, ledger]) {
-    await one.append(700);
+    await one.append(350);
     await one.project(500);
   }
   await asBefore(database);
@@ -105,11 +105,15 @@ test("tables added by an upgrade are filled from the log while the pipelines go 
   const note = ({ filling }: PipelineStatus) => seen.push(filling);
   {
     // Cut off in the middle: the next run goes on from there.
-    await using first = running(database, withPast, { log, bounds, onProgress: note });
+    await using first = running(database, withPast, {
+      log,
+      bounds: { ...bounds, maxFacts: 20 },
+      onProgress: note,
+    });
     await until(
       "a part to be filled",
       () => seen.length,
-      () => seen.some((next) => next !== null && next > 100n),
+      () => seen.some((next) => next !== null && next > 50n),
     );
     await first.end();
   }
@@ -118,14 +122,14 @@ test("tables added by an upgrade are filled from the log while the pipelines go 
 
   await using _run = running(database, ledgerPipelines, { log, bounds });
   for (let round = 0; round < 6; round += 1) {
-    await expected.append(50);
-    await ledger.append(50);
+    await expected.append(25);
+    await ledger.append(25);
   }
   await expected.project(500);
   await until(
     "the history to be complete and the pipelines at the log's end",
     () => layouts(database),
-    (rows) => rows.every((row) => row?.layout === LAYOUT && row.next === 1_000n),
+    (rows) => rows.every((row) => row?.layout === LAYOUT && row.next === 500n),
     60_000,
   );
   await until(
@@ -164,7 +168,7 @@ test("where only the register is filled in, watermarks show its progress, and ba
   await using database = await freshDatabase({ max: 8 });
   const [expected, ledger] = [await demo(reference), await demo(database)];
   for (const one of [expected, ledger]) {
-    await one.append(900);
+    await one.append(450);
     await one.project(500);
   }
   const registers = withPast.filter(({ name }) => /^(holder_lifecycle|role_changes)$/.test(name));
@@ -180,9 +184,9 @@ test("where only the register is filled in, watermarks show its progress, and ba
     () => filled(database),
     (all) => all.some((checkpoint) => checkpoint !== null && checkpoint > 0n),
   );
-  assertCommitted(500n, await guardedReads(database.db, FOR_BALANCES).committed());
+  assertCommitted(250n, await guardedReads(database.db, FOR_BALANCES).committed());
   const forCapTables = await guardedReads(database.db, FOR_CAP_TABLES).committed();
-  expect(() => assertCommitted(500n, forCapTables)).toThrow(/still being filled in/);
+  expect(() => assertCommitted(250n, forCapTables)).toThrow(/still being filled in/);
   letGo();
   await until(
     "the history to be complete",
@@ -199,7 +203,7 @@ test("a database with history keeps serving it while a newer layout's additions 
   await using database = await freshDatabase({ max: 8 });
   const [expected, ledger] = [await demo(reference), await demo(database)];
   for (const one of [expected, ledger]) {
-    await one.append(300);
+    await one.append(200);
     await one.project(500);
   }
   const newer = withPast.map((pipeline) => ({ ...pipeline, layout: LAYOUT + 1 }));
@@ -249,11 +253,11 @@ test("a batch in progress while tables are being filled has the right causes", a
   await using database = await freshDatabase({ max: 8 });
   const [expected, ledger] = [await demo(reference), await demo(database)];
   for (const one of [expected, ledger]) {
-    await one.append(400);
+    await one.append(200);
     await one.project(500);
   }
   await asBefore(database);
-  for (const one of [expected, ledger]) await one.append(200);
+  for (const one of [expected, ledger]) await one.append(100);
   await expected.project(500);
 
   const tokens = withPast.filter(({ name }) => name === "shared_token_objects");
@@ -275,7 +279,7 @@ test("a batch in progress while tables are being filled has the right causes", a
   await until(
     "the history to be complete and the pipeline at the log's end",
     () => layouts(database, tokens),
-    ([row]) => row?.layout === LAYOUT && row.next === 600n,
+    ([row]) => row?.layout === LAYOUT && row.next === 300n,
     60_000,
   );
   const [is, should] = [await projectedRows(database), await projectedRows(reference)];
@@ -287,7 +291,7 @@ test("a batch in progress while tables are being filled has the right causes", a
 test("filled rows are not moved over once the pipeline's lock is lost", async () => {
   await using database = await freshDatabase({ max: 8 });
   const ledger = await demo(database);
-  await ledger.append(300);
+  await ledger.append(60);
   await ledger.project(500);
   const [pipeline] = withPast;
   assert(pipeline !== undefined);
@@ -314,14 +318,14 @@ test("filled rows are not moved over once the pipeline's lock is lost", async ()
 test("a rebuild discards a refill in progress", async () => {
   await using database = await freshDatabase({ max: 8 });
   const ledger = await demo(database);
-  await ledger.append(300);
+  await ledger.append(200);
   await ledger.project(500);
   await asBefore(database);
   const seen: (bigint | null)[] = [];
   {
     await using first = running(database, withPast, {
       log: factSource(database),
-      bounds: { maxFacts: 40, maxBytes: 1_000_000 },
+      bounds: { maxFacts: 20, maxBytes: 1_000_000 },
       onProgress: ({ filling }) => seen.push(filling),
     });
     await until(
@@ -373,7 +377,7 @@ test("a refill cut off by a migration of its tables restarts with the tables as 
 test("every movement of the demo ledger has a known cause, and every cause occurs", async () => {
   await using database = await freshDatabase();
   const ledger = await demo(database);
-  await ledger.append(2_000);
+  await ledger.append(600);
   await ledger.project(5_000);
   const rows = await database.sql<{ part: string; cause: string; movements: bigint }[]>`
     select 'TOKENS' as part, cause, count(*) as movements from token_changes group by cause
