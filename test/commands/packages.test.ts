@@ -15,7 +15,7 @@ import { startObjectStore } from "../ledger/sources/object-store-server.ts";
 import { contentsOf } from "../log/contents.ts";
 import { freshDatabase } from "../postgres.ts";
 import { projectedRows } from "../projections/projected-rows.ts";
-import { runProgram, startProgram, temporaryFolder } from "../service/process.ts";
+import { startProgram, temporaryFolder } from "../service/process.ts";
 import { runCommand } from "./run-command.ts";
 
 const NEWEST = 79;
@@ -44,7 +44,7 @@ test("a package whose publication the log has passed is read in, even if killed 
   const index = ["index", "--last", `${NEWEST}`];
 
   await using follower = await freshDatabase();
-  expect(await runProgram(index, settingsOf(follower.url))).toMatchObject({ code: 0 });
+  expect(await runCommand(index, settingsOf(follower.url))).toMatchObject({ code: 0 });
   const expected = [await contentsOf(follower), await projectedRows(follower)];
 
   await using database = await freshDatabase();
@@ -60,7 +60,7 @@ test("a package whose publication the log has passed is read in, even if killed 
   const keys = await runCommand(["keys", "list"], settings);
   expect(keys.stdout).toContain("before");
 
-  expect(await runProgram(index, settings)).toMatchObject({ code: 0 });
+  expect(await runCommand(index, settings)).toMatchObject({ code: 0 });
   // What was signed of the log before is of another one then.
   const key = await openDeploymentKey(
     database,
@@ -97,11 +97,11 @@ test("a package whose publication the log has passed is read in, even if killed 
   }
   const listed = await runCommand(["packages"], settings);
   expect(listed.stdout).toBe(`${original}  from the log's beginning\n`);
-  expect(await runProgram(add, settings)).toMatchObject({ code: 0, stdout: "" });
+  expect(await runCommand(add, settings)).toMatchObject({ code: 0, stdout: "" });
 
   expect(await contentsOf(database)).toEqual(expected[0]);
   expect(await runCommand(["keys", "list"], settings)).toEqual(keys);
-  expect(await runProgram(index, settings)).toMatchObject({ code: 0 });
+  expect(await runCommand(index, settings)).toMatchObject({ code: 0 });
   expect(await projectedRows(database)).toEqual(expected[1]);
   expect((await runCommand(["packages"], settings)).stdout).toContain(upgrade);
   expect((await runCommand(add, settings)).stderr).toContain("is in the log already");
