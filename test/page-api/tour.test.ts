@@ -1,7 +1,10 @@
-/** The demo as `start` runs it: the link that it prints, and the guided tour of a whole circle. */
+/**
+ * The demo as `start` runs it: the link that it prints, the guided tour of a whole circle, and what a page of another
+ * origin may do. The latter comes first, while no tour has made an event.
+ */
 import { once } from "node:events";
-import { readdir } from "node:fs/promises";
-import { createServer, request } from "node:http";
+import { readdir, readFile } from "node:fs/promises";
+import { createServer, request, type Server } from "node:http";
 import { join } from "node:path";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -14,11 +17,14 @@ import {
   tourAnswer,
   tourBegunAnswer,
 } from "../../src/page-api/answers.ts";
+import { chromiumPath, openPage } from "../chromium.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { eventually, type Program, startProgram, temporaryFolder } from "../service/process.ts";
 
 let database: TestDatabase;
+/** The only other origin that may read. */
+let listed: Awaited<ReturnType<typeof site>>;
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let program: Program;
 let settings: Readonly<Record<string, string>>;
@@ -27,12 +33,13 @@ let printedToken = "";
 let key = "";
 
 beforeAll(async () => {
-  [database, folder] = await Promise.all([freshDatabase(), temporaryFolder()]);
+  [database, folder, listed] = await Promise.all([freshDatabase(), temporaryFolder(), site()]);
   settings = {
     PORT: "0",
     DATABASE_URL: database.url,
     DATA_DIR: join(folder.path, "data"),
     DEMO_HISTORY: "60",
+    CORS_ORIGINS: listed.url,
     DEMO_CHECKPOINTS_PER_SECOND: "20",
   };
   program = startProgram(["start"], settings);
@@ -44,6 +51,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await program?.[Symbol.asyncDispose]();
+  await listed[Symbol.asyncDispose]();
   await database.close();
   await folder[Symbol.asyncDispose]();
 });
@@ -109,6 +117,101 @@ const anotherLink = async () => {
   expect(origin).toBe(url);
   return token;
 };
+
+/** A site of another origin that has the client, as its maker would put it there. */
+const site = async () => {
+  const client = join(import.meta.dirname, "..", "..", "client", "dist");
+  const server: Server = createServer((asked, answer) => {
+    const [, name] = /^\/([a-z0-9-]+\.m?js)$/.exec(asked.url ?? "") ?? [];
+    if (name === undefined) {
+      answer
+        .writeHead(200, { "content-type": "text/html" })
+        .end("<!doctype html><title>site</title>");
+      return;
+    }
+    readFile(join(client, name)).then(
+      (text) => answer.writeHead(200, { "content-type": "text/javascript" }).end(text),
+      () => answer.writeHead(404).end(),
+    );
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+};
+
+const chromium = await chromiumPath();
+
+/** What a page does with the client: reads, follows over a stream, is refused, reads what is signed. */
+const inPage = (url: string, keys: { readonly graphql: string; readonly project: string }) => `
+  (async () => {
+    const { createBook, createTransferEvents, BookError } = await import("/browser.js");
+    const url = ${JSON.stringify(url)};
+    const told = {};
+    try {
+      const book = createBook({ url, key: ${JSON.stringify(keys.graphql)} });
+      const tokens = [];
+      for await (const token of book.tokens()) tokens.push(token);
+      told.tokens = tokens.length;
+      const [{ coinType }] = tokens;
+      told.changes = 0;
+      for await (const _ of book.balanceChanges({ coinType })) if (++told.changes === 5) break;
+      told.events = 0;
+      const events = createTransferEvents({ url, key: ${JSON.stringify(keys.project)} });
+      for await (const _ of events.events({ follow: false })) told.events += 1;
+      const roots = await fetch(url + "/roots?coinType=" + encodeURIComponent(coinType));
+      told.roots = roots.status;
+      told.requestId = roots.headers.get("x-request-id") !== null;
+      told.left = roots.headers.get("ratelimit") !== null;
+      const file = await fetch(url + "/exports/cap-table?format=json&coinType=" + encodeURIComponent(coinType), {
+        headers: { "x-api-key": ${JSON.stringify(keys.graphql)} },
+      });
+      told.file = file.headers.get("content-disposition");
+      try {
+        for await (const _ of createBook({ url, key: "hb_graphql_nobody" }).tokens()) break;
+      } catch (error) {
+        told.refused = [error instanceof BookError, error.status, typeof error.requestId];
+      }
+    } catch (error) {
+      told.failed = String(error) + " " + (error?.status ?? "");
+    }
+    return JSON.stringify(told);
+  })()`;
+
+test.skipIf(chromium === undefined)(
+  "the client works in a browser from a listed origin, streams included, and from no other",
+  async () => {
+    await using other = await site();
+    const made = ["keys", "create", "--kind", "project", "--project", "demo"];
+    const { stdout } = await runCommand(made, settings);
+    const project = stdout.trim();
+    const script = inPage(url.replace("localhost", "127.0.0.1"), { graphql: key, project });
+    const told = async (from: string) => {
+      await using page = await openPage(chromium ?? "", from);
+      await page.until("document.title === 'site'");
+      return JSON.parse(z.string().parse(await page.evaluate(script)));
+    };
+    expect(await told(listed.url)).toEqual({
+      tokens: 4,
+      changes: 5,
+      events: 0,
+      roots: 200,
+      requestId: true,
+      left: true,
+      file: expect.stringContaining("attachment"),
+      refused: [true, 401, "string"],
+    });
+    expect(await told(other.url)).toEqual({ failed: expect.stringMatching(/BookError.* 0$/) });
+  },
+  120_000,
+);
 
 test("behind a proxy that rewrites Host a stranger gets no key and starts no tour", async () => {
   await using proxy = await silentProxy();

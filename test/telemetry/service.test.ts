@@ -1,12 +1,19 @@
-/** A service as a user starts it, watched from outside: by Prometheus and by a collector of traces. */
+/**
+ * A service as a user starts it, watched from outside: by Prometheus, by a collector of traces, and by whoever looks
+ * for personal data in all that comes out of it. In the order of the tests.
+ */
+import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { signRequest } from "../../client/index.ts";
+import { generateKeyPair, type JsonValue, signRequest } from "../../client/index.ts";
 import { dashboard } from "../../deploy/grafana/dashboard.ts";
+import { registerPublicKey } from "../../src/http/keys.ts";
+import { investorLanes } from "../../src/ta/requests/lanes.ts";
 import { findMetric, METRIC_NAMES } from "../../src/telemetry/catalogue.ts";
 import { batchTrace, requestTrace } from "../../src/telemetry/tracing.ts";
+import { type Receiver, startReceiver } from "../callbacks/receiver.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { eventually, type Program, startProgram, temporaryFolder } from "../service/process.ts";
 import { bodyOf } from "../ta/submissions.ts";
@@ -16,6 +23,7 @@ import { metricsIn } from "./expressions.ts";
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let database: TestDatabase;
 let collector: Collector;
+let receiver: Receiver;
 let program: Program;
 let url: string;
 let key: string;
@@ -26,10 +34,14 @@ beforeAll(async () => {
   folder = await temporaryFolder();
   database = await freshDatabase();
   collector = await startCollector();
+  receiver = await startReceiver();
   program = startProgram(["start"], {
     DATABASE_URL: database.url,
     DATA_DIR: folder.path,
     DEMO_HISTORY: "100",
+    DEMO_CALLBACK_URL: receiver.url,
+    // All that may be logged: nothing personal is looked for in it.
+    LOG_LEVEL: "trace",
     PORT: "0",
     OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.endpoint}/`,
     OTEL_SERVICE_NAME: "acme-register",
@@ -39,6 +51,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(async () => {
   await program?.[Symbol.asyncDispose]();
+  await receiver?.[Symbol.asyncDispose]();
   await collector?.[Symbol.asyncDispose]();
   await database?.close();
   await folder?.[Symbol.asyncDispose]();
@@ -238,4 +251,158 @@ test("every panel of the dashboard uses series that the service exposes", async 
     return names.filter((name) => !text.includes(`# TYPE ${name} `) && !NOT_HERE.test(name));
   });
   expect(missing).toEqual([]);
+});
+
+/** Values that must not turn up anywhere; none of them is part of another text by chance. */
+const planted = {
+  first_name: "Wilhelmxqz",
+  last_name: "Zanzibarowiczxq",
+  email: "wilhelm.xqz@planted-domain.example",
+  dob: "1971-03-29",
+  street: "77 Quetzalcoatlus Lane",
+  city: "Plantedsbury",
+  postalCode: "QX99ZZ",
+  primary_phone: "+14155557391",
+  tin: "TIN-48151623",
+  ssn: "483-19-7260",
+  passportNumber: "XQP8842917",
+  fileName: "passport-of-wilhelmxqz.pdf",
+};
+
+const file = Buffer.from(`%PDF-1.4 ${"planted file content ".repeat(20)}`);
+
+const investorOf = (id: string, wallet: string) => {
+  const { street, city, postalCode, fileName, ...rest } = planted;
+  return {
+    ...rest,
+    id,
+    full_address: { street, city, countryCode: "US", postalCode },
+    blockchain_wallet: wallet,
+    identityDocumentCountry: "US",
+    identityDocument: {
+      fileName,
+      contentType: "application/pdf",
+      size: file.length,
+      data: file.toString("base64"),
+    },
+  };
+};
+
+/** Everything in every table of every schema, queue included, as text; bytes in hex and as text. */
+const dump = async (database: TestDatabase): Promise<string> => {
+  const tables = await database.sql<{ name: string }[]>`
+    select format('%I.%I', table_schema, table_name) as name from information_schema.tables
+    where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema')`;
+  const texts = await Promise.all(
+    tables.map(async ({ name }) => {
+      const rows = await database.sql.unsafe<{ row: string }[]>(
+        `select to_json(t)::text as row from ${name} t`,
+      );
+      return rows.map(({ row }) => row).join("\n");
+    }),
+  );
+  const all = texts.join("\n");
+  const bytes = [...all.matchAll(/\\\\x([0-9a-f]{8,})/g)].map(([, hex = ""]) =>
+    Buffer.from(hex, "hex").toString("latin1"),
+  );
+  return `${all}\n${bytes.join("\n")}`;
+};
+
+/** Keeps every row that a queue ever holds: a job's is gone once it is done. */
+const keepQueued = async ({ sql }: TestDatabase): Promise<void> => {
+  const tables = await eventually("the queue's tables", async () => {
+    const found = await sql<{ name: string }[]>`
+      select format('%I.%I', schemaname, tablename) as name from pg_tables
+      where schemaname = 'holderbook_queue'`;
+    return found.some(({ name }) => name.includes("job")) ? { done: found } : { seen: found };
+  });
+  await sql.unsafe(`
+    create table kept_of_queues (row text not null);
+    create function keep_of_queue() returns trigger language plpgsql as $$
+      begin insert into public.kept_of_queues values (to_json(new)::text); return new; end $$;`);
+  for (const { name } of tables) {
+    await sql.unsafe(`
+      create trigger kept after insert or update on ${name}
+      for each row execute function public.keep_of_queue()`);
+  }
+};
+
+test("logs, metrics, traces, answers, callbacks, the queue and a database backup contain no personal data", {
+  timeout: 120_000,
+}, async () => {
+  await keepQueued(database);
+  const { publicKey, secretKey } = generateKeyPair();
+  await registerPublicKey(database, { asset: "demo-a", publicKey });
+
+  const known = receiver.accepted().length;
+  const answers: string[] = [];
+  const post = async (path: string, body: JsonValue, spoil = "") => {
+    const { headers } = signRequest({ secretKey, body });
+    const response = await fetch(`${url}${path}`, {
+      method: "POST",
+      headers: { ...headers, "content-type": "application/json" },
+      body: `${JSON.stringify(body)}${spoil}`,
+    });
+    const text = await response.text();
+    answers.push(text);
+    return { status: response.status, text };
+  };
+  const wallet = `0x${randomBytes(32).toString("hex")}`;
+  const whitelist = "/api/v1/investor/whitelist";
+  const kyc = "/api/v1/investor/kyc";
+  const accepted = z.object({ requestId: z.string() });
+  const { status, text } = await post(whitelist, { investor: investorOf("inv-1", wallet) });
+  expect({ status, text }).toMatchObject({ status: 201 });
+  await post(kyc, { investor: investorOf("inv-1", wallet) });
+  const last = await post(whitelist, {
+    investor: investorOf("inv-1", wallet),
+    verifiedStatus: false,
+  });
+  expect(last.status).toBe(201);
+  // What is refused must not be repeated either, member by member, nor as a whole.
+  for (const [member, value] of Object.entries(planted)) {
+    const wrong = { ...investorOf("inv-2", wallet), [member]: `${value} \u0007 not valid` };
+    await post(kyc, { investor: { ...wrong, dob: 5, email: planted.last_name } });
+  }
+  await post(kyc, { investor: investorOf("inv-3", planted.street) });
+  await post(kyc, { investor: investorOf("inv-4", wallet) }, "}");
+
+  await eventually("three callbacks", async () => {
+    const seen = receiver.accepted().slice(known);
+    return seen.length >= 3 ? { done: seen } : { seen };
+  });
+  const { requestId } = accepted.parse(JSON.parse(text));
+  expect(receiver.received[known]?.body).toContain(requestId);
+  const metrics = await (await fetch(`${url}/metrics`)).text();
+  const stored = await dump(database);
+  // The sources are what they should be: a search through nothing finds nothing.
+  expect(program.printed.stderr).toContain("/api/v1/investor/whitelist");
+  expect(stored).toContain(requestId);
+  expect(stored).toContain("inv-1");
+  expect(metrics).toContain("holderbook_");
+  const kept = await database.sql<{ row: string }[]>`select row from kept_of_queues`;
+  const queued = kept.map(({ row }) => row).join("\n");
+  expect(queued).toContain(investorLanes.queue);
+  expect(queued).toMatch(/\blane\b/);
+  const places = {
+    logs: program.printed.stdout + program.printed.stderr,
+    answers: answers.join("\n"),
+    callbacks: receiver.received.map((one) => one.body + JSON.stringify(one.headers)).join("\n"),
+    metrics,
+    traces: JSON.stringify(collector.spans, (_, value) =>
+      typeof value === "bigint" ? `${value}` : value,
+    ),
+    queued,
+    database: stored,
+  };
+  const sought = { ...planted, file: file.toString("base64").slice(0, 64), text: "planted file" };
+  for (const [place, all] of Object.entries(places)) {
+    for (const [member, value] of Object.entries(sought)) {
+      const found = all.includes(value) || all.includes(Buffer.from(value).toString("base64"));
+      expect({ place, member, found }).toEqual({ place, member, found: false });
+    }
+  }
+  // The data are there all the same, for anyone with the key.
+  const sealed = await database.sql`select 1 from ta_pii_records`;
+  expect(sealed.length).toBeGreaterThanOrEqual(3);
 });
