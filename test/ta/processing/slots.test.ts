@@ -224,7 +224,7 @@ test("requests waiting for the register leave half of the workers to others, and
   await using processor = await startProcessor(circle, {
     concurrency: 4,
     turnMs: 60_000,
-    holdMs: 12_000,
+    holdMs: 7_000,
     overdueMs: 300,
     around: (relay) => ({
       ...relay,
@@ -237,7 +237,7 @@ test("requests waiting for the register leave half of the workers to others, and
     select 1 from ta_requests where investor_id like 'r-%' and status = 'PENDING'`;
   await until("all to be taken up", taken, ({ length }) => length === 8);
   const other = await acceptRequest(database, { investorId: "r-other", kind: "kyc" });
-  expect((await ended(database, other, 10_000)).status).toBe("SUCCESS");
+  expect((await ended(database, other, 6_000)).status).toBe("SUCCESS");
   await until(
     "a line about the register",
     () => processor.logged.filter((line) => line.includes("the register of demo-a has lagged")),
