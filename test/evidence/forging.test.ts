@@ -1,7 +1,9 @@
 /** An operator who lies and can sign, against the command line, the client and the page. */
+import { execFile } from "node:child_process";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { dirname, join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { generateKeyPair } from "../../client/ed25519.ts";
 import { verdictLines, verifyAuditPack } from "../../client/verify-audit-pack.ts";
@@ -23,6 +25,8 @@ import { filesIn, filesOfKept, filesOfVersion1, type PackInMemory, signedAnew } 
 
 const chromium = await chromiumPath();
 if (chromium === undefined) console.warn("no chromium on this machine: its test is skipped");
+
+const root = join(import.meta.dirname, "..", "..");
 
 /** The deployment's, which the auditor knows. */
 const key = generateKeyPair();
@@ -205,7 +209,9 @@ test("exit codes of a process distinguish forged, honest, unproven and misused",
 test.skipIf(chromium === undefined)(
   "a browser gives the client's Node verdict on every edit",
   async () => {
-    const client = join(import.meta.dirname, "..", "..", "client", "dist");
+    // As before `npm test`, but also where this file runs alone; does nothing when it is there.
+    await promisify(execFile)(process.execPath, [join(root, "bin", "client.mjs")]);
+    const client = join(root, "client", "dist");
     const packs = [
       whole,
       ...(await Promise.all([...FORGERIES, ...FORGED_FILES].map(({ forge }) => forge(whole, key)))),
