@@ -10,7 +10,7 @@ const text = (path: string) => readFileSync(join(root, path), "utf8");
 
 /** Where each is lost for real: a file, and the beginning of a test's name in it. */
 const TRIED: Readonly<Record<string, readonly [file: string, test: string]>> = {
-  Postgres: ["service/lost-database", "while the database is frozen"],
+  Postgres: ["service/trouble", "while the database is frozen"],
   "Postgres that takes no writes": ["service/lost-dependencies", "a read-only database"],
   "its disk": ["database/full-disk", "a server that stopped on a full disk"],
   Redis: ["service/lost-dependencies", "a killed Redis is a note"],
