@@ -15,6 +15,7 @@ import {
   runMigrations,
   withBackend,
 } from "bullmq";
+import { CONNECT_TIMEOUT_SECONDS } from "../database/socket.ts";
 import { schemaMade } from "../database/work-schemas.ts";
 import { type Backoff, backoffMs } from "../waiting/backoff.ts";
 import { type Deadline, withinDeadline } from "../waiting/deadline.ts";
@@ -126,7 +127,7 @@ export const openQueues = (settings: {
     connectionString: databaseUrl,
     schema,
     max: POSTGRES_POOL,
-    connectionTimeoutMillis: 5_000,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_SECONDS * 1_000,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     query_timeout: SILENT_MS,
