@@ -3,10 +3,9 @@
  * of the process. Knows the steps that ours has, in their plain forms, and refuses all others.
  */
 import { execFile } from "node:child_process";
-import { chmod, cp, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { chmod, cp, mkdir, readdir, readFile, stat, symlink } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { promisify } from "node:util";
-import { z } from "zod";
 
 const run = promisify(execFile);
 
@@ -104,20 +103,21 @@ export const perform = async (
         );
       }
     } else if (step === "RUN") {
-      if (rest.startsWith("npm ci ")) {
+      if (rest.startsWith("npm ci ") && !rest.includes("--omit=dev")) {
         // The same packages are here, where this test was installed: a minute less.
-        const install = rest.includes("--omit=dev") ? installWithoutTools : linkPackages;
-        await install(join(context, "node_modules"), inside("node_modules"));
+        await linkPackages(join(context, "node_modules"), inside("node_modules"));
         continue;
       }
       // Absolute paths of the image, and its user, as they are here.
       const { root, workdir } = stage;
       const command = rest
         .replaceAll(/(?<=\s)\/(?=\w)/g, `${root}/`)
-        .replaceAll("node:node", `${user.uid}:${user.gid}`);
+        .replaceAll("node:node", `${user.uid}:${user.gid}`)
+        // The cache is this machine's.
+        .replace(" && npm cache clean --force", "");
       await run("sh", ["-ec", command], {
         cwd: join(root, workdir),
-        env: { PATH: process.env.PATH, HOME: process.env.HOME },
+        env: { PATH: process.env.PATH, HOME: process.env.HOME, npm_config_prefer_offline: "true" },
         maxBuffer: 16 * 1024 * 1024,
       });
     } else if (step === "ENV") {
@@ -131,34 +131,6 @@ export const perform = async (
   }
   if (stage === undefined) throw new Error("no FROM");
   return stage;
-};
-
-const installed = z.looseObject({
-  packages: z.record(z.string(), z.looseObject({ dev: z.boolean().default(false) })),
-});
-
-/**
- * What `npm ci --omit=dev` leaves: the packages that npm does not mark as tools, and its list of them. Files are links to
- * those here if they are on the same disk, and copies if not; no other user may change either.
- */
-const installWithoutTools = async (from: string, to: string): Promise<void> => {
-  const list = installed.parse(
-    JSON.parse(await readFile(join(from, ".package-lock.json"), "utf8")),
-  );
-  const kept = Object.entries(list.packages).filter(([, { dev }]) => !dev);
-  const packages = kept.flatMap(
-    ([path]) => /^node_modules\/((?:@[^/]+\/)?[^/]+)$/.exec(path)?.[1] ?? [],
-  );
-  const folders = Map.groupBy(packages, dirname);
-  for (const [scope, names] of folders) {
-    await mkdir(join(to, scope), { recursive: true });
-    const sources = names.map((name) => join(from, name));
-    const copy = (...options: readonly string[]) =>
-      run("cp", [...options, "-R", ...sources, join(to, scope)]);
-    await copy("-l").catch(() => copy("-f"));
-  }
-  const written = { ...list, packages: Object.fromEntries(kept) };
-  await writeFile(join(to, ".package-lock.json"), JSON.stringify(written));
 };
 
 /** All packages, without what is kept between runs. */

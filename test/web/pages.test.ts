@@ -65,12 +65,11 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     await using watched = await watch(browser, `${demo.url}/health`);
     const { page, complaints, elsewhere } = watched;
     for (const path of PAGES) {
-      await page.setViewportSize({ width: DESK, height: 860 });
-      await page.goto(demo.url + path);
-      await settled(page);
-      await page.evaluate(axe);
       for (const width of [DESK, PHONE]) {
         await page.setViewportSize({ width, height: 860 });
+        await page.goto(demo.url + path);
+        await settled(page);
+        await page.evaluate(axe);
         for (const colorScheme of ["light", "dark"] as const) {
           await page.emulateMedia({ colorScheme });
           await page.waitForFunction(
