@@ -20,15 +20,15 @@ export type PublicKey = { readonly bytes: Uint8Array; readonly point: G2 };
 
 export type Bls = {
   /**
-   * Parses a compressed 96-byte key: about a millisecond, once for keys of successive committees.
-   * Null when it is not in the group, or its neutral element.
+   * Parses a compressed 96-byte key in about a millisecond, or returns it as parsed before. Null when
+   * it is not in the group, or its neutral element.
    */
   publicKey(bytes: Uint8Array): PublicKey | null;
   /** Whether the 48-byte signature is valid for all these keys. False for malformed ones. */
   verify(signature: Uint8Array, message: Uint8Array, signers: readonly PublicKey[]): boolean;
 };
 
-/** Of each, the newest are remembered: two megabytes. */
+/** The newest of each are remembered, in about three megabytes. */
 const KEYS_REMEMBERED = 2_000;
 const SIGNATURES_REMEMBERED = 10_000;
 
@@ -89,7 +89,7 @@ const load = async (): Promise<Bls> => {
   };
   // Successive committees share most keys.
   const keys = new Map<string, PublicKey>();
-  // A pack's signatures are verified when it is made, checked and compared with the ledger.
+  // Making a pack, checking it and comparing it with the ledger verify the same signatures.
   const valid = new Map<string, true>();
   return {
     publicKey: (bytes) => {
@@ -126,7 +126,7 @@ const remember = <Value>(
   newest.set(name, value);
 };
 
-/** Names all three: the message, of any length, is last. */
+/** Identifies a verification. The message comes last because its length varies. */
 const nameOf: (...of: Parameters<Bls["verify"]>) => string = (signature, message, signers) => {
   const count = Buffer.alloc(4);
   count.writeUInt32BE(signers.length);
