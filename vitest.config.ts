@@ -36,6 +36,8 @@ export default defineConfig({
     setupFiles: ["test/random.ts"],
     provide: { soak: null },
     env: { TMPDIR: runFolder },
+    // As Node loads them; Vite's runner wraps each module and every name it imports.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
     // Files share the modules they import: loading them anew for each takes a fifth of the time.
     isolate: false,
     sequence: { sequencer: LongestFirst },

@@ -385,8 +385,8 @@ test("state that a checkpoint of the pack ended before the first register cannot
   if (ended === undefined) throw new Error("no role was revoked before the first register");
   const { owner, role, checkpoint, until } = ended;
   await using pack = await copyOf("proven");
-  for (const of of [checkpoint, until]) {
-    const file = join("checkpoints", `${of}.binpb`);
+  for (const number of [checkpoint, until]) {
+    const file = join("checkpoints", `${number}.binpb`);
     await cp(join(folder.path, "whole", file), join(pack.path, file));
   }
   const line = canonicalJson({ kind: "role", owner, role, checkpoint: `${checkpoint}` });
