@@ -106,6 +106,7 @@ export const demoSource = (options: DemoSourceOptions): DemoSource => {
   let reading: DemoLedger | undefined;
   /** Left by the last bounded read, for successive reads of single checkpoints. */
   let spare: DemoLedger | undefined;
+  let lastSingle: Promise<unknown> = Promise.resolve();
   const submitted = new Map<bigint, Submission[]>();
   for (const { checkpoint, submission } of journal.readSubmissions()) {
     note(checkpoint, submission);
@@ -205,6 +206,24 @@ export const demoSource = (options: DemoSourceOptions): DemoSource => {
     journal.appendReceipt(receipt);
   };
 
+  /** The next checkpoint of a ledger, as a reader gets it. */
+  const readOn = (ledger: DemoLedger): RawCheckpoint => {
+    const { sequence, raw } = advance(ledger);
+    if (sequence > handedOut) handedOut = sequence;
+    return { sequence, encoding, bytes: raw(encoding) };
+  };
+
+  /** Single checkpoints are read in turn, each from where the one before it ended: the ledger is made once for all. */
+  const readSingle = (first: bigint, signal: AbortSignal): Promise<RawCheckpoint | null> => {
+    const read = lastSingle.then(async () => {
+      const ledger = await openAt(first, signal);
+      spare = ledger;
+      return signal.aborted ? null : readOn(ledger);
+    });
+    lastSingle = read.catch(() => undefined);
+    return read;
+  };
+
   async function* checkpoints(
     range: { readonly first: bigint; readonly last?: bigint | undefined },
     outside: AbortSignal,
@@ -213,6 +232,11 @@ export const demoSource = (options: DemoSourceOptions): DemoSource => {
     if (signal.aborted || (range.last !== undefined && range.last < range.first)) return;
     // Nothing is made early, so that it includes later submissions.
     await due(range.first, signal);
+    if (range.last === range.first && reading !== undefined) {
+      const single = await readSingle(range.first, signal);
+      if (single !== null) yield single;
+      return;
+    }
     const ledger = await openAt(range.first, signal);
     // A bounded read is not the current state.
     if (range.last === undefined || reading === undefined) reading = ledger;
@@ -221,9 +245,7 @@ export const demoSource = (options: DemoSourceOptions): DemoSource => {
         if (made % AT_A_STRETCH === 0) await othersTurn();
         await due(ledger.nextSequence, signal);
         if (signal.aborted) return;
-        const { sequence, raw } = advance(ledger);
-        if (sequence > handedOut) handedOut = sequence;
-        yield { sequence, encoding, bytes: raw(encoding) };
+        yield readOn(ledger);
       }
     } finally {
       if (range.last !== undefined && ledger !== reading) spare = ledger;

@@ -217,7 +217,7 @@ test("a submission cut off by a crash is dropped, and later ones are kept", asyn
   expect(raws).toHaveLength(Number(second - first) + 1);
 });
 
-test("checkpoints read one by one, forwards and backwards, have the bytes of a whole read", async () => {
+test("checkpoints read one by one, forwards, backwards and at once, have the bytes of a whole read", async () => {
   const dataDir = await newDataDir();
   const whole = open(dataDir);
   const all = await read(whole, 0n, 79n);
@@ -226,6 +226,10 @@ test("checkpoints read one by one, forwards and backwards, have the bytes of a w
   for (const at of [3n, 4n, 9n, 40n, 40n, 12n, 13n, 79n, 0n]) {
     expect(await read(source, at, at)).toEqual([all[Number(at)]]);
   }
+  const several = [30n, 31n, 33n, 5n, 60n, 61n];
+  expect(await Promise.all(several.map((at) => read(source, at, at)))).toEqual(
+    several.map((at) => [all[Number(at)]]),
+  );
   // A reader that leaves early, as one that wants the first of a range.
   for await (const raw of source.checkpoints(
     { first: 20n, last: 60n },
