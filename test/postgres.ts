@@ -16,29 +16,29 @@ export type TestDatabase = Database & {
   readonly url: string;
 };
 
+type Settings = Partial<Omit<ConnectionSettings, "url">> & { readonly max?: number };
+
 /**
  * A new, migrated, empty database: `await using database = await freshDatabase()`. It is dropped at
  * the end of the scope, even if clients are still connected. Takes some 50 ms.
  */
-export const freshDatabase = async (
-  settings: Partial<Omit<ConnectionSettings, "url">> & { readonly max?: number } = {},
-): Promise<TestDatabase> => {
+export const freshDatabase = async (settings: Settings = {}): Promise<TestDatabase> => {
   return await databaseFrom(inject("templateDatabase"), settings);
 };
 
 /** A copy of another test's database, to be changed: its connections end, and are made again when it is used. */
-export const copyOf = async (other: TestDatabase): Promise<TestDatabase> => {
+export const copyOf = async (
+  other: TestDatabase,
+  settings: Settings = {},
+): Promise<TestDatabase> => {
   const name = new URL(other.url).pathname.slice(1);
   await onServer(
     `select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '${name}'`,
   );
-  return await databaseFrom(name, {});
+  return await databaseFrom(name, settings);
 };
 
-const databaseFrom = async (
-  template: string,
-  settings: Partial<Omit<ConnectionSettings, "url">> & { readonly max?: number },
-): Promise<TestDatabase> => {
+const databaseFrom = async (template: string, settings: Settings): Promise<TestDatabase> => {
   const name = `holderbook_${randomBytes(6).toString("hex")}`;
   await onServer(`create database ${name} template ${template} strategy file_copy`);
   const url = withDatabase(inject("postgresUrl"), name);

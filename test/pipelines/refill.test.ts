@@ -2,9 +2,10 @@
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import { getTableName } from "drizzle-orm";
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { createDemoLedger } from "../../demo/demo-ledger.ts";
 import { SessionLostError } from "../../src/database/database-error.ts";
+import type { RawCheckpoint } from "../../src/ledger/decode/checkpoint.ts";
 import { type FactSource, factSource } from "../../src/log/log.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
 import { type Pipeline, tablesOf } from "../../src/pipelines/pipeline.ts";
@@ -17,7 +18,7 @@ import { assertCommitted } from "../../src/projections/past.ts";
 import { LAYOUT } from "../../src/projections/progress-tables.ts";
 import { readWatermarks } from "../../src/projections/read-watermarks.ts";
 import { until } from "../lanes/until.ts";
-import { freshDatabase, type TestDatabase } from "../postgres.ts";
+import { copyOf, freshDatabase, type TestDatabase } from "../postgres.ts";
 import { BALANCES, projectedRows } from "../projections/projected-rows.ts";
 import { follow } from "../service/following.ts";
 import { running } from "./running.ts";
@@ -73,30 +74,49 @@ const schemas = async ({ sql }: TestDatabase) =>
       where relnamespace::regnamespace::text like 'filling%'`
   ).map(({ schema }) => schema);
 
-/** A demo ledger as `follow` reads it. */
-const demo = async (database: TestDatabase) => {
-  const ledger = createDemoLedger({ seed: 7 });
+/** How many checkpoints of the demo ledger the tests begin with, all in one database that they copy. */
+const GIVEN = 200;
+let given: TestDatabase;
+const ledger = createDemoLedger({ seed: 7 });
+const written: RawCheckpoint[] = [];
+
+/** The checkpoints of the demo ledger from one on: encoded once, for all databases that follow it. */
+const checkpoints = (from: number, count: number): readonly RawCheckpoint[] => {
+  while (written.length < from + count) {
+    const { sequence, raw } = ledger.next();
+    written.push({ sequence, encoding: "bcs", bytes: raw("bcs") });
+  }
+  return written.slice(from, from + count);
+};
+
+beforeAll(async () => {
+  given = await freshDatabase();
+  const following = await follow(given, ledger);
+  await following.append(checkpoints(0, GIVEN));
+  await following.project(500);
+});
+afterAll(() => given.close());
+
+/** A copy of the given database, which can follow the demo ledger further. */
+const copied = async (settings: { readonly max?: number } = {}) => {
+  const database = await copyOf(given, settings);
   const following = await follow(database, ledger);
+  let next = GIVEN;
   return {
-    append: (checkpoints: number) =>
-      following.append(
-        Array.from({ length: checkpoints }, () => {
-          const { sequence, raw } = ledger.next();
-          return { sequence, encoding: "bcs" as const, bytes: raw("bcs") };
-        }),
-      ),
+    database,
+    append: async (count: number) => {
+      await following.append(checkpoints(next, count));
+      next += count;
+    },
     project: following.project,
+    [Symbol.asyncDispose]: () => database.close(),
   };
 };
 
 test("tables added by an upgrade are filled from the log while the pipelines go on, with the rows they would always have had", async () => {
-  await using reference = await freshDatabase();
-  await using database = await freshDatabase({ max: 8 });
-  const [expected, ledger] = [await demo(reference), await demo(database)];
-  for (const one of [expected, ledger]) {
-    await one.append(350);
-    await one.project(500);
-  }
+  await using expected = await copied();
+  await using upgraded = await copied({ max: 8 });
+  const { database } = upgraded;
   await asBefore(database);
 
   const log = factSource(database);
@@ -123,13 +143,13 @@ test("tables added by an upgrade are filled from the log while the pipelines go 
   await using _run = running(database, ledgerPipelines, { log, bounds });
   for (let round = 0; round < 6; round += 1) {
     await expected.append(25);
-    await ledger.append(25);
+    await upgraded.append(25);
   }
   await expected.project(500);
   await until(
     "the history to be complete and the pipelines at the log's end",
     () => layouts(database),
-    (rows) => rows.every((row) => row?.layout === LAYOUT && row.next === 500n),
+    (rows) => rows.every((row) => row?.layout === LAYOUT && row.next === 350n),
     60_000,
   );
   await until(
@@ -138,8 +158,8 @@ test("tables added by an upgrade are filled from the log while the pipelines go 
     (names) => names.length === 0,
   );
   expect(await filled(database)).toEqual(withPast.map(() => null));
-  const should = await sameRows(database, reference);
-  expect(await digests(database)).toEqual(await digests(reference));
+  const should = await sameRows(database, expected.database);
+  expect(await digests(database)).toEqual(await digests(expected.database));
   expect(should.token_changes?.length).toBeGreaterThan(100);
   expect(should.grant_changes?.length).toBeGreaterThan(20);
   expect(should.membership_ranges?.length).toBeGreaterThan(20);
@@ -164,13 +184,7 @@ const sameRows = async (
 };
 
 test("where only the register is filled in, watermarks show its progress, and balances of the past are served meanwhile", async () => {
-  await using reference = await freshDatabase();
-  await using database = await freshDatabase({ max: 8 });
-  const [expected, ledger] = [await demo(reference), await demo(database)];
-  for (const one of [expected, ledger]) {
-    await one.append(450);
-    await one.project(500);
-  }
+  await using database = await copyOf(given, { max: 8 });
   const registers = withPast.filter(({ name }) => /^(holder_lifecycle|role_changes)$/.test(name));
   expect(registers).toHaveLength(2);
   await asBefore(database, registers);
@@ -184,9 +198,9 @@ test("where only the register is filled in, watermarks show its progress, and ba
     () => filled(database),
     (all) => all.some((checkpoint) => checkpoint !== null && checkpoint > 0n),
   );
-  assertCommitted(250n, await guardedReads(database.db, FOR_BALANCES).committed());
+  assertCommitted(150n, await guardedReads(database.db, FOR_BALANCES).committed());
   const forCapTables = await guardedReads(database.db, FOR_CAP_TABLES).committed();
-  expect(() => assertCommitted(250n, forCapTables)).toThrow(/still being filled in/);
+  expect(() => assertCommitted(150n, forCapTables)).toThrow(/still being filled in/);
   letGo();
   await until(
     "the history to be complete",
@@ -195,17 +209,11 @@ test("where only the register is filled in, watermarks show its progress, and ba
     60_000,
   );
   expect(await filled(database)).toEqual(withPast.map(() => null));
-  await sameRows(database, reference);
+  await sameRows(database, given);
 });
 
 test("a database with history keeps serving it while a newer layout's additions are filled", async () => {
-  await using reference = await freshDatabase();
-  await using database = await freshDatabase({ max: 8 });
-  const [expected, ledger] = [await demo(reference), await demo(database)];
-  for (const one of [expected, ledger]) {
-    await one.append(200);
-    await one.project(500);
-  }
+  await using database = await copyOf(given, { max: 8 });
   const newer = withPast.map((pipeline) => ({ ...pipeline, layout: LAYOUT + 1 }));
   const { log, letGo } = slowLog(database);
   await using _run = running(database, newer, {
@@ -228,7 +236,7 @@ test("a database with history keeps serving it while a newer layout's additions 
   // A layout is part of every digest.
   expect(await digests(database)).not.toContain(null);
   assertCommitted(150n, await guardedReads(database.db, ALL).committed());
-  await sameRows(database, reference, (table) => !table.endsWith("_digests"));
+  await sameRows(database, given, (table) => !table.endsWith("_digests"));
 });
 
 /** A pipeline whose own first batch with facts is held back while `until` waits; filling is not. */
@@ -249,15 +257,11 @@ const holding = (pipeline: Pipeline, until: () => Promise<unknown>): Pipeline =>
 };
 
 test("a batch in progress while tables are being filled has the right causes", async () => {
-  await using reference = await freshDatabase();
-  await using database = await freshDatabase({ max: 8 });
-  const [expected, ledger] = [await demo(reference), await demo(database)];
-  for (const one of [expected, ledger]) {
-    await one.append(200);
-    await one.project(500);
-  }
+  await using expected = await copied();
+  await using upgraded = await copied({ max: 8 });
+  const { database } = upgraded;
   await asBefore(database);
-  for (const one of [expected, ledger]) await one.append(100);
+  for (const one of [expected, upgraded]) await one.append(100);
   await expected.project(500);
 
   const tokens = withPast.filter(({ name }) => name === "shared_token_objects");
@@ -282,17 +286,14 @@ test("a batch in progress while tables are being filled has the right causes", a
     ([row]) => row?.layout === LAYOUT && row.next === 300n,
     60_000,
   );
-  const [is, should] = [await projectedRows(database), await projectedRows(reference)];
+  const [is, should] = [await projectedRows(database), await projectedRows(expected.database)];
   expect(is.token_changes).toEqual(should.token_changes);
   expect(is.token_grants).toEqual(should.token_grants);
   expect(errors).toEqual([]);
 });
 
 test("filled rows are not moved over once the pipeline's lock is lost", async () => {
-  await using database = await freshDatabase({ max: 8 });
-  const ledger = await demo(database);
-  await ledger.append(60);
-  await ledger.project(500);
+  await using database = await copyOf(given, { max: 8 });
   const [pipeline] = withPast;
   assert(pipeline !== undefined);
   await asBefore(database, [pipeline]);
@@ -316,10 +317,7 @@ test("filled rows are not moved over once the pipeline's lock is lost", async ()
 });
 
 test("a rebuild discards a refill in progress", async () => {
-  await using database = await freshDatabase({ max: 8 });
-  const ledger = await demo(database);
-  await ledger.append(200);
-  await ledger.project(500);
+  await using database = await copyOf(given, { max: 8 });
   await asBefore(database);
   const seen: (bigint | null)[] = [];
   {
@@ -341,10 +339,7 @@ test("a rebuild discards a refill in progress", async () => {
 });
 
 test("a refill cut off by a migration of its tables restarts with the tables as they now are", async () => {
-  await using database = await freshDatabase({ max: 8 });
-  const ledger = await demo(database);
-  await ledger.append(60);
-  await ledger.project(500);
+  await using database = await copyOf(given, { max: 8 });
   const [pipeline] = withPast;
   assert(pipeline !== undefined);
   await asBefore(database, [pipeline]);
@@ -375,11 +370,10 @@ test("a refill cut off by a migration of its tables restarts with the tables as 
 });
 
 test("every movement of the demo ledger has a known cause, and every cause occurs", async () => {
-  await using database = await freshDatabase();
-  const ledger = await demo(database);
-  await ledger.append(600);
-  await ledger.project(5_000);
-  const rows = await database.sql<{ part: string; cause: string; movements: bigint }[]>`
+  await using longer = await copied();
+  await longer.append(150);
+  await longer.project(5_000);
+  const rows = await longer.database.sql<{ part: string; cause: string; movements: bigint }[]>`
     select 'TOKENS' as part, cause, count(*) as movements from token_changes group by cause
     union all
     select 'GRANTS', cause, count(*) from grant_changes group by cause`;

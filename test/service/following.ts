@@ -8,7 +8,7 @@ import { registerPipeline } from "../../src/pipelines/register.ts";
 import { blockOf } from "../log/facts.ts";
 import type { TestDatabase } from "../postgres.ts";
 
-/** Reads checkpoints of a ledger, from checkpoint 0 on, into the log and every projection. */
+/** Reads checkpoints of a ledger into the log and every projection: from checkpoint 0 on, or from where a copy is. */
 export const follow = async (
   database: TestDatabase,
   { chainId, packages }: { readonly chainId: string; readonly packages: readonly string[] },
@@ -16,8 +16,11 @@ export const follow = async (
   const read = createCheckpointReader(packages);
   const log = await openLog(database, { chainId, packages, firstCheckpoint: 0n });
   const begin = await log.highWater();
-  for (const pipeline of ledgerPipelines) await registerPipeline(database.sql, pipeline, begin);
-  const next = new Map(ledgerPipelines.map(({ name }) => [name, 0n]));
+  const next = new Map<string, bigint>();
+  for (const pipeline of ledgerPipelines) {
+    const { nextCheckpoint } = await registerPipeline(database.sql, pipeline, begin);
+    next.set(pipeline.name, nextCheckpoint);
+  }
 
   return {
     /** Appends the next checkpoints as one batch. */
