@@ -104,8 +104,8 @@ export async function* linesOf(
   }
 }
 
-const isSigned = (signature: string | undefined, signed: JsonValue, publicKey: string) =>
-  isBase64(64)(signature) && isSignatureOf(signature, canonicalJson(signed), publicKey);
+/** Whether a key signed a text; all base64 except the text. */
+export type IsSigned = typeof isSignatureOf;
 
 /** The content that the deployment's key signs, as RFC 8785 JSON. */
 export const signedPack = (
@@ -121,8 +121,18 @@ export const signedPack = (
  */
 export const signedManifest = async (
   pack: PackFiles,
-  { publicKey, hash }: { readonly publicKey: string | undefined; readonly hash: Hash },
+  {
+    publicKey,
+    hash,
+    isSigned = isSignatureOf,
+  }: {
+    readonly publicKey: string | undefined;
+    readonly hash: Hash;
+    readonly isSigned?: IsSigned | undefined;
+  },
 ): Promise<PackManifest> => {
+  const fits = (signature: string | undefined, signed: JsonValue, key: string) =>
+    isBase64(64)(signature) && isSigned(signature, canonicalJson(signed), key);
   const file = pack.get(FILES.manifest) ?? fail(FILES.manifest, "is missing", "authentic");
   const text = await textOf(
     pack,
@@ -142,7 +152,7 @@ export const signedManifest = async (
   const wrapped = await textOf(pack, FILES.signature, SIGNATURE_BYTES, "authentic");
   const signature = /^\{"signature":"([^"]*)"\}\n$/.exec(wrapped)?.[1];
   const signed = signedPack(await hash(file), manifest.version);
-  if (!isSigned(signature, signed, manifest.publicKey)) {
+  if (!fits(signature, signed, manifest.publicKey)) {
     fail(
       FILES.signature,
       `is no signature of ${FILES.manifest} by the key that it names: one of the two was changed`,
@@ -157,16 +167,19 @@ export const signedManifest = async (
   if (manifest.keyId !== id) {
     fail(FILES.manifest, `names the key ${manifest.keyId}, but it is ${id}`, "authentic");
   }
-  stopAt(rootSignatures(manifest), "authentic");
+  stopAt(rootSignatures(manifest, fits), "authentic");
   return manifest;
 };
 
-const rootSignatures = ({ chainId, coinType, publicKey, roots, ...marks }: PackManifest) =>
+const rootSignatures = (
+  { chainId, coinType, publicKey, roots, ...marks }: PackManifest,
+  fits: (signature: string, signed: JsonValue, key: string) => boolean,
+) =>
   (["first", "last"] as const).flatMap((name): Failure[] => {
     const { checkpoint, digest: checkpointDigest } = marks[name];
     const { root, total, signature } = roots[name];
     const signed = signedRoot({ chainId, coinType, checkpoint, checkpointDigest, root, total });
-    return isSigned(signature, signed, publicKey)
+    return fits(signature, signed, publicKey)
       ? []
       : [{ file: FILES.manifest, what: `the signature of the ${name} root does not fit the key` }];
   });

@@ -3,7 +3,14 @@
  * audit-pack verify` also folds the facts and verifies the validators.
  */
 import { fail } from "./pack-error.ts";
-import { checkCommittee, checkFiles, type Hash, sha256Of, signedManifest } from "./pack-files.ts";
+import {
+  checkCommittee,
+  checkFiles,
+  type Hash,
+  type IsSigned,
+  sha256Of,
+  signedManifest,
+} from "./pack-files.ts";
 import type { PackManifest } from "./pack-forms.ts";
 import { checkMovements, linesIn } from "./pack-lines.ts";
 import { type Register, registerOf } from "./pack-tables.ts";
@@ -70,6 +77,7 @@ const INCOMPLETE =
  * @param files by path below the pack's folder, such as `first/cap-table.json`; read one at a time
  * @param options.publicKey the deployment's key, base64, from a source other than the pack
  * @param options.hash SHA-256 as lower-case hex, if the runtime can hash a stream
+ * @param options.isSigned verifies a signature (base64 except the text); the portable default is slow
  * @param options.told receives the number of files hashed, and of all
  * @throws AuditPackError naming all failures of the first step that fails
  * @throws Error if the runtime cannot hash: a page served over plain http
@@ -80,10 +88,11 @@ export const verifyAuditPack = async (
     readonly publicKey?: string | undefined;
     readonly signal?: AbortSignal | undefined;
     readonly hash?: Hash | undefined;
+    readonly isSigned?: IsSigned | undefined;
     readonly told?: ((done: number, of: number) => void) | undefined;
   } = {},
 ): Promise<VerifiedPack> => {
-  const { publicKey, signal, hash = sha256Of, told } = options;
+  const { publicKey, signal, hash = sha256Of, isSigned, told } = options;
   if (hash === sha256Of && globalThis.crypto?.subtle === undefined) {
     throw new Error("hashing needs crypto.subtle: open the page over https, or at localhost");
   }
@@ -93,7 +102,7 @@ export const verifyAuditPack = async (
     pack.set(path, file instanceof Blob ? file : new Blob([file]));
   }
   // In this order: an unsigned list of files proves nothing.
-  const manifest = await signedManifest(pack, { publicKey, hash });
+  const manifest = await signedManifest(pack, { publicKey, hash, isSigned });
   await checkFiles(pack, manifest, { hash, signal, told });
   await checkCommittee(pack);
   const first = await registerOf(pack, "first", manifest, signal);

@@ -2,6 +2,7 @@
 import { type PackFiles, textOf } from "../../../client/pack-files.ts";
 import type { PackManifest } from "../../../client/pack-forms.ts";
 import { type Verdict, verifyAuditPack } from "../../../client/verify-audit-pack.ts";
+import { isSigned } from "../../audit/sequence/deployment-key.ts";
 import { compareActs } from "./acts.ts";
 import { checkContents, type Outcome, type Witness } from "./check.ts";
 import { authenticBy, compareFacts, compareRoots, packEntries } from "./entries.ts";
@@ -50,7 +51,7 @@ export const verifyPack = async (
   // The client's checks come first: nothing unsigned is folded.
   const { publicKey } = known;
   const asked = entries === undefined ? publicKey : undefined;
-  const signed = await verifyAuditPack(pack, { publicKey: asked, hash: hashOf });
+  const signed = await verifyAuditPack(pack, { publicKey: asked, hash: hashOf, isSigned });
   const { manifest } = signed;
   const kept = entries === undefined ? null : await packEntries(entries, manifest, publicKey);
   const { authentic } = signed.verdict;
