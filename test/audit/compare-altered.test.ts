@@ -383,10 +383,14 @@ test.each(RUNS.map((run, number) => [number + 1, RUNS.length, run] as const))(
 );
 
 test("a pipeline set back, and a log that begins later, reduce what the comparison shows", async () => {
-  const found = await compareWith([
-    "update role_changes_watermark set next_checkpoint = 10",
-    "update log_high_water set first_checkpoint = 5",
-  ]);
+  const found = await compareWith(
+    [
+      "update role_changes_watermark set next_checkpoint = 10",
+      "update log_high_water set first_checkpoint = 5",
+    ],
+    "--pipeline",
+    "role_changes",
+  );
   expect(found).toMatchObject({
     ...{ code: 3, identical: false },
     missing: expect.arrayContaining([

@@ -10,30 +10,47 @@ import { eventually, startProgram, temporaryFolder } from "../service/process.ts
 import { type DemoRegister, demoRegister, serveGraphql } from "./demo-register.ts";
 import { type Asked, forwarding } from "./forwarding.ts";
 
+type Served = Awaited<ReturnType<typeof serveGraphql>>;
+
 let here: DemoRegister;
-let there: DemoRegister;
-let other: Awaited<ReturnType<typeof serveGraphql>>;
+/** Ten checkpoints ahead: what it says of the present is compared last, once `here` was waited for. */
+let ahead: DemoRegister;
+/** As `here`, until a test moves it on. */
+let moving: DemoRegister;
+/** As far as `here`. */
+let other: Served;
+let otherAhead: Served;
 
 beforeAll(async () => {
-  [here, there] = [await demoRegister(), await demoRegister()];
-  await Promise.all([here.advance(60), there.advance(70)]);
-  other = await serveGraphql(there.database);
+  here = await demoRegister();
+  await here.advance(60);
+  [ahead, moving] = [await here.copy(), await here.copy()];
+  await ahead.advance(10);
+  [other, otherAhead] = [await serveGraphql(here.database), await serveGraphql(ahead.database)];
 });
 afterAll(async () => {
-  await other[Symbol.asyncDispose]();
-  await Promise.all([here, there].map((each) => each[Symbol.asyncDispose]()));
+  await Promise.all([other, otherAhead].map((each) => each[Symbol.asyncDispose]()));
+  await Promise.all([here, ahead, moving].map((each) => each[Symbol.asyncDispose]()));
 });
 
-const settings = () => ({ DATABASE_URL: here.database.url, HOLDERBOOK_COMPARE_KEY: other.key });
+const settings = ({ key } = other) => ({
+  DATABASE_URL: here.database.url,
+  HOLDERBOOK_COMPARE_KEY: key,
+});
+
+type Change = (text: string, question: Asked) => string;
+
+const compareTo = async (served: Served, change: Change, args: readonly string[]) => {
+  await using liar = await forwarding(served.url, change);
+  return await runCommand(["compare", liar.url, ...args], settings(served));
+};
 
 /** Compares with a deployment whose answers to some questions are these. */
-const compareWith = async (
-  change: (text: string, question: Asked) => string,
-  ...args: readonly string[]
-) => {
-  await using liar = await forwarding(other.url, change);
-  return await runCommand(["compare", liar.url, ...args], settings());
-};
+const compareWith = (change: Change, ...args: readonly string[]) => compareTo(other, change, args);
+
+/** The same with one that is ahead of this one. */
+const compareAhead = (change: Change, ...args: readonly string[]) =>
+  compareTo(otherAhead, change, args);
 
 const rows = z.record(z.string(), z.unknown());
 const lists = z.object({ data: z.record(z.string(), z.unknown()) });
@@ -150,7 +167,7 @@ test("control characters from another deployment never reach the terminal", asyn
 
 test("where the other is ahead, its present is compared with its own past, and must not be older than it claims", async () => {
   const now = (change: (text: string) => string) =>
-    compareWith(
+    compareAhead(
       (text, { query }) => (query.includes("indexerStatus") ? change(text) : text),
       "--pipeline",
       "shared_token_objects",
@@ -168,7 +185,7 @@ test("where the other is ahead, its present is compared with its own past, and m
 });
 
 test("a list is compared as of now once the pipelines that write it agree, wherever the others are", async () => {
-  const { code, stdout } = await compareWith(
+  const { code, stdout } = await compareAhead(
     (text, { query }) =>
       query.includes("indexerStatus")
         ? text.replaceAll(
@@ -186,7 +203,7 @@ test("a list is compared as of now once the pipelines that write it agree, where
 test("rows confirmed only by the other's own past are taken on faith, and compared later where this deployment catches up", async () => {
   const onFaith = /its current answers, \d+ rows: it was ahead of this deployment/;
   const roles = ["--pipeline", "role_changes"];
-  const invented = await compareWith(
+  const invented = await compareAhead(
     (text, { query }) =>
       query.includes("indexerStatus")
         ? text.replaceAll('"checkpoint":"69"', `"checkpoint":"${10n ** 17n}"`)
@@ -194,19 +211,17 @@ test("rows confirmed only by the other's own past are taken on faith, and compar
     ...roles,
   );
   expect(invented.stdout).not.toMatch(/^identical/m);
-  const ahead = await runCommand(["compare", other.url, ...roles], settings());
-  expect(ahead.code).toBe(0);
-  expect(ahead.stdout).toMatch(onFaith);
+  const present = await runCommand(["compare", otherAhead.url, ...roles], settings(otherAhead));
+  expect(present.code).toBe(0);
+  expect(present.stdout).toMatch(onFaith);
 
-  await using moving = await demoRegister();
-  await moving.advance(60);
   let caughtUp: Promise<unknown> | undefined;
-  await using live = await forwarding(other.url, async (text, { query }) => {
+  await using live = await forwarding(otherAhead.url, async (text, { query }) => {
     caughtUp ??= query.includes("indexerStatus") ? moving.advance(10) : undefined;
     await caughtUp;
     return text;
   });
-  const given = { ...settings(), DATABASE_URL: moving.database.url };
+  const given = { ...settings(otherAhead), DATABASE_URL: moving.database.url };
   const waited = await runCommand(["compare", live.url, ...roles], given);
   expect(waited.code).toBe(0);
   expect(waited.stdout).not.toMatch(onFaith);

@@ -1,5 +1,6 @@
 /** The register of a demo ledger's first checkpoints in a database of its own, and a GraphQL over it. */
 import { createDemoLedger, type DemoOptions } from "../../demo/demo-ledger.ts";
+import type { DemoModel } from "../../demo/model.ts";
 import { connect } from "../../src/database/connect.ts";
 import { createReaders } from "../../src/database/readers.ts";
 import { graphqlPart } from "../../src/graphql/part.ts";
@@ -9,19 +10,36 @@ import { watchPackages } from "../../src/log/packages.ts";
 import { rootsPart } from "../../src/page-api/roots-part.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
 import { serve } from "../http/service.ts";
-import { freshDatabase, type TestDatabase } from "../postgres.ts";
+import { copyOf, freshDatabase, type TestDatabase } from "../postgres.ts";
 import { follow } from "../service/following.ts";
 
 /** A database that follows a demo ledger, as far as it is told to. */
-export const demoRegister = async ({ seed = 3, ...options }: Partial<DemoOptions> = {}) => {
-  const database = await freshDatabase();
-  const ledger = createDemoLedger({ seed, ...options });
+export type DemoRegister = AsyncDisposable & {
+  readonly database: TestDatabase;
+  readonly model: DemoModel;
+  /** Goes on by so many checkpoints, so many facts of them a batch; `appendOnly` leaves the pipelines behind. */
+  readonly advance: (
+    checkpoints: number,
+    maxFacts?: number,
+    how?: { readonly appendOnly?: boolean },
+  ) => Promise<void>;
+  /** A register of its own, with everything that is in this one, that goes on from here. */
+  readonly copy: () => Promise<DemoRegister>;
+};
+
+export const demoRegister = async ({
+  seed = 3,
+  ...options
+}: Partial<DemoOptions> = {}): Promise<DemoRegister> =>
+  await registerIn(await freshDatabase(), { seed, ...options });
+
+const registerIn = async (database: TestDatabase, options: DemoOptions): Promise<DemoRegister> => {
+  const ledger = createDemoLedger(options);
   const following = await follow(database, ledger);
   return {
     database,
     model: ledger.model,
-    /** Goes on by so many checkpoints, so many facts of them a batch; `appendOnly` leaves the pipelines behind. */
-    advance: async (checkpoints: number, maxFacts = 1_000, { appendOnly = false } = {}) => {
+    advance: async (checkpoints, maxFacts = 1_000, { appendOnly = false } = {}) => {
       const raws = Array.from({ length: checkpoints }, () => {
         const { sequence, raw } = ledger.next();
         return { sequence, encoding: "bcs" as const, bytes: raw("bcs") };
@@ -29,11 +47,10 @@ export const demoRegister = async ({ seed = 3, ...options }: Partial<DemoOptions
       await following.append(raws);
       if (!appendOnly) await following.project(maxFacts);
     },
+    copy: async () => registerIn(await copyOf(database), { ...options, from: ledger.save() }),
     [Symbol.asyncDispose]: () => database.close(),
   };
 };
-
-export type DemoRegister = Awaited<ReturnType<typeof demoRegister>>;
 
 /** Serves the GraphQL of a database and what it signed, at most `quota` requests a second. */
 export const serveGraphql = async (database: TestDatabase, quota = 1_000_000) => {

@@ -14,9 +14,10 @@ let register: DemoRegister;
 /** Its log is 60 checkpoints ahead of its pipelines. */
 let behind: DemoRegister;
 beforeAll(async () => {
-  [register, behind] = [await demoRegister(), await demoRegister()];
-  await register.advance(CHECKPOINTS);
+  behind = await demoRegister();
   await behind.advance(CHECKPOINTS - 60);
+  register = await behind.copy();
+  await register.advance(60);
   await behind.advance(60, 0, { appendOnly: true });
 });
 afterAll(() => Promise.all([register, behind].map((each) => each[Symbol.asyncDispose]())));
