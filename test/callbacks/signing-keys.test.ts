@@ -17,7 +17,7 @@ import { SealedError, seal, unseal } from "../../src/sealing/sealed.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { until } from "../lanes/until.ts";
 import { freshDatabase } from "../postgres.ts";
-import { runProgram, temporaryFolder } from "../service/process.ts";
+import { temporaryFolder } from "../service/process.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -162,7 +162,7 @@ test("keys whose master key is lost are named at start, and replaced only on req
   const settings = { DATABASE_URL: database.url, DATA_DIR: join(folder.path, "data") };
   const rotate = (...options: readonly string[]) =>
     runCommand(["callbacks", "rotate", ...options], settings);
-  const started = await runProgram(["start"], { ...settings, PORT: "0", DEMO_HISTORY: "10" });
+  const started = await runCommand(["start"], { ...settings, PORT: "0", DEMO_HISTORY: "10" });
   expect(started.code).toBe(2);
   expect(started.stderr).toMatch(/SealedError: callback signing key cbk_.*CALLBACK_MASTER_KEY/);
   await rm(join(folder.path, "data"), { recursive: true, force: true });

@@ -38,9 +38,8 @@ beforeAll(async () => {
     PORT: "0",
     DATABASE_URL: database.url,
     DATA_DIR: join(folder.path, "data"),
-    DEMO_HISTORY: "60",
+    DEMO_HISTORY: "50",
     CORS_ORIGINS: listed.url,
-    DEMO_CHECKPOINTS_PER_SECOND: "20",
   };
   program = startProgram(["start"], settings);
   [, , printedToken = ""] = await program.sees(/Page\s+(http\S+)\/#demo=(\S+)\n/);

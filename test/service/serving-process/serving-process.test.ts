@@ -32,7 +32,8 @@ const urlOf = async (program: Program): Promise<string> => {
 const settingsIn = (folder: { readonly path: string }) => ({
   PORT: "0",
   DATA_DIR: join(folder.path, "data"),
-  DEMO_HISTORY: "50",
+  DEMO_HISTORY: "10",
+  DEMO_CHECKPOINTS_PER_SECOND: "1",
 });
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
