@@ -36,7 +36,8 @@ test("a callbackUrl removed from the assets file gets nothing more until it is b
     DATA_DIR: join(folder.path, "data"),
     ASSETS_FILE: file,
     ALLOW_PRIVATE_CALLBACKS: "true",
-    DEMO_HISTORY: "50",
+    DEMO_HISTORY: "0",
+    DEMO_CHECKPOINTS_PER_SECOND: "1",
     PORT: "0",
   });
   await changeEndpoints(database, async (tx) => {

@@ -52,7 +52,7 @@ beforeAll(async () => {
   program = startProgram(["start"], {
     DATABASE_URL: database.url,
     DATA_DIR: `${folder.path}/data`,
-    DEMO_HISTORY: "100",
+    DEMO_HISTORY: "10",
     PORT: "0",
     NODE_OPTIONS: `--import=${counting}`,
     LOADED: join(folder.path, "loaded-"),

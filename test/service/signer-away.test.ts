@@ -22,6 +22,7 @@ test("a service that starts while its signer is away indexes, serves and reports
     DATABASE_URL: database.url,
     DATA_DIR: folder.path,
     DEMO_HISTORY: "60",
+    DEMO_CHECKPOINTS_PER_SECOND: "1",
     ...signer.settings,
   });
   const [, url = ""] = await program.sees(/GraphQL\s+(http\S+)\/graphql/);

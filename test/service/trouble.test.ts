@@ -34,6 +34,8 @@ beforeAll(async () => {
     DATA_DIR: join(folder.path, "data"),
     DATABASE_URL: way.url,
     DEMO_HISTORY: "50",
+    // It is busy with other things; indexing only has to go on.
+    DEMO_CHECKPOINTS_PER_SECOND: "1",
     LOG_LEVEL: "warn",
   });
   const [, found = ""] = await program.sees(/Health\s+(http\S+)\/health/);
@@ -107,7 +109,7 @@ const reached = ({ pipelines }: Pick<Seen, "pipelines">): number =>
 const goesOn = (from: number) =>
   healthThat(
     `pipelines beyond ${from}`,
-    (seen) => seen.status === "ok" && reached(seen) > from + 10,
+    (seen) => seen.status === "ok" && reached(seen) > from + 4,
   );
 
 const NO_DATABASE = "the database does not answer";
@@ -192,14 +194,17 @@ const during = async (attack: () => Promise<void>) => {
   const answeredMs: number[] = [];
   const behind: number[] = [];
   const megabytes: number[] = [];
-  while (!over) {
+  for (let look = 0; !over; look += 1) {
     const from = performance.now();
     const { reader } = await healthNow();
     answeredMs.push(performance.now() - from);
     behind.push(reader.lagCheckpoints ?? Number.POSITIVE_INFINITY);
-    const ours = await processesOf(program.pid);
-    const node = ours.filter(({ command }) => /bin\/node |holderbook\.mjs/.test(command));
-    megabytes.push(node.reduce((sum, { residentBytes }) => sum + residentBytes, 0) / 1e6);
+    // A list of all processes takes longer than an answer.
+    if (look % 3 === 0) {
+      const ours = await processesOf(program.pid);
+      const node = ours.filter(({ command }) => /bin\/node |holderbook\.mjs/.test(command));
+      megabytes.push(node.reduce((sum, { residentBytes }) => sum + residentBytes, 0) / 1e6);
+    }
     await delay(250);
   }
   await attacked;
@@ -229,7 +234,7 @@ const expectUnimpressed = (seen: Awaited<ReturnType<typeof during>>) => {
   expect(seen.slowestMs, "slowest answer, ms").toBeLessThan(15_000);
   expect(seen.usualMs, "usual answer, ms").toBeLessThan(2_000);
   expect(seen.megabytes, "MB of our Node processes").toBeLessThan(600);
-  expect(seen.behind, "checkpoints behind").toBeLessThanOrEqual(20);
+  expect(seen.behind, "checkpoints behind").toBeLessThanOrEqual(5);
 };
 
 test("1,500 pages requested on one connection that hangs up delay no other caller", async () => {

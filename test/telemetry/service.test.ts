@@ -39,7 +39,8 @@ beforeAll(async () => {
   program = startProgram(["start"], {
     DATABASE_URL: database.url,
     DATA_DIR: folder.path,
-    DEMO_HISTORY: "100",
+    DEMO_HISTORY: "101",
+    DEMO_CHECKPOINTS_PER_SECOND: "1",
     DEMO_CALLBACK_URL: receiver.url,
     // All that may be logged: nothing personal is looked for in it.
     LOG_LEVEL: "trace",
