@@ -8,7 +8,7 @@ import { join } from "node:path";
 const PREFIX = "holderbook-run-";
 
 /** A file system in memory. A database is 900 small files: on a disk, making one takes ten times as long. */
-const IN_MEMORY = "/dev/shm";
+export const IN_MEMORY = "/dev/shm";
 /** What a run needs at most. Containers often give less. */
 const NEEDED_BYTES = 3 * 2 ** 30;
 
