@@ -1,6 +1,7 @@
 /**
- * A service as a user starts it, watched from outside: by Prometheus, by a collector of traces, and by whoever looks
- * for personal data in all that comes out of it. In the order of the tests.
+ * A service as a user starts it, watched from outside: by its operator while the signer that keeps its deployment's key
+ * is away, by Prometheus, by a collector of traces, and by whoever looks for personal data in all that comes out of it.
+ * In the order of the tests.
  */
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -13,7 +14,9 @@ import { registerPublicKey } from "../../src/http/keys.ts";
 import { investorLanes } from "../../src/ta/requests/lanes.ts";
 import { findMetric, METRIC_NAMES } from "../../src/telemetry/catalogue.ts";
 import { batchTrace, requestTrace } from "../../src/telemetry/tracing.ts";
+import { type RunningSigner, startSigner, TOKEN } from "../audit/signers.ts";
 import { type Receiver, startReceiver } from "../callbacks/receiver.ts";
+import { runCommand } from "../commands/run-command.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { eventually, type Program, startProgram, temporaryFolder } from "../service/process.ts";
 import { sealedRecords } from "../ta/pii-accesses.ts";
@@ -21,10 +24,14 @@ import { bodyOf } from "../ta/submissions.ts";
 import { type Collector, startCollector } from "./collector.ts";
 import { metricsIn } from "./expressions.ts";
 
+/** Checkpoints that there are at once. */
+const HISTORY = 101;
+
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let database: TestDatabase;
 let collector: Collector;
 let receiver: Receiver;
+let signer: RunningSigner;
 let program: Program;
 let url: string;
 let key: string;
@@ -36,10 +43,12 @@ beforeAll(async () => {
   database = await freshDatabase();
   collector = await startCollector();
   receiver = await startReceiver();
+  signer = await startSigner();
+  await signer.stop();
   program = startProgram(["start"], {
     DATABASE_URL: database.url,
     DATA_DIR: folder.path,
-    DEMO_HISTORY: "101",
+    DEMO_HISTORY: `${HISTORY}`,
     DEMO_CHECKPOINTS_PER_SECOND: "1",
     DEMO_CALLBACK_URL: receiver.url,
     // All that may be logged: nothing personal is looked for in it.
@@ -47,17 +56,68 @@ beforeAll(async () => {
     PORT: "0",
     OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.endpoint}/`,
     OTEL_SERVICE_NAME: "acme-register",
+    ...signer.settings,
   });
   [, url = ""] = await program.sees(/GraphQL\s+(http\S+)\/graphql/);
   [, key = ""] = await program.sees(/Key\s+(\S+)/);
 }, 180_000);
 afterAll(async () => {
   await program?.[Symbol.asyncDispose]();
+  await signer?.[Symbol.asyncDispose]();
   await receiver?.[Symbol.asyncDispose]();
   await collector?.[Symbol.asyncDispose]();
   await database?.close();
   await folder?.[Symbol.asyncDispose]();
 });
+
+const health = z.object({
+  pipelines: z.array(z.object({ checkpoint: z.string().nullable() })),
+  notes: z.array(z.object({ reason: z.string() })).default([]),
+});
+const heads = z.object({ heads: z.array(z.object({ keyId: z.string() })) });
+const keys = z.object({ keys: z.array(z.object({ publicKey: z.string() })) });
+
+test("a service that starts while its signer is away indexes, serves and reports it in /health, signs when the signer is back, and reports a key that follows", async () => {
+  const get = async (path: string) => (await fetch(`${url}${path}`)).json();
+  const isAway = ({ reason }: { readonly reason: string }) =>
+    /keeps the deployment's key, does not answer/.test(reason);
+  await eventually("an indexed log, and a note", async () => {
+    const seen = health.parse(await get("/health"));
+    const isRead = seen.pipelines.every(
+      ({ checkpoint }) => Number(checkpoint ?? -1) >= HISTORY - 1,
+    );
+    return isRead && seen.notes.filter(isAway).length === 1 ? { done: seen } : { seen };
+  });
+  expect(heads.parse(await get("/log-heads"))).toEqual({ heads: [] });
+  expect(keys.parse(await get("/deployment-keys"))).toEqual({ keys: [] });
+  await signer.start();
+  await eventually("a signed head, and no note", async () => {
+    const signed = heads.parse(await get("/log-heads"));
+    const { notes } = health.parse(await get("/health"));
+    const isDone = signed.heads.length > 0 && !notes.some(isAway);
+    return isDone ? { done: signed } : { seen: { signed, notes } };
+  });
+  expect(keys.parse(await get("/deployment-keys"))).toEqual({
+    keys: [{ publicKey: signer.publicKey }],
+  });
+
+  await using next = await startSigner();
+  const rotating = {
+    DATABASE_URL: database.url,
+    DATA_DIR: folder.path,
+    DEPLOYMENT_SIGNER_BEFORE_TOKEN: TOKEN,
+    ...next.settings,
+  };
+  const rotated = await runCommand(["keys", "rotate", "--signer-before", signer.url], rotating);
+  expect(rotated).toMatchObject({ code: 0 });
+  await eventually("a note that the service has to be started again", async () => {
+    const { notes } = health.parse(await get("/health"));
+    const isSaid = notes.some(({ reason }) => /continues with the key .* Restart it/.test(reason));
+    return isSaid ? { done: notes } : { seen: notes };
+  });
+  const said = `${program.printed.stdout}${program.printed.stderr}`;
+  expect(said).not.toContain(TOKEN);
+}, 300_000);
 
 const scrape = async (): Promise<string> => (await fetch(`${url}/metrics`)).text();
 
