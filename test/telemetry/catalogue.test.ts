@@ -5,6 +5,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { parse } from "yaml";
 import { z } from "zod";
 import { dashboard } from "../../deploy/grafana/dashboard.ts";
 import { findMetric, METRIC_NAMES } from "../../src/telemetry/catalogue.ts";
@@ -74,6 +75,10 @@ test("every alert rule is tested with its cause and with look-alikes", () => {
   }
 });
 
+const ruleFile = z.object({
+  groups: z.array(z.looseObject({ rules: z.array(z.looseObject({ alert: z.string() })) })),
+});
+
 const hasPromtool = spawnSync("promtool", ["--version"]).status === 0;
 
 test.skipIf(!hasPromtool)(
@@ -84,8 +89,23 @@ test.skipIf(!hasPromtool)(
     expect(stdout).toMatch(/SUCCESS: \d+ rules found/);
     // Memory for time: it collects garbage more rarely.
     const env = { ...process.env, GOGC: "400" };
-    const files = ["alerts.test.yaml", "alerts-week.test.yaml"];
-    await run("promtool", ["test", "rules", ...files], { cwd, env });
+    await run("promtool", ["test", "rules", "alerts.test.yaml"], { cwd, env });
+
+    // A week has hundreds of evaluations: of the rules that its cases name, and none beside.
+    await using folder = await temporaryFolder();
+    const week = text("deploy/alerts-week.test.yaml");
+    const { groups } = ruleFile.parse(parse(text("deploy/alerts.yaml")));
+    const named = groups
+      .map((group) => ({
+        ...group,
+        rules: group.rules.filter(({ alert }) => week.includes(alert)),
+      }))
+      .filter(({ rules }) => rules.length > 0);
+    expect(named.length).toBeGreaterThan(0);
+    // JSON is YAML, too.
+    await writeFile(join(folder.path, "alerts.yaml"), JSON.stringify({ groups: named }));
+    await writeFile(join(folder.path, "week.yaml"), week);
+    await run("promtool", ["test", "rules", "week.yaml"], { cwd: folder.path, env });
   },
 );
 
