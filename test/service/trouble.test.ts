@@ -100,10 +100,7 @@ const healthThat = (what: string, is: (seen: Seen) => boolean) =>
 
 /** Soon after a start a pipeline that is less than a hundred checkpoints behind is ok, and has committed nothing. */
 const isOk = ({ status, notes, ageSeconds, pipelines }: Seen) =>
-  status === "ok" &&
-  notes === undefined &&
-  ageSeconds === undefined &&
-  reached({ pipelines }) >= 0;
+  status === "ok" && notes === undefined && ageSeconds === undefined && reached({ pipelines }) >= 0;
 
 /** The checkpoint that every pipeline has reached. */
 const reached = ({ pipelines }: Pick<Seen, "pipelines">): number =>
