@@ -216,6 +216,7 @@ export const demoSource = (options: DemoSourceOptions): DemoSource => {
   /** Single checkpoints are read in turn, each from where the one before it ended: the ledger is made once for all. */
   const readSingle = (first: bigint, signal: AbortSignal): Promise<RawCheckpoint | null> => {
     const read = lastSingle.then(async () => {
+      if (signal.aborted) return null;
       const ledger = await openAt(first, signal);
       spare = ledger;
       return signal.aborted ? null : readOn(ledger);

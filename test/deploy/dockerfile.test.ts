@@ -52,7 +52,9 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const folderForImage = async (): Promise<string> => {
   // As of a run of this process: where it is killed, the next run removes it.
   if (dirname(runFolder) === IN_MEMORY) {
-    await mkdir(runFolder, { mode: 0o755 });
+    await mkdir(runFolder);
+    // Whatever the mask of new files.
+    await chmod(runFolder, 0o755);
     const program = join(runFolder, "program");
     await writeFile(program, "#!/bin/sh\n", { mode: 0o755 });
     // Refused to everybody on a file system that is mounted so.

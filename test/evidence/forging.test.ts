@@ -208,7 +208,7 @@ test("honest packs pass: version 1 proven and as signed, and with all facts", as
   }
 });
 
-test("exit codes distinguish forged, honest, unproven and misused, of a process too", async () => {
+test("exit codes distinguish forged, honest, unproven and misused; a process ends with those of forged and unproven", async () => {
   const honest = await written(whole, "honest");
   const given = ["--key", key.publicKey];
   const command = (...args: readonly string[]) => ["audit-pack", "verify", ...args, ...given];

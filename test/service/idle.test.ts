@@ -2,6 +2,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { eventually, type Program, startProgram, temporaryFolder } from "./process.ts";
 
@@ -10,6 +11,14 @@ const MOST_TRANSACTIONS_PER_SECOND = 100;
 
 /** Other connections report what they did at least every second while they work. */
 const COUNTED_MS = 6_000;
+
+/** Checkpoints that the demo has when it starts. */
+const HISTORY = 10;
+
+const healthy = z.object({
+  status: z.string(),
+  pipelines: z.array(z.object({ checkpoint: z.string().nullable() })),
+});
 
 /** Transactions of everybody in this database since it was made, and when it was asked. */
 const transactions = async ({ sql }: TestDatabase) => {
@@ -52,7 +61,7 @@ beforeAll(async () => {
   program = startProgram(["start"], {
     DATABASE_URL: database.url,
     DATA_DIR: `${folder.path}/data`,
-    DEMO_HISTORY: "10",
+    DEMO_HISTORY: `${HISTORY}`,
     PORT: "0",
     NODE_OPTIONS: `--import=${counting}`,
     LOADED: join(folder.path, "loaded-"),
@@ -67,10 +76,11 @@ afterAll(async () => {
 test("a service with only the demo's four checkpoints a second to read leaves its database alone", async () => {
   const [, url] = await program.sees(/Health\s+(\S+)/);
   await eventually("the service has caught up", async () => {
-    const seen: unknown = await (await fetch(`${url}`)).json();
-    const ok =
-      typeof seen === "object" && seen !== null && "status" in seen && seen.status === "ok";
-    return ok ? { done: true } : { seen };
+    const seen = healthy.parse(await (await fetch(`${url}`)).json());
+    const isDone = seen.pipelines.every(
+      ({ checkpoint }) => Number(checkpoint ?? -1) >= HISTORY - 1,
+    );
+    return isDone && seen.status === "ok" ? { done: true } : { seen };
   });
 
   const before = await transactions(database);

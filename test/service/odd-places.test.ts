@@ -95,7 +95,7 @@ const PLACES = [
   inBase64("x".repeat(60)),
 ];
 
-/** All that is tried, and the parameters that would take such a value if it were a real one. */
+/** All that is tried, and the parameters that expect this kind of value. */
 const KINDS = [
   { values: PLACES, isFor: /^(?:after|after_id)$/ },
   { values: TIMES, isFor: /since|until|timestamp/i },
@@ -103,8 +103,11 @@ const KINDS = [
   { values: TEXTS, isFor: /^/ },
 ];
 
-/** Of values of other kinds each parameter gets its share, and every few of them together get all. */
-const SHARES = 8;
+/**
+ * Of values of other kinds each parameter gets a share, and as many parameters as there are shares get all. A prime:
+ * values come in groups of four forms, and each share should have every form.
+ */
+const SHARES = 7;
 
 /** Gives parameters their values, one after the other: all of the parameter's own kind, and a share of the others. */
 const createGiving = (): ((name: string) => readonly string[]) => {
@@ -381,6 +384,7 @@ test("no invented cursor, date or number in an argument of GraphQL causes an int
   expect([...new Set(taking.map(({ on }) => on))].sort()).toEqual(["Query", "Subscription"]);
   const requests: (readonly [Asked, string])[] = [];
   const valuesFor = createGiving();
+  let streams = 0;
   for (const { on, field: described } of taking) {
     const { name: field, args } = described;
     const isStream = on === "Subscription";
@@ -399,11 +403,14 @@ test("no invented cursor, date or number in an argument of GraphQL causes an int
       const [made] = Object.values(given);
       return graphql(query, { made }, isStream ? { ...STREAM, ...headers } : headers);
     };
+    streams += isStream ? 1 : 0;
     for (const { name, type: argument } of args) {
       if ((argument.name ?? argument.ofType?.name) !== "String") continue;
       for (const [at, value] of valuesFor(name).entries()) {
-        // Of a stream, a reconnection's header takes the argument's place: each of them gets every other value.
-        const isHeader = isStream && name === "after" && at % 2 === 0 && /^[!-~]+$/.test(value);
+        // Of a stream, a reconnection's header takes the argument's place: each gets half of the values, of every
+        // form (there are four of each), and the next stream the other half.
+        const isOther = (at + Math.floor(at / 4) + streams) % 2 === 0;
+        const isHeader = isStream && name === "after" && isOther && /^[!-~]+$/.test(value);
         const asked = isHeader ? ask({}, { "last-event-id": value }) : ask({ [name]: value });
         requests.push([asked, `${field} ${shownIn(isHeader ? "Last-Event-ID" : name, value)}`]);
       }

@@ -48,7 +48,7 @@ test("without the key of stored data nothing starts, until it is back or its dat
     expect(stderr).toContain("holderbook pii delete --lost-key old");
   };
   const lacking = "key old, which PII_KEYS lacks";
-  // A process of its own for the one that starts another: what either prints by itself would show here.
+  // `start` starts a second process, whose output `runCommand` would not capture.
   await refuses(["start"], newKey, lacking, runProgram);
   await refuses(["index"], newKey, lacking);
   await refuses(["serve", "ta"], newKey, lacking);

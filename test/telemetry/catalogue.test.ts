@@ -91,7 +91,7 @@ test.skipIf(!hasPromtool)(
     const env = { ...process.env, GOGC: "400" };
     await run("promtool", ["test", "rules", "alerts.test.yaml"], { cwd, env });
 
-    // A week has hundreds of evaluations: of the rules that its cases name, and none beside.
+    // A week takes hundreds of evaluations: only the rules that its cases name are loaded.
     await using folder = await temporaryFolder();
     const week = text("deploy/alerts-week.test.yaml");
     const { groups } = ruleFile.parse(parse(text("deploy/alerts.yaml")));

@@ -62,12 +62,11 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     await using watched = await watch(browser, `${demo.url}/health`);
     const { page, complaints, elsewhere } = watched;
     for (const path of PAGES) {
-      await page.setViewportSize({ width: DESK, height: 860 });
-      await page.goto(demo.url + path);
-      await settled(page);
-      await page.evaluate(axe);
       for (const width of [DESK, PHONE]) {
         await page.setViewportSize({ width, height: 860 });
+        await page.goto(demo.url + path);
+        await settled(page);
+        await page.evaluate(axe);
         for (const colorScheme of ["light", "dark"] as const) {
           await page.emulateMedia({ colorScheme });
           await page.waitForFunction(
@@ -94,6 +93,7 @@ describe.skipIf(chromiumHere === undefined)("in a browser", () => {
     );
     // The pages are the first token's at first, and the test before looked at them.
     expect(demo.coinTypes[0]).toBe(six);
+    expect(nine).not.toBe("");
     const views = [
       ...WITH_AMOUNTS.filter((view) => !PAGES.includes(view)).map((view) => ({ view, token: six })),
       ...WITH_AMOUNTS.map((view) => ({ view, token: nine })),
@@ -297,12 +297,12 @@ const found = z.array(
   }),
 );
 
-/** Those of axe-core that are on unless told otherwise. */
+/** axe-core's colour rules that are on by default. */
 const RULES_OF_COLOUR = ["color-contrast", "link-in-text-block"];
 
 /**
- * What axe-core calls serious or critical, with the element. Themes differ in their colours only, and the dark one is
- * looked at after the light one: then its colours are what is new.
+ * What axe-core calls serious or critical, with the element. Themes differ in their colours only, and the dark one
+ * comes after the light one, so only its colours need checking.
  */
 const seriousFaults = async (page: Page, theme: "light" | "dark"): Promise<readonly string[]> => {
   const options = {
