@@ -17,9 +17,6 @@ class LongestFirst extends BaseSequencer {
 }
 
 export default defineConfig({
-  // As Node resolves packages: by default vite prefers their development builds, and graphql would be
-  // loaded twice, each copy refusing the other's objects.
-  ssr: { resolve: { conditions: ["module-sync", "node"] } },
   test: {
     include: ["test/**/*.test.ts"],
     tags: [
@@ -36,7 +33,8 @@ export default defineConfig({
     setupFiles: ["test/random.ts"],
     provide: { soak: null },
     env: { TMPDIR: runFolder },
-    // As Node loads them; Vite's runner wraps each module and every name it imports.
+    // Node loads the modules itself: Vite's runner wraps each module and every name it imports. Without a loader
+    // `vi.mock` has no effect; nothing here is mocked.
     experimental: { viteModuleRunner: false, nodeLoader: false },
     // Files share the modules they import: loading them anew for each takes a fifth of the time.
     isolate: false,
