@@ -21,15 +21,20 @@ export type Page = AsyncDisposable & {
   until(expression: string): Promise<void>;
 };
 
-/** Path of the `chromium` on this machine; undefined where there is none. */
+/** Browsers that serve: the shell without windows does the same for three quarters of the processor's time. */
+const BROWSERS = ["chromium-headless-shell", "chromium"];
+
+/** Path of a Chromium on this machine; undefined where there is none. */
 export const chromiumPath = async (): Promise<string | undefined> => {
-  for (const folder of (process.env.PATH ?? "").split(delimiter)) {
-    const path = join(folder, "chromium");
-    const found = await access(path, constants.X_OK).then(
-      () => true,
-      () => false,
-    );
-    if (found) return path;
+  for (const name of BROWSERS) {
+    for (const folder of (process.env.PATH ?? "").split(delimiter)) {
+      const path = join(folder, name);
+      const found = await access(path, constants.X_OK).then(
+        () => true,
+        () => false,
+      );
+      if (found) return path;
+    }
   }
   return undefined;
 };

@@ -17,7 +17,7 @@ const ARGUMENTS = [
   "--process-per-site",
 ];
 
-/** Undefined where this machine has no `chromium`: such tests skip, and say so by that. */
+/** Undefined where this machine has no Chromium: such tests skip, and say so by that. */
 export const chromiumHere = await chromiumPath();
 
 /** A page and everything that went wrong on it. */
