@@ -17,6 +17,7 @@ const tasks = {
     [tool("vitest", "vitest.mjs"), "run", "--config", "vitest.fast.config.ts", ...rest],
   ],
   "test:soak": (rest) => [[join(root, "test", "soak", "main.ts"), ...rest]],
+  "test:chaos": (rest) => [[join(root, "test", "chaos", "main.ts"), ...rest]],
   check: () => [
     [tool("typescript", "bin", "tsc"), "--noEmit"],
     [tool("typescript", "bin", "tsc"), "--noEmit", "--project", "web"],

@@ -7,8 +7,9 @@ import { readyServer, stopServer } from "../src/database/embedded/postgres-serve
 /**
  * A server of any version, from the folder of its programs, with the settings it ships with: only what a
  * throw-away server need not do is switched off. `pid` is its postmaster's.
+ * @param onPort where one that was stopped comes back; any free one unless given
  */
-export const startShippedPostgres = async (programs: string, dataDir: string) => {
+export const startShippedPostgres = async (programs: string, dataDir: string, onPort?: number) => {
   await mkdir(dataDir, { recursive: true });
   const postgres = await preparePostgres(dataDir, programs);
   const password = await createClusterOnce(postgres, dataDir);
@@ -23,7 +24,7 @@ export const startShippedPostgres = async (programs: string, dataDir: string) =>
   ];
   const child = runPostgres(postgres, "postgres", {
     arguments: [
-      ...["-D", clusterIn(dataDir), "-p", `${await freePort()}`],
+      ...["-D", clusterIn(dataDir), "-p", `${onPort ?? (await freePort())}`],
       ...settings.flatMap((setting) => ["-c", setting]),
     ],
     output: "pipe",

@@ -4,6 +4,8 @@ import { createConnection, createServer, type Socket } from "node:net";
 export const breakableWay = async (url: string) => {
   const target = new URL(url);
   const open = new Set<Socket>();
+  /** Those that lead to the server. */
+  const onward = new Set<Socket>();
   /** Sockets of which nothing is passed on any more. */
   const mute = new WeakSet<Socket>();
   let cut = false;
@@ -24,6 +26,8 @@ export const breakableWay = async (url: string) => {
       return;
     }
     const to = createConnection({ host: target.hostname, port: Number(target.port) });
+    onward.add(to);
+    to.on("close", () => onward.delete(to));
     for (const [near, far] of [
       [from, to],
       [to, from],
@@ -86,6 +90,8 @@ export const breakableWay = async (url: string) => {
       silent = false;
       left = undefined;
     },
+    /** From which the server is asked now, as it sees them. */
+    ports: (): readonly number[] => [...onward].flatMap(({ localPort }) => localPort ?? []),
     /** The first message of every connection so far, in which a client says its settings. */
     greetings: greetings as readonly string[],
     /** Ends every connection and listens no more, as a server that was stopped. */

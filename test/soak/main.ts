@@ -5,7 +5,7 @@
  */
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
-import { startVitest, type TestCase } from "vitest/node";
+import { runLong, wholeNumber } from "./command-line.ts";
 
 /** Those that kill or attack, and those of `npm test` that search among random examples. */
 const FILES = [
@@ -19,46 +19,30 @@ const FILES = [
 /** Shares of the time: three for each of five tests that kill, one for each of eight attacks and nine others. */
 const SHARES = 32;
 
-const usage = (problem: string): never => {
-  process.stderr.write(`${problem}; npm run test:soak -- [--seconds 120] [--seed 7] [name …]\n`);
-  process.exit(2);
-};
-
-const wholeNumber = (name: string, text: string, least: number): number => {
-  const value = Number(text);
-  return Number.isSafeInteger(value) && value >= least
-    ? value
-    : usage(`--${name} must be a whole number from ${least}`);
-};
+const EXAMPLE = "npm run test:soak -- [--seconds 120] [--seed 7] [name …]";
 
 const { values, positionals } = parseArgs({
   options: { seconds: { type: "string", default: "120" }, seed: { type: "string" } },
   allowPositionals: true,
 });
-const seconds = wholeNumber("seconds", values.seconds, 1);
-const seed = wholeNumber("seed", values.seed ?? `${randomInt(2 ** 31)}`, 0);
+const seconds = wholeNumber({ name: "seconds", text: values.seconds, least: 1 }, EXAMPLE);
+const seed = wholeNumber(
+  { name: "seed", text: values.seed ?? `${randomInt(2 ** 31)}`, least: 0 },
+  EXAMPLE,
+);
 process.stdout.write(
   `a soak of ${seconds} seconds; to repeat it: --seconds ${seconds} --seed ${seed}\n`,
 );
 
-const started = performance.now();
-const vitest = await startVitest(positionals, {
-  watch: false,
+await runLong(positionals, {
   include: FILES,
-  // They start processes themselves.
-  maxWorkers: 1,
-  testTimeout: 600_000,
-  outputFile: { json: "node_modules/.holderbook/soak-results.json" },
+  results: "soak-results.json",
   provide: { soak: { seed, shareMs: (seconds / SHARES) * 1_000 } },
+  seed,
+  report: (tests) =>
+    tests.flatMap((test) =>
+      Object.entries(test.meta().tally ?? {}).map(
+        ([what, count]) => `  ${count} ${what}: ${test.name}`,
+      ),
+    ),
 });
-const tests = vitest.state.getTestModules().flatMap((module) => [...module.children.allTests()]);
-const linesOf = (test: TestCase) =>
-  Object.entries(test.meta().tally ?? {}).map(
-    ([what, count]) => `  ${count} ${what}: ${test.name}\n`,
-  );
-process.stdout.write(`\n${tests.flatMap(linesOf).join("")}`);
-const failed = tests.filter((test) => test.result().state === "failed").length;
-const took = Math.round((performance.now() - started) / 1_000);
-process.stdout.write(`seed ${seed}: ${tests.length} tests, ${failed} failed, in ${took} seconds\n`);
-await vitest.close();
-if (failed > 0) process.exitCode = 1;

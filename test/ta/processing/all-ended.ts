@@ -14,7 +14,7 @@ export type EndedRequest = {
 };
 
 /** How many requests there are that are not ended, and how many of these were taken up. */
-export const openRequests = async ({ sql }: TestDatabase) => {
+export const openRequests = async ({ sql }: Pick<TestDatabase, "sql">) => {
   const [row] = await sql<{ open: number; taken: number }[]>`
     select count(*)::int4 as open, count(*) filter (where status = 'PENDING')::int4 as taken
     from ta_requests where status in ('QUEUED', 'PENDING')`;
@@ -27,7 +27,7 @@ export const openRequests = async ({ sql }: TestDatabase) => {
  * @returns them, in the order they were accepted
  */
 export const allEndedOnce = async (
-  database: TestDatabase,
+  database: Pick<TestDatabase, "sql">,
   accepted: number,
 ): Promise<readonly EndedRequest[]> => {
   const { sql } = database;

@@ -1,0 +1,43 @@
+/** When a deployment counts as well again after a fault. */
+import { until } from "../lanes/until.ts";
+import type { World } from "./world.ts";
+
+/**
+ * Waits until all is well: `/health` of both processes that serve is `ok` and fresh, the log and every pipeline are
+ * beyond where the ledger was, and a request sent now has ended and was called back.
+ * @returns how long that took, in ms
+ */
+export const recovery = async (
+  { marks, ledger, health, agent, load }: World,
+  probe: string,
+  withinMs: number,
+): Promise<number> => {
+  const beganMs = performance.now();
+  const goal = ledger.newest() + 2n;
+  let request: string | undefined;
+  const sent = agent.send(probe, "whitelist").then((id) => {
+    request = id;
+  });
+  const seen = () => ({
+    behind: `${goal - marks.lowest()}`,
+    start: health.start.last(),
+    serve: health.serve.last(),
+    request:
+      request === undefined
+        ? "not accepted"
+        : load.called().has(`ta-${request}`)
+          ? "done"
+          : request,
+  });
+  await until(
+    "recovery",
+    seen,
+    ({ behind, start, serve, request: probed }) =>
+      BigInt(behind) <= 0n &&
+      [start, serve].every((one) => one.status === "ok" && one.isFresh && one.atMs > beganMs) &&
+      probed === "done",
+    withinMs,
+  );
+  await sent;
+  return performance.now() - beganMs;
+};

@@ -1,0 +1,32 @@
+/** The same ledger read by a service that nothing happens to. */
+import { ownDigests } from "../../src/audit/reconcile/own-digests.ts";
+import type { Database } from "../../src/database/connect.ts";
+import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
+import { contentsOf } from "../log/contents.ts";
+import { freshDatabase } from "../postgres.ts";
+import { projectedRows } from "../projections/projected-rows.ts";
+import { runProgram, temporaryFolder } from "../service/process.ts";
+import type { World } from "./world.ts";
+
+/** Digests of all pipelines, every row, and the whole log. */
+const readingOf = async (database: Database, last: bigint) => ({
+  digests: await ownDigests(database.db, ledgerPipelines, last),
+  rows: await projectedRows(database),
+  log: await contentsOf(database),
+});
+
+export type Reading = Awaited<ReturnType<typeof readingOf>>;
+
+/** What the disturbed service has, and what another one reads from the ledger's last checkpoint down. */
+export const bothReadings = async ({ settings, database, ledger }: World, last: bigint) => {
+  await using other = await freshDatabase();
+  await using folder = await temporaryFolder();
+  const { code, stderr } = await runProgram(["index", "--last", `${last}`], {
+    ...settings,
+    LEDGER_SOURCE: ledger.store.base.href,
+    DATABASE_URL: other.url,
+    DATA_DIR: folder.path,
+  });
+  if (code !== 0) throw new Error(`the undisturbed run ended with ${code}: ${stderr}`);
+  return { disturbed: await readingOf(database, last), undisturbed: await readingOf(other, last) };
+};
