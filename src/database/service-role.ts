@@ -6,7 +6,7 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
 import type { Remedy } from "../waiting/remedy.ts";
 import type { Sql } from "./session.ts";
-import { workSchemas } from "./work-schemas.ts";
+import { REPLAY_SCHEMAS, WORK_SCHEMAS } from "./work-schemas.ts";
 
 /**
  * The role may not do this. Set DATABASE_OWNER_URL to the tables' owner and run `holderbook
@@ -70,7 +70,7 @@ const GRANTS = `
   union all
   select format('grant %s on schema %I to %I', right_, n.nspname, $1)
   from pg_namespace n, (values ('usage', true), ('create', false)) as needed (right_, always)
-  where (nspname in ('public', 'drizzle') and always or nspname = any($2::text[]))
+  where (nspname in ('public', 'drizzle', ${REPLAY_SCHEMAS.map((name) => `'${name}'`)}) and always or nspname = any($2::text[]))
     and pg_has_role(n.nspowner, 'USAGE') and not has_schema_privilege($1, n.oid, right_)
   union all
   select format('revoke create on schema public from public, %I', $1)
@@ -89,10 +89,7 @@ const GRANTS = `
  * @param sql transaction of the tables' owner
  */
 export const grantService = async (sql: Sql, role: string): Promise<void> => {
-  const grants = await sql.unsafe<{ statement: string }[]>(GRANTS, [
-    role,
-    `{${await workSchemas(sql)}}`,
-  ]);
+  const grants = await sql.unsafe<{ statement: string }[]>(GRANTS, [role, `{${WORK_SCHEMAS}}`]);
   for (const { statement } of grants) await sql.unsafe(statement);
 };
 
@@ -120,7 +117,6 @@ export const requireOwner = async (sql: Sql): Promise<void> => {
  * Ignores tables of other owners than the log's.
  */
 export const lacksOf = async (sql: Sql): Promise<readonly string[]> => {
-  const schemas = await workSchemas(sql);
   const rows = await sql.unsafe<{ what: string }[]>(
     `
     with log as (
@@ -140,7 +136,10 @@ export const lacksOf = async (sql: Sql): Promise<readonly string[]> => {
     union all
     select 'temporary tables' from log where not has_database_privilege(current_database(), 'TEMPORARY')`,
     // By name, and whether the service makes tables there.
-    [`{public,drizzle,${schemas}}`, `{false,false,${schemas.map(() => true)}}`],
+    [
+      `{public,drizzle,${REPLAY_SCHEMAS},${WORK_SCHEMAS}}`,
+      `{false,false,${REPLAY_SCHEMAS.map(() => false)},${WORK_SCHEMAS.map(() => true)}}`,
+    ],
   );
   return rows.map(({ what }) => what);
 };

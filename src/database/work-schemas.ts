@@ -1,27 +1,16 @@
 /**
- * Schemas for temporary work of the service: tables an upgrade fills, the log folded again, queues.
- * The owner creates them and the service only tables inside, so it needs no right to create
- * schemas, which could shadow others.
+ * Schemas beside `public`. The owner creates them, so that the service needs no right to create schemas, which
+ * could shadow others.
  */
 import type { Sql } from "./session.ts";
 
-/** Where an upgrade fills a pipeline's new tables from the log. */
-export const fillingSchema = (pipeline: string): string => `filling_${pipeline}`;
+/** The service's own: the log folded again, queues. */
+export const WORK_SCHEMAS = ["holderbook_folded", "holderbook_queue"] as const;
 
-const WATERMARK = "_watermark";
-
-/** Every such schema; each pipeline has a table of its watermark. */
-export const workSchemas = async (sql: Sql): Promise<readonly string[]> => {
-  const watermarks = await sql<{ name: string }[]>`
-    select relname as name from pg_class
-    where relnamespace = to_regnamespace('public') and relkind = 'r' and right(relname, 10) = ${WATERMARK}
-    order by 1`;
-  return [
-    ...watermarks.map(({ name }) => fillingSchema(name.slice(0, -WATERMARK.length))),
-    "holderbook_folded",
-    "holderbook_queue",
-  ];
-};
+/** Tables of a replay, and those that they were exchanged for. They belong to the owner of the served ones. */
+export const REPLAY_SCHEMA = "holderbook_replay";
+export const BEFORE_SCHEMA = "holderbook_before";
+export const REPLAY_SCHEMAS = [REPLAY_SCHEMA, BEFORE_SCHEMA] as const;
 
 /**
  * Creates a missing schema; `if not exists` would need the privilege even when it exists.
@@ -47,7 +36,8 @@ export const emptySchema = async (sql: Sql, schema: string): Promise<void> => {
  * @param sql transaction of the tables' owner
  */
 export const makeWorkSchemas = async (sql: Sql, role: string): Promise<void> => {
-  for (const schema of await workSchemas(sql)) {
+  for (const schema of REPLAY_SCHEMAS) await sql.unsafe(schemaMade(schema));
+  for (const schema of WORK_SCHEMAS) {
     const [foreign] = await sql`
       select from pg_class
       where relnamespace = to_regnamespace(${schema}) and not pg_has_role(${role}, relowner, 'USAGE')

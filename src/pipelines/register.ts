@@ -1,7 +1,6 @@
 import { getTableName } from "drizzle-orm";
 import type { Sql, Transactor, Tx } from "../database/connect.ts";
 import { emptyTables } from "../database/table-rows.ts";
-import { emptySchema, fillingSchema } from "../database/work-schemas.ts";
 import type { CheckpointMark } from "../log/fact.ts";
 import { type HighWater, markOf } from "../log/high-water.ts";
 import { ChainMismatchError } from "../log/log-errors.ts";
@@ -9,6 +8,7 @@ import { logHighWater } from "../log/tables.ts";
 import type { ProgressTables } from "../projections/progress-tables.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import { type Pipeline, tablesOf } from "./pipeline.ts";
+import { discardRun } from "./replay/tables.ts";
 
 export type WatermarkState = {
   readonly nextCheckpoint: bigint;
@@ -94,7 +94,7 @@ export const resetPipelineIn = async (tx: Tx, pipeline: Pipeline): Promise<void>
   await resetWatermark(tx, pipeline);
   await emptyTables(tx.sql, tablesOf(pipeline));
   await pipeline.reset?.(tx);
-  await dropFilling(tx.sql, pipeline);
+  await discardRun(tx.sql, pipeline);
 };
 
 const resetWatermark = async (
@@ -126,7 +126,3 @@ export const vacuumPipeline = async (
   const tables = tablesOf(pipeline).map(getTableName);
   await on.statement((sql) => sql.unsafe(`vacuum ${tables.join(", ")}`));
 };
-
-/** Drops the tables of a second run: a pipeline that starts over fills all its tables itself. */
-export const dropFilling = (sql: Sql, pipeline: ProgressTables): Promise<void> =>
-  emptySchema(sql, fillingSchema(pipeline.name));

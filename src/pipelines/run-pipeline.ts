@@ -16,8 +16,8 @@ import { retrying } from "../waiting/retrying.ts";
 import { applyBatch, digestChain } from "./apply.ts";
 import type { LogTip } from "./log-tip.ts";
 import type { Pipeline } from "./pipeline.ts";
-import { type Refill, refill } from "./refill.ts";
 import { registerPipeline, type WatermarkState } from "./register.ts";
+import { type Filling, fillAdded } from "./replay/fill-added.ts";
 import type { PipelineStatus } from "./status.ts";
 
 export type PipelineRun = {
@@ -89,11 +89,11 @@ const holdAndApply = async (run: PipelineRun, onProgress: () => void): Promise<v
   const inTurn = oneAtATime();
   const digests = digestChain();
   // Filling sets the digest that the next batch extends.
-  const betweenBatches: Refill["betweenBatches"] = (work) =>
+  const betweenBatches: Filling["betweenBatches"] = (work) =>
     inTurn(() => work().finally(digests.forget));
   const filled =
     start.layout < pipeline.layout
-      ? fill({ ...run, held: session, signal: own.signal, betweenBatches })
+      ? fill({ ...run, held: session, layout: start.layout, signal: own.signal, betweenBatches })
       : undefined;
   const place = run.openFeed?.();
   try {
@@ -137,7 +137,7 @@ const instrumented = (
 };
 
 /** Fills the tables that an upgrade added; reports and retries errors. Never rejects. */
-const fill = async (run: PipelineRun & Omit<Refill, "onProgress">): Promise<void> => {
+const fill = async (run: PipelineRun & Omit<Filling, "onProgress">): Promise<void> => {
   const { report, signal } = run;
   const onProgress = (filling: bigint) => report({ filling });
   const trouble = {
@@ -147,7 +147,7 @@ const fill = async (run: PipelineRun & Omit<Refill, "onProgress">): Promise<void
     remedy: (): Remedy => "retry",
     onTrouble: (error: Error) => report({ fillError: error }),
   };
-  await retrying(() => refill({ ...run, onProgress }), trouble, signal);
+  await retrying(() => fillAdded({ ...run, onProgress }), trouble, signal);
   if (!signal.aborted) report({ filling: null, fillError: null });
 };
 

@@ -14,7 +14,7 @@ export type StoredTable = {
   readonly isState: boolean;
   /** Checkpoints, in SQL, at which a row gives a line: its begin and, for a range, its end. */
   readonly at: readonly ("position / 1000000000" | "checkpoint" | "until")[];
-  /** Layout that added the table; older databases fill it from the log (`refill.ts`). */
+  /** Layout that added the table; older databases fill it from the log (`replay/fill-added.ts`). */
   readonly since: number;
   /** Query for the rows before checkpoint `BEFORE`; null if the pipeline never reads the table. */
   readonly before: string | null;

@@ -11,7 +11,7 @@ export const LAYOUT_WITH_DIGESTS = 3;
 
 /**
  * Current layout; part of every digest. Raise it when a pipeline gets a table, which is then filled
- * from the log (`refill.ts`).
+ * from the log (`replay/fill-added.ts`).
  */
 export const LAYOUT = LAYOUT_WITH_DIGESTS;
 

@@ -3,8 +3,6 @@ import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { connect, type Database } from "../../src/database/connect.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import { DatabaseRightsError, lacksOf, waysAround } from "../../src/database/service-role.ts";
-import { fillingSchema, workSchemas } from "../../src/database/work-schemas.ts";
-import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
 import { type TwoRoles, twoRoles } from "../two-roles.ts";
 
 let roles: TwoRoles;
@@ -236,7 +234,30 @@ test("a disabled trigger is reported", async () => {
   }
 });
 
-test("every pipeline has a schema for its refill", async () => {
-  const expected = ledgerPipelines.map(({ name }) => fillingSchema(name));
-  expect(await workSchemas(owner.sql)).toEqual(expect.arrayContaining(expected));
+test("the service exchanges tables of projections for their owner's twins, and no append-only ones", async () => {
+  const ownerOf = async () => {
+    const [row] = await owner.sql`
+      select pg_get_userbyid(relowner) as name, (select count(*)::int from pg_trigger where tgrelid = c.oid) as triggers
+      from pg_class c where oid = 'public.balances'::regclass`;
+    return row;
+  };
+  const before = await ownerOf();
+  await service.sql`select replay_make('{balances}'), replay_index('{balances}')`;
+  await service.sql`insert into holderbook_replay.balances (coin_type, owner) values ('a', 'b')`;
+  await service.sql`select replay_exchange('{balances}')`;
+  expect(await ownerOf()).toEqual(before);
+  expect(await service.sql`delete from balances returning owner`).toMatchObject([{ owner: "b" }]);
+  await service.sql`select replay_drop('holderbook_before', '{balances}')`;
+  for (const call of [
+    "replay_make('{log_facts}')",
+    "replay_make('{no_table}')",
+    "replay_index('{log_sequence}')",
+    "replay_exchange('{operator_acts}')",
+    "replay_drop('public', '{balances}')",
+  ]) {
+    await expect(service.sql.unsafe(`select ${call}`), call).rejects.toMatchObject({
+      code: "HB002",
+    });
+  }
+  expect(await waysAround(service.sql)).toEqual([]);
 });

@@ -3,25 +3,26 @@ import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import { getTableName } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createDemoLedger } from "../../demo/demo-ledger.ts";
-import { SessionLostError } from "../../src/database/database-error.ts";
-import type { RawCheckpoint } from "../../src/ledger/decode/checkpoint.ts";
-import { type FactSource, factSource } from "../../src/log/log.ts";
-import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
-import { type Pipeline, tablesOf } from "../../src/pipelines/pipeline.ts";
-import { addedTables, refill } from "../../src/pipelines/refill.ts";
-import { resetPipeline } from "../../src/pipelines/register.ts";
-import type { PipelineStatus } from "../../src/pipelines/status.ts";
-import { guardedReads } from "../../src/projections/guarded-reads.ts";
-import { ALL, FOR_BALANCES, FOR_CAP_TABLES } from "../../src/projections/needed.ts";
-import { assertCommitted } from "../../src/projections/past.ts";
-import { LAYOUT } from "../../src/projections/progress-tables.ts";
-import { readWatermarks } from "../../src/projections/read-watermarks.ts";
-import { until } from "../lanes/until.ts";
-import { copyOf, freshDatabase, type TestDatabase } from "../postgres.ts";
-import { BALANCES, projectedRows } from "../projections/projected-rows.ts";
-import { follow } from "../service/following.ts";
-import { running } from "./running.ts";
+import { createDemoLedger } from "../../../demo/demo-ledger.ts";
+import { SessionLostError } from "../../../src/database/database-error.ts";
+import type { RawCheckpoint } from "../../../src/ledger/decode/checkpoint.ts";
+import { type FactSource, factSource } from "../../../src/log/log.ts";
+import { ledgerPipelines } from "../../../src/pipelines/ledger-pipelines.ts";
+import { type Pipeline, tablesOf } from "../../../src/pipelines/pipeline.ts";
+import { resetPipeline } from "../../../src/pipelines/register.ts";
+import { addedSince, fillAdded } from "../../../src/pipelines/replay/fill-added.ts";
+import { makeTables } from "../../../src/pipelines/replay/tables.ts";
+import type { PipelineStatus } from "../../../src/pipelines/status.ts";
+import { guardedReads } from "../../../src/projections/guarded-reads.ts";
+import { ALL, FOR_BALANCES, FOR_CAP_TABLES } from "../../../src/projections/needed.ts";
+import { assertCommitted } from "../../../src/projections/past.ts";
+import { LAYOUT } from "../../../src/projections/progress-tables.ts";
+import { readWatermarks } from "../../../src/projections/read-watermarks.ts";
+import { until } from "../../lanes/until.ts";
+import { copyOf, freshDatabase, type TestDatabase } from "../../postgres.ts";
+import { projectedRows } from "../../projections/projected-rows.ts";
+import { follow } from "../../service/following.ts";
+import { running } from "../running.ts";
 
 const withPast = ledgerPipelines;
 
@@ -29,7 +30,7 @@ const withPast = ledgerPipelines;
 const asBefore = async ({ sql }: TestDatabase, pipelines = withPast) => {
   for (const pipeline of pipelines) {
     const { watermark } = pipeline;
-    for (const table of addedTables(pipeline)) await sql`truncate ${sql(getTableName(table))}`;
+    for (const table of addedSince(pipeline, 1)) await sql`truncate ${sql(table)}`;
     await sql`update ${sql(getTableName(watermark))} set layout = 1, digest = null`;
   }
 };
@@ -66,13 +67,13 @@ const slowLog = (database: TestDatabase) => {
 const digests = async ({ db }: TestDatabase) =>
   (await readWatermarks(db, withPast)).pipelines.map(({ digest }) => digest);
 
-/** The schemas in which something is being filled. */
-const schemas = async ({ sql }: TestDatabase) =>
+/** Tables beside the served ones. */
+const beside = async ({ sql }: TestDatabase) =>
   (
     await sql`
-      select distinct relnamespace::regnamespace::text as schema from pg_class
-      where relnamespace::regnamespace::text like 'filling%'`
-  ).map(({ schema }) => schema);
+      select oid::regclass::text as name from pg_class
+      where relnamespace in ('holderbook_replay'::regnamespace, 'holderbook_before'::regnamespace) and relkind = 'r'`
+  ).map(({ name }) => name);
 
 /** How many checkpoints of the demo ledger the tests begin with, all in one database that they copy. */
 const GIVEN = 200;
@@ -154,7 +155,7 @@ test("tables added by an upgrade are filled from the log while the pipelines go 
   );
   await until(
     "what was filled to be gone",
-    () => schemas(database),
+    () => beside(database),
     (names) => names.length === 0,
   );
   expect(await filled(database)).toEqual(withPast.map(() => null));
@@ -247,7 +248,7 @@ const holding = (pipeline: Pipeline, until: () => Promise<unknown>): Pipeline =>
     readBefore: async (sql, facts) => {
       const before = await pipeline.readBefore?.(sql, facts);
       const [path] = await sql`select current_schemas(false)::text as path`;
-      if (facts.length > 0 && !String(path?.path).includes("filling")) {
+      if (facts.length > 0 && !String(path?.path).includes("replay")) {
         held ??= until();
         await held;
       }
@@ -292,14 +293,15 @@ test("a batch in progress while tables are being filled has the right causes", a
   expect(errors).toEqual([]);
 });
 
-test("filled rows are not moved over once the pipeline's lock is lost", async () => {
+test("filled tables are not exchanged once the pipeline's lock is lost", async () => {
   await using database = await copyOf(given, { max: 8 });
   const [pipeline] = withPast;
   assert(pipeline !== undefined);
   await asBefore(database, [pipeline]);
   const held = await database.session();
-  const filling = refill({
+  const filling = fillAdded({
     pipeline,
+    layout: 1,
     database,
     held,
     log: factSource(database),
@@ -333,9 +335,9 @@ test("a rebuild discards a refill in progress", async () => {
     );
     await first.end();
   }
-  expect(await schemas(database)).not.toEqual([]);
+  expect(await beside(database)).not.toEqual([]);
   for (const pipeline of withPast) await resetPipeline(database, pipeline);
-  expect(await schemas(database)).toEqual([]);
+  expect(await beside(database)).toEqual([]);
 });
 
 test("a refill cut off by a migration of its tables restarts with the tables as they now are", async () => {
@@ -344,12 +346,8 @@ test("a refill cut off by a migration of its tables restarts with the tables as 
   assert(pipeline !== undefined);
   await asBefore(database, [pipeline]);
   const { sql } = database;
-  const schema = `filling_${pipeline.name}`;
-  const own = [...tablesOf(pipeline), pipeline.watermark].map(getTableName);
-  for (const name of [...own, BALANCES]) {
-    await sql.unsafe(`create table ${schema}.${name} (like public.${name} including all)`);
-  }
-  const watermark = sql(`${schema}.${getTableName(pipeline.watermark)}`);
+  await makeTables(sql, pipeline);
+  const watermark = sql(`holderbook_replay.${getTableName(pipeline.watermark)}`);
   await sql`alter table ${watermark} drop column rebuilding_to, drop column rebuilds`;
   await sql`
     insert into ${watermark} (pipeline, next_checkpoint, layout)
@@ -366,7 +364,7 @@ test("a refill cut off by a migration of its tables restarts with the tables as 
     60_000,
   );
   expect(errors).toEqual([]);
-  expect(await schemas(database)).toEqual([]);
+  expect(await beside(database)).toEqual([]);
 });
 
 test("every movement of the demo ledger has a known cause, and every cause occurs", async () => {

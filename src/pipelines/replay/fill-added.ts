@@ -1,0 +1,104 @@
+/**
+ * Fills tables that an upgrade added, from the log, while the pipeline keeps running: a second run writes all tables
+ * of the pipeline, and once it has caught up, those that were added are exchanged for the incomplete ones. The
+ * pipeline's watermark shows the progress.
+ */
+import { getTableName } from "drizzle-orm";
+import type { Database, Session, Sql, Transactor } from "../../database/connect.ts";
+import { BEFORE_SCHEMA, REPLAY_SCHEMA } from "../../database/work-schemas.ts";
+import type { FactSource } from "../../log/log.ts";
+import type { Pipeline } from "../pipeline.ts";
+import { approach, beginRun, runUpTo, type SecondRun, servedNext } from "./second-run.ts";
+import {
+  discardRun,
+  dropTables,
+  exchangeTables,
+  exchanging,
+  indexTables,
+  replaySettings,
+} from "./tables.ts";
+
+export type Filling = {
+  readonly pipeline: Pipeline;
+  readonly database: Database;
+  /**
+   * The session that holds the pipeline's lock. Tables are exchanged on it, so that none are after another process
+   * has taken the pipeline over.
+   */
+  readonly held: Transactor;
+  /** Layout that the served rows are complete in. */
+  readonly layout: number;
+  readonly log: FactSource;
+  readonly maxFacts: number;
+  readonly maxBytes: number;
+  readonly signal: AbortSignal;
+  /**
+   * Runs work while the pipeline has no batch in hand: one made from the rows before the exchange would be wrong
+   * after it.
+   */
+  readonly betweenBatches: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Called after every batch with the next checkpoint to be filled in. */
+  readonly onProgress: (next: bigint) => void;
+};
+
+/** Interval of progress reports in the watermark, milliseconds. */
+const REPORT_AFTER_MS = 1_000;
+
+/** Names of the tables that were added since a layout, digests included. */
+export const addedSince = ({ tables, digests }: Pipeline, layout: number): readonly string[] =>
+  [...tables.filter(({ since }) => since > layout).map(({ table }) => table), digests].map(
+    getTableName,
+  );
+
+/**
+ * Fills the new tables of a pipeline whose lock this process holds, until they are complete or `signal`
+ * aborts. Can be restarted at any time.
+ */
+export const fillAdded = async (filling: Filling): Promise<void> => {
+  const { pipeline, database, held, layout, signal, betweenBatches, onProgress } = filling;
+  await using session = await database.session(replaySettings);
+  const report = reporting(session.sql, pipeline);
+  const onBatch = async (next: bigint) => {
+    onProgress(next);
+    await report(next);
+  };
+  const run: SecondRun = { ...filling, session, onBatch };
+  let next = await beginRun(run);
+  await report(next);
+  next = await approach(run, next);
+  if (signal.aborted) return;
+  const added = addedSince(pipeline, layout);
+  await indexTables(session.sql, added);
+  // No progress reports at the end: the watermark row is locked.
+  const last: SecondRun = { ...run, onBatch: async () => {} };
+  const whole: Pick<Session, "transaction"> = {
+    transaction: (work) => betweenBatches(() => held.transaction(work)),
+  };
+  await exchanging(whole, signal, async (tx) => {
+    const { sql } = tx;
+    // Blocks another process that takes the pipeline over.
+    await sql`lock table ${sql(getTableName(pipeline.watermark))} in share row exclusive mode`;
+    next = await runUpTo(last, next, await servedNext(sql, pipeline));
+    if (signal.aborted) return;
+    await exchangeTables(tx, added);
+    await dropTables(sql, BEFORE_SCHEMA, added);
+    const watermark = getTableName(pipeline.watermark);
+    await sql`
+      update public.${sql(watermark)} set layout = ${pipeline.layout}, filled_checkpoint = null,
+        digest = (select digest from ${sql(`${REPLAY_SCHEMA}.${watermark}`)})
+      where pipeline = ${pipeline.name}`;
+    await discardRun(sql, pipeline);
+  });
+};
+
+/** Writes the progress of filling into the pipeline's watermark, at intervals. */
+const reporting = (sql: Sql, { name, watermark }: Pipeline) => {
+  let reportedMs = Number.NEGATIVE_INFINITY;
+  return async (next: bigint): Promise<void> => {
+    if (performance.now() - reportedMs < REPORT_AFTER_MS) return;
+    reportedMs = performance.now();
+    await sql`
+      update public.${sql(getTableName(watermark))} set filled_checkpoint = ${next - 1n}
+      where pipeline = ${name}`;
+  };
+};
