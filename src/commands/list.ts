@@ -86,6 +86,11 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     about: "apply missing database migrations (start, index and serve do so too)",
     load: async () => (await import("./migrate.ts")).migrateCommand(),
   },
+  replay: {
+    about: "build projections beside the served ones, compare both, and change over",
+    usage: "[options]",
+    load: async () => (await import("./replay.ts")).replayCommand(),
+  },
   rebuild: {
     about: "empty a pipeline; the next start or index refills it from the log",
     usage: "<pipeline>",

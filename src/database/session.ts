@@ -45,6 +45,12 @@ export type Transactor = {
   statement<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
 };
 
+/** Runs statements and transactions inside an open transaction. */
+export const within = (tx: Tx): Transactor => ({
+  statement: (work) => work(tx.sql),
+  transaction: (work) => work(tx),
+});
+
 /** One connection, until it is lost. */
 export type Session = Transactor &
   AsyncDisposable & {

@@ -4,27 +4,39 @@ import { NOTHING, type Writing, writeAfter } from "../database/writing.ts";
 import type { FactBatch } from "../log/fact.ts";
 import { append, asParts, writeAll } from "../projections/batch-write.ts";
 import { type CheckpointDigest, digestsOf, NO_ROWS, shownDigest } from "../projections/digests.ts";
-import { type ProgressTables, WatermarkMovedError } from "../projections/progress-tables.ts";
+import {
+  type ProgressTables,
+  TablesExchangedError,
+  WatermarkMovedError,
+} from "../projections/progress-tables.ts";
 import { makeRows, type Pipeline } from "./pipeline.ts";
 
-/** Caches the digest that a pipeline's next batch extends. */
-export type DigestChain = {
+/** What a pipeline's next batch extends. */
+type Before = {
   /** The digest after the last batch; null while the pipeline's digests are being filled in. */
-  before(on: Transactor, pipeline: ProgressTables): Promise<Uint8Array | null>;
+  readonly digest: Uint8Array | null;
+  /** Changes when the tables are emptied, or exchanged for those of a replay. */
+  readonly rebuilds: number;
+};
+
+/** Caches what the next batch extends. */
+export type DigestChain = {
+  before(on: Transactor, pipeline: ProgressTables): Promise<Before>;
   moved(digest: Uint8Array): void;
   /** Invalidates the cache: another writer may have moved the digest. */
   forget(): void;
 };
 
 export const digestChain = (): DigestChain => {
-  let known: Uint8Array | null | undefined;
+  let known: Before | undefined;
   return {
     before: async (on, pipeline) => {
-      known ??= await on.statement((sql) => readDigest(sql, pipeline));
-      return known;
+      const read = known ?? (await on.statement((sql) => readBefore(sql, pipeline)));
+      if (read.digest !== null) known = read;
+      return read;
     },
     moved: (digest) => {
-      known = digest;
+      if (known !== undefined) known = { ...known, digest };
     },
     forget: () => {
       known = undefined;
@@ -32,13 +44,14 @@ export const digestChain = (): DigestChain => {
   };
 };
 
-const readDigest = async (
+const readBefore = async (
   sql: Sql,
   { name, watermark, layout }: ProgressTables,
-): Promise<Uint8Array | null> => {
-  const [row] = await sql<{ digest: Buffer | null; layout: number }[]>`
-    select digest, layout from ${sql(getTableName(watermark))} where pipeline = ${name}`;
-  return row !== undefined && row.layout >= layout ? (row.digest ?? NO_ROWS) : null;
+): Promise<Before> => {
+  const [row] = await sql<{ digest: Buffer | null; layout: number; rebuilds: number }[]>`
+    select digest, layout, rebuilds from ${sql(getTableName(watermark))} where pipeline = ${name}`;
+  if (row === undefined) return { digest: null, rebuilds: 0 };
+  return { digest: row.layout >= layout ? (row.digest ?? NO_ROWS) : null, rebuilds: row.rebuilds };
 };
 
 /**
@@ -49,6 +62,7 @@ const readDigest = async (
  * @param chain one for all batches of a run
  * @throws WatermarkMovedError (stop) when the watermark does not expect `batch.first`: it was applied
  *   already, or another process runs this pipeline
+ * @throws TablesExchangedError (retry) when the tables are no longer those that the batch was made from
  * @throws UndecodableFactError (stop) before anything is written
  */
 export const applyBatch = async (
@@ -57,17 +71,25 @@ export const applyBatch = async (
   batch: FactBatch,
   chain: DigestChain = digestChain(),
 ): Promise<number> => {
+  // Read before the rows are made: if the tables are exchanged in between, the batch fails.
+  const before = await chain.before(on, pipeline);
   const rows = await makeRows(pipeline, batch.facts, on);
-  const before = rows.count > 0 ? await chain.before(on, pipeline) : null;
   const span = { first: batch.first, last: batch.last.sequence };
-  const digests = before === null ? [] : digestsOf(before, pipeline.layout, rows.lines(span));
+  const digests =
+    before.digest === null || rows.count === 0
+      ? []
+      : digestsOf(before.digest, pipeline.layout, rows.lines(span));
   const newest = digests.at(-1);
-  const moving = moveWatermark(pipeline, batch, newest);
+  const moving = moveWatermark(pipeline, batch, before, newest);
   const writes = [...rows.writes, append(pipeline.digests, digests)];
   const parts = asParts(writes, moving.given.length + 1);
   const move = async (sql: Sql, writing: Writing) => {
     const moved = await writeAfter(sql, moving, writing);
-    if (!moved) throw new WatermarkMovedError(pipeline.name, batch.first);
+    if (moved) return;
+    const now = await readBefore(sql, pipeline);
+    throw now.rebuilds === before.rebuilds
+      ? new WatermarkMovedError(pipeline.name, batch.first)
+      : new TablesExchangedError(pipeline.name);
   };
   const write = () => {
     if (parts !== undefined) return on.statement((sql) => move(sql, parts));
@@ -96,17 +118,19 @@ export const applyBatch = async (
 const moveWatermark = (
   { name, watermark }: ProgressTables,
   { first, last }: FactBatch,
+  { rebuilds }: Before,
   newest: CheckpointDigest | undefined,
 ) => {
-  const given = [last.sequence + 1n, last.sequence, last.digest, last.timestampMs, name, first];
-  const digest = newest === undefined ? "" : ", digest = decode($7, 'hex')";
+  const { sequence, digest: lastDigest, timestampMs } = last;
+  const given = [sequence + 1n, sequence, lastDigest, timestampMs, name, first, `${rebuilds}`];
+  const digest = newest === undefined ? "" : ", digest = decode($8, 'hex')";
   return {
     mark: `
       update ${getTableName(watermark)}
       set next_checkpoint = $1, last_checkpoint = $2, last_digest = $3, last_timestamp_ms = $4,
           rebuilding_to = case when rebuilding_to > $2 then rebuilding_to end,
           committed_at = clock_timestamp()${digest}
-      where pipeline = $5 and next_checkpoint = $6
+      where pipeline = $5 and next_checkpoint = $6 and rebuilds = $7
       returning 1`,
     given: newest === undefined ? given : [...given, shownDigest(newest.digest)],
   };

@@ -6,7 +6,7 @@ import { getTableName } from "drizzle-orm";
 import { type Parameter, type Reads, read } from "../database/readers.ts";
 import { logHighWater } from "../log/tables.ts";
 import { assertCommitted, type Committed, RebuildingError } from "./past.ts";
-import type { ProgressTables } from "./progress-tables.ts";
+import { type ProgressTables, TablesExchangedError, UNTIL_EXCHANGED } from "./progress-tables.ts";
 
 /** Its own statements read the present. All throw RebuildingError (wait) during a rebuild. */
 export type GuardedReads = Reads & {
@@ -16,13 +16,22 @@ export type GuardedReads = Reads & {
   at(checkpoint: bigint): Reads;
 };
 
-/** The first pipeline under rebuild: name, target and last checkpoint; null if none. */
+/**
+ * The first pipeline under rebuild: name, target and last checkpoint; null if none.
+ *
+ * A snapshot from before an exchange sees the tables of the replay as they were then: with `UNTIL_EXCHANGED`, or from
+ * before the replay began, empty and not yet in `public`.
+ */
 const rebuildingOf = (needed: readonly ProgressTables[]): string => {
-  const each = needed.map(
-    ({ watermark }) =>
+  const each = needed.flatMap(({ name, watermark }) => {
+    const table = getTableName(watermark);
+    return [
       `(select concat(pipeline, ' ', rebuilding_to, ' ', last_checkpoint)
-        from ${getTableName(watermark)} where rebuilding_to is not null)`,
-  );
+        from ${table} where rebuilding_to is not null)`,
+      `(select '${name} ${UNTIL_EXCHANGED} ' where not exists (select from ${table}) and not exists (
+          select from pg_class where oid = '${table}'::regclass and relnamespace = 'public'::regnamespace))`,
+    ];
+  });
   return `coalesce(${each.join(", ")}) as "_rebuilding"`;
 };
 
@@ -49,10 +58,11 @@ type SeenPast = Seen & {
   readonly _rebuilds: number;
 };
 
-/** @throws RebuildingError (wait) */
+/** @throws RebuildingError (wait), TablesExchangedError (retry) */
 const assertBuilt = (seen: Seen | undefined): void => {
   const [pipeline, target, checkpoint] = seen?._rebuilding?.split(" ") ?? [];
   if (pipeline !== undefined && target !== undefined) {
+    if (BigInt(target) === UNTIL_EXCHANGED) throw new TablesExchangedError(pipeline);
     throw new RebuildingError(pipeline, checkpoint ? BigInt(checkpoint) : null, BigInt(target));
   }
 };

@@ -45,10 +45,10 @@ export const watermarkTable = <Name extends string>(name: Name) =>
     digest: bytea("digest"),
     /**
      * Target checkpoint of a rebuild; null if none. Until then answers that need these rows are
-     * refused: see guarded-reads.ts.
+     * refused: see guarded-reads.ts. `UNTIL_EXCHANGED` in the tables of a replay.
      */
     rebuildingTo: int8("rebuilding_to"),
-    /** Number of rebuilds; each invalidates cached results. */
+    /** Number of rebuilds and exchanges; each invalidates cached results, and batches in hand. */
     rebuilds: integer("rebuilds").notNull().default(0),
     /** Time of the last move, by the database's clock. */
     committedAt: at("committed_at").notNull().defaultNow(),
@@ -101,5 +101,21 @@ export class WatermarkMovedError extends Error {
     super(
       `${pipeline}: the watermark no longer expects checkpoint ${checkpoint}; another process runs this pipeline`,
     );
+  }
+}
+
+/** `rebuilding_to` of a replay's tables: larger than every checkpoint. */
+export const UNTIL_EXCHANGED = 2n ** 63n - 1n;
+
+/**
+ * A replay's tables took the place of those that a batch was made from, or that a snapshot saw. Begin again: a
+ * pipeline at its watermark, a reader with a new snapshot.
+ */
+export class TablesExchangedError extends Error {
+  override readonly name = "TablesExchangedError";
+  readonly remedy: Remedy = "retry";
+
+  constructor(pipeline: string) {
+    super(`${pipeline}: the tables were exchanged for those of a replay`);
   }
 }

@@ -5,6 +5,7 @@
 import { getTableName } from "drizzle-orm";
 import { texts } from "../../database/column-arrays.ts";
 import type { Db, Sql } from "../../database/connect.ts";
+import { within } from "../../database/session.ts";
 import { readFacts } from "../../log/read-facts.ts";
 import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
 import { makeRows, type Pipeline } from "../../pipelines/pipeline.ts";
@@ -12,7 +13,6 @@ import { BEFORE_SETTING } from "../../pipelines/stored-tables.ts";
 import type { DigestLine } from "../../projections/digest-lines.ts";
 import { digestsOf, NO_ROWS } from "../../projections/digests.ts";
 import type { Findings } from "./findings.ts";
-import { within } from "./folded-log.ts";
 import {
   kindOf,
   linesOf,

@@ -5,6 +5,7 @@
 import { getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import type { Db, Session, Sql, Transactor } from "../../database/connect.ts";
+import { within } from "../../database/session.ts";
 import { emptySchema, schemaMade } from "../../database/work-schemas.ts";
 import { decimalsIn } from "../../ledger/reading/read.ts";
 import { upsertCoins } from "../../log/coins.ts";
@@ -165,9 +166,3 @@ export const foldCoinsFrom = async ({ sql }: Db, first: bigint): Promise<void> =
     from = batch.last.sequence + 1n;
   }
 };
-
-/** Runs statements and transactions inside an open transaction. */
-export const within = (tx: Db): Transactor => ({
-  statement: (work) => work(tx.sql),
-  transaction: (work) => work(tx),
-});

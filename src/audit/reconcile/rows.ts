@@ -2,13 +2,21 @@
  * Compares every row of the pipelines' tables with the rows that the log's facts give, in both
  * directions: missing and surplus. One page per snapshot.
  */
-import { getTableColumns, getTableName } from "drizzle-orm";
-import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
-import type { Db, Session, Sql } from "../../database/connect.ts";
+import { getTableName } from "drizzle-orm";
+import type { PgTable } from "drizzle-orm/pg-core";
+import type { Session, Sql } from "../../database/connect.ts";
+import { within } from "../../database/session.ts";
 import { logCoins } from "../../log/tables.ts";
 import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
 import { type Pipeline, tablesOf } from "../../pipelines/pipeline.ts";
-import { balancesTable } from "../../projections/balances.ts";
+import {
+  type Column,
+  differencesIn,
+  keyOf,
+  pageEnd,
+  type Values,
+  valuesIn,
+} from "../../pipelines/replay/compare.ts";
 import { planAfresh } from "../../projections/plans.ts";
 import { LAYOUT_WITH_DIGESTS } from "../../projections/progress-tables.ts";
 import { type Findings, FOUND_ROWS } from "./findings.ts";
@@ -20,11 +28,7 @@ import {
   foldOn,
   servedBy,
   sharedTables,
-  within,
 } from "./folded-log.ts";
-
-/** Rows per page. */
-const PAGE = 20_000;
 
 /** A table, and the pipelines that its rows depend on. */
 type Compared = { readonly table: PgTable; readonly of: readonly Pipeline[] };
@@ -95,7 +99,10 @@ export const reconcilePage = (
       return { ...forward(index), next, filling: null };
     }
     const upTo = await pageEnd(tx.sql, place, table, after);
-    await comparePage(tx, place, table, { after, upTo }, found);
+    const differences = await differencesIn(tx.sql, place, table, { after, upTo }, FOUND_ROWS);
+    for (const { stored, made } of differences.first) {
+      found.add(finding(getTableName(table), keyOf(table), stored, made));
+    }
     return upTo === null
       ? { ...forward(index), next, filling: null }
       : { state: "more", place: { table: index, after: upTo }, next, filling: null };
@@ -105,115 +112,6 @@ const forward = (index: number) => ({
   state: index + 1 < comparedTables.length ? ("more" as const) : ("ended" as const),
   place: { table: index + 1, after: null },
 });
-
-/** Names in the declaration and in Postgres, and the type. */
-type Column = { readonly key: string; readonly name: string; readonly type: string };
-
-const columnsOf = (table: PgTable): readonly Column[] =>
-  Object.entries(getTableColumns(table))
-    .map(([key, column]) => ({
-      key,
-      name: column.name,
-      type: column.getSQLType().replace(/ collate .*/, ""),
-    }))
-    .sort((a, b) => (a.key < b.key ? -1 : 1));
-
-const keyOf = (table: PgTable): readonly Column[] => {
-  const { columns, primaryKeys } = getTableConfig(table);
-  const own = primaryKeys[0]?.columns ?? columns.filter(({ primary }) => primary);
-  const all = columnsOf(table);
-  return own.map(({ name }) => {
-    const column = all.find((each) => each.name === name);
-    if (column === undefined) throw new Error(`${getTableName(table)} has no column ${name}`);
-    return column;
-  });
-};
-
-const list = (columns: readonly Column[]): string => columns.map(({ name }) => name).join(", ");
-
-const given = (key: readonly Column[], from: number): string =>
-  key.map(({ type }, index) => `$${from + index}::${type}`).join(", ");
-
-/** Last key of a page; null: the page reaches the end. */
-const pageEnd = async (
-  sql: Sql,
-  place: FoldedSchema,
-  table: PgTable,
-  after: readonly string[] | null,
-): Promise<readonly string[] | null> => {
-  const key = keyOf(table);
-  const texts = key.map(({ name }) => `${name}::text`).join(", ");
-  const beyond = after === null ? "" : `where (${list(key)}) > (${given(key, 1)})`;
-  const [row] = await sql.unsafe<{ key: string }[]>(
-    `select json_build_array(${texts})::text as key from ${place}.${getTableName(table)} ${beyond}
-     order by ${list(key)} offset ${PAGE - 1} limit 1`,
-    [...(after ?? [])],
-  );
-  const values: unknown = row === undefined ? null : JSON.parse(row.key);
-  return Array.isArray(values) ? values.map(String) : null;
-};
-
-type Difference = {
-  /** JSON of column texts, by declared names; null: no such row. */
-  readonly stored: string | null;
-  readonly made: string | null;
-};
-
-/** SQL: a row's values as the text of a JSON object. */
-const values = (of: string, columns: readonly Column[]): string => {
-  const pairs = columns.map(({ key, name, type }) =>
-    type === "bytea"
-      ? `'${key}', encode(${of}."${name}", 'hex')`
-      : `'${key}', ${of}."${name}"::text`,
-  );
-  return `case when ${of}.copy is not null then json_build_object(${pairs.join(", ")})::text end`;
-};
-
-const comparePage = async (
-  { sql }: Db,
-  place: FoldedSchema,
-  table: PgTable,
-  { after, upTo }: { after: readonly string[] | null; upTo: readonly string[] | null },
-  found: Findings,
-): Promise<void> => {
-  const [name, key, columns] = [getTableName(table), keyOf(table), columnsOf(table)];
-  const bounds = [
-    ...(after === null ? [] : [`(${list(key)}) > (${given(key, 1)})`]),
-    ...(upTo === null ? [] : [`(${list(key)}) <= (${given(key, 1 + (after?.length ?? 0))})`]),
-  ];
-  const where = bounds.length === 0 ? "" : `where ${bounds.join(" and ")}`;
-  // Numbered: a row may occur twice if the key was dropped.
-  const side = (rows: string) => `
-    select *, row_number() over (partition by ${list(key)} order by ${list(key)}) as copy
-    from ${rows} ${where}`;
-  // A trigger deletes such rows from the served table.
-  const made =
-    table === balancesTable
-      ? `(select * from ${place}.${name} where token_count <> 0 or grant_count <> 0) as holding`
-      : `${place}.${name}`;
-  const same = columns.map((column) => column.name);
-  const differs = same
-    .map((column) => `stored."${column}" is distinct from made."${column}"`)
-    .join(" or ");
-  const joined = [...key.map((column) => column.name), "copy"]
-    .map((column) => `stored."${column}" = made."${column}"`)
-    .join(" and ");
-  const rows = await sql.unsafe<Difference[]>(
-    `select ${values("stored", columns)} as stored, ${values("made", columns)} as made
-     from (${side(`public.${name}`)}) as stored full join (${side(made)}) as made on ${joined}
-     where stored.copy is null or made.copy is null or ${differs}
-     order by ${key.map((column) => `coalesce(stored."${column.name}", made."${column.name}")`).join(", ")}
-     limit ${FOUND_ROWS}`,
-    [...(after ?? []), ...(upTo ?? [])],
-  );
-  for (const row of rows) {
-    found.add(finding(name, key, parsed(row.stored), parsed(row.made)));
-  }
-};
-
-type Values = Readonly<Record<string, string | null>>;
-
-const parsed = (text: string | null): Values | null => (text === null ? null : JSON.parse(text));
 
 /** Positions per checkpoint: see `positionOf`. */
 const POSITIONS = 1_000_000_000n;
@@ -252,7 +150,7 @@ const finding = (
  * metadata in the log.
  */
 const reconcileCoins = async (sql: Sql, place: FoldedSchema, found: Findings): Promise<void> => {
-  const rows = await sql.unsafe<Difference[]>(
+  const rows = await sql.unsafe<{ stored: string | null; made: string | null }[]>(
     `select ${coinValues("stored")} as stored, ${coinValues("made")} as made
      from public.log_coins stored full join ${place}.log_coins made using (coin_type)
      where stored.coin_type is null
@@ -267,7 +165,7 @@ const reconcileCoins = async (sql: Sql, place: FoldedSchema, found: Findings): P
   );
   const key = keyOf(logCoins);
   for (const { stored, made } of rows) {
-    found.add(finding(getTableName(logCoins), key, parsed(stored), parsed(made)));
+    found.add(finding(getTableName(logCoins), key, valuesIn(stored), valuesIn(made)));
   }
 };
 

@@ -1,0 +1,214 @@
+/**
+ * Builds projections a second time beside the served ones, compares the two row by row at one checkpoint, and puts
+ * the new ones in place of the served ones, which go on meanwhile.
+ *
+ *   make tables -> run to the served checkpoint -> indexes -> run on -> compare -> exchange
+ *
+ * A replay that ends early resumes where it was. One of a group of pipelines that share tables at a time.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { getTableName } from "drizzle-orm";
+import type { PgTable } from "drizzle-orm/pg-core";
+import type { Database, Session, Tx } from "../../database/connect.ts";
+import { within } from "../../database/session.ts";
+import { REPLAY_SCHEMA } from "../../database/work-schemas.ts";
+import type { FactSource } from "../../log/log.ts";
+import { planAfresh } from "../../projections/plans.ts";
+import { UNTIL_EXCHANGED } from "../../projections/progress-tables.ts";
+import { type Pipeline, tablesOf } from "../pipeline.ts";
+import { type Difference, differencesIn, keyOf, pageEnd } from "./compare.ts";
+import { approach, beginRun, runUpTo, type SecondRun, servedNext } from "./second-run.ts";
+import { exchangeTables, exchanging, indexTables, replaySettings, tableNames } from "./tables.ts";
+
+export type ReplayProgress = {
+  readonly pipeline: string;
+  /** Next checkpoint of the replay, and of the served pipeline when the pass began. */
+  readonly next: bigint;
+  readonly of: bigint;
+};
+
+export type Replaying = {
+  /** All pipelines of a group, see `groupOf`. */
+  readonly pipelines: readonly Pipeline[];
+  /** Of the tables' owner, or of the service. */
+  readonly database: Database;
+  readonly log: FactSource;
+  /** Part of the time that it works; in the rest it waits. */
+  readonly share: number;
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: ReplayProgress) => void;
+};
+
+/** Differing rows of one table. */
+export type TableDifferences = {
+  readonly table: string;
+  readonly count: number;
+  /** The first hundred of all tables, with the columns of the key. */
+  readonly rows: readonly (Difference & { readonly key: readonly string[] })[];
+};
+
+export type Comparison = {
+  /** Last checkpoint of each pipeline; null before the first. */
+  readonly checkpoints: Readonly<Record<string, bigint | null>>;
+  /** Rows of the replay. */
+  readonly rows: number;
+  readonly differences: readonly TableDifferences[];
+};
+
+/** Facts and bytes of one batch. */
+const BOUNDS = { maxFacts: 5_000, maxBytes: 8 * 1024 * 1024 };
+
+/** Longest pause between two batches. */
+const MOST_PAUSE_MS = 5_000;
+
+/** Differing rows that are shown, over all tables. */
+const SHOWN_ROWS = 100;
+
+/** A replay that has reached the served pipelines. */
+export type Replayed = AsyncDisposable & {
+  compare(): Promise<Comparison>;
+  /**
+   * Exchanges the tables; the served ones stay in the schema `holderbook_before`.
+   * @param alsoIn runs in the same transaction
+   */
+  swap(on: Pick<Session, "transaction">, alsoIn?: (tx: Tx) => Promise<void>): Promise<void>;
+};
+
+/**
+ * Runs a replay until it has reached the served pipelines.
+ * @throws the signal's reason when it aborts
+ * @throws UndecodableFactError (stop)
+ */
+export const replay = async (replaying: Replaying): Promise<Replayed> => {
+  const { pipelines, database, signal } = replaying;
+  await using opened = new AsyncDisposableStack();
+  const session = opened.use(await database.session(replaySettings));
+  const runs = pipelines.map((pipeline) => runOf(replaying, session, pipeline));
+  const next = new Map<Pipeline, bigint>();
+  const each = async (work: (run: SecondRun, from: bigint) => Promise<bigint>) => {
+    for (const run of runs) next.set(run.pipeline, await work(run, next.get(run.pipeline) ?? 0n));
+    signal.throwIfAborted();
+  };
+  for (const run of runs) {
+    next.set(run.pipeline, await beginRun(run));
+    await session.sql`
+      update ${session.sql(getTableName(run.pipeline.watermark))} set rebuilding_to = ${UNTIL_EXCHANGED}`;
+  }
+  await each(approach);
+  const names = tableNames(pipelines);
+  await indexTables(session.sql, names);
+  await each(approach);
+  const held = opened.move();
+  return {
+    compare: () =>
+      session.transaction(async (tx) => {
+        await tx.sql`set transaction isolation level repeatable read`;
+        return await comparedIn(tx, runs, next);
+      }),
+    swap: async (on, alsoIn) => {
+      await each(approach);
+      await exchanging(on, signal, async (tx) => {
+        const { sql } = tx;
+        // The served pipelines wait here, and readers at the exchange, in this order.
+        for (const { watermark } of pipelines) {
+          await sql`lock table ${sql(`public.${getTableName(watermark)}`)} in share row exclusive mode`;
+        }
+        await each(async (run, from) =>
+          runUpTo(withoutPause(run), from, await servedNext(sql, run.pipeline)),
+        );
+        for (const { watermark } of pipelines) {
+          const name = getTableName(watermark);
+          await sql`
+            update ${sql(`${REPLAY_SCHEMA}.${name}`)} set rebuilding_to = null,
+              rebuilds = 1 + (select rebuilds from ${sql(`public.${name}`)})`;
+        }
+        await exchangeTables(tx, names);
+        await alsoIn?.(tx);
+      });
+    },
+    [Symbol.asyncDispose]: () => held.disposeAsync(),
+  };
+};
+
+const runOf = (
+  { log, share, signal, onProgress }: Replaying,
+  session: Session,
+  pipeline: Pipeline,
+): SecondRun => ({
+  pipeline,
+  session,
+  log,
+  ...BOUNDS,
+  signal,
+  onBatch: async (next, tookMs) => {
+    onProgress({ pipeline: pipeline.name, next, of: await servedNext(session.sql, pipeline) });
+    const pauseMs = Math.min(MOST_PAUSE_MS, tookMs * (1 / share - 1));
+    // An abort ends the run before its next batch.
+    await delay(pauseMs, undefined, { signal }).catch(() => undefined);
+  },
+});
+
+/** While others wait. */
+const withoutPause = (run: SecondRun): SecondRun => ({ ...run, onBatch: async () => {} });
+
+/** Brings the replay to where the served pipelines are in this transaction's snapshot, and compares all rows. */
+const comparedIn = async (
+  tx: Tx,
+  runs: readonly SecondRun[],
+  next: Map<Pipeline, bigint>,
+): Promise<Comparison> => {
+  const checkpoints: Record<string, bigint | null> = {};
+  const tables = new Set<PgTable>();
+  for (const run of runs) {
+    const { pipeline } = run;
+    const end = await servedNext(tx.sql, pipeline);
+    const from = next.get(pipeline) ?? 0n;
+    next.set(pipeline, await runUpTo(withoutPause(run), from, end, within(tx)));
+    checkpoints[pipeline.name] = end === 0n ? null : end - 1n;
+    for (const table of tablesOf(pipeline)) tables.add(table);
+    for (const { table } of pipeline.sharedTables ?? []) tables.add(table);
+  }
+  await planAfresh(tx.sql);
+  const differences: TableDifferences[] = [];
+  let [rows, shown] = [0, 0];
+  for (const table of tables) {
+    const found = await tableDifferences(tx, table, SHOWN_ROWS - shown);
+    shown += found.rows.length;
+    if (found.count > 0) differences.push(found);
+    rows += await countOf(tx, table);
+  }
+  return { checkpoints, rows, differences };
+};
+
+const countOf = async ({ sql }: Tx, table: PgTable): Promise<number> => {
+  const [row] = await sql<{ rows: number }[]>`
+    select count(*)::int as rows from ${sql(`${REPLAY_SCHEMA}.${getTableName(table)}`)}`;
+  return row?.rows ?? 0;
+};
+
+const tableDifferences = async (
+  { sql }: Tx,
+  table: PgTable,
+  most: number,
+): Promise<TableDifferences> => {
+  const name = getTableName(table);
+  const key = keyOf(table).map((column) => column.key);
+  const rows: TableDifferences["rows"][number][] = [];
+  let count = 0;
+  for (let after: readonly string[] | null = null; ; ) {
+    const upTo: readonly string[] | null = await pageEnd(sql, REPLAY_SCHEMA, table, after);
+    const left = most - rows.length;
+    // One at least, which carries the count.
+    const found = await differencesIn(
+      sql,
+      REPLAY_SCHEMA,
+      table,
+      { after, upTo },
+      Math.max(1, left),
+    );
+    count += found.count;
+    rows.push(...found.first.slice(0, left).map((difference) => ({ ...difference, key })));
+    if (upTo === null) return { table: name, count, rows };
+    after = upTo;
+  }
+};

@@ -1,0 +1,221 @@
+/** A replay beside the served tables, its comparison, and the exchange while others read and write. */
+import { getTableName } from "drizzle-orm";
+import { expect, test } from "vitest";
+import { createDemoLedger } from "../../../demo/demo-ledger.ts";
+import { texts } from "../../../src/database/column-arrays.ts";
+import { read } from "../../../src/database/readers.ts";
+import { factSource } from "../../../src/log/log.ts";
+import { ledgerPipelines } from "../../../src/pipelines/ledger-pipelines.ts";
+import { type Replaying, replay } from "../../../src/pipelines/replay/replay.ts";
+import { groupOf, tableNames } from "../../../src/pipelines/replay/tables.ts";
+import { guardedReads } from "../../../src/projections/guarded-reads.ts";
+import { FOR_BALANCES } from "../../../src/projections/needed.ts";
+import { TablesExchangedError } from "../../../src/projections/progress-tables.ts";
+import { readWatermarks } from "../../../src/projections/read-watermarks.ts";
+import { until } from "../../lanes/until.ts";
+import { freshDatabase, type TestDatabase } from "../../postgres.ts";
+import { projectedRows } from "../../projections/projected-rows.ts";
+import { follow } from "../../service/following.ts";
+import { running } from "../running.ts";
+
+const [objects] = ledgerPipelines.filter(({ name }) => name === "shared_token_objects");
+if (objects === undefined) throw new Error("the pipeline has another name");
+const group = groupOf(objects);
+
+const demo = async (database: TestDatabase) => {
+  const ledger = createDemoLedger({ seed: 7 });
+  const following = await follow(database, ledger);
+  const append = (checkpoints: number) =>
+    following.append(
+      Array.from({ length: checkpoints }, () => {
+        const { sequence, raw } = ledger.next();
+        return { sequence, encoding: "bcs" as const, bytes: raw("bcs") };
+      }),
+    );
+  return { append, project: following.project };
+};
+
+const replaying = (database: TestDatabase, more: Partial<Replaying> = {}): Replaying => ({
+  pipelines: group,
+  database,
+  log: factSource(database),
+  share: 1,
+  signal: new AbortController().signal,
+  onProgress: () => {},
+  ...more,
+});
+
+/** Names, definitions and owners of everything that belongs to these tables. */
+const shape = async ({ sql }: TestDatabase, schema: string, names: readonly string[]) =>
+  (
+    await sql<{ what: string }[]>`
+      with tables as (
+        select oid, relowner, relacl from pg_class
+        where relnamespace = ${schema}::regnamespace and relname = any(${texts(names)}::text[]))
+      select pg_get_indexdef(indexrelid) as what from pg_index where indrelid in (select oid from tables)
+      union all select conname || ' ' || pg_get_constraintdef(oid) from pg_constraint
+        where conrelid in (select oid from tables)
+      union all select pg_get_triggerdef(oid) from pg_trigger where tgrelid in (select oid from tables)
+      union all select relowner || ' ' || coalesce(relacl::text, '') from tables
+      union all select concat_ws(' ', attname, format_type(atttypid, atttypmod), attnotnull, attgenerated,
+          attcollation::regcollation, attstorage, pg_get_expr(adbin, adrelid))
+        from pg_attribute left join pg_attrdef on adrelid = attrelid and adnum = attnum
+        where attrelid in (select oid from tables) and attnum > 0`
+  )
+    .map(({ what }) => what.replaceAll(`${schema}.`, ""))
+    .sort();
+
+test("a replay gives the served rows and digests again, and after the exchange tables of the same shape serve", async () => {
+  await using database = await freshDatabase({ max: 8 });
+  const ledger = await demo(database);
+  await ledger.append(300);
+  await ledger.project(1_000);
+  const [rows, { pipelines }] = [
+    await projectedRows(database),
+    await readWatermarks(database.db, ledgerPipelines),
+  ];
+  await using replayed = await replay(replaying(database));
+  const compared = await replayed.compare();
+  expect(compared.differences).toEqual([]);
+  expect(compared.rows).toBeGreaterThan(1_000);
+  expect(compared.checkpoints).toEqual({ shared_token_objects: 299n, timelock_objects: 299n });
+  const names = tableNames(group);
+  expect(await shape(database, "holderbook_replay", names)).toEqual(
+    await shape(database, "public", names),
+  );
+  await using on = await database.session();
+  await replayed.swap(on);
+  expect(await projectedRows(database)).toEqual(rows);
+  expect((await readWatermarks(database.db, ledgerPipelines)).pipelines).toEqual(pipelines);
+  expect(await shape(database, "public", names)).toEqual(
+    await shape(database, "holderbook_before", names),
+  );
+  await ledger.append(50);
+  await ledger.project(1_000);
+  await using again = await replay(replaying(database));
+  expect((await again.compare()).differences).toEqual([]);
+});
+
+test("rows that differ, are missing or are too many are counted per table and shown with their keys", async () => {
+  await using database = await freshDatabase({ max: 8 });
+  const ledger = await demo(database);
+  await ledger.append(150);
+  await ledger.project(1_000);
+  const { sql } = database;
+  const [changed] = await sql`
+    update balances set token_balance = token_balance + 1
+    where (coin_type, owner) = (select coin_type, owner from balances limit 1) returning owner, token_balance`;
+  const removed =
+    await sql`delete from token_changes where position >= 100 * 1000000000::int8 returning position`;
+  await sql`insert into token_supplies (coin_type, checkpoint, supply) values ('0x0::none::NONE', 7, 1)`.catch(
+    () => undefined,
+  );
+  await using replayed = await replay(replaying(database));
+  const { differences } = await replayed.compare();
+  const of = (name: string) => differences.find(({ table }) => table === name);
+  expect(of("balances")).toMatchObject({ count: 1, rows: [{ key: ["coinType", "owner"] }] });
+  expect(of("balances")?.rows[0]?.stored).toMatchObject({ owner: changed?.owner });
+  expect(of("token_changes")?.count).toBe(removed.length);
+  expect(differences.reduce((sum, { rows }) => sum + rows.length, 0)).toBeLessThanOrEqual(100);
+});
+
+test("a replay that was ended resumes where it was", async () => {
+  await using database = await freshDatabase({ max: 8 });
+  const ledger = await demo(database);
+  await ledger.append(200);
+  await ledger.project(1_000);
+  const ending = new AbortController();
+  const log = factSource(database);
+  const seen: bigint[] = [];
+  const small = {
+    ...log,
+    readFacts: (of: Parameters<typeof log.readFacts>[0]) => log.readFacts({ ...of, maxFacts: 20 }),
+  };
+  const first = replay(
+    replaying(database, {
+      log: small,
+      signal: ending.signal,
+      onProgress: ({ next }) => {
+        seen.push(next);
+        if (next > 60n) ending.abort(new Error("killed"));
+      },
+    }),
+  );
+  await expect(first).rejects.toThrow("killed");
+  const resumed: bigint[] = [];
+  await using replayed = await replay(
+    replaying(database, {
+      log: small,
+      onProgress: ({ pipeline, next }) => pipeline === "shared_token_objects" && resumed.push(next),
+    }),
+  );
+  expect(resumed[0]).toBeGreaterThan(60n);
+  expect((await replayed.compare()).differences).toEqual([]);
+});
+
+test("while tables are exchanged, no read fails or mixes old with new, older snapshots begin again, and the pipelines go on", async () => {
+  await using database = await freshDatabase({ max: 16 });
+  const ledger = await demo(database);
+  await ledger.append(200);
+  await ledger.project(1_000);
+  await using live = running(database, ledgerPipelines);
+  const stop = new AbortController();
+  const wrong: unknown[] = [];
+  let reads = 0;
+  // Holdings of the live objects are the balances, in every snapshot.
+  const text = `
+    select (select coalesce(sum(token_balance), 0) from balances)::text as held,
+           (select coalesce(sum(balance), 0) from shared_token_objects)::text as objects`;
+  const reading = async () => {
+    while (!stop.signal.aborted) {
+      const guarded = guardedReads(database.db, FOR_BALANCES);
+      const [row] = await read<{ held: string; objects: string }>(guarded, text, []);
+      reads += 1;
+      if (row === undefined || row.held !== row.objects) wrong.push(row);
+    }
+  };
+  const readers = [reading(), reading(), reading()].map((one) =>
+    one.catch((error) => wrong.push(error)),
+  );
+  const writing = (async () => {
+    while (!stop.signal.aborted) await ledger.append(5);
+  })();
+  const snapshot = async () => {
+    const session = await database.session();
+    await session.sql.unsafe(
+      "begin isolation level repeatable read; select count(*) from role_events",
+    );
+    return session;
+  };
+  await using oldest = await snapshot();
+  await using replayed = await replay(replaying(database));
+  await using older = await snapshot();
+  expect((await replayed.compare()).differences).toEqual([]);
+  await using on = await database.session();
+  const [{ rebuilds } = { rebuilds: 0 }] = await database.sql<{ rebuilds: number }[]>`
+    select rebuilds from ${database.sql(getTableName(objects.watermark))}`;
+  await replayed.swap(on);
+  const after = reads;
+  await expect.poll(() => reads).toBeGreaterThan(after + 20);
+  for (const one of [oldest, older]) {
+    await expect(read(guardedReads(one, FOR_BALANCES), text, [])).rejects.toThrow(
+      TablesExchangedError,
+    );
+    await one.sql.unsafe("rollback");
+  }
+  stop.abort();
+  await writing;
+  await Promise.all(readers);
+  expect(wrong).toEqual([]);
+  await until(
+    "the pipelines to reach the log's end",
+    () => readWatermarks(database.db, ledgerPipelines),
+    ({ log, pipelines }) => pipelines.every(({ next }) => next === log.next),
+  );
+  expect(live.history).not.toContain("stopped");
+  expect(
+    await database.sql`select rebuilds from ${database.sql(getTableName(objects.watermark))}`,
+  ).toEqual([{ rebuilds: rebuilds + 1 }]);
+  await using again = await replay(replaying(database));
+  expect((await again.compare()).differences).toEqual([]);
+});
