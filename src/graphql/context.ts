@@ -79,6 +79,8 @@ export type GraphContext = Pick<GraphSources, "packages" | "pipelines" | "now"> 
 /** The context of a request whose resolvers are about to run. */
 type OpenContext = {
   readonly context: GraphContext;
+  /** Whether tables were exchanged for those of a replay since its snapshot: run the request again. */
+  isOlder(): boolean;
   /** Call it when the execution has ended, however it ended. */
   end(): void;
 };
@@ -91,6 +93,8 @@ type RequestReads = {
   readonly reads: Reads;
   readonly longReads: Reads;
   alone<Made>(work: () => Promise<Made>): Promise<Made>;
+  /** Called when their snapshot turns out to be older than an exchange of tables. */
+  readonly onOlder?: () => void;
 };
 
 /** Makes the contexts of queries and of subscriptions. */
@@ -108,7 +112,7 @@ export const createContexts = (sources: GraphSources) => {
   });
 
   const contextOver = (
-    { reads, longReads, alone }: RequestReads,
+    { reads, longReads, alone, onOlder }: RequestReads,
     subscriber?: Subscriber,
   ): GraphContext => {
     const shared: GraphContext = {
@@ -124,8 +128,8 @@ export const createContexts = (sources: GraphSources) => {
       unlimited: undeclared,
       readsOf: (needed) => {
         if (needed.length === 0) return shared;
-        const own = guardedReads(reads, needed);
-        const ownLong = () => guardedReads(longReads, needed);
+        const own = guardedReads(reads, needed, onOlder);
+        const ownLong = () => guardedReads(longReads, needed, onOlder);
         return {
           ...shared,
           reads: own,
@@ -151,8 +155,13 @@ export const createContexts = (sources: GraphSources) => {
   ): Promise<OpenContext> => {
     const turn = await turns.enter(plan, key, signal);
     const reads = turn.isLong ? readers.snapshot(signal) : readers.snapshot(signal, weight);
+    let older = false;
+    const onOlder = () => {
+      older = true;
+    };
     return {
-      context: contextOver({ reads, longReads: reads, alone: (work) => work() }),
+      context: contextOver({ reads, longReads: reads, alone: (work) => work(), onOlder }),
+      isOlder: () => older,
       end: () => {
         reads.end();
         turn.leave();
@@ -174,7 +183,11 @@ export const createContexts = (sources: GraphSources) => {
       const { signal } = scope;
       const [reads, longReads] = [readers.for(signal, weight), readers.for(signal)];
       const alone: RequestReads["alone"] = (work) => turns.alone(work, signal);
-      return { context: contextOver({ reads, longReads, alone }), end: () => undefined };
+      return {
+        context: contextOver({ reads, longReads, alone }),
+        isOlder: () => false,
+        end: () => undefined,
+      };
     },
     /** The context of a subscription, for as long as it lasts: all of them read together. */
     ofSubscription: (subscriber: Omit<Subscriber, "watcher">): GraphContext =>

@@ -5,8 +5,8 @@
 import { getTableName } from "drizzle-orm";
 import { type Parameter, type Reads, read } from "../database/readers.ts";
 import { logHighWater } from "../log/tables.ts";
-import { assertCommitted, type Committed, RebuildingError } from "./past.ts";
-import { type ProgressTables, TablesExchangedError, UNTIL_EXCHANGED } from "./progress-tables.ts";
+import { assertCommitted, type Committed, OlderSnapshotError, RebuildingError } from "./past.ts";
+import { type ProgressTables, UNTIL_EXCHANGED } from "./progress-tables.ts";
 
 /** Its own statements read the present. All throw RebuildingError (wait) during a rebuild. */
 export type GuardedReads = Reads & {
@@ -58,11 +58,11 @@ type SeenPast = Seen & {
   readonly _rebuilds: number;
 };
 
-/** @throws RebuildingError (wait), TablesExchangedError (retry) */
+/** @throws RebuildingError (wait), OlderSnapshotError (wait) */
 const assertBuilt = (seen: Seen | undefined): void => {
   const [pipeline, target, checkpoint] = seen?._rebuilding?.split(" ") ?? [];
   if (pipeline !== undefined && target !== undefined) {
-    if (BigInt(target) === UNTIL_EXCHANGED) throw new TablesExchangedError(pipeline);
+    if (BigInt(target) === UNTIL_EXCHANGED) throw new OlderSnapshotError(pipeline);
     throw new RebuildingError(pipeline, checkpoint ? BigInt(checkpoint) : null, BigInt(target));
   }
 };
@@ -111,7 +111,12 @@ const guardedBy = (guard: string) => {
   };
 };
 
-export const guardedReads = (on: Reads, needed: readonly ProgressTables[]): GuardedReads => {
+/** @param onOlder called when a statement's snapshot turns out to be older than an exchange */
+export const guardedReads = (
+  on: Reads,
+  needed: readonly ProgressTables[],
+  onOlder: () => void = () => {},
+): GuardedReads => {
   const guards = guardsOf(needed);
   const reads = <See extends Seen>(
     guarded: (text: string) => string,
@@ -128,7 +133,12 @@ export const guardedReads = (on: Reads, needed: readonly ProgressTables[]): Guar
           parameters,
           options,
         );
-        check(rows[0]);
+        try {
+          check(rows[0]);
+        } catch (error) {
+          if (error instanceof OlderSnapshotError) onOlder();
+          throw error;
+        }
         return rows[0]?._found ? rows : [];
       },
     },

@@ -108,8 +108,8 @@ export class WatermarkMovedError extends Error {
 export const UNTIL_EXCHANGED = 2n ** 63n - 1n;
 
 /**
- * A replay's tables took the place of those that a batch was made from, or that a snapshot saw. Begin again: a
- * pipeline at its watermark, a reader with a new snapshot.
+ * A replay's tables took the place of those that a batch was made from; the transaction rolled back. The pipeline
+ * reads its watermark again and goes on.
  */
 export class TablesExchangedError extends Error {
   override readonly name = "TablesExchangedError";

@@ -3,7 +3,8 @@ import { getTableName } from "drizzle-orm";
 import { type Reads, read } from "../database/readers.ts";
 import { logHighWater } from "../log/tables.ts";
 import { NO_ROWS, shownDigest } from "./digests.ts";
-import { LAYOUT_WITH_DIGESTS, type ProgressTables } from "./progress-tables.ts";
+import { OlderSnapshotError } from "./past.ts";
+import { LAYOUT_WITH_DIGESTS, type ProgressTables, UNTIL_EXCHANGED } from "./progress-tables.ts";
 
 /** Last checkpoint processed. */
 export type Mark = { readonly checkpoint: bigint; readonly timestampMs: bigint };
@@ -54,7 +55,10 @@ const MARK =
 
 const statements = new WeakMap<readonly ProgressTables[], string>();
 
-/** Watermarks of these pipelines, in order, and the log's high-water mark, in one statement. */
+/**
+ * Watermarks of these pipelines, in order, and the log's high-water mark, in one statement.
+ * @throws OlderSnapshotError (wait)
+ */
 export const readWatermarks = async (
   on: Reads,
   pipelines: readonly ProgressTables[],
@@ -64,6 +68,7 @@ export const readWatermarks = async (
   const found = new Map((await read<Row>(on, text, [])).map((row) => [row.name, row]));
   const watermark = (pipeline: string): Watermark => {
     const row = found.get(pipeline);
+    if (row?.rebuildingTo === UNTIL_EXCHANGED) throw new OlderSnapshotError(pipeline);
     return {
       pipeline,
       next: row?.next ?? null,

@@ -118,9 +118,13 @@ export const replay = async (replaying: Replaying): Promise<Replayed> => {
         );
         for (const { watermark } of pipelines) {
           const name = getTableName(watermark);
+          // The served one may be past checkpoints without facts, after the last that the log gave.
           await sql`
-            update ${sql(`${REPLAY_SCHEMA}.${name}`)} set rebuilding_to = null,
-              rebuilds = 1 + (select rebuilds from ${sql(`public.${name}`)})`;
+            update ${sql(`${REPLAY_SCHEMA}.${name}`)} as replayed
+            set rebuilding_to = null, rebuilds = served.rebuilds + 1, next_checkpoint = served.next_checkpoint,
+              last_checkpoint = served.last_checkpoint, last_digest = served.last_digest,
+              last_timestamp_ms = served.last_timestamp_ms, committed_at = served.committed_at
+            from ${sql(`public.${name}`)} as served`;
         }
         await exchangeTables(tx, names);
         await alsoIn?.(tx);

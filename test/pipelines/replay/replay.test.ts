@@ -10,7 +10,7 @@ import { type Replaying, replay } from "../../../src/pipelines/replay/replay.ts"
 import { groupOf, tableNames } from "../../../src/pipelines/replay/tables.ts";
 import { guardedReads } from "../../../src/projections/guarded-reads.ts";
 import { FOR_BALANCES } from "../../../src/projections/needed.ts";
-import { TablesExchangedError } from "../../../src/projections/progress-tables.ts";
+import { OlderSnapshotError } from "../../../src/projections/past.ts";
 import { readWatermarks } from "../../../src/projections/read-watermarks.ts";
 import { until } from "../../lanes/until.ts";
 import { freshDatabase, type TestDatabase } from "../../postgres.ts";
@@ -199,7 +199,7 @@ test("while tables are exchanged, no read fails or mixes old with new, older sna
   await expect.poll(() => reads).toBeGreaterThan(after + 20);
   for (const one of [oldest, older]) {
     await expect(read(guardedReads(one, FOR_BALANCES), text, [])).rejects.toThrow(
-      TablesExchangedError,
+      OlderSnapshotError,
     );
     await one.sql.unsafe("rollback");
   }
