@@ -111,8 +111,14 @@ type Running<Row> = {
   readonly signal: AbortSignal | undefined;
 };
 
+export type ReaderSettings = ConnectionSettings & {
+  readonly max: number;
+  /** Tables that a snapshot locks, as a reader, before it takes its state. */
+  readonly lockedFirst?: readonly string[];
+};
+
 /** Opens up to `max` connections lazily, at least three; replaces lost ones. */
-export const createReaders = (settings: ConnectionSettings & { readonly max: number }): Readers => {
+export const createReaders = ({ lockedFirst = [], ...settings }: ReaderSettings): Readers => {
   const { connection, ...options } = connectionOptions(settings);
   const { statementTimeoutMs = NO_TIMEOUT_MS } = settings;
   /** Server process of a connection, from its last answer. */
@@ -215,6 +221,7 @@ export const createReaders = (settings: ConnectionSettings & { readonly max: num
 
   const snapshotsOn = (slots: Slots<Client>): SnapshotSlots => ({
     slots,
+    lockedFirst,
     runOn: (slot, client, ask) => runOn(slots, slot, client, ask),
     processOf: (client) => processes.get(client),
     watch,

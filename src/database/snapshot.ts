@@ -28,6 +28,8 @@ type SnapshotRun = {
 /** Connections for snapshots, one snapshot each at a time. */
 export type SnapshotSlots = {
   readonly slots: Slots<Client>;
+  /** See `createReaders`. */
+  readonly lockedFirst: readonly string[];
   runOn<Row>(slot: Slot<Client>, client: Client, ask: Ask<Row>): Promise<Row[]>;
   /** Server process of a connection; undefined once lost. */
   processOf(client: Client): number | undefined;
@@ -38,8 +40,12 @@ export type SnapshotSlots = {
   watch(signal: AbortSignal | undefined, client: Client): () => Promise<unknown> | undefined;
 };
 
-// One message, with a savepoint to undo a failed statement.
-const BEGIN = "begin isolation level repeatable read read only; savepoint begun";
+/** One message, with a savepoint to undo a failed statement. */
+const beginning = (lockedFirst: readonly string[]): string => {
+  const lock =
+    lockedFirst.length === 0 ? "" : `lock table ${lockedFirst.join(", ")} in access share mode; `;
+  return `begin isolation level repeatable read read only; ${lock}savepoint begun`;
+};
 const AGAIN = "rollback to savepoint begun";
 const COMMIT = "commit";
 
@@ -53,7 +59,7 @@ type Opened = {
 
 /** The transaction begins with its first statement; without one it costs nothing. */
 export const createSnapshot = (
-  { slots, runOn, processOf, watch }: SnapshotSlots,
+  { slots, lockedFirst, runOn, processOf, watch }: SnapshotSlots,
   signal: AbortSignal | undefined,
 ): SnapshotRun => {
   let opened: Promise<Opened> | undefined;
@@ -65,7 +71,9 @@ export const createSnapshot = (
     const slot = await slots.take(signal);
     const { client } = slot;
     const unwatch = watch(signal, client);
-    const begun = runOn(slot, client, command(BEGIN)).then(() => processOf(client));
+    const begun = runOn(slot, client, command(beginning(lockedFirst))).then(() =>
+      processOf(client),
+    );
     // Each statement awaits it.
     begun.catch(() => undefined);
     return { slot, client, begun, unwatch };

@@ -79,8 +79,6 @@ export type GraphContext = Pick<GraphSources, "packages" | "pipelines" | "now"> 
 /** The context of a request whose resolvers are about to run. */
 type OpenContext = {
   readonly context: GraphContext;
-  /** Whether tables were exchanged for those of a replay since its snapshot: run the request again. */
-  isOlder(): boolean;
   /** Call it when the execution has ended, however it ended. */
   end(): void;
 };
@@ -93,8 +91,6 @@ type RequestReads = {
   readonly reads: Reads;
   readonly longReads: Reads;
   alone<Made>(work: () => Promise<Made>): Promise<Made>;
-  /** Called when their snapshot turns out to be older than an exchange of tables. */
-  readonly onOlder?: () => void;
 };
 
 /** Makes the contexts of queries and of subscriptions. */
@@ -112,7 +108,7 @@ export const createContexts = (sources: GraphSources) => {
   });
 
   const contextOver = (
-    { reads, longReads, alone, onOlder }: RequestReads,
+    { reads, longReads, alone }: RequestReads,
     subscriber?: Subscriber,
   ): GraphContext => {
     const shared: GraphContext = {
@@ -128,8 +124,8 @@ export const createContexts = (sources: GraphSources) => {
       unlimited: undeclared,
       readsOf: (needed) => {
         if (needed.length === 0) return shared;
-        const own = guardedReads(reads, needed, onOlder);
-        const ownLong = () => guardedReads(longReads, needed, onOlder);
+        const own = guardedReads(reads, needed);
+        const ownLong = () => guardedReads(longReads, needed);
         return {
           ...shared,
           reads: own,
@@ -155,13 +151,8 @@ export const createContexts = (sources: GraphSources) => {
   ): Promise<OpenContext> => {
     const turn = await turns.enter(plan, key, signal);
     const reads = turn.isLong ? readers.snapshot(signal) : readers.snapshot(signal, weight);
-    let older = false;
-    const onOlder = () => {
-      older = true;
-    };
     return {
-      context: contextOver({ reads, longReads: reads, alone: (work) => work(), onOlder }),
-      isOlder: () => older,
+      context: contextOver({ reads, longReads: reads, alone: (work) => work() }),
       end: () => {
         reads.end();
         turn.leave();
@@ -183,11 +174,7 @@ export const createContexts = (sources: GraphSources) => {
       const { signal } = scope;
       const [reads, longReads] = [readers.for(signal, weight), readers.for(signal)];
       const alone: RequestReads["alone"] = (work) => turns.alone(work, signal);
-      return {
-        context: contextOver({ reads, longReads, alone }),
-        isOlder: () => false,
-        end: () => undefined,
-      };
+      return { context: contextOver({ reads, longReads, alone }), end: () => undefined };
     },
     /** The context of a subscription, for as long as it lasts: all of them read together. */
     ofSubscription: (subscriber: Omit<Subscriber, "watcher">): GraphContext =>

@@ -13,12 +13,7 @@ import {
 } from "graphql";
 import type { CompiledQuery } from "graphql-jit";
 import { z } from "zod";
-import {
-  createContexts,
-  type GraphContext,
-  type GraphSources,
-  type Subscriber,
-} from "./context.ts";
+import { createContexts, type GraphSources, type Subscriber } from "./context.ts";
 import { createDocuments, type KnownDocument, type Operation } from "./documents.ts";
 import { badRequest, printed, reportTo } from "./errors.ts";
 import { costError, introspectionError, LIMITS } from "./limits.ts";
@@ -71,9 +66,6 @@ const INTROSPECTION_WEIGHT = 25_000;
 
 /** A statement holds a connection, however few rows it returns. */
 const STATEMENT_WEIGHT = 500;
-
-/** A request whose snapshot is older than an exchange of tables runs again; two groups may be exchanged. */
-const MOST_RUNS = 3;
 
 /** With this type the status says whether the request was understood; with `application/json` it is 200. */
 export const RESPONSE_JSON = "application/graphql-response+json";
@@ -168,7 +160,9 @@ export const createEngine = (schema: GraphQLSchema, sources: GraphSources): Grap
         subscription,
         answer: async (accept, scope) => {
           const contentType = accept?.includes(RESPONSE_JSON) ? RESPONSE_JSON : JSON_TYPE;
-          const once = async (context: GraphContext): Promise<GraphAnswer> => {
+          const begun = contexts.openQuery(scope, weight, plain?.plan);
+          const { context, end } = begun instanceof Promise ? await begun : begun;
+          try {
             if (compiled !== undefined && plain !== undefined) {
               return {
                 status: 200,
@@ -178,16 +172,8 @@ export const createEngine = (schema: GraphQLSchema, sources: GraphSources): Grap
             }
             const judgement = subscription === undefined ? judged(plain) : asStreamOnly(plain);
             return await interpreter({ body, contentType, context, ...judgement }, scope);
-          };
-          for (let left = MOST_RUNS - 1; ; left -= 1) {
-            const begun = contexts.openQuery(scope, weight, plain?.plan);
-            const { context, isOlder, end } = begun instanceof Promise ? await begun : begun;
-            try {
-              const answer = await once(context);
-              if (left === 0 || !isOlder()) return answer;
-            } finally {
-              end();
-            }
+          } finally {
+            end();
           }
         },
       };

@@ -5,8 +5,8 @@
 import { getTableName } from "drizzle-orm";
 import { type Parameter, type Reads, read } from "../database/readers.ts";
 import { logHighWater } from "../log/tables.ts";
-import { assertCommitted, type Committed, OlderSnapshotError, RebuildingError } from "./past.ts";
-import { type ProgressTables, UNTIL_EXCHANGED } from "./progress-tables.ts";
+import { assertCommitted, type Committed, RebuildingError } from "./past.ts";
+import type { ProgressTables } from "./progress-tables.ts";
 
 /** Its own statements read the present. All throw RebuildingError (wait) during a rebuild. */
 export type GuardedReads = Reads & {
@@ -16,22 +16,13 @@ export type GuardedReads = Reads & {
   at(checkpoint: bigint): Reads;
 };
 
-/**
- * The first pipeline under rebuild: name, target and last checkpoint; null if none.
- *
- * A snapshot from before an exchange sees the tables of the replay as they were then: with `UNTIL_EXCHANGED`, or from
- * before the replay began, empty and not yet in `public`.
- */
+/** The first pipeline under rebuild: name, target and last checkpoint; null if none. */
 const rebuildingOf = (needed: readonly ProgressTables[]): string => {
-  const each = needed.flatMap(({ name, watermark }) => {
-    const table = getTableName(watermark);
-    return [
+  const each = needed.map(
+    ({ watermark }) =>
       `(select concat(pipeline, ' ', rebuilding_to, ' ', last_checkpoint)
-        from ${table} where rebuilding_to is not null)`,
-      `(select '${name} ${UNTIL_EXCHANGED} ' where not exists (select from ${table}) and not exists (
-          select from pg_class where oid = '${table}'::regclass and relnamespace = 'public'::regnamespace))`,
-    ];
-  });
+        from ${getTableName(watermark)} where rebuilding_to is not null)`,
+  );
   return `coalesce(${each.join(", ")}) as "_rebuilding"`;
 };
 
@@ -58,11 +49,10 @@ type SeenPast = Seen & {
   readonly _rebuilds: number;
 };
 
-/** @throws RebuildingError (wait), OlderSnapshotError (wait) */
+/** @throws RebuildingError (wait) */
 const assertBuilt = (seen: Seen | undefined): void => {
   const [pipeline, target, checkpoint] = seen?._rebuilding?.split(" ") ?? [];
   if (pipeline !== undefined && target !== undefined) {
-    if (BigInt(target) === UNTIL_EXCHANGED) throw new OlderSnapshotError(pipeline);
     throw new RebuildingError(pipeline, checkpoint ? BigInt(checkpoint) : null, BigInt(target));
   }
 };
@@ -111,12 +101,7 @@ const guardedBy = (guard: string) => {
   };
 };
 
-/** @param onOlder called when a statement's snapshot turns out to be older than an exchange */
-export const guardedReads = (
-  on: Reads,
-  needed: readonly ProgressTables[],
-  onOlder: () => void = () => {},
-): GuardedReads => {
+export const guardedReads = (on: Reads, needed: readonly ProgressTables[]): GuardedReads => {
   const guards = guardsOf(needed);
   const reads = <See extends Seen>(
     guarded: (text: string) => string,
@@ -133,12 +118,7 @@ export const guardedReads = (
           parameters,
           options,
         );
-        try {
-          check(rows[0]);
-        } catch (error) {
-          if (error instanceof OlderSnapshotError) onOlder();
-          throw error;
-        }
+        check(rows[0]);
         return rows[0]?._found ? rows : [];
       },
     },

@@ -45,18 +45,6 @@ export class RebuildingError extends NotYetIndexedError {
   }
 }
 
-/**
- * A replay's tables took the place of those that this snapshot would have seen. Begin again, with a new snapshot:
- * queries do by themselves.
- */
-export class OlderSnapshotError extends NotYetIndexedError {
-  override readonly name = "OlderSnapshotError";
-
-  constructor(pipeline: string) {
-    super(`${pipeline} was replayed, and its tables exchanged, after this began; ask again`);
-  }
-}
-
 export const STILL_FILLING =
   "the history of this database is still being filled in from its log; _meta shows its progress";
 

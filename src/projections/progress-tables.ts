@@ -45,7 +45,7 @@ export const watermarkTable = <Name extends string>(name: Name) =>
     digest: bytea("digest"),
     /**
      * Target checkpoint of a rebuild; null if none. Until then answers that need these rows are
-     * refused: see guarded-reads.ts. `UNTIL_EXCHANGED` in the tables of a replay.
+     * refused: see guarded-reads.ts.
      */
     rebuildingTo: int8("rebuilding_to"),
     /** Number of rebuilds and exchanges; each invalidates cached results, and batches in hand. */
@@ -103,9 +103,6 @@ export class WatermarkMovedError extends Error {
     );
   }
 }
-
-/** `rebuilding_to` of a replay's tables: larger than every checkpoint. */
-export const UNTIL_EXCHANGED = 2n ** 63n - 1n;
 
 /**
  * A replay's tables took the place of those that a batch was made from; the transaction rolled back. The pipeline

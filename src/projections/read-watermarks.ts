@@ -3,8 +3,7 @@ import { getTableName } from "drizzle-orm";
 import { type Reads, read } from "../database/readers.ts";
 import { logHighWater } from "../log/tables.ts";
 import { NO_ROWS, shownDigest } from "./digests.ts";
-import { OlderSnapshotError } from "./past.ts";
-import { LAYOUT_WITH_DIGESTS, type ProgressTables, UNTIL_EXCHANGED } from "./progress-tables.ts";
+import { LAYOUT_WITH_DIGESTS, type ProgressTables } from "./progress-tables.ts";
 
 /** Last checkpoint processed. */
 export type Mark = { readonly checkpoint: bigint; readonly timestampMs: bigint };
@@ -55,10 +54,7 @@ const MARK =
 
 const statements = new WeakMap<readonly ProgressTables[], string>();
 
-/**
- * Watermarks of these pipelines, in order, and the log's high-water mark, in one statement.
- * @throws OlderSnapshotError (wait)
- */
+/** Watermarks of these pipelines, in order, and the log's high-water mark, in one statement. */
 export const readWatermarks = async (
   on: Reads,
   pipelines: readonly ProgressTables[],
@@ -68,7 +64,6 @@ export const readWatermarks = async (
   const found = new Map((await read<Row>(on, text, [])).map((row) => [row.name, row]));
   const watermark = (pipeline: string): Watermark => {
     const row = found.get(pipeline);
-    if (row?.rebuildingTo === UNTIL_EXCHANGED) throw new OlderSnapshotError(pipeline);
     return {
       pipeline,
       next: row?.next ?? null,

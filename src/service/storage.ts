@@ -16,6 +16,7 @@ import { ownerSettings, serviceRoleAt } from "../database/owner.ts";
 import { createReaders, type Readers } from "../database/readers.ts";
 import { DatabaseRightsError, requireOwner } from "../database/service-role.ts";
 import type { Logger } from "../logging/logger.ts";
+import { LOCKED_FIRST } from "../pipelines/snapshot.ts";
 import type { Config } from "../settings/config.ts";
 import { makeDataDir } from "../settings/data-dir.ts";
 import type { Figures } from "../telemetry/figures.ts";
@@ -168,7 +169,7 @@ export const openStorage = async (
       readOnly: true,
     };
     const read = connect(reading);
-    const readers = createReaders(reading);
+    const readers = createReaders({ ...reading, lockedFirst: LOCKED_FIRST });
     opened.defer(() =>
       Promise.all([write.close(), read.close(), readers.close()]).then(() => undefined),
     );

@@ -1,4 +1,5 @@
 /** Queries while the tables that they read are exchanged for those of a replay, again and again. */
+
 import pino from "pino";
 import { expect, test } from "vitest";
 import { createDemoLedger } from "../../demo/demo-ledger.ts";
@@ -9,6 +10,7 @@ import { factSource } from "../../src/log/log.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
 import { replay } from "../../src/pipelines/replay/replay.ts";
 import { groupOf } from "../../src/pipelines/replay/tables.ts";
+import { LOCKED_FIRST } from "../../src/pipelines/snapshot.ts";
 import { running } from "../pipelines/running.ts";
 import { freshDatabase } from "../postgres.ts";
 import { follow } from "../service/following.ts";
@@ -40,7 +42,12 @@ test("no query fails or goes back while its tables are exchanged, whether it has
   await append(150);
   await following.project(1_000);
   await using _live = running(database, ledgerPipelines);
-  await using readers = createReaders({ url: database.url, applicationName: "readers", max: 8 });
+  await using readers = createReaders({
+    url: database.url,
+    applicationName: "readers",
+    max: 8,
+    lockedFirst: LOCKED_FIRST,
+  });
   const engine = createEngine(schema, {
     readers,
     packages: () => ledger.packages,

@@ -2,10 +2,12 @@
  * Reconciles the register: compares its parts with each other and with the log, in one database
  * snapshot, so that a service may run meanwhile.
  */
+
 import type { Database, Db, Session } from "../../database/connect.ts";
 import { checkpointMark } from "../../log/blocks.ts";
 import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
 import type { Pipeline } from "../../pipelines/pipeline.ts";
+import { beginSnapshot } from "../../pipelines/snapshot.ts";
 import { UndecodableFactError } from "../../pipelines/undecodable-fact.ts";
 import { ImpossibleBalanceError } from "../../projections/balances.ts";
 import { FOR_BALANCES, FOR_HOLDERS, FOR_ROLES } from "../../projections/needed.ts";
@@ -133,7 +135,7 @@ const reconcileRows = async (
 /** One snapshot for all statements; only temporary views may be created. */
 const inSnapshot = <T>(session: Session, work: (tx: Db) => Promise<T>): Promise<T> =>
   session.transaction(async (tx) => {
-    await tx.sql`set transaction isolation level repeatable read`;
+    await beginSnapshot(tx);
     return await work(tx);
   });
 

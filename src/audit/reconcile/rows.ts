@@ -2,6 +2,7 @@
  * Compares every row of the pipelines' tables with the rows that the log's facts give, in both
  * directions: missing and surplus. One page per snapshot.
  */
+
 import { getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import type { Session, Sql } from "../../database/connect.ts";
@@ -17,6 +18,7 @@ import {
   type Values,
   valuesIn,
 } from "../../pipelines/replay/compare.ts";
+import { beginSnapshot } from "../../pipelines/snapshot.ts";
 import { planAfresh } from "../../projections/plans.ts";
 import { LAYOUT_WITH_DIGESTS } from "../../projections/progress-tables.ts";
 import { type Findings, FOUND_ROWS } from "./findings.ts";
@@ -74,7 +76,7 @@ export const reconcilePage = (
   found: Findings,
 ): Promise<ComparedPage> =>
   session.transaction(async (tx) => {
-    await tx.sql`set transaction isolation level repeatable read`;
+    await beginSnapshot(tx);
     const compared = comparedTables[index];
     if (compared === undefined) {
       return { state: "ended", place: { table: index, after }, next: 0n, filling: null };

@@ -3,8 +3,10 @@
  * page of rows at a time. The replayed tables outlive the process; no snapshot lasts longer than a
  * page.
  */
+
 import type { Database, Session, Sql } from "../../database/connect.ts";
 import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
+import { beginSnapshot } from "../../pipelines/snapshot.ts";
 import { LAYOUT_WITH_DIGESTS } from "../../projections/progress-tables.ts";
 import { createFindings, type Findings, keepFindings } from "../reconcile/findings.ts";
 import {
@@ -124,7 +126,7 @@ const step = async (session: Session, round: Round): Promise<"more" | "ended" | 
       }
       round.place = ROWS_BEGIN;
       await session.transaction(async (tx) => {
-        await tx.sql`set transaction isolation level repeatable read`;
+        await beginSnapshot(tx);
         for (const pipeline of ledgerPipelines) await reconcileWatermark(tx, pipeline, round.found);
       });
       return "more";

@@ -5,8 +5,10 @@
  *
  * A round reads every balance twice and every live object once, and holds at most a page.
  */
+
 import type { Database, Db, Sql } from "../../database/connect.ts";
 import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
+import { beginSnapshot } from "../../pipelines/snapshot.ts";
 import { readMeta } from "../../projections/meta.ts";
 import { LAYOUT_WITH_PAST } from "../../projections/progress-tables.ts";
 import { catalogFaults } from "../reconcile/catalog-check.ts";
@@ -57,7 +59,7 @@ export const sumsCheck = (): SlowCheck => {
 
 const inSnapshot = <T>(on: Database, work: (tx: Db) => Promise<T>): Promise<T> =>
   on.transaction(async (tx) => {
-    await tx.sql`set transaction isolation level repeatable read, read only`;
+    await beginSnapshot(tx);
     return await work(tx);
   });
 

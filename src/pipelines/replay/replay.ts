@@ -14,8 +14,8 @@ import { within } from "../../database/session.ts";
 import { REPLAY_SCHEMA } from "../../database/work-schemas.ts";
 import type { FactSource } from "../../log/log.ts";
 import { planAfresh } from "../../projections/plans.ts";
-import { UNTIL_EXCHANGED } from "../../projections/progress-tables.ts";
 import { type Pipeline, tablesOf } from "../pipeline.ts";
+import { beginSnapshot } from "../snapshot.ts";
 import { type Difference, differencesIn, keyOf, pageEnd } from "./compare.ts";
 import { approach, beginRun, runUpTo, type SecondRun, servedNext } from "./second-run.ts";
 import { exchangeTables, exchanging, indexTables, replaySettings, tableNames } from "./tables.ts";
@@ -89,11 +89,7 @@ export const replay = async (replaying: Replaying): Promise<Replayed> => {
     for (const run of runs) next.set(run.pipeline, await work(run, next.get(run.pipeline) ?? 0n));
     signal.throwIfAborted();
   };
-  for (const run of runs) {
-    next.set(run.pipeline, await beginRun(run));
-    await session.sql`
-      update ${session.sql(getTableName(run.pipeline.watermark))} set rebuilding_to = ${UNTIL_EXCHANGED}`;
-  }
+  for (const run of runs) next.set(run.pipeline, await beginRun(run));
   await each(approach);
   const names = tableNames(pipelines);
   await indexTables(session.sql, names);
@@ -102,7 +98,7 @@ export const replay = async (replaying: Replaying): Promise<Replayed> => {
   return {
     compare: () =>
       session.transaction(async (tx) => {
-        await tx.sql`set transaction isolation level repeatable read`;
+        await beginSnapshot(tx);
         return await comparedIn(tx, runs, next);
       }),
     swap: async (on, alsoIn) => {
@@ -121,7 +117,7 @@ export const replay = async (replaying: Replaying): Promise<Replayed> => {
           // The served one may be past checkpoints without facts, after the last that the log gave.
           await sql`
             update ${sql(`${REPLAY_SCHEMA}.${name}`)} as replayed
-            set rebuilding_to = null, rebuilds = served.rebuilds + 1, next_checkpoint = served.next_checkpoint,
+            set rebuilds = served.rebuilds + 1, next_checkpoint = served.next_checkpoint,
               last_checkpoint = served.last_checkpoint, last_digest = served.last_digest,
               last_timestamp_ms = served.last_timestamp_ms, committed_at = served.committed_at
             from ${sql(`public.${name}`)} as served`;

@@ -3,11 +3,8 @@
  * a row (`drizzle/0020_replay.sql`).
  *
  * An exchange waits at most `LOCK_TIMEOUT_MS` for each lock, since statements queue behind it, and is tried again.
- * Readers lock a watermark first (guarded-reads.ts), so it comes first here, too: otherwise each would hold a table
- * that the other waits for.
- *
- * Names resolve to the newest tables even in an older snapshot, which would see the replay's rows as they were then.
- * Until the exchange the replay's watermark says `rebuilding_to`, so such a snapshot finds the flag and begins again.
+ * Readers lock the watermarks first, in the order of the pipelines (snapshot.ts, guarded-reads.ts), and so does an
+ * exchange: otherwise each would hold a table that the other waits for.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { getTableName } from "drizzle-orm";
@@ -39,11 +36,10 @@ export const tableNames = (pipelines: readonly Pipeline[]): readonly string[] =>
 /** A pipeline and those that it shares tables with: they are exchanged together, at one checkpoint. */
 export const groupOf = (pipeline: Pipeline): readonly Pipeline[] => {
   const shared = new Set(pipeline.sharedTables?.map(({ table }) => table));
-  const others = ledgerPipelines.filter(
+  return ledgerPipelines.filter(
     ({ name, sharedTables = [] }) =>
-      name !== pipeline.name && sharedTables.some(({ table }) => shared.has(table)),
+      name === pipeline.name || sharedTables.some(({ table }) => shared.has(table)),
   );
-  return [pipeline, ...others];
 };
 
 /** Creates the tables, or resumes with those of an earlier run if their columns are still the served ones. */
