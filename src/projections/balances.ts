@@ -92,7 +92,7 @@ export const foldBalances = (
       )`,
     ],
     check: `(
-      select count(balances_refuse('${part}', coin_type, owner, held, objects)) from folded
+      select count(public.balances_refuse('${part}', coin_type, owner, held, objects)) from folded
       where held < 0 or objects < 0 or (objects = 0 and held <> 0)
     )`,
     explain,

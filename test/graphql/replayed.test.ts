@@ -16,7 +16,7 @@ import { freshDatabase } from "../postgres.ts";
 import { follow } from "../service/following.ts";
 import { PIPELINES } from "./api.ts";
 
-const SWAPS = 4;
+const SWAPS = 2;
 
 const SEVERAL = `query ($coin: String!) {
   roleEvents(coinType: $coin, limit: 1) { position }

@@ -10,8 +10,8 @@ import type { FactSource } from "../../log/log.ts";
 import type { Pipeline } from "../pipeline.ts";
 import { approach, beginRun, runUpTo, type SecondRun, servedNext } from "./second-run.ts";
 import {
-  discardRun,
   dropTables,
+  endRun,
   exchangeTables,
   exchanging,
   indexTables,
@@ -87,7 +87,7 @@ export const fillAdded = async (filling: Filling): Promise<void> => {
       update public.${sql(watermark)} set layout = ${pipeline.layout}, filled_checkpoint = null,
         digest = (select digest from ${sql(`${REPLAY_SCHEMA}.${watermark}`)})
       where pipeline = ${pipeline.name}`;
-    await discardRun(sql, pipeline);
+    await endRun(tx, pipeline);
   });
 };
 

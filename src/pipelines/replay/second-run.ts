@@ -31,7 +31,11 @@ export const beginRun = async ({ session, pipeline, log }: SecondRun): Promise<b
   const { sql } = session;
   await makeTables(sql, pipeline);
   const begun = await registerPipeline(sql, pipeline, await log.highWater());
-  if (begun.layout === pipeline.layout) return begun.nextCheckpoint;
+  if (begun.layout === pipeline.layout) {
+    // What an earlier run left in tables that other pipelines write, too.
+    if (begun.last === null) await session.transaction(async (tx) => pipeline.reset?.(tx));
+    return begun.nextCheckpoint;
+  }
   await discardRun(sql, pipeline);
   await makeTables(sql, pipeline);
   return (await registerPipeline(sql, pipeline, await log.highWater())).nextCheckpoint;

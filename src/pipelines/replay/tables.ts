@@ -16,10 +16,13 @@ import { PLANS_BY_KEY } from "../../projections/plans.ts";
 import { ledgerPipelines } from "../ledger-pipelines.ts";
 import { type Pipeline, tablesOf } from "../pipeline.ts";
 
-/** Settings of a session whose table names resolve to the replay's tables. */
+/**
+ * Settings of a session whose table names resolve to the replay's tables, and to no others: once those are dropped
+ * its statements fail, instead of writing into the served ones.
+ */
 export const replaySettings = {
   synchronousCommit: "off",
-  runtime: { ...PLANS_BY_KEY, search_path: `${REPLAY_SCHEMA}, public` },
+  runtime: { ...PLANS_BY_KEY, search_path: REPLAY_SCHEMA },
 } as const;
 
 /** Names of all tables that these pipelines write, watermarks first. */
@@ -52,12 +55,12 @@ export const makeTables = async (sql: Sql, pipeline: Pipeline): Promise<void> =>
         and to_regclass(${REPLAY_SCHEMA} || '.' || table_name) is not null
       group by table_name, column_name, data_type having count(*) < 2) as other`;
   if (row?.other) await discardRun(sql, pipeline);
-  await sql`select replay_make(${texts(names)}::text[])`;
+  await sql`select public.replay_make(${texts(names)}::text[])`;
 };
 
 /** Creates the secondary indexes, which are cheaper once the rows are in. */
 export const indexTables = async (sql: Sql, names: readonly string[]): Promise<void> => {
-  await sql`select replay_index(${texts(names)}::text[])`;
+  await sql`select public.replay_index(${texts(names)}::text[])`;
 };
 
 export const dropTables = async (
@@ -65,17 +68,29 @@ export const dropTables = async (
   place: typeof REPLAY_SCHEMA | typeof BEFORE_SCHEMA,
   names: readonly string[],
 ): Promise<void> => {
-  await sql`select replay_drop(${place}, ${texts(names)}::text[])`;
+  await sql`select public.replay_drop(${place}, ${texts(names)}::text[])`;
 };
 
 /** Drops the tables of a second run, and of those that write some of them, too. */
 export const discardRun = (sql: Sql, pipeline: Pipeline): Promise<void> =>
   dropTables(sql, REPLAY_SCHEMA, tableNames(groupOf(pipeline)));
 
+/** Drops the tables of a second run; those that others write, too, only after the last of them. */
+export const endRun = async ({ sql }: Tx, pipeline: Pipeline): Promise<void> => {
+  await sql`select pg_advisory_xact_lock(hashtext('holderbook replay'))`;
+  const own = [pipeline.watermark, ...tablesOf(pipeline)].map(getTableName);
+  await dropTables(sql, REPLAY_SCHEMA, own);
+  const others = groupOf(pipeline).map(({ watermark }) => getTableName(watermark));
+  const [row] = await sql<{ running: boolean }[]>`
+    select exists (select from pg_tables
+      where schemaname = ${REPLAY_SCHEMA} and tablename = any(${texts(others)}::text[])) as running`;
+  if (!row?.running) await discardRun(sql, pipeline);
+};
+
 /** Exchanges tables in a transaction of `exchanging`. */
 export const exchangeTables = async ({ sql }: Tx, names: readonly string[]): Promise<void> => {
   await dropTables(sql, BEFORE_SCHEMA, names);
-  await sql`select replay_exchange(${texts(names)}::text[])`;
+  await sql`select public.replay_exchange(${texts(names)}::text[])`;
 };
 
 const LOCK_TIMEOUT_MS = 200;
