@@ -119,6 +119,10 @@ const RECORDED: Readonly<
 > = {
   start: { on: "deployment", go: () => startKey({ dataDir: folder.path }, { write: database }) },
   rebuild: { on: "deployment", go: () => run("rebuild", "role_changes") },
+  replay: {
+    on: "deployment",
+    go: () => run("replay", "--pipeline", "role_changes", "--share", "1", "--swap"),
+  },
   "packages add": {
     on: "deployment",
     go: () => run("packages", "add", `0x${"ad".repeat(32)}`, "--from", "30"),
@@ -201,6 +205,7 @@ const UNRECORDED: Readonly<Record<string, string>> = {
   "inspect|verify|status|doctor|cap-table|digest|compare|statement verify|audit-pack verify|acts|packages|audit-pack papers":
     "changes nothing",
   "evm list|keys list|callbacks list|ta sign|ta requests|ta request": "changes nothing",
+  "replay drop": "removes tables that nothing is served from",
   reconcile: "keeps its findings alone, which the next run replaces",
   "statement|audit-pack": "says itself what it publishes, in the sequence",
   "callbacks redeliver|callbacks enable":

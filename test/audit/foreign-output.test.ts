@@ -34,6 +34,7 @@ const STORED: Readonly<
         insert into transfer_event_progress (project, chain_id, place, settings, first_block, next_block)
         values (${IN_SQL}, 1, 0, 'x', 0, 1)`,
   },
+  replay: { args: ["--share", "1"], sql: `update tokens set name = ${IN_SQL}` },
   reconcile: { sql: `update tokens set name = ${IN_SQL}` },
   "verify --log": { sql: `update log_high_water set last_digest = ${IN_SQL}` },
   acts: {
@@ -71,7 +72,7 @@ const GIVEN = [
 
 /** Words and figures of their own alone, data for a file, or what the person at the terminal entered. */
 const OWN = [
-  "start|index|serve|migrate|rebuild|digest|cap-table|demo write|demo link|packages add|evm reread",
+  "start|index|serve|migrate|rebuild|replay drop|digest|cap-table|demo write|demo link|packages add|evm reread",
   "statement|audit-pack|callbacks redeliver|callbacks enable|callbacks rotate|ta sign|keys create|keys rotate",
   "keys callback-url|keys revoke|keys revoke-deployment-key|pii show|pii rotate|pii delete",
 ].flatMap((line) => line.split("|"));

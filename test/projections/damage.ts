@@ -55,3 +55,21 @@ export const emptyChanges = ({ sql }: TestDatabase) => sql`delete from token_cha
 
 /** Changes rows as anybody with a connection can. */
 export const alterRows = ({ sql }: TestDatabase, statement: string) => sql.unsafe(statement);
+
+/** Raises one balance; returns its owner. */
+export const raiseBalance = async ({ sql }: TestDatabase): Promise<string> => {
+  const [row] = await sql<{ owner: string }[]>`
+    update balances set token_balance = token_balance + 1
+    where (coin_type, owner) = (select coin_type, owner from balances limit 1) returning owner`;
+  return row?.owner ?? "";
+};
+
+/** Deletes movements of tokens from a checkpoint on; returns how many. */
+export const loseMovements = async ({ sql }: TestDatabase, from: bigint): Promise<number> =>
+  (await sql`delete from token_changes where position >= ${from * 1_000_000_000n} returning 1`)
+    .length;
+
+/** Holdings, and those of the live objects that they are made from: the same in every snapshot. */
+export const HELD_TWICE = `
+  select (select coalesce(sum(token_balance), 0) from balances)::text as held,
+         (select coalesce(sum(balance), 0) from shared_token_objects)::text as objects`;

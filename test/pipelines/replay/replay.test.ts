@@ -15,6 +15,7 @@ import { FOR_BALANCES } from "../../../src/projections/needed.ts";
 import { readWatermarks } from "../../../src/projections/read-watermarks.ts";
 import { until } from "../../lanes/until.ts";
 import { freshDatabase, type TestDatabase } from "../../postgres.ts";
+import { HELD_TWICE, loseMovements, raiseBalance } from "../../projections/damage.ts";
 import { projectedRows } from "../../projections/projected-rows.ts";
 import { follow } from "../../service/following.ts";
 import { running } from "../running.ts";
@@ -102,21 +103,14 @@ test("rows that differ, are missing or are too many are counted per table and sh
   const ledger = await demo(database);
   await ledger.append(150);
   await ledger.project(1_000);
-  const { sql } = database;
-  const [changed] = await sql`
-    update balances set token_balance = token_balance + 1
-    where (coin_type, owner) = (select coin_type, owner from balances limit 1) returning owner, token_balance`;
-  const removed =
-    await sql`delete from token_changes where position >= 100 * 1000000000::int8 returning position`;
-  await sql`insert into token_supplies (coin_type, checkpoint, supply) values ('0x0::none::NONE', 7, 1)`.catch(
-    () => undefined,
-  );
+  const owner = await raiseBalance(database);
+  const lost = await loseMovements(database, 100n);
   await using replayed = await replay(replaying(database));
   const { differences } = await replayed.compare();
   const of = (name: string) => differences.find(({ table }) => table === name);
   expect(of("balances")).toMatchObject({ count: 1, rows: [{ key: ["coinType", "owner"] }] });
-  expect(of("balances")?.rows[0]?.stored).toMatchObject({ owner: changed?.owner });
-  expect(of("token_changes")?.count).toBe(removed.length);
+  expect(of("balances")?.rows[0]?.stored).toMatchObject({ owner });
+  expect(of("token_changes")?.count).toBe(lost);
   expect(differences.reduce((sum, { rows }) => sum + rows.length, 0)).toBeLessThanOrEqual(100);
 });
 
@@ -163,14 +157,10 @@ test("while tables are exchanged, no read fails or mixes old with new, it waits 
   const stop = new AbortController();
   const wrong: unknown[] = [];
   let reads = 0;
-  // Holdings of the live objects are the balances, in every snapshot.
-  const text = `
-    select (select coalesce(sum(token_balance), 0) from balances)::text as held,
-           (select coalesce(sum(balance), 0) from shared_token_objects)::text as objects`;
   const reading = async () => {
     while (!stop.signal.aborted) {
       const guarded = guardedReads(database.db, FOR_BALANCES);
-      const [row] = await read<{ held: string; objects: string }>(guarded, text, []);
+      const [row] = await read<{ held: string; objects: string }>(guarded, HELD_TWICE, []);
       reads += 1;
       if (row === undefined || row.held !== row.objects) wrong.push(row);
     }
@@ -197,7 +187,7 @@ test("while tables are exchanged, no read fails or mixes old with new, it waits 
     // The exchange gives way again and again: others read, and this snapshot sees one state.
     const begun = reads;
     await expect.poll(() => reads).toBeGreaterThan(begun + 20);
-    const [row] = await read<{ held: string; objects: string }>(tx, text, []);
+    const [row] = await read<{ held: string; objects: string }>(tx, HELD_TWICE, []);
     if (row === undefined || row.held !== row.objects) wrong.push(row);
     expect(isSwapped).toBe(false);
   });
