@@ -1,6 +1,8 @@
 import { openStorage, type Storage, type StorageOptions } from "../service/storage.ts";
 import { openRuntime, type Runtime } from "./runtime.ts";
 
+export type OpenDatabase = Runtime & Storage;
+
 /**
  * Opens the configured database, whose tables have to be of this version unless `how` says more.
  * @param runtime where the command has opened it before
@@ -8,7 +10,7 @@ import { openRuntime, type Runtime } from "./runtime.ts";
 export const openDatabase = async (
   how: StorageOptions = {},
   runtime?: Runtime,
-): Promise<Runtime & Storage> => {
+): Promise<OpenDatabase> => {
   const opened = runtime ?? (await openRuntime());
   const { config, logger } = opened;
   return { ...opened, ...(await openStorage(config, logger, { tables: "current", ...how })) };

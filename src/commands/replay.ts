@@ -1,14 +1,12 @@
 import { Command, InvalidArgumentError, Option } from "commander";
-import { type NewAct, recordAct } from "../audit/sequence/acts.ts";
 import { BEFORE_SCHEMA, REPLAY_SCHEMA } from "../database/work-schemas.ts";
-import { factSource } from "../log/log.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
-import type { Pipeline } from "../pipelines/pipeline.ts";
-import { type Comparison, type ReplayProgress, replay } from "../pipelines/replay/replay.ts";
-import { dropTables, groupOf, tableNames } from "../pipelines/replay/tables.ts";
+import type { Comparison } from "../pipelines/replay/replay.ts";
+import { dropTables, resumeFormer, tableNames } from "../pipelines/replay/tables.ts";
 import { openDatabase } from "./open-database.ts";
 import { endCheck, jsonOption, printJson, printLines, printMessages } from "./output.ts";
-import { duration, progressTerminal, redrawnLine } from "./progress-line.ts";
+import { groupsWith, namesOf, replayGroup } from "./replay-group.ts";
+import { UsageError } from "./usage.ts";
 
 const NAMES = ledgerPipelines.map(({ name }) => name);
 
@@ -18,39 +16,26 @@ const shareArgument = (text: string): number => {
   return share;
 };
 
-/** Groups that hold these pipelines, all of them by default. */
-const groupsWith = (names: readonly string[]): readonly (readonly Pipeline[])[] => {
-  const groups = new Map<string, readonly Pipeline[]>();
-  for (const pipeline of ledgerPipelines) {
-    if (names.length > 0 && !names.includes(pipeline.name)) continue;
-    const group = groupOf(pipeline);
-    groups.set(
-      group
-        .map(({ name }) => name)
-        .sort()
-        .join(" "),
-      group,
-    );
-  }
-  return [...groups.values()];
-};
-
 const collected = (name: string, before: readonly string[] = []): readonly string[] => {
   if (!NAMES.includes(name)) throw new InvalidArgumentError(`one of ${NAMES.join(", ")}`);
   return [...before, name];
 };
 
 const pipelineOption = () =>
-  new Option("--pipeline <name>", "replay this one, may be repeated (default: all)").argParser(
+  new Option("--pipeline <name>", "only this one, may be repeated (default: all)").argParser(
     collected,
   );
 
-type ReplayOptions = {
-  readonly pipeline?: readonly string[];
+type Chosen = { readonly pipeline?: readonly string[] };
+type ReplayOptions = Chosen & {
   readonly share: number;
   readonly swap?: boolean;
+  readonly accept?: boolean;
   readonly json?: boolean;
 };
+
+const EXIT_CODES = `
+Exit codes: 0 the replayed rows are identical, 1 some differ, 2 wrong usage.`;
 
 /** `holderbook replay`: builds projections beside the served ones, compares both, and can change over. */
 export const replayCommand = () =>
@@ -58,53 +43,57 @@ export const replayCommand = () =>
     .addOption(pipelineOption())
     .option("--share <part>", "part of the time that it works", shareArgument, 0.25)
     .option("--swap", "then serve the replayed rows, if they are identical")
+    .option("--accept", "with --swap: also if they differ, unless published roots would change")
     .addOption(jsonOption())
-    .action(async ({ pipeline = [], share, swap = false, json = false }: ReplayOptions) => {
+    .addHelpText("after", EXIT_CODES)
+    .action(async ({ pipeline = [], share, swap, accept, json }: ReplayOptions) => {
+      if (accept && !swap) throw new UsageError("--accept is for --swap");
       await using opened = await openDatabase({ by: "owner" });
-      const { write, signal, config } = opened;
-      const line = redrawnLine(progressTerminal(config));
       const results: Comparison[] = [];
       for (const pipelines of groupsWith(pipeline)) {
-        const shown = progressOf(line.draw);
-        await using replayed = await replay({
-          pipelines,
-          database: write,
-          log: factSource(write),
-          share,
-          signal,
-          onProgress: shown,
-        });
-        line.clear();
-        const compared = await replayed.compare();
-        results.push(compared);
-        if (!json) printLines(inWords(compared));
-        if (!swap || compared.differences.length > 0) continue;
-        const names = pipelines.map(({ name }) => name).join(", ");
-        const act: NewAct = {
-          command: "replay",
-          details: { pipelines: names, swap },
-          on: "deployment",
+        const onCompared = (compared: Comparison) => {
+          results.push(compared);
+          if (!json) printLines(inWords(compared));
         };
-        await using session = await write.session();
-        await replayed.swap(session, ({ sql }) => recordAct(sql, act));
-        printMessages(
-          `${names}: the replayed rows are served; \`holderbook replay drop\` removes the former ones`,
-        );
+        const act = { command: "replay", pipelines: namesOf(pipelines), accept: accept === true };
+        const mode = swap ? (accept ? "accepted" : "identical") : "no";
+        if (await replayGroup(opened, { pipelines, share, act, swap: mode, onCompared }))
+          printMessages(
+            `${namesOf(pipelines)}: the replayed rows are served; \`replay swap --back\` returns to the former ones until \`replay drop\` removes them`,
+          );
       }
       if (json) printJson(results);
-      endCheck({
-        isFalse: results.some(({ differences }) => differences.length > 0),
-        isUnshown: false,
-      });
+      const isFalse = results.some(({ differences }) => differences.length > 0);
+      endCheck({ isFalse, isUnshown: false });
     })
+    .addCommand(swapCommand())
     .addCommand(dropCommand());
+
+/** `holderbook replay swap --back`: serves the former tables again, once they have caught up. */
+const swapCommand = () =>
+  new Command("swap")
+    .description("serve the former rows again, once they have caught up with the log")
+    .addOption(pipelineOption())
+    .requiredOption("--back", "return to the former rows")
+    .action(async ({ pipeline = [] }: Chosen) => {
+      await using opened = await openDatabase({ by: "owner" });
+      for (const pipelines of groupsWith(pipeline)) {
+        {
+          await using session = await opened.write.session();
+          await resumeFormer(session, pipelines);
+        }
+        const act = { command: "replay swap", pipelines: namesOf(pipelines), back: true };
+        await replayGroup(opened, { pipelines, share: 1, act, swap: "accepted", isBack: true });
+        printMessages(`${namesOf(pipelines)}: the former rows are served again`);
+      }
+    });
 
 /** `holderbook replay drop`: removes the tables of replays, and those that were exchanged for them. */
 const dropCommand = () =>
   new Command("drop")
     .description("remove the tables of replays, and those that were exchanged for them")
     .addOption(pipelineOption())
-    .action(async ({ pipeline = [] }: Pick<ReplayOptions, "pipeline">) => {
+    .action(async ({ pipeline = [] }: Chosen) => {
       await using opened = await openDatabase({ by: "owner" });
       for (const group of groupsWith(pipeline)) {
         for (const place of [REPLAY_SCHEMA, BEFORE_SCHEMA] as const) {
@@ -114,22 +103,7 @@ const dropCommand = () =>
       printMessages("the tables of replays are removed");
     });
 
-/** Draws checkpoint, rate and time left. */
-const progressOf = (draw: (text: string) => void) => {
-  const begun = new Map<string, { readonly next: bigint; readonly atMs: number }>();
-  return ({ pipeline, next, of }: ReplayProgress): void => {
-    const first = begun.get(pipeline) ?? { next, atMs: performance.now() };
-    begun.set(pipeline, first);
-    const seconds = (performance.now() - first.atMs) / 1_000;
-    const rate = seconds > 0 ? Number(next - first.next) / seconds : 0;
-    const left = rate > 0 ? duration(Number(of - next) / rate) : "unknown";
-    draw(
-      `replaying ${pipeline}: checkpoint ${next - 1n} of ${of - 1n} · ${Math.round(rate).toLocaleString("en")}/s · time left ${left}`,
-    );
-  };
-};
-
-const inWords = ({ checkpoints, rows, differences }: Comparison): readonly string[] => {
+export const inWords = ({ checkpoints, rows, differences }: Comparison): readonly string[] => {
   const at = Object.entries(checkpoints)
     .map(([name, checkpoint]) => `${name} at checkpoint ${checkpoint ?? "none"}`)
     .join(", ");

@@ -123,6 +123,10 @@ const RECORDED: Readonly<
     on: "deployment",
     go: () => run("replay", "--pipeline", "role_changes", "--share", "1", "--swap"),
   },
+  "replay swap": {
+    on: "deployment",
+    go: () => run("replay", "swap", "--pipeline", "role_changes", "--back"),
+  },
   "packages add": {
     on: "deployment",
     go: () => run("packages", "add", `0x${"ad".repeat(32)}`, "--from", "30"),

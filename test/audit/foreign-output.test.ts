@@ -72,7 +72,7 @@ const GIVEN = [
 
 /** Words and figures of their own alone, data for a file, or what the person at the terminal entered. */
 const OWN = [
-  "start|index|serve|migrate|rebuild|replay drop|digest|cap-table|demo write|demo link|packages add|evm reread",
+  "start|index|serve|migrate|rebuild|replay drop|replay swap|digest|cap-table|demo write|demo link|packages add|evm reread",
   "statement|audit-pack|callbacks redeliver|callbacks enable|callbacks rotate|ta sign|keys create|keys rotate",
   "keys callback-url|keys revoke|keys revoke-deployment-key|pii show|pii rotate|pii delete",
 ].flatMap((line) => line.split("|"));

@@ -26,7 +26,7 @@ test("a future checkpoint is refused, not waited for", async () => {
 /** Commands that say or change something about what is there. */
 const ABOUT_EXISTING = [
   ["status"],
-  ["rebuild", "token_activity"],
+  ["rebuild", "token_activity", "--yes"],
   ["callbacks", "list", "--project", "acme"],
   ["callbacks", "redeliver", "te_1", "--project", "acme"],
   ["callbacks", "enable", "--project", "acme"],

@@ -28,7 +28,7 @@ const run = promisify(execFile);
 const PROGRAMS = "/usr/lib/postgresql/15/bin";
 
 const NEWEST = 44;
-const REBUILD = ["rebuild", "token_activity"];
+const REBUILD = ["rebuild", "token_activity", "--yes"];
 const INDEX = ["index", "--last", `${NEWEST}`];
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;

@@ -13,6 +13,7 @@ import { texts } from "../../database/column-arrays.ts";
 import type { Session, Sql, Tx } from "../../database/connect.ts";
 import { BEFORE_SCHEMA, REPLAY_SCHEMA } from "../../database/work-schemas.ts";
 import { PLANS_BY_KEY } from "../../projections/plans.ts";
+import type { Remedy } from "../../waiting/remedy.ts";
 import { ledgerPipelines } from "../ledger-pipelines.ts";
 import { type Pipeline, tablesOf } from "../pipeline.ts";
 
@@ -91,6 +92,39 @@ export const endRun = async ({ sql }: Tx, pipeline: Pipeline): Promise<void> => 
 export const exchangeTables = async ({ sql }: Tx, names: readonly string[]): Promise<void> => {
   await dropTables(sql, BEFORE_SCHEMA, names);
   await sql`select public.replay_exchange(${texts(names)}::text[])`;
+};
+
+/** No former tables of these pipelines are kept. Nothing was changed. Stop. */
+export class NoFormerTablesError extends Error {
+  override readonly name = "NoFormerTablesError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(pipelines: readonly Pipeline[]) {
+    const names = pipelines.map(({ name }) => name).join(", ");
+    super(
+      `${names}: holderbook_before has no former tables; they stay there from \`replay --swap\` to \`replay drop\``,
+    );
+  }
+}
+
+/**
+ * Makes the former tables those of the replay, which catch up and are exchanged as any replay's. By their owner.
+ * @throws NoFormerTablesError (stop)
+ */
+export const resumeFormer = async (
+  on: Pick<Session, "transaction">,
+  pipelines: readonly Pipeline[],
+): Promise<void> => {
+  const names = tableNames(pipelines);
+  await on.transaction(async ({ sql }) => {
+    const found = await sql`
+      select from pg_tables where schemaname = ${BEFORE_SCHEMA} and tablename = any(${texts(names)}::text[])`;
+    if (found.length < names.length) throw new NoFormerTablesError(pipelines);
+    await dropTables(sql, REPLAY_SCHEMA, names);
+    for (const name of names) {
+      await sql`alter table ${sql(`${BEFORE_SCHEMA}.${name}`)} set schema ${sql(REPLAY_SCHEMA)}`;
+    }
+  });
 };
 
 const LOCK_TIMEOUT_MS = 200;

@@ -1,0 +1,95 @@
+/** Replays a group of pipelines for a command: shows the progress, compares, and changes over. */
+import { contradictedRoots } from "../audit/reconcile/replayed-roots.ts";
+import { recordAct } from "../audit/sequence/acts.ts";
+import { factSource } from "../log/log.ts";
+import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
+import type { Pipeline } from "../pipelines/pipeline.ts";
+import { type Comparison, type ReplayProgress, replay } from "../pipelines/replay/replay.ts";
+import { groupOf } from "../pipelines/replay/tables.ts";
+import type { Remedy } from "../waiting/remedy.ts";
+import type { OpenDatabase } from "./open-database.ts";
+import { duration, progressTerminal, redrawnLine } from "./progress-line.ts";
+
+/** Names of pipelines that are replayed and exchanged together. */
+export const namesOf = (pipelines: readonly Pipeline[]): string =>
+  pipelines.map(({ name }) => name).join(", ");
+
+/** Groups that hold these pipelines; all of them if none is named. */
+export const groupsWith = (names: readonly string[]): readonly (readonly Pipeline[])[] => {
+  const chosen = ledgerPipelines.filter(({ name }) => names.length === 0 || names.includes(name));
+  return [...new Map(chosen.map(groupOf).map((group) => [namesOf(group), group])).values()];
+};
+
+/**
+ * The replayed rows contradict roots that were published, which are permanent. The served rows stay. Stop: the
+ * message lists the roots.
+ */
+export class PublishedRootsError extends Error {
+  override readonly name = "PublishedRootsError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(pipelines: readonly Pipeline[], roots: readonly string[]) {
+    super(
+      `${namesOf(pipelines)}: the replayed rows contradict published roots, so the former rows stay: ${roots.join("; ")}`,
+    );
+  }
+}
+
+type GroupReplay = {
+  readonly pipelines: readonly Pipeline[];
+  readonly share: number;
+  /** Command and arguments for the act that an exchange records. */
+  readonly act: { readonly command: string; readonly [detail: string]: string | boolean };
+  /** Whether to exchange the tables: never, where the rows are identical, or where no published root changes. */
+  readonly swap: "no" | "identical" | "accepted";
+  /** Skips the comparison. */
+  readonly isBack?: boolean;
+  readonly onCompared?: (comparison: Comparison) => void;
+};
+
+/**
+ * @returns whether the replayed rows are served now
+ * @throws PublishedRootsError (stop)
+ */
+export const replayGroup = async (
+  { write, signal, config }: OpenDatabase,
+  { pipelines, share, act, swap, isBack = false, onCompared }: GroupReplay,
+): Promise<boolean> => {
+  const line = redrawnLine(progressTerminal(config));
+  const onProgress = progressOf(line.draw);
+  await using replayed = await replay({
+    ...{ pipelines, database: write, log: factSource(write) },
+    ...{ share, signal, onProgress },
+  });
+  line.clear();
+  let isIdentical = false;
+  if (!isBack) {
+    const compared = await replayed.compare();
+    onCompared?.(compared);
+    isIdentical = compared.differences.length === 0;
+  }
+  if (swap === "no" || (swap === "identical" && !isIdentical)) return false;
+  if (!isIdentical) {
+    const roots = await contradictedRoots(write, signal);
+    if (roots.length > 0) throw new PublishedRootsError(pipelines, roots);
+  }
+  const { command, ...details } = act;
+  await using session = await write.session();
+  await replayed.swap(session, ({ sql }) => recordAct(sql, { command, details, on: "deployment" }));
+  return true;
+};
+
+/** Draws checkpoint, rate and time left. */
+const progressOf = (draw: (text: string) => void) => {
+  const begun = new Map<string, { readonly next: bigint; readonly atMs: number }>();
+  return ({ pipeline, next, of }: ReplayProgress): void => {
+    const first = begun.get(pipeline) ?? { next, atMs: performance.now() };
+    begun.set(pipeline, first);
+    const seconds = (performance.now() - first.atMs) / 1_000;
+    const rate = seconds > 0 ? Number(next - first.next) / seconds : 0;
+    const left = rate > 0 ? duration(Number(of - next) / rate) : "unknown";
+    draw(
+      `replaying ${pipeline}: checkpoint ${next - 1n} of ${of - 1n} · ${Math.round(rate).toLocaleString("en")}/s · time left ${left}`,
+    );
+  };
+};
