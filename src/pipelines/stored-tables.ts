@@ -14,7 +14,10 @@ export type StoredTable = {
   readonly isState: boolean;
   /** Checkpoints, in SQL, at which a row gives a line: its begin and, for a range, its end. */
   readonly at: readonly ("position / 1000000000" | "checkpoint" | "until")[];
-  /** Layout that added the table; older databases fill it from the log (`replay/fill-added.ts`). */
+  /**
+   * Layout that added the table, or last changed its columns or rows. Older databases fill it from the log and serve
+   * the former rows until then (`replay/fill-added.ts`). A table that several pipelines write is not filled: replay it.
+   */
   readonly since: number;
   /** Query for the rows before checkpoint `BEFORE`; null if the pipeline never reads the table. */
   readonly before: string | null;

@@ -10,8 +10,8 @@ export const LAYOUT_WITH_PAST = 2;
 export const LAYOUT_WITH_DIGESTS = 3;
 
 /**
- * Current layout; part of every digest. Raise it when a pipeline gets a table, which is then filled
- * from the log (`replay/fill-added.ts`).
+ * Current layout; part of every digest. Raise it when a pipeline gets a table or makes other rows; the table
+ * is then filled from the log (`replay/fill-added.ts`).
  */
 export const LAYOUT = LAYOUT_WITH_DIGESTS;
 

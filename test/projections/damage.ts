@@ -73,3 +73,6 @@ export const loseMovements = async ({ sql }: TestDatabase, from: bigint): Promis
 export const HELD_TWICE = `
   select (select coalesce(sum(token_balance), 0) from balances)::text as held,
          (select coalesce(sum(balance), 0) from shared_token_objects)::text as objects`;
+
+/** Gives every movement of tokens another cause. */
+export const renameCauses = ({ sql }: TestDatabase) => sql`update token_changes set cause = 'mint'`;

@@ -1,7 +1,7 @@
 /**
- * Fills tables that an upgrade added, from the log, while the pipeline keeps running: a second run writes all tables
- * of the pipeline, and once it has caught up, those that were added are exchanged for the incomplete ones. The
- * pipeline's watermark shows the progress.
+ * Fills tables that an upgrade added or whose rows it changed, from the log, while the pipeline keeps running: a
+ * second run writes all tables of the pipeline, and once it has caught up, these are exchanged for the served ones,
+ * which are empty or have the former rows. The pipeline's watermark shows the progress.
  */
 import { getTableName } from "drizzle-orm";
 import type { Database, Session, Sql, Transactor } from "../../database/connect.ts";
@@ -44,7 +44,7 @@ export type Filling = {
 /** Interval of progress reports in the watermark, milliseconds. */
 const REPORT_AFTER_MS = 1_000;
 
-/** Names of the tables that were added since a layout, digests included. */
+/** Names of the tables that were added or changed since a layout, digests included. */
 export const addedSince = ({ tables, digests }: Pipeline, layout: number): readonly string[] =>
   [...tables.filter(({ since }) => since > layout).map(({ table }) => table), digests].map(
     getTableName,
@@ -84,7 +84,7 @@ export const fillAdded = async (filling: Filling): Promise<void> => {
     await dropTables(sql, BEFORE_SCHEMA, added);
     const watermark = getTableName(pipeline.watermark);
     await sql`
-      update public.${sql(watermark)} set layout = ${pipeline.layout}, filled_checkpoint = null,
+      update public.${sql(watermark)} set layout = ${pipeline.layout}, filled_checkpoint = null, rebuilds = rebuilds + 1,
         digest = (select digest from ${sql(`${REPLAY_SCHEMA}.${watermark}`)})
       where pipeline = ${pipeline.name}`;
     await endRun(tx, pipeline);

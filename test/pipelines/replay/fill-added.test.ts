@@ -20,6 +20,7 @@ import { LAYOUT } from "../../../src/projections/progress-tables.ts";
 import { readWatermarks } from "../../../src/projections/read-watermarks.ts";
 import { until } from "../../lanes/until.ts";
 import { copyOf, freshDatabase, type TestDatabase } from "../../postgres.ts";
+import { renameCauses } from "../../projections/damage.ts";
 import { projectedRows } from "../../projections/projected-rows.ts";
 import { follow } from "../../service/following.ts";
 import { running } from "../running.ts";
@@ -238,6 +239,44 @@ test("a database with history keeps serving it while a newer layout's additions 
   expect(await digests(database)).not.toContain(null);
   assertCommitted(150n, await guardedReads(database.db, ALL).committed());
   await sameRows(database, given, (table) => !table.endsWith("_digests"));
+});
+
+test("an upgrade that changes the rows of a table serves the former ones until the new ones take their place", async () => {
+  await using upgraded = await copied({ max: 8 });
+  const { database } = upgraded;
+  const right = await projectedRows(database);
+  const kept = ledgerPipelines.filter(({ name }) => name === "shared_token_objects");
+  const [pipeline] = kept;
+  if (pipeline === undefined) throw new Error("no pipeline writes movements");
+  // What the version before made of the facts, as far as this test is concerned.
+  await renameCauses(database);
+  const former = (await projectedRows(database)).token_changes;
+  expect(former).not.toEqual(right.token_changes);
+  const changed: Pipeline = {
+    ...pipeline,
+    layout: LAYOUT + 1,
+    tables: pipeline.tables.map((one) => ({ ...one, since: LAYOUT + 1 })),
+  };
+  const { log, letGo } = slowLog(database);
+  await using _run = running(database, [changed], {
+    log,
+    bounds: { maxFacts: 4, maxBytes: 1_000_000 },
+  });
+  await until(
+    "a part to be filled in",
+    () => filled(database),
+    (all) => all.some((checkpoint) => checkpoint !== null && checkpoint > 0n),
+  );
+  expect((await projectedRows(database)).token_changes).toEqual(former);
+  assertCommitted(150n, await guardedReads(database.db, ALL).committed());
+  letGo();
+  await until(
+    "the new rows to be served",
+    () => layouts(database, kept),
+    (rows) => rows.every((row) => row?.layout === LAYOUT + 1),
+    60_000,
+  );
+  expect((await projectedRows(database)).token_changes).toEqual(right.token_changes);
 });
 
 /** A pipeline whose own first batch with facts is held back while `until` waits; filling is not. */
