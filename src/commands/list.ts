@@ -92,8 +92,8 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     load: async () => (await import("./replay.ts")).replayCommand(),
   },
   rebuild: {
-    about: "empty a pipeline; the next start or index refills it from the log",
-    usage: "<pipeline>",
+    about: "replace a pipeline's rows by those of a replay, or empty it",
+    usage: "[options] <pipeline>",
     load: async () => (await import("./rebuild.ts")).rebuildCommand(),
   },
   packages: {
