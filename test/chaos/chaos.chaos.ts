@@ -28,15 +28,22 @@ const wrongSoFar = () => [
   ...world.health.serve.untrue,
 ];
 
-/** Strikes, waits for recovery, and looks at what must never happen. */
+/** Strikes, waits for recovery, and looks at what must never happen; returns how long recovery took, in ms. */
 const perform = async ({ number, kind, random }: Fault): Promise<number> => {
-  const struck = await kind.strike(world, random);
-  await struck.end();
-  const tookMs = await recovery(world, `probe-${number}`, kind.withinMs).catch((error: Error) => {
-    throw new Error(`${struck.what}: ${error.message}`, { cause: error });
-  });
-  expect(wrongSoFar()).toEqual([]);
-  return tookMs;
+  let drawn = "";
+  try {
+    const struck = await kind.strike(world, random);
+    drawn = ` (${struck.what})`;
+    await struck.end();
+    const tookMs = await recovery(world, `probe-${number}`, kind.withinMs);
+    expect(wrongSoFar()).toEqual([]);
+    return tookMs;
+  } catch (error) {
+    const what = error instanceof Error ? error.message : String(error);
+    throw new Error(
+      `seed ${seed}, fault ${number}, ${kind.name}${drawn}: ${what}\n${world.logged()}`,
+    );
+  }
 };
 
 test.for(
@@ -44,17 +51,13 @@ test.for(
     (fault) => [fault.number, fault.kind.name, fault] as const,
   ),
 )("fault %d: %s", async ([, , fault], { task, skip }) => {
-  const { kind, number } = fault;
+  const { kind } = fault;
   const lacks = kind.lacks?.(world);
   if (lacks !== undefined) {
     task.meta.fault = { kind: kind.name, recoveredMs: null };
     return skip(lacks);
   }
-  const recoveredMs = await perform(fault).catch((error: Error) => {
-    const which = `seed ${seed}, fault ${number}, ${kind.name}`;
-    throw new Error(`${which}: ${error.message}\n${world.logged()}`, { cause: error });
-  });
-  task.meta.fault = { kind: kind.name, recoveredMs };
+  task.meta.fault = { kind: kind.name, recoveredMs: await perform(fault) };
 });
 
 let requests: readonly EndedRequest[];

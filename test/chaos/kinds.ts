@@ -1,5 +1,13 @@
-/** Every kind of fault. */
+/** Every kind of fault. A further one is an entry here, or in one of the lists. */
 import type { FaultKind } from "./fault.ts";
+import { databaseKinds } from "./kinds-of-databases.ts";
+import { neighbourKinds } from "./kinds-of-neighbours.ts";
 import { processKinds } from "./kinds-of-processes.ts";
+import { sourceKinds } from "./kinds-of-sources.ts";
 
-export const KINDS: readonly FaultKind[] = [...processKinds];
+export const KINDS: readonly FaultKind[] = [
+  ...processKinds,
+  ...databaseKinds,
+  ...sourceKinds,
+  ...neighbourKinds,
+];

@@ -1,7 +1,7 @@
 /** What goes on while faults strike: signed requests to the transfer agent, and the receiver of their results. */
 import { setTimeout as delay } from "node:timers/promises";
 import { createTransferAgent } from "../../client/index.ts";
-import { startReceiver } from "../callbacks/receiver.ts";
+import { type Answer, startReceiver } from "../callbacks/receiver.ts";
 import type { Random } from "../random.ts";
 import { bodyOf } from "../ta/submissions.ts";
 
@@ -11,15 +11,31 @@ const SEND_EVERY_MS = 600;
 const MOST_OPEN = 40;
 const PATIENCE_MS = 10_000;
 
-/** A receiver that refuses some results at first, and hangs up on others. */
-const startMoodyReceiver = () =>
-  startReceiver(({ id }, before) => {
+/** What it does instead of accepting. */
+export type Refusal = 500 | 503 | "hangs up" | "never answers";
+
+/** A receiver that refuses some results at first, and all of them while it is told to. */
+const startMoodyReceiver = async () => {
+  let refusesAll: Refusal | undefined;
+  const answers: Readonly<Record<Refusal, Answer>> = {
+    500: 500,
+    503: 503,
+    "hangs up": (response) => void response.destroy(),
+    "never answers": () => undefined,
+  };
+  const receiver = await startReceiver(({ id }, before) => {
+    if (refusesAll !== undefined) return answers[refusesAll];
     const mood = Number.parseInt(id.slice(-2), 16) % 16;
-    if (before > 0 || Number.isNaN(mood)) return 204;
-    if (mood === 0) return 500;
-    if (mood === 1) return (response) => response.destroy();
-    return 204;
+    if (before > 0) return 204;
+    return mood === 0 ? answers[500] : mood === 1 ? answers["hangs up"] : 204;
   });
+  return {
+    ...receiver,
+    refuse: (how: Refusal | undefined) => {
+      refusesAll = how;
+    },
+  };
+};
 
 export type Load = Awaited<ReturnType<typeof startLoad>>;
 

@@ -9,6 +9,8 @@ export type Operated = AsyncDisposable & {
   /** Of the process that answers; only `start` has one of its own. */
   serving(): Promise<number>;
   kill(): Promise<void>;
+  /** The launcher and all below it. */
+  killAll(): Promise<void>;
   /** Stops the launcher and all below it as they are, or lets them go on. */
   signal(name: "SIGSTOP" | "SIGCONT"): Promise<void>;
   /** How often it was started. */
@@ -59,6 +61,11 @@ export const operate = (name: string, args: readonly string[], settings: Setting
       await eventually(`the end of ${name}`, async () =>
         isRunning(pid) ? { seen: pid } : { done: true },
       );
+    },
+    killAll: async () => {
+      for (const { pid } of await processesOf(program.pid)) {
+        if (isRunning(pid)) process.kill(pid, "SIGKILL");
+      }
     },
     signal: (signal) => signalAll(program.pid, signal),
     starts: () => starts,

@@ -1,6 +1,13 @@
 /** When a deployment counts as well again after a fault. */
 import { until } from "../lanes/until.ts";
+import type { Seen } from "./health-watch.ts";
 import type { World } from "./world.ts";
+
+/** An answer of `/health`, with its reasons alone. */
+const shown = ({ text, ...seen }: Seen) => ({
+  ...seen,
+  why: [...text.matchAll(/"reason":"([^"]*)"/g)].map(([, reason]) => reason),
+});
 
 /**
  * Waits until all is well: `/health` of both processes that serve is `ok` and fresh, the log and every pipeline are
@@ -20,8 +27,8 @@ export const recovery = async (
   });
   const seen = () => ({
     behind: `${goal - marks.lowest()}`,
-    start: health.start.last(),
-    serve: health.serve.last(),
+    start: shown(health.start.last()),
+    serve: shown(health.serve.last()),
     request:
       request === undefined
         ? "not accepted"

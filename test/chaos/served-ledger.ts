@@ -8,13 +8,23 @@ import { zstdCompressSync } from "node:zlib";
 import { GrpcTypes } from "@mysten/sui/grpc";
 import { startDemoNode } from "../../demo/execution.ts";
 import { demoSource } from "../../demo/source.ts";
-import { startGrpcServer } from "../ledger/sources/grpc-server.ts";
-import { startObjectStore } from "../ledger/sources/object-store-server.ts";
+import { type NodeState, startGrpcServer } from "../ledger/sources/grpc-server.ts";
+import { type StoreState, startObjectStore } from "../ledger/sources/object-store-server.ts";
 
 const PER_SECOND = 4;
 const HISTORY = 60;
 /** So many transactions of the registrar may be under way. */
 const GAS_COINS = 24;
+
+/** How the sources answer instead. */
+export type Misbehaviour = {
+  readonly node?: Partial<NodeState>;
+  readonly store?: Partial<StoreState>;
+  /** Which checkpoint a node says is the newest. */
+  readonly head?: (newest: bigint) => bigint;
+  /** Whether a node streams a checkpoint. */
+  readonly isStreamed?: (sequence: bigint) => boolean;
+};
 
 export type ServedLedger = Awaited<ReturnType<typeof serveLedger>>;
 
@@ -51,12 +61,16 @@ export const serveLedger = async (dataDir: string, seed: number) => {
   const taking = opened.use(await startDemoNode(source));
 
   let newest = -1n;
-  /** Whether the two sources say how far the ledger is. */
-  let isTold = true;
+  let announced = -1n;
+  /** Which checkpoint the sources say is the newest, by the true one. */
+  let head = (sequence: bigint) => sequence;
+  let isStreamed = (_sequence: bigint) => true;
   const tell = () => {
-    if (!isTold) return;
     store.state.newest = newest;
-    while (node.state.newest < newest) node.produce();
+    node.state.newest = head(newest);
+    for (; announced < newest; announced += 1n) {
+      if (isStreamed(announced + 1n)) node.announce(announced + 1n);
+    }
   };
   const stop = new AbortController();
   const made = (async () => {
@@ -91,21 +105,25 @@ export const serveLedger = async (dataDir: string, seed: number) => {
           /"digest":"(\w+)"/g,
         ),
       ].map(([, digest = ""]) => digest),
-    /** The ledger goes on, and its sources do not say so. */
-    hide: () => {
-      isTold = false;
+    /** The sources misbehave from now on. */
+    misbehave: (how: Misbehaviour) => {
+      head = how.head ?? head;
+      isStreamed = how.isStreamed ?? isStreamed;
+      Object.assign(node.state, how.node);
+      Object.assign(store.state, how.store);
+      tell();
     },
-    /** They answer as they should. */
+    /** They answer as they should; what they left unanswered stays so. */
     behave: () => {
+      head = (sequence) => sequence;
+      isStreamed = () => true;
       const honest = {
         onCheckpoint: () => undefined,
         onInfo: () => undefined,
         onSubscribe: () => undefined,
       };
       Object.assign(node.state, honest, { checkpoint: decoded });
-      Object.assign(store.state, { misbehave: () => false, object, answerMs: 0 });
-      isTold = true;
-      node.state.newest = node.state.newest > newest ? newest : node.state.newest;
+      Object.assign(store.state, { misbehave: () => false, object });
       tell();
     },
     /** More coins to pay with. */

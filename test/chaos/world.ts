@@ -29,6 +29,20 @@ const STANDS_STILL_MS = 60_000 + 15_000;
 export type World = Awaited<ReturnType<typeof startWorld>>;
 export type Way = Awaited<ReturnType<typeof breakableWay>>;
 
+/** A Redis that comes back at the same address, empty. */
+const startRestartable = async (path: string) => {
+  let server = await startRedis(path);
+  const { url, port } = server;
+  return {
+    url,
+    kill: () => server.stop(),
+    start: async () => {
+      server = await startRedis(path, port);
+    },
+    [Symbol.asyncDispose]: () => server.stop(),
+  };
+};
+
 export const startWorld = async (seed: number) => {
   await using opened = new AsyncDisposableStack();
   const folder = opened.use(await temporaryFolder());
@@ -36,7 +50,10 @@ export const startWorld = async (seed: number) => {
   const postgres = opened.use(await startPostgres(at("postgres")));
   const ledger = opened.use(await serveLedger(at("ledger"), seed));
   const redisPath = await redisServerPath();
-  const redis = redisPath === undefined ? undefined : opened.use(await startRedis(redisPath));
+  const redis = redisPath === undefined ? undefined : opened.use(await startRestartable(redisPath));
+
+  const wayToNode = opened.use(await breakableWay(`http://${ledger.taking.host}`));
+  const wayToRedis = redis && opened.use(await breakableWay(redis.url));
 
   // Past all that is broken: what is true is read from here.
   const database = opened.use(connect({ url: postgres.url, max: 4, applicationName: "chaos" }));
@@ -60,7 +77,7 @@ export const startWorld = async (seed: number) => {
     SECURITY_TOKEN_PACKAGES: ledger.packages[0] ?? "",
     FIRST_CHECKPOINT: "0",
     ASSETS_FILE: assetsFile,
-    TA_NODE: `grpc+http://${ledger.taking.host}`,
+    TA_NODE: wayToNode.url.replace("http://", "grpc+http://").replace(/\/$/, ""),
     TA_SUI_KEY: ledger.secretKey,
     CALLBACK_MASTER_KEY: randomBytes(32).toString("base64"),
     PII_KEYS: `chaos:${randomBytes(32).toString("base64")}`,
@@ -69,15 +86,16 @@ export const startWorld = async (seed: number) => {
     RATE_LIMIT_PER_MINUTE: "1000000",
     LOG_FORMAT: "json",
     LOG_LEVEL: "warn",
-    ...(redis && { REDIS_URL: redis.url }),
+    ...(wayToRedis && { REDIS_URL: wayToRedis.url }),
   };
   /** One process with a way of its own to Postgres. */
   const run = async (name: string, args: readonly string[]) => {
-    const way = opened.use(await breakableWay(postgres.url));
+    await using own = new AsyncDisposableStack();
+    const way = own.use(await breakableWay(postgres.url));
     const port = await freePort();
     const dataDir = at(name);
-    await mkdir(dataDir);
-    const process = opened.use(
+    await mkdir(dataDir, { recursive: true });
+    const process = own.use(
       operate(name, args, {
         ...settings,
         DATABASE_URL: way.url,
@@ -85,11 +103,17 @@ export const startWorld = async (seed: number) => {
         PORT: `${port}`,
       }),
     );
-    return { ...process, way, url: `http://127.0.0.1:${port}` };
+    const all = own.move();
+    return {
+      ...process,
+      way,
+      url: `http://127.0.0.1:${port}`,
+      [Symbol.asyncDispose]: () => all.disposeAsync(),
+    };
   };
-  const start = await run("start", ["start"]);
-  const index = await run("index", ["index"]);
-  const serve = await run("serve", ["serve"]);
+  const start = opened.use(await run("start", ["start"]));
+  const index = opened.use(await run("index", ["index"]));
+  const serve = opened.use(await run("serve", ["serve"]));
 
   const marks = opened.use(watchMarks(database));
   const standsStill = () => {
@@ -116,14 +140,14 @@ export const startWorld = async (seed: number) => {
   );
   const agent = load.begin({ url: serve.url, secretKey: keys.secretKey });
 
-  /** The process that holds a writer's lock; undefined while none does. */
-  const holder = async (lock: string) => {
+  /** The process that holds a writer's lock; undefined while none of these does. */
+  const holder = async (lock: string, among: readonly (typeof start)[] = [start, index]) => {
     const key = createHash("sha256").update(`holderbook writer ${lock}`).digest();
     const [row] = await database.sql<{ port: number }[]>`
       select a.client_port as port from pg_locks l join pg_stat_activity a using (pid)
       where l.locktype = 'advisory' and l.granted and l.objsubid = 1
         and l.classid = ${key.readUInt32BE(0)}::int8::oid and l.objid = ${key.readUInt32BE(4)}::int8::oid`;
-    return [start, index].find(({ way }) => row !== undefined && way.ports().includes(row.port));
+    return among.find(({ way }) => row !== undefined && way.ports().includes(row.port));
   };
   /** How many writers of a process hold their lock, or ask for it. */
   const writersOf = async ({ way }: typeof start) => {
@@ -138,7 +162,11 @@ export const startWorld = async (seed: number) => {
   return {
     ledger,
     postgres,
-    redis: redis && redisPath !== undefined ? { server: redis, path: redisPath } : undefined,
+    /** Undefined where Redis is not installed; the queues are in Postgres then. */
+    redis: redis && wayToRedis && { ...redis, way: wayToRedis },
+    wayToNode,
+    /** A further indexing process, until it is disposed of. */
+    runAnother: () => run("another", ["index"]),
     database,
     load,
     agent,

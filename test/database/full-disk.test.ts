@@ -1,21 +1,10 @@
-import { execFileSync } from "node:child_process";
-import { mkdir, open, readFile, rm } from "node:fs/promises";
+import { open, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import postgres from "postgres";
 import { expect, test } from "vitest";
 import { startEmbeddedPostgres } from "../../src/database/embedded/embedded.ts";
 import { eventually, temporaryFolder } from "../service/process.ts";
-
-/** A disk of its own, small enough to be filled; undefined where none may be mounted. */
-const smallDisk = async (at: string) => {
-  await mkdir(at);
-  try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", "size=160m", "tmpfs", at], { stdio: "ignore" });
-  } catch {
-    return undefined;
-  }
-  return { path: at, [Symbol.dispose]: () => void execFileSync("umount", ["--lazy", at]) };
-};
+import { smallDisk } from "./small-disk.ts";
 
 /** Writes until nothing more fits. */
 const fill = async (path: string) => {
@@ -28,7 +17,7 @@ const fill = async (path: string) => {
 
 test("a server that stopped on a full disk is restarted once there is room", async (context) => {
   await using folder = await temporaryFolder();
-  using disk = await smallDisk(join(folder.path, "disk"));
+  using disk = await smallDisk(join(folder.path, "disk"), 160);
   if (disk === undefined) return context.skip("no small disk can be mounted here");
   const notices: string[] = [];
   const server = await startEmbeddedPostgres({

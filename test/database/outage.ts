@@ -10,6 +10,12 @@ export const breakableWay = async (url: string) => {
   const mute = new WeakSet<Socket>();
   let cut = false;
   let silent = false;
+  /** How long what arrives is kept before it is passed on, ms. */
+  let lagMs = 0;
+  /** The next answer that has it is not passed on, and its connection ends. */
+  let lost: { readonly pattern: RegExp; readonly onLost: () => void } | undefined;
+  /** Nothing that the server says is passed on. */
+  let deaf = false;
   /** Bytes of the server that are still passed on; without a number all are. */
   let left: number | undefined;
   const greetings: string[] = [];
@@ -41,7 +47,23 @@ export const breakableWay = async (url: string) => {
             mute.add(near).add(far);
           }
         }
-        if (!mute.has(near)) far.write(bytes);
+        if (near === to && lost?.pattern.test(bytes.toString("latin1"))) {
+          const { onLost } = lost;
+          lost = undefined;
+          from.destroy();
+          return onLost();
+        }
+        if (mute.has(near) || (deaf && near === to)) return;
+        if (lagMs === 0) {
+          far.write(bytes);
+          return;
+        }
+        // Paused meanwhile, so that all arrives in order.
+        near.pause();
+        setTimeout(() => {
+          far.write(bytes);
+          near.resume();
+        }, lagMs);
       });
       near.on("end", () => {
         if (!mute.has(near)) far.end();
@@ -85,13 +107,31 @@ export const breakableWay = async (url: string) => {
     fallSilentAfter: (bytes: number) => {
       left = bytes;
     },
-    /** New connections work again. Those that fell silent stay so. */
+    /** New connections work again. Those that fell silent stay so, and those whose answers were lost end. */
     speakAgain: () => {
+      if (deaf) for (const socket of open) socket.destroy();
+      deaf = false;
       silent = false;
       left = undefined;
     },
     /** From which the server is asked now, as it sees them. */
     ports: (): readonly number[] => [...onward].flatMap(({ localPort }) => localPort ?? []),
+    /** Everything takes so much longer, in both directions; 0 ends it. */
+    delay: (ms: number) => {
+      lagMs = ms;
+    },
+    /**
+     * The server gets everything, and its next answer that has the pattern (in Latin-1) is lost together with the
+     * connection; resolves then. Only the last such call counts.
+     */
+    loseAnswer: (pattern: RegExp) =>
+      new Promise<void>((onLost) => {
+        lost = { pattern, onLost };
+      }),
+    /** The server gets everything, and all that it says is lost, until `speakAgain` ends those connections. */
+    loseAnswers: () => {
+      deaf = true;
+    },
     /** The first message of every connection so far, in which a client says its settings. */
     greetings: greetings as readonly string[],
     /** Ends every connection and listens no more, as a server that was stopped. */

@@ -28,15 +28,24 @@ export const openSuiNode = (settings: {
   readonly tls: boolean;
   /** Sent with every call, such as an API key. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Intervals of pings that detect a dead connection, ms; replaced by tests. */
+  readonly pings?: { readonly everyMs: number; readonly answerMs: number };
 }): SuiNode => {
+  const { everyMs, answerMs } = settings.pings ?? { everyMs: 30_000, answerMs: 10_000 };
   const transport = new GrpcTransport({
     host: settings.host,
     channelCredentials: settings.tls
       ? ChannelCredentials.createSsl()
       : ChannelCredentials.createInsecure(),
     meta: { ...settings.headers },
-    // Processing counts the attempts.
-    clientOptions: { "grpc.enable_retries": 0, "grpc.max_reconnect_backoff_ms": 5_000 },
+    clientOptions: {
+      // Processing counts the attempts.
+      "grpc.enable_retries": 0,
+      "grpc.max_reconnect_backoff_ms": 5_000,
+      // Otherwise a connection that a firewall forgot is used until the system gives it up, in a quarter of an hour.
+      "grpc.keepalive_time_ms": everyMs,
+      "grpc.keepalive_timeout_ms": answerMs,
+    },
   });
   const client = new SuiGrpcClient({ network: "as-configured", transport });
   return { client, close: () => transport.close() };

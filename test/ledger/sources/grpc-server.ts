@@ -32,7 +32,7 @@ export type NodeState = {
   published: ReadonlyMap<string, bigint> | undefined;
   /** Answers to GetCheckpoint: a fault, a delay, or nothing for the checkpoint itself. */
   onCheckpoint: (sequence: bigint) => Fault | undefined | Promise<Fault | undefined>;
-  onInfo: () => Fault | undefined;
+  onInfo: () => Fault | undefined | Promise<Fault | undefined>;
   /** A fault refuses the subscription; `"silent"` accepts it and then says nothing. */
   onSubscribe: () => Fault | "silent" | undefined;
 };
@@ -72,12 +72,12 @@ export const startGrpcServer = async (initial: Partial<NodeState> = {}) => {
     callback({ details: "", ...fault });
 
   addService(server, GrpcTypes.LedgerService, {
-    GetServiceInfo: (
+    GetServiceInfo: async (
       call: ServerUnaryCall<object, GrpcTypes.GetServiceInfoResponse>,
       callback: sendUnaryData<GrpcTypes.GetServiceInfoResponse>,
     ) => {
       seen.headers.push(call.metadata);
-      const fault = state.onInfo();
+      const fault = await state.onInfo();
       if (fault !== undefined) return fail(callback, fault);
       callback(null, {
         chainId: state.chainId,

@@ -4,6 +4,8 @@ import { readConfig } from "../../../src/settings/read-config.ts";
 import type { Resource } from "../../../src/ta/ledgers/relay.ts";
 import { suiKeySigner } from "../../../src/ta/ledgers/signer.ts";
 import { decoded, openSuiNode, payingCoins, suiRelay } from "../../../src/ta/ledgers/sui-relay.ts";
+import { breakableWay } from "../../database/outage.ts";
+import { until } from "../../lanes/until.ts";
 import { startCircle } from "../processing/circle.ts";
 import { GAS_BUDGET } from "../processing/processor.ts";
 
@@ -48,6 +50,27 @@ test("coins that can pay are found on all pages up to a bound, and not finding a
     );
   } finally {
     sui.close();
+  }
+});
+
+test("a connection that fell silent without ending is replaced", async () => {
+  await using circle = await startCircle({ gasCoins: 1 });
+  await using way = await breakableWay(`http://${circle.node.host}`);
+  const { host } = new URL(way.url);
+  const node = openSuiNode({ host, tls: false, pings: { everyMs: 200, answerMs: 200 } });
+  const info = () =>
+    node.client.ledgerService.getServiceInfo({}, { timeout: 1_000 }).response.then(
+      () => "an answer",
+      (error: Error) => error.message,
+    );
+  try {
+    await until("the first answer", info, (seen) => seen === "an answer");
+    way.fallSilent();
+    expect(await info()).not.toBe("an answer");
+    way.speakAgain();
+    await until("an answer on another connection", info, (seen) => seen === "an answer");
+  } finally {
+    node.close();
   }
 });
 
