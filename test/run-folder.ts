@@ -1,7 +1,7 @@
 /** The folder for all files of one test run. */
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, execFileSync } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
-import { access, constants, mkdir, readdir, rm, statfs } from "node:fs/promises";
+import { access, constants, mkdir, readdir, readFile, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -52,7 +52,18 @@ export const endWithRun = (child: ChildProcess): void => {
   child.once("exit", () => rmSync(file, { force: true }));
 };
 
-const remove = (path: string) => rm(path, { recursive: true, force: true, maxRetries: 3 });
+const remove = async (path: string) => {
+  await unmountBelow(path);
+  await rm(path, { recursive: true, force: true, maxRetries: 3 });
+};
+
+/** Disks that a killed run mounted there stand in the way. */
+const unmountBelow = async (path: string) => {
+  const mounts = await readFile("/proc/mounts", "utf8").catch(() => "");
+  for (const [, at = ""] of mounts.matchAll(/^\S+ (\S+) tmpfs /gm)) {
+    if (at.startsWith(`${path}/`)) execFileSync("umount", ["--lazy", at]);
+  }
+};
 
 const isRunning = (pid: number): boolean => {
   try {
