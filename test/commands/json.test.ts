@@ -28,7 +28,7 @@ const LISTS: Readonly<Record<string, readonly string[]>> = {
 /** Those that do something, print one thing, or say whether it is right. */
 const OTHERS = [
   "start|index|serve|inspect|verify|compare|statement|statement verify|audit-pack|audit-pack verify|audit-pack papers",
-  "migrate|rebuild|packages add|evm reread|keys create|keys callback-url|keys revoke|keys rotate",
+  "migrate|rebuild|replay drop|replay swap|packages add|evm reread|keys create|keys callback-url|keys revoke|keys rotate",
   "keys revoke-deployment-key",
   "callbacks redeliver|callbacks enable|callbacks rotate|ta sign|ta request",
   "pii show|pii rotate|pii delete|demo write|demo link",
