@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { BEFORE_SCHEMA, REPLAY_SCHEMA } from "../database/work-schemas.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
+import { noteDropped } from "../pipelines/replay/progress.ts";
 import type { Comparison } from "../pipelines/replay/replay.ts";
 import { dropTables, resumeFormer, tableNames } from "../pipelines/replay/tables.ts";
 import { openDatabase } from "./open-database.ts";
@@ -99,6 +100,7 @@ const dropCommand = () =>
         for (const place of [REPLAY_SCHEMA, BEFORE_SCHEMA] as const) {
           await dropTables(opened.write.sql, place, tableNames(group));
         }
+        await noteDropped(opened.write.sql, group);
       }
       printMessages("the tables of replays are removed");
     });

@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { readWatermarks, type Watermark } from "../projections/read-watermarks.ts";
+import { type ReplayStatus, readReplays, secondsLeft } from "../projections/replays.ts";
 import { type RecordsMark, recordsMarks } from "../transfers/progress.ts";
 import { ageSeconds } from "../values/seconds.ts";
 import { openDatabase } from "./open-database.ts";
@@ -15,13 +16,54 @@ export const statusCommand = () =>
       await using storage = await openDatabase({ readOnly: true });
       const { log, pipelines } = await readWatermarks(storage.read.db, ledgerPipelines);
       const records = await recordsMarks(storage.read.db);
+      const replays = await readReplays(storage.read.db);
       const rows = [
-        ...[{ ...log, pipeline: "log" }, ...pipelines].map((mark) => row(mark, log.next)),
+        ...[{ ...log, pipeline: "log" }, ...pipelines].map((mark) => ({
+          ...row(mark, log.next),
+          ...replayMember(replays.find(({ pipeline }) => pipeline === mark.pipeline)),
+        })),
         ...records.map(recordsRow),
       ];
       if (json) printJson(rows);
-      else printLines(table(rows));
+      else printLines([...table(rows), ...replays.map(replayLine)]);
     });
+
+/** The members that a replay adds to its pipeline's row. */
+const replayMember = (status: ReplayStatus | undefined) => {
+  if (status === undefined) return {};
+  const { reason, state, checkpoint, target, ratePerSecond, comparison } = status;
+  const left = isRunning(status) ? secondsLeft(status) : null;
+  return {
+    replay: { reason, state, checkpoint, of: target, ratePerSecond, secondsLeft: left, comparison },
+  };
+};
+
+const isRunning = ({ state }: ReplayStatus): boolean => state === "running";
+
+const replayLine = (status: ReplayStatus): string => {
+  const { pipeline, reason, state, checkpoint, target, ratePerSecond } = status;
+  const left = secondsLeft(status);
+  const progress = [
+    `checkpoint ${checkpoint} of ${target}`,
+    ...(isRunning(status)
+      ? [
+          `${Math.round(ratePerSecond).toLocaleString("en")}/s`,
+          `time left ${left === null ? "unknown" : duration(left)}`,
+        ]
+      : []),
+  ].join(" · ");
+  return `${reason} of ${pipeline} (${state}): ${progress}${comparisonText(status)}`;
+};
+
+const comparisonText = ({ comparison }: ReplayStatus): string => {
+  if (comparison === null) return "";
+  const { checkpoint, rows, differences } = comparison;
+  const found =
+    differences.length === 0
+      ? `${rows.toLocaleString("en")} rows are identical`
+      : `rows differ: ${differences.map(({ table, count }) => `${table} ${count.toLocaleString("en")}`).join(", ")}`;
+  return `; compared at checkpoint ${checkpoint ?? "none"}: ${found}`;
+};
 
 const row = ({ pipeline, next, mark, rebuildingTo }: Watermark, end: bigint | null) => ({
   pipeline,

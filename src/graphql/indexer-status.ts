@@ -8,6 +8,7 @@ import { builder } from "./builder.ts";
 import { badInput } from "./errors.ts";
 import { show } from "./input.ts";
 import { asOfIn } from "./past.ts";
+import { ReplayProgress } from "./replays.ts";
 import { subscriberOf } from "./streams/subscription.ts";
 
 /**
@@ -53,6 +54,13 @@ const IndexerStatus = builder.objectRef<Watermark>("IndexerStatus").implement({
         "The checkpoint at which a rebuild ends, decimal; until then fields that need the pipeline fail " +
         "with the code REBUILDING. Null when no rebuild is under way.",
       resolve: ({ rebuildingTo }) => rebuildingTo?.toString() ?? null,
+    }),
+    rebuilding: t.field({
+      type: ReplayProgress,
+      nullable: true,
+      description:
+        "Rows that are made again meanwhile; the old ones are served until then. Null when nothing runs.",
+      resolve: ({ rebuilding }) => rebuilding,
     }),
     ageSeconds: t.int({
       description:

@@ -4,6 +4,7 @@ import "./cap-table.ts";
 import "./tokens.ts";
 import "./state-ranges.ts";
 import "./indexer-status.ts";
+import "./replays.ts";
 import "./meta.ts";
 import {
   buildSchema,

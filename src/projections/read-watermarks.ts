@@ -4,6 +4,7 @@ import { type Reads, read } from "../database/readers.ts";
 import { logHighWater } from "../log/tables.ts";
 import { NO_ROWS, shownDigest } from "./digests.ts";
 import { LAYOUT_WITH_DIGESTS, type ProgressTables } from "./progress-tables.ts";
+import { type Rebuilding, rebuildingIn, rebuildingOf } from "./replays.ts";
 
 /** Last checkpoint processed. */
 export type Mark = { readonly checkpoint: bigint; readonly timestampMs: bigint };
@@ -18,6 +19,7 @@ type Row = {
   readonly rebuildingTo: bigint | null;
   readonly digest: string | null;
   readonly layout: number;
+  readonly rebuilding: string | null;
 };
 
 /** A pipeline's progress, for `indexerStatus` and the health report. */
@@ -31,6 +33,8 @@ export type Watermark = {
   readonly rebuildingTo: bigint | null;
   /** Over all rows, hex without 0x; null before the first checkpoint and during a fill. */
   readonly digest: string | null;
+  /** Progress of a replay beside the served rows; null when none runs. */
+  readonly rebuilding: Rebuilding | null;
 };
 
 /**
@@ -39,12 +43,12 @@ export type Watermark = {
  */
 const statementFor = (pipelines: readonly ProgressTables[]): string =>
   [
-    `select '' as name, ${MARK}, null::int8 as filled, null::int8 as "rebuildingTo", null as digest, 0 as layout from ${getTableName(logHighWater)}`,
+    `select '' as name, ${MARK}, null::int8 as filled, null::int8 as "rebuildingTo", null as digest, 0 as layout, null as rebuilding from ${getTableName(logHighWater)}`,
   ]
     .concat(
       pipelines.map(
         ({ watermark }) =>
-          `select pipeline, ${MARK}, filled_checkpoint, rebuilding_to, encode(digest, 'hex'), layout from ${getTableName(watermark)}`,
+          `select pipeline, ${MARK}, filled_checkpoint, rebuilding_to, encode(digest, 'hex'), layout, ${rebuildingOf("marks.pipeline")} from ${getTableName(watermark)} as marks`,
       ),
     )
     .join(" union all ");
@@ -71,6 +75,7 @@ export const readWatermarks = async (
       filledThrough: row?.filled ?? null,
       rebuildingTo: row?.rebuildingTo ?? null,
       digest: row === undefined ? null : digestIn(row),
+      rebuilding: rebuildingIn(row?.rebuilding ?? null),
     };
   };
   return { log: watermark(""), pipelines: pipelines.map(({ name }) => watermark(name)) };

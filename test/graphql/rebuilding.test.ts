@@ -18,9 +18,11 @@ import { applyBatch } from "../../src/pipelines/apply.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
 import { type Pipeline, tablesOf } from "../../src/pipelines/pipeline.ts";
 import { resetPipeline } from "../../src/pipelines/register.ts";
+import { noteComparison, noteReplay } from "../../src/pipelines/replay/progress.ts";
 import { guardedReads } from "../../src/projections/guarded-reads.ts";
 import { ALL, FOR_BALANCES } from "../../src/projections/needed.ts";
 import { STATE_KINDS } from "../../src/projections/range-lists.ts";
+import type { Values } from "../../src/projections/replays.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { setRebuilding } from "../projections/set-watermark.ts";
 import { follow } from "../service/following.ts";
@@ -285,6 +287,111 @@ test("no process answers wrongly while pipelines are rebuilt one after the other
   expect(refused).toBeGreaterThan(0);
   expect(answered).toBeGreaterThan(0);
 }, 300_000);
+
+test("indexerStatus tells how far a replay is, while it runs, and replays what was compared", async () => {
+  await using api = await startApi({ database });
+  const [pipeline] = ledgerPipelines.filter(({ name }) => name === "token_activity");
+  if (pipeline === undefined) throw new Error("no such pipeline");
+  const asked = async () =>
+    (
+      await api.query(`{
+        indexerStatus { pipeline rebuildingTo rebuilding { checkpoint of ratePerSecond secondsLeft } }
+        replays { pipeline reason state progress { checkpoint of }
+          comparison { checkpoint rows differences { table count rows {
+            onlyIn key { name served replayed } columns { name served replayed } } } } }
+      }`)
+    ).data;
+  const rest = ledgerPipelines.filter((each) => each !== pipeline);
+  const idle = (each: Pipeline) => ({ pipeline: each.name, rebuildingTo: null, rebuilding: null });
+  expect(await asked()).toEqual({ indexerStatus: ledgerPipelines.map(idle), replays: [] });
+  using live = subscribe(api, "subscription { indexerStatus { rebuilding { checkpoint } } }");
+  await live.atLeast(1);
+  {
+    const begun = new Map([[pipeline, { next: 0n, of: 80n }]]);
+    await using notes = await noteReplay(database, "replay", begun);
+    notes.reached(pipeline, { next: 41n, of: 80n });
+    await notes.enter("running");
+    const data = await asked();
+    expect(data).toMatchObject({
+      indexerStatus: expect.arrayContaining([
+        ...rest.map(idle),
+        {
+          pipeline: "token_activity",
+          rebuildingTo: null,
+          rebuilding: {
+            checkpoint: "40",
+            of: "79",
+            ratePerSecond: expect.any(Number),
+            secondsLeft: expect.any(Number),
+          },
+        },
+      ]),
+      replays: [
+        {
+          pipeline: "token_activity",
+          reason: "replay",
+          state: "running",
+          progress: { checkpoint: "40", of: "79" },
+          comparison: null,
+        },
+      ],
+    });
+    await until("the subscription to tell it", () =>
+      live.results.some(({ data }) => JSON.stringify(data).includes('"40"')),
+    );
+    const long = "x".repeat(200_000);
+    const row = (stored: Values | null, made: Values | null) => ({
+      key: ["position"],
+      stored,
+      made,
+    });
+    await noteComparison(database.sql, [pipeline], {
+      checkpoints: { token_activity: 79n },
+      tables: { token_activity: 200, token_activity_digests: 80 },
+      differences: [
+        {
+          table: "token_activity",
+          count: 7,
+          rows: [
+            row(
+              { position: "1", amount: "5", signer: "0x1" },
+              { position: "1", amount: "6", signer: "0x1" },
+            ),
+            row(null, { position: "2", amount: long }),
+            row({ position: "3", amount: long }, null),
+          ],
+        },
+      ],
+    });
+  }
+  expect(await asked()).toMatchObject({
+    indexerStatus: ledgerPipelines.map(idle),
+    replays: [
+      {
+        state: "compared",
+        progress: { checkpoint: "79", of: "79" },
+        comparison: {
+          checkpoint: "79",
+          rows: 280,
+          differences: [
+            {
+              table: "token_activity",
+              count: 7,
+              rows: [
+                {
+                  onlyIn: null,
+                  key: [{ name: "position", served: "1", replayed: "1" }],
+                  columns: [{ name: "amount", served: "5", replayed: "6" }],
+                },
+                { onlyIn: "replay", columns: [{ name: "amount", served: null }] },
+              ],
+            },
+          ],
+        },
+      },
+    ],
+  });
+});
 
 test("a snapshot taken before a rebuild keeps its rows to the end", async () => {
   const [pipeline] = ledgerPipelines.filter(({ name }) => name === "shared_token_objects");

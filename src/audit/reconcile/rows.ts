@@ -15,12 +15,12 @@ import {
   differencesIn,
   keyOf,
   pageEnd,
-  type Values,
   valuesIn,
 } from "../../pipelines/replay/compare.ts";
 import { beginSnapshot } from "../../pipelines/snapshot.ts";
 import { planAfresh } from "../../projections/plans.ts";
 import { LAYOUT_WITH_DIGESTS } from "../../projections/progress-tables.ts";
+import type { Values } from "../../projections/replays.ts";
 import { type Findings, FOUND_ROWS } from "./findings.ts";
 import {
   coinsPipeline,

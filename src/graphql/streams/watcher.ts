@@ -273,6 +273,11 @@ const createGrowth = (names: readonly string[]) => {
 const isSame = (one: Status, other: Status): boolean =>
   one.length === other.length &&
   one.every((mark, index) => {
-    const { next, filledThrough, digest } = other[index] ?? {};
-    return mark.next === next && mark.filledThrough === filledThrough && mark.digest === digest;
+    const { next, filledThrough, digest, rebuilding } = other[index] ?? {};
+    return (
+      mark.next === next &&
+      mark.filledThrough === filledThrough &&
+      mark.digest === digest &&
+      mark.rebuilding?.checkpoint === rebuilding?.checkpoint
+    );
   });

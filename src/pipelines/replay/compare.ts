@@ -3,6 +3,7 @@ import { getTableColumns, getTableName } from "drizzle-orm";
 import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
 import type { Sql } from "../../database/connect.ts";
 import { balancesTable } from "../../projections/balances.ts";
+import type { Difference, Values } from "../../projections/replays.ts";
 
 /** Names in the declaration and in Postgres, and the type. */
 export type Column = { readonly key: string; readonly name: string; readonly type: string };
@@ -54,11 +55,6 @@ export const pageEnd = async (
   const values: unknown = row === undefined ? null : JSON.parse(row.key);
   return Array.isArray(values) ? values.map(String) : null;
 };
-
-export type Values = Readonly<Record<string, string | null>>;
-
-/** A row that is not the same on both sides: column texts by declared names; null where there is no such row. */
-export type Difference = { readonly stored: Values | null; readonly made: Values | null };
 
 /** Keys, `after` excluded; null: from the first, to the last. */
 export type KeyRange = {

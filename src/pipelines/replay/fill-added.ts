@@ -8,6 +8,7 @@ import type { Database, Session, Sql, Transactor } from "../../database/connect.
 import { BEFORE_SCHEMA, REPLAY_SCHEMA } from "../../database/work-schemas.ts";
 import type { FactSource } from "../../log/log.ts";
 import type { Pipeline } from "../pipeline.ts";
+import { noteReplay, noteState } from "./progress.ts";
 import { approach, beginRun, runUpTo, type SecondRun, servedNext } from "./second-run.ts";
 import {
   dropTables,
@@ -60,10 +61,13 @@ export const fillAdded = async (filling: Filling): Promise<void> => {
   const report = reporting(session.sql, pipeline);
   const onBatch = async (next: bigint) => {
     onProgress(next);
+    notes.reached(pipeline, { next, of });
     await report(next);
   };
   const run: SecondRun = { ...filling, session, onBatch };
   let next = await beginRun(run);
+  const of = await servedNext(session.sql, pipeline);
+  await using notes = await noteReplay(database, "upgrade", new Map([[pipeline, { next, of }]]));
   await report(next);
   next = await approach(run, next);
   if (signal.aborted) return;
@@ -88,6 +92,7 @@ export const fillAdded = async (filling: Filling): Promise<void> => {
         digest = (select digest from ${sql(`${REPLAY_SCHEMA}.${watermark}`)})
       where pipeline = ${pipeline.name}`;
     await endRun(tx, pipeline);
+    await noteState(sql, [pipeline], "swapped");
   });
 };
 

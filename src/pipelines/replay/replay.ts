@@ -14,18 +14,15 @@ import { within } from "../../database/session.ts";
 import { REPLAY_SCHEMA } from "../../database/work-schemas.ts";
 import type { FactSource } from "../../log/log.ts";
 import { planAfresh } from "../../projections/plans.ts";
+import type { TableDifferences } from "../../projections/replays.ts";
 import { type Pipeline, tablesOf } from "../pipeline.ts";
 import { beginSnapshot } from "../snapshot.ts";
-import { type Difference, differencesIn, keyOf, pageEnd } from "./compare.ts";
+import { differencesIn, keyOf, pageEnd } from "./compare.ts";
+import { noteComparison, noteReplay, noteState, type Reached } from "./progress.ts";
 import { approach, beginRun, runUpTo, type SecondRun, servedNext } from "./second-run.ts";
 import { exchangeTables, exchanging, indexTables, replaySettings, tableNames } from "./tables.ts";
 
-export type ReplayProgress = {
-  readonly pipeline: string;
-  /** Next checkpoint of the replay, and of the served pipeline when the pass began. */
-  readonly next: bigint;
-  readonly of: bigint;
-};
+export type ReplayProgress = Reached & { readonly pipeline: string };
 
 export type Replaying = {
   /** All pipelines of a group, see `groupOf`. */
@@ -39,19 +36,12 @@ export type Replaying = {
   readonly onProgress: (progress: ReplayProgress) => void;
 };
 
-/** Differing rows of one table. */
-export type TableDifferences = {
-  readonly table: string;
-  readonly count: number;
-  /** The first hundred of all tables, with the columns of the key. */
-  readonly rows: readonly (Difference & { readonly key: readonly string[] })[];
-};
-
 export type Comparison = {
   /** Last checkpoint of each pipeline; null before the first. */
   readonly checkpoints: Readonly<Record<string, bigint | null>>;
-  /** Rows of the replay. */
+  /** Rows of the replay, altogether and by table. */
   readonly rows: number;
+  readonly tables: Readonly<Record<string, number>>;
   readonly differences: readonly TableDifferences[];
 };
 
@@ -83,24 +73,36 @@ export const replay = async (replaying: Replaying): Promise<Replayed> => {
   const { pipelines, database, signal } = replaying;
   await using opened = new AsyncDisposableStack();
   const session = opened.use(await database.session(replaySettings));
-  const runs = pipelines.map((pipeline) => runOf(replaying, session, pipeline));
+  const runs = pipelines.map((pipeline) =>
+    runOf(replaying, session, pipeline, (reached) => notes.reached(pipeline, reached)),
+  );
   const next = new Map<Pipeline, bigint>();
   const each = async (work: (run: SecondRun, from: bigint) => Promise<bigint>) => {
     for (const run of runs) next.set(run.pipeline, await work(run, next.get(run.pipeline) ?? 0n));
     signal.throwIfAborted();
   };
-  for (const run of runs) next.set(run.pipeline, await beginRun(run));
+  const begun = new Map<Pipeline, Reached>();
+  for (const run of runs) {
+    const reached = { next: await beginRun(run), of: await servedNext(session.sql, run.pipeline) };
+    next.set(run.pipeline, reached.next);
+    begun.set(run.pipeline, reached);
+  }
+  const notes = opened.use(await noteReplay(database, "replay", begun));
   await each(approach);
   const names = tableNames(pipelines);
   await indexTables(session.sql, names);
   await each(approach);
   const held = opened.move();
   return {
-    compare: () =>
-      session.transaction(async (tx) => {
+    compare: async () => {
+      await notes.enter("comparing");
+      const compared = await session.transaction(async (tx) => {
         await beginSnapshot(tx);
         return await comparedIn(tx, runs, next);
-      }),
+      });
+      await noteComparison(database.sql, pipelines, compared);
+      return compared;
+    },
     swap: async (on, alsoIn) => {
       await each(approach);
       await exchanging(on, signal, async (tx) => {
@@ -123,6 +125,7 @@ export const replay = async (replaying: Replaying): Promise<Replayed> => {
             from ${sql(`public.${name}`)} as served`;
         }
         await exchangeTables(tx, names);
+        await noteState(sql, pipelines, "swapped");
         await alsoIn?.(tx);
       });
     },
@@ -134,6 +137,7 @@ const runOf = (
   { log, share, signal, onProgress }: Replaying,
   session: Session,
   pipeline: Pipeline,
+  note: (reached: Reached) => void,
 ): SecondRun => ({
   pipeline,
   session,
@@ -141,7 +145,9 @@ const runOf = (
   ...BOUNDS,
   signal,
   onBatch: async (next, tookMs) => {
-    onProgress({ pipeline: pipeline.name, next, of: await servedNext(session.sql, pipeline) });
+    const reached = { next, of: await servedNext(session.sql, pipeline) };
+    note(reached);
+    onProgress({ pipeline: pipeline.name, ...reached });
     const pauseMs = Math.min(MOST_PAUSE_MS, tookMs * (1 / share - 1));
     // An abort ends the run before its next batch.
     await delay(pauseMs, undefined, { signal }).catch(() => undefined);
@@ -170,14 +176,17 @@ const comparedIn = async (
   }
   await planAfresh(tx.sql);
   const differences: TableDifferences[] = [];
+  const counts: Record<string, number> = {};
   let [rows, shown] = [0, 0];
   for (const table of tables) {
     const found = await tableDifferences(tx, table, SHOWN_ROWS - shown);
     shown += found.rows.length;
     if (found.count > 0) differences.push(found);
-    rows += await countOf(tx, table);
+    const count = await countOf(tx, table);
+    counts[getTableName(table)] = count;
+    rows += count;
   }
-  return { checkpoints, rows, differences };
+  return { checkpoints, rows, tables: counts, differences };
 };
 
 const countOf = async ({ sql }: Tx, table: PgTable): Promise<number> => {

@@ -18,6 +18,7 @@ import { ALL, FOR_BALANCES, FOR_CAP_TABLES } from "../../../src/projections/need
 import { assertCommitted } from "../../../src/projections/past.ts";
 import { LAYOUT } from "../../../src/projections/progress-tables.ts";
 import { readWatermarks } from "../../../src/projections/read-watermarks.ts";
+import { readReplays } from "../../../src/projections/replays.ts";
 import { until } from "../../lanes/until.ts";
 import { copyOf, freshDatabase, type TestDatabase } from "../../postgres.ts";
 import { renameCauses } from "../../projections/damage.ts";
@@ -200,6 +201,15 @@ test("where only the register is filled in, watermarks show its progress, and ba
     () => filled(database),
     (all) => all.some((checkpoint) => checkpoint !== null && checkpoint > 0n),
   );
+  const told = await until(
+    "both replays",
+    () => readReplays(database.db),
+    ({ length }) => length === 2,
+  );
+  expect(told).toMatchObject([
+    { pipeline: "holder_lifecycle", reason: "upgrade", state: "running", target: 199n },
+    { pipeline: "role_changes", reason: "upgrade", state: "running", target: 199n },
+  ]);
   assertCommitted(150n, await guardedReads(database.db, FOR_BALANCES).committed());
   const forCapTables = await guardedReads(database.db, FOR_CAP_TABLES).committed();
   expect(() => assertCommitted(150n, forCapTables)).toThrow(/still being filled in/);
@@ -211,6 +221,8 @@ test("where only the register is filled in, watermarks show its progress, and ba
     60_000,
   );
   expect(await filled(database)).toEqual(withPast.map(() => null));
+  const states = (await readReplays(database.db)).map(({ state }) => state);
+  expect(states).toEqual(["swapped", "swapped"]);
   await sameRows(database, given);
 });
 

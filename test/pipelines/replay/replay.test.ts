@@ -4,7 +4,7 @@ import { getTableName } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { createDemoLedger } from "../../../demo/demo-ledger.ts";
 import { texts } from "../../../src/database/column-arrays.ts";
-import { read } from "../../../src/database/readers.ts";
+import { type Reads, read } from "../../../src/database/readers.ts";
 import { factSource } from "../../../src/log/log.ts";
 import { ledgerPipelines } from "../../../src/pipelines/ledger-pipelines.ts";
 import { type Replaying, replay } from "../../../src/pipelines/replay/replay.ts";
@@ -13,10 +13,13 @@ import { beginSnapshot } from "../../../src/pipelines/snapshot.ts";
 import { guardedReads } from "../../../src/projections/guarded-reads.ts";
 import { FOR_BALANCES } from "../../../src/projections/needed.ts";
 import { readWatermarks } from "../../../src/projections/read-watermarks.ts";
+import { readReplays } from "../../../src/projections/replays.ts";
+import { runCommand } from "../../commands/run-command.ts";
 import { until } from "../../lanes/until.ts";
 import { freshDatabase, type TestDatabase } from "../../postgres.ts";
 import { HELD_TWICE, loseMovements, raiseBalance } from "../../projections/damage.ts";
 import { projectedRows } from "../../projections/projected-rows.ts";
+import { silenceReplays } from "../../projections/silence-replays.ts";
 import { follow } from "../../service/following.ts";
 import { running } from "../running.ts";
 
@@ -146,6 +149,82 @@ test("a replay that was ended resumes where it was", async () => {
   );
   expect(resumed[0]).toBeGreaterThan(60n);
   expect((await replayed.compare()).differences).toEqual([]);
+});
+
+test("the database tells how far a replay is, that it was ended or killed, and what its comparison found", async () => {
+  await using database = await freshDatabase({ max: 8 });
+  const ledger = await demo(database);
+  await ledger.append(200);
+  await ledger.project(1_000);
+  const log = factSource(database);
+  const held = Promise.withResolvers<void>();
+  const slow = {
+    ...log,
+    readFacts: async (query: Parameters<typeof log.readFacts>[0]) => {
+      if (query.from > 60n) await held.promise;
+      return log.readFacts({ ...query, maxFacts: 20 });
+    },
+  };
+  const seen = async (on: Reads = database.db) => {
+    const { pipelines } = await readWatermarks(on, group);
+    return { rebuilding: pipelines[0]?.rebuilding, replays: await readReplays(on) };
+  };
+  const ending = new AbortController();
+  const first = replay(replaying(database, { log: slow, signal: ending.signal }));
+  first.catch(() => undefined);
+  const { rebuilding, replays } = await until(
+    "the progress of the replay",
+    () => seen(),
+    ({ rebuilding }) => (rebuilding?.checkpoint ?? 0n) >= 60n,
+  );
+  expect(replays).toMatchObject([
+    { pipeline: "shared_token_objects", reason: "replay", state: "running", comparison: null },
+    { pipeline: "timelock_objects", state: "running", checkpoint: -1n, ratePerSecond: 0 },
+  ]);
+  expect(rebuilding?.target).toBe(199n);
+  expect(rebuilding?.ratePerSecond).toBeGreaterThan(1);
+  const silent = await database.transaction(async (tx) => {
+    await silenceReplays(tx);
+    return await seen(tx);
+  });
+  expect(silent.rebuilding).toBe(null);
+  expect(silent.replays.map(({ state }) => state)).toEqual(["stopped", "stopped"]);
+  await until(
+    "the replay to be heard again",
+    () => seen(),
+    ({ rebuilding }) => rebuilding != null,
+  );
+  ending.abort(new Error("ended"));
+  held.resolve();
+  await expect(first).rejects.toThrow("ended");
+  const ended = await seen();
+  expect(ended.rebuilding).toBe(null);
+  expect(ended.replays.map(({ state }) => state)).toEqual(["stopped", "stopped"]);
+
+  await raiseBalance(database);
+  await using replayed = await replay(replaying(database));
+  const compared = await replayed.compare();
+  const [tokens, grants] = (await seen()).replays;
+  expect(tokens).toMatchObject({ state: "compared", checkpoint: 199n });
+  expect(tokens?.comparison).toMatchObject({
+    checkpoint: 199n,
+    differences: JSON.parse(JSON.stringify(compared.differences)),
+  });
+  expect(grants?.comparison).toMatchObject({ checkpoint: 199n, differences: [] });
+  expect((tokens?.comparison?.rows ?? 0) + (grants?.comparison?.rows ?? 0)).toBe(compared.rows);
+  const { stdout } = await runCommand(["status"], { DATABASE_URL: database.url });
+  expect(stdout).toMatch(
+    /replay of shared_token_objects \(compared\): checkpoint 199 of 199; compared at checkpoint 199: rows differ: balances 1\n/,
+  );
+  expect(stdout).toMatch(
+    /replay of timelock_objects \(compared\): .* at checkpoint 199: [\d,]+ rows are identical\n/,
+  );
+  await using on = await database.session();
+  await replayed.swap(on);
+  expect((await seen()).replays).toMatchObject([
+    { state: "swapped", comparison: tokens?.comparison },
+    { state: "swapped", comparison: grants?.comparison },
+  ]);
 });
 
 test("while tables are exchanged, no read fails or mixes old with new, it waits for snapshots, and the pipelines go on", async () => {
