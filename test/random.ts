@@ -5,6 +5,9 @@
 import { crc32 } from "node:zlib";
 import fc from "fast-check";
 import { inject, TestRunner } from "vitest";
+import { type Random, randomFrom } from "./seeded-random.ts";
+
+export { type Random, randomFrom } from "./seeded-random.ts";
 
 /** What `npm run test:soak` was told. */
 export type Soak = {
@@ -30,20 +33,6 @@ const soak = inject("soak");
 export const SEED = soak?.seed ?? 20_251_120;
 
 fc.configureGlobal({ seed: SEED });
-
-/** A number from 0 to below `bound`. */
-export type Random = (bound: number) => number;
-
-/** The same numbers for the same seed (mulberry32). */
-export const randomFrom = (seed: number): Random => {
-  let state = seed >>> 0;
-  return (bound) => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * bound);
-  };
-};
 
 /** The numbers of the run's seed for one purpose. */
 export const randomFor = (purpose: string): Random => randomFrom(SEED ^ crc32(purpose));

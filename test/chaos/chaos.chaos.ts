@@ -26,6 +26,7 @@ const wrongSoFar = () => [
   ...world.marks.stepsBack,
   ...world.health.start.untrue,
   ...world.health.serve.untrue,
+  ...world.answers.wrong,
 ];
 
 /** Strikes, waits for recovery, and looks at what must never happen; returns how long recovery took, in ms. */
@@ -51,13 +52,13 @@ test.for(
     (fault) => [fault.number, fault.kind.name, fault] as const,
   ),
 )("fault %d: %s", async ([, , fault], { task, skip }) => {
-  const { kind } = fault;
+  const { kind, number } = fault;
   const lacks = kind.lacks?.(world);
   if (lacks !== undefined) {
-    task.meta.fault = { kind: kind.name, recoveredMs: null };
+    task.meta.fault = { number, kind: kind.name, recoveredMs: null };
     return skip(lacks);
   }
-  task.meta.fault = { kind: kind.name, recoveredMs: await perform(fault) };
+  task.meta.fault = { number, kind: kind.name, recoveredMs: await perform(fault) };
 });
 
 let requests: readonly EndedRequest[];
@@ -97,7 +98,7 @@ test("every result was called back, those of an investor in order", async () => 
   tally({ "results delivered": arrived.length, "of them again": length - arrived.length });
 });
 
-test("log, rows and digests equal those of a service that nothing happened to", async () => {
+test("log, rows, digests and answers equal those of a service that nothing happened to", async () => {
   const last = await world.ledger.end();
   await until(
     "the last checkpoint in every pipeline",
@@ -105,10 +106,12 @@ test("log, rows and digests equal those of a service that nothing happened to", 
     (lowest) => BigInt(lowest) === last + 1n,
     DRAIN_MS,
   );
-  const { disturbed, undisturbed } = await bothReadings(world, last);
+  const { disturbed, undisturbed, falseAnswers } = await bothReadings(world, last);
   expect(disturbed.digests).toEqual(undisturbed.digests);
   expect(disturbed.rows).toEqual(undisturbed.rows);
   expect(disturbed.log === undisturbed.log, "the logs are equal").toBe(true);
+  expect(falseAnswers).toEqual([]);
   expect(wrongSoFar()).toEqual([]);
+  tally({ "answers to readers": world.answers.count() });
   tally({ "checkpoints indexed": Number(last + 1n) });
 });

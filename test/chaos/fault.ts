@@ -1,6 +1,6 @@
 /** What a kind of fault is, and how a run draws its faults. */
 import { crc32 } from "node:zlib";
-import { type Random, randomFrom } from "../random.ts";
+import { type Random, randomFrom } from "../seeded-random.ts";
 import type { World } from "./world.ts";
 
 /** A fault under way. */

@@ -1,7 +1,7 @@
 /** Postgres that crashes, is full, or cannot be reached; and Redis. */
 import { setTimeout as delay } from "node:timers/promises";
 import { until } from "../lanes/until.ts";
-import type { Random } from "../random.ts";
+import type { Random } from "../seeded-random.ts";
 import type { FaultKind } from "./fault.ts";
 import { lasting, oneOf, shownAs } from "./lasting.ts";
 import type { Way, World } from "./world.ts";
@@ -228,14 +228,19 @@ const silentRedis: FaultKind = {
   },
 };
 
-export const databaseKinds: readonly FaultKind[] = [
+/** Those that may strike whatever else does. */
+export const databaseOutages: readonly FaultKind[] = [
   crashedBriefly,
-  crashedForLong,
-  killedBackend,
   cut,
   delayed,
   silent,
   unconfirmed,
+];
+
+export const databaseKinds: readonly FaultKind[] = [
+  ...databaseOutages,
+  crashedForLong,
+  killedBackend,
   fullDisk(false),
   fullDisk(true),
   killedRedis(false),

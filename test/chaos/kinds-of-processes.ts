@@ -144,13 +144,18 @@ const stopped = (which: "reader" | "standby"): FaultKind => ({
   },
 });
 
-export const processKinds: readonly FaultKind[] = [
-  killedReader,
-  killedStandby,
+/** Those that may strike whatever else does. */
+export const processCrashes: readonly FaultKind[] = [
   killedBoth,
   killedApi,
   killedServing,
   killedTree,
+];
+
+export const processKinds: readonly FaultKind[] = [
+  killedReader,
+  killedStandby,
+  ...processCrashes,
   anotherIndexer,
   stopped("reader"),
   stopped("standby"),

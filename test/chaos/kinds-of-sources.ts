@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 import { status } from "@grpc/grpc-js";
 import type { GrpcTypes } from "@mysten/sui/grpc";
 import { until } from "../lanes/until.ts";
-import type { Random } from "../random.ts";
+import type { Random } from "../seeded-random.ts";
 import type { FaultKind } from "./fault.ts";
 import { lasting, shownAs } from "./lasting.ts";
 import type { Misbehaviour, ServedLedger } from "./served-ledger.ts";

@@ -4,10 +4,12 @@ import { databaseKinds } from "./kinds-of-databases.ts";
 import { neighbourKinds } from "./kinds-of-neighbours.ts";
 import { processKinds } from "./kinds-of-processes.ts";
 import { sourceKinds } from "./kinds-of-sources.ts";
+import { together } from "./kinds-together.ts";
 
 export const KINDS: readonly FaultKind[] = [
   ...processKinds,
   ...databaseKinds,
   ...sourceKinds,
   ...neighbourKinds,
+  together,
 ];

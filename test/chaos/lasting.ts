@@ -1,7 +1,7 @@
 /** How long faults last: for a drawn time, or until `/health` says what is wrong. */
 import { setTimeout as delay } from "node:timers/promises";
 import { until } from "../lanes/until.ts";
-import type { Random } from "../random.ts";
+import type { Random } from "../seeded-random.ts";
 import type { World } from "./world.ts";
 
 /** A fault that lasts is seen within a minute, and what that takes on a busy machine. */

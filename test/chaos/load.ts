@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { createTransferAgent } from "../../client/index.ts";
 import { type Answer, startReceiver } from "../callbacks/receiver.ts";
-import type { Random } from "../random.ts";
+import type { Random } from "../seeded-random.ts";
 import { bodyOf } from "../ta/submissions.ts";
 
 const INVESTORS = 8;

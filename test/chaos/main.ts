@@ -5,6 +5,7 @@
  */
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
+import type { TaskMeta } from "vitest";
 import { runLong, usage, wholeNumber } from "../soak/command-line.ts";
 import { KINDS } from "./kinds.ts";
 
@@ -31,7 +32,20 @@ process.stdout.write(
   `${faults} faults; to repeat them: --seed ${seed} --faults ${faults}${onlyOption}\n`,
 );
 
-const inSeconds = (ms: number) => (ms / 1_000).toFixed(1);
+type Struck = NonNullable<TaskMeta["fault"]>;
+
+/** How often a kind struck, and when the deployment took longest to recover. */
+const lineOf = (kind: string, struck: readonly Struck[]): string => {
+  const times = struck.flatMap(({ number, recoveredMs }) =>
+    recoveredMs === null ? [] : [{ number, recoveredMs }],
+  );
+  const [longest] = times.toSorted((one, other) => other.recoveredMs - one.recoveredMs);
+  const told =
+    longest === undefined
+      ? "cannot strike here"
+      : `longest recovery ${(longest.recoveredMs / 1_000).toFixed(1)} s, of fault ${longest.number}`;
+  return `${`${times.length}`.padStart(5)}  ${kind}: ${told}`;
+};
 
 await runLong([], {
   include: ["test/chaos/*.chaos.ts"],
@@ -43,22 +57,13 @@ await runLong([], {
   seed,
   report: (tests) => {
     const struck = tests.flatMap((test) => test.meta().fault ?? []);
-    const byKind = Map.groupBy(struck, ({ kind }) => kind);
-    const kinds = KINDS.flatMap(({ name }) => {
-      const times = byKind.get(name)?.map(({ recoveredMs }) => recoveredMs) ?? [];
-      const recovered = times.filter((ms) => ms !== null);
-      if (times.length === 0) return [];
-      const longest =
-        recovered.length === 0
-          ? "cannot strike here"
-          : `longest recovery ${inSeconds(Math.max(...recovered))} s`;
-      return [`${recovered.length.toString().padStart(4)}  ${name}: ${longest}`];
-    });
-    const others = tests.flatMap((test) =>
-      Object.entries(test.meta().tally ?? {}).map(
-        ([what, n]) => `${n.toString().padStart(4)}  ${what}`,
-      ),
-    );
-    return [...kinds, ...others];
+    const others = tests.flatMap((test) => Object.entries(test.meta().tally ?? {}));
+    return [
+      ...KINDS.flatMap(({ name }) => {
+        const own = struck.filter(({ kind }) => kind === name);
+        return own.length === 0 ? [] : [lineOf(name, own)];
+      }),
+      ...others.map(([what, count]) => `${`${count}`.padStart(5)}  ${what}`),
+    ];
   },
 });

@@ -13,6 +13,10 @@ declare module "vitest" {
   }
   interface TaskMeta {
     /** What a fault of this kind took to mend, in ms; null where it cannot strike. */
-    fault?: { readonly kind: string; readonly recoveredMs: number | null };
+    fault?: {
+      readonly number: number;
+      readonly kind: string;
+      readonly recoveredMs: number | null;
+    };
   }
 }

@@ -8,12 +8,13 @@ import { join } from "node:path";
 import { generateKeyPair } from "../../client/index.ts";
 import { connect } from "../../src/database/connect.ts";
 import { migrate } from "../../src/database/migrate.ts";
-import { registerPublicKey } from "../../src/http/keys.ts";
+import { createKey, registerPublicKey } from "../../src/http/keys.ts";
 import { breakableWay } from "../database/outage.ts";
 import { freePort, redisServerPath, startRedis } from "../lanes/redis-server.ts";
 import { until } from "../lanes/until.ts";
 import { randomFrom } from "../random.ts";
 import { temporaryFolder } from "../service/process.ts";
+import { watchAnswers } from "./answers.ts";
 import { watchHealth } from "./health-watch.ts";
 import { startLoad } from "./load.ts";
 import { watchMarks } from "./marks.ts";
@@ -138,6 +139,8 @@ export const startWorld = async (seed: number) => {
     (seen) => seen.every(({ status }) => status === "ok"),
     START_MS,
   );
+  const reader = await createKey(database, { kind: "graphql" });
+  const answers = opened.use(watchAnswers([start.url, serve.url], reader.secret));
   const agent = load.begin({ url: serve.url, secretKey: keys.secretKey });
 
   /** The process that holds a writer's lock; undefined while none of these does. */
@@ -175,6 +178,7 @@ export const startWorld = async (seed: number) => {
     ways: [start.way, index.way, serve.way],
     marks,
     health,
+    answers,
     holder,
     writersOf,
     settings,
