@@ -80,7 +80,7 @@ export const replayGroup = async (
 };
 
 /** Draws checkpoint, rate and time left. */
-const progressOf = (draw: (text: string) => void) => {
+export const progressOf = (draw: (text: string) => void, doing = "replaying") => {
   const begun = new Map<string, { readonly next: bigint; readonly atMs: number }>();
   return ({ pipeline, next, of }: ReplayProgress): void => {
     const first = begun.get(pipeline) ?? { next, atMs: performance.now() };
@@ -89,7 +89,7 @@ const progressOf = (draw: (text: string) => void) => {
     const rate = seconds > 0 ? Number(next - first.next) / seconds : 0;
     const left = rate > 0 ? duration(Number(of - next) / rate) : "unknown";
     draw(
-      `replaying ${pipeline}: checkpoint ${next - 1n} of ${of - 1n} · ${Math.round(rate).toLocaleString("en")}/s · time left ${left}`,
+      `${doing} ${pipeline}: checkpoint ${next - 1n} of ${of - 1n} · ${Math.round(rate).toLocaleString("en")}/s · time left ${left}`,
     );
   };
 };

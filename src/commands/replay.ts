@@ -4,6 +4,7 @@ import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { noteDropped } from "../pipelines/replay/progress.ts";
 import type { Comparison } from "../pipelines/replay/replay.ts";
 import { dropTables, resumeFormer, tableNames } from "../pipelines/replay/tables.ts";
+import { checkpointArgument, retryForOption } from "./arguments.ts";
 import { openDatabase } from "./open-database.ts";
 import { endCheck, jsonOption, printJson, printLines, printMessages } from "./output.ts";
 import { groupsWith, namesOf, replayGroup } from "./replay-group.ts";
@@ -33,10 +34,14 @@ type ReplayOptions = Chosen & {
   readonly swap?: boolean;
   readonly accept?: boolean;
   readonly json?: boolean;
+  readonly from: "log" | "source";
+  readonly to?: bigint;
+  readonly retryFor: number;
 };
 
 const EXIT_CODES = `
-Exit codes: 0 the replayed rows are identical, 1 some differ, 2 wrong usage.`;
+Exit codes: 0 the replayed rows are identical, 1 some differ, 2 wrong usage, 3 the source
+lacks checkpoints, and nothing differs.`;
 
 /** `holderbook replay`: builds projections beside the served ones, compares both, and can change over. */
 export const replayCommand = () =>
@@ -45,10 +50,33 @@ export const replayCommand = () =>
     .option("--share <part>", "part of the time that it works", shareArgument, 0.25)
     .option("--swap", "then serve the replayed rows, if they are identical")
     .option("--accept", "with --swap: also if they differ, unless published roots would change")
+    .addOption(
+      new Option(
+        "--from <where>",
+        "with source: also read the ledger again from LEDGER_SOURCE, compare it with the log, and sign a record",
+      )
+        .choices(["log", "source"])
+        .default("log"),
+    )
+    .option(
+      "--to <checkpoint>",
+      "with --from source: the last checkpoint to read (default: as far as the rows go)",
+      checkpointArgument,
+    )
+    .addOption(retryForOption())
     .addOption(jsonOption())
     .addHelpText("after", EXIT_CODES)
-    .action(async ({ pipeline = [], share, swap, accept, json }: ReplayOptions) => {
+    .action(async (options: ReplayOptions) => {
+      const { pipeline = [], share, swap, accept, json, from, to, retryFor } = options;
       if (accept && !swap) throw new UsageError("--accept is for --swap");
+      if (from === "source") {
+        if (swap) throw new UsageError("--from source only checks: run `replay --swap` after it");
+        const groups = groupsWith(pipeline);
+        const rowsInWords = json ? undefined : inWords;
+        const { replayFromSource } = await import("./replay-from-source.ts");
+        return replayFromSource({ groups, share, to, retryFor, rowsInWords });
+      }
+      if (to !== undefined) throw new UsageError("--to needs --from source");
       await using opened = await openDatabase({ by: "owner" });
       const results: Comparison[] = [];
       for (const pipelines of groupsWith(pipeline)) {

@@ -208,6 +208,26 @@ export const publishActs = async (
   return acts.length === most;
 };
 
+/**
+ * Records an act and publishes it, after those before it, in one transaction; returns it with its entry.
+ * @throws SequenceLostError (stop), SequenceKeyError (stop)
+ */
+export const signedAct = (
+  on: Pick<Transactor, "transaction">,
+  key: DeploymentKey,
+  act: NewAct,
+): Promise<Act & Pick<ActLine, "entry">> =>
+  on.transaction(async ({ sql }) => {
+    // Before the acts' lock, in the order of a change of keys.
+    await lockSequence(sql);
+    await recordAct(sql, act);
+    await publishActs(sql, key);
+    const [row] = await sql<{ last: bigint }[]>`select max(number) as last from operator_acts`;
+    const [recorded] = await actsAfter(sql, (row?.last ?? 0n) - 1n, 1);
+    if (recorded === undefined) throw new Error("operator_acts lacks the act just recorded");
+    return recorded;
+  });
+
 /** Tolerated clock difference between the database and the signing process, milliseconds. */
 export const CLOCKS_MS = 3_600_000;
 

@@ -9,9 +9,10 @@ import {
 } from "../../ledger/sources/source-errors.ts";
 import type { CheckpointMark } from "../../log/fact.ts";
 import { compareStretch, type SourceFault } from "./source-compare.ts";
+import type { SourceSignatures } from "./source-signatures.ts";
 
 /** Checkpoints that the source lacks: nothing is shown about them. */
-type SourceGap = { readonly from: bigint; readonly to: bigint; readonly why: string };
+export type SourceGap = { readonly from: bigint; readonly to: bigint; readonly why: string };
 
 export type SourceChecked = {
   readonly description: string;
@@ -36,6 +37,8 @@ type SourceCheck = {
   readonly last: bigint;
   /** Faults listed at most. */
   readonly mostFaults: number;
+  /** Verifies the validators' signatures; needs a reader of that level. */
+  readonly signatures?: SourceSignatures | undefined;
   readonly onProgress: (through: bigint, facts: number) => void;
 };
 
@@ -48,7 +51,7 @@ export const checkAgainstSource = async (
   check: SourceCheck,
   signal: AbortSignal,
 ): Promise<SourceChecked> => {
-  const { sql, source, readerOf, first, last, mostFaults, onProgress } = check;
+  const { sql, source, readerOf, first, last, mostFaults, signatures, onProgress } = check;
   const faults: SourceFault[] = [];
   const gaps: SourceGap[] = [];
   let counts = { checkpoints: 0, facts: 0 };
@@ -76,6 +79,7 @@ export const checkAgainstSource = async (
       }
     }
     before = seen.mark;
+    await signatures?.take(seen, signal);
     if (seen.joined.length > 0) {
       packages.push(...seen.joined.map(({ address }) => address));
       read = readerOf(packages);
@@ -86,8 +90,9 @@ export const checkAgainstSource = async (
     if (gathered.length >= CHECKPOINTS_PER_BATCH || facts >= FACTS_PER_BATCH) await compare();
   };
 
-  const skip = (to: bigint, why: string): void => {
+  const skip = async (to: bigint, why: string): Promise<void> => {
     if (to <= through) return;
+    await signatures?.close(signal);
     gaps.push({ from: through + 1n, to, why });
     through = to;
   };
@@ -99,25 +104,27 @@ export const checkAgainstSource = async (
       const range = { first: through + 1n, last: end };
       for await (const raw of source.checkpoints(range, signal)) {
         if (raw.sequence > through + 1n) {
-          skip(raw.sequence - 1n, `${source.description} went on with ${raw.sequence}`);
+          await skip(raw.sequence - 1n, `${source.description} went on with ${raw.sequence}`);
         }
         await take(raw);
         if (faults.length >= mostFaults) break;
       }
       if (through < end && faults.length < mostFaults && !signal.aborted) {
-        skip(end, `${source.description} ended there`);
+        await skip(end, `${source.description} ended there`);
       }
     } catch (error) {
       if (!isGone(error)) throw error;
       await compare();
       const next = await nextThere(source, through + 1n, end, signal);
-      skip(next === null ? end : next - 1n, error.message);
+      await skip(next === null ? end : next - 1n, error.message);
     }
   }
   await compare();
   const stopped = signal.aborted || faults.length >= mostFaults;
-  if (!stopped)
-    skip(last, `the newest of ${source.description} is ${newest < 0n ? "none" : newest}`);
+  if (!stopped) {
+    await signatures?.close(signal);
+    await skip(last, `the newest of ${source.description} is ${newest < 0n ? "none" : newest}`);
+  }
   return {
     description: source.description,
     ...counts,

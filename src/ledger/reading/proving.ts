@@ -138,7 +138,7 @@ const proverFor = async ({
 };
 
 /** Proves a summary, fetching it again when invalid. */
-const provenOf = async (
+export const provenOf = async (
   prover: Prover,
   source: CheckpointSource,
   certified: CertifiedSummary,

@@ -39,6 +39,8 @@ export type Replaying = {
 export type Comparison = {
   /** Last checkpoint of each pipeline; null before the first. */
   readonly checkpoints: Readonly<Record<string, bigint | null>>;
+  /** Digest of each pipeline's replayed rows, hex; null before the first. */
+  readonly digests: Readonly<Record<string, string | null>>;
   /** Rows of the replay, altogether and by table. */
   readonly rows: number;
   readonly tables: Readonly<Record<string, number>>;
@@ -164,6 +166,7 @@ const comparedIn = async (
   next: Map<Pipeline, bigint>,
 ): Promise<Comparison> => {
   const checkpoints: Record<string, bigint | null> = {};
+  const digests: Record<string, string | null> = {};
   const tables = new Set<PgTable>();
   for (const run of runs) {
     const { pipeline } = run;
@@ -171,6 +174,7 @@ const comparedIn = async (
     const from = next.get(pipeline) ?? 0n;
     next.set(pipeline, await runUpTo(withoutPause(run), from, end, within(tx)));
     checkpoints[pipeline.name] = end === 0n ? null : end - 1n;
+    digests[pipeline.name] = await digestOf(tx, pipeline);
     for (const table of tablesOf(pipeline)) tables.add(table);
     for (const { table } of pipeline.sharedTables ?? []) tables.add(table);
   }
@@ -186,7 +190,14 @@ const comparedIn = async (
     counts[getTableName(table)] = count;
     rows += count;
   }
-  return { checkpoints, rows, tables: counts, differences };
+  return { checkpoints, digests, rows, tables: counts, differences };
+};
+
+const digestOf = async ({ sql }: Tx, { name, watermark }: Pipeline): Promise<string | null> => {
+  const [row] = await sql<{ digest: string | null }[]>`
+    select encode(digest, 'hex') as digest
+    from ${sql(`${REPLAY_SCHEMA}.${getTableName(watermark)}`)} where pipeline = ${name}`;
+  return row?.digest ?? null;
 };
 
 const countOf = async ({ sql }: Tx, table: PgTable): Promise<number> => {

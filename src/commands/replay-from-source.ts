@@ -1,0 +1,151 @@
+/** `holderbook replay --from source`: reads the ledger again, replays the log, and signs a record of what was found. */
+import { type Act, signedAct } from "../audit/sequence/acts.ts";
+import { logRange } from "../audit/verify/blocks-and-packages.ts";
+import { isGone } from "../audit/verify/source-check.ts";
+import { sourceReading } from "../audit/verify/source-reading.ts";
+import { recordOf, resultOf, type SourceReplay } from "../audit/verify/source-record.ts";
+import { sourceSignatures } from "../audit/verify/source-signatures.ts";
+import { REPLAY_SCHEMA } from "../database/work-schemas.ts";
+import { loadBls } from "../ledger/proof/bls.ts";
+import type { Committee } from "../ledger/proof/committee.ts";
+import { CommitteeError } from "../ledger/proof/proof-errors.ts";
+import type { CheckpointSource } from "../ledger/sources/source.ts";
+import type { Pipeline } from "../pipelines/pipeline.ts";
+import type { Comparison } from "../pipelines/replay/replay.ts";
+import { dropTables, tableNames } from "../pipelines/replay/tables.ts";
+import { NotYetIndexedError, STILL_FILLING } from "../projections/past.ts";
+import { readWatermarks } from "../projections/read-watermarks.ts";
+import { configuredKey } from "../service/configured-keys.ts";
+import { verificationOf } from "../service/ledger-source.ts";
+import type { Config } from "../settings/config.ts";
+import { type OpenDatabase, openDatabase } from "./open-database.ts";
+import { endCheck, notShown, printJson, printLines } from "./output.ts";
+import { progressTerminal, redrawnLine } from "./progress-line.ts";
+import { progressOf, replayGroup } from "./replay-group.ts";
+import { openNamedSource, retried } from "./sources.ts";
+import { UsageError } from "./usage.ts";
+
+type FromSource = {
+  readonly groups: readonly (readonly Pipeline[])[];
+  readonly share: number;
+  /** Last checkpoint to read; undefined: as far as the compared rows go. */
+  readonly to: bigint | undefined;
+  readonly retryFor: number;
+  /** Undefined: one JSON document is printed. */
+  readonly rowsInWords: ((comparison: Comparison) => readonly string[]) | undefined;
+};
+
+export const replayFromSource = async (options: FromSource): Promise<void> => {
+  const { groups, to, retryFor, rowsInWords } = options;
+  const began = new Date();
+  await using opened = await openDatabase({ by: "owner" });
+  const { write, signal, config, logger } = opened;
+  // Before hours of reading.
+  const key = await configuredKey(config, { existing: true }).open(opened);
+  const watermarks = await readWatermarks(write.db, groups.flat());
+  if (watermarks.pipelines.some(({ filledThrough }) => filledThrough !== null)) {
+    throw new NotYetIndexedError(STILL_FILLING);
+  }
+  const { first, next, chainId } = await logRange(write.sql);
+  const last = to ?? next - 1n;
+  if (last < first || last >= next) {
+    const range = next > first ? `has checkpoints ${first} to ${next - 1n}` : "is empty";
+    throw new UsageError(
+      `${to === undefined ? "nothing to read" : `--to ${to}`}: the log ${range}`,
+    );
+  }
+  const { source: asked, demo } = await openNamedSource(config, undefined, logger);
+  const source = retried(asked, logger, { forMs: retryFor, isFinal: isGone });
+  await using _closing = { [Symbol.asyncDispose]: () => source.close() };
+  const line = redrawnLine(progressTerminal(config));
+  const own = await source.chainId(signal);
+  if (own !== null && own !== chainId) {
+    throw new UsageError(
+      `${source.description} is of chain ${own}, but the log is of chain ${chainId}: name a LEDGER_SOURCE of the log's chain`,
+    );
+  }
+  const signatures = await signaturesOf(config, source, demo?.source.committee);
+  const shown = progressOf(line.draw, "reading");
+  const reading = sourceReading({
+    ...{ sql: write.sql, source, signatures, first, signal },
+    onProgress: (next, of) => shown({ pipeline: source.description, next, of }),
+  });
+  await reading.readTo(last);
+  line.clear();
+
+  // Rows that a wrong log gives show nothing about the served ones.
+  const isRight = reading.found.faults.length === 0;
+  const comparisons = isRight ? await comparedRows(opened, options) : [];
+  if (to === undefined) await reading.readTo(lastOf(comparisons));
+  line.clear();
+
+  const { found } = reading;
+  const isVerified = signatures !== null;
+  const sources = config.ledgerSources;
+  const details = recordOf({ chainId, sources, began, isVerified, found, comparisons });
+  const record = await signedAct(write, key, { command: "replay", details, on: "deployment" });
+  if (rowsInWords === undefined) printJson({ record, log: found, rows: comparisons });
+  else printLines([...inWords({ found, comparisons }, source), ...recordInWords(record, key)]);
+  const result = resultOf({ found, comparisons });
+  endCheck({ isFalse: result === "different", isUnshown: result === "incomplete" });
+};
+
+const comparedRows = async (
+  opened: OpenDatabase,
+  { groups, share, rowsInWords }: FromSource,
+): Promise<readonly Comparison[]> => {
+  const comparisons: Comparison[] = [];
+  for (const pipelines of groups) {
+    // What an earlier replay left may not be from this log.
+    await dropTables(opened.write.sql, REPLAY_SCHEMA, tableNames(pipelines));
+    const onCompared = (compared: Comparison) => {
+      comparisons.push(compared);
+      if (rowsInWords !== undefined) printLines(rowsInWords(compared));
+    };
+    const act = { command: "replay" };
+    await replayGroup(opened, { pipelines, share, act, swap: "no", onCompared });
+  }
+  return comparisons;
+};
+
+/** @throws CommitteeError (stop) when signatures are asked for, but nothing is trusted */
+const signaturesOf = async (config: Config, source: CheckpointSource, own?: Committee) => {
+  const { level, trust } = verificationOf(config, own);
+  if (level !== "signatures") return null;
+  const trusted = await trust?.();
+  if (trusted) return sourceSignatures(source, await loadBls(), trusted);
+  throw new CommitteeError(
+    "VERIFY=signatures needs to know whom to trust: set TRUSTED_CHECKPOINT or COMMITTEE_FILE",
+  );
+};
+
+/** Last checkpoint of the compared rows; -1 without any. */
+const lastOf = (comparisons: readonly Comparison[]): bigint =>
+  comparisons
+    .flatMap(({ checkpoints }) => Object.values(checkpoints))
+    .reduce<bigint>((last, end) => (end !== null && end > last ? end : last), -1n);
+
+const inWords = (
+  { found, comparisons }: Pick<SourceReplay, "found" | "comparisons">,
+  { description }: Pick<CheckpointSource, "description">,
+): readonly string[] => {
+  const { first, last, checkpoints, facts, signatures, faults, gaps } = found;
+  return [
+    `read again from ${description}: ${checkpoints} of checkpoints ${first} to ${last}, ${facts} facts, ${signatures} signatures of the validators verified`,
+    ...faults.flatMap(({ checkpoint, what, facts: wrong }) => [
+      `checkpoint ${checkpoint}: ${what}`,
+      ...wrong.map((each) => `  ${each}`),
+    ]),
+    ...(comparisons.length > 0
+      ? []
+      : [notShown("the rows: they were not compared, because the log is wrong")]),
+    ...gaps.map(({ from, to, why }) => notShown(`checkpoints ${from} to ${to} (${why})`)),
+  ];
+};
+
+const recordInWords = (
+  { number, details, entry }: Act & { readonly entry: string | null },
+  { keyId }: { readonly keyId: string },
+): readonly string[] => [
+  `${details.result}: recorded as act ${number}, entry ${entry} of the sequence, signed by ${keyId}`,
+];
