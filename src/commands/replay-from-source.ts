@@ -35,6 +35,8 @@ type FromSource = {
   readonly rowsInWords: ((comparison: Comparison) => readonly string[]) | undefined;
 };
 
+const LOG_EVERY_MS = 10_000;
+
 export const replayFromSource = async (options: FromSource): Promise<void> => {
   const { groups, to, retryFor, rowsInWords } = options;
   const began = new Date();
@@ -57,7 +59,8 @@ export const replayFromSource = async (options: FromSource): Promise<void> => {
   const { source: asked, demo } = await openNamedSource(config, undefined, logger);
   const source = retried(asked, logger, { forMs: retryFor, isFinal: isGone });
   await using _closing = { [Symbol.asyncDispose]: () => source.close() };
-  const line = redrawnLine(progressTerminal(config));
+  const terminal = progressTerminal(config);
+  const line = redrawnLine(terminal);
   const own = await source.chainId(signal);
   if (own !== null && own !== chainId) {
     throw new UsageError(
@@ -66,9 +69,15 @@ export const replayFromSource = async (options: FromSource): Promise<void> => {
   }
   const signatures = await signaturesOf(config, source, demo?.source.committee);
   const shown = progressOf(line.draw, "reading");
+  let loggedMs = performance.now();
   const reading = sourceReading({
     ...{ sql: write.sql, source, signatures, first, signal },
-    onProgress: (next, of) => shown({ pipeline: source.description, next, of }),
+    onProgress: (next, of) => {
+      shown({ pipeline: source.description, next, of });
+      if (terminal !== undefined || performance.now() - loggedMs < LOG_EVERY_MS) return;
+      loggedMs = performance.now();
+      logger.info({ next: `${next}`, of: `${of}` }, "reading the ledger again");
+    },
   });
   await reading.readTo(last);
   line.clear();

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { cp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ActLine } from "../../client/pack-forms.ts";
 import { verifyAuditPack } from "../../client/verify-audit-pack.ts";
@@ -170,6 +171,34 @@ test("a checkpoint that the source lacks is named, and the record says incomplet
   expect((await own.records())[0]?.details).toMatchObject({
     ...{ result: "incomplete", missing: "17", checkpoints: "100", last: "100", signatures: "4" },
   });
+});
+
+test("a checkpoint that came damaged once is fetched again", async () => {
+  const stored = (sequence: bigint) => readFileSync(join(ledger, `${sequence}.binpb.zst`));
+  let isWhole = false;
+  await using store = await startObjectStore({
+    newest: BigInt(LAST),
+    object: (sequence) => {
+      if (sequence !== 30n || isWhole) return stored(sequence);
+      isWhole = true;
+      const bytes = zstdDecompressSync(stored(sequence));
+      // In the sender's address or in an object, which digests cover.
+      const at = bytes.length >> 1;
+      return zstdCompressSync(bytes.fill((bytes[at] ?? 0) ^ 1, at, at + 1));
+    },
+  });
+  await using own = await copied({ LEDGER_SOURCE: store.base.href });
+  expect(await own.audit()).toMatchObject({ code: 0 });
+  expect(isWhole).toBe(true);
+  expect(store.seen.gets.filter((sequence) => sequence === 30n)).toHaveLength(2);
+});
+
+test("while an upgrade fills tables it does not begin", async () => {
+  await using own = await copied();
+  await own.database.sql`update role_changes_watermark set filled_checkpoint = 5`;
+  const { code, stderr } = await own.audit();
+  expect([code, stderr]).toEqual([1, expect.stringContaining("still being filled in")]);
+  expect(await own.records()).toEqual([]);
 });
 
 test("checkpoints that the trusted validators did not sign give no record", async () => {

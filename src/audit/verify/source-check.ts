@@ -1,13 +1,16 @@
 /** Reads every checkpoint of the log from a source again, and compares fact by fact. */
 import type { Sql } from "../../database/connect.ts";
 import type { RawCheckpoint } from "../../ledger/decode/checkpoint.ts";
-import type { ReadCheckpoint, ReaderOf } from "../../ledger/reading/read.ts";
+import { CheckpointDecodeError } from "../../ledger/decode/cursor.ts";
+import { REFETCH_PAUSE_MS } from "../../ledger/reading/proving.ts";
+import type { CheckpointReader, ReadCheckpoint, ReaderOf } from "../../ledger/reading/read.ts";
 import type { CheckpointSource } from "../../ledger/sources/source.ts";
 import {
   CheckpointMissingError,
   CheckpointPrunedError,
 } from "../../ledger/sources/source-errors.ts";
 import type { CheckpointMark } from "../../log/fact.ts";
+import { pause } from "../../waiting/backoff.ts";
 import { compareStretch, type SourceFault } from "./source-compare.ts";
 import type { SourceSignatures } from "./source-signatures.ts";
 
@@ -71,7 +74,7 @@ export const checkAgainstSource = async (
   };
 
   const take = async (raw: RawCheckpoint): Promise<void> => {
-    const seen = read(raw);
+    const seen = await readWhole(raw, read, source, signal);
     if (before !== null && before.sequence + 1n === raw.sequence) {
       if (seen.previousDigest !== before.digest) {
         const what = `${source.description} contradicts itself: it follows one of digest ${seen.previousDigest ?? "none"}, but gave ${before.digest}`;
@@ -134,6 +137,29 @@ export const checkAgainstSource = async (
     gaps,
     ended: !stopped,
   };
+};
+
+/** Fetches of a damaged checkpoint before its error is thrown. */
+const REFETCHES = 3;
+
+/** Reads a checkpoint; fetches a damaged one again, which days of reading should survive. */
+const readWhole = async (
+  raw: RawCheckpoint,
+  read: CheckpointReader,
+  source: CheckpointSource,
+  signal: AbortSignal,
+): Promise<ReadCheckpoint> => {
+  const range = { first: raw.sequence, last: raw.sequence };
+  let newest = raw;
+  for (let left = REFETCHES; ; left -= 1) {
+    try {
+      return read(newest);
+    } catch (error) {
+      if (!(error instanceof CheckpointDecodeError) || left === 0 || signal.aborted) throw error;
+    }
+    await pause(REFETCH_PAUSE_MS, signal);
+    for await (const again of source.checkpoints(range, signal)) newest = again;
+  }
 };
 
 /** Whether the source lacks a requested checkpoint. */
