@@ -4,7 +4,13 @@ import { fileURLToPath } from "node:url";
 import { type MigrationMeta, readMigrationFiles } from "drizzle-orm/migrator";
 import type { Remedy } from "../waiting/remedy.ts";
 import type { Database, Sql } from "./connect.ts";
-import { DatabaseRightsError, foreignOwner, grantService, lacksOf } from "./service-role.ts";
+import {
+  closeOwnersFunctions,
+  DatabaseRightsError,
+  foreignOwner,
+  grantService,
+  lacksOf,
+} from "./service-role.ts";
 import { makeWorkSchemas, schemaMade } from "./work-schemas.ts";
 
 const FOLDER = fileURLToPath(new URL("../../drizzle", import.meta.url));
@@ -131,6 +137,7 @@ export const migrate = async (
     }
     const [self] = await sql<{ role: string }[]>`select current_user as role`;
     await makeWorkSchemas(sql, service ?? self?.role ?? "");
+    await closeOwnersFunctions(sql);
     if (service !== undefined) await grantService(sql, service);
     return { applied: pending.length };
   });

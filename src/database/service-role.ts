@@ -93,6 +93,21 @@ export const grantService = async (sql: Sql, role: string): Promise<void> => {
   for (const { statement } of grants) await sql.unsafe(statement);
 };
 
+/**
+ * Closes functions that act with the owner's rights to everyone without a grant of their own. A backup that is restored
+ * without privileges opens them.
+ * @param sql transaction of the tables' owner, before `grantService`
+ */
+export const closeOwnersFunctions = async (sql: Sql): Promise<void> => {
+  const open = await sql<{ statement: string }[]>`
+    select format('revoke execute on function %s from public', p.oid::regprocedure) as statement
+    from pg_proc p
+    where p.pronamespace = to_regnamespace('public') and p.prosecdef and pg_has_role(p.proowner, 'USAGE')
+      and exists (
+        select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) where grantee = 0)`;
+  for (const { statement } of open) await sql.unsafe(statement);
+};
+
 /** Owner of our tables, when the current role may not act as it; undefined also without tables. */
 export const foreignOwner = async (sql: Sql): Promise<string | undefined> => {
   const [row] = await sql<{ owner: string }[]>`

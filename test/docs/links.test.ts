@@ -74,9 +74,9 @@ test("docs/README.md leads to every page below docs", () => {
 
 test.each(pages)("commands of %s can be pasted into zsh, which would pass on a comment", (page) => {
   const blocks = readFileSync(join(ROOT, page), "utf8").matchAll(
-    /^```(?:sh|console)\n([\s\S]*?)^```$/gm,
+    /^( *)```(?:sh|console)\n([\s\S]*?)^\1```$/gm,
   );
-  const commented = [...blocks].flatMap(([, text = ""]) =>
+  const commented = [...blocks].flatMap(([, , text = ""]) =>
     text.split("\n").filter((line) => /(^|\s)#(\s|$)/.test(line)),
   );
   expect(commented).toEqual([]);

@@ -23,7 +23,7 @@ export type Running = {
 };
 
 /** What npm runs for `npm run holderbook`. */
-const script = async (): Promise<string> => {
+export const script = async (): Promise<string> => {
   const manifest: unknown = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8"));
   return z.object({ scripts: z.object({ holderbook: z.string() }) }).parse(manifest).scripts
     .holderbook;
@@ -37,28 +37,30 @@ export type Step = {
   readonly shown: string;
 };
 
-const blocksOf = async (name: string) => {
-  const page = await readFile(join(ROOT, "docs", "tutorials", `${name}.md`), "utf8");
-  return [...page.matchAll(/^```(sh|console|js|text)\n([\s\S]*?)^```$/gm)].map(
-    ([, language, text = ""]) => ({
-      language,
-      text,
+/** Fenced blocks of a page, those of list items too. */
+const blocksIn = (page: string) =>
+  [...page.matchAll(/^( *)```(sh|console|js|text)\n([\s\S]*?)^\1```$/gm)].map(
+    ([, indent = "", language, lines = ""]) => {
+      const text = lines.replaceAll(new RegExp(`^${indent}`, "gm"), "");
       /** Where the reader saves it: the page says so above it, and its first line again. */
-      file: language === "js" ? /^\/\/ (\S+\.mjs)\n/.exec(text)?.[1] : undefined,
-    }),
+      const file = language === "js" ? /^\/\/ (\S+\.mjs)\n/.exec(text)?.[1] : undefined;
+      return { language, text, file };
+    },
   );
-};
+
+const tutorial = (name: string): Promise<string> =>
+  readFile(join(ROOT, "docs", "tutorials", `${name}.md`), "utf8");
 
 /** A file that the reader saves. */
 export const savedFile = async (name: string, path: string): Promise<string> => {
-  const block = (await blocksOf(name)).find(({ file }) => file === path);
+  const block = blocksIn(await tutorial(name)).find(({ file }) => file === path);
   if (block === undefined) throw new Error(`${name} has no file ${path}`);
   return block.text;
 };
 
-/** What the reader does, in order. */
-export const stepsOf = async (name: string): Promise<readonly Step[]> => {
-  const blocks = await blocksOf(name);
+/** What the reader of a page does, in order. */
+export const stepsIn = (page: string): readonly Step[] => {
+  const blocks = blocksIn(page);
   return blocks.flatMap(({ language, text, file }, index): readonly Step[] => {
     const below = blocks[index + 1];
     const shown = below?.language === "text" ? below.text : "";
@@ -67,6 +69,10 @@ export const stepsOf = async (name: string): Promise<readonly Step[]> => {
     return [{ language: "sh", command: `cat > ${file} <<'// END'\n${text}// END\n`, shown: "" }];
   });
 };
+
+/** What the reader of a tutorial does, in order. */
+export const stepsOf = async (name: string): Promise<readonly Step[]> =>
+  stepsIn(await tutorial(name));
 
 /**
  * What a page shows, as what may be seen. `…` is anything of a line, and a line of it any lines; a word with a

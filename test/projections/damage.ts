@@ -1,5 +1,5 @@
 /** Tables of the projections that are lost, or locked, while the interfaces read them. */
-import type { Sql } from "../../src/database/connect.ts";
+import type { Database, Sql } from "../../src/database/connect.ts";
 import type { TestDatabase } from "../postgres.ts";
 
 /** Loses the table of the activity for good. */
@@ -57,7 +57,7 @@ export const emptyChanges = ({ sql }: TestDatabase) => sql`delete from token_cha
 export const alterRows = ({ sql }: TestDatabase, statement: string) => sql.unsafe(statement);
 
 /** Raises one balance; returns its owner. */
-export const raiseBalance = async ({ sql }: TestDatabase): Promise<string> => {
+export const raiseBalance = async ({ sql }: Pick<Database, "sql">): Promise<string> => {
   const [row] = await sql<{ owner: string }[]>`
     update balances set token_balance = token_balance + 1
     where (coin_type, owner) = (select coin_type, owner from balances limit 1) returning owner`;

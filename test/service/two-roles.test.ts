@@ -1,11 +1,8 @@
 /** A service whose role does not own the tables: on Postgres as Debian ships it, and on the embedded one. */
-import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { readdir, readFile, rm } from "node:fs/promises";
 import { platform } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { connect, type Database } from "../../src/database/connect.ts";
@@ -17,12 +14,9 @@ import { runCommand } from "../commands/run-command.ts";
 import { contentsOf } from "../log/contents.ts";
 import { freshDatabase } from "../postgres.ts";
 import { projectedRows } from "../projections/projected-rows.ts";
-import { load } from "../released/dump.ts";
 import { startShippedPostgres } from "../shipped-postgres.ts";
 import { type TwoRoles, twoRoles } from "../two-roles.ts";
 import { eventually, type Settings, startProgram, temporaryFolder } from "./process.ts";
-
-const run = promisify(execFile);
 
 /** As Debian ships it. */
 const PROGRAMS = "/usr/lib/postgresql/15/bin";
@@ -165,39 +159,6 @@ test.runIf(hasShipped)(
 );
 
 test.runIf(hasShipped)(
-  "the owner's backup, made as documented, is restored and continues with the service's role",
-  async () => {
-    await using roles = await twoRoles(server.url);
-    await using restored = await twoRoles(server.url);
-    const settings = { ...ledger, ...roles.settings };
-    expect(await runCommand(INDEX, settings)).toMatchObject({ code: 0 });
-    {
-      await using service = connect({ url: roles.urls.service, max: 1, applicationName: "queue" });
-      await service.sql`create table holderbook_queue.mine (n int)`;
-    }
-    const operations = join(import.meta.dirname, "../../docs/how-to/operations.md");
-    const [, command = ""] =
-      /^(pg_dump --format=custom [\s\S]*?"\$DATABASE_OWNER_URL")$/m.exec(
-        await readFile(operations, "utf8"),
-      ) ?? [];
-    const file = join(folder.path, "holderbook.dump");
-    const env = {
-      PATH: `${PROGRAMS}:${process.env.PATH}`,
-      DATABASE_OWNER_URL: roles.urls.owner,
-    };
-    await run("sh", ["-ec", command], { cwd: folder.path, env });
-    const restore = ["--no-owner", "--no-privileges", "--dbname", restored.urls.owner, file];
-    await run("pg_restore", ["--exit-on-error", ...restore], { env });
-    const again = { ...ledger, ...restored.settings };
-    expect(await runCommand(["migrate"], again)).toMatchObject({ code: 0 });
-    expect(await rightsAs(restored.urls.service)).toEqual(RIGHT);
-    expect(await runCommand(INDEX, again)).toMatchObject({ code: 0 });
-    expect(await projectedRows(restored.superuser)).toEqual(await projectedRows(roles.superuser));
-  },
-  240_000,
-);
-
-test.runIf(hasShipped)(
   "doctor confirms that triggers bind the service's role, and fails where they do not",
   async () => {
     await using roles = await twoRoles(server.url);
@@ -247,40 +208,6 @@ test.runIf(hasShipped)(
     expect(mistaken.stderr).toMatch(
       /DatabaseUnreachableError: password.*; check DATABASE_OWNER_URL/,
     );
-  },
-  120_000,
-);
-
-test.runIf(hasShipped)(
-  "a database of the first version, with the objects of its only role, migrates to two roles",
-  async () => {
-    await using roles = await twoRoles(server.url);
-    {
-      await using owner = connect({ url: roles.urls.owner, max: 1, applicationName: "load" });
-      const fixture = join(import.meta.dirname, "../fixtures/released-0000/database.txt.gz");
-      await owner.sql.unsafe(`
-        create schema drizzle;
-        create table drizzle.__drizzle_migrations (id serial primary key, hash text not null, created_at bigint)`);
-      await owner.sql.unsafe(
-        await readFile(join(import.meta.dirname, "../../drizzle/0000_init.sql"), "utf8"),
-      );
-      // As a dump is loaded: past the triggers.
-      await load(roles.superuser.sql, gunzipSync(await readFile(fixture)).toString("utf8"));
-      // As that version's queues and folding left them.
-      await owner.sql.unsafe(
-        "create schema holderbook_queue create table migration (n int); create schema holderbook_folded create table left_behind (n int)",
-      );
-    }
-    const settings = { ...ledger, ...roles.settings };
-    expect(await runCommand(["migrate"], settings)).toMatchObject({ code: 0 });
-    expect(await rightsAs(roles.urls.service)).toEqual(RIGHT);
-    const alone = { ...ledger, DATABASE_URL: roles.urls.service };
-    expect(await runCommand(["status"], alone)).toMatchObject({ code: 0 });
-    expect(
-      await roles.superuser.sql`
-        select from pg_class where relnamespace in (
-          'holderbook_queue'::regnamespace, 'holderbook_folded'::regnamespace)`,
-    ).toEqual([]);
   },
   120_000,
 );
