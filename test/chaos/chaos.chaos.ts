@@ -23,8 +23,9 @@ afterAll(() => world?.[Symbol.asyncDispose](), 120_000);
 
 /** @throws what must never happen, if it has */
 const expectNothingWrong = () => {
-  const { marks, health, answers } = world;
-  const wrong = [marks.stepsBack, health.start.untrue, health.serve.untrue, answers.wrong].flat();
+  const { marks, health, answers, load } = world;
+  const untrue = [health.start.untrue, health.serve.untrue];
+  const wrong = [marks.stepsBack, ...untrue, answers.wrong, load.wrong].flat();
   if (wrong.length > 0) throw new Error(`${wrong.length} times wrong, first ${wrong[0]}`);
 };
 
@@ -57,7 +58,9 @@ test.for(
     task.meta.fault = { number, kind: kind.name, recoveredMs: null };
     return skip(lacks);
   }
-  task.meta.fault = { number, kind: kind.name, recoveredMs: await perform(fault) };
+  const recoveredMs = await perform(fault);
+  task.meta.fault = { number, kind: kind.name, recoveredMs };
+  process.stdout.write(`   recovered within ${(recoveredMs / 1_000).toFixed(1)} s: `);
 });
 
 let requests: readonly EndedRequest[];

@@ -10,6 +10,8 @@ const SEND_EVERY_MS = 600;
 /** No further ones while so many wait. */
 const MOST_OPEN = 40;
 const PATIENCE_MS = 10_000;
+/** Accepted, or not while Postgres is away or the process starts. */
+const EXPECTED: ReadonlySet<number> = new Set([201, 503]);
 
 /** What it does instead of accepting. */
 export type Refusal = 500 | 503 | "hangs up" | "never answers";
@@ -46,6 +48,7 @@ export const startLoad = async (random: Random) => {
   let isClosed = false;
   /** Ids of accepted requests, in the order of their answers. */
   const accepted: string[] = [];
+  const wrong: string[] = [];
   let wallets = 0;
   let sending: Promise<unknown> = Promise.resolve();
 
@@ -57,7 +60,14 @@ export const startLoad = async (random: Random) => {
   const called = () => new Set(receiver.accepted());
 
   const begin = ({ url, secretKey }: { readonly url: string; readonly secretKey: string }) => {
-    const agent = createTransferAgent({ url, secretKey });
+    const watched: typeof fetch = async (path, init) => {
+      const response = await fetch(path, init);
+      if (!EXPECTED.has(response.status)) {
+        wrong.push(`a request was answered ${response.status}: ${await response.clone().text()}`);
+      }
+      return response;
+    };
+    const agent = createTransferAgent({ url, secretKey, fetch: watched });
     /** Sends one until it is accepted: all attempts have one key, so that they are one request. */
     const send = async (investorId: string, kind: "whitelist" | "kyc"): Promise<string> => {
       const body = bodyOf({ id: investorId, blockchain_wallet: wallet() });
@@ -91,6 +101,8 @@ export const startLoad = async (random: Random) => {
   return {
     receiver,
     accepted,
+    /** Answers that must not be. */
+    wrong: wrong as readonly string[],
     called,
     begin,
     /** No further request; all sent ones are accepted when it resolves. */

@@ -51,6 +51,7 @@ await runLong([], {
   include: ["test/chaos/*.chaos.ts"],
   results: "chaos-results.json",
   reporters: ["verbose", "json"],
+  disableConsoleIntercept: true,
   // After a failure the world is no longer as the next fault expects it.
   bail: 1,
   provide: { chaos: { seed, faults, only: only ?? null }, soak: { seed, shareMs: 0 } },
