@@ -64,17 +64,12 @@ const DifferingColumn = builder.objectRef<Column>("DifferingColumn").implement({
 
 type Row = TableDifferences["rows"][number];
 
-const columnsOf = (
-  { stored, made }: Difference,
-  isShown: (name: string) => boolean,
-): readonly Column[] =>
-  Object.keys(made ?? stored ?? {})
-    .filter(isShown)
-    .map((name) => ({
-      name,
-      served: stored?.[name] ?? null,
-      replayed: made?.[name] ?? null,
-    }));
+const columnsOf = ({ stored, made }: Difference, names: readonly string[]): readonly Column[] =>
+  names.map((name) => ({
+    name,
+    served: stored?.[name] ?? null,
+    replayed: made?.[name] ?? null,
+  }));
 
 const DifferingRow = builder.objectRef<Row>("DifferingRow").implement({
   description: "A row that is not the same in the served table and in the replay.",
@@ -82,7 +77,7 @@ const DifferingRow = builder.objectRef<Row>("DifferingRow").implement({
     key: t.field({
       type: [DifferingColumn],
       description: "Columns of the primary key.",
-      resolve: (row) => [...columnsOf(row, (name) => row.key.includes(name))],
+      resolve: (row) => [...columnsOf(row, row.key)],
     }),
     onlyIn: t.string({
       nullable: true,
@@ -92,11 +87,14 @@ const DifferingRow = builder.objectRef<Row>("DifferingRow").implement({
     columns: t.field({
       type: [DifferingColumn],
       description: "Columns that differ; all besides the key where one side has no such row.",
-      resolve: (row) => [
-        ...columnsOf(row, (name) => !row.key.includes(name)).filter(
-          ({ served, replayed }) => row.stored === null || row.made === null || served !== replayed,
-        ),
-      ],
+      resolve: (row) => {
+        const { stored, made, key } = row;
+        const names = Object.keys(made ?? stored ?? {}).filter((name) => !key.includes(name));
+        const isWhole = stored === null || made === null;
+        return columnsOf(row, names).filter(
+          ({ served, replayed }) => isWhole || served !== replayed,
+        );
+      },
     }),
   }),
 });

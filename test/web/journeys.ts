@@ -3,6 +3,10 @@ import { readFile } from "node:fs/promises";
 import type { Browser, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { type FactSource, factSource } from "../../src/log/log.ts";
+import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
+import { replay } from "../../src/pipelines/replay/replay.ts";
+import { raiseBalance } from "../projections/damage.ts";
 import { PHONE, watch } from "./browser.ts";
 import type { Demo } from "./demo.ts";
 
@@ -21,6 +25,47 @@ export const journeys = (demo: () => Demo, browser: () => Browser): void => {
     await page.getByText("Live: figures move as the service does").waitFor();
     const first = await checkpointShown(page);
     await expect.poll(() => checkpointShown(page)).toBeGreaterThan(first);
+  });
+
+  test("status shows a replay under way, which rows differed, and that the replayed rows are served", async () => {
+    const { database } = demo();
+    const owner = await raiseBalance(database);
+    const pipelines = ledgerPipelines.filter(({ sharedTables = [] }) => sharedTables.length > 0);
+    const log = factSource(database);
+    const held = Promise.withResolvers<void>();
+    const readFacts: FactSource["readFacts"] = async (query) => {
+      if (query.from > 40n) await held.promise;
+      return log.readFacts({ ...query, maxFacts: 20 });
+    };
+    const replaying = replay({
+      pipelines,
+      database,
+      log: { ...log, readFacts },
+      share: 1,
+      signal: new AbortController().signal,
+      onProgress: () => {},
+    });
+    await using watched = await open("/status", { width: PHONE });
+    const { page, complaints } = watched;
+    const replays = page.getByRole("list").filter({ hasText: "shared_token_objects" });
+    await replays
+      .getByText(/^checkpoint \d+ of [\d,]+ · [\d,]+ per second · time left .+$/)
+      .first()
+      .waitFor();
+    held.resolve();
+    await using replayed = await replaying;
+    await replayed.compare();
+    await replays.getByText("1 row differs", { exact: true }).waitFor();
+    await replays.getByText("balances: 1 row differs").click();
+    await replays.getByTitle(owner).waitFor();
+    await replays.getByText("tokenBalance").waitFor();
+    await replays.getByText(/identical/).waitFor();
+    {
+      await using on = await database.session();
+      await replayed.swap(on);
+    }
+    await expect.poll(() => replays.getByText("served", { exact: true }).count()).toBe(2);
+    expect(complaints).toEqual([]);
   });
 
   test("a register of the past stays fixed, at an address that can be shared", async () => {

@@ -9,6 +9,7 @@ import { Evm, IntegrityCard, Queues, SourceCard } from "./parts.tsx";
 import { Pipelines } from "./pipelines.tsx";
 import { useSamples } from "./rates.ts";
 import { remedyOf } from "./remedies.ts";
+import { Replays } from "./replays.tsx";
 
 const StatusPage = () => {
   const health = useHealth();
@@ -34,6 +35,7 @@ const StatusPage = () => {
             <Verdict health={now} />
             <Summary health={now} />
             <Pipelines health={now} samples={samples} />
+            <Replays />
             <div className="grid grid-cols-1 gap-4 lg:grid-cols-2">
               <SourceCard health={now} />
               <IntegrityCard health={now} />
