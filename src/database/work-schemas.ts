@@ -1,6 +1,6 @@
 /**
- * Schemas beside `public`. The owner creates them, so that the service needs no right to create schemas, which
- * could shadow others.
+ * Schemas beside `public`, all of them named `holderbook_…`, which a backup leaves out. The owner creates them, so that
+ * the service needs no right to create schemas, which could shadow others.
  */
 import type { Sql } from "./session.ts";
 

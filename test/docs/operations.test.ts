@@ -36,13 +36,16 @@ const FIRST_MIGRATION = join(import.meta.dirname, "../../drizzle/0000_init.sql")
 const hasShipped = existsSync(PROGRAMS);
 if (!hasShipped) console.warn("no Postgres 15 of Debian on this machine: its tests are skipped");
 
-const about = z.object({ settings: z.record(z.string(), z.string()) });
-const { settings: released } = about.parse(
+const about = z.object({ madeAt: z.string(), settings: z.record(z.string(), z.string()) });
+const { madeAt, settings: released } = about.parse(
   JSON.parse(await readFile(join(FIXTURE, "about.json"), "utf8")),
 );
 
 const steps = (heading: string): Promise<Steps> =>
   stepsOfSection("docs/how-to/operations.md", heading);
+
+// The demo ledger's clock stands where it stood: a clock before that would wait for it.
+const runs = hasShipped && Date.now() >= Date.parse(madeAt);
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let server: Awaited<ReturnType<typeof startShippedPostgres>>;
@@ -53,7 +56,7 @@ let service: Program;
 let url = "";
 
 beforeAll(async () => {
-  if (!hasShipped) return;
+  if (!runs) return;
   folder = await temporaryFolder();
   server = await startShippedPostgres(PROGRAMS, join(folder.path, "server"));
   roles = await twoRoles(server.url);
@@ -149,7 +152,7 @@ const index = async (own: Settings, last: bigint) => {
 /** As the command prints it. */
 const digest = async (own: Settings) => (await runCommand(["digest"], own)).stdout;
 
-describe.runIf(hasShipped)("the steps of operations.md", () => {
+describe.runIf(runs)("the steps of operations.md", () => {
   test("Upgrades", async () => {
     const upgrade = await steps("Upgrades");
     const backup = await steps("Backup and restore");
@@ -237,10 +240,10 @@ describe.runIf(hasShipped)("the steps of operations.md", () => {
       `owner ${owner}: `,
     );
     await healthIs("ok", await ledger.write(5));
-    await service[Symbol.asyncDispose]();
   }, 120_000);
 
   test("Backup and restore: from two roles to one, and back to two", async () => {
+    await service[Symbol.asyncDispose]();
     const both = { ...settings };
     await using first = await twoRoles(server.url);
     const { DATABASE_OWNER_URL: _, ...others } = both;
