@@ -23,6 +23,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   rest: () => import("./rest.ts"),
   callbacks: () => import("./callbacks.ts"),
   ta: () => import("./ta.ts"),
+  replay: () => import("./replay.ts"),
 };
 
 const wanted = new Map(
