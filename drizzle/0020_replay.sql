@@ -1,7 +1,7 @@
 -- A replay builds a projection's rows a second time, in tables of the schema holderbook_replay, and exchanges those
 -- tables for the served ones without copying a row. These functions make, index, exchange and drop the tables with
 -- the rights of their owner: the service may create nothing in public, and has to finish an upgrade by itself.
--- They refuse append-only tables, and touch no other schemas.
+-- They refuse tables that are not marked as projections, which only the owner can do, and touch no other schemas.
 
 -- Earlier versions filled tables in one schema per pipeline.
 DO $$
@@ -19,9 +19,7 @@ CREATE FUNCTION replay_served(name text) RETURNS regclass LANGUAGE plpgsql STABL
 DECLARE
   served regclass := to_regclass(format('public.%I', name));
 BEGIN
-  IF NOT EXISTS (SELECT FROM pg_class WHERE oid = served AND relkind = 'r') OR EXISTS (
-    SELECT FROM pg_trigger WHERE tgrelid = served AND tgfoid = 'public.log_refuse_change'::regproc
-  ) THEN
+  IF served IS NULL OR obj_description(served, 'pg_class') IS DISTINCT FROM 'holderbook: projection' THEN
     RAISE EXCEPTION '% is not the table of a projection', name USING ERRCODE = 'HB002';
   END IF;
   RETURN served;
@@ -45,6 +43,7 @@ BEGIN
     CONTINUE WHEN to_regclass(made) IS NOT NULL;
     EXECUTE format(
       'CREATE TABLE %s (LIKE %s INCLUDING DEFAULTS INCLUDING GENERATED INCLUDING STORAGE)', made, served);
+    EXECUTE format('COMMENT ON TABLE %s IS %L', made, 'holderbook: projection');
     FOR statement IN
       SELECT format('ALTER TABLE %s ADD CONSTRAINT %I %s', made, conname, pg_get_constraintdef(oid))
       FROM pg_constraint WHERE conrelid = served AND contype IN ('p', 'u', 'c')
@@ -109,6 +108,7 @@ BEGIN
     RAISE EXCEPTION 'no replay has tables in %', place USING ERRCODE = 'HB002';
   END IF;
   FOREACH name IN ARRAY names LOOP
+    PERFORM public.replay_served(name);
     EXECUTE format('DROP TABLE IF EXISTS %I.%I', place, name);
   END LOOP;
 END
@@ -116,3 +116,20 @@ $$;
 --> statement-breakpoint
 REVOKE EXECUTE ON FUNCTION replay_make(text[]), replay_index(text[]), replay_exchange(text[]), replay_drop(text, text[])
   FROM PUBLIC;
+--> statement-breakpoint
+DO $$
+DECLARE
+  name text;
+BEGIN
+  FOREACH name IN ARRAY ARRAY[
+    'token_activity_watermark', 'shared_token_objects_watermark', 'timelock_objects_watermark',
+    'holder_lifecycle_watermark', 'role_changes_watermark', 'token_activity', 'token_activity_digests',
+    'shared_token_objects', 'shared_token_ranges', 'token_changes', 'token_grants', 'tokens',
+    'token_supplies', 'shared_token_objects_digests', 'timelock_objects', 'timelock_ranges', 'grant_changes',
+    'timelock_objects_digests', 'holder_events', 'membership_ranges', 'holder_lifecycle_digests',
+    'role_events', 'wallet_roles', 'role_ranges', 'role_changes_digests', 'balances'
+  ] LOOP
+    EXECUTE format('COMMENT ON TABLE public.%I IS %L', name, 'holderbook: projection');
+  END LOOP;
+END
+$$;

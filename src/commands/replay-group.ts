@@ -1,11 +1,13 @@
 /** Replays a group of pipelines for a command: shows the progress, compares, and changes over. */
 import { contradictedRoots } from "../audit/reconcile/replayed-roots.ts";
 import { recordAct } from "../audit/sequence/acts.ts";
+import { REPLAY_SCHEMA } from "../database/work-schemas.ts";
+import { acquireWriterLock } from "../database/writer-lock.ts";
 import { factSource } from "../log/log.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import type { Pipeline } from "../pipelines/pipeline.ts";
 import { type Comparison, type ReplayProgress, replay } from "../pipelines/replay/replay.ts";
-import { groupOf } from "../pipelines/replay/tables.ts";
+import { dropTables, groupOf, type ReplayPlace, tableNames } from "../pipelines/replay/tables.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import type { OpenDatabase } from "./open-database.ts";
 import { duration, progressTerminal, redrawnLine } from "./progress-line.ts";
@@ -35,6 +37,28 @@ export class PublishedRootsError extends Error {
   }
 }
 
+/** Another command replays these pipelines. Nothing was changed. Stop: wait for its end. */
+export class ReplayBusyError extends Error {
+  override readonly name = "ReplayBusyError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(pipelines: readonly Pipeline[]) {
+    super(`another command is replaying ${namesOf(pipelines)}; give this one again afterwards`);
+  }
+}
+
+/** @throws ReplayBusyError (stop) */
+export const lockReplay = (
+  { write, signal }: Pick<OpenDatabase, "write" | "signal">,
+  pipelines: readonly Pipeline[],
+): Promise<AsyncDisposable> => {
+  const busy = new AbortController();
+  return acquireWriterLock(write, `replay ${namesOf(pipelines)}`, {
+    signal: AbortSignal.any([signal, busy.signal]),
+    onStandby: () => busy.abort(new ReplayBusyError(pipelines)),
+  });
+};
+
 type GroupReplay = {
   readonly pipelines: readonly Pipeline[];
   readonly share: number;
@@ -42,8 +66,10 @@ type GroupReplay = {
   readonly act: { readonly command: string; readonly [detail: string]: string | boolean };
   /** Whether to exchange the tables: never, where the rows are identical, or where no published root changes. */
   readonly swap: "no" | "identical" | "accepted";
-  /** Skips the comparison. */
-  readonly isBack?: boolean;
+  /** `BEFORE_SCHEMA`: returns to the former rows, without a comparison. */
+  readonly place?: ReplayPlace;
+  /** Starts from empty tables instead of resuming. */
+  readonly isAnew?: boolean;
   readonly onCompared?: (comparison: Comparison) => void;
 };
 
@@ -52,25 +78,32 @@ type GroupReplay = {
  * @throws PublishedRootsError (stop)
  */
 export const replayGroup = async (
-  { write, signal, config }: OpenDatabase,
-  { pipelines, share, act, swap, isBack = false, onCompared }: GroupReplay,
+  opened: OpenDatabase,
+  { pipelines, share, act, swap, place = REPLAY_SCHEMA, isAnew, onCompared }: GroupReplay,
 ): Promise<boolean> => {
+  const { write, signal, config } = opened;
+  await using _lock = await lockReplay(opened, pipelines);
+  if (isAnew) await dropTables(write.sql, REPLAY_SCHEMA, tableNames(pipelines));
   const line = redrawnLine(progressTerminal(config));
   const onProgress = progressOf(line.draw);
   await using replayed = await replay({
     ...{ pipelines, database: write, log: factSource(write) },
-    ...{ share, signal, onProgress },
+    ...{ share, place, signal, onProgress },
   });
   line.clear();
   let isIdentical = false;
-  if (!isBack) {
+  if (place === REPLAY_SCHEMA) {
     const compared = await replayed.compare();
     onCompared?.(compared);
     isIdentical = compared.differences.length === 0;
   }
-  if (swap === "no" || (swap === "identical" && !isIdentical)) return false;
+  if (swap === "no" || (swap === "identical" && !isIdentical)) {
+    // Compared: a later replay, perhaps by another version, begins anew.
+    await dropTables(write.sql, REPLAY_SCHEMA, tableNames(pipelines));
+    return false;
+  }
   if (!isIdentical) {
-    const roots = await contradictedRoots(write, signal);
+    const roots = await contradictedRoots(write, { pipelines, place, signal });
     if (roots.length > 0) throw new PublishedRootsError(pipelines, roots);
   }
   const { command, ...details } = act;

@@ -3,11 +3,11 @@ import { BEFORE_SCHEMA, REPLAY_SCHEMA } from "../database/work-schemas.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { noteDropped } from "../pipelines/replay/progress.ts";
 import type { Comparison } from "../pipelines/replay/replay.ts";
-import { dropTables, resumeFormer, tableNames } from "../pipelines/replay/tables.ts";
+import { dropTables, tableNames } from "../pipelines/replay/tables.ts";
 import { checkpointArgument, retryForOption } from "./arguments.ts";
 import { openDatabase } from "./open-database.ts";
 import { endCheck, jsonOption, printJson, printLines, printMessages } from "./output.ts";
-import { groupsWith, namesOf, replayGroup } from "./replay-group.ts";
+import { groupsWith, lockReplay, namesOf, replayGroup } from "./replay-group.ts";
 import { UsageError } from "./usage.ts";
 
 const NAMES = ledgerPipelines.map(({ name }) => name);
@@ -107,12 +107,14 @@ const swapCommand = () =>
     .action(async ({ pipeline = [] }: Chosen) => {
       await using opened = await openDatabase({ by: "owner" });
       for (const pipelines of groupsWith(pipeline)) {
-        {
-          await using session = await opened.write.session();
-          await resumeFormer(session, pipelines);
-        }
         const act = { command: "replay swap", pipelines: namesOf(pipelines), back: true };
-        await replayGroup(opened, { pipelines, share: 1, act, swap: "accepted", isBack: true });
+        await replayGroup(opened, {
+          pipelines,
+          share: 1,
+          act,
+          swap: "accepted",
+          place: BEFORE_SCHEMA,
+        });
         printMessages(`${namesOf(pipelines)}: the former rows are served again`);
       }
     });
@@ -125,6 +127,7 @@ const dropCommand = () =>
     .action(async ({ pipeline = [] }: Chosen) => {
       await using opened = await openDatabase({ by: "owner" });
       for (const group of groupsWith(pipeline)) {
+        await using _lock = await lockReplay(opened, group);
         for (const place of [REPLAY_SCHEMA, BEFORE_SCHEMA] as const) {
           await dropTables(opened.write.sql, place, tableNames(group));
         }

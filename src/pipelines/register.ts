@@ -1,6 +1,7 @@
 import { getTableName } from "drizzle-orm";
 import type { Sql, Transactor, Tx } from "../database/connect.ts";
 import { emptyTables } from "../database/table-rows.ts";
+import { BEFORE_SCHEMA } from "../database/work-schemas.ts";
 import type { CheckpointMark } from "../log/fact.ts";
 import { type HighWater, markOf } from "../log/high-water.ts";
 import { ChainMismatchError } from "../log/log-errors.ts";
@@ -8,7 +9,7 @@ import { logHighWater } from "../log/tables.ts";
 import type { ProgressTables } from "../projections/progress-tables.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import { type Pipeline, tablesOf } from "./pipeline.ts";
-import { discardRun } from "./replay/tables.ts";
+import { discardRun, dropTables, groupOf, tableNames } from "./replay/tables.ts";
 
 export type WatermarkState = {
   readonly nextCheckpoint: bigint;
@@ -95,6 +96,8 @@ export const resetPipelineIn = async (tx: Tx, pipeline: Pipeline): Promise<void>
   await emptyTables(tx.sql, tablesOf(pipeline));
   await pipeline.reset?.(tx);
   await discardRun(tx.sql, pipeline);
+  // They have rows of checkpoints that the pipeline has yet to reach.
+  await dropTables(tx.sql, BEFORE_SCHEMA, tableNames(groupOf(pipeline)));
 };
 
 const resetWatermark = async (

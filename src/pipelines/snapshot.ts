@@ -6,18 +6,26 @@
  */
 import { getTableName } from "drizzle-orm";
 import type { Db } from "../database/connect.ts";
+import type { ProgressTables } from "../projections/progress-tables.ts";
 import { ledgerPipelines } from "./ledger-pipelines.ts";
 
-/** Tables to lock, in this order, in the mode of a reader. */
-export const LOCKED_FIRST: readonly string[] = ledgerPipelines.map(
-  ({ watermark }) => `public.${getTableName(watermark)}`,
-);
+const locked = (pipelines: readonly ProgressTables[]): readonly string[] =>
+  pipelines.map(({ watermark }) => `public.${getTableName(watermark)}`);
 
-/** To be called before the first statement of a transaction. */
-export const beginSnapshot = async ({ sql }: Db): Promise<void> => {
+/** Tables to lock, in this order, in the mode of a reader. */
+export const LOCKED_FIRST: readonly string[] = locked(ledgerPipelines);
+
+/**
+ * To be called before the first statement of a transaction.
+ * @param read pipelines whose rows it reads, in the order of the list: others may be exchanged meanwhile
+ */
+export const beginSnapshot = async (
+  { sql }: Db,
+  read: readonly ProgressTables[] = ledgerPipelines,
+): Promise<void> => {
   await sql
     .unsafe(
-      `set transaction isolation level repeatable read; lock table ${LOCKED_FIRST.join(", ")} in access share mode`,
+      `set transaction isolation level repeatable read; lock table ${locked(read).join(", ")} in access share mode`,
     )
     .simple();
 };

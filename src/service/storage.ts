@@ -16,6 +16,7 @@ import { ownerSettings, serviceRoleAt } from "../database/owner.ts";
 import { createReaders, type Readers } from "../database/readers.ts";
 import { DatabaseRightsError, requireOwner } from "../database/service-role.ts";
 import type { Logger } from "../logging/logger.ts";
+import { markProjections } from "../pipelines/replay/tables.ts";
 import { LOCKED_FIRST } from "../pipelines/snapshot.ts";
 import type { Config } from "../settings/config.ts";
 import { makeDataDir } from "../settings/data-dir.ts";
@@ -98,6 +99,7 @@ const migrateByOwner = async (
   const service =
     ways.service === ways.owner ? undefined : await serviceRoleAt(ways.service, owner);
   const { applied } = await migrate(owner, service);
+  await markProjections(owner.sql);
   if (applied > 0) logger.info({ applied }, "migrated the database");
 };
 

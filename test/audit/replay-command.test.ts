@@ -2,7 +2,11 @@
 import { randomBytes } from "node:crypto";
 import { afterEach, beforeAll, expect, test } from "vitest";
 import { openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
+import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
+import { readWatermarks } from "../../src/projections/read-watermarks.ts";
 import { runCommand } from "../commands/run-command.ts";
+import { alterLog } from "../log/damage.ts";
+import { running } from "../pipelines/running.ts";
 import { copyOf, type TestDatabase } from "../postgres.ts";
 import { raiseBalance } from "../projections/damage.ts";
 import { projectedRows } from "../projections/projected-rows.ts";
@@ -60,6 +64,36 @@ test("rebuild replaces changed rows without emptying the pipeline", async () => 
   const rebuilt = await run("rebuild", "timelock_objects");
   expect(rebuilt.code).toBe(0);
   expect(rebuilt.stdout).toContain(`owner ${owner}: tokenBalance is `);
+  expect(await projectedRows(database)).toEqual(right);
+});
+
+test("a return that is refused leaves the former rows aside, and a rebuild after it makes the right ones", async () => {
+  const { right } = await damaged();
+  expect(await run("rebuild", "timelock_objects")).toMatchObject({ code: 0 });
+  const [coinType = ""] = register.model.coins.keys();
+  await openDeploymentKey(database, randomBytes(32));
+  await publishOtherRoot(database, { coinType, checkpoint: 40n });
+  const back = ["replay", "swap", "--back", "--pipeline", "timelock_objects"];
+  expect((await run(...back)).stderr).toContain("PublishedRootsError");
+  expect((await run(...back)).stderr).toContain("PublishedRootsError");
+  await alterLog(database, "delete from published_roots");
+  expect(await run("rebuild", "timelock_objects")).toMatchObject({ code: 0 });
+  expect(await projectedRows(database)).toEqual(right);
+});
+
+test("emptying a pipeline removes the former rows, and a replay meanwhile ends no refusal", async () => {
+  const { right } = await damaged();
+  expect(await run("rebuild", "timelock_objects")).toMatchObject({ code: 0 });
+  expect(await run("rebuild", "timelock_objects", "--yes")).toMatchObject({ code: 0 });
+  const back = await run("replay", "swap", "--back", "--pipeline", "timelock_objects");
+  expect(back.stderr).toContain("NoFormerTablesError");
+  const rebuilding = async () =>
+    (await readWatermarks(database.db, ledgerPipelines)).pipelines.map((one) => one.rebuildingTo);
+  expect(await rebuilding()).toContain(79n);
+  expect(await run("replay", ...OBJECTS, "--swap")).toMatchObject({ code: 0 });
+  expect(await rebuilding()).toContain(79n);
+  await using _run = running(database, ledgerPipelines);
+  await expect.poll(async () => (await rebuilding()).every((to) => to === null)).toBe(true);
   expect(await projectedRows(database)).toEqual(right);
 });
 

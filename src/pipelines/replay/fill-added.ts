@@ -16,6 +16,7 @@ import {
   exchangeTables,
   exchanging,
   indexTables,
+  lockReplays,
   replaySettings,
 } from "./tables.ts";
 
@@ -57,7 +58,7 @@ export const addedSince = ({ tables, digests }: Pipeline, layout: number): reado
  */
 export const fillAdded = async (filling: Filling): Promise<void> => {
   const { pipeline, database, held, layout, signal, betweenBatches, onProgress } = filling;
-  await using session = await database.session(replaySettings);
+  await using session = await database.session(replaySettings());
   const report = reporting(session.sql, pipeline);
   const onBatch = async (next: bigint) => {
     onProgress(next);
@@ -80,10 +81,13 @@ export const fillAdded = async (filling: Filling): Promise<void> => {
   };
   await exchanging(whole, signal, async (tx) => {
     const { sql } = tx;
+    await lockReplays(tx);
     // Blocks another process that takes the pipeline over.
     await sql`lock table ${sql(getTableName(pipeline.watermark))} in share row exclusive mode`;
     next = await runUpTo(last, next, await servedNext(sql, pipeline));
     if (signal.aborted) return;
+    // Waits for snapshots of the pipeline: none sees both sets of tables.
+    await sql`lock table ${sql(getTableName(pipeline.watermark))} in access exclusive mode`;
     await exchangeTables(tx, added);
     await dropTables(sql, BEFORE_SCHEMA, added);
     const watermark = getTableName(pipeline.watermark);

@@ -9,24 +9,37 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
-import type { Database, Session, Tx } from "../../database/connect.ts";
+import type { Database, Session, Sql, Tx } from "../../database/connect.ts";
 import { within } from "../../database/session.ts";
-import { REPLAY_SCHEMA } from "../../database/work-schemas.ts";
+import { BEFORE_SCHEMA, REPLAY_SCHEMA } from "../../database/work-schemas.ts";
 import type { FactSource } from "../../log/log.ts";
 import { planAfresh } from "../../projections/plans.ts";
 import type { TableDifferences } from "../../projections/replays.ts";
+import type { Remedy } from "../../waiting/remedy.ts";
 import { type Pipeline, tablesOf } from "../pipeline.ts";
+import { registerPipeline } from "../register.ts";
 import { beginSnapshot } from "../snapshot.ts";
 import { differencesIn, keyOf, pageEnd } from "./compare.ts";
 import { noteComparison, noteReplay, noteState, type Reached } from "./progress.ts";
 import { approach, beginRun, runUpTo, type SecondRun, servedNext } from "./second-run.ts";
-import { exchangeTables, exchanging, indexTables, replaySettings, tableNames } from "./tables.ts";
+import {
+  assertFormer,
+  exchangeFormer,
+  exchangeTables,
+  exchanging,
+  indexTables,
+  type ReplayPlace,
+  replaySettings,
+  tableNames,
+} from "./tables.ts";
 
 export type ReplayProgress = Reached & { readonly pipeline: string };
 
 export type Replaying = {
   /** All pipelines of a group, see `groupOf`. */
   readonly pipelines: readonly Pipeline[];
+  /** `BEFORE_SCHEMA`: the former tables catch up instead. As their owner. */
+  readonly place?: ReplayPlace;
   /** Of the tables' owner, or of the service. */
   readonly database: Database;
   readonly log: FactSource;
@@ -56,6 +69,30 @@ const MOST_PAUSE_MS = 5_000;
 /** Differing rows that are shown, over all tables. */
 const SHOWN_ROWS = 100;
 
+/** An upgrade is still filling tables of the pipeline from the log. Nothing was changed. Wait until `status` says so. */
+export class UpgradeFillingError extends Error {
+  override readonly name = "UpgradeFillingError";
+  readonly remedy: Remedy = "wait";
+
+  constructor(pipeline: string) {
+    super(
+      `${pipeline}: an upgrade is still filling its tables; give this command again afterwards`,
+    );
+  }
+}
+
+/** The served rows were emptied or restored since the replay's were made. Drop these (`replay drop`). Stop. */
+export class ReplayAheadError extends Error {
+  override readonly name = "ReplayAheadError";
+  readonly remedy: Remedy = "stop";
+
+  constructor({ name }: Pipeline, { next, of }: Reached) {
+    super(
+      `${name}: the replayed rows expect checkpoint ${next}, the served ones ${of}; remove them with \`replay drop\``,
+    );
+  }
+}
+
 /** A replay that has reached the served pipelines. */
 export type Replayed = AsyncDisposable & {
   compare(): Promise<Comparison>;
@@ -69,12 +106,15 @@ export type Replayed = AsyncDisposable & {
 /**
  * Runs a replay until it has reached the served pipelines.
  * @throws the signal's reason when it aborts
- * @throws UndecodableFactError (stop)
+ * @throws UndecodableFactError (stop), ReplayAheadError (stop), NoFormerTablesError (stop)
+ * @throws UpgradeFillingError (wait)
  */
 export const replay = async (replaying: Replaying): Promise<Replayed> => {
-  const { pipelines, database, signal } = replaying;
+  const { pipelines, database, signal, place = REPLAY_SCHEMA } = replaying;
   await using opened = new AsyncDisposableStack();
-  const session = opened.use(await database.session(replaySettings));
+  const session = opened.use(await database.session(replaySettings(place)));
+  await assertFilled(session.sql, pipelines);
+  if (place === BEFORE_SCHEMA) await assertFormer(session.sql, pipelines);
   const runs = pipelines.map((pipeline) =>
     runOf(replaying, session, pipeline, (reached) => notes.reached(pipeline, reached)),
   );
@@ -85,21 +125,27 @@ export const replay = async (replaying: Replaying): Promise<Replayed> => {
   };
   const begun = new Map<Pipeline, Reached>();
   for (const run of runs) {
-    const reached = { next: await beginRun(run), of: await servedNext(session.sql, run.pipeline) };
+    const from =
+      place === REPLAY_SCHEMA
+        ? await beginRun(run)
+        : (await registerPipeline(session.sql, run.pipeline, await run.log.highWater()))
+            .nextCheckpoint;
+    const reached = { next: from, of: await servedNext(session.sql, run.pipeline) };
+    if (reached.next > reached.of) throw new ReplayAheadError(run.pipeline, reached);
     next.set(run.pipeline, reached.next);
     begun.set(run.pipeline, reached);
   }
   const notes = opened.use(await noteReplay(database, "replay", begun));
   await each(approach);
   const names = tableNames(pipelines);
-  await indexTables(session.sql, names);
+  if (place === REPLAY_SCHEMA) await indexTables(session.sql, names);
   await each(approach);
   const held = opened.move();
   return {
     compare: async () => {
       await notes.enter("comparing");
       const compared = await session.transaction(async (tx) => {
-        await beginSnapshot(tx);
+        await beginSnapshot(tx, pipelines);
         return await comparedIn(tx, runs, next);
       });
       await noteComparison(database.sql, pipelines, compared);
@@ -113,26 +159,37 @@ export const replay = async (replaying: Replaying): Promise<Replayed> => {
         for (const { watermark } of pipelines) {
           await sql`lock table ${sql(`public.${getTableName(watermark)}`)} in share row exclusive mode`;
         }
-        await each(async (run, from) =>
-          runUpTo(withoutPause(run), from, await servedNext(sql, run.pipeline)),
-        );
+        await each(async (run, from) => {
+          const of = await servedNext(sql, run.pipeline);
+          if (from > of) throw new ReplayAheadError(run.pipeline, { next: from, of });
+          return runUpTo(withoutPause(run), from, of);
+        });
         for (const { watermark } of pipelines) {
           const name = getTableName(watermark);
           // The served one may be past checkpoints without facts, after the last that the log gave.
           await sql`
-            update ${sql(`${REPLAY_SCHEMA}.${name}`)} as replayed
-            set rebuilds = served.rebuilds + 1, next_checkpoint = served.next_checkpoint,
+            update ${sql(`${place}.${name}`)} as replayed
+            set rebuilding_to = served.rebuilding_to, rebuilds = served.rebuilds + 1, next_checkpoint = served.next_checkpoint,
               last_checkpoint = served.last_checkpoint, last_digest = served.last_digest,
               last_timestamp_ms = served.last_timestamp_ms, committed_at = served.committed_at
             from ${sql(`public.${name}`)} as served`;
         }
-        await exchangeTables(tx, names);
+        await (place === REPLAY_SCHEMA ? exchangeTables : exchangeFormer)(tx, names);
         await noteState(sql, pipelines, "swapped");
         await alsoIn?.(tx);
       });
     },
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   };
+};
+
+/** @throws UpgradeFillingError (wait) */
+const assertFilled = async (sql: Sql, pipelines: readonly Pipeline[]): Promise<void> => {
+  for (const { name, watermark, layout } of pipelines) {
+    const [row] = await sql<{ layout: number }[]>`
+      select layout from ${sql(`public.${getTableName(watermark)}`)}`;
+    if (row !== undefined && row.layout < layout) throw new UpgradeFillingError(name);
+  }
 };
 
 const runOf = (

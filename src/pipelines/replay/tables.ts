@@ -21,10 +21,14 @@ import { type Pipeline, tablesOf } from "../pipeline.ts";
  * Settings of a session whose table names resolve to the replay's tables, and to no others: once those are dropped
  * its statements fail, instead of writing into the served ones.
  */
-export const replaySettings = {
-  synchronousCommit: "off",
-  runtime: { ...PLANS_BY_KEY, search_path: REPLAY_SCHEMA },
-} as const;
+export const replaySettings = (place: ReplayPlace = REPLAY_SCHEMA) =>
+  ({
+    synchronousCommit: "off",
+    runtime: { ...PLANS_BY_KEY, search_path: place },
+  }) as const;
+
+/** Where the tables of a replay are: made for it, or former ones that catch up. */
+export type ReplayPlace = typeof REPLAY_SCHEMA | typeof BEFORE_SCHEMA;
 
 /** Names of all tables that these pipelines write, watermarks first. */
 export const tableNames = (pipelines: readonly Pipeline[]): readonly string[] => [
@@ -64,9 +68,23 @@ export const indexTables = async (sql: Sql, names: readonly string[]): Promise<v
   await sql`select public.replay_index(${texts(names)}::text[])`;
 };
 
+/** Comment of the tables that the functions accept: a migration or `markProjections` sets it. */
+const PROJECTION = "holderbook: projection";
+
+/** Marks tables of later pipelines as projections. By their owner. */
+export const markProjections = async (sql: Sql): Promise<void> => {
+  const unmarked = await sql<{ name: string }[]>`
+    select relname as name from pg_class
+    where relnamespace = 'public'::regnamespace and relname = any(${texts(tableNames(ledgerPipelines))}::text[])
+      and obj_description(oid, 'pg_class') is distinct from ${PROJECTION}`;
+  for (const { name } of unmarked) {
+    await sql.unsafe(`comment on table public.${name} is '${PROJECTION}'`);
+  }
+};
+
 export const dropTables = async (
   sql: Sql,
-  place: typeof REPLAY_SCHEMA | typeof BEFORE_SCHEMA,
+  place: ReplayPlace,
   names: readonly string[],
 ): Promise<void> => {
   await sql`select public.replay_drop(${place}, ${texts(names)}::text[])`;
@@ -76,9 +94,16 @@ export const dropTables = async (
 export const discardRun = (sql: Sql, pipeline: Pipeline): Promise<void> =>
   dropTables(sql, REPLAY_SCHEMA, tableNames(groupOf(pipeline)));
 
-/** Drops the tables of a second run; those that others write, too, only after the last of them. */
-export const endRun = async ({ sql }: Tx, pipeline: Pipeline): Promise<void> => {
+/** Taken before any table's lock: `replay_make` and `replay_index` hold it while they work. */
+export const lockReplays = async ({ sql }: Tx): Promise<void> => {
   await sql`select pg_advisory_xact_lock(hashtext('holderbook replay'))`;
+};
+
+/**
+ * Drops the tables of a second run; those that others write, too, only after the last of them. In a transaction that
+ * `lockReplays`.
+ */
+export const endRun = async ({ sql }: Tx, pipeline: Pipeline): Promise<void> => {
   const own = [pipeline.watermark, ...tablesOf(pipeline)].map(getTableName);
   await dropTables(sql, REPLAY_SCHEMA, own);
   const others = groupOf(pipeline).map(({ watermark }) => getTableName(watermark));
@@ -94,7 +119,7 @@ export const exchangeTables = async ({ sql }: Tx, names: readonly string[]): Pro
   await sql`select public.replay_exchange(${texts(names)}::text[])`;
 };
 
-/** No former tables of these pipelines are kept. Nothing was changed. Stop. */
+/** No former tables of these pipelines are kept, or an upgrade has changed their form. Nothing was changed. Stop. */
 export class NoFormerTablesError extends Error {
   override readonly name = "NoFormerTablesError";
   readonly remedy: Remedy = "stop";
@@ -102,35 +127,47 @@ export class NoFormerTablesError extends Error {
   constructor(pipelines: readonly Pipeline[]) {
     const names = pipelines.map(({ name }) => name).join(", ");
     super(
-      `${names}: holderbook_before has no former tables; they stay there from \`replay --swap\` to \`replay drop\``,
+      `${names}: holderbook_before has no former tables of this version; they stay there from \`replay --swap\` to \`replay drop\`, \`rebuild --yes\` or an upgrade of these tables`,
     );
   }
 }
 
-/**
- * Makes the former tables those of the replay, which catch up and are exchanged as any replay's. By their owner.
- * @throws NoFormerTablesError (stop)
- */
-export const resumeFormer = async (
-  on: Pick<Session, "transaction">,
-  pipelines: readonly Pipeline[],
-): Promise<void> => {
+/** @throws NoFormerTablesError (stop) */
+export const assertFormer = async (sql: Sql, pipelines: readonly Pipeline[]): Promise<void> => {
   const names = tableNames(pipelines);
-  await on.transaction(async ({ sql }) => {
-    const found = await sql`
-      select from pg_tables where schemaname = ${BEFORE_SCHEMA} and tablename = any(${texts(names)}::text[])`;
-    if (found.length < names.length) throw new NoFormerTablesError(pipelines);
-    await dropTables(sql, REPLAY_SCHEMA, names);
-    for (const name of names) {
-      await sql`alter table ${sql(`${BEFORE_SCHEMA}.${name}`)} set schema ${sql(REPLAY_SCHEMA)}`;
-    }
-  });
+  const [row] = await sql<{ same: bigint; all: bigint }[]>`
+    select count(distinct table_name) as all, count(distinct table_name) filter (where same) as same
+    from (
+      select table_name, bool_and(count = 2) over (partition by table_name) as same
+      from (select table_name, count(*) from information_schema.columns
+            where table_schema in ('public', ${BEFORE_SCHEMA}) and table_name = any(${texts(names)}::text[])
+            group by table_name, column_name, data_type) as columns) as tables`;
+  if (row?.same !== BigInt(names.length)) throw new NoFormerTablesError(pipelines);
+  for (const { watermark, layout } of pipelines) {
+    const [mark] = await sql<{ layout: number }[]>`
+      select layout from ${sql(`${BEFORE_SCHEMA}.${getTableName(watermark)}`)}`;
+    if (mark?.layout !== layout) throw new NoFormerTablesError(pipelines);
+  }
+};
+
+/** Exchanges the former tables for the served ones, as their owner, in a transaction of `exchanging`. */
+export const exchangeFormer = async ({ sql }: Tx, names: readonly string[]): Promise<void> => {
+  await dropTables(sql, REPLAY_SCHEMA, names);
+  for (const name of names) {
+    await sql`lock table ${sql(`public.${name}`)} in access exclusive mode`;
+  }
+  for (const name of names) {
+    await sql`alter table ${sql(`public.${name}`)} set schema ${sql(REPLAY_SCHEMA)}`;
+    await sql`alter table ${sql(`${BEFORE_SCHEMA}.${name}`)} set schema public`;
+    await sql`alter table ${sql(`${REPLAY_SCHEMA}.${name}`)} set schema ${sql(BEFORE_SCHEMA)}`;
+  }
 };
 
 const LOCK_TIMEOUT_MS = 200;
 
-/** Time for those who queued to get through before the next try. */
-const PAUSE_MS = 200;
+/** Time for those who queued to get through before the next try; twice as long each time, up to the longest. */
+const FIRST_PAUSE_MS = 200;
+const LONGEST_PAUSE_MS = 5_000;
 
 /** `lock_not_available`, `deadlock_detected`. */
 const isLocked = (error: unknown): boolean =>
@@ -145,7 +182,7 @@ export const exchanging = async <T>(
   signal: AbortSignal,
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> => {
-  for (;;) {
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(LONGEST_PAUSE_MS, 2 * pauseMs)) {
     signal.throwIfAborted();
     try {
       return await on.transaction(async (tx) => {
@@ -155,6 +192,6 @@ export const exchanging = async <T>(
     } catch (error) {
       if (!isLocked(error)) throw error;
     }
-    await delay(PAUSE_MS, undefined, { signal });
+    await delay(pauseMs, undefined, { signal });
   }
 };
