@@ -55,7 +55,7 @@ export const replaysTable = pgTable("replays", {
 const SILENT = "interval '15 seconds'";
 
 /** SQL: whether a row's replay works now. */
-const IS_RUNNING = `(state in ('running', 'comparing') and updated_at > clock_timestamp() - ${SILENT})`;
+export const IS_RUNNING = `(state in ('running', 'comparing') and updated_at > clock_timestamp() - ${SILENT})`;
 
 /** SQL: checkpoints a second, null before the first ones. */
 const RATE =
@@ -68,12 +68,10 @@ export type Rebuilding = {
   readonly ratePerSecond: number;
 };
 
-/** SQL of a scalar: progress of a pipeline's replay as a text; null when none runs. */
-export const rebuildingOf = (pipeline: string): string => `
-  (select concat_ws(' ', checkpoint, target, coalesce(${RATE}, 0)) from replays
-   where replays.pipeline = ${pipeline} and ${IS_RUNNING})`;
+/** SQL of a text: progress of a replay, see `rebuildingIn`. */
+export const REBUILDING = `concat_ws(' ', checkpoint, target, coalesce(${RATE}, 0))`;
 
-/** @param text as `rebuildingOf` gives it */
+/** @param text as `REBUILDING` gives it */
 export const rebuildingIn = (text: string | null): Rebuilding | null => {
   if (text === null) return null;
   const [checkpoint = "", target = "", rate] = text.split(" ");

@@ -62,12 +62,12 @@ export const fillAdded = async (filling: Filling): Promise<void> => {
   const report = reporting(session.sql, pipeline);
   const onBatch = async (next: bigint) => {
     onProgress(next);
+    of = (await report(next)) ?? of;
     notes.reached(pipeline, { next, of });
-    await report(next);
   };
   const run: SecondRun = { ...filling, session, onBatch };
   let next = await beginRun(run);
-  const of = await servedNext(session.sql, pipeline);
+  let of = await servedNext(session.sql, pipeline);
   await using notes = await noteReplay(database, "upgrade", new Map([[pipeline, { next, of }]]));
   await report(next);
   next = await approach(run, next);
@@ -100,14 +100,15 @@ export const fillAdded = async (filling: Filling): Promise<void> => {
   });
 };
 
-/** Writes the progress of filling into the pipeline's watermark, at intervals. */
+/** Writes the progress of filling into the pipeline's watermark, at intervals; then returns its next checkpoint. */
 const reporting = (sql: Sql, { name, watermark }: Pipeline) => {
   let reportedMs = Number.NEGATIVE_INFINITY;
-  return async (next: bigint): Promise<void> => {
-    if (performance.now() - reportedMs < REPORT_AFTER_MS) return;
+  return async (next: bigint): Promise<bigint | undefined> => {
+    if (performance.now() - reportedMs < REPORT_AFTER_MS) return undefined;
     reportedMs = performance.now();
-    await sql`
+    const [row] = await sql<{ next_checkpoint: bigint }[]>`
       update public.${sql(getTableName(watermark))} set filled_checkpoint = ${next - 1n}
-      where pipeline = ${name}`;
+      where pipeline = ${name} returning next_checkpoint`;
+    return row?.next_checkpoint;
   };
 };
