@@ -103,13 +103,18 @@ CREATE FUNCTION replay_drop(place text, names text[]) RETURNS void LANGUAGE plpg
   SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   name text;
+  made regclass;
 BEGIN
   IF place NOT IN ('holderbook_replay', 'holderbook_before') THEN
     RAISE EXCEPTION 'no replay has tables in %', place USING ERRCODE = 'HB002';
   END IF;
   FOREACH name IN ARRAY names LOOP
-    PERFORM public.replay_served(name);
-    EXECUTE format('DROP TABLE IF EXISTS %I.%I', place, name);
+    made := to_regclass(format('%I.%I', place, name));
+    CONTINUE WHEN made IS NULL;
+    IF obj_description(made, 'pg_class') IS DISTINCT FROM 'holderbook: projection' THEN
+      RAISE EXCEPTION '% is not the table of a projection', made USING ERRCODE = 'HB002';
+    END IF;
+    EXECUTE format('DROP TABLE %s', made);
   END LOOP;
 END
 $$;

@@ -44,6 +44,7 @@ test("differing rows are shown and served only on request, and the former ones a
   expect(await projectedRows(database)).toEqual(wrong);
 
   const swapped = await run("replay", ...OBJECTS, "--swap", "--accept");
+  expect(swapped.code).toBe(0);
   expect(swapped.stderr).toContain(`${GROUP}: the replayed rows are served`);
   expect(await projectedRows(database)).toEqual(right);
   expect(await run("replay")).toMatchObject({ code: 0 });

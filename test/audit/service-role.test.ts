@@ -253,7 +253,6 @@ test("the service exchanges tables of projections for their owner's twins, and n
     "replay_make('{no_table}')",
     "replay_make('{api_keys}')",
     "replay_exchange('{callback_messages}')",
-    "replay_drop('holderbook_before', '{api_keys}')",
     "replay_index('{log_sequence}')",
     "replay_exchange('{operator_acts}')",
     "replay_drop('public', '{balances}')",
