@@ -14,7 +14,7 @@ import { LAUNCHER, startHolderbook } from "./start.ts";
 const PER_SECOND = 200;
 const EVERY_MS = 1_000 / PER_SECOND;
 const BASELINE_MS = 20_000;
-const HISTORY = 3_000;
+const HISTORY = 10_000;
 
 const SERVICE = {
   LOG_LEVEL: "warn",
@@ -54,16 +54,16 @@ export const bench = async (): Promise<Figure> => {
     sent.end(JSON.stringify({ query, variables }));
     return once(sent, "response").then(([response]) => response);
   };
+  const meta = z.object({ data: z.object({ _meta: z.object({ checkpoint: z.coerce.number() }) }) });
+  const indexed = async () =>
+    meta.parse(JSON.parse(await text(await ask("{ _meta { checkpoint } }")))).data._meta.checkpoint;
+  while ((await indexed()) < HISTORY) await delay(200);
+
   const coins = z.object({
     data: z.object({ tokens: z.array(z.object({ coinType: z.string() })) }),
   });
   const coin = coins.parse(JSON.parse(await text(await ask("{ tokens { coinType } }")))).data
     .tokens[0]?.coinType;
-
-  const meta = z.object({ data: z.object({ _meta: z.object({ checkpoint: z.coerce.number() }) }) });
-  const indexed = async () =>
-    meta.parse(JSON.parse(await text(await ask("{ _meta { checkpoint } }")))).data._meta.checkpoint;
-  while ((await indexed()) < HISTORY) await delay(200);
 
   const failures: string[] = [];
   const positions: bigint[] = [];
