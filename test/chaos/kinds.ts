@@ -3,12 +3,14 @@ import type { FaultKind } from "./fault.ts";
 import { databaseKinds } from "./kinds-of-databases.ts";
 import { neighbourKinds } from "./kinds-of-neighbours.ts";
 import { processKinds } from "./kinds-of-processes.ts";
+import { replayKinds } from "./kinds-of-replays.ts";
 import { sourceKinds } from "./kinds-of-sources.ts";
 import { together } from "./kinds-together.ts";
 
 export const KINDS: readonly FaultKind[] = [
   ...processKinds,
   ...databaseKinds,
+  ...replayKinds,
   ...sourceKinds,
   ...neighbourKinds,
   together,
