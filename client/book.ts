@@ -59,8 +59,12 @@ const HOLDER_EVENT = `eventId coinType eventType holderId address groupId isFroz
   checkpointTimestampMs position`;
 const ROLE_EVENT =
   "eventId coinType owner role roleBit granted signer checkpointTimestamp checkpointTimestampMs position";
-const STATUS =
-  "pipeline checkpoint checkpointTimestamp ageSeconds digest historyFilledThrough rebuildingTo";
+const PROGRESS = "{ checkpoint of ratePerSecond secondsLeft }";
+const STATUS = `pipeline checkpoint checkpointTimestamp ageSeconds digest historyFilledThrough rebuildingTo
+  rebuilding ${PROGRESS}`;
+const COLUMNS = "{ name served replayed }";
+const REPLAY = `pipeline reason state begunTimestamp updatedTimestamp progress ${PROGRESS}
+  comparison { checkpoint timestamp rows differences { table count rows { onlyIn key ${COLUMNS} columns ${COLUMNS} } } }`;
 
 /** The key is refused; polling would be refused too. */
 const DENIED = new Set([401, 403]);
@@ -393,6 +397,7 @@ export const createBook = ({
     tokens: ({ signal } = {}) =>
       paged<Token>("tokens", {}, TOKEN, { cursorOf: ({ coinType }) => coinType, signal }),
     status: ({ signal } = {}) => statusNow({ signal }),
+    replays: ({ signal } = {}) => askFor("replays", {}, REPLAY, { signal }),
     balance: (of) =>
       ofToken(
         of,

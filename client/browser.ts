@@ -19,6 +19,8 @@ export type {
   HolderEvent,
   Meta,
   PipelineStatus,
+  Replay,
+  ReplayProgress,
   RoleEvent,
   StateRange,
   Token,

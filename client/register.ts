@@ -58,6 +58,47 @@ export type PipelineStatus = {
   readonly historyFilledThrough: bigint | null;
   /** The checkpoint that the rebuild must reach; null without a rebuild. */
   readonly rebuildingTo: bigint | null;
+  /** Of a replay beside the served rows; null when none is under way. */
+  readonly rebuilding: ReplayProgress | null;
+};
+
+export type ReplayProgress = {
+  readonly checkpoint: bigint;
+  /** The served checkpoint, which it has to reach. */
+  readonly of: bigint;
+  readonly ratePerSecond: number;
+  readonly secondsLeft: number | null;
+};
+
+type DifferingColumn = {
+  readonly name: string;
+  readonly served: string | null;
+  readonly replayed: string | null;
+};
+
+/** A pipeline's last replay. */
+export type Replay = {
+  readonly pipeline: string;
+  readonly reason: string;
+  readonly state: string;
+  readonly begunTimestamp: Seconds;
+  readonly updatedTimestamp: Seconds;
+  readonly progress: ReplayProgress;
+  readonly comparison: {
+    readonly checkpoint: bigint | null;
+    readonly timestamp: Seconds;
+    readonly rows: number;
+    /** Empty: all rows are identical. */
+    readonly differences: readonly {
+      readonly table: string;
+      readonly count: number;
+      readonly rows: readonly {
+        readonly onlyIn: string | null;
+        readonly key: readonly DifferingColumn[];
+        readonly columns: readonly DifferingColumn[];
+      }[];
+    }[];
+  } | null;
 };
 
 /** A wallet's holdings, in the smallest unit. */
@@ -264,6 +305,8 @@ export type Book = {
     of: CallOptions & { readonly pipeline: string; readonly checkpoint: bigint },
   ): Promise<string | null>;
   status(asking?: CallOptions): Promise<readonly PipelineStatus[]>;
+  /** The last replay of each pipeline that had one. */
+  replays(asking?: CallOptions): Promise<readonly Replay[]>;
   balance(of: OfTokenAt & { readonly owner: string }): Promise<Balance>;
   roles(of: OfTokenAt): Promise<readonly WalletRole[]>;
   /** Null for a token not seen by then. Totals cover all rows, whatever the filter. */
@@ -294,6 +337,7 @@ const DECIMAL = new Set([
   "amount",
   "balance",
   "balanceAfter",
+  "begunTimestamp",
   "change",
   "checkpoint",
   "checkpointTimestamp",
@@ -311,18 +355,21 @@ const DECIMAL = new Set([
   "issued",
   "leftBalance",
   "locked",
+  "of",
   "periodBetweenReleasesMs",
   "position",
   "rebuildingTo",
   "releaseCount",
   "releaseScheduleId",
   "timelockBalance",
+  "timestamp",
   "tokens",
   "tokensTransferred",
   "totalAmount",
   "totalSupply",
   "unlocked",
   "until",
+  "updatedTimestamp",
   "version",
 ]);
 

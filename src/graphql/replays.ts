@@ -148,7 +148,7 @@ const Replay = builder.objectRef<ReplayStatus>("Replay").implement({
     }),
     state: t.exposeString("state", {
       description:
-        "`running`; `comparing`: its rows with the served ones; `compared`: they wait for an exchange; `swapped`: they are " +
+        "`running`; `comparing`: its rows with the served ones; `compared`: and not exchanged; `swapped`: they are " +
         "served; `dropped`; `stopped`: it ended early or made no report for 15 seconds, and can be resumed.",
     }),
     begunTimestamp: t.string({

@@ -289,6 +289,7 @@ test("every query and subscription of the schema is read, with every field", asy
   expect(await book.token({ coinType: "0x9::no::ONE", at })).toBeNull();
   const [status] = await book.status();
   const pipeline = status?.pipeline ?? "";
+  expect(await book.replays()).toEqual([]);
   expect(await book.pipelineDigest({ pipeline, checkpoint })).toMatch(/^[0-9a-f]{64}$/);
   const [holder] = await listed(book.holders({ coinType, at }));
   const owner = holder?.owner ?? "";

@@ -147,6 +147,7 @@ const QUERIES: Readonly<Record<string, string>> = {
   walletRoles: "coinType: $coin",
   roleEvents: "coinType: $coin",
   indexerStatus: "",
+  replays: "",
   pipelineDigest: 'pipeline: "role_changes", atCheckpoint: "20"',
   _meta: "",
   balanceChanges: "coinType: $coin, owner: $owner, limit: 3, order: DESC",
