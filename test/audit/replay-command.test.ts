@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { afterEach, beforeAll, expect, test } from "vitest";
 import { openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
+import { makeTables } from "../../src/pipelines/replay/tables.ts";
 import { readWatermarks } from "../../src/projections/read-watermarks.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { alterLog } from "../log/damage.ts";
@@ -103,6 +104,13 @@ test("rows that contradict a published root are not served", async () => {
   const [coinType = ""] = register.model.coins.keys();
   await openDeploymentKey(database, randomBytes(32));
   await publishOtherRoot(database, { coinType, checkpoint: 40n });
+  // Another pipeline's replay, ended early: what it has does not hide the root.
+  const { sql } = database;
+  for (const pipeline of ledgerPipelines.filter(({ name }) => name === "role_changes")) {
+    await makeTables(sql, pipeline);
+  }
+  await sql`insert into holderbook_replay.role_changes_watermark select * from role_changes_watermark`;
+  await sql`update holderbook_replay.role_changes_watermark set next_checkpoint = 3, last_checkpoint = 2`;
   const refused = await run("replay", ...OBJECTS, "--swap", "--accept");
   expect(refused.code).toBe(1);
   expect(refused.stderr).toContain(`PublishedRootsError: ${GROUP}: the replayed rows contradict`);

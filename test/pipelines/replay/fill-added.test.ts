@@ -12,6 +12,7 @@ import { type Pipeline, tablesOf } from "../../../src/pipelines/pipeline.ts";
 import { resetPipeline } from "../../../src/pipelines/register.ts";
 import { addedSince, fillAdded } from "../../../src/pipelines/replay/fill-added.ts";
 import { makeTables } from "../../../src/pipelines/replay/tables.ts";
+import { beginSnapshot } from "../../../src/pipelines/snapshot.ts";
 import type { PipelineStatus } from "../../../src/pipelines/status.ts";
 import { guardedReads } from "../../../src/projections/guarded-reads.ts";
 import { ALL, FOR_BALANCES, FOR_CAP_TABLES } from "../../../src/projections/needed.ts";
@@ -289,6 +290,44 @@ test("an upgrade that changes the rows of a table serves the former ones until t
     60_000,
   );
   expect((await projectedRows(database)).token_changes).toEqual(right.token_changes);
+});
+
+test("an upgrade exchanges no table of a pipeline between two statements of a snapshot", async () => {
+  await using upgraded = await copied({ max: 8 });
+  const { database } = upgraded;
+  const kept = ledgerPipelines.filter(({ name }) => name === "role_changes");
+  const changed = kept.map((pipeline) => ({
+    ...pipeline,
+    layout: LAYOUT + 1,
+    tables: pipeline.tables.map((one) => ({ ...one, since: LAYOUT + 1 })),
+  }));
+  const right = (await projectedRows(database)).role_events;
+  await using started = new AsyncDisposableStack();
+  await database.transaction(async (tx) => {
+    await beginSnapshot(tx);
+    await readWatermarks(tx, kept);
+    started.use(running(database, changed));
+    await until(
+      "the exchange to wait for the snapshot",
+      () => database.sql`
+        select mode from pg_locks
+        where not granted and mode = 'AccessExclusiveLock'
+          and database = (select oid from pg_database where datname = current_database())`,
+      (waiting) => waiting.length > 0,
+    );
+    const [event] = kept.flatMap(tablesOf);
+    if (event === undefined) throw new Error("the pipeline has no table");
+    expect(await tx.sql`select from ${tx.sql(getTableName(event))}`).toHaveLength(
+      right?.length ?? 0,
+    );
+  });
+  await until(
+    "the exchange",
+    () => layouts(database, kept),
+    (rows) => rows.every((row) => row?.layout === LAYOUT + 1),
+    60_000,
+  );
+  expect((await projectedRows(database)).role_events).toEqual(right);
 });
 
 /** A pipeline whose own first batch with facts is held back while `until` waits; filling is not. */
