@@ -46,7 +46,7 @@ const remake = async (opened: OpenDatabase): Promise<void> => {
 const replaced = async (opened: OpenDatabase, pipelines: readonly Pipeline[]): Promise<void> => {
   const act = { command: "rebuild", pipelines: namesOf(pipelines) };
   await replayGroup(opened, {
-    ...{ pipelines, share: 1, act, swap: "accepted", isAnew: true },
+    ...{ pipelines, share: 1, act, swap: "accepted", fromEmpty: true },
     onCompared: (compared) => printLines(inWords(compared)),
   });
   printMessages(

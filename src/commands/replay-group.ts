@@ -69,7 +69,7 @@ type GroupReplay = {
   /** `BEFORE_SCHEMA`: returns to the former rows, without a comparison. */
   readonly place?: ReplayPlace;
   /** Starts from empty tables instead of resuming. */
-  readonly isAnew?: boolean;
+  readonly fromEmpty?: boolean;
   readonly onCompared?: (comparison: Comparison) => void;
 };
 
@@ -79,11 +79,11 @@ type GroupReplay = {
  */
 export const replayGroup = async (
   opened: OpenDatabase,
-  { pipelines, share, act, swap, place = REPLAY_SCHEMA, isAnew, onCompared }: GroupReplay,
+  { pipelines, share, act, swap, place = REPLAY_SCHEMA, fromEmpty, onCompared }: GroupReplay,
 ): Promise<boolean> => {
   const { write, signal, config } = opened;
   await using _lock = await lockReplay(opened, pipelines);
-  if (isAnew) await dropTables(write.sql, REPLAY_SCHEMA, tableNames(pipelines));
+  if (fromEmpty) await dropTables(write.sql, REPLAY_SCHEMA, tableNames(pipelines));
   const line = redrawnLine(progressTerminal(config));
   const onProgress = progressOf(line.draw);
   await using replayed = await replay({
@@ -98,7 +98,7 @@ export const replayGroup = async (
     isIdentical = compared.differences.length === 0;
   }
   if (swap === "no" || (swap === "identical" && !isIdentical)) {
-    // Compared: a later replay, perhaps by another version, begins anew.
+    // The next replay may be another version's: it starts from empty tables.
     await dropTables(write.sql, REPLAY_SCHEMA, tableNames(pipelines));
     return false;
   }
