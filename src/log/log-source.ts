@@ -14,7 +14,7 @@ type SourceNote = {
   readonly gaveUp: boolean;
   /** Milliseconds since the source's last answer; null before the first. */
   readonly answeredAgoMs: number | null;
-  /** Milliseconds since then during which a question was open or due. */
+  /** Milliseconds since then while its reader ran, or since it first asked. */
   readonly silentMs: number;
   readonly error: string | null;
 };

@@ -4,8 +4,8 @@ import { until } from "../lanes/until.ts";
 import type { Random } from "../seeded-random.ts";
 import type { World } from "./world.ts";
 
-/** A fault that lasts is seen within a minute and a half, and what that takes on a busy machine. */
-const SHOWN_WITHIN_MS = 120_000;
+/** A fault that lasts is seen within a minute, and what that takes on a busy machine. */
+const SHOWN_WITHIN_MS = 80_000;
 
 /** A drawn time, in ms. */
 export const lasting = (random: Random, least: number, most: number): Promise<void> =>

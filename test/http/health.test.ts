@@ -235,6 +235,42 @@ test("over HTTP: 200 with all five pipelines; unreadable parts keep their state 
     });
 }, 60_000);
 
+test("a source is stalled a minute after its last answer, however old the reader's note is", async () => {
+  let nowMs = 0;
+  const [answeredMs, notedMs] = [10_000, 66_000];
+  const contact = createContact(() => nowMs);
+  const at = async (ms: number) => {
+    nowMs = ms;
+    const note = { source: "https://node.example", reading: true, gaveUp: false, ...noted };
+    const { status, reader } = await watchHealth({
+      progress: async () => ({
+        pipelines: [],
+        reader: {
+          ...{ next: 6n, tip: 5n, mark: { checkpoint: 5n, timestampMs: BigInt(answeredMs) } },
+          source: { ...note, noteAgeMs: ms - notedMs },
+        },
+      }),
+      version: "1.2.3",
+      onError: () => undefined,
+      now: () => nowMs,
+      observeEveryMs: 0,
+    }).report();
+    return { status, reason: reader.reason };
+  };
+  contact.asked();
+  nowMs = answeredMs;
+  contact.answered();
+  // An attempt that was given up, and a pause before the next.
+  contact.failed(new Error("no answer in time"));
+  nowMs = notedMs;
+  const noted = contact.now();
+  expect(await at(answeredMs + 59_999)).toEqual({ status: "ok", reason: undefined });
+  expect(await at(answeredMs + 60_000)).toEqual({
+    status: "stalled",
+    reason: "the source https://node.example has not answered for 60 s: no answer in time",
+  });
+});
+
 test("after a pause of the process itself, pipelines, source and the indexing process get their full time again", () => {
   let clockMs = 0;
   using clock = createAwakeClock(() => clockMs);
@@ -250,7 +286,7 @@ test("after a pause of the process itself, pipelines, source and the indexing pr
     figures: [],
   };
   const indexing = watchIndexing(snapshot, clock.now, 4242);
-  using _question = contact.asking();
+  contact.asked();
   watch.judge(behind, clock.now());
   expect(clock.stoodStill()).toBeUndefined();
   clockMs = 3_600_000;

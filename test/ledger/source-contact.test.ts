@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
-import { createContact } from "../../src/ledger/sources/source-contact.ts";
+import { askChainId } from "../../src/ledger/reading/watch-source.ts";
+import { createContact, reporting } from "../../src/ledger/sources/source-contact.ts";
 import { SourceUnavailableError } from "../../src/ledger/sources/source-errors.ts";
 import { onlyPlaces, placeOf } from "../../src/values/place.ts";
+import { createScriptedLedger } from "./reading/scripted-ledger.ts";
 
 /** A contact on a clock that a test moves, in seconds. */
 const contactAt = () => {
@@ -10,38 +12,32 @@ const contactAt = () => {
   return { contact, at: (next: number) => (second = next) };
 };
 
-test("silence is the time a request waited, and an answer ends it", () => {
+test("silence is the time since the last answer, or since the first request, whatever fails between", () => {
   const { contact, at } = contactAt();
+  at(10);
   expect(contact.now()).toEqual({ answeredAgoMs: null, silentMs: 0, error: null });
-  const first = contact.asking();
-  at(20);
+  contact.asked();
+  at(30);
+  contact.asked();
+  contact.failed(new Error("HTTP 503"));
   expect(contact.now()).toMatchObject({ answeredAgoMs: null, silentMs: 20_000 });
   contact.answered();
-  at(25);
-  // The same question goes on, such as one for checkpoints without an end.
-  expect(contact.now()).toMatchObject({ answeredAgoMs: 5_000, silentMs: 5_000 });
-  first[Symbol.dispose]();
-  at(500);
-  // No question was open: our own commit took that long.
-  expect(contact.now()).toMatchObject({ answeredAgoMs: 480_000, silentMs: 5_000 });
-  using _second = contact.asking();
-  at(510);
-  expect(contact.now()).toMatchObject({ silentMs: 15_000 });
+  at(35);
+  contact.asked();
+  contact.failed(new Error("HTTP 503"));
+  at(90);
+  expect(contact.now()).toMatchObject({ answeredAgoMs: 60_000, silentMs: 60_000 });
 });
 
-test("overlapping requests are one silence, and ending one twice counts once", () => {
+test("neither an answer after an abort nor a chain's id that may be remembered ends the silence", async () => {
   const { contact, at } = contactAt();
-  const long = contact.asking();
-  at(10);
-  const short = contact.asking();
-  at(20);
-  short[Symbol.dispose]();
-  short[Symbol.dispose]();
-  at(30);
-  expect(contact.now().silentMs).toBe(30_000);
-  long[Symbol.dispose]();
-  at(40);
-  expect(contact.now().silentMs).toBe(30_000);
+  contact.asked();
+  at(5);
+  await reporting(contact, Promise.resolve("at its end"), AbortSignal.abort());
+  const { source } = createScriptedLedger({ newest: 1n });
+  const { signal } = new AbortController();
+  expect(await askChainId({ source, contact }, signal)).not.toBeNull();
+  expect(contact.now()).toMatchObject({ answeredAgoMs: null, silentMs: 5_000 });
 });
 
 test("the last error is shown in the source's words until it answers", () => {

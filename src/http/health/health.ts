@@ -282,7 +282,9 @@ const judgeSource = (
     return { state: "stalled", reason: `gave up: ${trouble.reason}` };
   }
   if (note === null) return null;
-  if (note.silentMs < stallAfterMs) {
+  // An answer would come with a newer note.
+  const silentMs = note.silentMs + note.noteAgeMs;
+  if (silentMs < stallAfterMs) {
     // The source's answers are unusable: nothing is read until a retry succeeds.
     return note.reading || note.error === null
       ? null
@@ -290,8 +292,8 @@ const judgeSource = (
   }
   const silent =
     note.answeredAgoMs === null
-      ? `has not answered once in ${seconds(note.silentMs)} s`
-      : `has not answered for ${seconds(note.silentMs)} s`;
+      ? `has not answered once in ${seconds(silentMs)} s`
+      : `has not answered for ${seconds(silentMs)} s`;
   const why = note.error === null ? "" : `: ${note.error}`;
   return { state: "stalled", reason: `the source ${note.source} ${silent}${why}` };
 };

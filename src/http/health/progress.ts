@@ -20,7 +20,7 @@ export type SourceReading = {
   readonly gaveUp: boolean;
   /** Milliseconds since its last answer to any process; null when it never answered. */
   readonly answeredAgoMs: number | null;
-  /** Milliseconds since then during which a question was open or due. */
+  /** Milliseconds since then while its reader ran, or since it first asked. */
   readonly silentMs: number;
   readonly error: string | null;
   /** Age of the note in ms; a large one means no reader runs. */

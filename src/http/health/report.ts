@@ -15,7 +15,7 @@ export type SourceHealth = {
   readonly source: string;
   /** Seconds since its last answer; null when it never answered. */
   readonly answerAgeSeconds: number | null;
-  /** Seconds a request has waited since; null while no process reads. */
+  /** Seconds since then while its reader ran; null while no process reads. */
   readonly silentSeconds: number | null;
 };
 

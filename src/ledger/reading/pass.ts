@@ -200,7 +200,6 @@ const gather = async (pass: Pass, gathering: Gathering, signal: AbortSignal): Pr
       if (!(await isReady(next))) {
         gathering.idle();
         // Only a request that waits tells about the source.
-        using _question = contact.asking();
         await reporting(contact, next, signal).catch(() => undefined);
         stretchFrom = performance.now();
       }

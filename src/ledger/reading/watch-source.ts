@@ -20,12 +20,10 @@ export const watchTip = async (
   { everyMs, onTip }: { readonly everyMs: number; readonly onTip: (newest: bigint | null) => void },
   signal: AbortSignal,
 ): Promise<void> => {
+  contact.asked();
   while (!signal.aborted) {
-    // A failed request stays due until the next one.
-    using question = contact.asking();
     try {
       onTip(await reporting(contact, source.latest(signal), signal));
-      question[Symbol.dispose]();
     } catch {
       // Reading fails for the same reason and reports it.
     }
@@ -33,7 +31,7 @@ export const watchTip = async (
   }
 };
 
-/** The chain's id; null does not count as an answer. */
+/** The chain's id. It is no sign of life: of several sources another one may have told it before. */
 export const askChainId = ({ source, contact }: WatchedSource, signal: AbortSignal) =>
   ask(contact, () => source.chainId(signal), signal);
 
@@ -50,11 +48,8 @@ const ask = async <Answer>(
   question: () => Promise<Answer | null>,
   signal: AbortSignal,
 ): Promise<Answer | null> => {
-  using _question = contact.asking();
   try {
-    const answer = await question();
-    if (answer !== null) contact.answered();
-    return answer;
+    return await question();
   } catch (error) {
     if (!signal.aborted) contact.failed(error);
     throw error;

@@ -1,8 +1,8 @@
 /**
  * Measures whether a source answers.
  *
- * "Nothing new" is an answer, too. Only time with an open or due request counts, not our own
- * commits or pauses of the process.
+ * "Nothing new" is an answer, too. The reader always asks for the newest checkpoint, whatever else
+ * it does, so that no answer means silence. Pauses of the process do not count.
  */
 import { onlyPlaces } from "../../values/place.ts";
 import { awakeMs } from "../../waiting/awake.ts";
@@ -11,15 +11,15 @@ import { SourceUnavailableError } from "./source-errors.ts";
 export type Contact = {
   /** Milliseconds since its last answer to this process; null before the first. */
   readonly answeredAgoMs: number | null;
-  /** Milliseconds since then with an open or due request. */
+  /** Milliseconds since then, or since the first request, while this process ran. */
   readonly silentMs: number;
   /** Last error since the last answer; URLs cut to scheme and host. */
   readonly error: string | null;
 };
 
 export type SourceContact = {
-  /** A request is open or due until disposed. */
-  asking(): Disposable;
+  /** The source is asked from now on. */
+  asked(): void;
   answered(): void;
   failed(error: unknown): void;
   now(): Contact;
@@ -37,37 +37,17 @@ const LONGEST_ERROR = 300;
 
 /** @param clock milliseconds while this process runs; replaced by tests */
 export const createContact = (clock: () => number = awakeMs): SourceContact => {
-  let open = 0;
-  /** Start of the open, unanswered request; null without one. */
+  /** The last answer, or the first request before any. */
   let silentSince: number | null = null;
-  /** Silence of requests given up since the last answer, ms. */
-  let silentBefore = 0;
   let answeredAt: number | null = null;
   let error: string | null = null;
-
-  const close = () => {
-    open -= 1;
-    if (open > 0 || silentSince === null) return;
-    silentBefore += clock() - silentSince;
-    silentSince = null;
-  };
-
   return {
-    asking: () => {
-      if (open === 0) silentSince = clock();
-      open += 1;
-      let closed = false;
-      return {
-        [Symbol.dispose]: () => {
-          if (!closed) close();
-          closed = true;
-        },
-      };
+    asked: () => {
+      silentSince ??= clock();
     },
     answered: () => {
       answeredAt = clock();
-      silentBefore = 0;
-      if (silentSince !== null) silentSince = answeredAt;
+      silentSince = answeredAt;
       error = null;
     },
     failed: (reason) => {
@@ -77,14 +57,14 @@ export const createContact = (clock: () => number = awakeMs): SourceContact => {
       const at = clock();
       return {
         answeredAgoMs: answeredAt === null ? null : at - answeredAt,
-        silentMs: silentBefore + (silentSince === null ? 0 : at - silentSince),
+        silentMs: silentSince === null ? 0 : at - silentSince,
         error,
       };
     },
   };
 };
 
-/** Reports the outcome of a request, except failures after `signal` aborted. */
+/** Reports the outcome of a request, unless `signal` aborted: neither is the source's then. */
 export const reporting = async <Answer>(
   observer: SourceObserver,
   question: Promise<Answer>,
@@ -93,7 +73,7 @@ export const reporting = async <Answer>(
   const beganMs = performance.now();
   try {
     const answer = await question;
-    observer.answered();
+    if (!signal.aborted) observer.answered();
     observer.took?.((performance.now() - beganMs) / 1_000);
     return answer;
   } catch (error) {

@@ -79,7 +79,7 @@ export const LEDGERS = {
     ),
     holderbook_source_silent_seconds: known(
       "seconds",
-      "How long the current request to the source waits",
+      "How long the source has not answered its reader",
       ["source"],
     ),
     holderbook_source_request_seconds: histogram(

@@ -194,7 +194,7 @@ test("a refusing source shows as stalled immediately with the reason, in both pr
   await reached(database, 22n);
 });
 
-test("/metrics has the age of the source's last answer, and how long the current request has been waiting", async () => {
+test("/metrics has the age of the source's last answer, and how long it has been silent", async () => {
   await using database = await freshDatabase();
   await using store = await startObjectStore({ newest: 20n });
   await using reading = startReading(database, store.base.href);

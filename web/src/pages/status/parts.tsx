@@ -72,10 +72,7 @@ export const SourceCard = ({ health: { reader } }: { readonly health: Health }) 
         ["In the log through", numberText(checkpoint)],
         ["Backlog", numberText(lag, "unknown")],
         ["Caught up in", old ? "–" : leftText(state, left, "unknown")],
-        [
-          "Current request waiting",
-          source?.silentSeconds == null ? "–" : spanText(source.silentSeconds),
-        ],
+        ["Silent for", source?.silentSeconds == null ? "–" : spanText(source.silentSeconds)],
       ]}
     />
   );
