@@ -7,9 +7,17 @@ import { factSource } from "../log/log.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import type { Pipeline } from "../pipelines/pipeline.ts";
 import { type Comparison, type ReplayProgress, replay } from "../pipelines/replay/replay.ts";
-import { dropTables, groupOf, type ReplayPlace, tableNames } from "../pipelines/replay/tables.ts";
+import {
+  blockersInWords,
+  dropTables,
+  groupOf,
+  leftOnFormer,
+  type ReplayPlace,
+  tableNames,
+} from "../pipelines/replay/tables.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import type { OpenDatabase } from "./open-database.ts";
+import { printMessages } from "./output.ts";
 import { duration, progressTerminal, redrawnLine } from "./progress-line.ts";
 
 /** Names of pipelines that are replayed and exchanged together. */
@@ -19,7 +27,9 @@ export const namesOf = (pipelines: readonly Pipeline[]): string =>
 /** Groups that hold these pipelines; all of them if none is named. */
 export const groupsWith = (names: readonly string[]): readonly (readonly Pipeline[])[] => {
   const chosen = ledgerPipelines.filter(({ name }) => names.length === 0 || names.includes(name));
-  return [...new Map(chosen.map(groupOf).map((group) => [namesOf(group), group])).values()];
+  return [
+    ...new Map(chosen.map((one) => groupOf(one)).map((group) => [namesOf(group), group])).values(),
+  ];
 };
 
 /**
@@ -89,6 +99,7 @@ export const replayGroup = async (
   await using replayed = await replay({
     ...{ pipelines, database: write, log: factSource(write) },
     ...{ share, place, signal, onProgress },
+    onBlocked: (blockers) => printMessages(blockersInWords(blockers)),
   });
   line.clear();
   let isIdentical = false;
@@ -109,6 +120,12 @@ export const replayGroup = async (
   const { command, ...details } = act;
   await using session = await write.session();
   await replayed.swap(session, ({ sql }) => recordAct(sql, { command, details, on: "deployment" }));
+  const left = await leftOnFormer(write.sql, pipelines);
+  if (left.length > 0) {
+    printMessages(
+      `${left.join("; ")}: made on the former tables, which they go on with; make them again on the served ones (\`replay drop\` needs them gone)`,
+    );
+  }
   return true;
 };
 

@@ -95,7 +95,7 @@ export const resetPipelineIn = async (tx: Tx, pipeline: Pipeline): Promise<void>
   await resetWatermark(tx, pipeline);
   await emptyTables(tx.sql, tablesOf(pipeline));
   await pipeline.reset?.(tx);
-  await discardRun(tx.sql, pipeline);
+  await discardRun(tx.sql, [pipeline]);
   // They have rows of checkpoints that the pipeline has yet to reach.
   await dropTables(tx.sql, BEFORE_SCHEMA, tableNames(groupOf(pipeline)));
 };

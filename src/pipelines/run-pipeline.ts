@@ -22,6 +22,8 @@ import type { PipelineStatus } from "./status.ts";
 
 export type PipelineRun = {
   readonly pipeline: Pipeline;
+  /** All that are run. */
+  readonly pipelines: readonly Pipeline[];
   readonly database: Database;
   readonly log: FactSource;
   /** Opens a place in the feed; absent where no reader runs in this process. */
@@ -36,6 +38,8 @@ export type PipelineRun = {
   readonly telemetry: Telemetry;
   /** Called with each change of the status. */
   readonly report: (change: Partial<PipelineStatus>) => void;
+  /** Called every few seconds while others keep an upgrade's exchange of tables waiting. */
+  readonly onBlocked?: Filling["onBlocked"];
 };
 
 /** After this many milliseconds without news a pipeline reads the log itself. */
@@ -93,7 +97,7 @@ const holdAndApply = async (run: PipelineRun, onProgress: () => void): Promise<v
     inTurn(() => work().finally(digests.forget));
   const filled =
     start.layout < pipeline.layout
-      ? fill({ ...run, held: session, layout: start.layout, signal: own.signal, betweenBatches })
+      ? fill({ ...run, held: session, signal: own.signal, betweenBatches })
       : undefined;
   const place = run.openFeed?.();
   try {

@@ -12,6 +12,7 @@ import { createRareLines, type RareLines } from "../logging/rare-lines.ts";
 import { noTelemetry, type Telemetry } from "../telemetry/telemetry.ts";
 import { createLogTip, type LogTip } from "./log-tip.ts";
 import type { Pipeline } from "./pipeline.ts";
+import { type Blocker, blockersInWords } from "./replay/tables.ts";
 import { runPipeline } from "./run-pipeline.ts";
 import { initialStatus, type PipelineStatus } from "./status.ts";
 
@@ -60,8 +61,17 @@ export const runPipelines = async (options: RunnerOptions): Promise<readonly Pip
       logChange(logger, rarely, before, after);
       onProgress?.(after);
     };
+    const onBlocked = (blockers: readonly Blocker[]) =>
+      logger.warn({ pipeline: pipeline.name, blockers }, blockersInWords(blockers));
     const openFeed = feed && (() => feed.open());
-    const run = { pipeline, database, log, openFeed, tip, ...bounds, last, signal, report };
+    const run = {
+      ...{ pipeline, pipelines, database, log, openFeed, tip },
+      ...bounds,
+      last,
+      signal,
+      report,
+      onBlocked,
+    };
     return runPipeline({ ...run, telemetry });
   });
   await Promise.all(runs);

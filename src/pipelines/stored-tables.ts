@@ -16,7 +16,7 @@ export type StoredTable = {
   readonly at: readonly ("position / 1000000000" | "checkpoint" | "until")[];
   /**
    * Layout that added the table, or last changed its columns or rows. Older databases fill it from the log and serve
-   * the former rows until then (`replay/fill-added.ts`). A table that several pipelines write is not filled: replay it.
+   * the former rows until then (`replay/fill-added.ts`).
    */
   readonly since: number;
   /** Query for the rows before checkpoint `BEFORE`; null if the pipeline never reads the table. */

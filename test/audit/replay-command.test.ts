@@ -6,6 +6,7 @@ import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
 import { makeTables } from "../../src/pipelines/replay/tables.ts";
 import { readWatermarks } from "../../src/projections/read-watermarks.ts";
 import { runCommand } from "../commands/run-command.ts";
+import { until } from "../lanes/until.ts";
 import { alterLog } from "../log/damage.ts";
 import { running } from "../pipelines/running.ts";
 import { copyOf, type TestDatabase } from "../postgres.ts";
@@ -61,6 +62,70 @@ test("differing rows are shown and served only on request, and the former ones a
   expect(await projectedRows(database)).toEqual(wrong);
 });
 
+test("a return gives the former tables the rights that roles have by then, and names what stays on the exchanged ones", async () => {
+  await damaged();
+  const { sql } = database;
+  expect(await run("rebuild", "timelock_objects")).toMatchObject({ code: 0 });
+  const role = `reader_${randomBytes(4).toString("hex")}`;
+  await sql.unsafe(`create role ${role}`);
+  await using _role = {
+    [Symbol.asyncDispose]: async () => {
+      await sql.unsafe(`drop owned by ${role}`);
+      await sql.unsafe(`drop role ${role}`);
+    },
+  };
+  await sql.unsafe(`
+    grant select, insert on balances to ${role};
+    revoke select on holderbook_before.timelock_objects from public;
+    grant select on holderbook_before.timelock_objects to ${role};
+    create view holders_of_ours as select * from balances;
+    create materialized view counted as select count(*) from timelock_objects;
+    create publication ours for table balances`);
+  const back = await run("replay", "swap", "--back", "--pipeline", "timelock_objects");
+  expect(back.code).toBe(0);
+  expect(back.stderr).toContain(
+    "materialized view counted of timelock_objects; publication ours of balances; view holders_of_ours of balances: made on the former tables",
+  );
+  const rights = await sql`
+    select relname as table, privilege_type as right from pg_class, aclexplode(relacl)
+    where grantee = ${role}::regrole and relnamespace = 'public'::regnamespace order by 2`;
+  expect(rights).toEqual([
+    { table: "balances", right: "INSERT" },
+    { table: "balances", right: "SELECT" },
+  ]);
+});
+
+test("while a long reader keeps the exchange waiting, the command says which session it is, without its query", async () => {
+  const { right } = await damaged();
+  const { sql } = database;
+  await using reader = await database.session();
+  let swapped: ReturnType<typeof run> | undefined;
+  await reader.transaction(async (tx) => {
+    const [own] = await tx.sql<{ pid: number }[]>`
+      select pg_backend_pid() as pid, count(*) from balances where owner <> 'a secret'`;
+    const done = run("rebuild", "timelock_objects");
+    swapped = done.then((ran) => {
+      expect(ran.stderr).toMatch(
+        `waits for database sessions: ${own?.pid} (test, idle in transaction, query of `,
+      );
+      return ran;
+    });
+    const isWaiting = async () => {
+      const [row] = await sql`
+        select pid from pg_locks where not granted and mode = 'AccessExclusiveLock'
+          and relation = 'public.balances'::regclass`;
+      return row !== undefined;
+    };
+    for (const what of [true, false, true]) {
+      await until(`the exchange to wait: ${what}`, isWaiting, (is) => is === what);
+    }
+  });
+  const ran = await swapped;
+  expect(ran).toMatchObject({ code: 0 });
+  expect(ran?.stderr).not.toContain("secret");
+  expect(await projectedRows(database)).toEqual(right);
+});
+
 test("rebuild replaces changed rows without emptying the pipeline", async () => {
   const { right, owner } = await damaged();
   const rebuilt = await run("rebuild", "timelock_objects");
@@ -107,7 +172,7 @@ test("rows that contradict a published root are not served", async () => {
   // Another pipeline's replay, ended early: what it has does not hide the root.
   const { sql } = database;
   for (const pipeline of ledgerPipelines.filter(({ name }) => name === "role_changes")) {
-    await makeTables(sql, pipeline);
+    await makeTables(sql, [pipeline]);
   }
   await sql`insert into holderbook_replay.role_changes_watermark select * from role_changes_watermark`;
   await sql`update holderbook_replay.role_changes_watermark set next_checkpoint = 3, last_checkpoint = 2`;

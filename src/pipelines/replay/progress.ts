@@ -32,9 +32,18 @@ export const noteReplay = async (
   begun: ReadonlyMap<Pipeline, Reached>,
 ): Promise<ReplayNotes> => {
   const newest = new Map(begun);
+  // The exchange ends it: the exchanged watermark has the newer layout.
+  const noteFilling = async ({ name, watermark, layout }: Pipeline, next: bigint) => {
+    if (reason !== "upgrade") return;
+    await sql`
+      update ${sql(`public.${getTableName(watermark)}`)} set filled_checkpoint = ${next - 1n}
+      where pipeline = ${name} and layout < ${layout}`;
+  };
   const ended = new AbortController();
-  for (const [{ name }, { next, of }] of begun) {
+  for (const [pipeline, { next, of }] of begun) {
+    const { name } = pipeline;
     const checkpoint = next - 1n;
+    await noteFilling(pipeline, next);
     await sql`
       insert into ${sql(REPLAYS)} (pipeline, reason, state, begun_at, begun_checkpoint, checkpoint, target, updated_at)
       values (${name}, ${reason}, 'running', clock_timestamp(), ${checkpoint}, ${checkpoint}, ${of - 1n}, clock_timestamp())
@@ -43,13 +52,14 @@ export const noteReplay = async (
         checkpoint = excluded.checkpoint, target = excluded.target, updated_at = excluded.updated_at`;
   }
   const write = async (state?: ReplayState) => {
-    for (const [{ name }, { next, of }] of newest) {
+    for (const [pipeline, { next, of }] of newest) {
+      await noteFilling(pipeline, next);
       // Until its first batch it waits, which must not count for the rate.
       await sql`
         update ${sql(REPLAYS)} set checkpoint = ${next - 1n}, target = ${of - 1n},
           state = coalesce(${state ?? null}, state), updated_at = clock_timestamp(),
           begun_at = case when checkpoint = begun_checkpoint then updated_at else begun_at end
-        where pipeline = ${name} and state in ('running', 'comparing')`;
+        where pipeline = ${pipeline.name} and state in ('running', 'comparing')`;
     }
   };
   const writing = (async () => {

@@ -10,23 +10,29 @@ import { setTimeout as delay } from "node:timers/promises";
 import { getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import type { Database, Session, Sql, Tx } from "../../database/connect.ts";
+import { databaseRetries, SessionLostError } from "../../database/database-error.ts";
 import { within } from "../../database/session.ts";
 import { BEFORE_SCHEMA, REPLAY_SCHEMA } from "../../database/work-schemas.ts";
 import type { FactSource } from "../../log/log.ts";
 import { planAfresh } from "../../projections/plans.ts";
 import type { TableDifferences } from "../../projections/replays.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
+import { retrying } from "../../waiting/retrying.ts";
 import { type Pipeline, tablesOf } from "../pipeline.ts";
 import { registerPipeline } from "../register.ts";
 import { beginSnapshot } from "../snapshot.ts";
 import { differencesIn, keyOf, pageEnd } from "./compare.ts";
 import { noteComparison, noteReplay, noteState, type Reached } from "./progress.ts";
-import { approach, beginRun, runUpTo, type SecondRun, servedNext } from "./second-run.ts";
+import { approach, beginRuns, runUpTo, type SecondRun, servedNext } from "./second-run.ts";
 import {
   assertFormer,
+  type Blocker,
+  discardRun,
+  dropTables,
   exchangeFormer,
   exchangeTables,
   exchanging,
+  grantAsServed,
   indexTables,
   type ReplayPlace,
   replaySettings,
@@ -40,6 +46,12 @@ export type Replaying = {
   readonly pipelines: readonly Pipeline[];
   /** `BEFORE_SCHEMA`: the former tables catch up instead. As their owner. */
   readonly place?: ReplayPlace;
+  /** Tables that an upgrade fills: only they are exchanged, and the former ones dropped. */
+  readonly added?: readonly string[];
+  /** Of `replaySettings`; its own by default. */
+  readonly session?: Session;
+  /** Of one batch. */
+  readonly bounds?: typeof BOUNDS;
   /** Of the tables' owner, or of the service. */
   readonly database: Database;
   readonly log: FactSource;
@@ -47,6 +59,8 @@ export type Replaying = {
   readonly share: number;
   readonly signal: AbortSignal;
   readonly onProgress: (progress: ReplayProgress) => void;
+  /** Called every few seconds while others keep the exchange from its locks. */
+  readonly onBlocked?: ((blockers: readonly Blocker[]) => void) | undefined;
 };
 
 export type Comparison = {
@@ -60,8 +74,8 @@ export type Comparison = {
   readonly differences: readonly TableDifferences[];
 };
 
-/** Facts and bytes of one batch. */
-const BOUNDS = { maxFacts: 5_000, maxBytes: 8 * 1024 * 1024 };
+/** Facts and bytes of one batch: small, because the served pipelines have priority. */
+export const BOUNDS = { maxFacts: 5_000, maxBytes: 8 * 1024 * 1024 };
 
 /** Longest pause between two batches. */
 const MOST_PAUSE_MS = 5_000;
@@ -110,10 +124,10 @@ export type Replayed = AsyncDisposable & {
  * @throws UpgradeFillingError (wait)
  */
 export const replay = async (replaying: Replaying): Promise<Replayed> => {
-  const { pipelines, database, signal, place = REPLAY_SCHEMA } = replaying;
+  const { pipelines, added, database, log, signal, place = REPLAY_SCHEMA } = replaying;
   await using opened = new AsyncDisposableStack();
-  const session = opened.use(await database.session(replaySettings(place)));
-  await assertFilled(session.sql, pipelines);
+  const session = replaying.session ?? opened.use(await database.session(replaySettings(place)));
+  if (added === undefined) await assertFilled(session.sql, pipelines);
   if (place === BEFORE_SCHEMA) await assertFormer(session.sql, pipelines);
   const runs = pipelines.map((pipeline) =>
     runOf(replaying, session, pipeline, (reached) => notes.reached(pipeline, reached)),
@@ -123,22 +137,23 @@ export const replay = async (replaying: Replaying): Promise<Replayed> => {
     for (const run of runs) next.set(run.pipeline, await work(run, next.get(run.pipeline) ?? 0n));
     signal.throwIfAborted();
   };
+  const froms =
+    place === REPLAY_SCHEMA
+      ? await beginRuns(session, pipelines, log)
+      : await nextOf(session.sql, pipelines, log);
   const begun = new Map<Pipeline, Reached>();
-  for (const run of runs) {
-    const from =
-      place === REPLAY_SCHEMA
-        ? await beginRun(run)
-        : (await registerPipeline(session.sql, run.pipeline, await run.log.highWater()))
-            .nextCheckpoint;
-    const reached = { next: from, of: await servedNext(session.sql, run.pipeline) };
-    if (reached.next > reached.of) throw new ReplayAheadError(run.pipeline, reached);
-    next.set(run.pipeline, reached.next);
-    begun.set(run.pipeline, reached);
+  for (const [pipeline, from] of froms) {
+    const reached = { next: from, of: await servedNext(session.sql, pipeline) };
+    if (reached.next > reached.of) throw new ReplayAheadError(pipeline, reached);
+    next.set(pipeline, reached.next);
+    begun.set(pipeline, reached);
   }
-  const notes = opened.use(await noteReplay(database, "replay", begun));
+  const reason = added === undefined ? "replay" : "upgrade";
+  const notes = opened.use(await noteReplay(database, reason, begun));
   await each(approach);
   const names = tableNames(pipelines);
-  if (place === REPLAY_SCHEMA) await indexTables(session.sql, names);
+  const exchanged = added ?? names;
+  if (place === REPLAY_SCHEMA) await indexTables(session.sql, exchanged);
   await each(approach);
   const held = opened.move();
   return {
@@ -153,7 +168,9 @@ export const replay = async (replaying: Replaying): Promise<Replayed> => {
     },
     swap: async (on, alsoIn) => {
       await each(approach);
-      await exchanging(on, signal, async (tx) => {
+      const onBlocked = replaying.onBlocked ?? (() => {});
+      const made = await madeIn(session.sql, place, pipelines);
+      const exchange = exchanging({ on, names: exchanged, signal, onBlocked }, async (tx) => {
         const { sql } = tx;
         // The served pipelines wait here, and readers at the exchange, in this order.
         for (const { watermark } of pipelines) {
@@ -174,13 +191,54 @@ export const replay = async (replaying: Replaying): Promise<Replayed> => {
               last_timestamp_ms = served.last_timestamp_ms, committed_at = served.committed_at
             from ${sql(`public.${name}`)} as served`;
         }
-        await (place === REPLAY_SCHEMA ? exchangeTables : exchangeFormer)(tx, names);
+        // Only the owner can; roles of an upgrade's tables follow with `migrate`.
+        if (added === undefined) await grantAsServed(tx, place, exchanged);
+        await (place === REPLAY_SCHEMA ? exchangeTables : exchangeFormer)(tx, exchanged);
+        if (added !== undefined) {
+          await dropTables(sql, BEFORE_SCHEMA, exchanged);
+          await discardRun(sql, pipelines);
+        }
         await noteState(sql, pipelines, "swapped");
         await alsoIn?.(tx);
+      });
+      await exchange.catch(async (error: unknown) => {
+        const isLost = error instanceof SessionLostError;
+        if (!isLost || !(await isExchanged(database, pipelines, made, signal))) throw error;
       });
     },
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   };
+};
+
+/** The first watermark, as the database knows it, whatever schema it is in. */
+const madeIn = async (
+  sql: Sql,
+  place: ReplayPlace | "public",
+  [first]: readonly Pipeline[],
+): Promise<number | null> => {
+  const name = first === undefined ? "" : `${place}.${getTableName(first.watermark)}`;
+  const [row] = await sql<{ table: number | null }[]>`select to_regclass(${name})::oid as table`;
+  return row?.table ?? null;
+};
+
+/** How long an exchange whose connection was lost is looked for. */
+const LOOK_FOR_MS = 60_000;
+
+/** Whether these tables are served now: the connection may have been lost after the exchange was committed. */
+const isExchanged = async (
+  database: Database,
+  pipelines: readonly Pipeline[],
+  made: number | null,
+  signal: AbortSignal,
+): Promise<boolean> => {
+  const look = () =>
+    database.transaction(async (tx) => {
+      // Waits for the end of the exchange, if its session is still there.
+      await beginSnapshot(tx, pipelines);
+      return (await madeIn(tx.sql, "public", pipelines)) === made;
+    });
+  const how = { ...databaseRetries, backoff: { firstMs: 100, maxMs: 1_000 }, forMs: LOOK_FOR_MS };
+  return (await retrying(look, how, signal)) === true;
 };
 
 /** @throws UpgradeFillingError (wait) */
@@ -192,8 +250,18 @@ const assertFilled = async (sql: Sql, pipelines: readonly Pipeline[]): Promise<v
   }
 };
 
+/** Where the former tables are. */
+const nextOf = async (sql: Sql, pipelines: readonly Pipeline[], log: FactSource) => {
+  const next = new Map<Pipeline, bigint>();
+  const high = await log.highWater();
+  for (const each of pipelines) {
+    next.set(each, (await registerPipeline(sql, each, high)).nextCheckpoint);
+  }
+  return next;
+};
+
 const runOf = (
-  { log, share, signal, onProgress }: Replaying,
+  { log, share, signal, bounds = BOUNDS, onProgress }: Replaying,
   session: Session,
   pipeline: Pipeline,
   note: (reached: Reached) => void,
@@ -201,7 +269,7 @@ const runOf = (
   pipeline,
   session,
   log,
-  ...BOUNDS,
+  ...bounds,
   signal,
   onBatch: async (next, tookMs) => {
     const reached = { next, of: await servedNext(session.sql, pipeline) };

@@ -4,7 +4,7 @@ import type { Session, Sql, Transactor } from "../../database/connect.ts";
 import type { FactSource } from "../../log/log.ts";
 import { applyBatch, digestChain } from "../apply.ts";
 import type { Pipeline } from "../pipeline.ts";
-import { registerPipeline } from "../register.ts";
+import { registerPipeline, type WatermarkState } from "../register.ts";
 import { discardRun, makeTables } from "./tables.ts";
 
 export type SecondRun = {
@@ -20,25 +20,33 @@ export type SecondRun = {
   readonly onBatch: (next: bigint, tookMs: number) => Promise<void>;
 };
 
-/** Facts of one batch at most: small, because the served pipelines have priority. */
-const MAX_FACTS_PER_BATCH = 5_000;
-
 /** After a pass this short, milliseconds, the served pipelines may wait for the rest. */
 const SHORT_PASS_MS = 1_000;
 
-/** Makes the tables of a pipeline, or resumes; returns the next checkpoint. */
-export const beginRun = async ({ session, pipeline, log }: SecondRun): Promise<bigint> => {
+/** Makes the tables of pipelines, or resumes; returns the next checkpoint of each. */
+export const beginRuns = async (
+  session: Session,
+  pipelines: readonly Pipeline[],
+  log: FactSource,
+): Promise<ReadonlyMap<Pipeline, bigint>> => {
   const { sql } = session;
-  await makeTables(sql, pipeline);
-  const begun = await registerPipeline(sql, pipeline, await log.highWater());
-  if (begun.layout === pipeline.layout) {
-    // What an earlier run left in tables that other pipelines write, too.
-    if (begun.last === null) await session.transaction(async (tx) => pipeline.reset?.(tx));
-    return begun.nextCheckpoint;
+  const make = async () => {
+    await makeTables(sql, pipelines);
+    const high = await log.highWater();
+    const states = new Map<Pipeline, WatermarkState>();
+    for (const each of pipelines) states.set(each, await registerPipeline(sql, each, high));
+    return [...states];
+  };
+  let made = await make();
+  if (made.some(([{ layout }, state]) => state.layout !== layout)) {
+    await discardRun(sql, pipelines);
+    made = await make();
   }
-  await discardRun(sql, pipeline);
-  await makeTables(sql, pipeline);
-  return (await registerPipeline(sql, pipeline, await log.highWater())).nextCheckpoint;
+  for (const [pipeline, { last }] of made) {
+    // What an earlier run left in tables that other pipelines write, too.
+    if (last === null) await session.transaction(async (tx) => pipeline.reset?.(tx));
+  }
+  return new Map(made.map(([pipeline, { nextCheckpoint }]) => [pipeline, nextCheckpoint]));
 };
 
 /** Applies batches before `end`; returns the next checkpoint: `end`, or less if the rest has no facts. */
@@ -56,7 +64,7 @@ export const runUpTo = async (
       from: next,
       upTo: end - 1n,
       names: pipeline.facts,
-      maxFacts: Math.min(maxFacts, MAX_FACTS_PER_BATCH),
+      maxFacts,
       maxBytes,
     });
     // Checkpoints without facts up to the end have no mark in the log, and nothing to apply.

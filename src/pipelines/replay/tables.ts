@@ -42,24 +42,41 @@ export const tableNames = (pipelines: readonly Pipeline[]): readonly string[] =>
 ];
 
 /** A pipeline and those that it shares tables with: they are exchanged together, at one checkpoint. */
-export const groupOf = (pipeline: Pipeline): readonly Pipeline[] => {
+export const groupOf = (
+  pipeline: Pipeline,
+  among: readonly Pipeline[] = ledgerPipelines,
+): readonly Pipeline[] => {
   const shared = new Set(pipeline.sharedTables?.map(({ table }) => table));
-  return ledgerPipelines.filter(
+  return among.filter(
     ({ name, sharedTables = [] }) =>
       name === pipeline.name || sharedTables.some(({ table }) => shared.has(table)),
   );
 };
 
-/** Creates the tables, or resumes with those of an earlier run if their columns are still the served ones. */
-export const makeTables = async (sql: Sql, pipeline: Pipeline): Promise<void> => {
-  const names = tableNames([pipeline]);
+/**
+ * Creates the tables, or resumes with those of an earlier run if their columns, constraints and triggers are still
+ * those of the served ones.
+ */
+export const makeTables = async (sql: Sql, pipelines: readonly Pipeline[]): Promise<void> => {
+  const names = tableNames(pipelines);
   const [row] = await sql<{ other: boolean }[]>`
-    select exists (
-      select from information_schema.columns
-      where table_schema in ('public', ${REPLAY_SCHEMA}) and table_name = any(${texts(names)}::text[])
-        and to_regclass(${REPLAY_SCHEMA} || '.' || table_name) is not null
-      group by table_name, column_name, data_type having count(*) < 2) as other`;
-  if (row?.other) await discardRun(sql, pipeline);
+    with parts as (
+      select relname as name, part
+      from pg_class c join pg_namespace n on n.oid = relnamespace, lateral (
+        select concat_ws(' ', attname, format_type(atttypid, atttypmod), attnotnull, attgenerated) as part
+        from pg_attribute where attrelid = c.oid and attnum > 0 and not attisdropped
+        union all
+        select conname || ' ' || pg_get_constraintdef(oid) from pg_constraint
+        where conrelid = c.oid and contype in ('p', 'u', 'c')
+        union all
+        -- A disabled one is as good as none.
+        select concat_ws(' ', replace(pg_get_triggerdef(oid), format(' ON %I.%I ', nspname, relname), ' ON '),
+          nspname = ${REPLAY_SCHEMA} and tgenabled = 'D')
+        from pg_trigger where tgrelid = c.oid and not tgisinternal) as parts
+      where nspname in ('public', ${REPLAY_SCHEMA}) and relname = any(${texts(names)}::text[])
+        and to_regclass(${REPLAY_SCHEMA} || '.' || relname) is not null)
+    select exists (select from parts group by name, part having count(*) < 2) as other`;
+  if (row?.other) await discardRun(sql, pipelines);
   await sql`select public.replay_make(${texts(names)}::text[])`;
 };
 
@@ -91,32 +108,65 @@ export const dropTables = async (
 };
 
 /** Drops the tables of a second run, and of those that write some of them, too. */
-export const discardRun = (sql: Sql, pipeline: Pipeline): Promise<void> =>
-  dropTables(sql, REPLAY_SCHEMA, tableNames(groupOf(pipeline)));
-
-/** Taken before any table's lock: `replay_make` and `replay_index` hold it while they work. */
-export const lockReplays = async ({ sql }: Tx): Promise<void> => {
-  await sql`select pg_advisory_xact_lock(hashtext('holderbook replay'))`;
-};
-
-/**
- * Drops the tables of a second run; those that others write, too, only after the last of them. In a transaction that
- * `lockReplays`.
- */
-export const endRun = async ({ sql }: Tx, pipeline: Pipeline): Promise<void> => {
-  const own = [pipeline.watermark, ...tablesOf(pipeline)].map(getTableName);
-  await dropTables(sql, REPLAY_SCHEMA, own);
-  const others = groupOf(pipeline).map(({ watermark }) => getTableName(watermark));
-  const [row] = await sql<{ running: boolean }[]>`
-    select exists (select from pg_tables
-      where schemaname = ${REPLAY_SCHEMA} and tablename = any(${texts(others)}::text[])) as running`;
-  if (!row?.running) await discardRun(sql, pipeline);
-};
+export const discardRun = (sql: Sql, pipelines: readonly Pipeline[]): Promise<void> =>
+  dropTables(
+    sql,
+    REPLAY_SCHEMA,
+    tableNames([...pipelines, ...pipelines.flatMap((one) => groupOf(one))]),
+  );
 
 /** Exchanges tables in a transaction of `exchanging`. */
 export const exchangeTables = async ({ sql }: Tx, names: readonly string[]): Promise<void> => {
   await dropTables(sql, BEFORE_SCHEMA, names);
   await sql`select public.replay_exchange(${texts(names)}::text[])`;
+};
+
+/** Gives tables the rights that roles have on the served ones now. As their owner. */
+export const grantAsServed = async (
+  { sql }: Tx,
+  place: ReplayPlace,
+  names: readonly string[],
+): Promise<void> => {
+  const statements = await sql<{ statement: string }[]>`
+    with tables as (
+      select c.*, format('%I.%I', ${place}::text, relname) as made from pg_class c
+      where relnamespace = 'public'::regnamespace and relname = any(${texts(names)}::text[]))
+    select format('revoke all on %s from %I', made, rolname) as statement
+    from tables join pg_class m on m.oid = to_regclass(made), aclexplode(m.relacl) a join pg_roles r on r.oid = grantee
+    where grantee <> m.relowner
+    union all
+    select format('grant %s on %s to %I', string_agg(privilege_type, ', '), made, rolname)
+    from tables, aclexplode(relacl) a join pg_roles r on r.oid = grantee
+    where grantee <> relowner group by made, rolname`;
+  for (const { statement } of statements) await sql.unsafe(statement);
+};
+
+/**
+ * What others made on the former tables, and goes on with them: views, foreign keys, tables of publications; one text
+ * each.
+ */
+export const leftOnFormer = async (
+  sql: Sql,
+  pipelines: readonly Pipeline[],
+): Promise<readonly string[]> => {
+  const rows = await sql<{ text: string }[]>`
+    with tables as (
+      select oid, relname from pg_class
+      where relnamespace = to_regnamespace(${BEFORE_SCHEMA}) and relname = any(${texts(tableNames(pipelines))}::text[]))
+    select distinct format('%s %s of %s', case relkind when 'm' then 'materialized view' else 'view' end,
+      ev_class::regclass, t.relname) as text
+    from tables t
+      join pg_depend on refclassid = 'pg_class'::regclass and refobjid = t.oid and classid = 'pg_rewrite'::regclass
+      join pg_rewrite r on r.oid = objid join pg_class v on v.oid = ev_class
+    where ev_class <> t.oid and relpersistence <> 't'
+    union all
+    select format('foreign key %I of %s to %s', conname, conrelid::regclass, relname)
+    from tables t join pg_constraint on contype = 'f' and t.oid in (conrelid, confrelid)
+    union all
+    select format('publication %I of %s', pubname, relname)
+    from tables t join pg_publication_rel on prrelid = t.oid join pg_publication p on p.oid = prpubid
+    order by text`;
+  return rows.map(({ text }) => text);
 };
 
 /** No former tables of these pipelines are kept, or an upgrade has changed their form. Nothing was changed. Stop. */
@@ -169,19 +219,70 @@ const LOCK_TIMEOUT_MS = 200;
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 5_000;
 
+/** Shortest time between two reports of who blocks an exchange. */
+const REPORT_BLOCKERS_MS = 5_000;
+
+/** A database session that keeps an exchange from its locks. Its query is not read: it may hold data. */
+export type Blocker = {
+  readonly pid: number;
+  readonly applicationName: string;
+  /** Null for sessions of roles whose activity the owner may not see. */
+  readonly state: string | null;
+  /** Begin of its current or last query, ISO 8601. */
+  readonly queryStart: string | null;
+};
+
+export const blockersInWords = (blockers: readonly Blocker[]): string => {
+  const each = blockers.map(({ pid, applicationName, state, queryStart }) => {
+    const since = queryStart === null ? "" : `, query of ${queryStart}`;
+    return `${pid} (${applicationName || "no application_name"}, ${state ?? "state hidden"}${since})`;
+  });
+  const who = each.length === 0 ? "sessions that have ended since" : each.join("; ");
+  return `the exchange of tables waits for database sessions: ${who}; it tries again`;
+};
+
+/** Sessions that have held a lock of these tables at least as long as the exchange waited. */
+const blockersOf = (
+  on: Pick<Session, "transaction">,
+  names: readonly string[],
+): Promise<readonly Blocker[]> =>
+  on.transaction(
+    async ({ sql }) =>
+      await sql<Blocker[]>`
+        select pid, coalesce(application_name, '') as "applicationName", state,
+          to_char(query_start at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as "queryStart"
+        from pg_stat_activity
+        where pid <> pg_backend_pid()
+          and (xact_start is null or xact_start < clock_timestamp() - ${LOCK_TIMEOUT_MS} * interval '1 millisecond')
+          and pid in (
+            select pid from pg_locks join pg_class c on c.oid = relation
+            where granted and database = (select oid from pg_database where datname = current_database())
+              and relnamespace = 'public'::regnamespace and relname = any(${texts(names)}::text[]))
+        order by pid`,
+  );
+
 /** `lock_not_available`, `deadlock_detected`. */
 const isLocked = (error: unknown): boolean =>
   error instanceof postgres.PostgresError && /^(55P03|40P01)$/.test(error.code);
+
+type Exchanging = {
+  readonly on: Pick<Session, "transaction">;
+  /** Tables whose locks it needs. */
+  readonly names: readonly string[];
+  readonly signal: AbortSignal;
+  /** Called every few seconds while others keep it from its locks. */
+  readonly onBlocked: (blockers: readonly Blocker[]) => void;
+};
 
 /**
  * Runs a transaction that locks served tables, again and again until it got all locks.
  * @throws the signal's reason when it aborts
  */
 export const exchanging = async <T>(
-  on: Pick<Session, "transaction">,
-  signal: AbortSignal,
+  { on, names, signal, onBlocked }: Exchanging,
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> => {
+  let reportedMs = Number.NEGATIVE_INFINITY;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(LONGEST_PAUSE_MS, 2 * pauseMs)) {
     signal.throwIfAborted();
     try {
@@ -191,6 +292,10 @@ export const exchanging = async <T>(
       });
     } catch (error) {
       if (!isLocked(error)) throw error;
+    }
+    if (performance.now() - reportedMs >= REPORT_BLOCKERS_MS) {
+      reportedMs = performance.now();
+      onBlocked(await blockersOf(on, names));
     }
     await delay(pauseMs, undefined, { signal });
   }

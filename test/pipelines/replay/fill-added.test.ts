@@ -22,7 +22,7 @@ import { readWatermarks } from "../../../src/projections/read-watermarks.ts";
 import { readReplays } from "../../../src/projections/replays.ts";
 import { until } from "../../lanes/until.ts";
 import { copyOf, freshDatabase, type TestDatabase } from "../../postgres.ts";
-import { renameCauses } from "../../projections/damage.ts";
+import { raiseBalance, renameCauses } from "../../projections/damage.ts";
 import { projectedRows } from "../../projections/projected-rows.ts";
 import { follow } from "../../service/following.ts";
 import { running } from "../running.ts";
@@ -33,8 +33,11 @@ const withPast = ledgerPipelines;
 const asBefore = async ({ sql }: TestDatabase, pipelines = withPast) => {
   for (const pipeline of pipelines) {
     const { watermark } = pipeline;
-    for (const table of addedSince(pipeline, 1)) await sql`truncate ${sql(table)}`;
-    await sql`update ${sql(getTableName(watermark))} set layout = 1, digest = null`;
+    const mark = getTableName(watermark);
+    for (const table of addedSince(pipeline, 1)) {
+      if (table !== mark) await sql`truncate ${sql(table)}`;
+    }
+    await sql`update ${sql(mark)} set layout = 1, digest = null`;
   }
 };
 
@@ -292,6 +295,53 @@ test("an upgrade that changes the rows of a table serves the former ones until t
   expect((await projectedRows(database)).token_changes).toEqual(right.token_changes);
 });
 
+test("an upgrade that changes a table of two pipelines fills it for both, also after a kill, and exchanges it once", async () => {
+  await using expected = await copied();
+  await using upgraded = await copied({ max: 8 });
+  const { database } = upgraded;
+  const right = (await projectedRows(database)).balances;
+  const owner = await raiseBalance(database);
+  const former = (await projectedRows(database)).balances;
+  expect(former).not.toEqual(right);
+  const changed = ledgerPipelines
+    .filter(({ sharedTables = [] }) => sharedTables.length > 0)
+    .map((pipeline) => ({
+      ...pipeline,
+      layout: LAYOUT + 1,
+      sharedTables: pipeline.sharedTables?.map((one) => ({ ...one, since: LAYOUT + 1 })) ?? [],
+    }));
+  expect(changed).toHaveLength(2);
+  const { log, letGo } = slowLog(database);
+  const bounds = { maxFacts: 10, maxBytes: 1_000_000 };
+  for (const least of [30n, 60n]) {
+    await using begun = running(database, changed, { log, bounds });
+    await until(
+      "a part to be filled in",
+      () => filled(database),
+      (all) => all.some((checkpoint) => checkpoint !== null && checkpoint > least),
+    );
+    expect((await projectedRows(database)).balances).toEqual(former);
+    await begun.end();
+  }
+  letGo();
+  await using run = running(database, changed, { log, bounds });
+  for (const one of [expected, upgraded]) await one.append(50);
+  await expected.project(500);
+  await until(
+    "the new rows to be served at the log's end",
+    () => layouts(database, changed),
+    (rows) => rows.every((row) => row?.layout === LAYOUT + 1 && row.next === 250n),
+    60_000,
+  );
+  const { balances } = await projectedRows(database);
+  expect(balances).toEqual((await projectedRows(expected.database)).balances);
+  expect(JSON.stringify(balances)).toContain(owner);
+  expect(await beside(database)).toEqual([]);
+  expect(run.history).not.toContain("stopped");
+  const replays = await readReplays(database.db);
+  expect(replays).toMatchObject(changed.map(({ name }) => ({ pipeline: name, state: "swapped" })));
+});
+
 test("an upgrade exchanges no table of a pipeline between two statements of a snapshot", async () => {
   await using upgraded = await copied({ max: 8 });
   const { database } = upgraded;
@@ -391,7 +441,7 @@ test("filled tables are not exchanged once the pipeline's lock is lost", async (
   const held = await database.session();
   const filling = fillAdded({
     pipeline,
-    layout: 1,
+    pipelines: withPast,
     database,
     held,
     log: factSource(database),
@@ -436,7 +486,7 @@ test("a refill cut off by a migration of its tables restarts with the tables as 
   assert(pipeline !== undefined);
   await asBefore(database, [pipeline]);
   const { sql } = database;
-  await makeTables(sql, pipeline);
+  await makeTables(sql, [pipeline]);
   const watermark = sql(`holderbook_replay.${getTableName(pipeline.watermark)}`);
   await sql`alter table ${watermark} drop column rebuilding_to, drop column rebuilds`;
   await sql`

@@ -4,17 +4,29 @@ import { getTableName } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { createDemoLedger } from "../../../demo/demo-ledger.ts";
 import { texts } from "../../../src/database/column-arrays.ts";
+import { connect } from "../../../src/database/connect.ts";
+import { SessionLostError } from "../../../src/database/database-error.ts";
 import { type Reads, read } from "../../../src/database/readers.ts";
 import { factSource } from "../../../src/log/log.ts";
 import { ledgerPipelines } from "../../../src/pipelines/ledger-pipelines.ts";
-import { type Replaying, replay } from "../../../src/pipelines/replay/replay.ts";
-import { groupOf, tableNames } from "../../../src/pipelines/replay/tables.ts";
+import {
+  type Replaying,
+  type ReplayProgress,
+  replay,
+} from "../../../src/pipelines/replay/replay.ts";
+import {
+  type Blocker,
+  blockersInWords,
+  groupOf,
+  tableNames,
+} from "../../../src/pipelines/replay/tables.ts";
 import { beginSnapshot } from "../../../src/pipelines/snapshot.ts";
 import { guardedReads } from "../../../src/projections/guarded-reads.ts";
 import { FOR_BALANCES } from "../../../src/projections/needed.ts";
 import { readWatermarks } from "../../../src/projections/read-watermarks.ts";
 import { readReplays } from "../../../src/projections/replays.ts";
 import { runCommand } from "../../commands/run-command.ts";
+import { breakableWay } from "../../database/outage.ts";
 import { until } from "../../lanes/until.ts";
 import { freshDatabase, type TestDatabase } from "../../postgres.ts";
 import { HELD_TWICE, loseMovements, raiseBalance } from "../../projections/damage.ts";
@@ -151,6 +163,71 @@ test("a replay that was ended resumes where it was", async () => {
   expect((await replayed.compare()).differences).toEqual([]);
 });
 
+test("a replay whose tables lost a trigger since it was ended begins again", async () => {
+  await using database = await freshDatabase({ max: 8 });
+  const ledger = await demo(database);
+  await ledger.append(50);
+  await ledger.project(1_000);
+  {
+    // It has caught up, and was ended then.
+    await using _ended = await replay(replaying(database));
+  }
+  const { sql } = database;
+  const triggers = (schema: string) => sql`
+    select tgname from pg_trigger where tgrelid = ${`${schema}.balances`}::regclass`;
+  const begunFrom = async () => {
+    const seen: bigint[] = [];
+    const onProgress = ({ next }: ReplayProgress) => seen.push(next);
+    await using _again = await replay(replaying(database, { onProgress }));
+    return { batches: seen.length, triggers: await triggers("holderbook_replay") };
+  };
+  const served = await triggers("public");
+  expect(served).toMatchObject([{ tgname: "balances_emptied" }]);
+  expect(await begunFrom()).toEqual({ batches: 0, triggers: served });
+  const balances = sql`holderbook_replay.balances`;
+  for (const damage of [
+    sql`drop trigger balances_emptied on ${balances}`,
+    sql`alter table ${balances} disable trigger balances_emptied`,
+    sql`alter table ${balances} drop constraint balances_coin_type_owner_pk`,
+  ]) {
+    await damage;
+    const { batches, triggers } = await begunFrom();
+    expect(batches).toBeGreaterThan(0);
+    expect(triggers).toEqual(served);
+  }
+});
+
+test("an exchange whose connection is lost at its commit is told as it was", async () => {
+  await using database = await freshDatabase({ max: 8 });
+  const ledger = await demo(database);
+  await ledger.append(50);
+  await ledger.project(1_000);
+  await using way = await breakableWay(database.url);
+  await using throughWay = connect({ url: way.url, applicationName: "exchanging", max: 1 });
+  const exchanges = async () => {
+    const [row] = await database.sql<{ rebuilds: number }[]>`
+      select rebuilds from ${database.sql(getTableName(objects.watermark))}`;
+    return row?.rebuilds;
+  };
+  const before = (await exchanges()) ?? 0;
+  await using replayed = await replay(replaying(database));
+  {
+    await using on = await throughWay.session();
+    const cut = replayed.swap(on, async () => way.break());
+    await expect(cut).rejects.toThrow(SessionLostError);
+    expect(await exchanges()).toBe(before);
+  }
+  way.mend();
+  await using on = await throughWay.session();
+  const lost = way.loseAnswer(/COMMIT\0/);
+  await replayed.swap(on);
+  await lost;
+  expect(on.lost.aborted).toBe(true);
+  expect(await exchanges()).toBe(before + 1);
+  const states = (await readReplays(database.db)).map(({ state }) => state);
+  expect(states).toEqual(["swapped", "swapped"]);
+});
+
 test("the database tells how far a replay is, that it was ended or killed, and what its comparison found", async () => {
   await using database = await freshDatabase({ max: 8 });
   const ledger = await demo(database);
@@ -250,7 +327,9 @@ test("while tables are exchanged, no read fails or mixes old with new, it waits 
   const writing = (async () => {
     while (!stop.signal.aborted) await ledger.append(5);
   })();
-  await using replayed = await replay(replaying(database));
+  const blocking: Blocker[] = [];
+  const onBlocked = (blockers: readonly Blocker[]) => blocking.push(...blockers);
+  await using replayed = await replay(replaying(database, { onBlocked }));
   expect((await replayed.compare()).differences).toEqual([]);
   await using on = await database.session();
   const [{ rebuilds } = { rebuilds: 0 }] = await database.sql<{ rebuilds: number }[]>`
@@ -259,6 +338,7 @@ test("while tables are exchanged, no read fails or mixes old with new, it waits 
   const swapped = Promise.withResolvers<void>();
   await database.transaction(async (tx) => {
     await beginSnapshot(tx);
+    const [own] = await tx.sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
     replayed.swap(on).then(() => {
       isSwapped = true;
       swapped.resolve();
@@ -269,6 +349,17 @@ test("while tables are exchanged, no read fails or mixes old with new, it waits 
     const [row] = await read<{ held: string; objects: string }>(tx, HELD_TWICE, []);
     if (row === undefined || row.held !== row.objects) wrong.push(row);
     expect(isSwapped).toBe(false);
+    const [blocker] = await until(
+      "a report of this reader",
+      () => blocking.filter(({ pid }) => pid === own?.pid),
+      ({ length }) => length > 0,
+    );
+    expect(blocker).toMatchObject({
+      state: expect.stringMatching(/^(active|idle in transaction)$/),
+      queryStart: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:]+Z$/),
+    });
+    expect(blockersInWords(blocking)).toMatch(`: ${own?.pid} (${blocker?.applicationName}, `);
+    expect(JSON.stringify(blocking)).not.toContain("select");
   });
   await swapped.promise;
   const after = reads;
