@@ -288,6 +288,33 @@ test("requests that fail together count as one failure", async () => {
   expect(rpc.status()[0]?.failures).toBe(1);
 });
 
+test("an endpoint that asked for a pause is not called good by work that was in progress", async () => {
+  let isLimited = false;
+  await using proxy = await startProxy(chain.url, {
+    http: () => (isLimited ? { status: 429, headers: { "retry-after": "3600" } } : undefined),
+  });
+  const rpc = openFleet(chain.chainId, [proxy.url]);
+  const held = Promise.withResolvers<void>();
+  const ending = new AbortController();
+  const inProgress = rpc.use(() => held.promise, never);
+  await until(
+    () => rpc.status()[0]?.state === "good",
+    () => JSON.stringify(rpc.status()),
+  );
+  isLimited = true;
+  const head = [{ method: "eth_blockNumber", params: [] }];
+  const waiting = rpc.use((endpoint) => endpoint.batch(head, ending.signal), ending.signal);
+  await until(
+    () => rpc.status()[0]?.state === "paused",
+    () => JSON.stringify(rpc.status()),
+  );
+  held.resolve();
+  await inProgress;
+  expect(rpc.status()).toMatchObject([{ state: "paused", failures: 1 }]);
+  ending.abort();
+  await expect(waiting).rejects.toThrow();
+});
+
 test("endpoints set aside or waited for are logged by label only", async () => {
   const told: string[] = [];
   const waited: unknown[] = [];

@@ -90,6 +90,7 @@ export const openFleet = (
       wrongChain: undefined,
       failures: 0,
       pausedUntil: 0,
+      waitsUntil: 0,
       setAsideAt: 0,
       behind: undefined,
       lastError: undefined,
@@ -119,6 +120,7 @@ export const openFleet = (
     );
     if (isAlternative) return false;
     member.failures = Math.max(1, member.failures);
+    member.waitsUntil = now + retryAfterMs;
     member.lastError = refusal;
     member.lastErrorAtMs = Date.now();
     options.onNoneUsable(refusal);
@@ -151,6 +153,11 @@ export const openFleet = (
         ? backoffMs(member.failures, { firstMs: pauseMs, maxMs: maxPauseMs })
         : askedPauseMs(asked, pauseMs);
     member.pausedUntil = Math.max(member.pausedUntil, now + ms);
+  };
+
+  /** Success of work that was in progress when a pause began proves nothing about now. */
+  const succeeded = (member: Member) => {
+    if (Math.max(member.pausedUntil, member.waitsUntil) <= performance.now()) member.failures = 0;
   };
 
   /** The first endpoint that is not paused, else the one whose pause ends first. */
@@ -201,7 +208,7 @@ export const openFleet = (
       try {
         if (!member.verified) await verify(member, signal);
         const result = await work(member.endpoint);
-        member.failures = 0;
+        succeeded(member);
         return result;
       } catch (error) {
         if (error instanceof LogRangeRefusedError && error.doubtful) {
@@ -228,7 +235,7 @@ export const openFleet = (
     const began = performance.now();
     try {
       const result = await work(member.endpoint);
-      member.failures = 0;
+      succeeded(member);
       return result;
     } catch (error) {
       // A refusal is about the question, not the endpoint.
@@ -308,6 +315,8 @@ type Member = {
   failures: number;
   /** `performance.now()` at which its pause ends. */
   pausedUntil: number;
+  /** `performance.now()` until which it asked for no requests, and is waited for. */
+  waitsUntil: number;
   /** `performance.now()` of the last failure that was counted. */
   setAsideAt: number;
   /** Block that it must pass before it is used again; undefined unless it fell behind. */
