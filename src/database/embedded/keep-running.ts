@@ -63,7 +63,9 @@ export const keepRunning = (settings: {
       await pause(pauseMs, signal);
       if (signal.aborted) return undefined;
       try {
-        return await start(signal);
+        const next = await start(signal);
+        notice(`Postgres runs again (pid ${next.pid})`);
+        return next;
       } catch (error) {
         if (signal.aborted) return undefined;
         happened = `Postgres could not be started: ${errorOf(error).message}`;
