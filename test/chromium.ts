@@ -133,7 +133,8 @@ const startBrowser = async (chromium: string) => {
       `--user-data-dir=${folder}`,
       "about:blank",
     ],
-    { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] },
+    // A group of its own, which ends with its helpers; without us the closed pipe ends it.
+    { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"], detached: true },
   );
   const ended = once(child, "exit");
   const [, , , commands, answers] = child.stdio;
@@ -195,9 +196,12 @@ const startBrowser = async (chromium: string) => {
     requested,
     complaints,
     [Symbol.asyncDispose]: async () => {
-      child.kill("SIGKILL");
+      // Helpers that outlive the browser would hold its connections, and go on writing to its folder.
+      if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {
+        process.kill(-child.pid, "SIGKILL");
+      }
       await ended;
-      // Its helpers end a moment later and may still be writing here.
+      // Until the last helper is gone.
       await rm(folder, { recursive: true, force: true, maxRetries: 20 });
     },
   };
