@@ -1,7 +1,13 @@
 import { relative } from "node:path";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
-import { isThorough, startsProcess } from "./test/file-order.ts";
+import {
+  DATABASE_SETUP,
+  isThorough,
+  startsProcess,
+  THOROUGH,
+  testSources,
+} from "./test/file-order.ts";
 import { runFolder } from "./test/run-folder.ts";
 
 /** First the files that take longest, which would be the tail of the run. */
@@ -16,19 +22,32 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-export default defineConfig({
+/** The files that each command runs, by Vite's mode; in no such mode, as where files are named, all. */
+const CHOICES: Readonly<Record<string, (file: string) => boolean>> = {
+  /** `npm test` */
+  quick: (file) => !isThorough(file),
+  thorough: isThorough,
+  /** Those that need no more than the shared Postgres: which, follows from imports. */
+  fast: (file) => !isThorough(file) && !startsProcess(file),
+};
+
+const filesOf = (mode: string): readonly string[] => {
+  const isChosen = CHOICES[mode];
+  if (isChosen === undefined) return ["test/**/*.test.ts"];
+  return [...testSources.keys()].filter((file) => file.endsWith(".test.ts") && isChosen(file));
+};
+
+export default defineConfig(({ mode }) => ({
   test: {
-    include: ["test/**/*.test.ts"],
-    tags: [
-      { name: "thorough", description: "tries every combination; left out by npm run test:fast" },
-    ],
+    include: [...filesOf(mode)],
+    tags: [{ name: "thorough", description: `${THOROUGH}; left out by npm test` }],
     // Files of recipes, which their test puts into a copy of the tree.
     exclude: ["test/recipes/*/test/**"],
     // For .ci/run, which counts from the file; in node_modules, where nothing of it is committed.
     reporters: ["default", "json"],
     outputFile: { json: "node_modules/.holderbook/test-results.json" },
     // One Postgres for the whole run; each test file makes databases of its own in it.
-    globalSetup: ["test/postgres-setup.ts", "test/evm/contracts-setup.ts"],
+    globalSetup: [DATABASE_SETUP, ...(mode === "fast" ? [] : ["test/evm/contracts-setup.ts"])],
     // The same examples each time; test/soak/main.ts looks for others.
     setupFiles: ["test/random.ts"],
     provide: { soak: null },
@@ -49,4 +68,4 @@ export default defineConfig({
     hookTimeout: 60_000,
     teardownTimeout: 60_000,
   },
-});
+}));

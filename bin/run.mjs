@@ -9,13 +9,20 @@ const colors = process.stdout.isTTY ? "--colors=force" : "--colors=off";
 
 const emitClient = [join(root, "bin", "client.mjs")];
 
+/** Runs the test files of a mode of vitest.config.ts. */
+const testsIn = (mode, rest) => [
+  emitClient,
+  [tool("vitest", "vitest.mjs"), "run", "--mode", mode, ...rest],
+];
+
+/** Whoever names a file, a folder or a test wants it run, also when it is thorough. */
+const isName = (argument) => !argument.startsWith("-");
+
 /** Programs of each task, run in sequence until one fails. */
 const tasks = {
-  test: (rest) => [emitClient, [tool("vitest", "vitest.mjs"), "run", ...rest]],
-  "test:fast": (rest) => [
-    emitClient,
-    [tool("vitest", "vitest.mjs"), "run", "--config", "vitest.fast.config.ts", ...rest],
-  ],
+  test: (rest) => testsIn(rest.some(isName) ? "test" : "quick", rest),
+  "test:thorough": (rest) => testsIn("thorough", rest),
+  "test:fast": (rest) => testsIn("fast", rest),
   "test:soak": (rest) => [[join(root, "test", "soak", "main.ts"), ...rest]],
   "test:chaos": (rest) => [[join(root, "test", "chaos", "main.ts"), ...rest]],
   check: () => [

@@ -40,6 +40,9 @@ export const startsProcess = (file: string): boolean => {
   return starts;
 };
 
-/** Tries every combination. */
+/** What the line `// @module-tag thorough` at the top of a file says of its tests. */
+export const THOROUGH =
+  "sweeps every combination, waits for real timeouts, or performs a whole guide";
+
 export const isThorough = (file: string): boolean =>
   testSources.get(file)?.startsWith("// @module-tag thorough") ?? false;

@@ -1,4 +1,3 @@
-// @module-tag thorough
 /** Roots that are published once a day without being asked for. */
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";

@@ -1,3 +1,4 @@
+// @module-tag thorough
 /** Every change that docs/reference/tampering.md lists, performed, and the command that it says finds it. */
 import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";

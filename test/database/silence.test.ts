@@ -1,3 +1,4 @@
+// @module-tag thorough
 /** Connections over which nothing comes any more, although nobody closed them. */
 import { once } from "node:events";
 import { createConnection, createServer } from "node:net";

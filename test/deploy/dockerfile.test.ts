@@ -1,3 +1,4 @@
+// @module-tag thorough
 /** The image, made step by step in a folder, and the service started from it as the image would. */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";

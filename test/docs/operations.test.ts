@@ -1,3 +1,4 @@
+// @module-tag thorough
 /**
  * The steps of `docs/how-to/operations.md` as an operator takes them, on Postgres as Debian ships it: a database that
  * the first released version left is upgraded, survives incidents, is replayed, backed up and restored. The tests go

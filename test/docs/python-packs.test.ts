@@ -1,3 +1,4 @@
+// @module-tag thorough
 /** `docs/examples/verify_pack.py` against the client and the command line. */
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";

@@ -1,3 +1,4 @@
+// @module-tag thorough
 /** Every tutorial as it stands, one after the other, with one service of the demo. */
 import { execFileSync } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";

@@ -1,3 +1,4 @@
+// @module-tag thorough
 /** An operator who lies and can sign, against the command line, the client and the page. */
 import { execFile } from "node:child_process";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";

@@ -1,3 +1,4 @@
+// @module-tag thorough
 /** Queries while the tables that they read are exchanged for those of a replay, again and again. */
 
 import pino from "pino";

@@ -1,4 +1,3 @@
-// @module-tag thorough
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { standstillNotes, watchHealth } from "../../src/http/health/health.ts";
 import type { HealthReport } from "../../src/http/health/report.ts";

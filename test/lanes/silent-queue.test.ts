@@ -1,3 +1,4 @@
+// @module-tag thorough
 import { expect, test } from "vitest";
 import { openQueues, QueueUnavailableError } from "../../src/lanes/queues.ts";
 import { breakableWay } from "../database/outage.ts";

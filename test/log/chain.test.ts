@@ -1,4 +1,3 @@
-// @module-tag thorough
 /** The hash chain over the log: what it covers, and what it finds. */
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";

@@ -1,4 +1,3 @@
-// @module-tag thorough
 /** What every one of the five pipelines promises, on a real database. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";

@@ -1,3 +1,4 @@
+// @module-tag thorough
 /** Performs the recipes of CONTRIBUTING.md in a copy of the tree. */
 import { execFile } from "node:child_process";
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";

@@ -1,3 +1,4 @@
+// @module-tag thorough
 /**
  * What the service needs is lost for real, and seen where an operator checks: in `/health` and `/metrics` of a
  * process that only serves, and of the one that indexes. In the order of the tests.

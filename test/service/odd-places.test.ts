@@ -1,3 +1,4 @@
+// @module-tag thorough
 /** Every parameter of every route, and every argument of GraphQL, given what looks like a place and is none. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+// @module-tag thorough
 import { connect as connectSocket } from "node:net";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";

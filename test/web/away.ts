@@ -1,9 +1,10 @@
-/** What the page does while its service is away: nothing that is shown is lost, called fresh, or left broken. */
+/** What the page does while its service, or a part of it, is away: nothing shown is lost, called fresh, or left broken. */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { BUILT_PAGE } from "../../src/page-api/site.ts";
+import { eventually } from "../service/process.ts";
 import { type Watched, watch } from "./browser.ts";
 import type { Demo } from "./demo.ts";
 
@@ -35,8 +36,8 @@ const POLLED = { ...PATIENCE, interval: 500 };
 /** Views in one window: each holds a connection open, and a browser has six for a host. */
 const TABS = 4;
 
-/** Tests for the service and the browser of the file that calls this, as its last ones: they stop the service. */
-export const whileAway = (demo: () => Demo, browser: () => Browser): void => {
+/** Tests for the service and the browser of the file that calls this. */
+export const whilePartsFail = (demo: () => Demo, browser: () => Browser): void => {
   test("a view whose code cannot be loaded says so in place, keeps the key, and recovers by itself", async () => {
     await using watched = await watch(browser(), `${demo().url}/health`);
     const { page, context } = watched;
@@ -89,7 +90,10 @@ export const whileAway = (demo: () => Demo, browser: () => Browser): void => {
     await page.locator("#menu").getByText("Stalled", { exact: true }).waitFor(PATIENCE);
     expect((await sayings(page)).fresh).toEqual([]);
   }, 120_000);
+};
 
+/** Tests for the service and the browser of the file that calls this, as its last ones: they stop the service. */
+export const whileAway = (demo: () => Demo, browser: () => Browser): void => {
   test("every view keeps its content while the service is away, shows its age, and recovers by itself", async () => {
     await using opened = new AsyncDisposableStack();
     const open = async (path: string, beside?: Watched): Promise<Watched> => {
@@ -157,7 +161,7 @@ export const whileAway = (demo: () => Demo, browser: () => Browser): void => {
     }
     await stranger.getByRole("heading", { name: /^Checkpoint / }).waitFor(PATIENCE);
     await stranger.getByText("read key", { exact: false }).last().waitFor();
-    const status = tabs.find(({ path }) => path === "/status")?.page;
+    const status = tabs.find(({ path }) => path === "/status")?.page ?? stranger;
     await seen(status, /^Up to date$/, "/status");
   }, 400_000);
 };
@@ -194,13 +198,16 @@ const allLoaded = (page: Page) =>
 const visible = async (page: Page, text: RegExp): Promise<readonly string[]> =>
   page.getByText(text).filter({ visible: true }).allTextContents();
 
-const seen = async (page: Page | undefined, text: RegExp, where: string) =>
-  expect
-    .poll(async () => (page === undefined ? [] : visible(page, text)), {
-      ...POLLED,
-      message: where,
-    })
-    .not.toEqual([]);
+/** Until the page shows the text; a failure quotes the whole page. */
+const seen = (page: Page, text: RegExp, where: string) =>
+  eventually(
+    `${where} shows ${text}`,
+    async () =>
+      (await visible(page, text)).length > 0
+        ? { done: undefined }
+        : { seen: await page.locator("body").allInnerTexts() },
+    PATIENCE.timeout,
+  );
 
 /** What no view may say while nobody answers. */
 const sayings = async (page: Page) => ({

@@ -1,3 +1,4 @@
+// @module-tag thorough
 import { Writable } from "node:stream";
 import pino from "pino";
 import { expect, onTestFinished, test, vi } from "vitest";

@@ -1,3 +1,4 @@
+// @module-tag thorough
 /**
  * Processes killed while a request is at each of its steps, on both kinds of ledger: another one does the rest
  * once. Each request is of its own investor, and stays at its step until all are at theirs.

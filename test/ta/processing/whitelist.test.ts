@@ -1,4 +1,3 @@
-// @module-tag thorough
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   SigningError,
