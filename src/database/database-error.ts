@@ -125,31 +125,39 @@ const PASSING_CODES: ReadonlySet<string> = new Set([
  * connection, deadlock, full disk), else `stop`. Looks through drizzle's wrappers.
  */
 export const databaseRemedy = (error: unknown): Remedy => {
-  // Bounded, in case of a circular cause.
-  let layer = error;
-  for (let depth = 0; depth < 5 && layer instanceof Error; depth += 1) {
+  for (const layer of layersOf(error)) {
     if ("remedy" in layer) return remedyOf(layer);
     if (passes(layer)) return "retry";
-    layer = layer.cause;
   }
   return "stop";
 };
+
+/** An error and its causes; bounded, in case of a circular one. */
+function* layersOf(error: unknown): Generator<Error, void, undefined> {
+  let layer = error;
+  for (let depth = 0; depth < 5 && layer instanceof Error; depth += 1) {
+    yield layer;
+    layer = layer.cause;
+  }
+}
 
 /** Short, because everything waits for the database. */
 const DATABASE_MOST_MS = 5_000;
 
 /** Maximum delay in ms after an error: bounded for our own database. */
 const databaseMostMs = (error: unknown): number => {
-  let layer = error;
-  for (let depth = 0; depth < 5 && layer instanceof Error; depth += 1) {
+  for (const layer of layersOf(error)) {
     if (OWN_ERRORS.some((own) => layer instanceof own)) return DATABASE_MOST_MS;
     // An error of another room, whatever its cause.
     if ("remedy" in layer) break;
     if (layer instanceof postgres.PostgresError || passes(layer)) return DATABASE_MOST_MS;
-    layer = layer.cause;
   }
   return Number.POSITIVE_INFINITY;
 };
+
+/** True for a transient failure of the database, whatever wraps it; false for errors of other rooms. */
+export const isDatabaseTrouble = (error: unknown): boolean =>
+  databaseRemedy(error) === "retry" && databaseMostMs(error) === DATABASE_MOST_MS;
 
 const OWN_ERRORS = [
   SessionLostError,
@@ -165,6 +173,18 @@ const passes = (error: Error): boolean =>
   error instanceof postgres.PostgresError
     ? PASSING_STATES.some((state) => error.code.startsWith(state))
     : isConnectionFailure(error);
+
+/**
+ * True when Postgres cancelled a statement in favour of another transaction, on a replica of its recovery: what only
+ * reads can begin again at once.
+ */
+export const isCancelledForOthers = (error: unknown): boolean => hasState(error, "40001", "40P01");
+
+/** True when a statement took too long (`query_canceled`). */
+export const isStatementTimeout = (error: unknown): boolean => hasState(error, "57014");
+
+const hasState = (error: unknown, ...states: readonly string[]): boolean =>
+  layersOf(error).some((layer) => "code" in layer && states.includes(String(layer.code)));
 
 /** True when a row changed since the transaction's snapshot. */
 export const isSerializationFailure = (error: unknown): boolean =>

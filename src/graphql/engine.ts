@@ -15,7 +15,7 @@ import type { CompiledQuery } from "graphql-jit";
 import { z } from "zod";
 import { createContexts, type GraphSources, type Subscriber } from "./context.ts";
 import { createDocuments, type KnownDocument, type Operation } from "./documents.ts";
-import { badRequest, printed, reportTo } from "./errors.ts";
+import { badRequest, printed, reportTo, throwDatabaseTrouble } from "./errors.ts";
 import { costError, introspectionError, LIMITS } from "./limits.ts";
 import type { ReadPlan } from "./read-plan.ts";
 import type { GraphAnswer, RequestScope } from "./request.ts";
@@ -35,8 +35,9 @@ export type ReadRequest = {
   /** Undefined for a query, and for a subscription that is refused. */
   readonly subscription?: ReadSubscription | undefined;
   /**
-   * Runs it, once.
+   * Runs it, from its beginning each time.
    * @param accept `Accept` of the caller: decides the status of refused requests
+   * @throws a failure of the database that may pass
    */
   answer(accept: string | undefined, scope: RequestScope): Promise<GraphAnswer>;
 };
@@ -240,6 +241,7 @@ const run = async (
 ): Promise<string> => {
   const { data, errors } = await query(undefined, context, variables);
   if (errors === undefined) return JSON.stringify({ data });
+  throwDatabaseTrouble(errors);
   const unforeseen = reportTo(scope);
   const shown = errors.map((error) => printed(error, scope.requestId, unforeseen));
   return JSON.stringify({ errors: shown, data });

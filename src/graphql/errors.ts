@@ -1,5 +1,6 @@
 /** Errors as callers of the API see them: with `extensions.code`, internal ones masked. */
 import { GraphQLError, type GraphQLFormattedError } from "graphql";
+import { isDatabaseTrouble, isStatementTimeout } from "../database/database-error.ts";
 import { HttpError } from "../http/http-error.ts";
 import { internalDetails } from "../http/refusal.ts";
 import { GrantIndexBehindError } from "../projections/balance-progress.ts";
@@ -69,6 +70,17 @@ export const reportTo =
     if (signal?.aborted) return;
     log.error({ err: cause, path: path?.join(".") }, "a query failed");
   };
+
+/**
+ * Refuses the whole request, as the other interfaces do, when a part of it failed for want of the database: it can be
+ * sent again. A statement that took too long would again.
+ * @throws the failure
+ */
+export const throwDatabaseTrouble = (errors: readonly GraphQLError[]): void => {
+  const causes = errors.map(rootCause);
+  const trouble = causes.find((cause) => isDatabaseTrouble(cause) && !isStatementTimeout(cause));
+  if (trouble !== undefined) throw trouble;
+};
 
 /** The error to publish: with one of our codes, or masked. */
 export const published = (
@@ -159,13 +171,3 @@ const ownCode = ({ extensions }: Pick<GraphQLError, "extensions">): ErrorCode | 
  */
 const isOurFault = (cause: GraphQLError, seen: GraphQLError): boolean =>
   ownCode(cause) === undefined && (seen.path?.length ?? 0) > 1;
-
-/** Postgres cancelled the statement (`query_canceled`), perhaps below a wrapper of the query builder. */
-const isStatementTimeout = (error: unknown): boolean => {
-  let layer = error;
-  for (let depth = 0; depth < 5 && layer instanceof Error; depth += 1) {
-    if ("code" in layer && layer.code === "57014") return true;
-    layer = layer.cause;
-  }
-  return false;
-};

@@ -146,6 +146,7 @@ export const graphqlPart = ({
     method: "POST",
     path: ENDPOINT,
     isFast: true,
+    isRead: true,
     who,
     // Its schema is in introspection.
     isHidden: true,

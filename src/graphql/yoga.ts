@@ -2,7 +2,7 @@
 import { type DocumentNode, GraphQLError, type GraphQLSchema, parse } from "graphql";
 import { createYoga, type Plugin } from "graphql-yoga";
 import type { GraphContext } from "./context.ts";
-import { badRequest, published, reportTo } from "./errors.ts";
+import { badRequest, published, reportTo, throwDatabaseTrouble } from "./errors.ts";
 import { LIMITS } from "./limits.ts";
 import type { GraphAnswer, RequestScope } from "./request.ts";
 
@@ -18,7 +18,11 @@ export type InterpretedRequest = {
   readonly errors?: readonly GraphQLError[] | undefined;
 };
 
-type ServerContext = RequestScope & Omit<InterpretedRequest, "body" | "contentType">;
+type ServerContext = RequestScope &
+  Omit<InterpretedRequest, "body" | "contentType"> & {
+    /** Called with the errors of a result, before they are masked. */
+    readonly onErrors: (errors: readonly GraphQLError[]) => void;
+  };
 
 /** Makes the interpreter of a schema. */
 export const createInterpreter = (
@@ -41,6 +45,10 @@ export const createInterpreter = (
     parserAndValidationCache: false,
   });
   return async ({ body, contentType, ...read }, scope) => {
+    let errors: readonly GraphQLError[] = [];
+    const onErrors: ServerContext["onErrors"] = (seen) => {
+      errors = seen;
+    };
     const response = await yoga.fetch(
       "http://holderbook/graphql",
       {
@@ -48,8 +56,9 @@ export const createInterpreter = (
         headers: { "content-type": "application/json", accept: contentType },
         body,
       },
-      { ...scope, ...read },
+      { ...scope, ...read, onErrors },
     );
+    throwDatabaseTrouble(errors);
     return {
       status: response.status,
       contentType: response.headers.get("content-type") ?? `${contentType}; charset=utf-8`,
@@ -74,10 +83,10 @@ const errorsForCallers: Plugin<object, ServerContext> = {
   onResultProcess: ({ result, setResult, serverContext }) => {
     // There are no batches and no streams here.
     if (Array.isArray(result) || !("errors" in result) || result.errors === undefined) return;
+    const seen = result.errors.map(asGraphQLError);
+    serverContext.onErrors(seen);
     const unforeseen = reportTo(serverContext);
-    const errors = result.errors.map((error) =>
-      published(asGraphQLError(error), serverContext.requestId, unforeseen),
-    );
+    const errors = seen.map((error) => published(error, serverContext.requestId, unforeseen));
     setResult({ ...result, errors });
   },
 };

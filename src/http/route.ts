@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import type { FastifyBaseLogger } from "fastify";
 import { z } from "zod";
+import { isCancelledForOthers } from "../database/database-error.ts";
 import type { MaybePromise } from "../database/short-cache.ts";
 import { type Admission, inSlot } from "./edge/admission.ts";
 import type { Origin } from "./edge/caller.ts";
@@ -127,6 +128,8 @@ type Declared = {
   readonly path: string;
   /** Answered on the fast path where possible (`fast-path.ts`). A body must be read as text. */
   readonly isFast?: boolean;
+  /** It only reads, as each GET does. */
+  readonly isRead?: boolean;
   /** `who` refuses every request, of any method; deprecated in the document. */
   readonly isGone?: boolean;
 } & (Documented | { readonly isHidden: true });
@@ -165,6 +168,9 @@ export const ANY_PARAMETERS = z.object({});
 /** Weight of reading some lists: a dozen per key run concurrently. */
 const SOME_LISTS = 5_000;
 
+/** How often a request that only reads runs again. */
+const MOST_AGAIN = 2;
+
 /** Makes a route; the types of the handler's input are inferred. */
 export function route<
   Caller,
@@ -173,8 +179,24 @@ export function route<
   Body = undefined,
 >(definition: Definition<Caller, Query, Body, Made>): Route;
 export function route(definition: Definition<unknown, z.ZodObject, unknown, unknown>): Route {
-  const { who, query = NO_PARAMETERS, body, answer } = definition;
+  const {
+    who,
+    query = NO_PARAMETERS,
+    body,
+    answer,
+    method,
+    isRead = method === "GET",
+  } = definition;
   const { bounds } = who;
+  const handle = async (input: RouteInput<unknown, Record<string, unknown>, unknown>) => {
+    for (let left = isRead ? MOST_AGAIN : 0; ; left -= 1) {
+      try {
+        return await definition.handle(input);
+      } catch (error) {
+        if (left <= 0 || !isCancelledForOthers(error)) throw error;
+      }
+    }
+  };
 
   const run: Route["run"] = async (visit, caller) => {
     const { params, response } = visit;
@@ -189,7 +211,7 @@ export function route(definition: Definition<unknown, z.ZodObject, unknown, unkn
     };
     const weight = definition.weight === undefined ? SOME_LISTS : definition.weight(input);
     if (bounds === undefined || weight === undefined) {
-      return answer.toReply(await definition.handle(input));
+      return answer.toReply(await handle(input));
     }
     const { admission, unsent } = bounds;
     const id = bounds.idOf(caller);
@@ -198,7 +220,7 @@ export function route(definition: Definition<unknown, z.ZodObject, unknown, unkn
     return inSlot(slot, response, async () => {
       // Body or queue may have taken longer than a revoked key stays cached.
       if (visit.ageMs() > CACHE_MS) await who.recheck?.(visit);
-      const reply = answer.toReply(await definition.handle(input));
+      const reply = answer.toReply(await handle(input));
       if (reply !== undefined && unsent !== undefined && !isStream(reply.body)) {
         if (!unsent.hold(id, reply.body.length, response)) throw noRoomToSend();
       }

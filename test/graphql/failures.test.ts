@@ -1,6 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { loseActivity, whileBalancesAreLocked } from "../projections/damage.ts";
+import {
+  cancelFirst,
+  loseActivity,
+  loseActivityReaders,
+  whileBalancesAreLocked,
+} from "../projections/damage.ts";
 import { startApi } from "./api.ts";
 import { ACME } from "./rows.ts";
 
@@ -48,18 +53,57 @@ test("a query that runs too long is cancelled, with a clear error", async () => 
   ]);
 });
 
-test("while the database is away queries fail masked, and they work again when it is back", async () => {
+test("a request that lost its connection is refused whole as one to send again, compiled or not, and a subscription too", async () => {
   await using api = await startApi();
-  await api.query(HOLDERS, { coin: ACME });
-  const name = new URL(api.database.url).pathname.slice(1);
-  const ended = await api.database.sql`
-    select pg_terminate_backend(pid) from pg_stat_activity
-    where datname = ${name} and application_name = 'test-read'`;
-  expect(ended.length).toBeGreaterThan(0);
-  // Which of the two queries meets a dead connection, if any, is the pool's affair.
-  const { errors = [], text } = await api.query(HOLDERS, { coin: ACME });
-  for (const { extensions } of errors) expect(extensions).toMatchObject({ code: "INTERNAL" });
-  expect(text).not.toMatch(/terminat|connection|postgres/i);
-  const answer = async () => (await api.query(HOLDERS, { coin: ACME })).data;
-  await expect.poll(answer).toEqual({ tokenHolders: [], tokenActivity: [] });
+  const again = {
+    status: 503,
+    errors: [
+      {
+        message: "the database does not answer in time; send this again in a few seconds",
+        extensions: { code: "OVERLOADED" },
+      },
+    ],
+  };
+  for (const use of ["interpreted", "compiled"]) {
+    await using _lost = await loseActivityReaders(api.database);
+    const reply = await api.query(HOLDERS, { coin: ACME });
+    expect(reply, use).toMatchObject(again);
+    expect(reply.headers.get("retry-after"), use).toBe("5");
+  }
+  const lost = await loseActivityReaders(api.database);
+  const opened = await api.query(
+    `subscription ($coin: String!) { tokenActivity(coinType: $coin) { position } }`,
+    { coin: ACME },
+    { accept: "text/event-stream" },
+  );
+  expect(opened).toMatchObject(again);
+  await lost[Symbol.asyncDispose]();
+  expect(await api.query(HOLDERS, { coin: ACME })).toMatchObject({
+    status: 200,
+    data: { tokenHolders: [], tokenActivity: [] },
+  });
+});
+
+test("a query that Postgres cancels for others runs again from its beginning, twice at most", async () => {
+  await using api = await startApi();
+  for (const code of ["40001", "40P01"]) {
+    for (const use of ["interpreted", "compiled"]) {
+      await using _cancelling = await cancelFirst(api.database, "token_activity", {
+        code,
+        times: 2,
+      });
+      const reply = await api.query(HOLDERS, { coin: ACME });
+      expect(reply, `${code} ${use}`).toMatchObject({
+        status: 200,
+        data: { tokenHolders: [], tokenActivity: [] },
+      });
+      expect(reply.errors).toBeUndefined();
+    }
+  }
+  await using _cancelling = await cancelFirst(api.database, "token_activity", {
+    code: "40001",
+    times: 3,
+  });
+  expect((await api.query(HOLDERS, { coin: ACME })).status).toBe(503);
+  expect((await api.query(HOLDERS, { coin: ACME })).status).toBe(200);
 });

@@ -1,9 +1,50 @@
 /** Tables of the projections that are lost, or locked, while the interfaces read them. */
+import { randomInt } from "node:crypto";
 import type { Database, Sql } from "../../src/database/connect.ts";
 import type { TestDatabase } from "../postgres.ts";
 
 /** Loses the table of the activity for good. */
 export const loseActivity = ({ sql }: TestDatabase) => sql`drop table token_activity`;
+
+/** Runs a statement of PL/pgSQL before whatever reads a table, until it is disposed of. */
+const beforeReadsOf = async (
+  table: "token_activity" | "transfer_events",
+  { sql }: Pick<TestDatabase, "sql">,
+  statement: string,
+): Promise<AsyncDisposable> => {
+  await sql.unsafe(`
+    create function gate() returns boolean language plpgsql stable as $$ begin ${statement} return true; end $$;
+    alter table ${table} rename to kept;
+    create view ${table} as select * from kept where gate()`);
+  return {
+    [Symbol.asyncDispose]: async () => {
+      await sql.unsafe(
+        `drop view ${table}; alter table kept rename to ${table}; drop function gate`,
+      );
+    },
+  };
+};
+
+/** Ends each connection that reads the activity, as a server does that goes away. */
+export const loseActivityReaders = (database: TestDatabase) =>
+  beforeReadsOf("token_activity", database, "perform pg_terminate_backend(pg_backend_pid());");
+
+/** Cancels the first readings of a table. Locks count them: they survive a failed transaction, and write nothing. */
+export const cancelFirst = (
+  database: Pick<TestDatabase, "sql">,
+  table: "token_activity" | "transfer_events",
+  { code, times }: { readonly code: string; readonly times: number },
+) => {
+  const own = randomInt(2 ** 31);
+  return beforeReadsOf(
+    table,
+    database,
+    `if (select count(*) from pg_locks where locktype = 'advisory' and classid = ${own}) < ${times} then
+       perform pg_advisory_lock(${own}, 1 + (select count(*)::int from pg_locks where classid = ${own}));
+       raise exception 'cancelled for others' using errcode = '${code}';
+     end if;`,
+  );
+};
 
 /** Works while the table of the wallets' roles is not there. */
 export const withoutRoles = async ({ sql }: TestDatabase, work: () => Promise<void>) => {

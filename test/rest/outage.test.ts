@@ -5,6 +5,7 @@ import { createReaders } from "../../src/database/readers.ts";
 import { errorAnswer } from "../../src/http/json-schema.ts";
 import { breakableWay } from "../database/outage.ts";
 import { freshDatabase } from "../postgres.ts";
+import { cancelFirst } from "../projections/damage.ts";
 import { evmAsset, serve, waitFor } from "./service.ts";
 
 test("while the database is away the list is 503 with Retry-After, and afterwards it works again", async () => {
@@ -30,6 +31,26 @@ test("while the database is away the list is 503 with Retry-After, and afterward
     async () => (await api.get("/r/api/v2/transfer_events")).status,
     (status) => status === 200,
   );
+});
+
+test("a list that Postgres cancels for others is read again from its beginning, twice at most", async () => {
+  await using database = await freshDatabase();
+  const token = evmAsset({
+    address: `0x${"ac".repeat(20)}`,
+    chainId: 43_113,
+    rpc: ["http://127.0.0.1:1"],
+  });
+  await using api = await serve(database, [{ name: "p", tokens: [token] }]);
+  for (const [times, status] of [
+    [2, 200],
+    [3, 503],
+  ] as const) {
+    await using _cancelling = await cancelFirst(database, "transfer_events", {
+      code: "40001",
+      times,
+    });
+    expect((await api.get("/r/api/v2/transfer_events")).status).toBe(status);
+  }
 });
 
 test("a database that accepts connections and stays silent is 503 too, for known and unknown keys", async () => {

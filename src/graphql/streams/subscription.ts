@@ -16,7 +16,7 @@ import type { Backoff } from "../../waiting/backoff.ts";
 import { retrying } from "../../waiting/retrying.ts";
 import { builder } from "../builder.ts";
 import type { GraphContext, Subscriber } from "../context.ts";
-import { badInput, printed, reportTo, rootCause } from "../errors.ts";
+import { badInput, printed, reportTo, rootCause, throwDatabaseTrouble } from "../errors.ts";
 import { coinTypeArgument, positionOf } from "../input.ts";
 import type { RequestScope } from "../request.ts";
 import { catchUp, type EventFilter } from "./catch-up.ts";
@@ -173,6 +173,7 @@ type SubscriptionRun = {
 export const openSubscription = async (run: SubscriptionRun): Promise<OpenedSubscription> => {
   const { schema, document, operationName, variables, context, scope } = run;
   const refused = (errors: readonly GraphQLError[]): OpenedSubscription => {
+    throwDatabaseTrouble(errors);
     const shown = errors.map((error) => printed(error, scope.requestId, reportTo(scope)));
     return { kind: "refused", body: JSON.stringify({ errors: shown }) };
   };
