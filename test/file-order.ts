@@ -42,7 +42,7 @@ export const startsProcess = (file: string): boolean => {
 
 /** What the line `// @module-tag thorough` at the top of a file says of its tests. */
 export const THOROUGH =
-  "sweeps every combination, waits for real timeouts, or performs a whole guide";
+  "sweeps every combination or a large register, waits for real timeouts, or performs a whole guide";
 
 export const isThorough = (file: string): boolean =>
   testSources.get(file)?.startsWith("// @module-tag thorough") ?? false;

@@ -1,4 +1,3 @@
-// @module-tag thorough
 /** The reference is what the code says. */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";

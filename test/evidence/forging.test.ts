@@ -260,6 +260,8 @@ test.skipIf(chromium === undefined)(
         name === undefined ? "<title>A page</title>" : await readFile(join(client, name)),
       );
     });
+    // A connection that carries no request keeps a server open.
+    using _closing = { [Symbol.dispose]: () => server.closeAllConnections() };
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const address = server.address();
     if (address === null || typeof address === "string") throw new Error("the server has no port");
