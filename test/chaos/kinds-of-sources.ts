@@ -17,11 +17,11 @@ const MET_WITHIN_MS = 60_000;
 /** How the sources misbehave; `met` counts each wrong answer. */
 type Wrong = (ledger: ServedLedger, random: Random, met: () => void) => Misbehaviour;
 
-/** Misbehaves until the reader has met it a few times, or for as long as `until` says. */
+/** Misbehaves until the readers have met it `most` times at most, or until health shows it. */
 const sourceFault = (
   name: string,
   wrong: Wrong,
-  { shown }: { readonly shown?: RegExp } = {},
+  { shown, most = 4 }: { readonly shown?: RegExp; readonly most?: number } = {},
 ): FaultKind => ({
   name: `the ledger's sources ${name}`,
   isLong: shown !== undefined,
@@ -34,7 +34,7 @@ const sourceFault = (
         met += 1;
       }),
     );
-    const times = 1 + random(4);
+    const times = 1 + random(most);
     await until(
       `a reader that met it ${times} times`,
       () => met,
@@ -238,7 +238,8 @@ export const sourceKinds: readonly FaultKind[] = [
     },
   ),
   sourceFault("hang up", hangingUp),
-  sourceFault("stall", stalling),
+  // Each of two readers waits for up to a minute for what it asked once.
+  sourceFault("stall", stalling, { most: 2 }),
   sourceFault("stall until health says so", stalling, { shown: /has not answered/ }),
   sourceFault(
     "repeat a checkpoint under the next number",
