@@ -105,6 +105,25 @@ export const raiseBalance = async ({ sql }: Pick<Database, "sql">): Promise<stri
   return row?.owner ?? "";
 };
 
+/**
+ * Changes the amount of the first movement of tokens; returns its owner. Unlike a raised balance, it shows in no sum: a
+ * service that runs does not find it within a test.
+ */
+export const changeMovement = async (
+  { sql }: Pick<Database, "sql">,
+  by: bigint,
+  schema = "public",
+): Promise<string> => {
+  const movements = sql(`${schema}.token_changes`);
+  const [row] = await sql<{ owner: string }[]>`
+    update ${movements} set change = change + ${`${by}`}::numeric
+    where (coin_type, owner, position) =
+      (select coin_type, owner, position from ${movements} order by position, owner limit 1)
+    returning owner`;
+  if (row === undefined) throw new Error(`${schema} has no movements`);
+  return row.owner;
+};
+
 /** Deletes movements of tokens from a checkpoint on; returns how many. */
 export const loseMovements = async ({ sql }: TestDatabase, from: bigint): Promise<number> =>
   (await sql`delete from token_changes where position >= ${from * 1_000_000_000n} returning 1`)
