@@ -43,8 +43,14 @@ const REST_MS = 2_000;
 /** BullMQ's own backoff grows to twenty seconds. */
 const RECONNECT: Backoff = { firstMs: 250, maxMs: 5_000 };
 
-/** A connection silent for longer is dead: BullMQ waits for jobs ten seconds at a time. */
+/** A connection to Postgres silent for longer is dead: BullMQ waits for jobs ten seconds at a time. */
 const SILENT_MS = 30_000;
+
+/**
+ * The same for Redis: BullMQ bounds its waiting for jobs itself, at six seconds. A wake-up meets two such
+ * connections one after the other: that which adds it, then that which takes it.
+ */
+const REDIS_SILENT_MS = 10_000;
 
 /** Idle time before TCP keep-alive, milliseconds. */
 const KEEP_ALIVE_MS = 10_000;
@@ -119,7 +125,7 @@ export const openQueues = (settings: {
       maxRetriesPerRequest: null,
       retryStrategy: (failures: number) => backoffMs(failures, RECONNECT),
       keepAlive: KEEP_ALIVE_MS,
-      socketTimeout: SILENT_MS,
+      socketTimeout: REDIS_SILENT_MS,
     }));
   }
   const schema = settings.schema ?? POSTGRES_SCHEMA;
