@@ -20,9 +20,10 @@ import type { OpenDatabase } from "./open-database.ts";
 import { printMessages } from "./output.ts";
 import { duration, progressTerminal, redrawnLine } from "./progress-line.ts";
 
+type Named = readonly Pick<Pipeline, "name">[];
+
 /** Names of pipelines that are replayed and exchanged together. */
-export const namesOf = (pipelines: readonly Pipeline[]): string =>
-  pipelines.map(({ name }) => name).join(", ");
+export const namesOf = (pipelines: Named): string => pipelines.map(({ name }) => name).join(", ");
 
 /** Groups that hold these pipelines; all of them if none is named. */
 export const groupsWith = (names: readonly string[]): readonly (readonly Pipeline[])[] => {
@@ -52,7 +53,7 @@ export class ReplayBusyError extends Error {
   override readonly name = "ReplayBusyError";
   readonly remedy: Remedy = "stop";
 
-  constructor(pipelines: readonly Pipeline[]) {
+  constructor(pipelines: Named) {
     super(`another command is replaying ${namesOf(pipelines)}; give this one again afterwards`);
   }
 }
@@ -60,7 +61,7 @@ export class ReplayBusyError extends Error {
 /** @throws ReplayBusyError (stop) */
 export const lockReplay = (
   { write, signal }: Pick<OpenDatabase, "write" | "signal">,
-  pipelines: readonly Pipeline[],
+  pipelines: Named,
 ): Promise<AsyncDisposable> => {
   const busy = new AbortController();
   return acquireWriterLock(write, `replay ${namesOf(pipelines)}`, {

@@ -52,7 +52,8 @@ const replayLine = (status: ReplayStatus): string => {
         ]
       : []),
   ].join(" · ");
-  return `${reason} of ${pipeline} (${state}): ${progress}${comparisonText(status)}`;
+  const what = reason === "source" ? "reading of the ledger again" : `${reason} of ${pipeline}`;
+  return `${what} (${state}): ${progress}${comparisonText(status)}`;
 };
 
 const comparisonText = ({ comparison }: ReplayStatus): string => {

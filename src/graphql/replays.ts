@@ -142,9 +142,13 @@ const ReplayComparison = builder.objectRef<StoredComparison>("ReplayComparison")
 const Replay = builder.objectRef<ReplayStatus>("Replay").implement({
   description: "The last time that rows of a pipeline were made again beside the served ones.",
   fields: (t) => ({
-    pipeline: t.exposeString("pipeline", { description: "A name as indexerStatus shows it." }),
+    pipeline: t.exposeString("pipeline", {
+      description: "A name as indexerStatus shows it; `log` where the ledger was read again.",
+    }),
     reason: t.exposeString("reason", {
-      description: "`replay`: on command; `upgrade`: to fill tables that an upgrade added.",
+      description:
+        "`replay`: on command; `upgrade`: to fill tables that an upgrade added; `source`: the ledger is read again, " +
+        "to compare the log with it.",
     }),
     state: t.exposeString("state", {
       description:
@@ -178,7 +182,7 @@ builder.queryField("replays", (t) =>
     type: [Replay],
     nullable: true,
     description: "The last replay of each pipeline that had one, by the names of the pipelines.",
-    complexity: { field: 1, multiplier: ledgerPipelines.length },
+    complexity: { field: 1, multiplier: ledgerPipelines.length + 1 },
     reads: { pipelines: () => [] },
     resolve: async (_root, _args, { watermarkReads }) => [...(await readReplays(watermarkReads))],
   }),

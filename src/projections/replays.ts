@@ -3,8 +3,11 @@ import { integer, jsonb, pgTable, text } from "drizzle-orm/pg-core";
 import { at, int8 } from "../database/column-types.ts";
 import { type Reads, read } from "../database/readers.ts";
 
-/** Why rows are made again: on command, or to fill tables that an upgrade added. */
-export type ReplayReason = "replay" | "upgrade";
+/**
+ * Why rows are made again: on command, or to fill tables that an upgrade added. `source`: the ledger is read again, to
+ * compare the log with it.
+ */
+export type ReplayReason = "replay" | "upgrade" | "source";
 
 /**
  * - `running`: it applies the log, and then makes the indexes
@@ -30,7 +33,7 @@ export type TableDifferences = {
   readonly rows: readonly (Difference & { readonly key: readonly string[] })[];
 };
 
-/** One row per pipeline that was ever replayed, about the last time. Times are by the database's clock. */
+/** One row per pipeline that was ever replayed, and `log` for `source`, about the last time. Times are by the database's clock. */
 export const replaysTable = pgTable("replays", {
   pipeline: text("pipeline").primaryKey(),
   reason: text("reason").notNull().$type<ReplayReason>(),

@@ -5,6 +5,7 @@ import { openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
 import { makeTables } from "../../src/pipelines/replay/tables.ts";
 import { readWatermarks } from "../../src/projections/read-watermarks.ts";
+import { readReplays } from "../../src/projections/replays.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { until } from "../lanes/until.ts";
 import { alterLog } from "../log/damage.ts";
@@ -56,6 +57,11 @@ test("differing rows are shown and served only on request, and the former ones a
   expect(await projectedRows(database)).toEqual(wrong);
 
   expect(await run("replay", "drop")).toMatchObject({ code: 0 });
+  const states = (await readReplays(database.db)).map(({ pipeline, state }) => [pipeline, state]);
+  expect(Object.fromEntries(states)).toEqual({
+    ...{ shared_token_objects: "swapped", timelock_objects: "swapped" },
+    ...{ token_activity: "dropped", holder_lifecycle: "dropped", role_changes: "dropped" },
+  });
   const none = await run("replay", "swap", "--back", "--pipeline", "timelock_objects");
   expect(none.code).toBe(1);
   expect(none.stderr).toContain(`NoFormerTablesError: ${GROUP}: holderbook_before has no former`);

@@ -2,7 +2,7 @@
 
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { cp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -13,9 +13,11 @@ import { actFault, actHash, allActs } from "../../src/audit/sequence/acts.ts";
 import { factSource } from "../../src/log/log.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
 import { replay } from "../../src/pipelines/replay/replay.ts";
+import { readReplays } from "../../src/projections/replays.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { runVerifier, whyNoPython } from "../docs/python.ts";
 import { filesIn, manifestOf } from "../evidence/packs.ts";
+import { until } from "../lanes/until.ts";
 import { startObjectStore } from "../ledger/sources/object-store-server.ts";
 import { alterLog, alterSender } from "../log/damage.ts";
 import { copyOf, freshDatabase, type TestDatabase } from "../postgres.ts";
@@ -42,6 +44,7 @@ beforeAll(async () => {
     LEDGER_SOURCE: `dir:${ledger}`,
     VERIFY: "signatures",
     COMMITTEE_FILE: join(ledger, "ledger.json"),
+    DATA_DIR: join(folder.path, "data"),
   };
   expect(await runCommand(["index", "--last", `${LAST}`], settings)).toMatchObject({ code: 0 });
 });
@@ -222,32 +225,35 @@ test("checkpoints that the trusted validators did not sign give no record", asyn
   expect([await own.records(), await unkeyed.records()]).toEqual([[], []]);
 });
 
-/** An object store with the ledger, which answers nothing about checkpoint 60 until it is let go. */
+/** An object store with the ledger, which answers nothing about checkpoints 60 and 90 until they are let go. */
 const heldStore = async (newest: number) => {
-  const held = Promise.withResolvers<false>();
+  const held = new Map([60n, 90n].map((at) => [at, Promise.withResolvers<false>()]));
   const store = await startObjectStore({
     newest: BigInt(newest),
     object: (sequence) => readFileSync(join(ledger, `${sequence}.binpb.zst`)),
-    misbehave: (sequence) => (sequence === 60n ? held.promise : false),
+    misbehave: (sequence) => held.get(sequence)?.promise ?? false,
   });
+  const letGo = (at: bigint) => held.get(at)?.resolve(false);
   return {
     ...store,
     isHalfWay: (printed: object) =>
       eventually("the reading to be half way", async () =>
         store.seen.gets.includes(60n) ? { done: true } : { seen: [store.seen.gets, printed] },
       ),
-    letGo: () => held.resolve(false),
+    letGo,
+    letAllGo: () => [...held.keys()].forEach(letGo),
   };
 };
 
 test("what is indexed during the reading is read, too", async () => {
   await using store = await heldStore(LAST + 19);
   await using own = await copied();
-  const reading = startProgram(AUDIT, { ...own.settings, LEDGER_SOURCE: store.base.href });
+  const at = { ...own.settings, LEDGER_SOURCE: store.base.href, LOG_LEVEL: "warn" };
+  const reading = startProgram(AUDIT, at);
   await store.isHalfWay(reading.printed);
   const more = await runCommand(["index", "--last", `${LAST + 19}`], own.settings);
   expect(more).toMatchObject({ code: 0 });
-  store.letGo();
+  store.letAllGo();
   expect([await reading.ended, reading.printed]).toMatchObject([0, { stderr: "" }]);
   expect((await own.records())[0]?.details).toMatchObject({
     ...{ result: "identical", last: "119", checkpoints: "120" },
@@ -255,21 +261,46 @@ test("what is indexed during the reading is read, too", async () => {
   });
 });
 
-test("killed half way it leaves no record, and run again it reads everything again", async () => {
+test("killed half way it leaves no record, and run again it goes on there; its progress is shown meanwhile", async () => {
   await using store = await heldStore(LAST);
-  await using own = await copied({ LEDGER_SOURCE: store.base.href });
+  await using data = await temporaryFolder();
+  await using own = await copied({ LEDGER_SOURCE: store.base.href, DATA_DIR: data.path });
   const killed = startProgram(AUDIT, own.settings);
   await store.isHalfWay(killed.printed);
+  const seen = async () =>
+    (await readReplays(own.database.db)).find(({ pipeline }) => pipeline === "log");
+  const begun = await until("its begin to be noted", seen, (log) => log !== undefined);
+  // After a second what was read is kept.
+  const least = (begun?.updatedAtSeconds ?? 0n) + 2n;
+  await until("two seconds", seen, (log) => (log?.updatedAtSeconds ?? 0n) >= least);
+  store.letGo(60n);
+  expect(
+    await until("what was read to be noted", seen, (log) => (log?.checkpoint ?? 0n) >= 60n),
+  ).toMatchObject({ reason: "source", state: "running", target: 100n });
+  const { stdout } = await runCommand(["status"], own.settings);
+  expect(stdout).toMatch(
+    /^reading of the ledger again \(running\): checkpoint \d+ of 100 · \d+\/s · time left \d+s$/m,
+  );
   killed.signal("SIGKILL");
   await killed.ended;
   expect(await own.records()).toEqual([]);
-  store.letGo();
+
+  store.letAllGo();
   store.seen.gets.length = 0;
-  expect(await own.audit()).toMatchObject({ code: 0 });
-  expect(new Set(store.seen.gets).size).toBeGreaterThanOrEqual(LAST + 1);
-  expect((await own.records())[0]?.details).toMatchObject({
-    ...{ result: "identical", source: "object store", checkpoints: "101" },
+  const resumed = await own.audit();
+  expect(resumed.code).toBe(0);
+  expect(resumed.stderr).toMatch(
+    /^reading on after checkpoint [6-8]\d, to which a reading of 20\S+Z came;/,
+  );
+  // Those before are fetched to trust the committee: ends of epochs.
+  expect(store.seen.gets.filter((sequence) => sequence <= 60n).length).toBeLessThan(10);
+  const [act] = await own.records();
+  expect(act?.details).toMatchObject({
+    ...{ result: "identical", source: "object store", checkpoints: "101", first: "0" },
   });
+  expect(Date.parse(`${act?.details.began}`)).toBeLessThanOrEqual(Number(least) * 1_000);
+  expect(await readdir(data.path)).toEqual([]);
+  expect(await seen()).toMatchObject({ state: "compared", checkpoint: 100n });
 });
 
 test("audit packs contain the record; Node, the client and Python verify them, and hold the record against kept entries", async () => {

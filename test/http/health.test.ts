@@ -3,6 +3,7 @@ import { standstillNotes, watchHealth } from "../../src/http/health/health.ts";
 import type { HealthReport } from "../../src/http/health/report.ts";
 import { createStallWatch } from "../../src/http/health/stall-watch.ts";
 import { createContact } from "../../src/ledger/sources/source-contact.ts";
+import { noteReplay } from "../../src/pipelines/replay/progress.ts";
 import { roleChangesWatermark } from "../../src/projections/roles.ts";
 import { tokenActivityWatermark } from "../../src/projections/token-activity.ts";
 import { databaseProgress } from "../../src/service/health/database-progress.ts";
@@ -95,6 +96,17 @@ test("at the end of the chain all is ok, with checkpoints and ages", async () =>
   const [filling, other] = (await look(104)).pipelines;
   expect([filling?.historyFilledThrough, other?.historyFilledThrough]).toEqual(["60", undefined]);
   await setFilledThrough(database, tokenActivityWatermark, null);
+  {
+    const replayed = new Map([[{ name: "token_activity" }, { next: 41n, of: 101n }]]);
+    await using _notes = await noteReplay(database, "replay", replayed);
+    const { pipelines, status } = await look(106);
+    const rebuilding = { checkpoint: "40", of: "100", ratePerSecond: 0, secondsLeft: null };
+    expect(status).toBe("ok");
+    expect(pipelines.map((one) => one.rebuilding)).toEqual([
+      rebuilding,
+      ...pipelines.slice(1).map(() => undefined),
+    ]);
+  }
   // A chain that makes no checkpoint for an hour is quiet, not stalled.
   expect(states(await look(3700))).toEqual({ status: "ok", reader: "ok", pipelines: ["ok"] });
 });

@@ -31,6 +31,9 @@ export type SourceChecked = {
   readonly ended: boolean;
 };
 
+/** The checkpoint that was read last, which the next one has to name. */
+export type ReadLast = Pick<CheckpointMark, "sequence" | "digest">;
+
 type SourceCheck = {
   readonly sql: Sql;
   readonly source: CheckpointSource;
@@ -43,26 +46,37 @@ type SourceCheck = {
   /** Verifies the validators' signatures; needs a reader of that level. */
   readonly signatures?: SourceSignatures | undefined;
   readonly onProgress: (through: bigint, facts: number) => void;
+  /** Where an earlier check ended. */
+  readonly before?: ReadLast | null;
+  /** Called about once a second with what was compared so far. */
+  readonly onCompared?: (soFar: SourceChecked, last: ReadLast | null) => Promise<void>;
 };
 
-/** Batch limits: checkpoints and facts. */
+/** Batch limits: checkpoints, facts, and time. */
 const CHECKPOINTS_PER_BATCH = 500;
 const FACTS_PER_BATCH = 2_000;
+const MS_PER_BATCH = 1_000;
 
 /** Compares until the end, `signal`, or too many faults; continues after gaps. */
 export const checkAgainstSource = async (
   check: SourceCheck,
   signal: AbortSignal,
 ): Promise<SourceChecked> => {
-  const { sql, source, readerOf, first, last, mostFaults, signatures, onProgress } = check;
+  const { sql, source, readerOf, first, last, mostFaults, signatures, onProgress, onCompared } =
+    check;
   const faults: SourceFault[] = [];
   const gaps: SourceGap[] = [];
   let counts = { checkpoints: 0, facts: 0 };
   const packages = [...(await packagesBefore(sql, first))];
   let read = readerOf(packages);
-  let before: CheckpointMark | null = null;
+  let before: ReadLast | null = check.before ?? null;
   let gathered: ReadCheckpoint[] = [];
   let through = first - 1n;
+  let comparedMs = performance.now();
+  const soFar = (ended: boolean): SourceChecked => ({
+    ...{ description: source.description, ...counts, from: first, through },
+    ...{ faults: faults.slice(0, mostFaults), gaps: [...gaps], ended },
+  });
 
   const compare = async (): Promise<void> => {
     const found = await compareStretch(sql, gathered);
@@ -70,7 +84,9 @@ export const checkAgainstSource = async (
     const facts = gathered.reduce((sum, one) => sum + one.facts.length, 0);
     counts = { checkpoints: counts.checkpoints + gathered.length, facts: counts.facts + facts };
     gathered = [];
+    comparedMs = performance.now();
     onProgress(through, counts.facts);
+    await onCompared?.(soFar(false), before);
   };
 
   const take = async (raw: RawCheckpoint): Promise<void> => {
@@ -90,7 +106,8 @@ export const checkAgainstSource = async (
     gathered.push(seen);
     through = raw.sequence;
     const facts = gathered.reduce((sum, one) => sum + one.facts.length, 0);
-    if (gathered.length >= CHECKPOINTS_PER_BATCH || facts >= FACTS_PER_BATCH) await compare();
+    const isFull = gathered.length >= CHECKPOINTS_PER_BATCH || facts >= FACTS_PER_BATCH;
+    if (isFull || performance.now() - comparedMs >= MS_PER_BATCH) await compare();
   };
 
   const skip = async (to: bigint, why: string): Promise<void> => {
@@ -128,15 +145,7 @@ export const checkAgainstSource = async (
     await signatures?.close(signal);
     await skip(last, `the newest of ${source.description} is ${newest < 0n ? "none" : newest}`);
   }
-  return {
-    description: source.description,
-    ...counts,
-    from: first,
-    through,
-    faults: faults.slice(0, mostFaults),
-    gaps,
-    ended: !stopped,
-  };
+  return soFar(!stopped);
 };
 
 /** Fetches of a damaged checkpoint before its error is thrown. */

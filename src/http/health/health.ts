@@ -168,6 +168,7 @@ const judge = (
       historyFilledThrough: pipeline.filledThrough.toString(),
     }),
     ...(pipeline.rebuildingTo != null && { rebuildingTo: pipeline.rebuildingTo.toString() }),
+    ...(pipeline.rebuilding != null && { rebuilding: rebuildingOf(pipeline.rebuilding) }),
     ...watch.judge({ ...pipeline, name: pipeline.pipeline }, at.runMs),
   }));
   const read = judgeReader(reader, watch, at);
@@ -188,6 +189,16 @@ const judge = (
     ],
   };
 };
+
+const rebuildingOf = ({
+  checkpoint,
+  target,
+  ...pace
+}: NonNullable<Progress["pipelines"][number]["rebuilding"]>) => ({
+  checkpoint: checkpoint.toString(),
+  of: target.toString(),
+  ...pace,
+});
 
 /** Blames the process, except for a part that gave up before. */
 const blaming = <Part extends { readonly trouble?: Trouble | undefined }>(

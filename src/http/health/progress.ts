@@ -37,6 +37,13 @@ type PipelineProgress = {
   readonly filledThrough?: bigint | null;
   /** Target checkpoint of a rebuild; null if none. */
   readonly rebuildingTo?: bigint | null;
+  /** Progress of rows that are made again beside the served ones; null without. */
+  readonly rebuilding?: {
+    readonly checkpoint: bigint;
+    readonly target: bigint;
+    readonly ratePerSecond: number;
+    readonly secondsLeft: number | null;
+  } | null;
   /** First checkpoint not yet available to it: it has work while `next` is below. Null: unknown. */
   readonly goal: bigint | null;
   /** Trouble in this process; absent while it runs well or elsewhere. */

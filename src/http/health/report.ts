@@ -36,6 +36,13 @@ export type PipelineHealth = PartProgress & {
   readonly historyFilledThrough?: string;
   /** Checkpoint that a rebuild has to reach again; absent without one. */
   readonly rebuildingTo?: string;
+  /** Rows that are made again while the former ones are served, as `indexerStatus { rebuilding }`; absent without. */
+  readonly rebuilding?: {
+    readonly checkpoint: string;
+    readonly of: string;
+    readonly ratePerSecond: number;
+    readonly secondsLeft: number | null;
+  };
   readonly state: State;
   readonly reason?: string;
 };

@@ -13,9 +13,15 @@ import { type Pipeline, tablesOf } from "../pipeline.ts";
 /** Next checkpoint of a replay and of the served pipeline. */
 export type Reached = { readonly next: bigint; readonly of: bigint };
 
+/** A pipeline, or `LOG_READ`. */
+type Noted = Pick<Pipeline, "name"> & Partial<Pick<Pipeline, "watermark" | "layout">>;
+
+/** The ledger, read again to compare the log with it. */
+export const LOG_READ: Noted = { name: "log" };
+
 export type ReplayNotes = AsyncDisposable & {
   /** Written within a second. */
-  reached(pipeline: Pipeline, reached: Reached): void;
+  reached(noted: Noted, reached: Reached): void;
   /** Writes what was reached, and the state. */
   enter(state: ReplayState): Promise<void>;
 };
@@ -29,12 +35,12 @@ const REPLAYS = `public.${getTableName(replaysTable)}`;
 export const noteReplay = async (
   { sql }: Pick<Database, "sql">,
   reason: ReplayReason,
-  begun: ReadonlyMap<Pipeline, Reached>,
+  begun: ReadonlyMap<Noted, Reached>,
 ): Promise<ReplayNotes> => {
   const newest = new Map(begun);
   // The exchange ends it: the exchanged watermark has the newer layout.
-  const noteFilling = async ({ name, watermark, layout }: Pipeline, next: bigint) => {
-    if (reason !== "upgrade") return;
+  const noteFilling = async ({ name, watermark, layout }: Noted, next: bigint) => {
+    if (reason !== "upgrade" || watermark === undefined || layout === undefined) return;
     await sql`
       update ${sql(`public.${getTableName(watermark)}`)} set filled_checkpoint = ${next - 1n}
       where pipeline = ${name} and layout < ${layout}`;
@@ -71,7 +77,7 @@ export const noteReplay = async (
     }
   })();
   return {
-    reached: (pipeline, reached) => void newest.set(pipeline, reached),
+    reached: (noted, reached) => void newest.set(noted, reached),
     enter: write,
     [Symbol.asyncDispose]: async () => {
       ended.abort();

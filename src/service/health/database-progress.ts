@@ -4,6 +4,7 @@ import type { Progress } from "../../http/health/progress.ts";
 import { readSource } from "../../log/log-source.ts";
 import type { ProgressTables } from "../../projections/progress-tables.ts";
 import { readWatermarks } from "../../projections/read-watermarks.ts";
+import { secondsLeft } from "../../projections/replays.ts";
 import type { LocalProgress } from "./snapshot.ts";
 
 /** @param local knowledge beyond the database, in the process that reads the ledger */
@@ -16,8 +17,9 @@ export const databaseProgress =
     ]);
     const here = local?.();
     return {
-      pipelines: watermarks.map((watermark) => ({
+      pipelines: watermarks.map(({ rebuilding, ...watermark }) => ({
         ...watermark,
+        rebuilding: rebuilding && { ...rebuilding, secondsLeft: secondsLeft(rebuilding) },
         goal: log.next,
         trouble: here?.pipelines.get(watermark.pipeline),
       })),

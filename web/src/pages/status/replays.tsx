@@ -77,6 +77,7 @@ const ReplayLines = ({ replay }: { readonly replay: Replay }) => {
             <span className="font-mono text-[0.92em]">{pipeline}</span>
             {old ? <Badge>last: {word}</Badge> : <Badge tone={tone}>{word}</Badge>}
             {reason === "upgrade" ? <Badge>upgrade</Badge> : null}
+            {reason === "source" ? <Badge>read from the ledger again</Badge> : null}
           </span>
         }
         about={<Progress replay={replay} />}
