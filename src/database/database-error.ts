@@ -171,8 +171,12 @@ export const databaseRetries = { remedy: databaseRemedy, mostMs: databaseMostMs 
 
 const passes = (error: Error): boolean =>
   error instanceof postgres.PostgresError
-    ? PASSING_STATES.some((state) => error.code.startsWith(state))
+    ? PASSING_STATES.some((state) => error.code.startsWith(state)) || endsConnection(error)
     : isConnectionFailure(error);
+
+/** An internal error that ended a connection alone, such as a new one's that cannot write its cache to a full disk. */
+const endsConnection = ({ code, severity }: postgres.PostgresError): boolean =>
+  code === "XX000" && severity === "FATAL";
 
 /**
  * True when Postgres cancelled a statement in favour of another transaction, on a replica of its recovery: what only
