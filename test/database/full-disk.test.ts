@@ -1,7 +1,8 @@
-import { open, readFile, rm } from "node:fs/promises";
+import { open, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import postgres from "postgres";
 import { expect, test } from "vitest";
+import { databaseRemedy } from "../../src/database/database-error.ts";
 import { startEmbeddedPostgres } from "../../src/database/embedded/embedded.ts";
 import { eventually, temporaryFolder } from "../service/process.ts";
 import { smallDisk } from "./small-disk.ts";
@@ -15,7 +16,15 @@ const fill = async (path: string) => {
   await expect(full).rejects.toThrow("ENOSPC");
 };
 
-test("a server that stopped on a full disk is restarted once there is room", async (context) => {
+/** Postgres' caches of a new connection, which the next one writes again. */
+const loseCaches = async (dataDir: string) => {
+  const files = await readdir(dataDir, { recursive: true });
+  const caches = files.filter((file) => file.endsWith("pg_internal.init"));
+  await Promise.all(caches.map((file) => rm(join(dataDir, file))));
+  return caches.length;
+};
+
+test("new connections to a full disk are tried again, and a server that stopped on it is restarted once there is room", async (context) => {
   await using folder = await temporaryFolder();
   using disk = await smallDisk(join(folder.path, "disk"), 160);
   if (disk === undefined) return context.skip("no small disk can be mounted here");
@@ -28,7 +37,13 @@ test("a server that stopped on a full disk is restarted once there is room", asy
   const sql = postgres(server.url, { max: 1, connect_timeout: 5, onnotice: () => undefined });
   try {
     await sql`create table kept as select 7 as n`;
+    expect(await loseCaches(join(disk.path, "data", "postgres"))).toBeGreaterThan(0);
     await fill(join(disk.path, "filling"));
+    const another = postgres(server.url, { max: 1, connect_timeout: 5 });
+    const refused = await another`select 1`.catch((error: unknown) => error);
+    await another.end();
+    expect(String(refused)).toMatch(/could not write init file|No space left/);
+    expect(databaseRemedy(refused)).toBe("retry");
     const lock = join(disk.path, "data", "postgres", "postmaster.pid");
     process.kill(Number((await readFile(lock, "utf8")).split("\n")[0]), "SIGKILL");
     // What follows depends on what still fits: each start fails, or the server tries to recover by itself
