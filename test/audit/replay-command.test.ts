@@ -92,6 +92,14 @@ test("a return gives the former tables the rights that roles have by then, and n
   expect(back.stderr).toContain(
     "materialized view counted of timelock_objects; publication ours of balances; view holders_of_ours of balances: made on the former tables",
   );
+  const drop = await run("replay", "drop");
+  expect(drop.code).toBe(1);
+  expect(drop.stderr).toContain("FormerTablesInUseError: cannot drop table holderbook_before.");
+  expect(drop.stderr).toContain(
+    "materialized view public.counted depends on table holderbook_before.timelock_objects",
+  );
+  await sql.unsafe("drop view holders_of_ours; drop materialized view counted");
+  expect(await run("replay", "drop")).toMatchObject({ code: 0 });
   const rights = await sql`
     select relname as table, privilege_type as right from pg_class, aclexplode(relacl)
     where grantee = ${role}::regrole and relnamespace = 'public'::regnamespace order by 2`;

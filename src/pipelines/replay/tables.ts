@@ -99,12 +99,35 @@ export const markProjections = async (sql: Sql): Promise<void> => {
   }
 };
 
+/**
+ * Views or foreign keys of the operator depend on former tables. Nothing was changed. Stop: make them again on the
+ * served tables; the message names them.
+ */
+export class FormerTablesInUseError extends Error {
+  override readonly name = "FormerTablesInUseError";
+  readonly remedy: Remedy = "stop";
+
+  constructor({ message, detail = "" }: postgres.PostgresError) {
+    super(
+      `${message}: ${detail.replaceAll("\n", "; ")}; make it again on the table in public, and repeat this`,
+    );
+  }
+}
+
+const DEPENDED_ON = "2BP01";
+
+/** @throws FormerTablesInUseError (stop) */
 export const dropTables = async (
   sql: Sql,
   place: ReplayPlace,
   names: readonly string[],
 ): Promise<void> => {
-  await sql`select public.replay_drop(${place}, ${texts(names)}::text[])`;
+  try {
+    await sql`select public.replay_drop(${place}, ${texts(names)}::text[])`;
+  } catch (error) {
+    const isUsed = error instanceof postgres.PostgresError && error.code === DEPENDED_ON;
+    throw isUsed ? new FormerTablesInUseError(error) : error;
+  }
 };
 
 /** Drops the tables of a second run, and of those that write some of them, too. */
