@@ -185,6 +185,14 @@ export const exactly = <const T extends string | number>(expected: T): Form<T> =
   must((value): value is T => value === expected, JSON.stringify(expected));
 export const like = (pattern: RegExp, what: string) => must(isLike(pattern), what);
 
+/** Visible ASCII and spaces, no backtick, so that a report can quote it. */
+export const plainText = (most: number) =>
+  must(
+    (value): value is string =>
+      typeof value === "string" && value.length <= most && /^[ -_a-~]+$/.test(value),
+    `1 to ${most} characters of ASCII that can be seen, without \``,
+  );
+
 export const flag = must((value): value is boolean => typeof value === "boolean", "true or false");
 export const decimal = must(isDecimal, "a whole number, as a text");
 export const amount = must(isAmount, "a whole number below 2^128, as a text");

@@ -28,6 +28,7 @@ import {
   nullOr,
   oneOf,
   orderedMembersOf,
+  plainText,
   publicKey,
   recordOf,
   share,
@@ -333,13 +334,6 @@ const state: Form<TypeOf<typeof object | typeof membership | typeof heldRole>> =
     `${path} must be an object, a membership or a role`,
   ];
 
-/** Visible ASCII and spaces, no backtick, so that a report can quote it. */
-const plainText = (most: number) =>
-  must(
-    (value): value is string =>
-      typeof value === "string" && value.length <= most && /^[ -_a-~]+$/.test(value),
-    `1 to ${most} characters of ASCII that can be seen, without \``,
-  );
 const detail: Form<string | boolean | null> = (value, path) =>
   value === null || typeof value === "boolean" ? [] : plainText(2_000)(value, path);
 

@@ -14,6 +14,7 @@ import {
   TABLES,
 } from "./pack-forms.ts";
 import type { Register, Wallets } from "./pack-tables.ts";
+import { isCorrection } from "./pack-verdict.ts";
 import { hexOf, utf8 } from "./sum-tree.ts";
 
 /** Limit in characters: the largest object in base64, with its frame. */
@@ -57,7 +58,7 @@ const inOrder = (path: string, { first, last }: PackManifest) => {
 
 /**
  * Checks all lines against their form, and both registers against the wallet states in the lines.
- * @returns line counts (acts: null before version 3) and sums of the movements
+ * @returns line counts (acts: null before version 3), acts that corrected roots, and sums of the movements
  */
 export const linesIn = async (
   pack: PackFiles,
@@ -94,8 +95,16 @@ export const linesIn = async (
   });
   wallets.check(TABLES.last, last.wallets);
   await count(FILES.roleEvents, inOrder(FILES.roleEvents, manifest));
-  const acts = manifest.version < 3 ? null : await count(FILES.acts, actsInOrder(manifest));
-  return { movements, holderEvents, acts, moved };
+  const corrections: ActLine[] = [];
+  const placeAct = actsInOrder(manifest);
+  const acts =
+    manifest.version < 3
+      ? null
+      : await count(FILES.acts, (act, at) => {
+          placeAct(act, at);
+          if (isCorrection(act)) corrections.push(act);
+        });
+  return { movements, holderEvents, acts, corrections, moved };
 };
 
 /** By wallet and part: the balance before its first and after its last movement. */

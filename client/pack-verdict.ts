@@ -1,6 +1,6 @@
 /** Verdicts on an audit pack, in the same words wherever it is checked. */
 import type { AuditPackError, TierName } from "./pack-error.ts";
-import type { PackManifest } from "./pack-forms.ts";
+import type { ActLine, PackManifest } from "./pack-forms.ts";
 
 export type Tier = {
   /** Null: neither proven nor refuted. */
@@ -94,6 +94,19 @@ export const actsOpen = (
           "that acts.ndjson has every act on the token and on the whole deployment: acts on others are withheld, so a gap in its numbers shows nothing",
         ],
       };
+
+/** Whether an operator's act corrected published roots of the pack's token. */
+export const isCorrection = ({ scope, details }: Pick<ActLine, "scope" | "details">): boolean =>
+  scope === "coin" && typeof details.correction === "string";
+
+/** What the pack itself says of corrected roots: which, by whom, and why. Empty for most. */
+export const correctionsOpen = (acts: readonly ActLine[]): readonly string[] =>
+  acts
+    .filter(isCorrection)
+    .map(
+      ({ number, details: { correction, checkpoints, by, why } }) =>
+        `that published roots of the token were wrong: the deployment corrected those of checkpoints ${checkpoints}, by ${by}: ${why}. Act ${number} says so, and entry ${correction} of the sequence has the former and the corrected roots`,
+    );
 
 export const rangeText = ({
   coinType,

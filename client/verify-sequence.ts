@@ -23,6 +23,12 @@ import {
   type TypeOf,
   type,
 } from "./forms.ts";
+import {
+  correctionFaults,
+  correctsRoots,
+  type RootCorrection,
+  RootsSaid,
+} from "./root-corrections.ts";
 import { hexOf, isSignatureOf, utf8 } from "./sum-tree.ts";
 
 const KINDS = ["root", "head", "coin", "blocks", "inputs", "key", "correction", "act"] as const;
@@ -66,6 +72,8 @@ export type VerifiedSequence = {
     readonly from: string;
     readonly entry: string;
   }[];
+  /** Published roots that entries which hold correct: show them with anything that rests on roots. */
+  readonly corrections: readonly RootCorrection[];
   /** Starts at number 0, without gaps. */
   readonly whole: boolean;
   readonly last: { readonly number: string; readonly hash: string };
@@ -131,10 +139,11 @@ export const verifySequence = async (
   const revoked = revocations(linked(signed.entries).entries);
   const { entries: judged, keys } = believed(signed.entries, signed.given, revoked);
   const { entries, notShown } = linked(judged);
-  agreeing(entries);
+  const corrections = agreeing(entries);
   return {
     entries,
     notShown,
+    corrections,
     why: notShown.length === 0 ? [] : reasons(signed, revoked),
     keys: [...keys],
     revoked: [...revoked].map(([keyId, { from, entry }]) => ({ keyId, from, entry })),
@@ -317,27 +326,31 @@ type Statements = Map<
 >;
 
 /** Refuses an entry dated before, or contradicting, an earlier one. */
-const agreeing = (entries: readonly SequenceEntry[]) => {
+const agreeing = (entries: readonly SequenceEntry[]): readonly RootCorrection[] => {
   const known: Statements = new Map();
+  const roots = new RootsSaid();
   let before: SequenceEntry | undefined;
   for (const entry of entries) {
     if (before !== undefined && entry.at < before.at) {
       failed(entry, `is dated ${entry.at}, before entry ${before.number} (${before.at})`);
     }
+    const wrong = roots.add(entry);
+    if (wrong !== null) failed(entry, wrong);
     compare(known, entry);
     before = entry;
   }
+  return roots.corrections();
 };
 
-/** A correction changes the log: of earlier entries, only roots and acts still bind. */
+/** A correction changes the log, unless it is of a key or of roots: of earlier entries, only acts still bind. */
 const compare = (known: Statements, entry: SequenceEntry) => {
   const { number, kind, body } = entry;
-  if (kind === "correction" && body.of !== "key") {
+  if (kind === "correction" && body.of !== "key" && body.of !== "root") {
     for (const [of, before] of known) {
-      if (before.kind !== "root" && before.kind !== "act") known.delete(of);
+      if (before.kind !== "act") known.delete(of);
     }
   }
-  if (!["root", "head", "coin", "act"].includes(kind)) return;
+  if (!["head", "coin", "act"].includes(kind)) return;
   const about = kind === "act" ? `act ${body.act}` : `checkpoint ${body.checkpoint}`;
   const of = canonicalJson([kind, body.coinType ?? null, about, body.version ?? null]);
   const { chainId: _, ...rest } = body;
@@ -405,6 +418,7 @@ const faultsIn = (entry: unknown): readonly string[] => {
   const faults = ENTRY(entry, "it");
   if (!isFormed<SequenceEntry>(entry, faults)) return faults;
   const { kind, body } = entry;
+  if (correctsRoots(entry)) return correctionFaults(body);
   const isRevoking = isRevocation(entry);
   const forms = isRevoking ? { ...IN_BODIES, ...IN_REVOCATIONS } : IN_BODIES;
   const needed = isRevoking ? Object.keys(IN_REVOCATIONS) : (NEEDED[kind] ?? []);

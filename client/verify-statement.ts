@@ -28,6 +28,7 @@ import {
   type TypeOf,
   type,
 } from "./forms.ts";
+import { correctionText, type RootSaid, RootsSaid } from "./root-corrections.ts";
 import { bytesOf, hashOf, hexOf, isSignatureOf, leafOf, parentOf, utf8 } from "./sum-tree.ts";
 import type { SequenceEntry } from "./verify-sequence.ts";
 
@@ -286,6 +287,10 @@ export const isRootOf =
 
 const published = (statement: Statement, entries: readonly SequenceEntry[]) => {
   const own = statement.version === 1 ? rootBody1(statement) : rootBody(statement);
+  const roots = new RootsSaid();
+  for (const entry of entries) roots.add(entry);
+  const said = roots.of(own);
+  if (said !== undefined && said.corrections.length > 0) return corrected(statement, said);
   const text = canonicalJson(own);
   return entries
     .filter(isRootOf(statement))
@@ -294,6 +299,28 @@ const published = (statement: Statement, entries: readonly SequenceEntry[]) => {
       ({ number, body }) =>
         `entry ${number}, which was kept, says of checkpoint ${own.checkpoint} the root ${body.root} and the total ${body.total}, or another time or digest of it; the statement says ${own.root} and ${own.total}`,
     );
+};
+
+/** Only the corrected root holds, and a statement's entry must be from when its root did. */
+const corrected = (statement: Statement, { root, total, body, corrections }: RootSaid) => {
+  const isOwn = (of: { readonly root: string; readonly total: string } | undefined) =>
+    of?.root === statement.root && of.total === statement.total;
+  const last = corrections.map(correctionText).at(-1);
+  if (!isOwn({ root, total })) {
+    return [
+      `${last}; the statement has the root ${statement.root} with the total ${statement.total}`,
+    ];
+  }
+  const own = statement.version === 1 ? rootBody1(statement) : rootBody(statement);
+  if (body !== undefined && canonicalJson(body) !== canonicalJson(own)) {
+    return [`${last}; the statement has another time or digest of the checkpoint`];
+  }
+  if (statement.version === 1) return [];
+  const { number } = statement.entry;
+  const then = corrections.findLast((one) => BigInt(one.number) < BigInt(number));
+  return isOwn(then?.to ?? corrections[0]?.from)
+    ? []
+    : [`${last}; the statement says that entry ${number} named that root, when it did not hold`];
 };
 
 /** Wallets are unique, and a row without a holder has exactly one. */

@@ -16,6 +16,7 @@ import sys
 import zipfile
 import zlib
 
+from holderbook import root_corrections
 from holderbook.forms import FORMS, Refused, fault, refuse
 from holderbook.hashes import key_id
 from holderbook.pack_files import check_committee, check_files, open_pack, signed_manifest
@@ -63,6 +64,7 @@ def verify(path, public_key=None, entries=None):
     ]
     left, missing = [*NOT_CHECKED], [INCOMPLETE, *others]
     if acts is not None:
+        left += [root_corrections.told_by(act) for act in acts.values() if root_corrections.is_correction(act)]
         left.append(f"that the {len(acts)} acts were done as acts.ndjson says: no fact shows an act")
         missing.append("that acts.ndjson has every act on the token and on the whole deployment")
     tiers = {"authentic": authenticity(manifest, public_key, kept)}
@@ -95,7 +97,8 @@ def authenticity(manifest, given, kept):
 def held_against(manifest, registers, acts, kept):
     """What kept entries of the sequence show about the pack. Raises Refused if they contradict it."""
     anew = [int(one["number"]) for one in kept.shown if one["kind"] == "correction" and one["body"].get("of") == "log"]
-    chain, says = manifest.get("coinChain"), []
+    says, others = root_corrections.held_against(kept, manifest, registers, acts)
+    chain = manifest.get("coinChain")
     for entry in kept.shown:
         name, body, kind = f"entry {entry['number']}", entry["body"], entry["kind"]
         if kind == "act" and acts is not None and body["act"] in acts:
@@ -116,12 +119,16 @@ def held_against(manifest, registers, acts, kept):
         for register in registers if kind == "root" else ():
             if body["checkpoint"] != register.head["checkpoint"]:
                 continue
+            said = kept.roots.of(body["coinType"], body.get("version"), body["checkpoint"])
+            if said["corrections"] and int(entry["number"]) < int(said["corrections"][-1][0]["number"]):
+                continue  # it names the former root
             root = register.signed["root"] if body.get("version") == "1" else register.root_2(body.get("decimals"))
             has = root, register.head["issued"], register.head["checkpointDigest"]
             if has != (body["root"], body["total"], body.get("checkpointDigest")):
                 refuse(f"has the root {root}; {name}, which was kept, says {body['root']}", register.path)
             says.append(f"{name}, which you kept, dated {entry['at']}, names the root of the {register.name} register")
-    return says, kept.why or [f"entry {one['number']}: no entry here leads to its key" for one in kept.others]
+    others += kept.why or [f"entry {one['number']}: no entry here leads to its key" for one in kept.others]
+    return says, others
 
 
 def main(arguments=None):

@@ -15,6 +15,7 @@ from holderbook.forms import (
     FORMS, Items, Refused, canonical, fault, members, one_of, parse_json, printable, refuse, stop_at,
 )
 from holderbook.hashes import is_signed, key_id
+from holderbook.root_corrections import told as told_correction
 from holderbook.sequence import Kept, Unusable, entry_hash, read_entries, signer
 
 ROW = members(
@@ -111,11 +112,15 @@ def held_against(statement, entries, given=None):
     whose = signer(kept, given, own_key)
     if whose is None:
         refuse(f"it is signed with the key {own_key}, not with {given}, to which no entry leads")
-    says, body = [], root_body(statement)
+    body = root_body(statement)
+    says = _corrections(statement, body, kept.roots.of(body["coinType"], body["version"], body["checkpoint"]))
+    is_corrected = bool(says)
     for entry in kept.shown:
         if entry["kind"] == "root" and all(
             entry["body"].get(name) == body[name] for name in ("version", "coinType", "checkpoint")
         ):
+            if entry["body"]["root"] != body["root"] and is_corrected:
+                continue  # the former root, before its correction
             if entry["body"] != body:
                 refuse(f"entry {entry['number']}, which was kept, names another root of the checkpoint")
             says.append(f"entry {entry['number']}, which was kept, names the same root; it is dated {entry['at']}")
@@ -129,6 +134,26 @@ def held_against(statement, entries, given=None):
     if not says and not links:
         not_shown += ["no entry that was kept says anything of its root", *kept.why]
     return whose, says + links, not_shown
+
+
+def _corrections(statement, body, said):
+    """Corrections of its root. Raises Refused if the root does not hold any more, or did not hold at its entry."""
+    if said is None or not said["corrections"]:
+        return []
+    value = {"root": body["root"], "total": body["total"]}
+    last = told_correction(said["corrections"][-1])
+    if said["value"] != value:
+        refuse(f"{last}; the statement has the root {body['root']} with the total {body['total']}")
+    if said["body"] not in (None, body):
+        refuse(f"{last}; the statement has another time or digest of the checkpoint")
+    if statement["version"] == 2:
+        number = int(statement["entry"]["number"])
+        then = said["corrections"][0][1]["from"]
+        for entry, root, _ in said["corrections"]:
+            then = root["to"] if int(entry["number"]) < number else then
+        if then != value:
+            refuse(f"{last}; the statement says that entry {number} named that root, when it did not hold")
+    return [told_correction(one) for one in said["corrections"]]
 
 
 def _links(statement, kept):

@@ -1,6 +1,18 @@
 /** Replays a group of pipelines for a command: shows the progress, compares, and changes over. */
-import { contradictedRoots } from "../audit/reconcile/replayed-roots.ts";
+import {
+  assertNoneSince,
+  type ContradictedRoots,
+  contradictedRoots,
+  publishCorrected,
+} from "../audit/reconcile/replayed-roots.ts";
 import { recordAct } from "../audit/sequence/acts.ts";
+import type { DeploymentKey } from "../audit/sequence/deployment-key.ts";
+import {
+  type CorrectedBy,
+  correctRoots,
+  type WrongRoot,
+} from "../audit/sequence/root-corrections.ts";
+import type { Sql } from "../database/connect.ts";
 import { REPLAY_SCHEMA } from "../database/work-schemas.ts";
 import { acquireWriterLock } from "../database/writer-lock.ts";
 import { factSource } from "../log/log.ts";
@@ -34,16 +46,20 @@ export const groupsWith = (names: readonly string[]): readonly (readonly Pipelin
 };
 
 /**
- * The replayed rows contradict roots that were published, which are permanent. The served rows stay. Stop: the
- * message lists the roots.
+ * The replayed rows contradict roots that were published, which stay public for ever. The served rows stay. Stop: the
+ * message lists the roots; if the replayed rows are right, `--accept` with `--by` and `--why` corrects them.
  */
 export class PublishedRootsError extends Error {
   override readonly name = "PublishedRootsError";
   readonly remedy: Remedy = "stop";
 
-  constructor(pipelines: readonly Pipeline[], roots: readonly string[]) {
+  constructor(pipelines: readonly Pipeline[], { lines, others }: ContradictedRoots) {
+    const hint =
+      others > 0
+        ? `${others} of them cannot be corrected: their checkpoint, their decimals or the treasury's supply differ, too`
+        : "if the replayed rows are right, give --accept with --by and --why, which are published with the correction";
     super(
-      `${namesOf(pipelines)}: the replayed rows contradict published roots, so the former rows stay: ${roots.join("; ")}`,
+      `${namesOf(pipelines)}: the replayed rows contradict published roots, so the former rows stay: ${lines.join("; ")}. ${hint}`,
     );
   }
 }
@@ -70,6 +86,9 @@ export const lockReplay = (
   });
 };
 
+/** Who corrects published roots, why, and the deployment's key. */
+export type Correcting = CorrectedBy & { readonly key: DeploymentKey };
+
 type GroupReplay = {
   readonly pipelines: readonly Pipeline[];
   readonly share: number;
@@ -77,6 +96,8 @@ type GroupReplay = {
   readonly act: { readonly command: string; readonly [detail: string]: string | boolean };
   /** Whether to exchange the tables: never, where the rows are identical, or where no published root changes. */
   readonly swap: "no" | "identical" | "accepted";
+  /** Corrects published roots that change; they are refused otherwise. */
+  readonly correct?: Correcting | undefined;
   /** `BEFORE_SCHEMA`: returns to the former rows, without a comparison. */
   readonly place?: ReplayPlace;
   /** Starts from empty tables instead of resuming. */
@@ -90,7 +111,16 @@ type GroupReplay = {
  */
 export const replayGroup = async (
   opened: OpenDatabase,
-  { pipelines, share, act, swap, place = REPLAY_SCHEMA, fromEmpty, onCompared }: GroupReplay,
+  {
+    pipelines,
+    share,
+    act,
+    swap,
+    place = REPLAY_SCHEMA,
+    fromEmpty,
+    onCompared,
+    correct,
+  }: GroupReplay,
 ): Promise<boolean> => {
   const { write, signal, config } = opened;
   await using _lock = await lockReplay(opened, pipelines);
@@ -114,13 +144,22 @@ export const replayGroup = async (
     await dropTables(write.sql, REPLAY_SCHEMA, tableNames(pipelines));
     return false;
   }
-  if (!isIdentical) {
-    const roots = await contradictedRoots(write, { pipelines, place, signal });
-    if (roots.length > 0) throw new PublishedRootsError(pipelines, roots);
+  const found = isIdentical
+    ? undefined
+    : await contradictedRoots(write, { pipelines, place, signal });
+  if (found !== undefined) {
+    const isRefused = found.others > 0 || (found.wrong.length > 0 && correct === undefined);
+    if (isRefused) throw new PublishedRootsError(pipelines, found);
   }
   const { command, ...details } = act;
   await using session = await write.session();
-  await replayed.swap(session, ({ sql }) => recordAct(sql, { command, details, on: "deployment" }));
+  await replayed.swap(session, async ({ sql }) => {
+    if (found !== undefined) await assertNoneSince(sql, found);
+    if (correct !== undefined) await correctIn(sql, command, correct, found?.wrong ?? []);
+    await recordAct(sql, { command, details, on: "deployment" });
+  });
+  const corrected = found?.wrong ?? [];
+  if (correct !== undefined) await publishCorrected(write, correct.key, corrected, signal);
   const left = await leftOnFormer(write.sql, pipelines);
   if (left.length > 0) {
     printMessages(
@@ -128,6 +167,21 @@ export const replayGroup = async (
     );
   }
   return true;
+};
+
+/** Appends the corrections, and records each as an act on its token, so that its packs have it. */
+const correctIn = async (
+  sql: Sql,
+  command: string,
+  { key, ...who }: Correcting,
+  wrong: readonly WrongRoot[],
+): Promise<void> => {
+  for (const { number, body } of await correctRoots(sql, key, wrong, who)) {
+    const checkpoints = [...new Set(body.roots.map(({ checkpoint }) => checkpoint))].join(", ");
+    const { by, why } = body;
+    const details = { correction: number, checkpoints, by, why };
+    await recordAct(sql, { command, details, on: { coinType: body.coinType } });
+  }
 };
 
 /** Draws checkpoint, rate and time left. */

@@ -1,13 +1,15 @@
 import { Command, InvalidArgumentError, Option } from "commander";
+import type { CorrectedBy } from "../audit/sequence/root-corrections.ts";
 import { BEFORE_SCHEMA, REPLAY_SCHEMA } from "../database/work-schemas.ts";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { noteDropped } from "../pipelines/replay/progress.ts";
 import type { Comparison } from "../pipelines/replay/replay.ts";
 import { dropTables, tableNames } from "../pipelines/replay/tables.ts";
-import { checkpointArgument, retryForOption } from "./arguments.ts";
-import { openDatabase } from "./open-database.ts";
+import { configuredKey } from "../service/configured-keys.ts";
+import { checkpointArgument, reasonArgument, retryForOption } from "./arguments.ts";
+import { type OpenDatabase, openDatabase } from "./open-database.ts";
 import { endCheck, jsonOption, printJson, printLines, printMessages } from "./output.ts";
-import { groupsWith, lockReplay, namesOf, replayGroup } from "./replay-group.ts";
+import { type Correcting, groupsWith, lockReplay, namesOf, replayGroup } from "./replay-group.ts";
 import { UsageError } from "./usage.ts";
 
 const NAMES = ledgerPipelines.map(({ name }) => name);
@@ -29,15 +31,40 @@ const pipelineOption = () =>
   );
 
 type Chosen = { readonly pipeline?: readonly string[] };
-type ReplayOptions = Chosen & {
-  readonly share: number;
-  readonly swap?: boolean;
-  readonly accept?: boolean;
-  readonly json?: boolean;
-  readonly from: "log" | "source";
-  readonly to?: bigint;
-  readonly retryFor: number;
+type Accepting = { readonly accept?: boolean; readonly by?: string; readonly why?: string };
+
+const byOption = () =>
+  new Option("--by <name>", "with --accept: who corrects published roots; published").argParser(
+    reasonArgument,
+  );
+
+const whyOption = () =>
+  new Option("--why <text>", "with --accept: why published roots change; published").argParser(
+    reasonArgument,
+  );
+
+/** @throws UsageError for --by or --why without the others */
+const correctingBy = ({ accept, by, why }: Accepting): CorrectedBy | undefined => {
+  if (by === undefined && why === undefined) return undefined;
+  if (accept && by !== undefined && why !== undefined) return { by, why };
+  throw new UsageError("--accept, --by and --why correct published roots together");
 };
+
+const correcting = async (
+  opened: OpenDatabase,
+  who: CorrectedBy | undefined,
+): Promise<Correcting | undefined> =>
+  who && { ...who, key: await configuredKey(opened.config, { existing: true }).open(opened) };
+
+type ReplayOptions = Chosen &
+  Accepting & {
+    readonly share: number;
+    readonly swap?: boolean;
+    readonly json?: boolean;
+    readonly from: "log" | "source";
+    readonly to?: bigint;
+    readonly retryFor: number;
+  };
 
 const EXIT_CODES = `
 Exit codes: 0 the replayed rows are identical, or served, 1 some differ, 2 wrong usage, 3 the source
@@ -49,7 +76,12 @@ export const replayCommand = () =>
     .addOption(pipelineOption())
     .option("--share <part>", "part of the time that it works", shareArgument, 0.25)
     .option("--swap", "then serve the replayed rows, if they are identical")
-    .option("--accept", "with --swap: also if they differ, unless published roots would change")
+    .option(
+      "--accept",
+      "with --swap: also if they differ; where published roots would change, with --by and --why only",
+    )
+    .addOption(byOption())
+    .addOption(whyOption())
     .addOption(
       new Option(
         "--from <where>",
@@ -69,6 +101,7 @@ export const replayCommand = () =>
     .action(async (options: ReplayOptions) => {
       const { pipeline = [], share, swap, accept, json, from, to, retryFor } = options;
       if (accept && !swap) throw new UsageError("--accept is for --swap");
+      const who = correctingBy(options);
       if (from === "source") {
         if (swap) throw new UsageError("--from source only checks: run `replay --swap` after it");
         const groups = groupsWith(pipeline);
@@ -78,6 +111,7 @@ export const replayCommand = () =>
       }
       if (to !== undefined) throw new UsageError("--to needs --from source");
       await using opened = await openDatabase({ by: "owner" });
+      const correct = await correcting(opened, who);
       const results: Comparison[] = [];
       let isFalse = false;
       for (const pipelines of groupsWith(pipeline)) {
@@ -85,9 +119,14 @@ export const replayCommand = () =>
           results.push(compared);
           if (!json) printLines(inWords(compared));
         };
-        const act = { command: "replay", pipelines: namesOf(pipelines), accept: accept === true };
+        const act = {
+          command: "replay",
+          pipelines: namesOf(pipelines),
+          accept: accept === true,
+          ...who,
+        };
         const mode = swap ? (accept ? "accepted" : "identical") : "no";
-        const group = { pipelines, share, act, swap: mode, onCompared } as const;
+        const group = { pipelines, share, act, swap: mode, correct, onCompared } as const;
         const isServed = await replayGroup(opened, group);
         isFalse ||= !isServed && results.at(-1)?.differences.length !== 0;
         if (isServed)
@@ -107,15 +146,21 @@ const swapCommand = () =>
     .description("serve the former rows again, once they have caught up with the log")
     .addOption(pipelineOption())
     .requiredOption("--back", "return to the former rows")
-    .action(async ({ pipeline = [] }: Chosen) => {
+    .option("--accept", "also where published roots would change, with --by and --why")
+    .addOption(byOption())
+    .addOption(whyOption())
+    .action(async ({ pipeline = [], ...accepting }: Chosen & Accepting) => {
+      const who = correctingBy(accepting);
       await using opened = await openDatabase({ by: "owner" });
+      const correct = await correcting(opened, who);
       for (const pipelines of groupsWith(pipeline)) {
-        const act = { command: "replay swap", pipelines: namesOf(pipelines), back: true };
+        const act = { command: "replay swap", pipelines: namesOf(pipelines), back: true, ...who };
         await replayGroup(opened, {
           pipelines,
           share: 1,
           act,
           swap: "accepted",
+          correct,
           place: BEFORE_SCHEMA,
         });
         printMessages(`${namesOf(pipelines)}: the former rows are served again`);

@@ -137,6 +137,18 @@ export const tourAnswer = z.object({
 const hex = z.string().regex(/^[0-9a-f]{64}$/);
 const signature = z.string().describe("Ed25519, base64; docs/reference/formats.md says over what.");
 
+const rootValue = z.object({ root: hex, total: z.string() });
+const rootCorrection = z.object({
+  number: z.string().describe("Entry of the sequence that says so."),
+  at: z.iso.datetime(),
+  version: z.enum(["1", "2"]),
+  checkpoint: z.string(),
+  from: rootValue.describe("The root that was published before."),
+  to: rootValue.describe("The root that holds instead."),
+  by: z.string().describe("Who corrected it, as given by the operator."),
+  why: z.string(),
+});
+
 export const rootsAnswer = z.object({
   roots: z
     .array(
@@ -167,6 +179,11 @@ export const rootsAnswer = z.object({
           .describe("Null while they were not known; the root covers them."),
         checkpointTimestampMs: z.string().optional(),
         previous: hex.optional().describe("SHA-256 of the entry before."),
+        corrections: z
+          .array(rootCorrection)
+          .describe(
+            "Corrections of this root, in the order of their entries: the `to` of the last one holds. Empty for most.",
+          ),
       }),
     )
     .describe("Newest checkpoint first."),

@@ -95,7 +95,8 @@ const rootsRoutes = (db: Db, limit: RateLimit): readonly Route[] => {
         const { coinType } = await resolveCoin(db, asked.coinType);
         const read = version === "2" ? publishedRoots2 : publishedRootsOf;
         const roots = await read(db, { coinType, checkpoint, before: after, limit: most });
-        return { roots: [...roots], next: nextOf(roots, most)?.checkpoint ?? null };
+        const listed = roots.map((root) => ({ ...root, corrections: [...root.corrections] }));
+        return { roots: listed, next: nextOf(roots, most)?.checkpoint ?? null };
       },
     }),
     route({

@@ -6,15 +6,18 @@ import { zipSync } from "fflate";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { signedBy } from "../../bin/reference/vectors/sequences.ts";
 import { KEYS } from "../../bin/reference/vectors/vector.ts";
-import type { JsonValue } from "../../client/canonical-json.ts";
+import { canonicalJson, type JsonValue } from "../../client/canonical-json.ts";
 import { rootOf } from "../../client/sum-tree.ts";
-import { AuditPackError, verifyAuditPack } from "../../client/verify-audit-pack.ts";
+import { AuditPackError, verdictLines, verifyAuditPack } from "../../client/verify-audit-pack.ts";
 import { entryHash } from "../../src/audit/sequence/sequence.ts";
+import { checkContents } from "../../src/evidence/pack/check.ts";
+import { openFiles } from "../../src/evidence/pack/form.ts";
+import { reportOf } from "../../src/evidence/pack/report.ts";
 import { verifyPack } from "../../src/evidence/pack/verify.ts";
 import { FORGED_ACTS, withActs } from "../evidence/forged-acts.ts";
 import { FORGED_FILES } from "../evidence/forged-files.ts";
 import { FORGERIES, FORGERIES_OF_WHOLE, UNPROVEN } from "../evidence/forgeries.ts";
-import { type Forgery, manifestIn, textIn } from "../evidence/forging.ts";
+import { type Forgery, manifestIn, textIn, withText } from "../evidence/forging.ts";
 import { filesOfKept, type PackInMemory, signedAnew } from "../evidence/packs.ts";
 import { temporaryFolder } from "../service/process.ts";
 import { type Job, judgedByPython, runVerifier, type Verdict, whyNoPython } from "./python.ts";
@@ -292,6 +295,149 @@ test.skipIf(why !== null)(
     ]);
     expect(other).toMatchObject({ ok: false, file: "acts.ndjson" });
     expect(unlisted).toMatchObject({ ok: true, complete: null });
+  },
+  LONG,
+);
+
+/** A pack of version 3 with these acts, and the report that follows. */
+const withReport = async (
+  pack: PackInMemory,
+  edit: (acts: readonly object[]) => readonly object[],
+): Promise<string> => {
+  const acts = textIn(pack, "acts.ndjson")
+    .trimEnd()
+    .split("\n")
+    .map((line): object => JSON.parse(line));
+  const lines = edit(acts).map((act) => `${canonicalJson(JSON.parse(JSON.stringify(act)))}\n`);
+  const edited = signedAnew(withText(pack, "acts.ndjson", lines.join("")), undefined, key);
+  const { files: _, ...head } = manifestIn(edited);
+  const decimals = JSON.parse(textIn(edited, "last/cap-table.json")).decimals;
+  const outcome = await checkContents(await openFiles(await unpacked(edited)), head, decimals);
+  const report = reportOf(head, outcome);
+  return unpacked(signedAnew(withText(edited, "report.md", report), undefined, key));
+};
+
+test.skipIf(why !== null)(
+  "Python and the command say which roots of a pack's token were corrected, and refuse a pack that hides it",
+  async () => {
+    const { pack, entry, root1, root2, coin } = await keptAbout();
+    const { coinType, last, chainId } = manifestIn(pack);
+    const to = { root: root1.root, total: root1.total };
+    const to2 = { root: root2.root, total: root2.total };
+    const from = { root: "77".repeat(32), total: "5" };
+    const other = { root: "88".repeat(32), total: "6" };
+    const who = { by: "Ada Byron", why: "a unit was counted twice" };
+    const corrects = (number: string, roots: readonly object[], more: object = {}) =>
+      entry(
+        "correction",
+        JSON.parse(JSON.stringify({ of: "root", chainId, coinType, ...who, roots, ...more })),
+        number,
+      );
+    const of = (one: object, now: object, more: object = {}) => ({
+      version: "1",
+      checkpoint: last.checkpoint,
+      from: one,
+      to: now,
+      ...more,
+    });
+    const correction = corrects("20", [of(from, to), of(from, to2, { version: "2" })]);
+    const acting = (more: object, entryNumber: string | null = "35") => ({
+      ...{
+        number: "5",
+        at: "2026-01-05T00:00:00.000Z",
+        command: "replay",
+        scope: "coin",
+        coinType,
+      },
+      ...{ by: { user: "operator", host: "register", role: "holderbook" }, salt: "5".repeat(32) },
+      details: { correction: "20", checkpoints: last.checkpoint, ...who, ...more },
+      entry: entryNumber,
+    });
+    const third = withActs(pack, key);
+    const replaced = (act: object) => (acts: readonly object[]) =>
+      acts.map((one, at) => (at === 1 ? act : one));
+    const plain = await unpacked(pack);
+    const told = await withReport(third, replaced(acting({})));
+    const early = await withReport(third, () => [
+      acting({ correction: "9", checkpoints: "1" }, "12"),
+    ]);
+    const silent = await withReport(third, (acts) => acts);
+    const byOther = await withReport(third, replaced(acting({ by: "Eve" })));
+    const elsewhere = await withReport(third, replaced(acting({ checkpoints: "1" })));
+    const old1 = { ...root1, ...from };
+    type Case = readonly [
+      expected: string,
+      path: string,
+      entries: readonly ReturnType<typeof entry>[],
+    ];
+    const cases: readonly Case[] = [
+      ["holds", told, [correction]],
+      [
+        "holds",
+        told,
+        [entry("root", old1, "10"), correction, entry("root", root1), entry("coin", coin, "50")],
+      ],
+      // A pack of before version 3 has no acts; one without a later entry may be older.
+      ["holds", plain, [correction]],
+      ["holds", early, [corrects("20", [of(from, to, { checkpoint: "1" })])]],
+      [
+        "holds",
+        told,
+        [corrects("21", [of(from, to, { checkpoint: "1" })], { coinType: `${coinType}2` })],
+      ],
+      ["holds", told, [correction, corrects("60", [of(from, to, { checkpoint: "1" })])]],
+      // Its registers have the former root, or a third one.
+      ["last/cap-table.json", plain, [corrects("20", [of(to, other)])]],
+      ["last/cap-table.json", plain, [corrects("20", [of(to2, other, { version: "2" })])]],
+      ["last/cap-table.json", plain, [corrects("20", [of(from, { ...to, total: "1" })])]],
+      ["--entry", plain, [corrects("20", [of(from, other)]), corrects("22", [of(from, to)])]],
+      ["--entry", plain, [entry("root", old1, "10"), correction, entry("root", old1, "40")]],
+      ["--entry", plain, [entry("root", root1, "10"), correction]],
+      ["entry 20", plain, [corrects("20", [of(from, to)], { chainId: "another" })]],
+      // The act about it is left out, or says otherwise.
+      ["acts.ndjson", silent, [correction]],
+      ["acts.ndjson", silent, [corrects("20", [of(from, to, { checkpoint: "1" })])]],
+      ["acts.ndjson", byOther, [correction]],
+      ["acts.ndjson", elsewhere, [correction]],
+      ["acts.ndjson", told, [entry("coin", coin, "20")]],
+      ["acts.ndjson", told, [corrects("20", [of(from, to)], { coinType: `${coinType}2` })]],
+    ];
+    const judged = await judgedByPython(cases.map(([, path, entries]) => job(path, { entries })));
+    for (const [at, [expected, path, entries]] of cases.entries()) {
+      const file = place();
+      await writeFile(file, JSON.stringify({ entries }));
+      const own = await said(verifyPack(path, { publicKey }, { entries: [file] }));
+      expect([at, Array.isArray(own) ? "holds" : own]).toEqual([at, expected]);
+      const byPython = judged[at] && saidByPython(judged[at]);
+      const named = expected === "--entry" ? "" : expected;
+      expect([at, Array.isArray(byPython) ? "holds" : byPython]).toEqual([at, named]);
+    }
+    // Plainly, with and without kept entries.
+    const words = [
+      `corrected those of checkpoints ${last.checkpoint}, by Ada Byron: a unit was counted twice`,
+    ];
+    const kept = place();
+    await writeFile(kept, JSON.stringify([correction]));
+    const keptWords = [
+      ...words,
+      `from ${from.root} with the total 5 to ${to.root} with the total ${to.total}, by Ada Byron`,
+    ];
+    const [alone, withKept] = await runVerifier("verify_pack.py", [
+      [told],
+      [told, "--entry", kept],
+    ]);
+    const { verdict } = await verifyPack(told, { publicKey }, { entries: [kept] });
+    const client = await verifyAuditPack(third, { publicKey });
+    for (const text of words) expect(alone?.stdout).toContain(text);
+    for (const text of keptWords) {
+      expect(withKept?.stdout).toContain(text);
+      expect(verdictLines(verdict).join("\n")).toContain(text);
+    }
+    expect(client.unchecked.join("\n")).not.toContain("corrected");
+    const inMemory = await openFiles(told);
+    expect((await verifyAuditPack(inMemory, { publicKey })).unchecked.join("\n")).toContain(
+      words[0],
+    );
   },
   LONG,
 );

@@ -8,7 +8,7 @@ import { packOf } from "../../bin/reference/vectors/packs.ts";
 import { signedBy } from "../../bin/reference/vectors/sequences.ts";
 import { KEYS } from "../../bin/reference/vectors/vector.ts";
 import type { JsonValue } from "../../client/canonical-json.ts";
-import type { SequenceEntry } from "../../client/verify-sequence.ts";
+import { type SequenceEntry, SequenceError, verifySequence } from "../../client/verify-sequence.ts";
 import {
   entryOf,
   rootBody1,
@@ -266,6 +266,167 @@ const revokedFrom = (from: string, before = keyBehind({})) =>
   );
 const lost = keyBehind({ lost: deployment.keyId }, next);
 
+const [former, wrongRoot] = ["aa".repeat(32), "bb".repeat(32)];
+const body2 = own.body;
+type Corrected = { readonly root: string; readonly total: string };
+const asNow: Corrected = { root: two.root, total: two.total };
+const asBefore: Corrected = { root: former, total: "7" };
+
+/** A correction of the statement's root, and other entries about it. */
+const corrects = (
+  number: string,
+  from: Corrected,
+  to: Corrected,
+  more: object = {},
+  root: object = {},
+) =>
+  entry(number, {
+    kind: "correction",
+    body: {
+      of: "root",
+      chainId: two.chainId,
+      coinType: two.coinType,
+      by: "Ada Byron",
+      why: "a unit was counted twice",
+      roots: [{ version: "2", checkpoint: two.checkpoint, from, to, ...root }],
+      ...more,
+    },
+  });
+const publishes = (number: string, root: object) =>
+  entry(number, { kind: "root", body: { ...body2, ...root } });
+const other = { root: wrongRoot, total: "9" };
+const number0 = (count: string, previous = "0".repeat(64)) =>
+  entry("0", {
+    kind: "key",
+    previous,
+    body: {
+      ...{ keyId: deployment.keyId, publicKey: deployment.publicKey, chainId: two.chainId },
+      ...{
+        roots: { count, sha256: "00".repeat(32) },
+        heads: { count: "0", sha256: "00".repeat(32) },
+      },
+    },
+  });
+const unpublished = (count: string, version: string) => {
+  const first = number0(count);
+  const chained = {
+    ...corrects("1", asBefore, asNow, {}, { version }),
+    previous: entryHash(first),
+  };
+  return [first, signedBy(deployment, chained)];
+};
+
+/** Entries that correct the statement's root, or another one, and what is to be said of the statement. */
+const CORRECTIONS: readonly (readonly [string, object, readonly SequenceEntry[], number])[] = [
+  [
+    "corrected before to its root",
+    two,
+    [publishes("10", asBefore), corrects("12", asBefore, asNow)],
+    0,
+  ],
+  ["corrected to its root, the former not kept", two, [corrects("12", asBefore, asNow)], 0],
+  ["corrected after it to another", two, [own, corrects("20", asNow, other)], 1],
+  ["corrected before it from its root to another", two, [corrects("12", asNow, other)], 1],
+  ["corrected to its root only after it", two, [corrects("20", asBefore, asNow)], 1],
+  [
+    "of another coin",
+    two,
+    [own, corrects("20", asNow, other, { coinType: `${two.coinType}2` })],
+    0,
+  ],
+  ["of another checkpoint", two, [own, corrects("20", asNow, other, {}, { checkpoint: "1" })], 0],
+  ["of version 1", two, [own, corrects("20", asNow, other, {}, { version: "1" })], 0],
+  ["from a root that was not published", two, [own, corrects("20", asBefore, other)], 1],
+  [
+    "with another total than was published",
+    two,
+    [own, corrects("20", { ...asNow, total: "8" }, other)],
+    1,
+  ],
+  [
+    "of a correction, back to its root",
+    two,
+    [own, corrects("20", asNow, other), corrects("22", other, asNow)],
+    0,
+  ],
+  [
+    "of a correction, from the root before it",
+    two,
+    [own, corrects("20", asNow, other), corrects("22", asNow, asBefore)],
+    1,
+  ],
+  [
+    "twice, to different roots",
+    two,
+    [publishes("10", asBefore), corrects("12", asBefore, other), corrects("14", asBefore, asNow)],
+    1,
+  ],
+  [
+    "and then the former root again",
+    two,
+    [publishes("10", asBefore), corrects("12", asBefore, asNow), publishes("20", asBefore)],
+    1,
+  ],
+  ["and then another root", two, [corrects("12", asBefore, asNow), publishes("20", other)], 1],
+  [
+    "and then its root with another digest",
+    two,
+    [
+      publishes("10", asBefore),
+      corrects("12", asBefore, asNow),
+      publishes("20", { ...asNow, checkpointDigest: "8xYv" }),
+    ],
+    1,
+  ],
+  [
+    "dated before the root that it corrects",
+    two,
+    [own, entry("20", { ...corrects("20", asNow, other), at: "2026-06-30T00:00:00.000Z" })],
+    1,
+  ],
+  ["changing nothing", two, [corrects("12", asNow, asNow)], 1],
+  ["by nobody", two, [corrects("12", asBefore, asNow, { by: "" })], 1],
+  ["without a reason", two, [corrects("12", asBefore, asNow, { why: null })], 1],
+  ["with a member more", two, [corrects("12", asBefore, asNow, { through: "9" })], 1],
+  ["of no root", two, [corrects("12", asBefore, asNow, { roots: [] })], 1],
+  [
+    "of too many roots",
+    two,
+    [
+      corrects("12", asBefore, asNow, {
+        roots: Array.from({ length: 51 }, (_, at) => ({
+          version: "2",
+          checkpoint: `${at}`,
+          from: asBefore,
+          to: asNow,
+        })),
+      }),
+    ],
+    1,
+  ],
+  [
+    "of a version that there is not",
+    two,
+    [corrects("12", asBefore, asNow, {}, { version: "3" })],
+    1,
+  ],
+  ["of a root that no entry before it publishes", two, unpublished("5", "2"), 1],
+  ["of version 1, before any was signed", two, unpublished("0", "1"), 1],
+  ["of version 1, where some were signed before the sequence", two, unpublished("5", "1"), 3],
+  [
+    "of version 1, and the statement has the former",
+    one,
+    [corrects("12", { root: one.root, total: one.total }, other, {}, { version: "1" })],
+    1,
+  ],
+  [
+    "of version 1, and the statement has the corrected",
+    one,
+    [corrects("12", other, { root: one.root, total: one.total }, {}, { version: "1" })],
+    0,
+  ],
+];
+
 /** Statements with entries that somebody kept, and the key that is known where it is not the statement's. */
 const KEPT: readonly (readonly [string, object, readonly unknown[], string?])[] = [
   ["its key revoked from before it", two, [keyBehind({}), revokedFrom("10")]],
@@ -435,3 +596,97 @@ test.skipIf(why !== null)(
   },
   LONG,
 );
+
+test.skipIf(why !== null)(
+  "a statement with a root that a correction replaces is refused by Python and the command, and a corrected one is said to be",
+  async () => {
+    const runs: (readonly string[])[] = [];
+    const commands: number[] = [];
+    for (const [at, [name, statement, kept, code]] of CORRECTIONS.entries()) {
+      const file = join(folder.path, `${at}-corrected.json`);
+      const entries = join(folder.path, `${at}-corrections.json`);
+      await writeFile(file, JSON.stringify(statement));
+      await writeFile(entries, JSON.stringify(kept));
+      const args = [file, "--key", deployment.publicKey, "--entry", entries];
+      runs.push(args);
+      const ran = await runCommand(["statement", "verify", ...args], {});
+      expect([name, ran.code, ran.stderr], ran.stdout).toEqual([name, code, expect.anything()]);
+      commands.push(ran.code);
+      if (at < 2) expect(ran.stdout).toContain(`corrects the published root of version 2`);
+      if (at < 2) expect(ran.stdout).toContain("by Ada Byron: a unit was counted twice");
+    }
+    const judged = await runVerifier("verify_statement.py", runs);
+    const names = CORRECTIONS.map(([name]) => name);
+    expect(judged.map(({ code }, at) => [names[at], code])).toEqual(
+      commands.map((code, at) => [names[at], code]),
+    );
+    expect(judged[0]?.stdout).toContain("by Ada Byron: a unit was counted twice");
+    expect(judged[2]?.stderr).toContain("by Ada Byron: a unit was counted twice");
+  },
+  LONG,
+);
+
+test.skipIf(why !== null)(
+  "Python accepts exactly the corrected sequences that the client accepts",
+  async () => {
+    const sequences = Array.from({ length: 400 }, (_, seed) => anySequence(seed));
+    const judged = await judgedByPython(
+      sequences.map(
+        (entries): Job => ({
+          check: "sequence",
+          input: { entries, publicKey: deployment.publicKey },
+        }),
+      ),
+    );
+    const own = await Promise.all(
+      sequences.map((entries) =>
+        verifySequence(entries, { publicKey: deployment.publicKey }).then(
+          () => true,
+          (error: unknown) => {
+            if (error instanceof SequenceError) return false;
+            throw error;
+          },
+        ),
+      ),
+    );
+    expect(judged.map(({ ok }) => ok)).toEqual(own);
+    const accepted = own.filter((held) => held).length;
+    expect(accepted).toBeGreaterThan(40);
+    expect(accepted).toBeLessThan(360);
+  },
+  LONG,
+);
+
+/** A few entries about two roots, with corrections among them that may be true or false. */
+const anySequence = (seed: number): readonly SequenceEntry[] => {
+  let state = seed * 2_654_435_761 + 1;
+  const below = (most: number) => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
+    return (state >>> 8) % most;
+  };
+  const value = () => ({ root: `${below(3)}`.repeat(64), total: below(8) === 0 ? "8" : "7" });
+  const entries: SequenceEntry[] = below(2) === 0 ? [number0(below(2) === 0 ? "0" : "2")] : [];
+  // Mostly true: what is said of each root so far.
+  const said = new Map<string, { readonly root: string; readonly total: string }>();
+  for (let number = BigInt(entries.length === 0 ? 3 : 1); entries.length < 7; ) {
+    const version = below(2) === 0 ? "1" : "2";
+    const isTrue = below(6) > 0;
+    const known = isTrue ? said.get(version) : undefined;
+    const last = entries.at(-1);
+    const previous = last === undefined ? "ab".repeat(32) : entryHash(last);
+    if (below(2) === 0) {
+      const root = known ?? value();
+      said.set(version, root);
+      entries.push(
+        entry(`${number}`, { kind: "root", previous, body: { ...body2, version, ...root } }),
+      );
+    } else {
+      const [from, to] = [known ?? value(), value()];
+      said.set(version, to);
+      const made = corrects(`${number}`, from, to, {}, { version });
+      entries.push(signedBy(deployment, { ...made, previous }));
+    }
+    number += below(5) === 0 ? 2n : 1n;
+  }
+  return entries;
+};

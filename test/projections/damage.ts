@@ -136,3 +136,33 @@ export const HELD_TWICE = `
 
 /** Gives every movement of tokens another cause. */
 export const renameCauses = ({ sql }: TestDatabase) => sql`update token_changes set cause = 'mint'`;
+
+/**
+ * Moves one unit of a token from one wallet's balances to another's from a checkpoint on, as a defect of the projection
+ * would: the total stays. Returns the token.
+ */
+export const misplaceUnit = async ({ sql }: TestDatabase, from: bigint): Promise<string> => {
+  const begin = `${from * 1_000_000_000n}`;
+  const [pair] = await sql<{ coinType: string; to: string; by: string }[]>`
+    select coin_type as "coinType", min(owner) as "to", max(owner) as by
+    from (select distinct on (coin_type, owner) coin_type, owner, balance_after from token_changes
+          where position < ${begin}::int8 order by coin_type, owner, position desc) held
+    where balance_after > 1 group by coin_type having count(*) > 1 order by coin_type limit 1`;
+  if (pair === undefined) throw new Error("no token has two wallets with a balance");
+  const { coinType } = pair;
+  for (const [owner, change] of [
+    [pair.to, 1],
+    [pair.by, -1],
+  ] as const) {
+    await sql`
+      update token_changes set balance_after = balance_after + ${change}
+      where coin_type = ${coinType} and owner = ${owner} and position > ${begin}::int8`;
+    await sql`
+      insert into token_changes
+      select (jsonb_populate_record(t, jsonb_build_object(
+        'position', ${begin}::int8, 'change', ${change}::int, 'balance_after', balance_after + ${change}))).*
+      from token_changes t where coin_type = ${coinType} and owner = ${owner} and position < ${begin}::int8
+      order by position desc limit 1`;
+  }
+  return coinType;
+};

@@ -67,9 +67,21 @@ const table = {
 };
 const meant = { decimals: number.nullable(), checkpointTimestampMs: timeMs };
 const listed = { keyId, signature, signedAt: moment };
+const value = z.strictObject({ root: hash, total: amount });
+const plainText = (most: number) => z.string().max(most).regex(/^[ -_a-~]+$/);
+const correctedRoot = {
+  version: z.enum(["1", "2"]),
+  checkpoint: amount,
+  from: value,
+  to: value,
+};
+const corrected = { by: plainText(200), why: plainText(1_000) };
+const corrections = z.array(
+  z.strictObject({ ...correctedRoot, ...corrected, number, at: moment }),
+);
 
 export const root = z.union([
-  z.strictObject({ ...table, ...listed, number: number.nullable() }),
+  z.strictObject({ ...table, ...listed, number: number.nullable(), corrections }),
   z.strictObject({
     version: z.literal("2"),
     ...table,
@@ -77,6 +89,7 @@ export const root = z.union([
     ...listed,
     number,
     previous: hash,
+    corrections,
   }),
 ]);
 
@@ -103,6 +116,13 @@ const BODIES = {
   correction: z.union([
     z.strictObject({ of: z.literal("log"), ...chain, through: number, why: z.string() }),
     z.strictObject({ of: z.literal("key"), keyId, from: number, why: z.string() }),
+    z.strictObject({
+      of: z.literal("root"),
+      ...chain,
+      coinType,
+      roots: z.array(z.strictObject(correctedRoot)).min(1).max(50),
+      ...corrected,
+    }),
   ]),
   act: z.strictObject({ act: number, sha256: hash }),
 } as const;

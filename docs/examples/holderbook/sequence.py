@@ -5,6 +5,7 @@ import stat
 
 from .forms import canonical, fault, members, one_of, parse_json, refuse
 from .hashes import is_signed, key_id
+from .root_corrections import RootsSaid, correction_fault, corrects_roots
 
 MOST_BYTES = 64 * 2**20
 
@@ -70,7 +71,9 @@ def _values(path):
 def check_form(entry):
     """Raises Refused for a malformed entry."""
     wrong = fault(ENTRY, entry)
-    if wrong is None:
+    if wrong is None and corrects_roots(entry):
+        wrong = correction_fault(entry["body"])
+    elif wrong is None:
         body, forms, needed = entry["body"], IN_BODIES, NEEDED.get(entry["kind"], ())
         if _is_revocation(entry):
             forms, needed = {**IN_BODIES, **OF_KEY}, ("keyId", *OF_KEY)
@@ -94,7 +97,7 @@ class Kept:
     """Verified kept entries: `shown` are signed by trusted keys, `others` prove nothing, and `why` names lost keys.
 
     `keys` are the trusted ones: the known key, and those named by entries of trusted keys. `revoked` has, by key id,
-    the number from which on a key is not trusted, and the entry that revokes it.
+    the number from which on a key is not trusted, and the entry that revokes it. `roots` is a RootsSaid.
     """
 
     def __init__(self, entries, public_key):
@@ -108,7 +111,7 @@ class Kept:
                 self.keys.append(entry["body"]["publicKey"])
             believed.append((entry, key, follows))
         self.shown, self.others = _led_to(believed)
-        _agree(self.shown)
+        self.roots = _agree(self.shown)
         self.why = []
         if self.others and lost is not None:
             self.why.append(
@@ -199,23 +202,27 @@ def signer(kept, given, own):
 
 
 def _agree(entries):
-    """Checks that times never fall, and that no two entries contradict each other."""
-    said, before = {}, None
+    """Checks that times never fall, and that no two entries contradict each other; returns what they say of roots."""
+    said, roots, before = {}, RootsSaid(), None
     for entry in entries:
         kind, body = entry["kind"], entry["body"]
         if before is not None and entry["at"] < before["at"]:
             _false(entry, f"is dated {entry['at']}, before entry {before['number']}")
         before = entry
-        # After a correction the log is a different one: of the earlier entries, only roots and acts bind later ones.
-        if kind == "correction" and not _is_revocation(entry):
-            said = {of: known for of, known in said.items() if of[0] in ("root", "act")}
-        if kind not in ("root", "head", "coin", "act"):
+        wrong = roots.add(entry)
+        if wrong is not None:
+            _false(entry, wrong)
+        # After other corrections the log is a different one: of the earlier entries, only roots and acts bind later ones.
+        if kind == "correction" and body.get("of") not in ("key", "root"):
+            said = {of: known for of, known in said.items() if of[0] == "act"}
+        if kind not in ("head", "coin", "act"):
             continue
         about = f"act {body['act']}" if kind == "act" else f"checkpoint {body['checkpoint']}"
         of = kind, body.get("coinType"), about, canonical(body.get("version"))
         saying = canonical({name: value for name, value in body.items() if name != "chainId"})
         if said.setdefault(of, (saying, entry["number"]))[0] != saying:
             _false(entry, f"says something else of {about} than entry {said[of][1]}")
+    return roots
 
 
 def _false(entry, what):

@@ -172,7 +172,9 @@ const reconcileIn = async (
   for (const coin of coins) {
     signal.throwIfAborted();
     if (hasPast(ledgerPipelines)) {
-      const { published, compared } = await reconcileRoots(tx, coin, range, found);
+      const { published, compared } = await reconcileRoots(tx, coin, range, ({ what }) =>
+        found.add(what),
+      );
       roots += published - compared;
     }
     const isWholeLog = meta.firstCheckpoint === 0n;

@@ -36,7 +36,8 @@ const ACTS_LOCK = 6_204_117_233_561n;
 /** Characters that verifiers reject: all but visible ASCII, and the backtick. */
 const OTHERS = /[^ -_a-~]/gu;
 
-const plain = (text: string, most: number): string => {
+/** Text as acts and corrections publish it: other characters are escaped, and the end is cut. */
+export const plain = (text: string, most: number): string => {
   const shown = text
     .replaceAll("…", "...")
     .replace(OTHERS, (sign) => `\\u{${sign.codePointAt(0)?.toString(16)}}`);

@@ -3,6 +3,8 @@
  * chain. A later entry never contradicts an earlier one.
  */
 import { canonicalJson } from "../../../client/canonical-json.ts";
+import { type CorrectedRoot, correctionIn } from "../../../client/root-corrections.ts";
+import { bigints } from "../../database/column-arrays.ts";
 import type { Sql } from "../../database/connect.ts";
 import { type Reads, read } from "../../database/readers.ts";
 import { coinEnds, LogChangedError, NO_FACTS } from "../../log/chain.ts";
@@ -17,9 +19,9 @@ import {
   textIn,
 } from "./sequence.ts";
 
-/** Selects entries; `root1`: roots of version 1. */
-type CoinEntryKey = {
-  readonly kind: "root" | "root1" | "coin";
+/** Selects entries; `root1`: roots of version 1; `corrected`, `corrected1`: corrections of these. */
+export type CoinEntryKey = {
+  readonly kind: "root" | "root1" | "coin" | "corrected" | "corrected1";
   readonly coinType: string;
   readonly checkpoint: bigint;
 };
@@ -76,8 +78,66 @@ const NUMBERS = `
     and ($4::int8 is null or e.checkpoint = $4)
   group by e.checkpoint order by e.checkpoint desc limit (select $5::int8)`;
 
+const CORRECTED = { root: "corrected", root1: "corrected1" } as const;
+
+const isCorrectable = (kind: CoinEntryKey["kind"]): kind is keyof typeof CORRECTED =>
+  Object.hasOwn(CORRECTED, kind);
+
+/** A correction of one root, and its entry. */
+export type RootCorrected = CorrectedRoot &
+  Pick<SequenceEntry, "number" | "at"> & { readonly by: string; readonly why: string };
+
+const correctionOf = (
+  { number, at, body }: SequenceEntry,
+  version: CorrectedRoot["version"],
+  checkpoint: string,
+): readonly RootCorrected[] => {
+  const correction = correctionIn(body);
+  return (correction?.roots ?? [])
+    .filter((one) => one.version === version && one.checkpoint === checkpoint)
+    .map((one) => ({ ...one, number, at, by: correction?.by ?? "", why: correction?.why ?? "" }));
+};
+
+/** The last correction of a root; undefined if none. */
+export const lastCorrectionOf = async (
+  sql: Sql,
+  { kind, coinType, checkpoint }: CoinEntryKey,
+): Promise<RootCorrected | undefined> => {
+  if (!isCorrectable(kind)) return undefined;
+  const entry = await coinEntry(sql, { kind: CORRECTED[kind], coinType, checkpoint });
+  return entry && correctionOf(entry, kind === "root" ? "2" : "1", `${checkpoint}`).at(-1);
+};
+
+const CORRECTIONS = `
+  select number, checkpoint from coin_entries
+  where kind = $1 and coin_type = $2 and checkpoint = any($3::int8[]) order by number`;
+
+/** Corrections of a token's roots, by checkpoint, in the order of their entries. */
+export const correctionsOf = async (
+  on: Reads,
+  kind: keyof typeof CORRECTED,
+  coinType: string,
+  checkpoints: readonly string[],
+): Promise<ReadonlyMap<string, readonly RootCorrected[]>> => {
+  const rows = await read<{ number: bigint; checkpoint: bigint }>(on, CORRECTIONS, [
+    ...[CORRECTED[kind], coinType],
+    bigints(checkpoints.map(BigInt)),
+  ]);
+  const entries = await entriesAt(
+    on,
+    rows.map(({ number }) => number),
+  );
+  const found = new Map<string, RootCorrected[]>();
+  for (const { number, checkpoint } of rows) {
+    const entry = entries.get(number);
+    const of = entry && correctionOf(entry, kind === "root" ? "2" : "1", `${checkpoint}`);
+    found.set(`${checkpoint}`, [...(found.get(`${checkpoint}`) ?? []), ...(of ?? [])]);
+  }
+  return found;
+};
+
 /**
- * Appends an entry, unless this key already appended the same one; returns it.
+ * Appends an entry, unless this key already appended the same one, behind the last correction of it; returns it.
  * @param sql of a transaction
  * @param contradicted error for a contradicting earlier entry
  */
@@ -90,10 +150,12 @@ export const appendOnce = async (
 ): Promise<SequenceEntry> => {
   const find = async () => {
     const before = await coinEntry(sql, of);
-    if (before !== undefined && canonicalJson(before.body) !== canonicalJson(body)) {
-      throw contradicted(before.body);
-    }
-    return before?.keyId === key.keyId ? before : undefined;
+    const corrected = await lastCorrectionOf(sql, of);
+    const said = before && { ...before.body, ...corrected?.to };
+    if (said !== undefined && canonicalJson(said) !== canonicalJson(body)) throw contradicted(said);
+    const isCorrected =
+      corrected === undefined || BigInt(corrected.number) < BigInt(before?.number ?? -1);
+    return before?.keyId === key.keyId && isCorrected ? before : undefined;
   };
   const known = await find();
   if (known !== undefined) return known;

@@ -1,6 +1,7 @@
 /**
  * Published, signed roots of cap tables: public, so that all holders see the same one. A coin has
- * one root per checkpoint, for ever: a sequence entry, or signed before the sequence began.
+ * one root per checkpoint, for ever: a sequence entry, or signed before the sequence began. Only a signed
+ * correction puts another in its place.
  */
 import { canonicalJson } from "../../../client/canonical-json.ts";
 import { type Root2, rootBody, rootBody1, signedRoot } from "../../../client/verify-statement.ts";
@@ -8,7 +9,15 @@ import type { Sql } from "../../database/connect.ts";
 import { type Reads, read } from "../../database/readers.ts";
 import type { LogFault } from "../../log/chain.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
-import { appendOnce, type CoinPage, coinEntries, coinEntry } from "./coin-entries.ts";
+import {
+  appendOnce,
+  type CoinPage,
+  coinEntries,
+  coinEntry,
+  correctionsOf,
+  lastCorrectionOf,
+  type RootCorrected,
+} from "./coin-entries.ts";
 import { type DeploymentKey, isSigned, type Signature } from "./deployment-key.ts";
 import { type EntryBody, type SequenceEntry, textIn } from "./sequence.ts";
 
@@ -23,6 +32,8 @@ export type PublishedRoot = Root & {
   readonly signedAt: string;
   /** Number of the publishing sequence entry; null: signed before the sequence began. */
   readonly number: string | null;
+  /** In the order of their entries; the last one says which root holds. */
+  readonly corrections: readonly RootCorrected[];
 };
 
 /**
@@ -93,26 +104,28 @@ export const publishRoot = async (
 ): Promise<Signature> => {
   const { coinType, checkpoint, checkpointDigest, root, total } = made;
   const signature = await key.sign(signedRoot(made));
-  const [published] = await sql<StoredRoot[]>`
-    select root, total, checkpoint_digest as "checkpointDigest" from published_roots
-    where coin_type = ${coinType} and checkpoint = ${checkpoint}`;
+  const [published] = await sql<(StoredRoot & { correction: bigint })[]>`
+    select root, total, checkpoint_digest as "checkpointDigest", correction from published_roots
+    where coin_type = ${coinType} and checkpoint = ${checkpoint} order by correction desc limit 1`;
+  const last = await lastCorrectionOf(sql, {
+    ...{ kind: "root1", coinType, checkpoint: BigInt(checkpoint) },
+  });
+  const correction = BigInt(last?.number ?? -1);
   if (published !== undefined) {
+    const said = correction > published.correction ? { ...published, ...last?.to } : published;
     const isSame =
-      published.root === root &&
-      published.total === total &&
-      published.checkpointDigest === checkpointDigest;
-    if (!isSame) throw new RootConflictError(published, made);
-    return signature;
-  }
-  if (quota !== undefined) await countRoot(sql, quota);
+      said.root === root && said.total === total && said.checkpointDigest === checkpointDigest;
+    if (!isSame) throw new RootConflictError(said, made);
+    if (correction === published.correction) return signature;
+  } else if (quota !== undefined) await countRoot(sql, quota);
   // Before the row: entry number 0 commits to roots signed without a sequence.
   await enterRoot1(sql, key, made);
   await sql`
     insert into published_roots
-      (coin_type, checkpoint, checkpoint_digest, root, total, signature, key_id)
+      (coin_type, checkpoint, checkpoint_digest, root, total, signature, key_id, correction)
     values (${coinType}, ${checkpoint}, ${checkpointDigest}, ${root}, ${total},
-            ${signature.signature}, ${key.keyId})
-    on conflict (coin_type, checkpoint) do nothing`;
+            ${signature.signature}, ${key.keyId}, ${correction})
+    on conflict (coin_type, checkpoint, correction) do nothing`;
   return signature;
 };
 
@@ -161,13 +174,29 @@ export const countRoot = async (sql: Sql, { askedBy, perDay }: RootQuota): Promi
 };
 
 /** A coin's roots, newest checkpoint first; optionally below `before`. */
-export const publishedRootsOf = (on: Reads, query: CoinPage): Promise<readonly PublishedRoot[]> =>
-  read<PublishedRoot>(on, ROOTS, [
+export const publishedRootsOf = async (
+  on: Reads,
+  query: CoinPage,
+): Promise<readonly PublishedRoot[]> => {
+  const roots = await read<Omit<PublishedRoot, "corrections">>(on, ROOTS, [
     query.coinType,
     query.before ?? null,
     query.checkpoint ?? null,
     query.limit,
   ]);
+  return withCorrections(on, "root1", query.coinType, roots);
+};
+
+const withCorrections = async <Published extends Pick<Root, "checkpoint">>(
+  on: Reads,
+  kind: "root" | "root1",
+  coinType: string,
+  roots: readonly Published[],
+) => {
+  const at = roots.map(({ checkpoint }) => checkpoint);
+  const found = await correctionsOf(on, kind, coinType, at);
+  return roots.map((root) => ({ ...root, corrections: found.get(root.checkpoint) ?? [] }));
+};
 
 const ROOTS = `
   select (select chain_id from log_high_water) as "chainId", coin_type as "coinType",
@@ -176,13 +205,16 @@ const ROOTS = `
          coalesce((select at from log_sequence s where s.number = e.number),
                   to_char(signed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) as "signedAt",
          e.number::text as number
-  from published_roots r
+  from (
+    select distinct on (p.checkpoint) * from published_roots p
+    where coin_type = $1 and ($2::int8 is null or p.checkpoint < $2)
+      and ($3::int8 is null or p.checkpoint = $3)
+    order by p.checkpoint desc, correction desc limit (select $4::int8)) r
   left join lateral (
     select min(number) as number from coin_entries e
-    where e.kind = 'root1' and e.coin_type = r.coin_type and e.checkpoint = r.checkpoint) e on true
-  where coin_type = $1 and ($2::int8 is null or r.checkpoint < $2)
-    and ($3::int8 is null or r.checkpoint = $3)
-  order by r.checkpoint desc limit (select $4::int8)`;
+    where e.kind = 'root1' and e.coin_type = r.coin_type and e.checkpoint = r.checkpoint
+      and e.number > r.correction) e on true
+  order by r.checkpoint desc`;
 
 /** Entry that published a token's root at a checkpoint; undefined if none. */
 export const rootEntryOf = (
@@ -206,7 +238,7 @@ export const publishedRoots2 = async (
   query: CoinPage,
 ): Promise<readonly PublishedRoot2[]> => {
   const entries = await coinEntries(on, { kind: "root", ...query });
-  return entries.map(({ body, number, previous, at, keyId, signature }) => ({
+  const roots = entries.map(({ body, number, previous, at, keyId, signature }) => ({
     chainId: textIn(body, "chainId"),
     coinType: query.coinType,
     checkpoint: textIn(body, "checkpoint"),
@@ -214,12 +246,13 @@ export const publishedRoots2 = async (
     keyId,
     signature,
     signedAt: at,
-    version: "2",
+    version: "2" as const,
     decimals: body.decimals === null ? null : textIn(body, "decimals"),
     checkpointTimestampMs: textIn(body, "checkpointTimestampMs"),
     number,
     previous,
   }));
+  return withCorrections(on, "root", query.coinType, roots);
 };
 
 type SignedRow = Root & {
@@ -253,8 +286,9 @@ const isGenuine = ({ keyId: _, publicKey, signature, ...root }: SignedRow): bool
 /** Roots that another version signed without entering them in the sequence. */
 const BESIDE = `
   ${SIGNED}
-  where not exists (select from coin_entries e where e.kind = 'root1'
-                    and e.coin_type = r.coin_type and e.checkpoint = r.checkpoint)
+  where not exists (select from coin_entries e join log_sequence s using (number)
+                    where e.kind = 'root1' and e.coin_type = r.coin_type and e.checkpoint = r.checkpoint
+                      and s.body::jsonb @> jsonb_build_object('root', r.root, 'total', r.total))
   order by r.signed_at offset coalesce(
     (select (body::jsonb -> 'roots' ->> 'count')::int8 from log_sequence where number = 0), 9e18::int8)`;
 

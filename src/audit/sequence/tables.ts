@@ -26,7 +26,7 @@ export const deploymentKeys = pgTable("deployment_keys", {
   madeAt: at("made_at").notNull().defaultNow(),
 });
 
-/** Published, signed roots of cap tables. */
+/** Published, signed roots of cap tables. Never updated or deleted: the newest correction counts. */
 export const publishedRoots = pgTable(
   "published_roots",
   {
@@ -42,19 +42,21 @@ export const publishedRoots = pgTable(
       .notNull()
       .references(() => deploymentKeys.keyId),
     signedAt: at("signed_at").notNull().defaultNow(),
+    /** Entry of the sequence that corrected the former root to this one; -1: it is the first. */
+    correction: int8("correction").notNull().default(sql`-1`),
   },
-  (t) => [primaryKey({ columns: [t.coinType, t.checkpoint] })],
+  (t) => [primaryKey({ columns: [t.coinType, t.checkpoint, t.correction] })],
 );
 
 /**
  * Index of sequence entries about a token at a checkpoint: roots (`root1`: version 1) and ends of
- * its chain. One per kind, repeated only where a later key signed the same. Never updated or
- * deleted.
+ * its chain. One per kind, repeated only where a later key signed the same, or behind a correction of the
+ * root (`corrected`, `corrected1`). Never updated or deleted.
  */
 export const coinEntries = pgTable(
   "coin_entries",
   {
-    kind: text("kind", { enum: ["root", "root1", "coin"] }).notNull(),
+    kind: text("kind", { enum: ["root", "root1", "coin", "corrected", "corrected1"] }).notNull(),
     coinType: identifier("coin_type").notNull(),
     checkpoint: int8("checkpoint").notNull(),
     /** In `log_sequence`. */

@@ -12,7 +12,7 @@ import { entryForm, KeptHeadsError, keptValues } from "./kept-files.ts";
 /** Valid entries, lowest number first, and those of unknown keys, which prove nothing. */
 export type KeptEntries = Pick<
   VerifiedSequence,
-  "entries" | "notShown" | "why" | "keys" | "revoked"
+  "entries" | "notShown" | "corrections" | "why" | "keys" | "revoked"
 >;
 
 /**

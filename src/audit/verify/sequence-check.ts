@@ -3,6 +3,7 @@
  * roots and heads, so that a deleted or changed row is found.
  */
 import { canonicalJson } from "../../../client/canonical-json.ts";
+import { correctionFaults, correctsRoots, RootsSaid } from "../../../client/root-corrections.ts";
 import type { Sql } from "../../database/connect.ts";
 import type { LogFault } from "../../log/chain.ts";
 import { actFault } from "../sequence/acts.ts";
@@ -11,6 +12,7 @@ import {
   type Commitment,
   commitmentTo,
   entriesAfter,
+  entriesAt,
   entryHash,
   type SequenceEntry,
   signedEntry,
@@ -76,11 +78,20 @@ export async function* checkSequence(on: Reading): Stretches {
   const act = await actFault(on.sql);
   const faults = act === null ? [] : [act];
   if (next === 0n) return yield faults.map(faultOf);
+  const correction = await correctionFault(on);
+  if (correction !== null) faults.push(correction);
   for (const beside of [ROOTS, HEADS]) {
     const what = await committedFault(on.sql, beside);
     if (what !== null) faults.push(what);
   }
-  for (const statement of [EXCHANGED, ROOTS.rowless, HEADS.rowless, HEADS_DATED, LISTED]) {
+  for (const statement of [
+    EXCHANGED,
+    UNCORRECTED,
+    ROOTS.rowless,
+    HEADS.rowless,
+    HEADS_DATED,
+    LISTED,
+  ]) {
     const [row] = await on.sql.unsafe<{ what: string }[]>(statement);
     if (row !== undefined) faults.push(row.what);
   }
@@ -127,6 +138,11 @@ const wrongIn = (
       return `revokes ${revoked} from an entry on that is none before it`;
     }
   }
+  if (correctsRoots(entry)) {
+    // Queries below read its lists.
+    const [fault] = correctionFaults(entry.body);
+    if (fault !== undefined) return `corrects roots in another form: ${fault}`;
+  }
   return entry.at < at ? `is dated ${entry.at}, before the one before it (${at})` : null;
 };
 
@@ -138,14 +154,23 @@ const SINCE = `
   coalesce((select max(number) from log_sequence
             where kind = 'correction' and body::jsonb ->> 'of' = 'log'), -1)`;
 
-/** Roots and ends of coins are served by this index: an entry missing there would be hidden. */
+/** Each corrected root, with its entry. */
+const CORRECTED = `
+  (select number, body::jsonb ->> 'coinType' as coin_type, jsonb_array_elements(body::jsonb -> 'roots') as root
+   from log_sequence where kind = 'correction' and body::jsonb ->> 'of' = 'root') corrected`;
+
+/** Roots, their corrections and ends of coins are served by this index: an entry missing there would be hidden. */
 const LISTED = `
   select 'entry ' || number || ' of the sequence (' || kind || ') '
          || case when entry is null then 'is not that of its row in coin_entries' else 'has no row in coin_entries' end as what
   from (select number, case when body::jsonb ->> 'version' = '1' then 'root1' else kind end as kind,
                body::jsonb ->> 'coinType' as coin_type, (body::jsonb ->> 'checkpoint')::int8 as checkpoint,
                number as entry
-        from log_sequence where kind in ('root', 'coin')) entries
+        from log_sequence where kind in ('root', 'coin')
+        union all
+        select number, case when root ->> 'version' = '1' then 'corrected1' else 'corrected' end, coin_type,
+               (root ->> 'checkpoint')::int8, number
+        from ${CORRECTED}) entries
   full join (select *, number as row from coin_entries) listed using (number, kind, coin_type, checkpoint)
   where entry is null or row is null order by number limit 1`;
 
@@ -174,10 +199,13 @@ const ROOTS: Beside = {
   table: "published_roots",
   committed: "select body::jsonb -> 'roots' as said from log_sequence where number = 0",
   before: `
-    select coin_type as "coinType", r.checkpoint::text as checkpoint,
+    select r.coin_type as "coinType", r.checkpoint::text as checkpoint,
            checkpoint_digest as "checkpointDigest", root, total, key_id as "keyId", signature
-    from published_roots r left join ${ROOT_ENTRIES} e using (coin_type, checkpoint)
-    where e.number is null order by coin_type collate "C", r.checkpoint`,
+    from published_roots r left join ${ROOT_ENTRIES} e
+      on (r.coin_type, r.checkpoint, r.root, r.total)
+         = (e.coin_type, e.checkpoint, e.body ->> 'root', e.body ->> 'total')
+        and e.number > r.correction
+    where e.number is null order by r.coin_type collate "C", r.checkpoint`,
   rowless: rowless(
     "published_roots",
     "root",
@@ -232,11 +260,54 @@ const committedFault = async (sql: Sql, { table, committed, before }: Beside) =>
   return `${table} has ${is.count} rows that are no entries of the sequence, and entry 0 commits to ${count}: one was ${how}`;
 };
 
+/** A corrected version-1 root has the values of its correction. */
+const UNCORRECTED = `
+  select 'published_roots has a root of ' || coin_type || ' at checkpoint ' || checkpoint
+         || ' as corrected by entry ' || correction || ', which does not say so' as what
+  from published_roots r
+  where correction <> -1 and not exists (
+    select from ${CORRECTED}
+    where number = r.correction and coin_type = r.coin_type and root @> jsonb_build_object(
+      'version', '1', 'checkpoint', r.checkpoint::text,
+      'to', jsonb_build_object('root', r.root, 'total', r.total)))
+  order by coin_type, checkpoint limit 1`;
+
+/** Corrections of roots, and everything about the corrected ones. */
+const ABOUT_CORRECTED = `
+  select number from log_sequence where kind = 'correction' and body::jsonb ->> 'of' = 'root'
+  union
+  select number from coin_entries
+  where (kind, coin_type, checkpoint) in (
+    select case kind when 'corrected' then 'root' else 'root1' end, coin_type, checkpoint
+    from coin_entries where kind in ('corrected', 'corrected1'))
+  order by number`;
+
+/** First contradiction between roots and their corrections; null if none. */
+const correctionFault = async (on: Reading): Promise<string | null> => {
+  const rows = await on.sql.unsafe<{ number: bigint }[]>(ABOUT_CORRECTED);
+  const numbers = rows.map(({ number }) => number);
+  const said = new RootsSaid();
+  const [first] = (await entriesAt(on, [0n])).values();
+  if (first !== undefined) said.add(first);
+  for (let at = 0; at < numbers.length; at += PAGE) {
+    const entries = await entriesAt(on, numbers.slice(at, at + PAGE));
+    for (const number of numbers.slice(at, at + PAGE)) {
+      const entry = entries.get(number);
+      const what = entry && said.add(entry, { isWhole: true });
+      if (what) return `entry ${number} of the sequence ${what}`;
+    }
+  }
+  return null;
+};
+
 const EXCHANGED = `
   select 'entries ' || min(number) || ' and ' || max(number) || ' of the sequence (' || kind
          || ') say different things of the same checkpoint: one was signed in the place of the other' as what
   from log_sequence
-  where kind = 'root' or (kind in ('head', 'coin') and number > ${SINCE})
+  where (kind = 'root' and not exists (select from coin_entries e join coin_entries c using (coin_type, checkpoint)
+                                       where e.number = log_sequence.number
+                                         and (e.kind, c.kind) in (('root', 'corrected'), ('root1', 'corrected1'))))
+     or (kind in ('head', 'coin') and number > ${SINCE})
   group by kind, body::jsonb ->> 'coinType', body::jsonb ->> 'checkpoint', body::jsonb ->> 'version'
   having count(distinct body::jsonb - 'chainId') > 1
   order by min(number) limit 1`;

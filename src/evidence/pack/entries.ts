@@ -3,7 +3,9 @@
  * which the deployment can no longer take back.
  */
 
+import type { JsonValue } from "../../../client/canonical-json.ts";
 import type { PackManifest } from "../../../client/pack-forms.ts";
+import { correctionText, type RootCorrection } from "../../../client/root-corrections.ts";
 import type { Tier } from "../../../client/verify-audit-pack.ts";
 import { type SequenceEntry, SequenceError } from "../../../client/verify-sequence.ts";
 import { textIn } from "../../audit/sequence/sequence.ts";
@@ -32,6 +34,8 @@ type PackEntries = {
   readonly coins: readonly CoinEntry[];
   /** Entries about its registers' roots, of both versions. */
   readonly roots: readonly SequenceEntry[];
+  /** Of roots of its token. */
+  readonly corrections: readonly RootCorrection[];
   readonly all: readonly SequenceEntry[];
   /** Entries that prove nothing, with the reason. */
   readonly notes: readonly string[];
@@ -74,6 +78,7 @@ export const packEntries = async (
     coins: current.map(coinEntryIn),
     all: kept.entries,
     kept,
+    corrections: kept.corrections.filter((one) => one.coinType === coinType),
     roots: about.filter(({ kind }) => kind === "root"),
     notes: [
       ...passedOver(kept),
@@ -174,20 +179,39 @@ const WITH = {
 
 /**
  * The evidence of entries about the pack's roots; other checkpoints prove nothing about it.
- * @throws AuditPackError (stop) if another root was published
+ * @throws AuditPackError (stop) if another root was published, or the root was corrected since
  */
 export const compareRoots = (
   entries: readonly SequenceEntry[],
   head: Pick<PackHead, "first" | "last">,
   tables: { readonly first: RegisterTable; readonly last: RegisterTable },
+  corrections: readonly RootCorrection[] = [],
 ): readonly string[] =>
-  (["first", "last"] as const).flatMap((name) =>
-    entries
-      .filter(({ body }) => body.checkpoint === head[name].checkpoint)
+  (["first", "last"] as const).flatMap((name) => {
+    const { issued, checkpointDigest } = tables[name].head;
+    const isAbout = ({ checkpoint }: { readonly checkpoint?: JsonValue | undefined }) =>
+      checkpoint === head[name].checkpoint;
+    const file = name === "first" ? FILES.firstTable : FILES.lastTable;
+    const corrected = corrections.filter(isAbout);
+    const lastOf = (version: string) => corrected.findLast((one) => one.version === version);
+    for (const last of [lastOf("1"), lastOf("2")]) {
+      if (last === undefined || isCorrected(tables[name], last)) continue;
+      throw packError(
+        file,
+        `has the root ${tables[name].head.root} of version 1 with the total ${issued}; ${correctionText(last)}: the pack has another register. Ask for a pack that was made since`,
+        "complete",
+      );
+    }
+    return entries
+      .filter(({ body }) => isAbout(body))
+      .filter(({ number, body }) => {
+        const last = lastOf(textIn(body, "version"));
+        return last === undefined || BigInt(number) > BigInt(last.number);
+      })
       .map(({ number, at, body }) => {
-        const { issued, checkpointDigest } = tables[name].head;
         const version = textIn(body, "version");
-        const own = version === "1" ? tables[name].head.root : root2Of(tables[name], body);
+        const own =
+          version === "1" ? tables[name].head.root : root2Of(tables[name], decimalsIn(body));
         const published = [
           textIn(body, "root"),
           textIn(body, "total"),
@@ -196,20 +220,29 @@ export const compareRoots = (
         const has = [own, `${issued}`, checkpointDigest];
         if (published.join() !== has.join()) {
           throw packError(
-            name === "first" ? FILES.firstTable : FILES.lastTable,
+            file,
             `has the root ${own} of version ${version} with the total ${issued}; entry ${number}, which was kept, says ${published[0]} and ${published[1]}: the deployment published another register`,
             "complete",
           );
         }
         return `entry ${number} of the deployment's sequence, which you kept: dated ${at}, names the root of version ${version} of the ${name} register, as everybody was shown it`;
-      }),
-  );
+      });
+  });
+
+/** A root of version 2 may be from before the decimals were known. */
+const isCorrected = (table: RegisterTable, { version, to }: RootCorrection): boolean => {
+  const { root, issued, decimals } = table.head;
+  const own = version === "1" ? [root] : [decimals, null].map((each) => root2Of(table, each));
+  return own.includes(to.root) && to.total === `${issued}`;
+};
+
+const decimalsIn = ({ decimals }: SequenceEntry["body"]): number | null =>
+  decimals === null ? null : Number(typeof decimals === "string" ? decimals : "");
 
 const root2Of = (
   { head: { coinType, checkpoint }, rows }: RegisterTable,
-  body: SequenceEntry["body"],
+  decimals: number | null,
 ): string => {
-  const decimals = body.decimals === null ? null : Number(textIn(body, "decimals"));
   const tree = createSumTree();
   for (const row of rows) tree.add({ coinType, checkpoint, version: 2, decimals, row });
   return tree.top().root;

@@ -2,7 +2,7 @@
  * Evidence and open questions of a pack, for the command and the report. Reports are compared byte
  * by byte: these words may change only with the pack version.
  */
-import { actsOpen } from "../../../client/pack-verdict.ts";
+import { actsOpen, correctionsOpen } from "../../../client/pack-verdict.ts";
 import type { Tier } from "../../../client/verify-audit-pack.ts";
 import type { ComparedActs } from "./acts.ts";
 import type { Outcome } from "./check.ts";
@@ -61,6 +61,7 @@ export const consistency = (
         : ["the decimals: no metadata of the coin is among the facts"]),
       "the digests of pipelines in the manifest, which are of all tokens: `holderbook compare` compares them",
       ...actsOpen(outcome.acts?.length ?? null).consistent,
+      ...correctionsOpen(outcome.acts ?? []),
     ],
   };
 };
@@ -73,10 +74,14 @@ export const completeness = (
   { coinChain = null, last, version }: Pick<PackHead, "coinChain" | "last" | "version">,
   read: Reread | Unread | null = null,
   kept:
-    | (ProvenFacts & { readonly roots: readonly string[]; readonly acts: ComparedActs })
+    | (ProvenFacts & {
+        readonly roots: readonly string[];
+        readonly acts: ComparedActs;
+        readonly corrections: ComparedActs;
+      })
     | null = null,
 ): Tier => {
-  const by: string[] = [...(kept?.roots ?? [])];
+  const by: string[] = [...(kept?.corrections.by ?? []), ...(kept?.roots ?? [])];
   const open: string[] = [...(kept?.notes ?? [])];
   if (read !== null && "why" in read) open.push(`what ${read.source} has: ${read.why}`);
   const again = read === null || "why" in read ? null : read;
@@ -147,6 +152,7 @@ export const completeness = (
     not_shown: [
       ...(isWhole ? byFaith : open),
       ...versions,
+      ...(kept?.corrections.open ?? []),
       ...(kept?.acts.open ?? []),
       ...actsOpen(version < 3 ? null : 0).complete,
     ],

@@ -5,6 +5,7 @@ import { type Verdict, verifyAuditPack } from "../../../client/verify-audit-pack
 import { isSigned } from "../../audit/sequence/deployment-key.ts";
 import { compareActs } from "./acts.ts";
 import { checkContents, type Outcome, type Witness } from "./check.ts";
+import { compareCorrections } from "./corrections.ts";
 import { authenticBy, compareFacts, compareRoots, packEntries } from "./entries.ts";
 import { FILES, hashOf, openPack, packError } from "./form.ts";
 import { reportOf } from "./report.ts";
@@ -64,10 +65,15 @@ export const verifyPack = async (
     throw packError(FILES.report, "says something else than the other files");
   }
   const read = again === undefined ? null : await again(pack, manifest);
-  const roots = compareRoots(kept?.roots ?? [], head, outcome);
+  const roots = compareRoots(kept?.roots ?? [], head, outcome, kept?.corrections);
+  const corrections = compareCorrections(kept?.corrections ?? [], kept?.all ?? [], {
+    ...{ manifest, acts: outcome.acts },
+  });
   const acts = await compareActs(kept?.all ?? [], outcome.acts);
   const held =
-    kept === null ? null : { ...compareFacts(kept, manifest, outcome.chain), roots, acts };
+    kept === null
+      ? null
+      : { ...compareFacts(kept, manifest, outcome.chain), roots, acts, corrections };
   const consistent = consistency(head, outcome, known);
   const verdict = {
     authentic: signer,

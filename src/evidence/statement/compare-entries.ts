@@ -1,4 +1,5 @@
 /** Checks a statement against kept entries of the deployment's sequence. */
+import { correctionText } from "../../../client/root-corrections.ts";
 import { SequenceError } from "../../../client/verify-sequence.ts";
 import {
   entryOf,
@@ -86,12 +87,27 @@ const revokedOf = (
   throw new StatementError([`${says}; it is signed with that key, and names entry ${number}`]);
 };
 
-const rootsIn = ({ entries }: KeptEntries, statement: Statement): readonly string[] =>
-  entries
-    .filter(isRootOf(statement))
-    .map(
-      ({ number, at }) => `entry ${number}, which was kept, names the same root; it is dated ${at}`,
-    );
+/** Entries from before a correction name the former root, or the same one again. */
+const rootsIn = (
+  { entries, corrections }: KeptEntries,
+  statement: Statement,
+): readonly string[] => {
+  const { version, coinType, checkpoint, root } = statement;
+  const own = corrections.filter(
+    (one) =>
+      one.version === `${version}` && one.coinType === coinType && one.checkpoint === checkpoint,
+  );
+  return [
+    ...own.map(correctionText),
+    ...entries
+      .filter(isRootOf(statement))
+      .filter(({ body }) => body.root === root)
+      .map(
+        ({ number, at }) =>
+          `entry ${number}, which was kept, names the same root; it is dated ${at}`,
+      ),
+  ];
+};
 
 /** The statement's entry must link to its neighbours; its successor proves it. */
 const linksTo = async (

@@ -1,0 +1,189 @@
+/**
+ * Corrections of published roots: entries of the sequence that name roots which do not hold any more, by whose word,
+ * and why. The former root stays in the sequence; from the correction on, only the corrected one binds.
+ */
+import { canonicalJson } from "./canonical-json.ts";
+import {
+  chainId,
+  decimal,
+  exactly,
+  hash,
+  isFormed,
+  isPlain,
+  listOf,
+  membersOf,
+  nullOr,
+  oneOf,
+  plainText,
+  type TypeOf,
+  type,
+} from "./forms.ts";
+import type { SequenceEntry } from "./verify-sequence.ts";
+
+/** Roots that one entry corrects at most: an operator's act can name the checkpoints of all. */
+export const MOST_CORRECTED = 50;
+
+const VALUE = membersOf({ root: hash, total: decimal });
+
+const CORRECTED = membersOf({
+  version: oneOf("1", "2"),
+  checkpoint: decimal,
+  /** The root that held before, and the one that holds instead; all else of it stays. */
+  from: VALUE,
+  to: VALUE,
+});
+
+const BODY = membersOf({
+  of: exactly("root"),
+  chainId: nullOr(chainId),
+  coinType: type,
+  roots: listOf(CORRECTED, MOST_CORRECTED),
+  by: plainText(200),
+  why: plainText(1_000),
+});
+
+export type CorrectionBody = TypeOf<typeof BODY>;
+
+export type CorrectedRoot = TypeOf<typeof CORRECTED>;
+
+/** One corrected root, with the entry that says so. */
+export type RootCorrection = CorrectedRoot &
+  Pick<SequenceEntry, "number" | "at"> &
+  Pick<CorrectionBody, "coinType" | "by" | "why"> & {
+    /** Whether the entries given show that the former root was published. */
+    readonly isPublished: boolean;
+  };
+
+/** Of any source: the kind may be unknown. */
+type Entry = Pick<SequenceEntry, "number" | "body" | "at"> & { readonly kind: string };
+
+export const correctsRoots = ({ kind, body }: Pick<Entry, "kind" | "body">): boolean =>
+  kind === "correction" && body.of === "root";
+
+/** The body of such an entry; undefined for any other. */
+export const correctionIn = (body: unknown): CorrectionBody | undefined =>
+  isFormed<CorrectionBody>(body, BODY(body, "body")) ? body : undefined;
+
+/** Faults in the form of such an entry's body. */
+export const correctionFaults = (body: SequenceEntry["body"]): readonly string[] => {
+  const faults = BODY(body, "body");
+  if (!isFormed<CorrectionBody>(body, faults)) return faults;
+  return [
+    ...(body.roots.length === 0 ? ["body.roots names none"] : []),
+    ...body.roots.flatMap(({ from, to }, at) =>
+      canonicalJson(from) === canonicalJson(to) ? [`body.roots[${at}] changes nothing`] : [],
+    ),
+  ];
+};
+
+type RootKey = {
+  readonly coinType: string;
+  readonly version: string;
+  readonly checkpoint: string;
+};
+
+/** What entries say of one root. */
+export type RootSaid = {
+  /** Entry that says so. */
+  readonly number: string;
+  readonly root: string;
+  readonly total: string;
+  /** Undefined: only corrections of it are known. */
+  readonly body: SequenceEntry["body"] | undefined;
+  /** In the order of their numbers. */
+  readonly corrections: readonly RootCorrection[];
+};
+
+const keyOf = ({ coinType, version, checkpoint }: RootKey) =>
+  canonicalJson([coinType, version, checkpoint]);
+
+/** Only `chainId` may differ. */
+const textOf = ({ chainId: _, ...rest }: SequenceEntry["body"]) => canonicalJson(rest);
+
+/** What entries say of roots, in the order of their numbers. */
+export class RootsSaid {
+  readonly #said = new Map<string, RootSaid>();
+  /** The next number, as long as none is missing. */
+  #next: bigint | undefined = 0n;
+  #hasEarlier = true;
+
+  of(key: RootKey): RootSaid | undefined {
+    return this.#said.get(keyOf(key));
+  }
+
+  /** Every correction, by the number of its entry. */
+  corrections(): readonly RootCorrection[] {
+    return [...this.#said.values()]
+      .flatMap(({ corrections }) => corrections)
+      .sort((a, b) => Number(BigInt(a.number) - BigInt(b.number)));
+  }
+
+  /**
+   * @param isWhole every earlier entry of the roots that it is about was added
+   * @returns how a well-formed entry contradicts the ones before; null if it does not
+   */
+  add(entry: Entry, { isWhole = false }: { readonly isWhole?: boolean } = {}): string | null {
+    const { number, kind, body } = entry;
+    const isNext = isWhole || this.#next === BigInt(number);
+    this.#next = isNext ? BigInt(number) + 1n : undefined;
+    // Roots of version 1 from before the sequence have no entry: number 0 says how many there are.
+    if (number === "0" && isPlain(body.roots)) this.#hasEarlier = body.roots.count !== "0";
+    if (kind === "root") return this.#publish(number, body);
+    const correction = correctsRoots(entry) ? correctionIn(body) : undefined;
+    for (const root of correction?.roots ?? []) {
+      const what = correction && this.#correct(entry, correction, root);
+      if (what) return what;
+    }
+    return null;
+  }
+
+  #publish(number: string, body: SequenceEntry["body"]): string | null {
+    const { coinType, version, checkpoint, root, total } = body;
+    const key = canonicalJson([coinType ?? null, version ?? null, checkpoint ?? null]);
+    const known = this.#said.get(key);
+    const isSame =
+      known?.body === undefined
+        ? known === undefined || (root === known.root && total === known.total)
+        : textOf(known.body) === textOf(body);
+    if (!isSame) {
+      return `says something else of checkpoint ${checkpoint} than entry ${known?.number}${known?.corrections.length === 0 ? "" : ", which corrects it"}`;
+    }
+    this.#said.set(key, {
+      ...{ number: known?.number ?? number, root: `${root}`, total: `${total}`, body },
+      corrections: known?.corrections ?? [],
+    });
+    return null;
+  }
+
+  #correct(
+    { number, at }: Entry,
+    { coinType, by, why }: CorrectionBody,
+    corrected: CorrectedRoot,
+  ): string | null {
+    const { version, checkpoint, from, to } = corrected;
+    const known = this.of({ coinType, version, checkpoint });
+    const of = `root of version ${version} at checkpoint ${checkpoint}`;
+    if (known === undefined && this.#next !== undefined && !(version === "1" && this.#hasEarlier)) {
+      return `corrects a ${of}, but no entry before it publishes one`;
+    }
+    if (known !== undefined && (known.root !== from.root || known.total !== from.total)) {
+      return `corrects the ${of} from ${from.root} with the total ${from.total}, but entry ${known.number} says ${known.root} and ${known.total}`;
+    }
+    const isPublished = known !== undefined && (known.corrections.at(-1)?.isPublished ?? true);
+    this.#said.set(keyOf({ coinType, version, checkpoint }), {
+      ...{ number, ...to },
+      body: known?.body && { ...known.body, ...to },
+      corrections: [
+        ...(known?.corrections ?? []),
+        { ...corrected, number, at, coinType, by, why, isPublished },
+      ],
+    });
+    return null;
+  }
+}
+
+/** A correction in words, for a person. */
+export const correctionText = (correction: RootCorrection): string => {
+  const { number, at, version, checkpoint, from, to, by, why, isPublished } = correction;
+  return `entry ${number}, dated ${at}, corrects the published root of version ${version} at checkpoint ${checkpoint}: from ${from.root} with the total ${from.total} to ${to.root} with the total ${to.total}, by ${by}: ${why}${isPublished ? "" : ". No entry here shows that the former root was published"}`;
+};

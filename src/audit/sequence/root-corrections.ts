@@ -1,0 +1,51 @@
+/**
+ * Corrections of published roots: after a corrected projection, entries of the sequence name the roots that do not
+ * hold any more, by whose word, and why. Form and checks: client/root-corrections.ts.
+ */
+import {
+  type CorrectedRoot,
+  type CorrectionBody,
+  MOST_CORRECTED,
+} from "../../../client/root-corrections.ts";
+import type { Sql } from "../../database/connect.ts";
+import { plain } from "./acts.ts";
+import type { DeploymentKey } from "./deployment-key.ts";
+import { appendEntry, chainIdOf, type SequenceEntry } from "./sequence.ts";
+
+/** Who corrects roots, and why: published for ever, other characters than visible ASCII escaped. */
+export type CorrectedBy = Pick<CorrectionBody, "by" | "why">;
+
+const KIND_OF = { 1: "corrected1", 2: "corrected" } as const;
+
+/** A published root that the register's rows do not give any more. */
+export type WrongRoot = CorrectedRoot & { readonly coinType: string };
+
+/**
+ * Appends the corrections; the corrected roots are published when somebody next computes them.
+ * @param sql of a transaction
+ * @returns the entries, each with the roots of one token
+ */
+export const correctRoots = async (
+  sql: Sql,
+  key: DeploymentKey,
+  wrong: readonly WrongRoot[],
+  { by, why }: CorrectedBy,
+): Promise<readonly (SequenceEntry & { readonly body: CorrectionBody })[]> => {
+  const entries: (SequenceEntry & { readonly body: CorrectionBody })[] = [];
+  const chainId = await chainIdOf(sql);
+  for (const [coinType, all] of Map.groupBy(wrong, (root) => root.coinType)) {
+    for (let at = 0; at < all.length; at += MOST_CORRECTED) {
+      const roots = all.slice(at, at + MOST_CORRECTED).map(({ coinType: _, ...root }) => root);
+      const who = { by: plain(by, 200), why: plain(why, 1_000) };
+      const body: CorrectionBody = { of: "root", chainId, coinType, roots, ...who };
+      const entry = await appendEntry(sql, key, "correction", body);
+      for (const { version, checkpoint } of roots) {
+        await sql`
+          insert into coin_entries (kind, coin_type, checkpoint, number)
+          values (${KIND_OF[version]}, ${coinType}, ${checkpoint}, ${entry.number})`;
+      }
+      entries.push({ ...entry, body });
+    }
+  }
+  return entries;
+};
