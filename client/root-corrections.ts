@@ -68,7 +68,9 @@ export const correctionIn = (body: unknown): CorrectionBody | undefined =>
 export const correctionFaults = (body: SequenceEntry["body"]): readonly string[] => {
   const faults = BODY(body, "body");
   if (!isFormed<CorrectionBody>(body, faults)) return faults;
+  const each = new Set(body.roots.map(({ version, checkpoint }) => `${version} ${checkpoint}`));
   return [
+    ...(each.size < body.roots.length ? ["body.roots names one twice"] : []),
     ...(body.roots.length === 0 ? ["body.roots names none"] : []),
     ...body.roots.flatMap(({ from, to }, at) =>
       canonicalJson(from) === canonicalJson(to) ? [`body.roots[${at}] changes nothing`] : [],

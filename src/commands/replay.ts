@@ -123,7 +123,6 @@ export const replayCommand = () =>
           command: "replay",
           pipelines: namesOf(pipelines),
           accept: accept === true,
-          ...who,
         };
         const mode = swap ? (accept ? "accepted" : "identical") : "no";
         const group = { pipelines, share, act, swap: mode, correct, onCompared } as const;
@@ -154,7 +153,7 @@ const swapCommand = () =>
       await using opened = await openDatabase({ by: "owner" });
       const correct = await correcting(opened, who);
       for (const pipelines of groupsWith(pipeline)) {
-        const act = { command: "replay swap", pipelines: namesOf(pipelines), back: true, ...who };
+        const act = { command: "replay swap", pipelines: namesOf(pipelines), back: true };
         await replayGroup(opened, {
           pipelines,
           share: 1,

@@ -2,9 +2,14 @@
 import { randomBytes } from "node:crypto";
 import { afterEach, beforeAll, expect, test } from "vitest";
 import { verifySequence } from "../../client/verify-sequence.ts";
+import { type Statement, verifyStatement } from "../../client/verify-statement.ts";
+import { assertNoneSince, RootPublishedError } from "../../src/audit/reconcile/replayed-roots.ts";
 import { type DeploymentKey, openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
 import { publishedRoots2, publishedRootsOf } from "../../src/audit/sequence/published-roots.ts";
+import { correctRoots, type WrongRoot } from "../../src/audit/sequence/root-corrections.ts";
+import { appendEntry } from "../../src/audit/sequence/sequence.ts";
 import { publishRoots, type Roots, tableRoots } from "../../src/audit/sequence/table-roots.ts";
+import type { Sql } from "../../src/database/connect.ts";
 import { checkpointMark } from "../../src/log/blocks.ts";
 import { createCapTables } from "../../src/projections/cap-tables.ts";
 import { runCommand } from "../commands/run-command.ts";
@@ -114,4 +119,129 @@ test("roots that a corrected projection changes are listed, and corrected for a 
   expect(verified.corrections.every(({ isPublished }) => isPublished)).toBe(true);
   expect(await run("replay", ...OBJECTS)).toMatchObject({ code: 0 });
   expect(await run("reconcile")).toMatchObject({ code: 0 });
+  const checked = await run("verify", "--log");
+  expect(checked.stdout).toContain(
+    `that published roots of ${coinType} at checkpoints 55, 60 were wrong`,
+  );
+  expect((await run("acts")).stdout).toContain("one unit was counted for another wallet");
 });
+
+test("statements with the former root are refused with the correction's reason, and new ones hold", async () => {
+  const { coinType, wrong } = await misplaced();
+  const statement = async (...more: readonly string[]): Promise<Statement> => {
+    const [{ owner = "" } = {}] = await database.sql<{ owner: string }[]>`
+      select owner from token_changes where coin_type = ${coinType} and position < 55000000000
+      group by owner having (array_agg(balance_after order by position desc))[1] > 0 limit 1`;
+    const of = ["--coin", coinType, "--owner", owner, "--at", "55", ...more];
+    const made = await run("statement", ...of);
+    expect(made).toMatchObject({ code: 0, stderr: "" });
+    return JSON.parse(made.stdout);
+  };
+  const before = [await statement(), await statement("--statement-version", "1")];
+  expect(before[0]?.root).toBe(wrong.get(55n)?.version2?.root);
+  expect(await run("replay", ...OBJECTS, "--swap", "--accept", ...WHO)).toMatchObject({ code: 0 });
+  const { entries } = await verifySequence(await entriesOf(database.sql), key);
+  for (const former of before) {
+    expect(() => verifyStatement(former)).not.toThrow();
+    expect(() => verifyStatement(former, { entries })).toThrow(`by ${WHO[1]}: ${WHO[3]}`);
+  }
+  for (const now of [await statement(), await statement("--statement-version", "1")]) {
+    expect(verifyStatement(now, { entries }).root).not.toBe(wrong.get(55n)?.version1.root);
+  }
+  expect(await sequenceFaults(database.sql)).toEqual([]);
+});
+
+test("a return to the former rows corrects the corrected roots in turn, and not without a reason", async () => {
+  const { coinType, wrong } = await misplaced([55n]);
+  expect(await run("replay", ...OBJECTS, "--swap", "--accept", ...WHO)).toMatchObject({ code: 0 });
+  const back = ["replay", "swap", "--back", "--pipeline", "shared_token_objects"];
+  expect((await run(...back)).stderr).toContain("PublishedRootsError");
+  expect(await run(...back, "--accept", ...WHO)).toMatchObject({ code: 0 });
+  const [root] = await publishedRootsOf(database, { coinType, limit: 10 });
+  expect(root).toMatchObject({ root: wrong.get(55n)?.version1.root });
+  expect(root?.corrections.map(({ to }) => to.root)).toEqual([expect.any(String), root?.root]);
+  expect(await sequenceFaults(database.sql)).toEqual([]);
+});
+
+test("verify --log finds every correction that the entries before and after it contradict", async () => {
+  const { coinType, wrong } = await misplaced([45n, 55n]);
+  const { root, total } = wrong.get(55n)?.version2 ?? { root: "", total: "" };
+  const first = wrong.get(55n)?.version1 ?? { root: "", total: "" };
+  const other = { root: "ab".repeat(32), total };
+  const third = { root: "cd".repeat(32), total };
+  const of = (from: Value, to: Value, more: Partial<WrongRoot> = {}): WrongRoot => ({
+    ...{ coinType, version: "2", checkpoint: "55", from, to },
+    ...more,
+  });
+  const is = { root, total };
+  const first1 = { root: first.root, total: first.total };
+  const each = async (sql: Sql, roots: readonly WrongRoot[]) => {
+    for (const root of roots) await correctRoots(sql, key, [root], SHORT);
+  };
+  const forged: Readonly<Record<string, readonly WrongRoot[]>> = {
+    "never published": [of(is, other, { checkpoint: "56" })],
+    "of another coin": [of(is, other, { coinType: `${coinType}2` })],
+    "with a wrong former root": [of(other, third)],
+    "with a wrong former total": [of({ root, total: "1" }, other)],
+    "twice to different roots": [of(is, other), of(is, third)],
+    "of a correction, from the root before it": [of(is, other), of(other, third), of(other, is)],
+    "of version 1, never published": [of(first1, other, { version: "1", checkpoint: "56" })],
+  };
+  for (const [name, roots] of Object.entries(forged)) {
+    expect([name, await foundAfter((sql) => each(sql, roots))]).toEqual([
+      name,
+      expect.stringMatching(/^entry \d+ of the sequence corrects /),
+    ]);
+  }
+  // What holds, and what is then published against it, or by hand.
+  const right = [of(is, other), of(first1, third, { version: "1" })];
+  expect(await foundAfter((sql) => correctRoots(sql, key, right, SHORT))).toBe("");
+  const uncorrected = async (sql: Sql) => {
+    await correctRoots(sql, key, right, SHORT);
+    const version2 = (await entriesOf(sql)).find(
+      ({ kind, body }) => kind === "root" && body.checkpoint === "55" && body.version === "2",
+    );
+    await appendEntry(sql, key, "root", version2?.body ?? {});
+    await sql`
+      insert into coin_entries (kind, coin_type, checkpoint, number)
+      select 'root', ${coinType}, 55, max(number) from log_sequence`;
+  };
+  expect(await foundAfter(uncorrected)).toContain("which corrects it");
+  const bySlip = (sql: Sql) =>
+    sql`insert into published_roots
+        select coin_type, checkpoint, checkpoint_digest, ${other.root}, total, signature, key_id, signed_at, 99
+        from published_roots where checkpoint = 55`;
+  expect(await foundAfter(bySlip)).not.toBe("");
+  const unlisted = async (sql: Sql) => {
+    await correctRoots(sql, key, right, SHORT);
+    await sql`set local session_replication_role = replica`;
+    await sql`delete from coin_entries where kind in ('corrected', 'corrected1')`;
+  };
+  expect(await foundAfter(unlisted)).toContain("has no row in coin_entries");
+});
+
+test("a root of differing rows that is published while they are compared ends the exchange", async () => {
+  const { coinType } = await misplaced([55n]);
+  const at = (checkpoint: bigint) => ({
+    ...{ lines: [], wrong: [], others: 0, next: 0n },
+    first: new Map([[coinType, checkpoint]]),
+  });
+  await expect(assertNoneSince(database.sql, at(50n))).rejects.toThrow(RootPublishedError);
+  await expect(assertNoneSince(database.sql, at(56n))).resolves.toBeUndefined();
+});
+
+type Value = WrongRoot["to"];
+const SHORT = { by: "Eve", why: "none" };
+const UNDONE = new Error("rolled back");
+
+/** What the check of the sequence finds after a change, which is then undone. */
+const foundAfter = async (change: (sql: Sql) => Promise<unknown>): Promise<string> => {
+  let found = "";
+  const changed = database.transaction(async ({ sql }) => {
+    await change(sql);
+    found = (await sequenceFaults(sql)).map(({ what }) => what).join("; ");
+    throw UNDONE;
+  });
+  await expect(changed).rejects.toBe(UNDONE);
+  return found;
+};

@@ -385,6 +385,19 @@ const CORRECTIONS: readonly (readonly [string, object, readonly SequenceEntry[],
     1,
   ],
   ["changing nothing", two, [corrects("12", asNow, asNow)], 1],
+  [
+    "of one root twice",
+    two,
+    [
+      corrects("12", asBefore, other, {
+        roots: [
+          { version: "2", checkpoint: two.checkpoint, from: asBefore, to: other },
+          { version: "2", checkpoint: two.checkpoint, from: other, to: asNow },
+        ],
+      }),
+    ],
+    1,
+  ],
   ["by nobody", two, [corrects("12", asBefore, asNow, { by: "" })], 1],
   ["without a reason", two, [corrects("12", asBefore, asNow, { why: null })], 1],
   ["with a member more", two, [corrects("12", asBefore, asNow, { through: "9" })], 1],

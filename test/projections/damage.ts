@@ -162,7 +162,7 @@ export const misplaceUnit = async ({ sql }: TestDatabase, from: bigint): Promise
       select (jsonb_populate_record(t, jsonb_build_object(
         'position', ${begin}::int8, 'change', ${change}::int, 'balance_after', balance_after + ${change}))).*
       from token_changes t where coin_type = ${coinType} and owner = ${owner} and position < ${begin}::int8
-      order by position desc limit 1`;
+      order by t.position desc limit 1`;
   }
   return coinType;
 };

@@ -68,7 +68,11 @@ const table = {
 const meant = { decimals: number.nullable(), checkpointTimestampMs: timeMs };
 const listed = { keyId, signature, signedAt: moment };
 const value = z.strictObject({ root: hash, total: amount });
-const plainText = (most: number) => z.string().max(most).regex(/^[ -_a-~]+$/);
+const plainText = (most: number) =>
+  z
+    .string()
+    .max(most)
+    .regex(/^[ -_a-~]+$/);
 const correctedRoot = {
   version: z.enum(["1", "2"]),
   checkpoint: amount,
@@ -76,9 +80,7 @@ const correctedRoot = {
   to: value,
 };
 const corrected = { by: plainText(200), why: plainText(1_000) };
-const corrections = z.array(
-  z.strictObject({ ...correctedRoot, ...corrected, number, at: moment }),
-);
+const corrections = z.array(z.strictObject({ ...correctedRoot, ...corrected, number, at: moment }));
 
 export const root = z.union([
   z.strictObject({ ...table, ...listed, number: number.nullable(), corrections }),

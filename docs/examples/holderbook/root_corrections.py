@@ -25,6 +25,8 @@ def correction_fault(body):
     wrong = fault(BODY, body, "body")
     if wrong is None and any(one["from"] == one["to"] for one in body["roots"]):
         wrong = "body.roots has one that changes nothing"
+    if wrong is None and len({(one["version"], one["checkpoint"]) for one in body["roots"]}) < len(body["roots"]):
+        wrong = "body.roots names one twice"
     return wrong
 
 

@@ -35,7 +35,8 @@ const placesOf = (sql: Sql, coinType: string, through: bigint, allFrom: bigint) 
   select * from places where age <= ${NEWEST} or checkpoint >= ${allFrom}
   union all
   (select * from places where age > ${NEWEST} and checkpoint < ${allFrom}
-   order by random() limit ${OTHERS})`;
+   order by random() limit ${OTHERS})
+  order by checkpoint`;
 
 /** A published root that the cap table does not give. */
 export type RootDifference = {
@@ -91,7 +92,13 @@ export const reconcileRoots = async (
       onDifference({
         what: `${where}, ${coinType}, checkpoint ${checkpoint}: the published root is ${shown(is)}, but the cap table gives ${shown(root)}`,
         wrong: isCorrectable
-          ? { coinType, version, checkpoint: `${checkpoint}`, from: valueOf(is), to: valueOf(root) }
+          ? {
+              coinType,
+              version,
+              checkpoint: `${checkpoint}`,
+              from: rootAndTotal(is),
+              to: rootAndTotal(root),
+            }
           : null,
       });
     }
@@ -101,7 +108,7 @@ export const reconcileRoots = async (
 
 const isSame = (one: StoredRoot, other: StoredRoot): boolean => shown(one) === shown(other);
 
-const valueOf = ({ root, total }: StoredRoot) => ({ root, total });
+const rootAndTotal = ({ root, total }: StoredRoot) => ({ root, total });
 
 /** Members that no correction changes. */
 const restOf = ({

@@ -5,6 +5,7 @@
 import {
   type CorrectedRoot,
   type CorrectionBody,
+  correctionIn,
   MOST_CORRECTED,
 } from "../../../client/root-corrections.ts";
 import type { Sql } from "../../database/connect.ts";
@@ -16,6 +17,20 @@ import { appendEntry, chainIdOf, type SequenceEntry } from "./sequence.ts";
 export type CorrectedBy = Pick<CorrectionBody, "by" | "why">;
 
 const KIND_OF = { 1: "corrected1", 2: "corrected" } as const;
+
+/** That the corrected roots are the right ones, in words: nothing in the sequence can show it. */
+export const correctionsOnFaith = async (sql: Sql): Promise<readonly string[]> => {
+  const rows = await sql<{ number: bigint; at: string; body: string }[]>`
+    select number, at, body from log_sequence
+    where kind = 'correction' and body::jsonb ->> 'of' = 'root' order by number`;
+  return rows.flatMap(({ number, at, body }) => {
+    const correction = correctionIn(JSON.parse(body));
+    if (correction === undefined) return [];
+    const { coinType, roots, by, why } = correction;
+    const checkpoints = [...new Set(roots.map(({ checkpoint }) => checkpoint))].join(", ");
+    return `that published roots of ${coinType} at checkpoints ${checkpoints} were wrong: entry ${number}, dated ${at}, corrects them, by ${by}: ${why}`;
+  });
+};
 
 /** A published root that the register's rows do not give any more. */
 export type WrongRoot = CorrectedRoot & { readonly coinType: string };

@@ -12,6 +12,7 @@ import { unpublishedActs } from "../sequence/acts.ts";
 import { keysOnFaith } from "../sequence/key-history.ts";
 import { headFault, type LogHead, signedHeads } from "../sequence/log-heads.ts";
 import { rootFault } from "../sequence/published-roots.ts";
+import { correctionsOnFaith } from "../sequence/root-corrections.ts";
 import { logSince } from "../sequence/sequence.ts";
 import { runStretches } from "../sequence/stretches.ts";
 import { checkAllBlocks, checkPackages, logRange } from "./blocks-and-packages.ts";
@@ -80,7 +81,7 @@ export const verifyLog = async (
     const packages = await runStretches(checkPackages(tx), faults, signal);
     faith.push(...proofs.faith, ...packages.faith);
     beyond.push(...proofs.beyond, ...packages.beyond);
-    beyond.push(...(await keysOnFaith(tx.sql)));
+    beyond.push(...(await keysOnFaith(tx.sql)), ...(await correctionsOnFaith(tx.sql)));
     const unpublished = await unpublishedActs(tx.sql);
     if (unpublished > 0) {
       beyond.push(
