@@ -2,7 +2,7 @@
  * Corrections of published roots: entries of the sequence that name roots which do not hold any more, by whose word,
  * and why. The former root stays in the sequence; from the correction on, only the corrected one binds.
  */
-import { canonicalJson } from "./canonical-json.ts";
+import { canonicalJson, type JsonValue } from "./canonical-json.ts";
 import {
   chainId,
   decimal,
@@ -18,10 +18,19 @@ import {
   type TypeOf,
   type,
 } from "./forms.ts";
-import type { SequenceEntry } from "./verify-sequence.ts";
 
 /** Roots that one entry corrects at most: an operator's act can name the checkpoints of all. */
 export const MOST_CORRECTED = 50;
+
+type Body = { readonly [name: string]: JsonValue };
+
+/** Of any source: the kind may be unknown. */
+type Entry = {
+  readonly number: string;
+  readonly kind: string;
+  readonly body: Body;
+  readonly at: string;
+};
 
 const VALUE = membersOf({ root: hash, total: decimal });
 
@@ -48,14 +57,11 @@ export type CorrectedRoot = TypeOf<typeof CORRECTED>;
 
 /** One corrected root, with the entry that says so. */
 export type RootCorrection = CorrectedRoot &
-  Pick<SequenceEntry, "number" | "at"> &
+  Pick<Entry, "number" | "at"> &
   Pick<CorrectionBody, "coinType" | "by" | "why"> & {
     /** Whether the entries given show that the former root was published. */
     readonly isPublished: boolean;
   };
-
-/** Of any source: the kind may be unknown. */
-type Entry = Pick<SequenceEntry, "number" | "body" | "at"> & { readonly kind: string };
 
 export const correctsRoots = ({ kind, body }: Pick<Entry, "kind" | "body">): boolean =>
   kind === "correction" && body.of === "root";
@@ -65,7 +71,7 @@ export const correctionIn = (body: unknown): CorrectionBody | undefined =>
   isFormed<CorrectionBody>(body, BODY(body, "body")) ? body : undefined;
 
 /** Faults in the form of such an entry's body. */
-export const correctionFaults = (body: SequenceEntry["body"]): readonly string[] => {
+export const correctionFaults = (body: Body): readonly string[] => {
   const faults = BODY(body, "body");
   if (!isFormed<CorrectionBody>(body, faults)) return faults;
   const each = new Set(body.roots.map(({ version, checkpoint }) => `${version} ${checkpoint}`));
@@ -91,7 +97,7 @@ export type RootSaid = {
   readonly root: string;
   readonly total: string;
   /** Undefined: only corrections of it are known. */
-  readonly body: SequenceEntry["body"] | undefined;
+  readonly body: Body | undefined;
   /** In the order of their numbers. */
   readonly corrections: readonly RootCorrection[];
 };
@@ -100,7 +106,7 @@ const keyOf = ({ coinType, version, checkpoint }: RootKey) =>
   canonicalJson([coinType, version, checkpoint]);
 
 /** Only `chainId` may differ. */
-const textOf = ({ chainId: _, ...rest }: SequenceEntry["body"]) => canonicalJson(rest);
+const textOf = ({ chainId: _, ...rest }: Body) => canonicalJson(rest);
 
 /** What entries say of roots, in the order of their numbers. */
 export class RootsSaid {
@@ -139,7 +145,7 @@ export class RootsSaid {
     return null;
   }
 
-  #publish(number: string, body: SequenceEntry["body"]): string | null {
+  #publish(number: string, body: Body): string | null {
     const { coinType, version, checkpoint, root, total } = body;
     const key = canonicalJson([coinType ?? null, version ?? null, checkpoint ?? null]);
     const known = this.#said.get(key);
