@@ -5,6 +5,7 @@ import type { FactBatch } from "../log/fact.ts";
 import { append, asParts, writeAll } from "../projections/batch-write.ts";
 import { type CheckpointDigest, digestsOf, NO_ROWS, shownDigest } from "../projections/digests.ts";
 import {
+  LayoutAheadError,
   type ProgressTables,
   TablesExchangedError,
   WatermarkMovedError,
@@ -51,6 +52,7 @@ const readBefore = async (
   const [row] = await sql<{ digest: Buffer | null; layout: number; rebuilds: number }[]>`
     select digest, layout, rebuilds from ${sql(getTableName(watermark))} where pipeline = ${name}`;
   if (row === undefined) return { digest: null, rebuilds: 0 };
+  if (row.layout > layout) throw new LayoutAheadError(name);
   return { digest: row.layout >= layout ? (row.digest ?? NO_ROWS) : null, rebuilds: row.rebuilds };
 };
 
@@ -63,6 +65,7 @@ const readBefore = async (
  * @throws WatermarkMovedError (stop) when the watermark does not expect `batch.first`: it was applied
  *   already, or another process runs this pipeline
  * @throws TablesExchangedError (retry) when the tables are no longer those that the batch was made from
+ * @throws LayoutAheadError (stop) when a newer version has exchanged the tables
  * @throws UndecodableFactError (stop) before anything is written
  */
 export const applyBatch = async (

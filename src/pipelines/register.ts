@@ -6,7 +6,7 @@ import type { CheckpointMark } from "../log/fact.ts";
 import { type HighWater, markOf } from "../log/high-water.ts";
 import { ChainMismatchError } from "../log/log-errors.ts";
 import { logHighWater } from "../log/tables.ts";
-import type { ProgressTables } from "../projections/progress-tables.ts";
+import { LayoutAheadError, type ProgressTables } from "../projections/progress-tables.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import { type Pipeline, tablesOf } from "./pipeline.ts";
 import { discardRun, dropTables, groupOf, tableNames } from "./replay/tables.ts";
@@ -39,6 +39,7 @@ export class WatermarkAheadError extends Error {
  * and fills in a missing chain id.
  * @throws ChainMismatchError (stop) when its rows are of another chain
  * @throws WatermarkAheadError (stop)
+ * @throws LayoutAheadError (stop)
  */
 export const registerPipeline = async (
   sql: Sql,
@@ -61,6 +62,7 @@ export const registerPipeline = async (
   if (row.next_checkpoint > log.nextCheckpoint) {
     throw new WatermarkAheadError(pipeline.name, row.next_checkpoint, log.nextCheckpoint);
   }
+  if (row.layout > pipeline.layout) throw new LayoutAheadError(pipeline.name);
   return {
     nextCheckpoint: row.next_checkpoint,
     last: markOf(row.last_checkpoint, row.last_digest, row.last_timestamp_ms),

@@ -116,3 +116,18 @@ export class TablesExchangedError extends Error {
     super(`${pipeline}: the tables were exchanged for those of a replay`);
   }
 }
+
+/**
+ * A newer version has filled the pipeline's tables: this one would write rows of its own kind into them. Stop this
+ * process; the newer one takes the pipeline over.
+ */
+export class LayoutAheadError extends Error {
+  override readonly name = "LayoutAheadError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(pipeline: string) {
+    super(
+      `${pipeline}: a newer version of the service has changed its tables; end this process, or start it with that version`,
+    );
+  }
+}

@@ -17,7 +17,7 @@ import type { PipelineStatus } from "../../../src/pipelines/status.ts";
 import { guardedReads } from "../../../src/projections/guarded-reads.ts";
 import { ALL, FOR_BALANCES, FOR_CAP_TABLES } from "../../../src/projections/needed.ts";
 import { assertCommitted } from "../../../src/projections/past.ts";
-import { LAYOUT } from "../../../src/projections/progress-tables.ts";
+import { LAYOUT, LayoutAheadError } from "../../../src/projections/progress-tables.ts";
 import { readWatermarks } from "../../../src/projections/read-watermarks.ts";
 import { readReplays } from "../../../src/projections/replays.ts";
 import { until } from "../../lanes/until.ts";
@@ -340,6 +340,46 @@ test("an upgrade that changes a table of two pipelines fills it for both, also a
   expect(run.history).not.toContain("stopped");
   const replays = await readReplays(database.db);
   expect(replays).toMatchObject(changed.map(({ name }) => ({ pipeline: name, state: "swapped" })));
+});
+
+test("a process of the former version stops once a newer one has filled the tables of its pipeline", async () => {
+  await using upgraded = await copied({ max: 8 });
+  const { database } = upgraded;
+  const former = ledgerPipelines.filter(({ sharedTables = [] }) => sharedTables.length > 0);
+  const [tokens, grants] = former;
+  if (tokens === undefined || grants === undefined) throw new Error("no pipelines share a table");
+  await using old = running(database, [grants]);
+  await until(
+    "the former version to run",
+    () => old.history,
+    (states) => states.includes("running"),
+  );
+  const newer = former.map((pipeline) => ({
+    ...pipeline,
+    layout: LAYOUT + 1,
+    sharedTables: pipeline.sharedTables?.map((one) => ({ ...one, since: LAYOUT + 1 })) ?? [],
+  }));
+  await using _new = running(database, newer);
+  await until(
+    "the newer tables",
+    () => layouts(database, newer),
+    (rows) => rows.every((row) => row?.layout === LAYOUT + 1),
+    60_000,
+  );
+  const right = await projectedRows(database);
+  await upgraded.append(50);
+  const stopped = await until(
+    "the former version to stop",
+    () => old.statuses.get(grants.name),
+    (status) => status?.state === "stopped",
+  );
+  expect(stopped?.error).toBeInstanceOf(LayoutAheadError);
+  await until(
+    "the newer version to take over",
+    () => layouts(database, newer),
+    (rows) => rows.every((row) => row?.next === 250n),
+  );
+  expect(right.balances).toEqual((await projectedRows(given)).balances);
 });
 
 test("an upgrade exchanges no table of a pipeline between two statements of a snapshot", async () => {
