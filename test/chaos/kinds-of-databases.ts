@@ -188,7 +188,7 @@ const fullDisk = (isSeen: boolean): FaultKind => ({
       await shownAs(
         world,
         "start",
-        /No space left|could not extend|does not answer|recorded nothing/,
+        /No space left|could not (extend|write)|does not answer|recorded nothing/,
       );
     } else await lasting(random, 1_000, 4_000);
     return {
