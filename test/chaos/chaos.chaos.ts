@@ -8,6 +8,7 @@ import { allEndedOnce, type EndedRequest } from "../ta/processing/all-ended.ts";
 import { drawFaults, type Fault } from "./fault.ts";
 import { KINDS } from "./kinds.ts";
 import { recovery } from "./recovery.ts";
+import { bothLists } from "./transfer-lists.ts";
 import { bothReadings } from "./undisturbed.ts";
 import { ASSET, startWorld, type World } from "./world.ts";
 
@@ -98,6 +99,15 @@ test("every result was called back, those of an investor in order", async () => 
   }
   const { length } = receiver.accepted();
   tally({ "results delivered": arrived.length, "of them again": length - arrived.length });
+});
+
+test("the transfers of the EVM chain are listed as by a service that nothing happened to, and each was called back in order", async () => {
+  await world.chain.end();
+  const { disturbed, undisturbed } = await bothLists(world);
+  expect(disturbed).toBe(undisturbed);
+  const amounts = [...undisturbed.matchAll(/"amount":(\d+)/g)].map(([, amount]) => Number(amount));
+  expect(world.chain.called()).toEqual(amounts);
+  tally({ "transfers on the EVM chain": amounts.length });
 });
 
 test("log, rows, digests and answers equal those of a service that nothing happened to", async () => {

@@ -1,5 +1,6 @@
 /** Every kind of fault. A further one is an entry here, or in one of the lists. */
 import type { FaultKind } from "./fault.ts";
+import { chainKinds } from "./kinds-of-chains.ts";
 import { databaseKinds } from "./kinds-of-databases.ts";
 import { neighbourKinds } from "./kinds-of-neighbours.ts";
 import { processKinds } from "./kinds-of-processes.ts";
@@ -13,5 +14,6 @@ export const KINDS: readonly FaultKind[] = [
   ...replayKinds,
   ...sourceKinds,
   ...neighbourKinds,
+  ...chainKinds,
   together,
 ];

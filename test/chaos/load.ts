@@ -17,7 +17,7 @@ const EXPECTED: ReadonlySet<number> = new Set([201, 503]);
 export type Refusal = 500 | 503 | "hangs up" | "never answers";
 
 /** A receiver that refuses some results at first, and all of them while it is told to. */
-const startMoodyReceiver = async () => {
+export const startMoodyReceiver = async () => {
   let refusesAll: Refusal | undefined;
   const answers: Readonly<Record<Refusal, Answer>> = {
     500: 500,

@@ -20,6 +20,7 @@ import { startLoad } from "./load.ts";
 import { watchMarks } from "./marks.ts";
 import { operate } from "./operated.ts";
 import { startPostgres } from "./postgres.ts";
+import { CHAIN_PROJECT, serveChain } from "./served-chain.ts";
 import { serveLedger } from "./served-ledger.ts";
 
 export const ASSET = "acme-sui";
@@ -53,6 +54,7 @@ export const startWorld = async (seed: number) => {
   const at = (name: string) => join(folder.path, name);
   const postgres = opened.use(await startPostgres(at("postgres")));
   const ledger = opened.use(await serveLedger(at("ledger"), seed));
+  const chain = opened.use(await serveChain());
   const redisPath = await redisServerPath();
   const redis = redisPath === undefined ? undefined : opened.use(await startRestartable(redisPath));
 
@@ -75,7 +77,10 @@ export const startWorld = async (seed: number) => {
     ...{ name: ASSET, ledger: "sui", coinType: ledger.coinType, whitelistGroupId: 1 },
     ta: { callbackUrl: load.receiver.url },
   };
-  await writeFile(assetsFile, JSON.stringify({ projects: [{ name: "acme", tokens: [token] }] }));
+  await writeFile(
+    assetsFile,
+    JSON.stringify({ projects: [{ name: "acme", tokens: [token] }, chain.project] }),
+  );
   const settings = {
     LEDGER_SOURCE: `grpc+http://${ledger.node.host} ${ledger.store.base.href}`,
     SECURITY_TOKEN_PACKAGES: ledger.packages[0] ?? "",
@@ -143,6 +148,7 @@ export const startWorld = async (seed: number) => {
     START_MS,
   );
   const reader = await createKey(database, { kind: "graphql" });
+  const project = await createKey(database, { kind: "project", subject: CHAIN_PROJECT });
   const answers = opened.use(watchAnswers([start.url, serve.url], reader.secret));
   const agent = load.begin({ url: serve.url, secretKey: keys.secretKey });
 
@@ -167,6 +173,9 @@ export const startWorld = async (seed: number) => {
   const all = opened.move();
   return {
     ledger,
+    chain,
+    /** Of the chain's project. */
+    projectKey: project.secret,
     postgres,
     /** Undefined where Redis is not installed; the queues are in Postgres then. */
     redis: redis && wayToRedis && { ...redis, way: wayToRedis },
