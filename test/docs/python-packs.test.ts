@@ -363,6 +363,15 @@ test.skipIf(why !== null)(
     ]);
     const silent = await withReport(third, (acts) => acts);
     const byOther = await withReport(third, replaced(acting({ by: "Eve" })));
+    const twice = await withReport(third, (acts) => [
+      ...acts.slice(0, 2),
+      {
+        ...acting({ why: "nothing to worry about" }, "37"),
+        number: "7",
+        at: "2026-01-07T00:00:00.000Z",
+      },
+      { ...acting({}, "38"), number: "8", at: "2026-01-08T00:00:00.000Z" },
+    ]);
     const elsewhere = await withReport(third, replaced(acting({ checkpoints: "1" })));
     const old1 = { ...root1, ...from };
     type Case = readonly [
@@ -399,6 +408,7 @@ test.skipIf(why !== null)(
       ["acts.ndjson", silent, [corrects("20", [of(from, to, { checkpoint: "1" })])]],
       ["acts.ndjson", byOther, [correction]],
       ["acts.ndjson", elsewhere, [correction]],
+      ["acts.ndjson", twice, [correction]],
       ["acts.ndjson", told, [entry("coin", coin, "20")]],
       ["acts.ndjson", told, [corrects("20", [of(from, to)], { coinType: `${coinType}2` })]],
     ];

@@ -144,8 +144,10 @@ def held_against(kept, manifest, registers, acts):
     entries = {entry["number"]: entry for entry in kept.shown}
     corrections = kept.roots.corrections(manifest["coinType"])
     ours = {entry["number"] for entry, _ in corrections}
-    told_of = {act["details"]["correction"]: act for act in (acts or {}).values() if is_correction(act)}
-    for number, act in told_of.items():
+    tells = [act for act in (acts or {}).values() if is_correction(act)]
+    told_of = {act["details"]["correction"] for act in tells}
+    for act in tells:
+        number = act["details"]["correction"]
         if number not in entries:
             continue
         body = entries[number]["body"]

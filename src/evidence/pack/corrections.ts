@@ -23,11 +23,11 @@ export const compareCorrections = (
   all: readonly SequenceEntry[],
   { manifest, acts }: Pack,
 ): ComparedActs => {
-  const told = new Map(
-    (acts ?? []).filter(isCorrection).map((act) => [`${act.details.correction}`, act]),
-  );
+  const tells = (acts ?? []).filter(isCorrection);
+  const told = new Set(tells.map(({ details }) => `${details.correction}`));
   const entries = Map.groupBy(corrections, ({ number }) => number);
-  for (const [number, act] of told) {
+  for (const act of tells) {
+    const number = `${act.details.correction}`;
     const wrong = packError(
       FILES.acts,
       `act ${act.number} says otherwise of entry ${number}, which was kept, than that entry`,
