@@ -127,7 +127,7 @@ export class RootsSaid {
   }
 
   /**
-   * @param isWhole every earlier entry of the roots that it is about was added
+   * @param isWhole everything said before of the roots that it is about was added, even without an entry
    * @returns how a well-formed entry contradicts the ones before; null if it does not
    */
   add(entry: Entry, { isWhole = false }: { readonly isWhole?: boolean } = {}): string | null {
@@ -139,7 +139,7 @@ export class RootsSaid {
     if (kind === "root") return this.#publish(number, body);
     const correction = correctsRoots(entry) ? correctionIn(body) : undefined;
     for (const root of correction?.roots ?? []) {
-      const what = correction && this.#correct(entry, correction, root);
+      const what = correction && this.#correct(entry, correction, root, isWhole);
       if (what) return what;
     }
     return null;
@@ -167,11 +167,13 @@ export class RootsSaid {
     { number, at }: Entry,
     { coinType, by, why }: CorrectionBody,
     corrected: CorrectedRoot,
+    isWhole: boolean,
   ): string | null {
     const { version, checkpoint, from, to } = corrected;
     const known = this.of({ coinType, version, checkpoint });
     const of = `root of version ${version} at checkpoint ${checkpoint}`;
-    if (known === undefined && this.#next !== undefined && !(version === "1" && this.#hasEarlier)) {
+    const isAllKnown = isWhole || !(version === "1" && this.#hasEarlier);
+    if (known === undefined && this.#next !== undefined && isAllKnown) {
       return `corrects a ${of}, but no entry before it publishes one`;
     }
     if (known !== undefined && (known.root !== from.root || known.total !== from.total)) {

@@ -144,9 +144,10 @@ export const replayGroup = async (
     await dropTables(write.sql, REPLAY_SCHEMA, tableNames(pipelines));
     return false;
   }
-  const found = isIdentical
-    ? undefined
-    : await contradictedRoots(write, { pipelines, place, signal });
+  const found =
+    isIdentical && correct === undefined
+      ? undefined
+      : await contradictedRoots(write, { pipelines, place, signal, all: isIdentical });
   if (found !== undefined) {
     const isRefused = found.others > 0 || (found.wrong.length > 0 && correct === undefined);
     if (isRefused) throw new PublishedRootsError(pipelines, found);

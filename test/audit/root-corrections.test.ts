@@ -2,10 +2,14 @@
 import { randomBytes } from "node:crypto";
 import { afterEach, beforeAll, expect, test } from "vitest";
 import { verifySequence } from "../../client/verify-sequence.ts";
-import { type Statement, verifyStatement } from "../../client/verify-statement.ts";
+import { type Statement, signedRoot, verifyStatement } from "../../client/verify-statement.ts";
 import { assertNoneSince, RootPublishedError } from "../../src/audit/reconcile/replayed-roots.ts";
 import { type DeploymentKey, openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
-import { publishedRoots2, publishedRootsOf } from "../../src/audit/sequence/published-roots.ts";
+import {
+  publishedRoots2,
+  publishedRootsOf,
+  publishRoot,
+} from "../../src/audit/sequence/published-roots.ts";
 import { correctRoots, type WrongRoot } from "../../src/audit/sequence/root-corrections.ts";
 import { appendEntry } from "../../src/audit/sequence/sequence.ts";
 import { publishRoots, type Roots, tableRoots } from "../../src/audit/sequence/table-roots.ts";
@@ -68,7 +72,7 @@ const misplaced = async (checkpoints: readonly bigint[] = [45n, 55n, 60n]) => {
     wrong.set(checkpoint, roots);
     await publish(roots);
   }
-  return { coinType, wrong, chainId };
+  return { coinType, wrong, chainId, publish };
 };
 
 test("roots that a corrected projection changes are listed, and corrected for a name and a reason", async () => {
@@ -220,14 +224,91 @@ test("verify --log finds every correction that the entries before and after it c
   expect(await foundAfter(unlisted)).toContain("has no row in coin_entries");
 });
 
-test("a root of differing rows that is published while they are compared ends the exchange", async () => {
+test("verify --log names a correction of a checkpoint beyond every log", async () => {
   const { coinType } = await misplaced([55n]);
+  const [from, to] = ["ab", "cd"].map((byte) => ({ root: byte.repeat(32), total: "1" }));
+  const body = { of: "root", chainId: null, coinType, by: "Eve", why: "none" };
+  const roots = [{ version: "2", checkpoint: "9".repeat(30), from, to }];
+  const forge = (sql: Sql) =>
+    appendEntry(sql, key, "correction", JSON.parse(JSON.stringify({ ...body, roots })));
+  expect(await foundAfter(forge)).toContain("is about a checkpoint that is no number");
+});
+
+test("a correction of a root from before the sequence is held against that root, and may be taken back", async () => {
+  database = await copyOf(register.database);
+  key = await openDeploymentKey(database, masterKey);
+  const [{ coinType = "" } = {}] = await database.sql<{ coinType: string }[]>`
+    select coin_type as "coinType" from token_changes limit 1`;
+  const { version1 } = await rootsAt(coinType, 45n);
+  const [{ chainId = "" } = {}] = await database.sql<{ chainId: string }[]>`
+    select chain_id as "chainId" from log_high_water`;
+  const early = { ...version1, chainId };
+  const { signature, keyId } = await key.sign(signedRoot(early));
+  await database.sql`
+    insert into published_roots (coin_type, checkpoint, checkpoint_digest, root, total, signature, key_id)
+    values (${coinType}, 45, ${early.checkpointDigest}, ${early.root}, ${early.total}, ${signature}, ${keyId})`;
+  const is = { root: early.root, total: early.total };
+  const other = { root: "ab".repeat(32), total: early.total };
+  const of = (from: Value, to: Value, checkpoint = "45"): WrongRoot => ({
+    ...{ coinType, version: "1", checkpoint, from, to },
+  });
+  const correct = (...roots: readonly WrongRoot[]) =>
+    foundAfter(async (sql) => {
+      for (const root of roots) await correctRoots(sql, key, [root], SHORT);
+    });
+  expect(await correct(of(is, other))).toBe("");
+  expect(await correct(of(other, is))).toMatch(/^entry \d+ of the sequence corrects /);
+  expect(await correct(of(is, other, "46"))).toMatch(/^entry \d+ of the sequence corrects /);
+  const back = async (sql: Sql) => {
+    await correctRoots(sql, key, [of(is, other)], SHORT);
+    await publishRoot(sql, key, { ...early, root: other.root });
+    await correctRoots(sql, key, [of(other, is)], SHORT);
+    await publishRoot(sql, key, early);
+  };
+  expect(await foundAfter(back)).toBe("");
+});
+
+test("a published root that the served rows contradict is corrected, too", async () => {
+  const { coinType, publish } = await misplaced([]);
+  const roots = await rootsAt(coinType, 45n);
+  const wrong = { root: "ab".repeat(32) };
+  await publish({
+    version1: { ...roots.version1, ...wrong },
+    version2: roots.version2 && { ...roots.version2, ...wrong },
+  });
+  expect(await run("replay", ...OBJECTS, "--swap", "--accept", ...WHO)).toMatchObject({ code: 0 });
+  // Now the rows are identical, and only a published root is wrong.
+  const later = await rootsAt(coinType, 60n);
+  await publish({
+    version1: { ...later.version1, ...wrong },
+    version2: later.version2 && { ...later.version2, ...wrong },
+  });
+  expect(await run("reconcile")).toMatchObject({ code: 1 });
+  expect(await run("replay", ...OBJECTS, "--swap", "--accept", ...WHO)).toMatchObject({ code: 0 });
+  expect(await run("reconcile")).toMatchObject({ code: 0 });
+  expect(await sequenceFaults(database.sql)).toEqual([]);
+});
+
+test("a root of differing rows that is published while they are compared ends the exchange", async () => {
+  const { coinType, wrong } = await misplaced([55n]);
   const at = (checkpoint: bigint) => ({
     ...{ lines: [], wrong: [], others: 0, next: 0n },
     first: new Map([[coinType, checkpoint]]),
   });
   await expect(assertNoneSince(database.sql, at(50n))).rejects.toThrow(RootPublishedError);
   await expect(assertNoneSince(database.sql, at(56n))).resolves.toBeUndefined();
+  // So does one that another replay corrected meanwhile.
+  const [{ next = 0n } = {}] = await database.sql<{ next: bigint }[]>`
+    select next from log_sequence_head`;
+  const since = (checkpoint: bigint) => ({ ...at(checkpoint), next });
+  await expect(assertNoneSince(database.sql, since(50n))).resolves.toBeUndefined();
+  const { root = "", total = "" } = wrong.get(55n)?.version1 ?? {};
+  const other = { root: "ab".repeat(32), total };
+  const roots = [
+    { coinType, version: "1", checkpoint: "55", from: { root, total }, to: other },
+  ] as const;
+  await database.transaction(({ sql }) => correctRoots(sql, key, roots, SHORT));
+  await expect(assertNoneSince(database.sql, since(50n))).rejects.toThrow(RootPublishedError);
 });
 
 type Value = WrongRoot["to"];

@@ -17,6 +17,8 @@ type Replayed = {
   readonly pipelines: readonly Pipeline[];
   readonly place: ReplayPlace;
   readonly signal: AbortSignal;
+  /** Compares every root: the rows may have changed without a replay. */
+  readonly all: boolean;
 };
 
 export type ContradictedRoots = {
@@ -32,8 +34,8 @@ export type ContradictedRoots = {
 };
 
 /**
- * A root of differing rows was published while the rows were compared. The served rows stay. Retry: give the command
- * again.
+ * A root of differing rows was published, or one corrected, while the rows were compared. The served rows stay. Retry:
+ * give the command again.
  */
 export class RootPublishedError extends Error {
   override readonly name = "RootPublishedError";
@@ -41,7 +43,7 @@ export class RootPublishedError extends Error {
 
   constructor(number: bigint) {
     super(
-      `entry ${number} published a root of rows that differ while they were compared, so the former rows stay; give this command again`,
+      `entry ${number} published a root of rows that differ, or corrected one, while they were compared, so the former rows stay; give this command again`,
     );
   }
 }
@@ -55,12 +57,17 @@ export const assertNoneSince = async (
   { next, first }: ContradictedRoots,
 ): Promise<void> => {
   await sql`select from log_sequence_head for update`;
-  const rows = await sql<{ number: bigint; coinType: string; checkpoint: bigint }[]>`
-    select number, coin_type as "coinType", checkpoint from coin_entries
-    where kind in ('root', 'root1') and number >= ${next}`;
-  for (const { number, coinType, checkpoint } of rows) {
+  const rows = await sql<
+    { number: bigint; coinType: string; checkpoint: bigint; isCorrection: boolean }[]
+  >`
+    select number, coin_type as "coinType", checkpoint, kind like 'corrected%' as "isCorrection"
+    from coin_entries where kind <> 'coin' and number >= ${next}`;
+  for (const { number, coinType, checkpoint, isCorrection } of rows) {
     const from = first.get(coinType);
-    if (from !== undefined && checkpoint >= from) throw new RootPublishedError(number);
+    // Another pipeline's replay may have corrected a root by the tables that this one exchanges.
+    if (isCorrection || (from !== undefined && checkpoint >= from)) {
+      throw new RootPublishedError(number);
+    }
   }
 };
 
@@ -70,7 +77,7 @@ export const assertNoneSince = async (
  */
 export const contradictedRoots = async (
   database: Database,
-  { pipelines, place, signal }: Replayed,
+  { pipelines, place, signal, all }: Replayed,
 ): Promise<ContradictedRoots> => {
   await using session = await database.session();
   // Temporary views come before tables: the replay's rows of these pipelines, the served ones of others.
@@ -90,7 +97,8 @@ export const contradictedRoots = async (
     let others = 0;
     for (const coinType of await tokenTypes(tx.sql)) {
       signal.throwIfAborted();
-      await reconcileRoots(tx, coinType, { ...range, allFrom: first.get(coinType) }, (each) => {
+      const allFrom = all ? 0n : first.get(coinType);
+      await reconcileRoots(tx, coinType, { ...range, allFrom }, (each) => {
         found.add(each.what);
         if (each.wrong === null) others += 1;
         else wrong.push(each.wrong);

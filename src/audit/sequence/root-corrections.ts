@@ -8,6 +8,7 @@ import {
   correctionIn,
   MOST_CORRECTED,
 } from "../../../client/root-corrections.ts";
+import { texts } from "../../database/column-arrays.ts";
 import type { Sql } from "../../database/connect.ts";
 import { plain } from "./acts.ts";
 import type { DeploymentKey } from "./deployment-key.ts";
@@ -54,11 +55,12 @@ export const correctRoots = async (
       const who = { by: plain(by, 200), why: plain(why, 1_000) };
       const body: CorrectionBody = { of: "root", chainId, coinType, roots, ...who };
       const entry = await appendEntry(sql, key, "correction", body);
-      for (const { version, checkpoint } of roots) {
-        await sql`
-          insert into coin_entries (kind, coin_type, checkpoint, number)
-          values (${KIND_OF[version]}, ${coinType}, ${checkpoint}, ${entry.number})`;
-      }
+      const kinds = roots.map(({ version }) => KIND_OF[version]);
+      // At once: readers wait for the exchange that this is part of.
+      await sql`
+        insert into coin_entries (kind, coin_type, checkpoint, number)
+        select kind, ${coinType}, checkpoint, ${entry.number}
+        from unnest(${texts(kinds)}::text[], ${texts(roots.map((one) => one.checkpoint))}::int8[]) as one (kind, checkpoint)`;
       entries.push({ ...entry, body });
     }
   }

@@ -3,11 +3,18 @@
  * roots and heads, so that a deleted or changed row is found.
  */
 import { canonicalJson } from "../../../client/canonical-json.ts";
-import { correctionFaults, correctsRoots, RootsSaid } from "../../../client/root-corrections.ts";
+import {
+  correctionFaults,
+  correctionIn,
+  correctsRoots,
+  RootsSaid,
+} from "../../../client/root-corrections.ts";
+import { rootBody1 } from "../../../client/verify-statement.ts";
 import type { Sql } from "../../database/connect.ts";
 import type { LogFault } from "../../log/chain.ts";
 import { actFault } from "../sequence/acts.ts";
 import { isSigned, keyIdOf, publicDeploymentKeys } from "../sequence/deployment-key.ts";
+import type { Root } from "../sequence/published-roots.ts";
 import {
   type Commitment,
   commitmentTo,
@@ -142,6 +149,9 @@ const wrongIn = (
     // Queries below read its lists.
     const [fault] = correctionFaults(entry.body);
     if (fault !== undefined) return `corrects roots in another form: ${fault}`;
+    if (correctionIn(entry.body)?.roots.some(({ checkpoint }) => !CHECKPOINT.test(checkpoint))) {
+      return "is about a checkpoint that is no number: it was signed by something else";
+    }
   }
   return entry.at < at ? `is dated ${entry.at}, before the one before it (${at})` : null;
 };
@@ -205,6 +215,9 @@ const ROOTS: Beside = {
       on (r.coin_type, r.checkpoint, r.root, r.total)
          = (e.coin_type, e.checkpoint, e.body ->> 'root', e.body ->> 'total')
         and e.number > r.correction
+        and not exists (select from coin_entries c
+                        where c.kind = 'corrected1' and c.coin_type = r.coin_type and c.checkpoint = r.checkpoint
+                          and c.number > r.correction and c.number < e.number)
     where e.number is null order by r.coin_type collate "C", r.checkpoint`,
   rowless: rowless(
     "published_roots",
@@ -282,13 +295,25 @@ const ABOUT_CORRECTED = `
     from coin_entries where kind in ('corrected', 'corrected1'))
   order by number`;
 
+/** Corrected roots of version 1 from before the sequence: entry 0 commits to them. */
+const BEFORE_ENTRIES = `
+  select coin_type as "coinType", checkpoint::text as checkpoint, checkpoint_digest as "checkpointDigest", root, total
+  from published_roots r
+    join (select coin_type, checkpoint, min(number) as first from coin_entries where kind = 'corrected1'
+          group by coin_type, checkpoint) c using (coin_type, checkpoint)
+  where correction = -1 and not exists (
+    select from coin_entries e where e.kind = 'root1' and e.coin_type = r.coin_type and e.checkpoint = r.checkpoint
+      and e.number < c.first)`;
+
 /** First contradiction between roots and their corrections; null if none. */
 const correctionFault = async (on: Reading): Promise<string | null> => {
   const rows = await on.sql.unsafe<{ number: bigint }[]>(ABOUT_CORRECTED);
   const numbers = rows.map(({ number }) => number);
   const said = new RootsSaid();
-  const [first] = (await entriesAt(on, [0n])).values();
-  if (first !== undefined) said.add(first);
+  for (const root of await on.sql.unsafe<Omit<Root, "chainId">[]>(BEFORE_ENTRIES)) {
+    const body = rootBody1({ ...root, chainId: "" });
+    said.add({ number: "0", kind: "root", body, at: "" }, { isWhole: true });
+  }
   for (let at = 0; at < numbers.length; at += PAGE) {
     const entries = await entriesAt(on, numbers.slice(at, at + PAGE));
     for (const number of numbers.slice(at, at + PAGE)) {
