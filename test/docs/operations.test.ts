@@ -14,7 +14,7 @@ import { connect } from "../../src/database/connect.ts";
 import { lacksOf, waysAround } from "../../src/database/service-role.ts";
 import { factSource } from "../../src/log/log.ts";
 import { runCommand } from "../commands/run-command.ts";
-import { changeMovement } from "../projections/damage.ts";
+import { changeMovement, misplaceUnit } from "../projections/damage.ts";
 import { dumpOf, load } from "../released/dump.ts";
 import { type LedgerFolder, ledgerFolder } from "../released/ledger.ts";
 import {
@@ -241,6 +241,28 @@ describe.runIf(runs)("the steps of operations.md", () => {
       `owner ${owner}`,
     );
     await healthIs("ok", await ledger.write(5));
+  }, 120_000);
+
+  test("Correcting published roots", async () => {
+    const correcting = await steps("Correcting published roots");
+    // Its own checks would find the rows.
+    await service[Symbol.asyncDispose]();
+    const { sql } = roles.superuser;
+    const [last] = await sql<{ checkpoint: bigint }[]>`
+      select (max(position) / 1000000000)::int8 as checkpoint from token_changes`;
+    const coinType = await misplaceUnit(roles.superuser, last?.checkpoint ?? 0n);
+    const [holder] = await sql<{ owner: string }[]>`
+      select owner from balances where coin_type = ${coinType} order by token_balance desc limit 1`;
+    const ask = ["statement", "--coin", coinType, "--owner", holder?.owner ?? ""];
+    const statement = async () => JSON.parse((await runCommand(ask, settings)).stdout).root;
+    const former = await statement();
+    expect(await take(correcting.next("Look"), settings, 1)).toContain(
+      `the published root is ${former}`,
+    );
+    await take(correcting.next("Correct"), settings);
+    expect(await statement()).not.toBe(former);
+    expect(await take(correcting.next("Tell"), settings)).toContain("Ada Byron, operations");
+    expect(correcting.left()).toEqual([]);
   }, 120_000);
 
   test("Backup and restore: from two roles to one, and back to two", async () => {

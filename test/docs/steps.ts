@@ -38,13 +38,15 @@ export const stepsOfSection = async (page: string, heading: string): Promise<Ste
 
 type Typed = { readonly settings: Settings; readonly cwd: string };
 
-const OURS = /^npm run holderbook -- ([\w -]+)$/;
+const OURS = /^npm run holderbook -- ((?:[\w -]|\\\n|"[\w ,.]+")+)$/;
+const WORD = /"([^"]*)"|([\w-]+)/g;
 
 /** Runs one line in a shell, or, a command of ours, in this process. */
 const line = async (text: string, { settings, cwd }: Typed) => {
   const [, ours] = OURS.exec(text) ?? [];
   if (ours !== undefined) {
-    const { code, stdout, stderr } = await runCommand(ours.split(" "), settings);
+    const words = [...ours.matchAll(WORD)].map(([, quoted, bare = ""]) => quoted ?? bare);
+    const { code, stdout, stderr } = await runCommand(words, settings);
     return { code, printed: stdout + stderr };
   }
   const env = { HOME: process.env.HOME, PATH: process.env.PATH, ...settings };

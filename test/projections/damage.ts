@@ -141,7 +141,10 @@ export const renameCauses = ({ sql }: TestDatabase) => sql`update token_changes 
  * Moves one unit of a token from one wallet's balances to another's from a checkpoint on, as a defect of the projection
  * would: the total stays. Returns the token.
  */
-export const misplaceUnit = async ({ sql }: TestDatabase, from: bigint): Promise<string> => {
+export const misplaceUnit = async (
+  { sql }: Pick<Database, "sql">,
+  from: bigint,
+): Promise<string> => {
   const begin = `${from * 1_000_000_000n}`;
   const [pair] = await sql<{ coinType: string; to: string; by: string }[]>`
     select coin_type as "coinType", min(owner) as "to", max(owner) as by
