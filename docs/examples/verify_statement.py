@@ -192,7 +192,7 @@ def main(arguments=None):
         print(f"the statement does not hold: {refused}", file=sys.stderr)
         return 1
     lines = [*told(statement, whose, root), *says, *(f"not shown: {what}" for what in not_shown)]
-    print("\n".join(printable(line, 1000) for line in lines))
+    print("\n".join(printable(line, 2000) for line in lines))
     return 3 if not_shown else 0
 
 

@@ -9,7 +9,7 @@ class Refused(Exception):
     """A check failed. `failures` has pairs of the file (or "") and its fault."""
 
     def __init__(self, failures):
-        self.failures = [(printable(file), printable(what)) for file, what in failures]
+        self.failures = [(printable(file), printable(what, 2000)) for file, what in failures]
         super().__init__("; ".join(f"{file}: {what}" if file else what for file, what in self.failures))
 
 
