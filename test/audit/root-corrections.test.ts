@@ -19,7 +19,7 @@ import { createCapTables } from "../../src/projections/cap-tables.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { copyOf, type TestDatabase } from "../postgres.ts";
 import { misplaceUnit } from "../projections/damage.ts";
-import { type DemoRegister, demoRegister } from "./demo-register.ts";
+import { type DemoRegister, demoRegister, serveGraphql } from "./demo-register.ts";
 import { entriesOf, sequenceFaults } from "./sequence-entries.ts";
 
 let register: DemoRegister;
@@ -266,6 +266,31 @@ test("a correction of a root from before the sequence is held against that root,
     await publishRoot(sql, key, early);
   };
   expect(await foundAfter(back)).toBe("");
+});
+
+test("compare goes by the corrected root of another deployment, even before it is published", async () => {
+  database = await copyOf(register.database);
+  key = await openDeploymentKey(database, masterKey);
+  const [{ coinType = "", chainId = "" } = {}] = await database.sql<
+    { coinType: string; chainId: string }[]
+  >`
+    select coin_type as "coinType", chain_id as "chainId" from tokens, log_high_water
+    where tokens.first_checkpoint is not null order by tokens.first_checkpoint limit 1`;
+  const right = await rootsAt(coinType, 55n);
+  const version1 = { ...right.version1, chainId, root: "ab".repeat(32) };
+  await database.transaction(({ sql }) => publishRoot(sql, key, version1));
+  const { root, total } = right.version1;
+  const one = { coinType, version: "1", checkpoint: "55" } as const;
+  const wrong = [{ ...one, from: { root: version1.root, total }, to: { root, total } }];
+  await using other = await serveGraphql(database);
+  const compare = () =>
+    runCommand(["compare", other.url], {
+      DATABASE_URL: register.database.url,
+      HOLDERBOOK_COMPARE_KEY: other.key,
+    });
+  expect(await compare()).toMatchObject({ code: 1 });
+  await database.transaction(({ sql }) => correctRoots(sql, key, wrong, SHORT));
+  expect(await compare()).toMatchObject({ code: 0 });
 });
 
 test("a published root that the served rows contradict is corrected, too", async () => {

@@ -12,6 +12,7 @@ import {
   UncheckableError,
 } from "../../web/src/pages/proof/check/report.ts";
 import { memberTwice, stepsOf } from "../../web/src/pages/proof/check/statement.ts";
+import { comparedRoot, heldRoot } from "../../web/src/pages/proof/held-root.ts";
 import { summaryDigest } from "../../web/src/pages/proof/summary-digest.ts";
 import { pointsOf, verdictOf } from "../../web/src/pages/proof/verified.ts";
 import { statement2Of, statementOf } from "../client/statement.ts";
@@ -45,6 +46,32 @@ test("a statement of version 2 passes, leaves less open than version 1, and its 
   expect(first.open.join("\n")).toMatch(alone);
   const decimals = await check(one("x.json", JSON.stringify({ ...statement, decimals: 7 })));
   expect(failing(decimals)).toContainEqual(expect.stringMatching(/part of the cap table/));
+});
+
+test("a file with a former root does not match, though the corrected root is not published yet", () => {
+  const [former, held] = ["aa", "bb"].map((byte) => ({ root: byte.repeat(32), total: "7" }));
+  if (former === undefined || held === undefined) throw new Error("there are two");
+  const published = {
+    ...{ chainId: "c", coinType: "0x2::acme::ACME", checkpoint: "5", checkpointDigest: "d" },
+    ...{ keyId: "k", signature: "s", signedAt: "2026-07-01T00:00:00.000Z", number: "3" },
+    ...former,
+    corrections: [],
+  };
+  const at = {
+    number: "4",
+    at: "2026-07-02T00:00:00.000Z",
+    version: "1",
+    checkpoint: "5",
+  } as const;
+  const correction = { ...at, from: former, to: held, by: "Ada", why: "<b>a unit</b>" };
+  expect(comparedRoot(former.root, published)).toEqual({ found: "same", correction: undefined });
+  expect(comparedRoot(held.root, published)).toEqual({ found: "other" });
+  const corrected = { ...published, corrections: [correction] };
+  expect(heldRoot(corrected)).toEqual(held);
+  expect(comparedRoot(former.root, corrected)).toEqual({ found: "former", correction });
+  expect(comparedRoot(held.root, corrected)).toEqual({ found: "same", correction });
+  expect(comparedRoot("cc".repeat(32), corrected)).toEqual({ found: "other" });
+  expect(comparedRoot(held.root, undefined)).toEqual({ found: "none" });
 });
 
 test("a change in a statement fails the step that covers it", async () => {

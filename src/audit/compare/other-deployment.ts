@@ -79,20 +79,23 @@ const digestAnswer = z.object({ pipelineDigest: hex });
 /** Page size of signed roots and heads. */
 const SIGNED_PAGE = 200;
 
+const rootValue = z.object({ root: hex, total: z.string().regex(/^\d{1,39}$/) });
+
 const rootsAnswer = z.object({
   roots: z
     .array(
       z.object({
         checkpoint,
         checkpointDigest: z.string().max(64),
-        root: hex,
-        total: z.string().regex(/^\d{1,39}$/),
+        ...rootValue.shape,
         /** Version 2 only. */
         decimals: z
           .string()
           .regex(/^\d{1,3}$/)
           .transform(Number)
           .nullish(),
+        /** An older version has none. */
+        corrections: z.array(z.object({ to: rootValue })).default([]),
       }),
     )
     .max(SIGNED_PAGE),

@@ -265,7 +265,7 @@ const compareRoots = async (
     if (page === null) throw new NotAnsweredError("it publishes none");
     // Two keys may have signed roots of one checkpoint.
     let reached = before - 1n;
-    for (const { checkpoint, checkpointDigest, root, total, decimals = null } of page) {
+    for (const { checkpoint, checkpointDigest, decimals = null, ...published } of page) {
       if (checkpoint > reached) throw new NotAnsweredError("its pages do not advance");
       reached = checkpoint;
       if (checkpoint < first) return;
@@ -278,6 +278,8 @@ const compareRoots = async (
         version === 1
           ? [await ownRoot(here, coinType, checkpoint), {}]
           : [await ownRoot(here, coinType, checkpoint, decimals), { decimals }];
+      // A corrected root holds even before it is published.
+      const { root, total } = published.corrections.at(-1)?.to ?? published;
       const other = { root, issued: total, checkpointDigest, ...stated };
       const apart = own === null ? { here: null, there: other } : membersApart(own, other);
       progress.count(what, { rows: 1 });

@@ -9,6 +9,7 @@ import { countText } from "../../shown/amount.ts";
 import { LongId } from "../../shown/copied.tsx";
 import { Amount } from "../../shown/fitted.tsx";
 import { Moment } from "../../shown/shown.tsx";
+import { correctionWords, heldRoot } from "./held-root.ts";
 
 /** The newest of each list; the paths themselves have more. */
 const SHOWN = 8;
@@ -64,13 +65,20 @@ const PublishedRoots = () => {
         title: "None yet",
         text: "A root is published whenever a statement or an audit pack is made.",
       }}
-      rows={({ roots }) => roots}
+      rows={({ roots }) =>
+        roots.map((one) => ({ ...one, ...heldRoot(one), correction: one.corrections.at(-1) }))
+      }
     >
-      {({ checkpoint, root, total, signedAt }) => (
+      {({ checkpoint, root, total, signedAt, correction }) => (
         <Line
           key={checkpoint}
           name={`Checkpoint ${countText(checkpoint)}`}
-          about={<Moment at={signedAt} />}
+          about={
+            <>
+              <Moment at={signedAt} />
+              {correction && <span className="break-words"> · {correctionWords(correction)}</span>}
+            </>
+          }
         >
           <LongId text={root} what="root" head={10} tail={6} />
           <span className="text-xs text-muted">

@@ -7,6 +7,7 @@ import { AskError, askPath, pathWith } from "../../../data/ask.ts";
 import { usePath } from "../../../data/queries.ts";
 import { LongId } from "../../../shown/copied.tsx";
 import { Moment } from "../../../shown/shown.tsx";
+import { type Compared, comparedRoot, correctionWords } from "../held-root.ts";
 
 export const Heading = ({
   className = "",
@@ -61,19 +62,20 @@ export const RootCompared = ({
   readonly root: string;
   readonly version?: 1 | 2;
 }) => {
-  const [found, setFound] = useState<
-    "not asked" | "asking" | "same" | "other" | "none" | "no answer"
-  >("not asked");
+  const [compared, setCompared] = useState<
+    Compared | { readonly found: "not asked" | "asking" | "no answer" }
+  >({ found: "not asked" });
+  const { found } = compared;
   const compare = async () => {
-    setFound("asking");
+    setCompared({ found: "asking" });
     try {
       const { roots } = await askPath<Roots>(
         pathWith("/roots", { coinType, checkpoint, version: String(version) }),
       );
-      const [published] = roots;
-      setFound(published === undefined ? "none" : published.root === root ? "same" : "other");
+      setCompared(comparedRoot(root, roots[0]));
     } catch (error) {
-      setFound(error instanceof AskError && error.status === 404 ? "none" : "no answer");
+      const isNone = error instanceof AskError && error.status === 404;
+      setCompared({ found: isNone ? "none" : "no answer" });
     }
   };
   return (
@@ -83,6 +85,12 @@ export const RootCompared = ({
         {found === "same" ? (
           <Finding tone="good" word="same root">
             This service published the same root for checkpoint {checkpoint}.
+            {compared.correction && ` ${correctionWords(compared.correction)}`}
+          </Finding>
+        ) : found === "former" ? (
+          <Finding tone="bad" word="former root">
+            This root was published for checkpoint {checkpoint} and does not hold any more.
+            {compared.correction && ` ${correctionWords(compared.correction)}`}
           </Finding>
         ) : found === "other" ? (
           <Finding tone="bad" word="different root">
