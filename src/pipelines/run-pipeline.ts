@@ -22,7 +22,7 @@ import type { PipelineStatus } from "./status.ts";
 
 export type PipelineRun = {
   readonly pipeline: Pipeline;
-  /** All that are run. */
+  /** All that this process runs. */
   readonly pipelines: readonly Pipeline[];
   readonly database: Database;
   readonly log: FactSource;

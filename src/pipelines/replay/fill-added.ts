@@ -7,6 +7,7 @@ import { getTableName } from "drizzle-orm";
 import type { Database, Transactor } from "../../database/connect.ts";
 import { acquireWriterLock } from "../../database/writer-lock.ts";
 import type { FactSource } from "../../log/log.ts";
+import { ledgerPipelines } from "../ledger-pipelines.ts";
 import type { Pipeline } from "../pipeline.ts";
 import { registerPipeline } from "../register.ts";
 import { BOUNDS, type Replaying, replay } from "./replay.ts";
@@ -14,7 +15,7 @@ import { groupOf, replaySettings, tableNames } from "./tables.ts";
 
 export type Filling = {
   readonly pipeline: Pipeline;
-  /** All pipelines of this version. */
+  /** Those that this process runs, perhaps without others of the group. */
   readonly pipelines: readonly Pipeline[];
   readonly database: Database;
   /**
@@ -50,7 +51,8 @@ export const addedSince = (
  */
 export const fillAdded = async (filling: Filling): Promise<void> => {
   const { pipeline, pipelines, database, held, log, signal, betweenBatches, onProgress } = filling;
-  const group = groupOf(pipeline, pipelines);
+  const known = new Map([...ledgerPipelines, ...pipelines].map((one) => [one.name, one]));
+  const group = groupOf(pipeline, [...known.values()]);
   // Every pipeline of the group comes here, in any process: the first one fills for all.
   const name = `fill ${group.map((one) => one.name).join(", ")}`;
   await using lock = await acquireWriterLock(database, name, { ...replaySettings(), signal });

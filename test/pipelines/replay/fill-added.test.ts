@@ -342,6 +342,29 @@ test("an upgrade that changes a table of two pipelines fills it for both, also a
   expect(replays).toMatchObject(changed.map(({ name }) => ({ pipeline: name, state: "swapped" })));
 });
 
+test("a process that runs one of two pipelines which share a changed table fills it for both", async () => {
+  const sharing = ledgerPipelines.filter(({ sharedTables = [] }) => sharedTables.length > 0);
+  const right = (await projectedRows(given)).balances;
+  for (const pipeline of sharing) {
+    await using upgraded = await copied({ max: 8 });
+    const { database } = upgraded;
+    await raiseBalance(database);
+    const changed = {
+      ...pipeline,
+      layout: LAYOUT + 1,
+      sharedTables: pipeline.sharedTables?.map((one) => ({ ...one, since: LAYOUT + 1 })) ?? [],
+    };
+    await using _run = running(database, [changed]);
+    await until(
+      "the new rows to be served",
+      () => layouts(database, [changed]),
+      ([row]) => row?.layout === LAYOUT + 1,
+      60_000,
+    );
+    expect((await projectedRows(database)).balances, pipeline.name).toEqual(right);
+  }
+});
+
 test("a process of the former version stops once a newer one has filled the tables of its pipeline", async () => {
   await using upgraded = await copied({ max: 8 });
   const { database } = upgraded;
