@@ -168,6 +168,8 @@ export const exportRoutes = (settings: ExportSettings): readonly Route[] => {
       return await make({ key, signal, atEnd: ends.add });
     } catch (error) {
       if (error instanceof SequenceLostError) settings.giveUp(error);
+      // Frees the slot: the route may run it again.
+      ends.over();
       throw asRefusal(error);
     } finally {
       ends.begun();
@@ -270,13 +272,14 @@ const untilEnd = ({ response, log }: Visit, slot: Slot) => {
       work().catch((err: unknown) => log.warn({ err }, "a download left files behind"));
     }
   };
-  const close = () => {
+  const over = () => {
     isOver = true;
     end();
   };
   if (response.closed || response.destroyed) isOver = true;
-  else response.once("close", close);
+  else response.once("close", over);
   return {
+    over,
     add: (work: () => Promise<void>) => void works.push(work),
     begun: () => {
       isBegun = true;

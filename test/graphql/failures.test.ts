@@ -8,6 +8,7 @@ import {
 } from "../projections/damage.ts";
 import { startApi } from "./api.ts";
 import { ACME } from "./rows.ts";
+import { ACTIVITY } from "./streams.ts";
 
 const HOLDERS = `query ($coin: String!) {
   tokenHolders(coinType: $coin) { owner }
@@ -106,4 +107,20 @@ test("a query that Postgres cancels for others runs again from its beginning, tw
   });
   expect((await api.query(HOLDERS, { coin: ACME })).status).toBe(503);
   expect((await api.query(HOLDERS, { coin: ACME })).status).toBe(200);
+});
+
+test("a subscription whose opening Postgres cancels for others opens again, as one stream", async () => {
+  await using api = await startApi({ streams: { perKey: 1 } });
+  const cancelling = await cancelFirst(api.database, "token_activity", { code: "40001", times: 2 });
+  const opened = await fetch(`${api.url}/graphql`, {
+    method: "POST",
+    headers: {
+      ...{ "content-type": "application/json", accept: "text/event-stream" },
+      "x-api-key": api.key,
+    },
+    body: JSON.stringify({ query: ACTIVITY, variables: { coin: ACME } }),
+  });
+  await cancelling[Symbol.asyncDispose]();
+  expect([opened.status, api.streams.size]).toEqual([200, 1]);
+  await opened.body?.cancel();
 });

@@ -20,6 +20,7 @@ import { readOcf } from "../evidence/ocf-package.ts";
 import { until } from "../lanes/until.ts";
 import { forgetDecimals } from "../log/decimals.ts";
 import { MASTER_KEY, type OperatorApi, serveOperator } from "../operator/service.ts";
+import { cancelFirst } from "../projections/damage.ts";
 
 let register: DemoRegister;
 let api: OperatorApi;
@@ -85,6 +86,17 @@ test("the default form has amounts as people write them, in CSV and in its archi
     root,
     checkpointDigest,
   });
+});
+
+test("a download that Postgres cancels for others is made again, in the place that it has", async () => {
+  await using own = await serveOperator(register.database);
+  const whole = await api.get(path("cap-table", { format: "csv", atCheckpoint: "240" }));
+  await using _cancelling = await cancelFirst(register.database, "membership_ranges", {
+    code: "40001",
+    times: 2,
+  });
+  const reply = await own.get(path("cap-table", { format: "csv", atCheckpoint: "240" }));
+  expect([reply.status, reply.text]).toEqual([200, whole.text]);
 });
 
 test("a token of unknown decimals is offered to people nowhere, and to programs in its unit", async () => {

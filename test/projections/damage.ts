@@ -6,9 +6,11 @@ import type { TestDatabase } from "../postgres.ts";
 /** Loses the table of the activity for good. */
 export const loseActivity = ({ sql }: TestDatabase) => sql`drop table token_activity`;
 
+type ReadTable = "token_activity" | "transfer_events" | "membership_ranges";
+
 /** Runs a statement of PL/pgSQL before whatever reads a table, until it is disposed of. */
 const beforeReadsOf = async (
-  table: "token_activity" | "transfer_events",
+  table: ReadTable,
   { sql }: Pick<TestDatabase, "sql">,
   statement: string,
 ): Promise<AsyncDisposable> => {
@@ -32,7 +34,7 @@ export const loseActivityReaders = (database: TestDatabase) =>
 /** Cancels the first readings of a table. Locks count them: they survive a failed transaction, and write nothing. */
 export const cancelFirst = (
   database: Pick<TestDatabase, "sql">,
-  table: "token_activity" | "transfer_events",
+  table: ReadTable,
   { code, times }: { readonly code: string; readonly times: number },
 ) => {
   const own = randomInt(2 ** 31);

@@ -77,7 +77,7 @@ export const STREAMS: Omit<OpenStreamsSettings, "openKeys"> = {
 
 export type OpenStreams = {
   /**
-   * Counts a stream until its connection closes. The signal aborts when the stream has to end.
+   * Counts a stream until its connection closes, once if its request runs again. The signal aborts when the stream has to end.
    * @throws HttpError (429) when its key, or the process, has its maximum; (503) while the service ends
    */
   enter(key: string, response: ServerResponse): AbortSignal;
@@ -154,6 +154,8 @@ export const createOpenStreams = (settings: OpenStreamsSettings): OpenStreams =>
       if (ended)
         throw new HttpError(503, "the service is ending; try again", { "retry-after": "1" });
       const streams = byKey.get(key) ?? new Set<Stream>();
+      const entered = [...streams].find((stream) => stream.response === response);
+      if (entered !== undefined) return entered.ending.signal;
       if (streams.size >= perKey) throw tooMany(`of one key are open; at most ${perKey} may be`);
       if (size >= perProcess) throw tooMany(`are open; at most ${perProcess} may be`);
       const stream = { response, ending: new AbortController() };
