@@ -282,6 +282,29 @@ test("a source is stalled a minute after its last answer, however old the reader
   });
 });
 
+test("a source that answered is not called silent because its reader, which notes that, is gone", async () => {
+  const look = async (noteAgeMs: number) => {
+    const { reader } = await watchHealth({
+      progress: async () => ({
+        pipelines: [],
+        reader: {
+          ...{ next: 6n, tip: null, mark: { checkpoint: 5n, timestampMs: BigInt(0) } },
+          source: {
+            ...{ source: "https://node.example", reading: true, gaveUp: false, error: null },
+            ...{ answeredAgoMs: 3_000 + noteAgeMs, silentMs: 3_000, noteAgeMs },
+          },
+        },
+      }),
+      version: "1.2.3",
+      onError: () => undefined,
+      now: () => noteAgeMs,
+      observeEveryMs: 0,
+    }).report();
+    return reader.state;
+  };
+  expect(await look(59_000)).not.toBe("stalled");
+});
+
 test("after a pause of the process itself, pipelines, source and the indexing process get their full time again", () => {
   let clockMs = 0;
   using clock = createAwakeClock(() => clockMs);

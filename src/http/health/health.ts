@@ -279,6 +279,9 @@ const partProgress = (
 const isHeard = ({ noteAgeMs }: SourceReading, stallAfterMs: number): boolean =>
   noteAgeMs < stallAfterMs;
 
+/** Notes come every five seconds: an older one tells of its reader, not of the source. */
+const LATE_NOTE_MS = 15_000;
+
 /** Stalled for a reader that gave up, or a source that is wrong or silent for too long. */
 const judgeSource = (
   { source, trouble }: ReaderProgress,
@@ -293,8 +296,8 @@ const judgeSource = (
     return { state: "stalled", reason: `gave up: ${trouble.reason}` };
   }
   if (note === null) return null;
-  // An answer would come with a newer note.
-  const silentMs = note.silentMs + note.noteAgeMs;
+  // An answer would come with a newer note; a reader that is gone writes none.
+  const silentMs = note.silentMs + Math.min(note.noteAgeMs, LATE_NOTE_MS);
   if (silentMs < stallAfterMs) {
     // The source's answers are unusable: nothing is read until a retry succeeds.
     return note.reading || note.error === null
