@@ -1,5 +1,5 @@
 /** Several endpoints of one chain: who changes, breaks the chain's word or stands still is named and left alone. */
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Finality } from "../../src/evm/contract/network.ts";
 import type { EndpointStatus } from "../../src/evm/rpc/fleet.ts";
 import { openFleet } from "../../src/evm/rpc/fleet.ts";
@@ -313,6 +313,33 @@ test("an endpoint that asked for a pause is not called good by work that was in 
   expect(rpc.status()).toMatchObject([{ state: "paused", failures: 1 }]);
   ending.abort();
   await expect(waiting).rejects.toThrow();
+});
+
+test("an endpoint that asked for longer than it is waited for is good once it answers again", async () => {
+  let isLimited = true;
+  await using proxy = await startProxy(chain.url, {
+    http: () => (isLimited ? { status: 429, headers: { "retry-after": "3600" } } : undefined),
+  });
+  const rpc = openFleet(chain.chainId, [proxy.url]);
+  const head = [{ method: "eth_blockNumber", params: [] }];
+  const ending = new AbortController();
+  const waiting = rpc.use((endpoint) => endpoint.batch(head, ending.signal), ending.signal);
+  await until(
+    () => rpc.status()[0]?.state === "paused",
+    () => JSON.stringify(rpc.status()),
+  );
+  ending.abort();
+  await expect(waiting).rejects.toThrow();
+  isLimited = false;
+  // It is waited for five minutes at most.
+  vi.useFakeTimers({ toFake: ["performance"], now: performance.now() });
+  try {
+    vi.advanceTimersByTime(6 * 60_000);
+    await rpc.use((endpoint) => endpoint.batch(head, never), never);
+    expect(rpc.status()).toMatchObject([{ state: "good", failures: 0 }]);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test("endpoints set aside or waited for are logged by label only", async () => {

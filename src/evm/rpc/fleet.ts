@@ -120,7 +120,7 @@ export const openFleet = (
     );
     if (isAlternative) return false;
     member.failures = Math.max(1, member.failures);
-    member.waitsUntil = now + retryAfterMs;
+    member.waitsUntil = now + askedPauseMs(retryAfterMs, 0);
     member.lastError = refusal;
     member.lastErrorAtMs = Date.now();
     options.onNoneUsable(refusal);
