@@ -13,7 +13,7 @@ import type { DeploymentKey } from "../audit/sequence/deployment-key.ts";
 import { SignerAwayError } from "../audit/sequence/outside-signer.ts";
 import { RootConflictError, RootsOfDayError } from "../audit/sequence/published-roots.ts";
 import { SequenceBusyError, SequenceLostError } from "../audit/sequence/sequence.ts";
-import { SupplyMismatchError } from "../audit/sequence/table-roots.ts";
+import { RowsReplacedError, SupplyMismatchError } from "../audit/sequence/table-roots.ts";
 import type { Database } from "../database/connect.ts";
 import type { Readers } from "../database/readers.ts";
 import {
@@ -339,7 +339,7 @@ const asRefusal = (error: unknown): unknown => {
       "retry-after": "10",
     });
   }
-  if (error instanceof SequenceBusyError) {
+  if (error instanceof SequenceBusyError || error instanceof RowsReplacedError) {
     return new HttpError(503, error.message, { "retry-after": "10" });
   }
   if (error instanceof RootsOfDayError) {

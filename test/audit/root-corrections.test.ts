@@ -12,7 +12,12 @@ import {
 } from "../../src/audit/sequence/published-roots.ts";
 import { correctRoots, type WrongRoot } from "../../src/audit/sequence/root-corrections.ts";
 import { appendEntry } from "../../src/audit/sequence/sequence.ts";
-import { publishRoots, type Roots, tableRoots } from "../../src/audit/sequence/table-roots.ts";
+import {
+  publishRoots,
+  type Roots,
+  RowsReplacedError,
+  tableRoots,
+} from "../../src/audit/sequence/table-roots.ts";
 import type { Sql } from "../../src/database/connect.ts";
 import { checkpointMark } from "../../src/log/blocks.ts";
 import { createCapTables } from "../../src/projections/cap-tables.ts";
@@ -60,6 +65,7 @@ const misplaced = async (checkpoints: readonly bigint[] = [45n, 55n, 60n]) => {
     select chain_id as "chainId" from log_high_water`;
   const publish = async (roots: Roots) => {
     const of = {
+      ...roots,
       version1: { ...roots.version1, chainId },
       version2: roots.version2 && { ...roots.version2, chainId },
     };
@@ -268,6 +274,17 @@ test("a correction of a root from before the sequence is held against that root,
   expect(await foundAfter(back)).toBe("");
 });
 
+test("a root that was computed from the former rows is not published after the exchange", async () => {
+  const { coinType, publish } = await misplaced([55n]);
+  const former = await rootsAt(coinType, 70n);
+  expect(await run("replay", ...OBJECTS, "--swap", "--accept", ...WHO)).toMatchObject({ code: 0 });
+  const before = await entriesOf(database.sql);
+  await expect(publish(former)).rejects.toThrow(RowsReplacedError);
+  expect(await entriesOf(database.sql)).toEqual(before);
+  await publish(await rootsAt(coinType, 70n));
+  expect(await run("reconcile")).toMatchObject({ code: 0 });
+});
+
 test("compare goes by the corrected root of another deployment, even before it is published", async () => {
   database = await copyOf(register.database);
   key = await openDeploymentKey(database, masterKey);
@@ -298,6 +315,7 @@ test("a published root that the served rows contradict is corrected, too", async
   const roots = await rootsAt(coinType, 45n);
   const wrong = { root: "ab".repeat(32) };
   await publish({
+    ...roots,
     version1: { ...roots.version1, ...wrong },
     version2: roots.version2 && { ...roots.version2, ...wrong },
   });
@@ -305,6 +323,7 @@ test("a published root that the served rows contradict is corrected, too", async
   // Now the rows are identical, and only a published root is wrong.
   const later = await rootsAt(coinType, 60n);
   await publish({
+    ...later,
     version1: { ...later.version1, ...wrong },
     version2: later.version2 && { ...later.version2, ...wrong },
   });

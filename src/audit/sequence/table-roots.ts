@@ -29,15 +29,44 @@ export class SupplyMismatchError extends Error {
   }
 }
 
+/**
+ * A replay's rows took the place of those that a root was computed from, before it was published. Nothing was signed.
+ * Retry: compute it again.
+ */
+export class RowsReplacedError extends Error {
+  override readonly name = "RowsReplacedError";
+  readonly remedy: Remedy = "retry";
+
+  constructor() {
+    super(
+      "the rows of the cap table were replaced by a replay's while its root was computed; nothing was signed, ask again",
+    );
+  }
+}
+
 /** Published roots of a table; version 2 only if it was computed. */
-export type Roots = { readonly version1: Root; readonly version2: Root2 | null };
+type VersionedRoots = { readonly version1: Root; readonly version2: Root2 | null };
+
+export type Roots = VersionedRoots & {
+  /** Of the rows, see `assertRows`. */
+  readonly rebuilds: number;
+};
+
+/**
+ * To be called after publishing, in its transaction: that holds the sequence then, as an exchange does.
+ * @throws RowsReplacedError (retry)
+ */
+export const assertRows = async (sql: Sql, rebuilds: number): Promise<void> => {
+  const now = await guardedReads({ sql }, FOR_CAP_TABLES).committed();
+  if (now.rebuilds !== rebuilds) throw new RowsReplacedError();
+};
 
 /** @throws SupplyMismatchError (stop) */
 export const rootsOf = (
   chainId: string,
   { coinType, decimals, mark, totalSupply }: TableOf,
   { issued, root, root2 }: Pick<CapTotals, "issued" | "root" | "root2">,
-): Roots => {
+): VersionedRoots => {
   if (totalSupply !== null && totalSupply !== issued) {
     throw new SupplyMismatchError(coinType, mark.sequence, issued, totalSupply);
   }
@@ -75,25 +104,28 @@ export const tableRoots = async (
   const { coinType, mark } = table;
   const { sequence: checkpoint, timestampMs } = mark;
   const decimals = coveredDecimals(await rootEntryOf(sql, { coinType, checkpoint }), table);
-  const totals = await tables.totals(guardedReads(db, FOR_CAP_TABLES), {
+  const on = guardedReads(db, FOR_CAP_TABLES);
+  const { rebuilds } = await on.committed();
+  const totals = await tables.totals(on, {
     coinType,
     at: { checkpoint, timestampMs },
     decimals,
   });
-  return rootsOf(chainId, { ...table, decimals }, totals);
+  return { ...rootsOf(chainId, { ...table, decimals }, totals), rebuilds };
 };
 
 /**
  * Publishes both roots; returns the signature of version 1.
  * @param sql of a transaction
- * @throws RootConflictError (stop)
+ * @throws RootConflictError (stop), RowsReplacedError (retry)
  */
 export const publishRoots = async (
   sql: Sql,
   key: DeploymentKey,
-  { version1, version2 }: Roots,
+  { version1, version2, rebuilds }: Roots,
 ): Promise<Signature> => {
   const signature = await publishRoot(sql, key, version1);
   if (version2 !== null) await publishRoot2(sql, key, version2);
+  await assertRows(sql, rebuilds);
   return signature;
 };

@@ -14,7 +14,7 @@ import {
   type RootQuota,
   rootEntryOf,
 } from "../../audit/sequence/published-roots.ts";
-import { coveredDecimals, rootsOf } from "../../audit/sequence/table-roots.ts";
+import { assertRows, coveredDecimals, rootsOf } from "../../audit/sequence/table-roots.ts";
 import type { Database } from "../../database/connect.ts";
 import type { TableOf } from "../../projections/cap-table-json.ts";
 import {
@@ -66,7 +66,7 @@ export type StatementOptions = {
  * Makes a statement and publishes its root. Version 2 also publishes a version 1 root, for older
  * readers.
  * @throws NoRowError (stop), ChainUnknownError (wait), RootConflictError (stop),
- * SupplyMismatchError (stop), RootsOfDayError (wait)
+ * SupplyMismatchError (stop), RootsOfDayError (wait), RowsReplacedError (retry)
  */
 export const makeStatement = async (
   {
@@ -85,6 +85,7 @@ export const makeStatement = async (
   const { sequence: checkpoint, timestampMs } = mark;
   const { chainId } = await readMeta(db);
   if (chainId === null) throw new ChainUnknownError();
+  const { rebuilds } = await db.committed();
   const published = await rootEntryOf(write.sql, { coinType, checkpoint });
   const decimals = coveredDecimals(published, table);
   const proven = await tables.proven(db, {
@@ -109,16 +110,20 @@ export const makeStatement = async (
     publicKey: key.publicKey,
   });
   if (version2 === null) {
-    const { signature: rootSignature } = await write.transaction(({ sql }) =>
-      publishRoot(sql, key, version1, quota),
-    );
+    const { signature: rootSignature } = await write.transaction(async ({ sql }) => {
+      const signed = await publishRoot(sql, key, version1, quota);
+      await assertRows(sql, rebuilds);
+      return signed;
+    });
     const unsigned = { ...about(1, version1, proven.path), rootSignature };
     return { ...unsigned, signature: (await key.sign(signedStatement(unsigned))).signature };
   }
   const entry = await write.transaction(async ({ sql }) => {
     if (published === undefined && quota !== undefined) await countRoot(sql, quota);
     await publishRoot(sql, key, version1);
-    return publishRoot2(sql, key, version2);
+    const published2 = await publishRoot2(sql, key, version2);
+    await assertRows(sql, rebuilds);
+    return published2;
   });
   const { number, previous, at, signature: rootSignature } = entry;
   const unsigned = {
