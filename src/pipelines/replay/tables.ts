@@ -100,8 +100,8 @@ export const markProjections = async (sql: Sql): Promise<void> => {
 };
 
 /**
- * Views or foreign keys of the operator depend on former tables. Nothing was changed. Stop: make them again on the
- * served tables; the message names them.
+ * Views or foreign keys of the operator depend on former tables. Nothing was changed. Stop: drop them, repeat this, and
+ * make them again on the served tables; the message names them. An upgrade repeats it by itself.
  */
 export class FormerTablesInUseError extends Error {
   override readonly name = "FormerTablesInUseError";
@@ -109,7 +109,7 @@ export class FormerTablesInUseError extends Error {
 
   constructor({ message, detail = "" }: postgres.PostgresError) {
     super(
-      `${message}: ${detail.replaceAll("\n", "; ")}; make it again on the table in public, and repeat this`,
+      `${message}: ${detail.replaceAll("\n", "; ")}; drop it first, and make it again on the table in public afterwards`,
     );
   }
 }

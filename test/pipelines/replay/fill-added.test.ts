@@ -365,6 +365,37 @@ test("a process that runs one of two pipelines which share a changed table fills
   }
 });
 
+test("a view on a table that an upgrade changes keeps the former rows served until it is dropped, as the error says", async () => {
+  await using upgraded = await copied({ max: 8 });
+  const { database } = upgraded;
+  const changed = ledgerPipelines
+    .filter(({ name }) => name === "role_changes")
+    .map((one) => ({
+      ...one,
+      layout: LAYOUT + 1,
+      tables: one.tables.map((each) => ({ ...each, since: LAYOUT + 1 })),
+    }));
+  const [name = ""] = changed.map(({ name }) => name);
+  await database.sql`create view ours as select * from wallet_roles`;
+  await using run = running(database, changed);
+  const seen = await until(
+    "the view to be named",
+    () => run.statuses.get(name)?.fillError,
+    (error) => error != null,
+  );
+  expect(seen?.message).toBe(
+    "cannot drop table holderbook_before.wallet_roles because other objects depend on it: view public.ours depends on table holderbook_before.wallet_roles; drop it first, and make it again on the table in public afterwards",
+  );
+  expect((await layouts(database, changed))[0]?.layout).toBe(LAYOUT);
+  await database.sql`drop view ours`;
+  await until(
+    "the new rows to be served",
+    () => layouts(database, changed),
+    ([row]) => row?.layout === LAYOUT + 1,
+    60_000,
+  );
+});
+
 test("a process of the former version stops once a newer one has filled the tables of its pipeline", async () => {
   await using upgraded = await copied({ max: 8 });
   const { database } = upgraded;
