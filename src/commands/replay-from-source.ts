@@ -81,6 +81,7 @@ export const replayFromSource = async (options: FromSource): Promise<void> => {
   const file = keptFile(config, key.keyId);
   const kept = await keptReading(
     file,
+    key,
     {
       ...{ chain: `${chainId}`, first: `${first}`, source: source.description },
       verify: JSON.stringify(config.verify),

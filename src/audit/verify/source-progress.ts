@@ -1,9 +1,12 @@
 /**
  * Progress of a reading of the ledger, so that a killed one resumes: in a file of DATA_DIR, because the database is what
- * the reading checks.
+ * the reading checks. Signed, because the signed record goes by it.
  */
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { z } from "zod";
+import { canonicalJson } from "../../../client/canonical-json.ts";
+import { remedyOf } from "../../waiting/remedy.ts";
+import { type DeploymentKey, isSigned } from "../sequence/deployment-key.ts";
 import type { SourceRead } from "./source-reading.ts";
 
 const whole = z
@@ -11,8 +14,13 @@ const whole = z
   .regex(/^-?\d{1,19}$/)
   .transform(BigInt);
 
+const signed = z.object({
+  purpose: z.literal("holderbook-source-reading-v1"),
+  state: z.string(),
+  signature: z.string(),
+});
+
 const kept = z.object({
-  format: z.literal("holderbook-source-reading-v1"),
   /** Identifies the reading. */
   of: z.record(z.string(), z.string()),
   began: z.iso.datetime(),
@@ -46,10 +54,11 @@ export type KeptReading = {
  */
 export const keptReading = async (
   file: string | undefined,
+  key: DeploymentKey,
   of: Readonly<Record<string, string>>,
   last: bigint,
 ): Promise<KeptReading> => {
-  const saved = await savedIn(file);
+  const saved = await savedIn(file, key);
   const isSame =
     saved !== null &&
     Object.entries(of).every(([name, value]) => saved.of[name] === value) &&
@@ -60,10 +69,16 @@ export const keptReading = async (
     resumed: isSame ? saved : null,
     keep: async ({ found, end }) => {
       if (file === undefined) return;
-      const state = { format: "holderbook-source-reading-v1", of, began, end, found };
-      const text = JSON.stringify(state, (_name, value: unknown) =>
+      const state = JSON.stringify({ of, began, end, found }, (_name, value: unknown) =>
         typeof value === "bigint" ? `${value}` : value,
       );
+      const statement = { purpose: "holderbook-source-reading-v1", state };
+      const signature = await key.sign(statement).catch((error: unknown) => {
+        // The signer is away: the reading goes on, and the next one is kept.
+        if (remedyOf(error) !== "retry") throw error;
+      });
+      if (signature === undefined) return;
+      const text = JSON.stringify({ ...statement, signature: signature.signature });
       await writeFile(`${file}.new`, text, { mode: 0o600 });
       await rename(`${file}.new`, file);
     },
@@ -73,8 +88,8 @@ export const keptReading = async (
   };
 };
 
-/** Null also where another program wrote the file: the reading begins again. */
-const savedIn = async (file: string | undefined) => {
+/** Null also where the key did not sign what is in the file: the reading begins again. */
+const savedIn = async (file: string | undefined, { publicKey }: DeploymentKey) => {
   if (file === undefined) return null;
   const text = await readFile(file, "utf8").catch((error: unknown) => {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
@@ -82,7 +97,9 @@ const savedIn = async (file: string | undefined) => {
   });
   if (text === null) return null;
   try {
-    return kept.parse(JSON.parse(text));
+    const { signature, ...statement } = signed.parse(JSON.parse(text));
+    if (!isSigned(signature, canonicalJson(statement), publicKey)) return null;
+    return kept.parse(JSON.parse(statement.state));
   } catch {
     return null;
   }
