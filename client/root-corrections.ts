@@ -4,8 +4,8 @@
  */
 import { canonicalJson, type JsonValue } from "./canonical-json.ts";
 import {
+  amount,
   chainId,
-  decimal,
   exactly,
   hash,
   isFormed,
@@ -32,11 +32,11 @@ type Entry = {
   readonly at: string;
 };
 
-const VALUE = membersOf({ root: hash, total: decimal });
+const VALUE = membersOf({ root: hash, total: amount });
 
 const CORRECTED = membersOf({
   version: oneOf("1", "2"),
-  checkpoint: decimal,
+  checkpoint: amount,
   /** The root that held before, and the one that holds instead; all else of it stays. */
   from: VALUE,
   to: VALUE,

@@ -4,8 +4,8 @@
  */
 import { canonicalJson, type JsonValue } from "./canonical-json.ts";
 import {
+  amount,
   chainId,
-  decimal,
   type Form,
   hash,
   isBase64,
@@ -34,8 +34,8 @@ import { hexOf, isSignatureOf, utf8 } from "./sum-tree.ts";
 const KINDS = ["root", "head", "coin", "blocks", "inputs", "key", "correction", "act"] as const;
 
 const ENTRY = membersOf({
-  /** From 0, decimal. */
-  number: decimal,
+  /** From 0. */
+  number: amount,
   /** SHA-256 of the previous entry, hex; 64 zeros for number 0. */
   previous: hash,
   kind: oneOf(...KINDS),
@@ -364,20 +364,20 @@ const compare = (known: Statements, entry: SequenceEntry) => {
 
 /** Forms of members, common to all kinds. */
 const IN_BODIES: Readonly<Record<string, Form<unknown>>> = {
-  act: decimal,
+  act: amount,
   chainId: nullOr(chainId),
   coinType: type,
-  checkpoint: decimal,
-  checkpointTimestampMs: decimal,
-  decimals: nullOr(decimal),
-  facts: decimal,
+  checkpoint: amount,
+  checkpointTimestampMs: amount,
+  decimals: nullOr(amount),
+  facts: amount,
   hash,
   keyId,
   lost: keyId,
   publicKey,
   root: hash,
   sha256: hash,
-  total: decimal,
+  total: amount,
 };
 
 const NEEDED: Readonly<Record<string, readonly string[]>> = {
@@ -391,7 +391,7 @@ const NEEDED: Readonly<Record<string, readonly string[]>> = {
 /** Other corrections may have members of any form beside `of`. */
 const IN_REVOCATIONS: typeof IN_BODIES = {
   keyId,
-  from: decimal,
+  from: amount,
   why: must((value): value is string => typeof value === "string", "a text"),
 };
 

@@ -161,8 +161,8 @@ test.each<[string, unknown]>([
   ["line 1 is no JSON", "{"],
   ["it must be an object", [7]],
   ["it has the unknown member", [{ "\u001b[31m": 1 }]],
-  ["number must be a whole number, as a text", [{ number: "007" }]],
-  ["number must be a whole number, as a text", [{ number: 7 }]],
+  ["number must be a whole number below 2^128, as a text", [{ number: "007" }]],
+  ["number must be a whole number below 2^128, as a text", [{ number: 7 }]],
 ])("what is no entry is refused, with words for a terminal: %s", async (message, kept) => {
   const given = typeof kept === "string" || Array.isArray(kept) ? kept : [];
   const refused = await verifySequence(given, { publicKey }).catch((error: unknown) => error);

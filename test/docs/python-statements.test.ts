@@ -400,6 +400,23 @@ const CORRECTIONS: readonly (readonly [string, object, readonly SequenceEntry[],
     1,
   ],
   ["by nobody", two, [corrects("12", asBefore, asNow, { by: "" })], 1],
+  [
+    "with a total beyond 2^128",
+    two,
+    [own, corrects("20", { ...asBefore, total: "9".repeat(39) }, other, {}, { checkpoint: "1" })],
+    1,
+  ],
+  [
+    "of a checkpoint beyond 2^128",
+    two,
+    [own, corrects("20", asBefore, other, {}, { checkpoint: "9".repeat(39) })],
+    1,
+  ],
+  ...["Ada\u001b[2J", "Adé", "`Ada`", "Ada\n", "A".repeat(201), "\u202eadA"].map(
+    (by) =>
+      [`by ${JSON.stringify(by)}`, two, [corrects("12", asBefore, asNow, { by })], 1] as const,
+  ),
+  ["by markup", two, [corrects("12", asBefore, asNow, { by: "<script>alert(1)</script>" })], 0],
   ["without a reason", two, [corrects("12", asBefore, asNow, { why: null })], 1],
   ["with a member more", two, [corrects("12", asBefore, asNow, { through: "9" })], 1],
   ["of no root", two, [corrects("12", asBefore, asNow, { roots: [] })], 1],
