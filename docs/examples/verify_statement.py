@@ -119,13 +119,20 @@ def held_against(statement, entries, given=None):
         if entry["kind"] == "root" and all(
             entry["body"].get(name) == body[name] for name in ("version", "coinType", "checkpoint")
         ):
-            if entry["body"]["root"] != body["root"] and is_corrected:
+            if is_corrected and any(entry["body"][name] != body[name] for name in ("root", "total")):
                 continue  # the former root, before its correction
             if entry["body"] != body:
                 refuse(f"entry {entry['number']}, which was kept, names another root of the checkpoint")
             says.append(f"entry {entry['number']}, which was kept, names the same root; it is dated {entry['at']}")
     links, same = _links(statement, kept) if statement["version"] == 2 else ([], [])
     not_shown = [*kept.why] if given and whose == "itself" else []
+    other = kept.roots.of(body["coinType"], "1" if body["version"] == "2" else "2", body["checkpoint"])
+    if other is not None and not is_corrected:
+        # Both versions are roots of one cap table.
+        not_shown += [
+            f"that the root of version {body['version']} holds, where only the other version's was corrected: {told_correction(one)}"
+            for one in other["corrections"]
+        ]
     since, by = kept.revoked.get(key_id(own_key), (None, None))
     if since is not None and statement["version"] == 1:
         not_shown.append(f"that it was signed before entry {since}, from which on entry {by} revokes its key")

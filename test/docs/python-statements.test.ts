@@ -336,7 +336,25 @@ const CORRECTIONS: readonly (readonly [string, object, readonly SequenceEntry[],
     0,
   ],
   ["of another checkpoint", two, [own, corrects("20", asNow, other, {}, { checkpoint: "1" })], 0],
-  ["of version 1", two, [own, corrects("20", asNow, other, {}, { version: "1" })], 0],
+  // Both versions are roots of one cap table.
+  ["of version 1 alone", two, [own, corrects("20", asNow, other, {}, { version: "1" })], 3],
+  ["of version 2 alone", one, [corrects("20", asNow, other)], 3],
+  [
+    "of version 1, too",
+    two,
+    [
+      publishes("10", asBefore),
+      corrects("12", asBefore, asNow),
+      corrects("14", asBefore, other, {}, { version: "1" }),
+    ],
+    0,
+  ],
+  [
+    "of the total alone",
+    two,
+    [publishes("10", { ...asNow, total: "8" }), corrects("12", { ...asNow, total: "8" }, asNow)],
+    0,
+  ],
   ["from a root that was not published", two, [own, corrects("20", asBefore, other)], 1],
   [
     "with another total than was published",

@@ -1,5 +1,5 @@
 /** Checks a statement against kept entries of the deployment's sequence. */
-import { correctionText } from "../../../client/root-corrections.ts";
+import { correctionText, type RootCorrection } from "../../../client/root-corrections.ts";
 import { SequenceError } from "../../../client/verify-sequence.ts";
 import {
   entryOf,
@@ -57,6 +57,7 @@ export const compareWithKept = async (
         ...new Set([
           ...(signer?.notShown ?? []),
           ...revokedOf(kept, statement, links),
+          ...correctedBeside(kept, statement),
           ...(shown.length > 0 ? [] : [none, ...passedOver(kept)]),
         ]),
       ],
@@ -87,21 +88,35 @@ const revokedOf = (
   throw new StatementError([`${says}; it is signed with that key, and names entry ${number}`]);
 };
 
+const aboutCheckpoint =
+  ({ coinType, checkpoint }: Statement) =>
+  (one: RootCorrection): boolean =>
+    one.coinType === coinType && one.checkpoint === checkpoint;
+
+/** Both versions are roots of one cap table: a correction of the other one alone leaves this one in doubt. */
+const correctedBeside = ({ corrections }: KeptEntries, statement: Statement): readonly string[] => {
+  const about = corrections.filter(aboutCheckpoint(statement));
+  if (about.some(({ version }) => version === `${statement.version}`)) return [];
+  return about.map(
+    (one) =>
+      `that the root of version ${statement.version} holds, where only the other version's was corrected: ${correctionText(one)}`,
+  );
+};
+
 /** Entries from before a correction name the former root, or the same one again. */
 const rootsIn = (
   { entries, corrections }: KeptEntries,
   statement: Statement,
 ): readonly string[] => {
-  const { version, coinType, checkpoint, root } = statement;
-  const own = corrections.filter(
-    (one) =>
-      one.version === `${version}` && one.coinType === coinType && one.checkpoint === checkpoint,
-  );
+  const { version, root, total } = statement;
+  const own = corrections
+    .filter(aboutCheckpoint(statement))
+    .filter((one) => one.version === `${version}`);
   return [
     ...own.map(correctionText),
     ...entries
       .filter(isRootOf(statement))
-      .filter(({ body }) => body.root === root)
+      .filter(({ body }) => body.root === root && body.total === total)
       .map(
         ({ number, at }) =>
           `entry ${number}, which was kept, names the same root; it is dated ${at}`,
