@@ -6,7 +6,7 @@ import { noteDropped } from "../pipelines/replay/progress.ts";
 import type { Comparison } from "../pipelines/replay/replay.ts";
 import { dropTables, tableNames } from "../pipelines/replay/tables.ts";
 import { configuredKey } from "../service/configured-keys.ts";
-import { checkpointArgument, reasonArgument, retryForOption } from "./arguments.ts";
+import { checkpointArgument, reasonArgument, retryForOption, textArgument } from "./arguments.ts";
 import { type OpenDatabase, openDatabase } from "./open-database.ts";
 import { endCheck, jsonOption, printJson, printLines, printMessages } from "./output.ts";
 import { type Correcting, groupsWith, lockReplay, namesOf, replayGroup } from "./replay-group.ts";
@@ -35,7 +35,7 @@ type Accepting = { readonly accept?: boolean; readonly by?: string; readonly why
 
 const byOption = () =>
   new Option("--by <name>", "with --accept: who corrects published roots; published").argParser(
-    reasonArgument,
+    textArgument(/^(?=.*\S)[^\p{Cc}\p{Cs}]{1,200}$/u, "one line of 1 to 200 characters"),
   );
 
 const whyOption = () =>

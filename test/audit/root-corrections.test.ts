@@ -89,9 +89,15 @@ test("roots that a corrected projection changes are listed, and corrected for a 
   for (const checkpoint of [55, 60])
     expect(refused.stderr).toContain(`${coinType}, checkpoint ${checkpoint}: the published root`);
   expect(refused.stderr).not.toContain("checkpoint 45:");
-  expect(await run("replay", ...OBJECTS, "--swap", "--accept", "--by", "Ada")).toMatchObject({
-    code: 2,
-  });
+  for (const who of [
+    ["Ada"],
+    [" ", "--why", "none"],
+    ["A".repeat(201), "--why", "none"],
+    ["A\u001b[2J", "--why", "none"],
+  ]) {
+    const wrong = await run("replay", ...OBJECTS, "--swap", "--accept", "--by", ...who);
+    expect(wrong).toMatchObject({ code: 2 });
+  }
 
   const swapped = await run("replay", ...OBJECTS, "--swap", "--accept", ...WHO);
   expect(swapped).toMatchObject({ code: 0 });
