@@ -62,6 +62,7 @@ export const serveLedger = async (dataDir: string, seed: number) => {
 
   let newest = -1n;
   let announced = -1n;
+  let behavedMs = Number.NEGATIVE_INFINITY;
   /** Which checkpoint the sources say is the newest, by the true one. */
   let head = (sequence: bigint) => sequence;
   let isStreamed = (_sequence: bigint) => true;
@@ -115,6 +116,7 @@ export const serveLedger = async (dataDir: string, seed: number) => {
     },
     /** They answer as they should; what they left unanswered stays so. */
     behave: () => {
+      behavedMs = performance.now();
       head = (sequence) => sequence;
       isStreamed = () => true;
       const honest = {
@@ -126,6 +128,8 @@ export const serveLedger = async (dataDir: string, seed: number) => {
       Object.assign(store.state, { misbehave: () => false, object });
       tell();
     },
+    /** Since when the sources answer as they should, `performance.now()`. */
+    behavedMs: () => behavedMs,
     /** More coins to pay with. */
     refuel: () => source.submit({ sender: registrar, calls: [], gasCoins: GAS_COINS }),
     /** No further checkpoint; returns the last. */

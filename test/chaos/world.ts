@@ -126,7 +126,8 @@ export const startWorld = async (seed: number) => {
 
   const marks = opened.use(watchMarks(database));
   const standsStill = () => {
-    const stillMs = performance.now() - marks.movedMs();
+    // Health is ok as soon as the sources answer again, a moment before the register moves.
+    const stillMs = performance.now() - Math.max(marks.movedMs(), ledger.behavedMs());
     return stillMs < STANDS_STILL_MS || marks.lowest() > ledger.newest()
       ? undefined
       : `the register stood still for ${Math.round(stillMs / 1_000)} s`;
