@@ -71,7 +71,7 @@ const misplaced = async (checkpoints: readonly bigint[] = [45n, 55n, 60n]) => {
     };
     await database.transaction(({ sql }) => publishRoots(sql, key, of));
   };
-  const coinType = await misplaceUnit(database, 50n);
+  const { coinType } = await misplaceUnit(database, 50n);
   const wrong = new Map<bigint, Roots>();
   for (const checkpoint of checkpoints) {
     const roots = await rootsAt(coinType, checkpoint);

@@ -250,10 +250,8 @@ describe.runIf(runs)("the steps of operations.md", () => {
     const { sql } = roles.superuser;
     const [last] = await sql<{ checkpoint: bigint }[]>`
       select (max(position) / 1000000000)::int8 as checkpoint from token_changes`;
-    const coinType = await misplaceUnit(roles.superuser, last?.checkpoint ?? 0n);
-    const [holder] = await sql<{ owner: string }[]>`
-      select owner from balances where coin_type = ${coinType} order by token_balance desc limit 1`;
-    const ask = ["statement", "--coin", coinType, "--owner", holder?.owner ?? ""];
+    const { coinType, owner } = await misplaceUnit(roles.superuser, last?.checkpoint ?? 0n);
+    const ask = ["statement", "--coin", coinType, "--owner", owner];
     const statement = async () => JSON.parse((await runCommand(ask, settings)).stdout).root;
     const former = await statement();
     expect(await take(correcting.next("Look"), settings, 1)).toContain(

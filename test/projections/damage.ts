@@ -136,17 +136,21 @@ export const HELD_TWICE = `
   select (select coalesce(sum(token_balance), 0) from balances)::text as held,
          (select coalesce(sum(balance), 0) from shared_token_objects)::text as objects`;
 
+/** A view of the wallets' roles, as an operator may make for a report. */
+export const viewRoles = ({ sql }: TestDatabase) =>
+  sql`create view ours as select * from wallet_roles`;
+
 /** Gives every movement of tokens another cause. */
 export const renameCauses = ({ sql }: TestDatabase) => sql`update token_changes set cause = 'mint'`;
 
 /**
  * Moves one unit of a token from one wallet's balances to another's from a checkpoint on, as a defect of the projection
- * would: the total stays. Returns the token.
+ * would: the total stays. Returns the token, and the wallet that has one more.
  */
 export const misplaceUnit = async (
   { sql }: Pick<Database, "sql">,
   from: bigint,
-): Promise<string> => {
+): Promise<{ readonly coinType: string; readonly owner: string }> => {
   const begin = `${from * 1_000_000_000n}`;
   const [pair] = await sql<{ coinType: string; to: string; by: string }[]>`
     select coin_type as "coinType", min(owner) as "to", max(owner) as by
@@ -169,5 +173,5 @@ export const misplaceUnit = async (
       from token_changes t where coin_type = ${coinType} and owner = ${owner} and position < ${begin}::int8
       order by t.position desc limit 1`;
   }
-  return coinType;
+  return { coinType, owner: pair.to };
 };

@@ -12,7 +12,7 @@ const text = (path: string) => readFileSync(join(root, path), "utf8");
 const TRIED: Readonly<Record<string, readonly [file: string, test: string]>> = {
   Postgres: ["service/trouble", "while the database is frozen"],
   "Postgres that takes no writes": ["service/lost-dependencies", "a read-only database"],
-  "its disk": ["database/full-disk", "a server that stopped on a full disk"],
+  "its disk": ["database/full-disk", "a server that stopped on it is restarted once there is room"],
   Redis: ["service/lost-dependencies", "a killed Redis is a note"],
   "the ledger's source": ["ledger/reading/source-silence", "an object store that dies"],
   "an RPC of an EVM chain": ["service/evm-health", "a process that does not read a chain reports"],

@@ -22,7 +22,7 @@ import { readWatermarks } from "../../../src/projections/read-watermarks.ts";
 import { readReplays } from "../../../src/projections/replays.ts";
 import { until } from "../../lanes/until.ts";
 import { copyOf, freshDatabase, type TestDatabase } from "../../postgres.ts";
-import { raiseBalance, renameCauses } from "../../projections/damage.ts";
+import { raiseBalance, renameCauses, viewRoles } from "../../projections/damage.ts";
 import { projectedRows } from "../../projections/projected-rows.ts";
 import { follow } from "../../service/following.ts";
 import { running } from "../running.ts";
@@ -376,7 +376,7 @@ test("a view on a table that an upgrade changes keeps the former rows served unt
       tables: one.tables.map((each) => ({ ...each, since: LAYOUT + 1 })),
     }));
   const [name = ""] = changed.map(({ name }) => name);
-  await database.sql`create view ours as select * from wallet_roles`;
+  await viewRoles(database);
   await using run = running(database, changed);
   const seen = await until(
     "the view to be named",
