@@ -1,3 +1,4 @@
+// @module-tag thorough
 /** Roots that are published once a day without being asked for. */
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";

@@ -1,3 +1,4 @@
+// @module-tag thorough
 /** `reconcile`: what adds up, and which row it is when something does not. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { reconcile } from "../../src/audit/reconcile/reconcile.ts";

@@ -1,3 +1,4 @@
+// @module-tag thorough
 /** The hash chain over the log: what it covers, and what it finds. */
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";

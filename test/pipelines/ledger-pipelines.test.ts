@@ -1,3 +1,4 @@
+// @module-tag thorough
 /** What every one of the five pipelines promises, on a real database. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
