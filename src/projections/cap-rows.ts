@@ -137,6 +137,15 @@ export const ROWS = `
   order by r.balance desc, r.holder_id nulls last, r.single
   limit (select $8::int8)`;
 
+/** Tables that `ROWS` reads; a row counts from this checkpoint on. */
+export const CAP_TABLE_SOURCES: Readonly<Record<string, string>> = {
+  token_changes: "position / 1000000000",
+  grant_changes: "position / 1000000000",
+  timelock_objects: "checkpoint",
+  timelock_ranges: "checkpoint",
+  membership_ranges: "checkpoint",
+};
+
 export const OWNERS = `
   select owner, balance, granted as "timelockBalance" from (
     select owner, sum(held) as balance, sum(granted) as granted from (

@@ -14,6 +14,7 @@ import {
 import type { Fact } from "../../src/log/fact.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
 import { resetPipeline } from "../../src/pipelines/register.ts";
+import { CAP_TABLE_SOURCES, ROWS } from "../../src/projections/cap-rows.ts";
 import { type CapRow, createCapTables } from "../../src/projections/cap-tables.ts";
 import { guardedReads } from "../../src/projections/guarded-reads.ts";
 import { createListCache } from "../../src/projections/list-cache.ts";
@@ -437,4 +438,9 @@ test("the pages of a cap table add up to it", async () => {
     }),
     4,
   );
+});
+
+test("every table that a cap table is read from counts when its published roots are compared", () => {
+  const read = [...ROWS.matchAll(/from (\w+)\s+where/g)].map(([, table]) => table);
+  expect(new Set(Object.keys(CAP_TABLE_SOURCES))).toEqual(new Set(read));
 });

@@ -4,6 +4,7 @@ import { checkpointMark } from "../../log/blocks.ts";
 import type { Pipeline } from "../../pipelines/pipeline.ts";
 import { type ReplayPlace, tableNames } from "../../pipelines/replay/tables.ts";
 import { beginSnapshot } from "../../pipelines/snapshot.ts";
+import { CAP_TABLE_SOURCES } from "../../projections/cap-rows.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
 import type { DeploymentKey } from "../sequence/deployment-key.ts";
 import type { WrongRoot } from "../sequence/root-corrections.ts";
@@ -108,15 +109,6 @@ export const contradictedRoots = async (
   });
 };
 
-/** Tables that cap tables are made of, with the checkpoint from which a row counts. */
-const OF_CAP_TABLES: Readonly<Record<string, string>> = {
-  token_changes: "position / 1000000000",
-  grant_changes: "position / 1000000000",
-  timelock_objects: "checkpoint",
-  timelock_ranges: "checkpoint",
-  membership_ranges: "checkpoint",
-};
-
 /** By token: the first checkpoint at which a row of the replay or of the served tables has no equal there. */
 const firstDifferences = async (
   sql: Sql,
@@ -124,7 +116,7 @@ const firstDifferences = async (
   names: readonly string[],
 ): Promise<ReadonlyMap<string, bigint>> => {
   const first = new Map<string, bigint>();
-  for (const [table, at] of Object.entries(OF_CAP_TABLES)) {
+  for (const [table, at] of Object.entries(CAP_TABLE_SOURCES)) {
     if (!names.includes(table)) continue;
     const columns = await sql<{ name: string }[]>`
       select quote_ident(column_name) as name from information_schema.columns
