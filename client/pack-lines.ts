@@ -213,6 +213,11 @@ const actsInOrder = ({ coinType }: PackManifest) => {
     if (act.coinType !== (act.scope === "coin" ? coinType : null)) {
       wrong("is neither on the pack's coin nor on the whole deployment");
     }
+    if (isCorrection(act)) {
+      for (const name of ["by", "why", "checkpoints"]) {
+        if (typeof act.details[name] !== "string") wrong(`corrects roots, and has no ${name}`);
+      }
+    }
     if (BigInt(act.number) <= BigInt(before.number)) wrong("stands out of its order");
     if (act.at < before.at) wrong(`is dated ${act.at}, before the line above it`);
     // Acts are published in order, and a pack's acts before the pack.

@@ -64,7 +64,7 @@ def verify(path, public_key=None, entries=None):
     ]
     left, missing = [*NOT_CHECKED], [INCOMPLETE, *others]
     if acts is not None:
-        left += [root_corrections.told_by(act) for act in acts.values() if root_corrections.is_correction(act)]
+        left += [root_corrections.act_text(act) for act in acts.values() if root_corrections.is_correction(act)]
         left.append(f"that the {len(acts)} acts were done as acts.ndjson says: no fact shows an act")
         missing.append("that acts.ndjson has every act on the token and on the whole deployment")
     tiers = {"authentic": authenticity(manifest, public_key, kept)}

@@ -15,7 +15,7 @@ from holderbook.forms import (
     FORMS, Items, Refused, canonical, fault, members, one_of, parse_json, printable, refuse, stop_at,
 )
 from holderbook.hashes import is_signed, key_id
-from holderbook.root_corrections import told as told_correction
+from holderbook.root_corrections import correction_text
 from holderbook.sequence import Kept, Unusable, entry_hash, read_entries, signer
 
 ROW = members(
@@ -130,7 +130,7 @@ def held_against(statement, entries, given=None):
     if other is not None and not is_corrected:
         # Both versions are roots of one cap table.
         not_shown += [
-            f"that the root of version {body['version']} holds, where only the other version's was corrected: {told_correction(one)}"
+            f"that the root of version {body['version']} holds, where only the other version's was corrected: {correction_text(one)}"
             for one in other["corrections"]
         ]
     since, by = kept.revoked.get(key_id(own_key), (None, None))
@@ -148,7 +148,7 @@ def _corrections(statement, body, said):
     if said is None or not said["corrections"]:
         return []
     value = {"root": body["root"], "total": body["total"]}
-    last = told_correction(said["corrections"][-1])
+    last = correction_text(said["corrections"][-1])
     if said["value"] != value:
         refuse(f"{last}; the statement has the root {body['root']} with the total {body['total']}")
     if said["body"] not in (None, body):
@@ -160,7 +160,7 @@ def _corrections(statement, body, said):
             then = root["to"] if int(entry["number"]) < number else then
         if then != value:
             refuse(f"{last}; the statement says that entry {number} named that root, when it did not hold")
-    return [told_correction(one) for one in said["corrections"]]
+    return [correction_text(one) for one in said["corrections"]]
 
 
 def _links(statement, kept):

@@ -373,6 +373,7 @@ test.skipIf(why !== null)(
       { ...acting({}, "38"), number: "8", at: "2026-01-08T00:00:00.000Z" },
     ]);
     const elsewhere = await withReport(third, replaced(acting({ checkpoints: "1" })));
+    const byNobody = await withReport(third, replaced(acting({ by: null })));
     const old1 = { ...root1, ...from };
     type Case = readonly [
       expected: string,
@@ -407,6 +408,7 @@ test.skipIf(why !== null)(
       ["acts.ndjson", silent, [correction]],
       ["acts.ndjson", silent, [corrects("20", [of(from, to, { checkpoint: "1" })])]],
       ["acts.ndjson", byOther, [correction]],
+      ["acts.ndjson", byNobody, [entry("coin", coin, "50")]],
       ["acts.ndjson", elsewhere, [correction]],
       ["acts.ndjson", twice, [correction]],
       ["acts.ndjson", told, [entry("coin", coin, "20")]],

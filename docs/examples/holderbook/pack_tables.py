@@ -5,6 +5,7 @@ from . import hashes
 from .forms import canonical, one_of, printed, refuse, stop_at
 from .pack_files import json_of, lines_of
 from .pack_forms import ACT, EVENTS, HEAD, LONGEST_LINE, LONGEST_ROW, ROW, STANDING, in_order
+from .root_corrections import is_correction
 
 
 class Register:
@@ -200,6 +201,9 @@ def acts_in(files, coin_type):
     for at, act in json_lines(files, path, ACT):
         if act["coinType"] != (coin_type if act["scope"] == "coin" else None):
             refuse(f"line {at} is neither on the pack's coin nor on the whole deployment", path)
+        for name in ("by", "why", "checkpoints") if is_correction(act) else ():
+            if not isinstance(act["details"].get(name), str):
+                refuse(f"line {at} corrects roots, and has no {name}", path)
         if before is not None:
             if int(act["number"]) <= int(before["number"]) or act["at"] < before["at"]:
                 refuse(f"line {at} stands out of its order", path)

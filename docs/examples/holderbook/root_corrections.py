@@ -100,7 +100,7 @@ def _text(body):
     return canonical({name: value for name, value in body.items() if name != "chainId"})
 
 
-def told(correction):
+def correction_text(correction):
     """A correction in words."""
     entry, root, is_published = correction
     body, before, now = entry["body"], root["from"], root["to"]
@@ -117,12 +117,12 @@ def is_correction(act):
     return act["scope"] == "coin" and isinstance(act["details"].get("correction"), str)
 
 
-def told_by(act):
-    """What the pack itself says of corrected roots."""
+def act_text(act):
+    """An act that corrected roots, in words: what the pack itself says of it."""
     details = act["details"]
     return (
         f"that published roots of the token were wrong: the deployment corrected those of checkpoints "
-        f"{details.get('checkpoints')}, by {details.get('by')}: {details.get('why')}. Act {act['number']} says so, and entry "
+        f"{details['checkpoints']}, by {details['by']}: {details['why']}. Act {act['number']} says so, and entry "
         f"{details['correction']} of the sequence has the former and the corrected roots"
     )
 
@@ -139,21 +139,21 @@ def held_against(kept, manifest, registers, acts):
             if version == "2":
                 own = [register.root_2(text) for text in (_decimals(register), None)]
             if said["value"]["root"] not in own or said["value"]["total"] != register.head["issued"]:
-                refuse(f"has another register: {told(said['corrections'][-1])}", register.path)
-            says += [told(one) for one in said["corrections"]]
+                refuse(f"has another register: {correction_text(said['corrections'][-1])}", register.path)
+            says += [correction_text(one) for one in said["corrections"]]
     entries = {entry["number"]: entry for entry in kept.shown}
     corrections = kept.roots.corrections(manifest["coinType"])
     ours = {entry["number"] for entry, _ in corrections}
-    tells = [act for act in (acts or {}).values() if is_correction(act)]
-    told_of = {act["details"]["correction"] for act in tells}
-    for act in tells:
+    correcting = [act for act in (acts or {}).values() if is_correction(act)]
+    named = {act["details"]["correction"] for act in correcting}
+    for act in correcting:
         number = act["details"]["correction"]
         if number not in entries:
             continue
         body = entries[number]["body"]
         same = {"by": body.get("by"), "why": body.get("why"), "checkpoints": _checkpoints(body)} if number in ours else {}
         if any(act["details"].get(name) != same.get(name) for name in ("by", "why", "checkpoints")) or not same:
-            refuse(f"act {act['number']} says otherwise of entry {number}, which was kept, than that entry", "acts.ndjson")
+            refuse(f"act {act['number']} contradicts entry {number}, which was kept", "acts.ndjson")
     for entry, is_published in corrections:
         number, body = entry["number"], entry["body"]
         what = (
@@ -163,7 +163,7 @@ def held_against(kept, manifest, registers, acts):
         says.append(what)
         if not is_published:
             left.append(f"that the former roots which entry {number} corrects were published: no kept entry shows it")
-        if number in told_of:
+        if number in named:
             continue
         if _is_younger(entry, kept, manifest, registers, acts):
             refuse(f"has no act about the correction of roots: {what}. It was left out", "acts.ndjson")

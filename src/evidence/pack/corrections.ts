@@ -15,22 +15,22 @@ type Pack = {
 /**
  * @param corrections of roots of the pack's token, by kept entries that hold; its registers have the corrected roots
  * @param all kept entries that hold, of any kind
- * @throws AuditPackError (stop) if an act says otherwise than its entry, or a pack that is younger than a correction has
- * no act about it
+ * @throws AuditPackError (stop) if an act contradicts its entry, or a pack that is younger than a correction has no act
+ * about it
  */
 export const compareCorrections = (
   corrections: readonly RootCorrection[],
   all: readonly SequenceEntry[],
   { manifest, acts }: Pack,
 ): ComparedActs => {
-  const tells = (acts ?? []).filter(isCorrection);
-  const told = new Set(tells.map(({ details }) => `${details.correction}`));
+  const correcting = (acts ?? []).filter(isCorrection);
+  const named = new Set(correcting.map(({ details }) => `${details.correction}`));
   const entries = Map.groupBy(corrections, ({ number }) => number);
-  for (const act of tells) {
+  for (const act of correcting) {
     const number = `${act.details.correction}`;
     const wrong = packError(
       FILES.acts,
-      `act ${act.number} says otherwise of entry ${number}, which was kept, than that entry`,
+      `act ${act.number} contradicts entry ${number}, which was kept`,
       "complete",
     );
     const isKept = all.some((entry) => entry.number === number);
@@ -45,7 +45,7 @@ export const compareCorrections = (
         `that the former roots which entry ${number} corrects were published: no kept entry shows it`,
       );
     }
-    if (told.has(number)) continue;
+    if (named.has(number)) continue;
     if (isYounger(number, roots, corrections, { manifest, acts })) {
       const what = `has no act about the correction of roots: ${says}. It was left out`;
       throw packError(FILES.acts, what, "complete");

@@ -31,7 +31,7 @@ export const watchTip = async (
   }
 };
 
-/** The chain's id. It is no sign of life: of several sources another one may have told it before. */
+/** The chain's id. It does not prove contact: with several sources, another one may have given it earlier. */
 export const askChainId = ({ source, contact }: WatchedSource, signal: AbortSignal) =>
   ask(contact, () => source.chainId(signal), signal);
 
