@@ -28,6 +28,7 @@ export type {
   TokenObject,
   WalletRole,
 } from "./register.ts";
+export { correctedBeside } from "./root-corrections.ts";
 export {
   createTransferEvents,
   type TransferEvent,

@@ -192,6 +192,35 @@ export class RootsSaid {
   }
 }
 
+type Stated = {
+  readonly version: number;
+  readonly coinType: string;
+  readonly checkpoint: string;
+};
+
+/** Whether a correction is of the token and checkpoint of a statement. */
+export const isAbout =
+  ({ coinType, checkpoint }: Stated) =>
+  (one: RootCorrection): boolean =>
+    one.coinType === coinType && one.checkpoint === checkpoint;
+
+/**
+ * What a correction leaves open of a statement that `verifyStatement` accepts. Both versions are roots of one cap table:
+ * where only the other version's root was corrected, this one is in doubt. Empty for most statements.
+ * @param corrections from `verifySequence`
+ */
+export const correctedBeside = (
+  statement: Stated,
+  corrections: readonly RootCorrection[],
+): readonly string[] => {
+  const about = corrections.filter(isAbout(statement));
+  if (about.some(({ version }) => version === `${statement.version}`)) return [];
+  return about.map(
+    (one) =>
+      `that the root of version ${statement.version} holds, where only the other version's was corrected: ${correctionText(one)}`,
+  );
+};
+
 /** A correction in words, for a person. */
 export const correctionText = (correction: RootCorrection): string => {
   const { number, at, version, checkpoint, from, to, by, why, isPublished } = correction;

@@ -236,7 +236,8 @@ export const entryOf = (statement: Statement2): SequenceEntry => {
  * common table
  * @param options.publicKey the deployment's key, base64, from a source other than the statement
  * @param options.entries from `verifySequence`: those about this token's root at this checkpoint
- * and version must name its root
+ * and version must name its root. A correction of the other version's root alone is no failure: `correctedBeside` says
+ * what it leaves open
  * @returns the statement
  * @throws StatementError naming every failed check
  */

@@ -1,5 +1,5 @@
 /** Checks a statement against kept entries of the deployment's sequence. */
-import { correctionText, type RootCorrection } from "../../../client/root-corrections.ts";
+import { correctedBeside, correctionText, isAbout } from "../../../client/root-corrections.ts";
 import { SequenceError } from "../../../client/verify-sequence.ts";
 import {
   entryOf,
@@ -57,7 +57,7 @@ export const compareWithKept = async (
         ...new Set([
           ...(signer?.notShown ?? []),
           ...revokedOf(kept, statement, links),
-          ...correctedBeside(kept, statement),
+          ...correctedBeside(statement, kept.corrections),
           ...(shown.length > 0 ? [] : [none, ...passedOver(kept)]),
         ]),
       ],
@@ -88,30 +88,13 @@ const revokedOf = (
   throw new StatementError([`${says}; it is signed with that key, and names entry ${number}`]);
 };
 
-const aboutCheckpoint =
-  ({ coinType, checkpoint }: Statement) =>
-  (one: RootCorrection): boolean =>
-    one.coinType === coinType && one.checkpoint === checkpoint;
-
-/** Both versions are roots of one cap table: a correction of the other one alone leaves this one in doubt. */
-const correctedBeside = ({ corrections }: KeptEntries, statement: Statement): readonly string[] => {
-  const about = corrections.filter(aboutCheckpoint(statement));
-  if (about.some(({ version }) => version === `${statement.version}`)) return [];
-  return about.map(
-    (one) =>
-      `that the root of version ${statement.version} holds, where only the other version's was corrected: ${correctionText(one)}`,
-  );
-};
-
 /** Entries from before a correction name the former root, or the same one again. */
 const rootsIn = (
   { entries, corrections }: KeptEntries,
   statement: Statement,
 ): readonly string[] => {
   const { version, root, total } = statement;
-  const own = corrections
-    .filter(aboutCheckpoint(statement))
-    .filter((one) => one.version === `${version}`);
+  const own = corrections.filter(isAbout(statement)).filter((one) => one.version === `${version}`);
   return [
     ...own.map(correctionText),
     ...entries
