@@ -81,8 +81,8 @@ const report = (error: unknown) => {
     return;
   }
   const { name, message: text, stack, cause } = error;
-  // Messages of system calls name the file.
-  const isPlain = error instanceof UsageError || "syscall" in error;
+  // Messages of system calls name the file, those of lost database connections the address.
+  const isPlain = error instanceof UsageError || "syscall" in error || "address" in error;
   const message = "remedy" in error ? `${name}: ${text}` : isPlain ? text : (stack ?? text);
   // Only ConfigError has trusted line breaks; elsewhere they may come from foreign text.
   const lines = error instanceof ConfigError ? message.split("\n") : [message];
