@@ -1,13 +1,11 @@
 /** An EVM chain whose node answers wrongly or not at all, or that changes its mind. */
 
 import type { ProxySettings } from "../evm/proxy.ts";
-import { until } from "../lanes/until.ts";
 import type { FaultKind } from "./fault.ts";
-import { lasting } from "./lasting.ts";
+import { lasting, untilMet } from "./lasting.ts";
 
 /** An unanswered request is given up after 20 s, and asked again after at most 30 s; a liar is left for a minute. */
 const WITHIN_MS = 120_000;
-const MET_WITHIN_MS = 60_000;
 
 const nodeFault = (
   name: string,
@@ -17,20 +15,8 @@ const nodeFault = (
   name: `the EVM node ${name}`,
   withinMs: WITHIN_MS,
   strike: async ({ chain }, random) => {
-    let met = 0;
-    chain.misbehave(
-      wrong(() => {
-        met += 1;
-      }),
-    );
-    const times = 1 + random(most);
-    await until(
-      `a reader that met it ${times} times`,
-      () => met,
-      (seen) => seen >= times,
-      MET_WITHIN_MS,
-    );
-    return { what: `met ${met} times`, end: async () => chain.behave() };
+    const met = await untilMet(random, most, (count) => chain.misbehave(wrong(count)));
+    return { what: `met ${met()} times`, end: async () => chain.behave() };
   },
 });
 

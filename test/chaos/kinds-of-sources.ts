@@ -2,17 +2,14 @@
 import type { ServerResponse } from "node:http";
 import { status } from "@grpc/grpc-js";
 import type { GrpcTypes } from "@mysten/sui/grpc";
-import { until } from "../lanes/until.ts";
 import type { Random } from "../seeded-random.ts";
 import type { FaultKind } from "./fault.ts";
-import { lasting, shownAs } from "./lasting.ts";
+import { lasting, shownAs, untilMet } from "./lasting.ts";
 import type { Misbehaviour, ServedLedger } from "./served-ledger.ts";
 import type { World } from "./world.ts";
 
 /** A reader asks again after at most a minute. */
 const WITHIN_MS = 100_000;
-/** An answer that never comes is given up before. */
-const MET_WITHIN_MS = 60_000;
 
 /** How the sources misbehave; `met` counts each wrong answer. */
 type Wrong = (ledger: ServedLedger, random: Random, met: () => void) => Misbehaviour;
@@ -28,22 +25,12 @@ const sourceFault = (
   withinMs: WITHIN_MS,
   strike: async (world: World, random) => {
     const { ledger } = world;
-    let met = 0;
-    ledger.misbehave(
-      wrong(ledger, random, () => {
-        met += 1;
-      }),
-    );
-    const times = 1 + random(most);
-    await until(
-      `a reader that met it ${times} times`,
-      () => met,
-      (seen) => seen >= times,
-      MET_WITHIN_MS,
+    const met = await untilMet(random, most, (count) =>
+      ledger.misbehave(wrong(ledger, random, count)),
     );
     if (shown === undefined) await lasting(random, 0, 2_000);
     else await shownAs(world, "serve", shown);
-    return { what: `met ${met} times`, end: async () => ledger.behave() };
+    return { what: `met ${met()} times`, end: async () => ledger.behave() };
   },
 });
 

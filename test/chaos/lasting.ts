@@ -11,6 +11,29 @@ const SHOWN_WITHIN_MS = 80_000;
 export const lasting = (random: Random, least: number, most: number): Promise<void> =>
   delay(least + random(most - least));
 
+/** A wrong answer is given up, and asked for again, within this time. */
+const MET_WITHIN_MS = 60_000;
+
+/** Begins to misbehave, until a reader has met it up to `most` times; returns how often it was met by now. */
+export const untilMet = async (
+  random: Random,
+  most: number,
+  begin: (met: () => void) => void,
+): Promise<() => number> => {
+  let met = 0;
+  begin(() => {
+    met += 1;
+  });
+  const times = 1 + random(most);
+  await until(
+    `a reader that met it ${times} times`,
+    () => met,
+    (seen) => seen >= times,
+    MET_WITHIN_MS,
+  );
+  return () => met;
+};
+
 /** Waits until `/health` is `stalled`, with this among its reasons. */
 export const shownAs = async (
   { health }: World,
