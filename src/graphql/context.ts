@@ -194,4 +194,6 @@ const UNDECLARED: GuardedReads = {
   sql: { unsafe: async () => undeclared() },
   committed: async () => undeclared(),
   at: undeclared,
+  ofCoin: undeclared,
+  allowsStale: false,
 };

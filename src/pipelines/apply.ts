@@ -2,22 +2,32 @@ import { getTableName } from "drizzle-orm";
 import type { Sql, Transactor } from "../database/connect.ts";
 import { NOTHING, type Writing, writeAfter } from "../database/writing.ts";
 import type { FactBatch } from "../log/fact.ts";
-import { append, asParts, writeAll } from "../projections/batch-write.ts";
+import { append, asParts, type BatchWrite, writeAll } from "../projections/batch-write.ts";
+import type { DigestLine } from "../projections/digest-lines.ts";
 import { type CheckpointDigest, digestsOf, NO_ROWS, shownDigest } from "../projections/digests.ts";
+import {
+  firstHeld,
+  type HeldCoins,
+  heldIn,
+  heldText,
+  MOST_HELD,
+} from "../projections/held-coins.ts";
 import {
   LayoutAheadError,
   type ProgressTables,
   TablesExchangedError,
   WatermarkMovedError,
 } from "../projections/progress-tables.ts";
-import { makeRows, type Pipeline } from "./pipeline.ts";
+import { refusedCoins, type SoundRows, soundRows } from "./held-rows.ts";
+import type { Pipeline } from "./pipeline.ts";
 
 /** What a pipeline's next batch extends. */
 type Before = {
-  /** The digest after the last batch; null while the pipeline's digests are being filled in. */
+  /** The digest after the last batch; null while the pipeline's digests are being filled in, or a coin is held. */
   readonly digest: Uint8Array | null;
-  /** Changes when the tables are emptied, or exchanged for those of a replay. */
+  /** Changes when the tables are emptied, exchanged for those of a replay, or given a held coin's facts. */
   readonly rebuilds: number;
+  readonly held: HeldCoins;
 };
 
 /** Caches what the next batch extends. */
@@ -45,20 +55,34 @@ export const digestChain = (): DigestChain => {
   };
 };
 
+type BeforeRow = {
+  readonly digest: Buffer | null;
+  readonly layout: number;
+  readonly rebuilds: number;
+  readonly held: string | null;
+  readonly undigested: boolean;
+};
+
 const readBefore = async (
   sql: Sql,
   { name, watermark, layout }: ProgressTables,
 ): Promise<Before> => {
-  const [row] = await sql<{ digest: Buffer | null; layout: number; rebuilds: number }[]>`
-    select digest, layout, rebuilds from ${sql(getTableName(watermark))} where pipeline = ${name}`;
-  if (row === undefined) return { digest: null, rebuilds: 0 };
+  const [row] = await sql<BeforeRow[]>`
+    select digest, layout, rebuilds, held::text as held, undigested_from is not null as undigested
+    from ${sql(getTableName(watermark))} where pipeline = ${name}`;
+  if (row === undefined) return { digest: null, rebuilds: 0, held: new Map() };
   if (row.layout > layout) throw new LayoutAheadError(name);
-  return { digest: row.layout >= layout ? (row.digest ?? NO_ROWS) : null, rebuilds: row.rebuilds };
+  const hasDigest = row.layout >= layout && !row.undigested;
+  const held = heldIn(row.held);
+  return { digest: hasDigest ? (row.digest ?? NO_ROWS) : null, rebuilds: row.rebuilds, held };
 };
 
 /**
  * Applies one batch: rows and watermark together, compare-and-set on the next checkpoint. A batch of few
  * rows is one statement, one of many a transaction. Returns the number of rows.
+ *
+ * A coin with a fact that cannot be applied is held from its checkpoint on, in the same transaction; the other coins'
+ * facts are applied.
  *
  * @param on the session that holds the pipeline's lock, or (in tests and tools) any database
  * @param chain one for all batches of a run
@@ -66,7 +90,7 @@ const readBefore = async (
  *   already, or another process runs this pipeline
  * @throws TablesExchangedError (retry) when the tables are no longer those that the batch was made from
  * @throws LayoutAheadError (stop) when a newer version has exchanged the tables
- * @throws UndecodableFactError (stop) before anything is written
+ * @throws UnappliableFactError (stop) before anything is written, see `soundRows`
  */
 export const applyBatch = async (
   on: Transactor,
@@ -74,48 +98,86 @@ export const applyBatch = async (
   batch: FactBatch,
   chain: DigestChain = digestChain(),
 ): Promise<number> => {
-  // Read before the rows are made: if the tables are exchanged in between, the batch fails.
-  const before = await chain.before(on, pipeline);
-  const rows = await makeRows(pipeline, batch.facts, on);
+  for (let refused = NONE; ; ) {
+    // Read before the rows are made: if the tables are exchanged in between, the batch fails.
+    const before = await chain.before(on, pipeline);
+    const sound = await soundRows(pipeline, batch.facts, on, before.held, refused);
+    try {
+      return await applySound(on, pipeline, batch, { before, sound, chain });
+    } catch (error) {
+      // The commit's outcome may be unknown.
+      chain.forget();
+      // In a transaction of the caller nothing can be tried: the error stays as it is.
+      const found = await refusedCoins(pipeline, sound.facts, on, error).catch(() => NONE);
+      if (found.size === 0 || before.held.size + sound.found.size >= MOST_HELD) throw error;
+      refused = new Map([...sound.found, ...found]);
+    }
+  }
+};
+
+const NONE: HeldCoins = new Map();
+
+type Sound = {
+  readonly before: Before;
+  readonly sound: SoundRows;
+  readonly chain: DigestChain;
+};
+
+const applySound = async (
+  on: Transactor,
+  pipeline: Pipeline,
+  batch: FactBatch,
+  { before, sound: { rows, found }, chain }: Sound,
+): Promise<number> => {
   const span = { first: batch.first, last: batch.last.sequence };
+  const undigestedFrom = firstHeld(found);
+  const isDigested = ({ checkpoint }: DigestLine) =>
+    undigestedFrom === undefined || checkpoint < undigestedFrom;
   const digests =
     before.digest === null || rows.count === 0
       ? []
-      : digestsOf(before.digest, pipeline.layout, rows.lines(span));
+      : digestsOf(before.digest, pipeline.layout, rows.lines(span).filter(isDigested));
   const newest = digests.at(-1);
-  const moving = moveWatermark(pipeline, batch, before, newest);
-  const writes = [...rows.writes, append(pipeline.digests, digests)];
-  const parts = asParts(writes, moving.given.length + 1);
-  const move = async (sql: Sql, writing: Writing) => {
-    const moved = await writeAfter(sql, moving, writing);
-    if (moved) return;
+  const moving = moveWatermark(pipeline, batch, before, newest, found);
+  await writeRows(on, moving, [...rows.writes, append(pipeline.digests, digests)], async (sql) => {
     const now = await readBefore(sql, pipeline);
-    throw now.rebuilds === before.rebuilds
+    return now.rebuilds === before.rebuilds
       ? new WatermarkMovedError(pipeline.name, batch.first)
       : new TablesExchangedError(pipeline.name);
-  };
-  const write = () => {
-    if (parts !== undefined) return on.statement((sql) => move(sql, parts));
-    return on.transaction(async (tx) => {
-      // The watermark first: a second writer queues on its row. The rows follow in the same round trip, and
-      // are rolled back if the watermark had moved. allSettled, so that neither still runs by then.
-      const [moved, written] = await Promise.allSettled([
-        move(tx.sql, NOTHING),
-        writeAll(tx, writes),
-      ]);
-      if (moved.status === "rejected") throw moved.reason;
-      if (written.status === "rejected") throw written.reason;
-    });
-  };
-  try {
-    await write();
-  } catch (error) {
-    // The commit's outcome may be unknown.
-    chain.forget();
-    throw error;
-  }
-  if (newest !== undefined) chain.moved(newest.digest);
+  });
+  if (found.size > 0) chain.forget();
+  else if (newest !== undefined) chain.moved(newest.digest);
   return rows.count;
+};
+
+/** A statement that yields one row when it moved a watermark. */
+export type Moving = { readonly mark: string; readonly given: readonly (string | bigint)[] };
+
+/**
+ * Writes rows in the transaction that moves a watermark: all of it or nothing.
+ * @throws what `unmoved` makes when the watermark is not where it was expected
+ */
+export const writeRows = async (
+  on: Transactor,
+  moving: Moving,
+  writes: readonly BatchWrite[],
+  unmoved: (sql: Sql) => Promise<Error>,
+): Promise<void> => {
+  const parts = asParts(writes, moving.given.length + 1);
+  const move = async (sql: Sql, writing: Writing) => {
+    if (!(await writeAfter(sql, moving, writing))) throw await unmoved(sql);
+  };
+  if (parts !== undefined) return on.statement((sql) => move(sql, parts));
+  return on.transaction(async (tx) => {
+    // The watermark first: a second writer queues on its row. The rows follow in the same round trip, and
+    // are rolled back if the watermark had moved. allSettled, so that neither still runs by then.
+    const [moved, written] = await Promise.allSettled([
+      move(tx.sql, NOTHING),
+      writeAll(tx, writes),
+    ]);
+    if (moved.status === "rejected") throw moved.reason;
+    if (written.status === "rejected") throw written.reason;
+  });
 };
 
 const moveWatermark = (
@@ -123,18 +185,30 @@ const moveWatermark = (
   { first, last }: FactBatch,
   { rebuilds }: Before,
   newest: CheckpointDigest | undefined,
-) => {
+  found: HeldCoins,
+): Moving => {
   const { sequence, digest: lastDigest, timestampMs } = last;
   const given = [sequence + 1n, sequence, lastDigest, timestampMs, name, first, `${rebuilds}`];
-  const digest = newest === undefined ? "" : ", digest = decode($8, 'hex')";
+  const also: string[] = [];
+  const parameter = (value: string | bigint) => `$${given.push(value)}`;
+  if (newest !== undefined) {
+    also.push(`digest = decode(${parameter(shownDigest(newest.digest))}, 'hex')`);
+  }
+  const undigestedFrom = firstHeld(found);
+  if (undigestedFrom !== undefined) {
+    also.push(
+      `held = coalesce(held, '{}') || ${parameter(heldText(found))}::jsonb`,
+      `undigested_from = least(undigested_from, ${parameter(undigestedFrom)}::int8)`,
+    );
+  }
   return {
     mark: `
       update ${getTableName(watermark)}
       set next_checkpoint = $1, last_checkpoint = $2, last_digest = $3, last_timestamp_ms = $4,
           rebuilding_to = case when rebuilding_to > $2 then rebuilding_to end,
-          committed_at = clock_timestamp()${digest}
+          committed_at = clock_timestamp()${also.map((each) => `, ${each}`).join("")}
       where pipeline = $5 and next_checkpoint = $6 and rebuilds = $7
       returning 1`,
-    given: newest === undefined ? given : [...given, shownDigest(newest.digest)],
+    given,
   };
 };

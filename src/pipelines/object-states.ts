@@ -13,9 +13,10 @@ import {
 import type { ObjectChange } from "../projections/live-objects.ts";
 import { balanceKey } from "./movements.ts";
 import { BEFORE, derived } from "./stored-tables.ts";
+import { OlderVersionError } from "./undecodable-fact.ts";
 
-/** A state knows the checkpoint that wrote it. */
-type Written = { readonly checkpoint: bigint };
+/** A state knows the checkpoint that wrote it, and the object's version. */
+type Written = { readonly checkpoint: bigint; readonly version: bigint };
 
 /** A state that ended at checkpoint `until`. */
 export type EndedState<State> = State & { readonly objectId: string; readonly until: bigint };
@@ -39,10 +40,16 @@ export class ObjectStates<State extends Written> {
     this.#stateOf = stateOf;
   }
 
-  /** Applies one fact. An object deleted or wrapped no longer exists; an unwrapped one does again. */
+  /**
+   * Applies one fact. An object deleted or wrapped no longer exists; an unwrapped one does again.
+   * @throws OlderVersionError (stop)
+   */
   step(fact: Exclude<Fact, { kind: "event" }>): Step<State> {
     const { objectId, checkpoint } = fact;
     const before = this.#now.get(objectId);
+    if (before !== undefined && fact.version < before.version) {
+      throw new OlderVersionError(fact, before.version);
+    }
     const after = fact.kind === "object" ? this.#stateOf(fact) : undefined;
     // States within a checkpoint cannot be queried.
     if (before !== undefined && before.checkpoint < checkpoint) {

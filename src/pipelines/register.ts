@@ -111,6 +111,7 @@ const resetWatermark = async (
     update ${table} as mark set
       chain_id = log.chain_id, next_checkpoint = log.first_checkpoint,
       last_checkpoint = null, last_digest = null, last_timestamp_ms = null, digest = null,
+      held = null, undigested_from = null,
       layout = ${layout}, filled_checkpoint = null, rebuilds = mark.rebuilds + 1,
       rebuilding_to = (
         select least(greatest(mark.rebuilding_to, mark.last_checkpoint), log.next_checkpoint - 1)

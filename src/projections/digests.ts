@@ -8,7 +8,7 @@ import { type Reads, read } from "../database/readers.ts";
 import { blake2b256 } from "../values/blake2b.ts";
 import type { DigestLine } from "./digest-lines.ts";
 import { guardedReads } from "./guarded-reads.ts";
-import { assertCommitted, NotYetIndexedError, STILL_FILLING } from "./past.ts";
+import { NotYetIndexedError, STILL_FILLING } from "./past.ts";
 import { LAYOUT_WITH_DIGESTS, type ProgressTables } from "./progress-tables.ts";
 
 /** Digest before the first checkpoint that wrote rows. */
@@ -44,14 +44,13 @@ export const digestsOf = (
 };
 
 type Found = {
-  readonly next: bigint;
   readonly layout: number;
-  readonly first: bigint | null;
+  readonly undigestedFrom: bigint | null;
   readonly digest: string | null;
 };
 
 const statementFor = ({ watermark, digests }: ProgressTables): string => `
-  select next_checkpoint as next, layout, (select first_checkpoint from log_high_water) as first,
+  select layout, undigested_from as "undigestedFrom",
          (select encode(digest, 'hex') from ${getTableName(digests)} d
           where d.checkpoint <= $1::int8 order by d.checkpoint desc limit 1) as digest
   from ${getTableName(watermark)} w`;
@@ -61,20 +60,22 @@ export const shownDigest = (digest: Uint8Array): string => Buffer.from(digest).t
 
 /**
  * A pipeline's digest after a checkpoint, as hex; 32 zero bytes before its first rows.
- * @throws NotYetIndexedError (wait), hence RebuildingError; BeforeLogError (stop)
+ * @throws NotYetIndexedError (wait), hence RebuildingError; QuarantinedError (wait); BeforeLogError (stop)
  */
 export const pipelineDigest = async (
   on: Reads,
   pipeline: ProgressTables,
   at: bigint,
 ): Promise<string> => {
-  const [row] = await read<Found>(guardedReads(on, [pipeline]), statementFor(pipeline), [at]);
-  const last = row === undefined ? null : row.next - 1n;
-  const first = row?.first ?? null;
-  const isBegun = first !== null && last !== null && last >= first;
-  assertCommitted(at, { first, last: isBegun ? last : null, isFilled: true });
+  const reads = guardedReads(on, [pipeline]).at(at);
+  const [row] = await read<Found>(reads, statementFor(pipeline), [at]);
   if (row === undefined || row.layout < LAYOUT_WITH_DIGESTS) {
     throw new NotYetIndexedError(STILL_FILLING);
+  }
+  if (row.undigestedFrom !== null && at >= row.undigestedFrom) {
+    throw new NotYetIndexedError(
+      `${pipeline.name} has no digests from checkpoint ${row.undigestedFrom} on: they are being filled in after the release of a coin`,
+    );
   }
   return row.digest ?? shownDigest(NO_ROWS);
 };

@@ -1,29 +1,45 @@
 /**
- * Reads guarded by the pipelines they need. Each statement itself checks for a rebuild and, for the
+ * Reads guarded by the pipelines they need. Each statement itself checks for a rebuild, for held coins and, for the
  * past, that the checkpoint is committed: a separate check could see another snapshot.
  */
 import { getTableName } from "drizzle-orm";
 import { type Parameter, type Reads, read } from "../database/readers.ts";
 import { logHighWater } from "../log/tables.ts";
+import { type HeldCoins, heldOf, QuarantinedError, type StoredHeld } from "./held-coins.ts";
 import { assertCommitted, type Committed, RebuildingError } from "./past.ts";
 import type { ProgressTables } from "./progress-tables.ts";
 
-/** Its own statements read the present. All throw RebuildingError (wait) during a rebuild. */
+/**
+ * Its own statements read the present. All throw RebuildingError (wait) during a rebuild, and QuarantinedError (wait)
+ * when a coin that they may read is held.
+ */
 export type GuardedReads = Reads & {
   /** Progress common to all pipelines, as of the first call. */
   committed(): Promise<Committed>;
   /** Statements as of a checkpoint's end; they throw as `assertCommitted` does. */
-  at(checkpoint: bigint): Reads;
+  at(checkpoint: bigint): GuardedReads;
+  /** For statements that read this coin alone: held coins besides it do not matter. */
+  ofCoin(coinType: string, options?: OfCoin): GuardedReads;
+  readonly allowsStale: boolean;
 };
 
-/** The first pipeline under rebuild: name, target and last checkpoint; null if none. */
-const rebuildingOf = (needed: readonly ProgressTables[]): string => {
+export type OfCoin = {
+  /** While the coin is held, the last committed checkpoint is the one before, and no statement of the present throws. */
+  readonly allowStale?: boolean | null | undefined;
+};
+
+/** Whose rows are read; undefined: perhaps those of any coin. */
+type Asked = { readonly coinType: string; readonly allowsStale: boolean } | undefined;
+
+/** JSON of each pipeline that is rebuilt or holds coins, one a line; null if none. */
+const barringOf = (needed: readonly ProgressTables[]): string => {
   const each = needed.map(
     ({ watermark }) =>
-      `(select concat(pipeline, ' ', rebuilding_to, ' ', last_checkpoint)
-        from ${getTableName(watermark)} where rebuilding_to is not null)`,
+      `(select json_build_object('pipeline', pipeline, 'target', rebuilding_to::text,
+               'checkpoint', last_checkpoint::text, 'held', held)::text
+        from ${getTableName(watermark)} where rebuilding_to is not null or held is not null)`,
   );
-  return `coalesce(${each.join(", ")}) as "_rebuilding"`;
+  return `nullif(concat_ws(e'\\n', ${each.join(", ")}), '') as "_barring"`;
 };
 
 const committedOf = (needed: readonly ProgressTables[]): string => {
@@ -36,12 +52,12 @@ const committedOf = (needed: readonly ProgressTables[]): string => {
   return `
     select (select first_checkpoint from ${getTableName(logHighWater)}) as "_first",
            min(next) as "_next", bool_and(filled) as "_filled",
-           sum(rebuilds)::int as "_rebuilds", ${rebuildingOf(needed)}
+           sum(rebuilds)::int as "_rebuilds", ${barringOf(needed)}
     from (${each.join(" union all ")}) as needed`;
 };
 
 /** Guard columns of a present statement and of a past one. */
-type Seen = { readonly _rebuilding: string | null };
+type Seen = { readonly _barring: string | null };
 type SeenPast = Seen & {
   readonly _first: bigint | null;
   readonly _next: bigint;
@@ -49,18 +65,57 @@ type SeenPast = Seen & {
   readonly _rebuilds: number;
 };
 
-/** @throws RebuildingError (wait) */
-const assertBuilt = (seen: Seen | undefined): void => {
-  const [pipeline, target, checkpoint] = seen?._rebuilding?.split(" ") ?? [];
-  if (pipeline !== undefined && target !== undefined) {
-    throw new RebuildingError(pipeline, checkpoint ? BigInt(checkpoint) : null, BigInt(target));
+/** A pipeline that is rebuilt, or holds coins. */
+type Barring = {
+  readonly pipeline: string;
+  readonly target: string | null;
+  readonly checkpoint: string | null;
+  readonly held: StoredHeld | null;
+};
+
+type Held = { readonly pipeline: string; readonly held: HeldCoins };
+
+/**
+ * Pipelines that hold coins.
+ * @throws RebuildingError (wait)
+ */
+const heldWhereBuilt = (seen: Seen | undefined): readonly Held[] => {
+  const barring: readonly Barring[] = (seen?._barring?.split("\n") ?? []).map((text) =>
+    JSON.parse(text),
+  );
+  for (const { pipeline, target, checkpoint } of barring) {
+    if (target === null) continue;
+    throw new RebuildingError(
+      pipeline,
+      checkpoint === null ? null : BigInt(checkpoint),
+      BigInt(target),
+    );
+  }
+  return barring.map(({ pipeline, held }) => ({ pipeline, held: heldOf(held) }));
+};
+
+/** The held coins among those asked for. */
+const heldOfAsked = (all: readonly Held[], asked: Asked) =>
+  all.flatMap(({ pipeline, held }) =>
+    [...held]
+      .filter(([coinType]) => asked === undefined || asked.coinType === coinType)
+      .map(([coinType, coin]) => ({ pipeline, coinType, coin })),
+  );
+
+/** @throws RebuildingError (wait), QuarantinedError (wait) when a coin is held from `at` on or earlier */
+const assertServed = (seen: Seen | undefined, asked: Asked, at?: bigint): void => {
+  for (const { pipeline, coinType, coin } of heldOfAsked(heldWhereBuilt(seen), asked)) {
+    if (at === undefined ? asked?.allowsStale : at < coin.from) continue;
+    throw new QuarantinedError(pipeline, coinType, coin);
   }
 };
 
 /** @throws RebuildingError (wait) */
-const committedIn = (seen: SeenPast | undefined): Committed => {
-  assertBuilt(seen);
-  const { _first: first = null, _next: next = 0n, _filled: isFilled = true } = seen ?? {};
+const committedIn = (seen: SeenPast | undefined, asked?: Asked): Committed => {
+  const held = heldWhereBuilt(seen);
+  const { _first: first = null, _next = 0n, _filled: isFilled = true } = seen ?? {};
+  const stale = asked?.allowsStale ? heldOfAsked(held, asked).map(({ coin }) => coin.from) : [];
+  const [next = 0n] = [_next, ...stale].sort((a, b) => (a < b ? -1 : 1));
   const hasAny = first !== null && next > first;
   return { first, last: hasAny ? next - 1n : null, isFilled, rebuilds: seen?._rebuilds ?? 0 };
 };
@@ -80,7 +135,7 @@ const guardsOf = (needed: readonly ProgressTables[]): Guards => {
   const committed = committedOf(needed);
   const made = {
     committed,
-    present: guardedBy(`select ${rebuildingOf(needed)}`),
+    present: guardedBy(`select ${barringOf(needed)}`),
     past: guardedBy(committed),
   };
   known.set(names, made);
@@ -123,14 +178,22 @@ export const guardedReads = (on: Reads, needed: readonly ProgressTables[]): Guar
       },
     },
   });
-  let committed: Promise<Committed> | undefined;
-  return {
-    ...reads(guards.present, assertBuilt),
-    committed: () => {
-      committed ??= read<SeenPast>(on, guards.committed, []).then(([seen]) => committedIn(seen));
-      return committed;
+  let seen: Promise<SeenPast | undefined> | undefined;
+  const readsOf = (asked: Asked, at?: bigint): GuardedReads => ({
+    ...(at === undefined
+      ? reads(guards.present, (row) => assertServed(row, asked))
+      : reads<SeenPast>(guards.past, (row) => {
+          assertCommitted(at, committedIn(row));
+          assertServed(row, asked, at);
+        })),
+    committed: async () => {
+      seen ??= read<SeenPast>(on, guards.committed, []).then(([row]) => row);
+      return committedIn(await seen, asked);
     },
-    at: (checkpoint) =>
-      reads<SeenPast>(guards.past, (seen) => assertCommitted(checkpoint, committedIn(seen))),
-  };
+    at: (checkpoint) => readsOf(asked, checkpoint),
+    allowsStale: asked?.allowsStale ?? false,
+    ofCoin: (coinType, { allowStale } = {}) =>
+      readsOf({ coinType, allowsStale: allowStale === true }, at),
+  });
+  return readsOf(undefined);
 };

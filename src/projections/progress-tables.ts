@@ -1,5 +1,5 @@
 /** Two tables per pipeline: its progress, and the digests of its rows. */
-import { integer, pgTable, text } from "drizzle-orm/pg-core";
+import { integer, jsonb, pgTable, text } from "drizzle-orm/pg-core";
 import { at, bytea, int8 } from "../database/column-types.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 
@@ -43,6 +43,13 @@ export const watermarkTable = <Name extends string>(name: Name) =>
     filledCheckpoint: int8("filled_checkpoint"),
     /** Over all rows up to `last_checkpoint` (digests.ts); null before it and during a fill. */
     digest: bytea("digest"),
+    /** Coins whose facts could not be applied, by coin type (held-coins.ts); null when none is held. */
+    held: jsonb("held"),
+    /**
+     * First checkpoint without digests: since a coin was held, until they are filled in after its release. `digest`
+     * is then that of the checkpoint before. Null when all have one.
+     */
+    undigestedFrom: int8("undigested_from"),
     /**
      * Target checkpoint of a rebuild; null if none. Until then answers that need these rows are
      * refused: see guarded-reads.ts.
@@ -105,15 +112,17 @@ export class WatermarkMovedError extends Error {
 }
 
 /**
- * A replay's tables took the place of those that a batch was made from; the transaction rolled back. The pipeline
- * reads its watermark again and goes on.
+ * The tables that a batch was made from were exchanged for a replay's, or got the facts of a held coin; the transaction
+ * rolled back. The pipeline reads its watermark again and goes on.
  */
 export class TablesExchangedError extends Error {
   override readonly name = "TablesExchangedError";
   readonly remedy: Remedy = "retry";
 
   constructor(pipeline: string) {
-    super(`${pipeline}: the tables were exchanged for those of a replay`);
+    super(
+      `${pipeline}: the tables were exchanged for those of a replay, or a held coin was released`,
+    );
   }
 }
 

@@ -19,6 +19,7 @@ type Row = {
   readonly rebuildingTo: bigint | null;
   readonly digest: string | null;
   readonly layout: number;
+  readonly undigested: boolean;
   readonly rebuilding: string | null;
 };
 
@@ -31,7 +32,7 @@ export type Watermark = {
   readonly filledThrough: bigint | null;
   /** Target checkpoint of a rebuild; null if none. */
   readonly rebuildingTo: bigint | null;
-  /** Over all rows, hex without 0x; null before the first checkpoint and during a fill. */
+  /** Over all rows, hex without 0x; null before the first checkpoint, during a fill, and from a held coin's checkpoint on. */
   readonly digest: string | null;
   /** Progress of a replay beside the served rows; null when none runs. */
   readonly rebuilding: Rebuilding | null;
@@ -46,14 +47,14 @@ const REPLAY = "replay ";
  */
 const statementFor = (pipelines: readonly ProgressTables[]): string =>
   [
-    `select '' as name, ${MARK}, null::int8 as filled, null::int8 as "rebuildingTo", null as digest, 0 as layout, null as rebuilding from ${getTableName(logHighWater)}`,
+    `select '' as name, ${MARK}, null::int8 as filled, null::int8 as "rebuildingTo", null as digest, 0 as layout, false as undigested, null as rebuilding from ${getTableName(logHighWater)}`,
   ]
     .concat(
       pipelines.map(
         ({ watermark }) =>
-          `select pipeline, ${MARK}, filled_checkpoint, rebuilding_to, encode(digest, 'hex'), layout, null from ${getTableName(watermark)}`,
+          `select pipeline, ${MARK}, filled_checkpoint, rebuilding_to, encode(digest, 'hex'), layout, undigested_from is not null, null from ${getTableName(watermark)}`,
       ),
-      `select '${REPLAY}' || pipeline, null, null, null, null, null, null, 0, ${REBUILDING}
+      `select '${REPLAY}' || pipeline, null, null, null, null, null, null, 0, false, ${REBUILDING}
        from ${getTableName(replaysTable)} where ${IS_RUNNING}`,
     )
     .join(" union all ");
@@ -87,8 +88,10 @@ export const readWatermarks = async (
 };
 
 /** A pipeline that committed checkpoints without rows has a digest, too. */
-const digestIn = ({ checkpoint, digest, layout }: Row): string | null =>
-  checkpoint === null || layout < LAYOUT_WITH_DIGESTS ? null : (digest ?? shownDigest(NO_ROWS));
+const digestIn = ({ checkpoint, digest, layout, undigested }: Row): string | null =>
+  checkpoint === null || layout < LAYOUT_WITH_DIGESTS || undigested
+    ? null
+    : (digest ?? shownDigest(NO_ROWS));
 
 const markOf = ({ checkpoint, timestampMs }: Row): Mark | null =>
   checkpoint === null || timestampMs === null ? null : { checkpoint, timestampMs };

@@ -5,7 +5,6 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { writeDemoLedger } from "../../demo/write.ts";
-import { linesOf, storedCheckpoints } from "../../src/audit/reconcile/stored-rows.ts";
 import { publishActs, recordAct } from "../../src/audit/sequence/acts.ts";
 import { createChainEntries } from "../../src/audit/sequence/chain-entries.ts";
 import { openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
@@ -15,6 +14,7 @@ import type { Database } from "../../src/database/connect.ts";
 import { appendRows } from "../../src/database/table-rows.ts";
 import { completeChains } from "../../src/log/chain.ts";
 import { ledgerPipelines } from "../../src/pipelines/ledger-pipelines.ts";
+import { linesOf, storedCheckpoints } from "../../src/pipelines/stored-rows.ts";
 import { digestsOf, NO_ROWS } from "../../src/projections/digests.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { alterLog } from "../log/damage.ts";
@@ -95,7 +95,10 @@ const recomputeDigests = (database: Database) =>
     for (const pipeline of ledgerPipelines) {
       const { digests } = pipeline;
       const lines = [];
-      for await (const { checkpoint, rows } of storedCheckpoints(sql, pipeline, 10n ** 9n)) {
+      for await (const { checkpoint, rows } of storedCheckpoints(sql, pipeline, {
+        first: 0n,
+        last: 10n ** 9n,
+      })) {
         lines.push(...linesOf(checkpoint, rows));
       }
       await sql`delete from ${sql(`${pipeline.name}_digests`)}`;

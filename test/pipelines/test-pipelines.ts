@@ -69,6 +69,7 @@ export const createTables = async (database: TestDatabase, ...names: readonly st
         pipeline text primary key, chain_id text, next_checkpoint int8 not null,
         last_checkpoint int8, last_digest text, last_timestamp_ms int8, layout int not null default 1,
         rebuilding_to int8, rebuilds int not null default 0, filled_checkpoint int8, digest bytea,
+        held jsonb, undigested_from int8,
         committed_at timestamptz not null default now())`;
   }
 };

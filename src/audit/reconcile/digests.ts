@@ -9,17 +9,17 @@ import { within } from "../../database/session.ts";
 import { readFacts } from "../../log/read-facts.ts";
 import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
 import { makeRows, type Pipeline } from "../../pipelines/pipeline.ts";
-import { BEFORE_SETTING } from "../../pipelines/stored-tables.ts";
-import type { DigestLine } from "../../projections/digest-lines.ts";
-import { digestsOf, NO_ROWS } from "../../projections/digests.ts";
-import type { Findings } from "./findings.ts";
 import {
   kindOf,
   linesOf,
   type StoredCheckpoint,
   storedCheckpoints,
   tableOf,
-} from "./stored-rows.ts";
+} from "../../pipelines/stored-rows.ts";
+import { BEFORE_SETTING } from "../../pipelines/stored-tables.ts";
+import type { DigestLine } from "../../projections/digest-lines.ts";
+import { digestsOf, NO_ROWS } from "../../projections/digests.ts";
+import type { Findings } from "./findings.ts";
 
 /** Mismatched checkpoints of a pipeline that are reported row by row. */
 const MOST_CHECKPOINTS = 100;
@@ -34,7 +34,7 @@ export const wrongCheckpoints = async (
   const wrong: StoredCheckpoint[] = [];
   // After a mismatch, either the stored or the computed digest may be right.
   let before: readonly Uint8Array[] = [NO_ROWS];
-  for await (const stored of storedCheckpoints(sql, pipeline, upTo)) {
+  for await (const stored of storedCheckpoints(sql, pipeline, { first: 0n, last: upTo })) {
     signal.throwIfAborted();
     const { checkpoint, rows, digest } = stored;
     const lines = linesOf(checkpoint, rows);

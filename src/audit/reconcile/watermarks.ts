@@ -4,11 +4,11 @@ import type { Db } from "../../database/connect.ts";
 import { checkpointMark } from "../../log/blocks.ts";
 import { markOf } from "../../log/high-water.ts";
 import type { Pipeline } from "../../pipelines/pipeline.ts";
+import { partsOf } from "../../pipelines/stored-rows.ts";
 import { NO_ROWS, shownDigest } from "../../projections/digests.ts";
 import { LAYOUT_WITH_DIGESTS } from "../../projections/progress-tables.ts";
 import { STILL_OPEN } from "../../projections/ranges.ts";
 import { addFound, type Findings } from "./findings.ts";
-import { partsOf } from "./stored-rows.ts";
 
 type Row = {
   readonly chainId: string | null;

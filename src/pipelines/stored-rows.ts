@@ -1,15 +1,15 @@
 /** The pipelines' stored rows, by checkpoint, and their digest lines. */
 import { getTableColumns, getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
-import type { Sql } from "../../database/connect.ts";
-import type { Pipeline } from "../../pipelines/pipeline.ts";
-import type { StoredTable } from "../../pipelines/stored-tables.ts";
+import type { Sql } from "../database/connect.ts";
 import {
   checkpointLines,
   type DigestLine,
   type LineKind,
   stateLines,
-} from "../../projections/digest-lines.ts";
+} from "../projections/digest-lines.ts";
+import type { Pipeline, Span } from "./pipeline.ts";
+import type { StoredTable } from "./stored-tables.ts";
 
 /** A table, or one end of its ranges. */
 type StoredPart = {
@@ -51,7 +51,7 @@ const selectPart = ({ of, table, at }: StoredPart, index: number): string => {
     return `'${key}', ${column.getSQLType() === "boolean" ? name : `${name}::text`}`;
   });
   return `select ${at} as at, ${index} as part, json_build_object(${values.join(", ")})::text as values
-          from ${nameOf(table)} where ${at} <= $1`;
+          from ${nameOf(table)} where ${at} between $1 and $2`;
 };
 
 const ROWS_PER_FETCH = 2_000;
@@ -60,24 +60,23 @@ const ROWS_PER_FETCH = 2_000;
 const DIGEST = -1;
 
 /**
- * All stored rows of a pipeline up to a checkpoint, in order. Postgres sorts once, on disk if
- * needed, and streams the rows. One such cursor per transaction.
+ * All stored rows of a pipeline's checkpoints, in order. Postgres sorts once, on disk if needed, and streams the
+ * rows. One such cursor per transaction.
  */
 export async function* storedCheckpoints(
   sql: Sql,
   pipeline: Pipeline,
-  upTo: bigint,
+  { first, last }: Span,
 ): AsyncGenerator<StoredCheckpoint> {
   const parts = partsOf(pipeline);
   const { digests } = pipeline;
   const selects = [
     `select checkpoint as at, ${DIGEST} as part, encode(digest, 'hex') as values
-     from ${nameOf(digests)} where checkpoint <= $1`,
+     from ${nameOf(digests)} where checkpoint between $1 and $2`,
     ...parts.map(selectPart),
   ];
-  await sql.unsafe(
-    `declare stored no scroll cursor for ${selects.join(" union all ").replaceAll("$1", `${upTo}`)} order by at`,
-  );
+  const rows = selects.join(" union all ").replaceAll("$1", `${first}`).replaceAll("$2", `${last}`);
+  await sql.unsafe(`declare stored no scroll cursor for ${rows} order by at`);
   try {
     let open: { checkpoint: bigint; rows: StoredRow[]; digest: Buffer | null } | undefined;
     for (;;) {
