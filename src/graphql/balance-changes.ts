@@ -122,10 +122,8 @@ builder.queryField("balanceChanges", (t) =>
         limit: limitOf(args.limit),
         order: args.order === "DESC" ? ("desc" as const) : ("asc" as const),
       };
-      return balanceChanges(reads, {
-        ...page,
-        coinType: await coinType(args.coinType),
-      });
+      const coin = await coinType(args.coinType);
+      return balanceChanges(reads.ofCoin(coin), { ...page, coinType: coin });
     },
   }),
 );

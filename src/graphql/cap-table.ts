@@ -216,7 +216,7 @@ builder.queryField("capTable", (t) =>
     complexity: ({ limit }) => ({ ...listCost({ limit }), field: TABLE_COST }),
     reads: { pipelines: () => FOR_CAP_TABLES, several: () => true, long: () => true },
     resolve: async (_root, args, context) => {
-      const { capTables, reads } = context;
+      const { capTables } = context;
       const page = {
         limit: limitOf(args.limit),
         after: capCursorOf(args.after),
@@ -224,7 +224,9 @@ builder.queryField("capTable", (t) =>
       };
       const asOf = asOfIn(args);
       const coinType = await context.coinType(args.coinType);
-      const checkpoint = await checkpointOf(reads, asOf);
+      const present = context.reads.ofCoin(coinType, args);
+      const checkpoint = await checkpointOf(present, asOf);
+      const reads = present.at(checkpoint);
       const [found, mark] = await Promise.all([
         token(reads, { coinType, at: checkpoint }),
         markOf(reads, checkpoint),

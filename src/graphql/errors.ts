@@ -4,6 +4,7 @@ import { isDatabaseTrouble, isStatementTimeout } from "../database/database-erro
 import { HttpError } from "../http/http-error.ts";
 import { internalDetails } from "../http/refusal.ts";
 import { GrantIndexBehindError } from "../projections/balance-progress.ts";
+import { QuarantinedError } from "../projections/held-coins.ts";
 import { BeforeLogError, NotYetIndexedError, RebuildingError } from "../projections/past.ts";
 import type { RequestScope } from "./request.ts";
 
@@ -16,6 +17,8 @@ export const ERROR_CODES = [
   "NOT_YET_INDEXED",
   /** A pipeline that the field needs is being rebuilt from the log. */
   "REBUILDING",
+  /** A fact of the coin could not be applied: the rows that the field needs lack it and those after it. */
+  "QUARANTINED",
   "RATE_LIMITED",
   "OVERLOADED",
   "INTERNAL",
@@ -138,6 +141,11 @@ const publicError = (
     const { pipeline, checkpoint, target } = cause;
     const where = { checkpoint: checkpoint?.toString() ?? null, target: target.toString() };
     return as("REBUILDING", cause.message, { pipeline, ...where });
+  }
+  if (cause instanceof QuarantinedError) {
+    const { coinType, pipeline, checkpoint, reason } = cause;
+    const where = { coinType, pipeline, checkpoint: checkpoint.toString(), reason };
+    return as("QUARANTINED", cause.message, where);
   }
   if (cause instanceof NotYetIndexedError) return as("NOT_YET_INDEXED", cause.message);
   if (cause instanceof BeforeLogError) return as("BAD_USER_INPUT", cause.message);

@@ -59,6 +59,11 @@ export const pastArguments = builder.args((t) => ({
       "Answer as of the end of this second, unix seconds, decimal: as of the checkpoint before the first " +
       "one with a larger checkpointTimestamp. NOT_YET_INDEXED until that one is indexed. Not together with atCheckpoint.",
   }),
+  allowStale: t.boolean({
+    description:
+      "Without atCheckpoint and atTimestamp: answer as of the last checkpoint that all needed pipelines have " +
+      "committed or, while the coin is in quarantine, as of the one before, instead of the error QUARANTINED.",
+  }),
 }));
 
 /** Order of lists along the chain. */

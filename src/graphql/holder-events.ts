@@ -72,10 +72,8 @@ builder.queryField("holderEvents", (t) =>
         sinceTimestamp: sinceOf(args.sinceTimestamp),
         after: positionOf(args.after),
       };
-      return holderEvents(reads, {
-        ...page,
-        coinType: await coinType(args.coinType),
-      });
+      const coin = await coinType(args.coinType);
+      return holderEvents(reads.ofCoin(coin), { ...page, coinType: coin });
     },
   }),
 );

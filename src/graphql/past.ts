@@ -30,13 +30,15 @@ const MAX_SECONDS = 9_000_000_000_000_000n;
 type PastArguments = {
   readonly atCheckpoint?: string | null | undefined;
   readonly atTimestamp?: string | null | undefined;
+  readonly allowStale?: boolean | null | undefined;
 };
 
-export const isPast = ({ atCheckpoint, atTimestamp }: PastArguments): boolean =>
-  atCheckpoint != null || atTimestamp != null;
+export const isPast = ({ atCheckpoint, atTimestamp, allowStale }: PastArguments): boolean =>
+  atCheckpoint != null || atTimestamp != null || allowStale === true;
 
-/** For `several` of a field's `reads`: the checkpoint of a time is found by a statement of its own. */
-export const isByTime = ({ atTimestamp }: PastArguments): boolean => atTimestamp != null;
+/** For `several` of a field's `reads`: these checkpoints are found by a statement of its own. */
+export const isByTime = ({ atTimestamp, allowStale }: PastArguments): boolean =>
+  atTimestamp != null || allowStale === true;
 
 /** @throws BAD_USER_INPUT when both are given, or one is no decimal number */
 export const asOfIn = ({ atCheckpoint, atTimestamp }: PastArguments): AsOf | undefined => {
@@ -62,18 +64,17 @@ const numberIn = (text: string | null | undefined, must: string): bigint | undef
 /**
  * Reads rows as of a point in the past with one statement: `rowsAt` gets the checkpoint (undefined for the
  * present) and the reads to use.
- * @throws BeforeLogError (stop), NotYetIndexedError (wait) and so RebuildingError
+ * @throws BeforeLogError (stop), NotYetIndexedError (wait) and so RebuildingError, QuarantinedError (wait)
  */
 export const readAsOf = async <Rows>(
   reads: GuardedReads,
   asOf: AsOf | undefined,
   rowsAt: (at: bigint | undefined, on: Reads) => Promise<Rows>,
 ): Promise<Rows> => {
-  if (asOf === undefined) return rowsAt(undefined, reads);
-  if (asOf.kind === "second" || asOf.checkpoint > MAX_CHECKPOINT) {
-    return rowsAt(await checkpointOf(reads, asOf), reads);
-  }
-  return rowsAt(asOf.checkpoint, reads.at(asOf.checkpoint));
+  if (asOf === undefined && !reads.allowsStale) return rowsAt(undefined, reads);
+  const isNamed = asOf?.kind === "checkpoint" && asOf.checkpoint <= MAX_CHECKPOINT;
+  const at = isNamed ? asOf.checkpoint : await checkpointOf(reads, asOf);
+  return rowsAt(at, reads.at(at));
 };
 
 /**

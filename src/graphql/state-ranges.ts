@@ -72,7 +72,7 @@ builder.queryField("stateRanges", (t) =>
       const page = { kind, limit: limitOf(args.limit), after: placeIn(kind, args.after) };
       const asOf = asOfIn({ atCheckpoint: args.atCheckpoint });
       const coinType = await context.coinType(args.coinType);
-      return readAsOf(context.reads, asOf, (at = 0n, on) =>
+      return readAsOf(context.reads.ofCoin(coinType), asOf, (at = 0n, on) =>
         stateRanges(on, { ...page, coinType, at }),
       );
     },

@@ -122,10 +122,9 @@ builder.queryField("tokenActivity", (t) =>
         after: positionOf(args.after),
         activityType: activityTypeOf(args.activityType),
       };
-      return tokenActivity(isLong(args) ? longReads() : reads, {
-        ...page,
-        coinType: await coinType(args.coinType),
-      });
+      const coin = await coinType(args.coinType);
+      const on = isLong(args) ? longReads() : reads;
+      return tokenActivity(on.ofCoin(coin), { ...page, coinType: coin });
     },
   }),
 );

@@ -55,7 +55,7 @@ builder.queryField("tokenBalance", (t) =>
     resolve: async (_root, args, context) => {
       const [owner, asOf] = [ownerOf(args.owner), asOfIn(args)];
       const coinType = await context.coinType(args.coinType);
-      const balance = await readAsOf(context.reads, asOf, (at, on) =>
+      const balance = await readAsOf(context.reads.ofCoin(coinType, args), asOf, (at, on) =>
         tokenBalance(on, { coinType, owner, at }),
       );
       return { ...balance, coinType };

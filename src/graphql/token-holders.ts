@@ -38,14 +38,16 @@ builder.queryField("tokenHolders", (t) =>
     complexity: listCost,
     // The first page of a past checkpoint reads all owners.
     reads: { pipelines: () => FOR_BALANCES, several: isByTime, long: isPast },
-    resolve: async (_root, args, { capTables, reads, ...context }) => {
+    resolve: async (_root, args, { capTables, ...context }) => {
       const page = { limit: limitOf(args.limit), after: holderCursorOf(args.after) };
       const asOf = asOfIn(args);
       const coinType = await context.coinType(args.coinType);
-      if (asOf === undefined) return tokenHolders(reads, { coinType, ...page });
+      const reads = context.reads.ofCoin(coinType, args);
+      if (asOf === undefined && !reads.allowsStale)
+        return tokenHolders(reads, { coinType, ...page });
       // First, because the list is kept for others.
       const checkpoint = await checkpointOf(reads, asOf);
-      return capTables.owners(reads, { coinType, checkpoint, ...page });
+      return capTables.owners(reads.at(checkpoint), { coinType, checkpoint, ...page });
     },
   }),
 );

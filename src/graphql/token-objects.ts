@@ -54,7 +54,9 @@ builder.queryField("tokenObjects", (t) =>
       };
       const asOf = asOfIn(args);
       const coin = await coinType(args.coinType);
-      return readAsOf(reads, asOf, (at, on) => tokenObjects(on, { ...page, coinType: coin, at }));
+      return readAsOf(reads.ofCoin(coin, args), asOf, (at, on) =>
+        tokenObjects(on, { ...page, coinType: coin, at }),
+      );
     },
   }),
 );

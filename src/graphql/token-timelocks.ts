@@ -86,7 +86,7 @@ builder.queryField("tokenTimelocks", (t) =>
       };
       const asOf = asOfIn(args);
       const coinType = await context.coinType(args.coinType);
-      const grants = await readAsOf(context.reads, asOf, (at, on) =>
+      const grants = await readAsOf(context.reads.ofCoin(coinType, args), asOf, (at, on) =>
         tokenTimelocks(on, { ...page, coinType, at }),
       );
       return grants.map((grant) => ({ ...grant, coinType }));

@@ -78,7 +78,8 @@ const listed = (
     const totals = once((reads: GuardedReads) =>
       inTurn(async () => {
         const { sequence: checkpoint, timestampMs } = await at(reads);
-        return capTables.totals(reads, { coinType, at: { checkpoint, timestampMs } });
+        const on = reads.ofCoin(coinType).at(checkpoint);
+        return capTables.totals(on, { coinType, at: { checkpoint, timestampMs } });
       }),
     );
     return { ...row, totals, decimals: async () => (await known()).get(coinType) ?? null };
@@ -120,7 +121,9 @@ builder.queryField("token", (t) =>
     resolve: async (_root, args, context) => {
       const asOf = asOfIn(args);
       const coinType = await context.coinType(args.coinType);
-      const found = await readAsOf(context.reads, asOf, (at, on) => token(on, { coinType, at }));
+      const found = await readAsOf(context.reads.ofCoin(coinType, args), asOf, (at, on) =>
+        token(on, { coinType, at }),
+      );
       return found === null ? null : listed(context, asOf, [found])[0];
     },
   }),

@@ -47,7 +47,9 @@ builder.queryField("walletRoles", (t) =>
       const coinType = await context.coinType(args.coinType);
       const packages = await context.packages();
       return context.unlimited({ coinType, isPast: isPast(args) }, (reads) =>
-        readAsOf(reads, asOf, (at, on) => walletRoles(on, { coinType, packages, at })),
+        readAsOf(reads.ofCoin(coinType, args), asOf, (at, on) =>
+          walletRoles(on, { coinType, packages, at }),
+        ),
       );
     },
   }),
