@@ -77,6 +77,10 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     usage: "[options]",
     load: async () => (await import("./audit-pack.ts")).auditPackCommand(),
   },
+  archive: {
+    about: "write the log to files that outlive the network, check them, or make a log of them",
+    load: async () => (await import("./archive.ts")).archiveCommand(),
+  },
   acts: {
     about: "list who ran which command that changes something, and when",
     usage: "[options]",

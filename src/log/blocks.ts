@@ -6,9 +6,10 @@
  * a second holds the first checkpoint beyond it.
  */
 import { asInt8 } from "../database/column-types.ts";
+import type { Sql } from "../database/connect.ts";
 import { type Reads, read } from "../database/readers.ts";
-import { BLOCK_CHECKPOINTS, firstReaching, markAt } from "./block.ts";
-import type { CheckpointMark } from "./fact.ts";
+import { BLOCK_CHECKPOINTS, countOf, firstReaching, markAt } from "./block.ts";
+import type { Block, CheckpointMark } from "./fact.ts";
 
 /** Time and digest of a checkpoint; null when not read or not filled in yet. */
 export const checkpointMark = async (
@@ -29,6 +30,33 @@ const MARK = `
     order by first_checkpoint desc limit 1
   ) as block
   where place < count`;
+
+/** Times and digests of a range, both bounds included; null unless all are known. */
+export const blockBetween = async (
+  sql: Sql,
+  first: bigint,
+  last: bigint,
+): Promise<Block | null> => {
+  const [block] = await sql.unsafe<Partial<Block>[]>(BETWEEN, [`${first}`, `${last}`]);
+  const { times, digests } = block ?? {};
+  if (!times || !digests) return null;
+  return countOf({ times, digests }) === Number(last - first + 1n) ? { times, digests } : null;
+};
+
+const BETWEEN = `
+  select string_agg(substring(times from low * 8 + 1 for (high - low) * 8), ''::bytea
+                    order by first_checkpoint) as times,
+         string_agg(substring(digests from low * 32 + 1 for (high - low) * 32), ''::bytea
+                    order by first_checkpoint) as digests
+  from (
+    select first_checkpoint, times, digests,
+           least(greatest($1::int8 - first_checkpoint, 0), count)::int as low,
+           least($2::int8 + 1 - first_checkpoint, count)::int as high
+    from log_blocks
+    where first_checkpoint <= $2::int8 and first_checkpoint >= coalesce(
+      (select max(first_checkpoint) from log_blocks where first_checkpoint <= $1::int8), $1::int8)
+  ) as part
+  where low < high`;
 
 /** The last checkpoint of a second. */
 type CheckpointBefore =

@@ -32,7 +32,7 @@ export const readFacts = async (sql: Sql, request: FactRequest): Promise<FactBat
 
 const COLUMNS = columnsByKey(logFacts);
 
-const inChainOrder = (a: StoredFact, b: StoredFact): number => {
+export const inChainOrder = (a: StoredFact, b: StoredFact): number => {
   if (a.checkpoint !== b.checkpoint) return a.checkpoint < b.checkpoint ? -1 : 1;
   return a.transaction - b.transaction || a.kind - b.kind || a.index - b.index;
 };
@@ -53,7 +53,10 @@ type Plan = {
  * A few index look-ups: the totals before `from` (`before`), then the last checkpoint within the
  * bounds or else the first one with facts (`fitting`).
  */
-const planBatch = async (sql: Sql, request: FactRequest): Promise<CheckpointMark | null> => {
+export const planBatch = async (
+  sql: Sql,
+  request: Omit<FactRequest, "names">,
+): Promise<CheckpointMark | null> => {
   const { from, upTo, maxFacts, maxBytes } = request;
   const [plan] = await sql<Plan[]>`
     select log.last_checkpoint, log.last_digest, log.last_timestamp_ms,

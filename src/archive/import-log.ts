@@ -1,0 +1,93 @@
+/**
+ * Appends an archive's chunks to an empty log, or to one that an import of this archive began.
+ *
+ * The log's own code appends, so that chains, totals, coins and blocks are made as for a source.
+ */
+import type { Database, Session } from "../database/connect.ts";
+import { decimalsIn } from "../ledger/reading/read.ts";
+import { chainEnd } from "../log/chain.ts";
+import { recordDecimals } from "../log/coins.ts";
+import type { AppendBatch } from "../log/fact.ts";
+import { readHighWater } from "../log/high-water.ts";
+import { openLog } from "../log/log.ts";
+import { allCommittees } from "../log/proofs.ts";
+import type { Remedy } from "../waiting/remedy.ts";
+import { ARCHIVE_START } from "./chain-places.ts";
+import { type Manifest, nextOf } from "./manifest.ts";
+import { readChunks } from "./read-archive.ts";
+
+/** The database has another log. Nothing was imported; name an empty database. */
+export class ArchiveTargetError extends Error {
+  override readonly name = "ArchiveTargetError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(what: string) {
+    super(
+      `${what}; import needs an empty database, or one that an import of this archive began and nothing else wrote`,
+    );
+  }
+}
+
+type ImportOptions = {
+  readonly folder: string;
+  /** Of a verified archive. */
+  readonly manifest: Manifest;
+  /** Holds the log's writer lock. */
+  readonly session: Session;
+  readonly signal: AbortSignal;
+  readonly onProgress?: (next: bigint, of: bigint) => void;
+};
+
+/**
+ * @returns facts and files of this run
+ * @throws ArchiveDamagedError, ArchiveTargetError (both stop)
+ */
+export const importLog = async (
+  database: Database,
+  { folder, manifest, session, signal, onProgress = () => {} }: ImportOptions,
+): Promise<{ readonly facts: number; readonly files: number }> => {
+  const from = await placeToContinue(database, manifest);
+  const { chainId, packages, first: firstCheckpoint } = manifest;
+  const log = await openLog(database, { chainId, packages, firstCheckpoint });
+  const known = new Set((await allCommittees(database.sql)).map(({ epoch }) => epoch));
+  let facts = 0;
+  let files = 0;
+  for await (const { file, batch } of readChunks(folder, manifest, { from, signal })) {
+    await log.append(withNewCommittees(batch, known), batch.facts.flatMap(decimalsIn), session);
+    facts += file.facts;
+    files += 1;
+    onProgress(file.last + 1n, nextOf(manifest));
+  }
+  await recordDecimals(database, "network", manifest.decimals);
+  return { facts, files };
+};
+
+const withNewCommittees = (batch: AppendBatch, known: Set<bigint>): AppendBatch => {
+  const committees = batch.committees?.filter(({ epoch }) => !known.has(epoch)) ?? [];
+  for (const { epoch } of committees) known.add(epoch);
+  return { ...batch, committees };
+};
+
+/** First checkpoint to import. */
+const placeToContinue = async (database: Database, manifest: Manifest): Promise<bigint> => {
+  const { sql } = database;
+  const log = await readHighWater(sql);
+  if (log === undefined) return manifest.first;
+  const { firstCheckpoint: first, nextCheckpoint: next } = log;
+  const has = `the database has a log of checkpoints ${first} to ${next - 1n}`;
+  if (first !== manifest.first)
+    throw new ArchiveTargetError(`${has}, but the archive begins with ${manifest.first}`);
+  const file = manifest.files.find(({ last }) => last === next - 1n);
+  if (next > first && file === undefined) {
+    throw new ArchiveTargetError(`${has}, which is not where a file of the archive ends`);
+  }
+  // A log that begins with the archive has its chain from there on.
+  if (manifest.before.facts === ARCHIVE_START) {
+    const { hash } = await chainEnd(sql);
+    const expected = file?.after.facts ?? ARCHIVE_START;
+    if (Buffer.from(hash).toString("hex") !== expected) {
+      throw new ArchiveTargetError(`${has}, whose facts are not the archive's`);
+    }
+  }
+  return next;
+};

@@ -1,0 +1,187 @@
+/**
+ * `manifest.json` of an archive: which chunks it has, their hashes, and the newest signed head of
+ * the log (docs/reference/formats.md).
+ *
+ * `root` is the SHA-256 of the rest as canonical JSON (RFC 8785). Who knows it from elsewhere knows
+ * every byte of the archive.
+ */
+import { createHash } from "node:crypto";
+import { open, readFile, rename, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { canonicalJson } from "../../client/canonical-json.ts";
+import type { Remedy } from "../waiting/remedy.ts";
+
+/** The folder holds no archive of this version, or a damaged one. Nothing was changed. */
+export class ArchiveDamagedError extends Error {
+  override readonly name = "ArchiveDamagedError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(
+    file: string,
+    what: string,
+    {
+      advice = "copy the archive again, or export it again",
+      ...options
+    }: ErrorOptions & { advice?: string } = {},
+  ) {
+    super(`${file}: ${what}; ${advice}`, options);
+  }
+}
+
+const FORMAT = "holderbook-archive-v1";
+const NAME = "manifest.json";
+
+/** Of 100 million facts it has two or three. */
+const MOST_BYTES = 64 * 1024 * 1024;
+
+const hash = z.string().regex(/^[0-9a-f]{64}$/);
+const counter = z
+  .string()
+  .regex(/^(0|[1-9]\d{0,18})$/)
+  .transform(BigInt);
+
+const place = z.strictObject({ facts: hash, blocks: hash, inputs: hash });
+
+const fileForm = z.strictObject({
+  name: z.string().regex(/^log-\d{20}\.binpb\.zst$/),
+  first: counter,
+  last: counter,
+  facts: z.int().nonnegative(),
+  /** Of the file. */
+  bytes: z.int().positive(),
+  sha256: hash,
+  /** Chains after the chunk. */
+  after: place,
+});
+
+const headForm = z.strictObject({
+  checkpoint: counter,
+  hash,
+  signature: z.string(),
+  keyId: z.string(),
+  publicKey: z.string(),
+});
+
+const manifestForm = z.strictObject({
+  format: z.literal(FORMAT),
+  chainId: z.string().nullable(),
+  /** Of the contract, original first, before the first checkpoint. */
+  packages: z.array(z.string()).min(1),
+  first: counter,
+  /** Chains before the first chunk. */
+  before: place,
+  files: z.array(fileForm),
+  /** The newest head that the log's deployment signed up to the archive's end. */
+  head: headForm.nullable(),
+  /** Decimals that the network gave, which no fact has. */
+  decimals: z.array(z.strictObject({ coinType: z.string(), decimals: z.int().min(0).max(255) })),
+});
+
+export type Manifest = z.infer<typeof manifestForm>;
+export type ArchiveFile = Manifest["files"][number];
+export type ArchiveHead = NonNullable<Manifest["head"]>;
+
+const rooted = z.looseObject({ root: hash });
+
+export const manifestPath = (folder: string) => join(folder, NAME);
+
+/** A chunk's file name, by its first checkpoint. */
+export const fileName = (first: bigint): string =>
+  `log-${first.toString().padStart(20, "0")}.binpb.zst`;
+
+/** The next checkpoint after the archive's end. */
+export const nextOf = ({ files, first }: Pick<Manifest, "files" | "first">): bigint =>
+  (files.at(-1)?.last ?? first - 1n) + 1n;
+
+const asJson = (manifest: Omit<Manifest, "format">) =>
+  z
+    .record(z.string(), z.json())
+    .parse(
+      JSON.parse(
+        JSON.stringify({ format: FORMAT, ...manifest }, (_, member: unknown) =>
+          typeof member === "bigint" ? member.toString() : member,
+        ),
+      ),
+    );
+
+const rootOf = (body: Record<string, z.core.util.JSONType>): string =>
+  createHash("sha256").update(canonicalJson(body)).digest("hex");
+
+/** Replaces the manifest, and returns its root. What it lists has to be on disk before. */
+export const writeManifest = async (
+  folder: string,
+  manifest: Omit<Manifest, "format">,
+): Promise<string> => {
+  const body = asJson(manifest);
+  const root = rootOf(body);
+  await writeDurably(manifestPath(folder), `${JSON.stringify({ ...body, root }, null, 1)}\n`);
+  return root;
+};
+
+/** Writes a file completely or not at all, also when the machine stops. */
+export const writeDurably = async (path: string, content: string | Uint8Array): Promise<void> => {
+  const part = `${path}.part`;
+  {
+    await using file = await open(part, "w");
+    await file.writeFile(content);
+    await file.sync();
+  }
+  await rename(part, path);
+};
+
+/**
+ * Null when there is none.
+ * @throws ArchiveDamagedError (stop)
+ */
+export const readManifest = async (
+  folder: string,
+): Promise<{ readonly manifest: Manifest; readonly root: string } | null> => {
+  const path = manifestPath(folder);
+  const size = await stat(path).then(
+    (found) => found.size,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return null;
+      throw error;
+    },
+  );
+  if (size === null) return null;
+  if (size > MOST_BYTES)
+    throw new ArchiveDamagedError(path, `it has ${size} bytes, at most ${MOST_BYTES}`);
+  const { root, ...body } = jsonIn(path, await readFile(path, "utf8"));
+  const found = manifestForm.safeParse(body);
+  if (!found.success) {
+    const why = z.prettifyError(found.error).replaceAll("\n", " ");
+    throw new ArchiveDamagedError(path, `it is not a manifest of ${FORMAT}: ${why}`);
+  }
+  const own = rootOf(asJson(found.data));
+  if (own !== root) {
+    throw new ArchiveDamagedError(
+      path,
+      `its root is ${root}, but its content has ${own}: it was edited or damaged`,
+    );
+  }
+  checkOrder(path, found.data);
+  return { manifest: found.data, root };
+};
+
+const jsonIn = (path: string, content: string): z.infer<typeof rooted> => {
+  try {
+    return rooted.parse(JSON.parse(content));
+  } catch (cause) {
+    throw new ArchiveDamagedError(path, "it is not JSON with a root", { cause });
+  }
+};
+
+const checkOrder = (path: string, { files, first }: Manifest): void => {
+  let next = first;
+  for (const file of files) {
+    if (file.first !== next || file.last < file.first || file.name !== fileName(file.first)) {
+      throw new ArchiveDamagedError(
+        path,
+        `${file.name} is listed with checkpoints ${file.first} to ${file.last} where ${next} is due`,
+      );
+    }
+    next = file.last + 1n;
+  }
+};

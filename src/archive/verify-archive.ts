@@ -1,0 +1,134 @@
+/** Checks an archive by itself, without a database or a network. */
+import { canonicalJson } from "../../client/canonical-json.ts";
+import { signedLogHead } from "../../client/verify-log-head.ts";
+import { isSigned } from "../audit/sequence/deployment-key.ts";
+import type { Remedy } from "../waiting/remedy.ts";
+import {
+  ArchiveDamagedError,
+  type ArchiveHead,
+  type Manifest,
+  manifestPath,
+  readManifest,
+} from "./manifest.ts";
+import { readChunks } from "./read-archive.ts";
+
+/** The archive is whole, but not the one that is trusted. Nothing was imported. */
+export class ArchiveUntrustedError extends Error {
+  override readonly name = "ArchiveUntrustedError";
+  readonly remedy: Remedy = "stop";
+
+  constructor(folder: string, what: string) {
+    super(
+      `${folder}: ${what}; do not use it: get the archive from whom you trust, or export it again`,
+    );
+  }
+}
+
+/** What is known of the archive from elsewhere. */
+export type ArchiveTrust = {
+  readonly root?: string | undefined;
+  /** The deployment's public key, base64. */
+  readonly key?: string | undefined;
+};
+
+export type VerifiedArchive = {
+  readonly manifest: Manifest;
+  readonly root: string;
+  readonly facts: number;
+  /** What neither the root nor a signature shows. */
+  readonly faith: readonly string[];
+};
+
+/**
+ * Reads the whole archive, a chunk at a time.
+ * @param onProgress called after each chunk with its last checkpoint
+ * @throws ArchiveDamagedError, ArchiveUntrustedError (both stop)
+ */
+export const verifyArchive = async (
+  folder: string,
+  trust: ArchiveTrust,
+  signal: AbortSignal,
+  onProgress: (through: bigint) => void = () => {},
+): Promise<VerifiedArchive> => {
+  const found = await readManifest(folder);
+  if (found === null) {
+    throw new ArchiveDamagedError(manifestPath(folder), "there is none", {
+      advice: "name the folder that archive export wrote",
+    });
+  }
+  const { manifest, root } = found;
+  if (trust.root !== undefined && trust.root !== root) {
+    throw new ArchiveUntrustedError(folder, `its root is ${root}, not ${trust.root}`);
+  }
+  checkHead(folder, manifest, trust);
+  const { head } = manifest;
+  let facts = 0;
+  let headHash: string | undefined;
+  const onLink = (checkpoint: bigint, hash: string) => {
+    if (checkpoint === head?.checkpoint) headHash = hash;
+  };
+  for await (const { file } of readChunks(folder, manifest, { signal, onLink })) {
+    facts += file.facts;
+    if (head !== null && head.checkpoint >= file.first && head.checkpoint <= file.last) {
+      checkHeadHash(folder, head, headHash);
+    }
+    onProgress(file.last);
+  }
+  return { manifest, root, facts, faith: faithIn(manifest, trust) };
+};
+
+const checkHead = (folder: string, { head, chainId, files }: Manifest, { key }: ArchiveTrust) => {
+  if (head === null) {
+    if (key === undefined) return;
+    throw new ArchiveUntrustedError(folder, "it has no signed head of the log to check with --key");
+  }
+  const { checkpoint, hash, publicKey, signature, keyId } = head;
+  if (key !== undefined && key !== publicKey) {
+    throw new ArchiveUntrustedError(
+      folder,
+      `its head is signed by ${keyId}, not with the key of --key`,
+    );
+  }
+  // The first heads may predate the first source that reported a chain id.
+  const isGenuine = [chainId, null].some((id) =>
+    isSigned(
+      signature,
+      canonicalJson(signedLogHead({ chainId: id, checkpoint: `${checkpoint}`, hash })),
+      publicKey,
+    ),
+  );
+  if (!isGenuine) {
+    throw new ArchiveUntrustedError(folder, `the signature of its head is not one of ${keyId}`);
+  }
+  if (!files.some(({ first, last }) => checkpoint >= first && checkpoint <= last)) {
+    throw new ArchiveUntrustedError(
+      folder,
+      `its head is of checkpoint ${checkpoint}, which it lacks`,
+    );
+  }
+};
+
+const checkHeadHash = (folder: string, { checkpoint, hash, keyId }: ArchiveHead, own?: string) => {
+  if (own === hash) return;
+  throw new ArchiveUntrustedError(
+    folder,
+    `its facts lead to the hash ${own ?? "of none"} at checkpoint ${checkpoint}, but ${keyId} signed ${hash}: a fact was changed, and the hashes were made anew`,
+  );
+};
+
+const faithIn = (manifest: Manifest, trust: ArchiveTrust): readonly string[] => {
+  if (trust.root !== undefined) return [];
+  const { head, files, first } = manifest;
+  const last = files.at(-1)?.last ?? first - 1n;
+  const others = "the times, digests, input versions and packages (--root shows it)";
+  if (head === null || trust.key === undefined) {
+    const who = head === null ? "--root shows it" : "--root or --key shows it";
+    return [`that the facts are those of the log (${who})`, `the same of ${others}`];
+  }
+  return [
+    ...(head.checkpoint < last
+      ? [`the facts after checkpoint ${head.checkpoint}, whose head is signed (--root shows it)`]
+      : []),
+    others,
+  ];
+};

@@ -1,0 +1,141 @@
+/** Reads the log back as batches that another log can append. */
+import type { Sql } from "../database/connect.ts";
+import { columnsByKey } from "../database/table-rows.ts";
+import type { Remedy } from "../waiting/remedy.ts";
+import { countOf, markAt } from "./block.ts";
+import { blockBetween } from "./blocks.ts";
+import { LogChangedError } from "./chain.ts";
+import type {
+  AppendBatch,
+  Block,
+  CheckpointMark,
+  JoinedPackage,
+  LogCommittee,
+  ReadFact,
+  StretchProof,
+} from "./fact.ts";
+import {
+  type FactRequest,
+  factOf,
+  inChainOrder,
+  planBatch,
+  type StoredFact,
+} from "./read-facts.ts";
+import { logFacts } from "./tables.ts";
+
+export type BatchRequest = Pick<FactRequest, "maxFacts" | "maxBytes"> & {
+  readonly from: bigint;
+  /** Included; the log has it. */
+  readonly last: bigint;
+  /** Limit of checkpoints per batch. */
+  readonly maxCheckpoints: number;
+};
+
+/** The log still lacks data of its past. Wait until the service has filled it in. */
+export class LogUnfilledError extends Error {
+  override readonly name = "LogUnfilledError";
+  readonly remedy: Remedy = "wait";
+
+  constructor(what: string, checkpoint: bigint) {
+    super(
+      `the log has no ${what} of checkpoint ${checkpoint} yet; let the service run until it has filled them in`,
+    );
+  }
+}
+
+/**
+ * Batches in order, without gaps, from `from` through `last`.
+ * @throws LogUnfilledError (wait) when times, digests or input versions are not filled in
+ */
+export async function* readBatches(
+  sql: Sql,
+  { from, last, maxCheckpoints, ...limits }: BatchRequest,
+): AsyncGenerator<AppendBatch> {
+  for (let first = from; first <= last; ) {
+    const most = first + BigInt(maxCheckpoints) - 1n;
+    const upTo = most < last ? most : last;
+    const end = await planBatch(sql, { from: first, upTo, ...limits });
+    const batch = await readBatch(sql, first, end?.sequence ?? upTo);
+    yield batch;
+    first = batch.last.sequence + 1n;
+  }
+}
+
+const readBatch = async (sql: Sql, first: bigint, last: bigint): Promise<AppendBatch> => {
+  const block = await blockBetween(sql, first, last);
+  if (block === null) throw new LogUnfilledError("times and digests", first);
+  const [facts, proofs, committees, joined] = await Promise.all([
+    factsBetween(sql, first, last),
+    proofsBetween(sql, first, last),
+    committeesBetween(sql, first, last),
+    joinedBetween(sql, first, last),
+  ]);
+  const marks = marksOf(first, block, facts);
+  const end = markAt(first, block, (countOf(block) ?? 0) - 1);
+  return { first, last: end, marks, block, facts, joined, proofs, committees };
+};
+
+/** Marks of the checkpoints that have facts, ascending. */
+export const marksOf = (
+  first: bigint,
+  block: Block,
+  facts: readonly ReadFact[],
+): readonly CheckpointMark[] => {
+  const marks: CheckpointMark[] = [];
+  for (const { checkpoint } of facts) {
+    if (marks.at(-1)?.sequence === checkpoint) continue;
+    marks.push(markAt(first, block, Number(checkpoint - first)));
+  }
+  return marks;
+};
+
+type StoredRead = StoredFact & {
+  readonly versionBefore: string | null;
+  readonly isTaken: boolean | null;
+};
+
+const FACTS = `
+  select ${columnsByKey(logFacts)}, version_before as "versionBefore", is_taken as "isTaken"
+  from log_facts left join (
+    select checkpoint as at_checkpoint, transaction as at_transaction, index as at_index,
+           version as version_before, true as is_taken
+    from log_inputs where checkpoint between $1 and $2
+  ) as taken
+    on kind = 1 and checkpoint = at_checkpoint and transaction = at_transaction and index = at_index
+  where checkpoint between $1 and $2`;
+
+const factsBetween = async (
+  sql: Sql,
+  first: bigint,
+  last: bigint,
+): Promise<readonly ReadFact[]> => {
+  const rows = await sql.unsafe<StoredRead[]>(FACTS, [`${first}`, `${last}`]);
+  return rows.sort(inChainOrder).map(({ versionBefore, isTaken, ...stored }) => {
+    const fact = factOf(stored);
+    if (fact.kind === "event") return fact;
+    const { checkpoint, transaction } = fact;
+    if (!isTaken) throw new LogUnfilledError("input versions", checkpoint);
+    const version = versionBefore === null ? null : BigInt(versionBefore);
+    if (fact.kind === "object") return { ...fact, versionBefore: version };
+    if (version === fact.version) return fact;
+    const what = `log_inputs and log_facts have different versions of the object that transaction ${transaction} removed`;
+    throw new LogChangedError({ checkpoint, what });
+  });
+};
+
+/** Proofs that end in the range. */
+const proofsBetween = (sql: Sql, first: bigint, last: bigint) => sql<StretchProof[]>`
+  select first_checkpoint as "firstCheckpoint", last_checkpoint as "lastCheckpoint", epoch, summary,
+         signature, signers
+  from log_proofs where last_checkpoint between ${first} and ${last} order by first_checkpoint`;
+
+/** Committees that signed these proofs, or that their summaries name. */
+const committeesBetween = (sql: Sql, first: bigint, last: bigint) => sql<LogCommittee[]>`
+  select epoch, members, named_by as "namedBy" from log_committees
+  where named_by between ${first} and ${last}
+     or epoch in (select epoch from log_proofs where last_checkpoint between ${first} and ${last})
+  order by epoch`;
+
+const joinedBetween = (sql: Sql, first: bigint, last: bigint) => sql<JoinedPackage[]>`
+  select address, checkpoint, transaction from log_packages
+  where checkpoint between ${first} and ${last} order by checkpoint, transaction`;
