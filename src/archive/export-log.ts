@@ -11,7 +11,9 @@ import { promisify } from "node:util";
 import { constants, zstdCompress } from "node:zlib";
 import { logRange } from "../audit/verify/blocks-and-packages.ts";
 import type { Database, Sql } from "../database/connect.ts";
+import { storedBlockHashes } from "../log/block-chain.ts";
 import { chainEnd, LogChangedError } from "../log/chain.ts";
+import { inputEnd, inputStretches } from "../log/input-chain.ts";
 import { packagesInLog } from "../log/packages.ts";
 import { readBatches } from "../log/read-batches.ts";
 import type { Remedy } from "../waiting/remedy.ts";
@@ -51,6 +53,8 @@ export type ExportOptions = {
   /** Last checkpoint; the log's newest by default. */
   readonly to?: bigint | undefined;
   readonly limits?: ChunkLimits;
+  /** How often to rewrite the manifest, ms: a long one costs more than a chunk. */
+  readonly listEveryMs?: number;
   readonly signal: AbortSignal;
   readonly onProgress?: (next: bigint, of: bigint) => void;
 };
@@ -77,7 +81,6 @@ export type Exported = {
   readonly facts: number;
 };
 
-/** A long list is rewritten for each chunk otherwise. */
 const LIST_EVERY_MS = 5_000;
 
 /**
@@ -85,7 +88,8 @@ const LIST_EVERY_MS = 5_000;
  * @throws LogUnfilledError (wait)
  */
 export const exportLog = async (database: Database, options: ExportOptions): Promise<Exported> => {
-  const { folder, limits = LIMITS, signal, onProgress = () => {} } = options;
+  const { folder, limits = LIMITS, listEveryMs = LIST_EVERY_MS, signal } = options;
+  const { onProgress = () => {} } = options;
   const { sql } = database;
   await mkdir(folder, { recursive: true });
   const found = await readManifest(folder);
@@ -94,20 +98,19 @@ export const exportLog = async (database: Database, options: ExportOptions): Pro
   if (found !== null) await checkContinues(sql, folder, found.manifest, range, options.from);
   const from = nextOf(begun);
   const last = lastOf(range, from, options.to);
-  const manifest = { ...begun, files: [...begun.files] };
+  const manifest = { ...begun, chainId: range.chainId, files: [...begun.files] };
   const list = async () => {
     const end = nextOf(manifest) - 1n;
     const head = await headWithin(sql, manifest.first, end);
     return writeManifest(folder, { ...manifest, head, decimals: await networkDecimals(sql) });
   };
-  let root = found?.root;
   let listedMs = performance.now();
   let places: ChainPlaces = begun.files.at(-1)?.after ?? begun.before;
   let facts = 0;
-  for await (const batch of readBatches(sql, { from, last, ...limits })) {
+  for await (const batch of readBatches(sql, { begin: begun.first, from, last, ...limits })) {
     signal.throwIfAborted();
     places = placesAfter(places, batch);
-    await checkAgainstChain(sql, batch.last.sequence, places);
+    await checkAgainstChains(sql, begun.first, batch.last.sequence, places);
     const name = fileName(batch.first);
     const compressed = await compress(encodeChunk(batch), COMPRESSION);
     await writeDurably(join(folder, name), compressed);
@@ -122,12 +125,13 @@ export const exportLog = async (database: Database, options: ExportOptions): Pro
     });
     facts += batch.facts.length;
     onProgress(batch.last.sequence + 1n, last + 1n);
-    if (performance.now() - listedMs < LIST_EVERY_MS) continue;
-    root = await list();
+    if (performance.now() - listedMs < listEveryMs) continue;
+    await list();
     listedMs = performance.now();
   }
   const files = manifest.files.length - begun.files.length;
-  if (files > 0 || root === undefined) root = await list();
+  // Also without new files: a head may have been signed since.
+  const root = await list();
   return { root, first: manifest.first, last: nextOf(manifest) - 1n, files, facts };
 };
 
@@ -138,7 +142,7 @@ const COMPRESSION = { params: { [constants.ZSTD_c_checksumFlag]: 1 } };
 type Range = Awaited<ReturnType<typeof logRange>>;
 
 const hashBefore = async (sql: Sql, checkpoint: bigint): Promise<string> =>
-  Buffer.from((await chainEnd(sql, checkpoint - 1n)).hash).toString("hex");
+  hexOf(await chainEnd(sql, checkpoint - 1n));
 
 const beginning = async (
   sql: Sql,
@@ -202,11 +206,33 @@ const checkContinues = async (
   }
 };
 
-const checkAgainstChain = async (sql: Sql, checkpoint: bigint, { facts }: ChainPlaces) => {
-  if ((await hashBefore(sql, checkpoint + 1n)) === facts) return;
-  const what = "log_facts, log_blocks and log_chain do not agree; nothing of them was exported";
+/**
+ * Compares with the stored chains. Those of times and input versions begin elsewhere if the archive
+ * does, and in a log that filled in its past.
+ */
+const checkAgainstChains = async (
+  sql: Sql,
+  first: bigint,
+  checkpoint: bigint,
+  { facts, blocks, inputs }: ChainPlaces,
+): Promise<void> => {
+  const storedBlocks = (await storedBlockHashes(sql, first, [checkpoint])).get(checkpoint);
+  const stretch = (await inputStretches(sql)).find(
+    ({ from, to }) => from === first && checkpoint < to,
+  );
+  const storedInputs = stretch && hexOf(await inputEnd(sql, { ...stretch, to: checkpoint + 1n }));
+  const differing = [
+    ...((await hashBefore(sql, checkpoint + 1n)) === facts ? [] : ["log_facts or log_chain"]),
+    ...((storedBlocks ?? blocks) === blocks ? [] : ["log_blocks or log_block_chain"]),
+    ...((storedInputs ?? inputs) === inputs ? [] : ["log_inputs or log_input_chain"]),
+  ];
+  if (differing.length === 0) return;
+  const what = `${differing.join(", ")} is not what was appended; nothing of it was exported`;
   throw new LogChangedError({ checkpoint, what });
 };
+
+const hexOf = ({ hash }: { readonly hash: Uint8Array }): string =>
+  Buffer.from(hash).toString("hex");
 
 const headWithin = async (sql: Sql, first: bigint, last: bigint): Promise<ArchiveHead | null> => {
   const [row] = await sql<ArchiveHead[]>`

@@ -5,14 +5,16 @@
  */
 import type { Database, Session } from "../database/connect.ts";
 import { decimalsIn } from "../ledger/reading/read.ts";
+import { blockChainEnd } from "../log/block-chain.ts";
 import { chainEnd } from "../log/chain.ts";
 import { recordDecimals } from "../log/coins.ts";
 import type { AppendBatch } from "../log/fact.ts";
 import { readHighWater } from "../log/high-water.ts";
+import { inputEnd } from "../log/input-chain.ts";
 import { openLog } from "../log/log.ts";
 import { allCommittees } from "../log/proofs.ts";
 import type { Remedy } from "../waiting/remedy.ts";
-import { ARCHIVE_START } from "./chain-places.ts";
+import { ARCHIVE_START, type ChainPlaces } from "./chain-places.ts";
 import { type Manifest, nextOf } from "./manifest.ts";
 import { readChunks } from "./read-archive.ts";
 
@@ -68,26 +70,37 @@ const withNewCommittees = (batch: AppendBatch, known: Set<bigint>): AppendBatch 
   return { ...batch, committees };
 };
 
-/** First checkpoint to import. */
+/**
+ * First checkpoint to import. Times, digests and input versions are chained from the archive's
+ * first checkpoint on, as in a log that it began; facts only if the archive begins with its log.
+ */
 const placeToContinue = async (database: Database, manifest: Manifest): Promise<bigint> => {
   const { sql } = database;
   const log = await readHighWater(sql);
   if (log === undefined) return manifest.first;
   const { firstCheckpoint: first, nextCheckpoint: next } = log;
   const has = `the database has a log of checkpoints ${first} to ${next - 1n}`;
-  if (first !== manifest.first)
+  if (first !== manifest.first) {
     throw new ArchiveTargetError(`${has}, but the archive begins with ${manifest.first}`);
+  }
+  if (next === first) return first;
   const file = manifest.files.find(({ last }) => last === next - 1n);
-  if (next > first && file === undefined) {
+  if (file === undefined) {
     throw new ArchiveTargetError(`${has}, which is not where a file of the archive ends`);
   }
-  // A log that begins with the archive has its chain from there on.
-  if (manifest.before.facts === ARCHIVE_START) {
-    const { hash } = await chainEnd(sql);
-    const expected = file?.after.facts ?? ARCHIVE_START;
-    if (Buffer.from(hash).toString("hex") !== expected) {
-      throw new ArchiveTargetError(`${has}, whose facts are not the archive's`);
-    }
-  }
-  return next;
+  const stretch = { from: first, to: next };
+  const ends: ChainPlaces = {
+    facts: hexOf((await chainEnd(sql)).hash),
+    blocks: hexOf((await blockChainEnd(sql, first, next)).hash),
+    inputs: hexOf((await inputEnd(sql, stretch)).hash),
+  };
+  const chains = ["blocks", "inputs", ...(isWhole(manifest) ? (["facts"] as const) : [])] as const;
+  const other = chains.find((chain) => ends[chain] !== file.after[chain]);
+  if (other === undefined) return next;
+  throw new ArchiveTargetError(`${has}, whose chain of ${other} is not the archive's`);
 };
+
+/** Whether the archive begins with the first facts of its log. */
+const isWhole = ({ before }: Manifest): boolean => before.facts === ARCHIVE_START;
+
+const hexOf = (hash: Uint8Array): string => Buffer.from(hash).toString("hex");

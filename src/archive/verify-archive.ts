@@ -1,13 +1,17 @@
 /** Checks an archive by itself, without a database or a network. */
+import { join } from "node:path";
 import { canonicalJson } from "../../client/canonical-json.ts";
 import { signedLogHead } from "../../client/verify-log-head.ts";
 import { isSigned } from "../audit/sequence/deployment-key.ts";
+import type { Committee } from "../ledger/proof/committee.ts";
 import type { Remedy } from "../waiting/remedy.ts";
+import { createSignatureCheck, SignatureFault } from "./check-signatures.ts";
 import {
   ArchiveDamagedError,
   type ArchiveHead,
   type Manifest,
   manifestPath,
+  nextOf,
   readManifest,
 } from "./manifest.ts";
 import { readChunks } from "./read-archive.ts";
@@ -29,26 +33,30 @@ export type ArchiveTrust = {
   readonly root?: string | undefined;
   /** The deployment's public key, base64. */
   readonly key?: string | undefined;
+  /** The validators of one of the archive's epochs. */
+  readonly committee?: Committee | null;
 };
 
 export type VerifiedArchive = {
   readonly manifest: Manifest;
   readonly root: string;
   readonly facts: number;
+  /** Verified ones of the validators. */
+  readonly signatures: number;
   /** What neither the root nor a signature shows. */
   readonly faith: readonly string[];
 };
 
 /**
  * Reads the whole archive, a chunk at a time.
- * @param onProgress called after each chunk with its last checkpoint
+ * @param onProgress called after each chunk
  * @throws ArchiveDamagedError, ArchiveUntrustedError (both stop)
  */
 export const verifyArchive = async (
   folder: string,
   trust: ArchiveTrust,
   signal: AbortSignal,
-  onProgress: (through: bigint) => void = () => {},
+  onProgress: (next: bigint, of: bigint) => void = () => {},
 ): Promise<VerifiedArchive> => {
   const found = await readManifest(folder);
   if (found === null) {
@@ -67,14 +75,24 @@ export const verifyArchive = async (
   const onLink = (checkpoint: bigint, hash: string) => {
     if (checkpoint === head?.checkpoint) headHash = hash;
   };
-  for await (const { file } of readChunks(folder, manifest, { signal, onLink })) {
+  const signed = createSignatureCheck(trust.committee ?? null);
+  for await (const { file, batch } of readChunks(folder, manifest, { signal, onLink })) {
+    await signed.check(batch).catch((error: unknown) => {
+      if (!(error instanceof SignatureFault)) throw error;
+      throw new ArchiveUntrustedError(join(folder, file.name), error.message);
+    });
     facts += file.facts;
     if (head !== null && head.checkpoint >= file.first && head.checkpoint <= file.last) {
       checkHeadHash(folder, head, headHash);
     }
-    onProgress(file.last);
+    onProgress(file.last + 1n, nextOf(manifest));
   }
-  return { manifest, root, facts, faith: faithIn(manifest, trust) };
+  const { signatures, trusted } = signed;
+  const faith = faithIn(manifest, trust);
+  const committees = trusted.map(
+    (epoch) => `the committee of epoch ${epoch}, which signed (COMMITTEE_FILE shows it)`,
+  );
+  return { manifest, root, facts, signatures, faith: [...faith, ...committees] };
 };
 
 const checkHead = (folder: string, { head, chainId, files }: Manifest, { key }: ArchiveTrust) => {

@@ -7,14 +7,13 @@ import {
   type VerifiedArchive,
   verifyArchive,
 } from "../archive/verify-archive.ts";
-import { runStretches } from "../audit/sequence/stretches.ts";
-import { logRange } from "../audit/verify/blocks-and-packages.ts";
-import { checkProofs } from "../audit/verify/check-proofs.ts";
-import { MOST_FAULTS } from "../audit/verify/verify-log.ts";
-import type { LogFault } from "../log/chain.ts";
 import { checkpointArgument, keyArgument, textArgument } from "./arguments.ts";
 import { openDatabase } from "./open-database.ts";
-import { endCheck, onFaith, printLines } from "./output.ts";
+import { onFaith, printLines } from "./output.ts";
+import { progressTerminal, redrawnLine } from "./progress-line.ts";
+import { progressOf } from "./replay-group.ts";
+import { openRuntime, type Runtime } from "./runtime.ts";
+import { askedOf } from "./verify-log.ts";
 import { lockWriters } from "./writer-locks.ts";
 
 /** `holderbook archive`: the log as files that outlive the network. */
@@ -39,12 +38,10 @@ const exportCommand = () =>
     .action(async ({ dir, from, to }: ExportOptions) => {
       await using opened = await openDatabase({ readOnly: true });
       const { write, signal } = opened;
-      const { root, first, last, files, facts } = await exportLog(write, {
-        folder: dir,
-        from,
-        to,
-        signal,
-      });
+      const { onProgress, line } = progress(opened, "exporting");
+      const options = { folder: dir, from, to, signal, onProgress };
+      const { root, first, last, files, facts } = await exportLog(write, options);
+      line.clear();
       printLines([
         `${dir}: checkpoints ${first} to ${last}; ${facts} facts in ${files} files were added`,
         `root ${root}`,
@@ -70,40 +67,63 @@ const verifyCommand = () =>
   trusting(new Command("verify"))
     .description("check an archive by itself, without a database")
     .action(async (folder: string, trust: ArchiveTrust) => {
-      const { signal } = await (await import("./runtime.ts")).openRuntime();
-      printLines(inWords(folder, await verifyArchive(folder, trust, signal)));
+      printLines(inWords(folder, await verified(await openRuntime(), folder, trust)));
     });
+
+const verified = async (runtime: Runtime, folder: string, trust: ArchiveTrust) => {
+  const { onProgress, line } = progress(runtime, "checking");
+  const { trusted: committee } = await askedOf(runtime);
+  const given = { ...trust, committee };
+  const found = await verifyArchive(folder, given, runtime.signal, onProgress);
+  line.clear();
+  return found;
+};
 
 const importCommand = () =>
   trusting(new Command("import"))
     .description("verify an archive and make a log of it in an empty database")
     .action(async (folder: string, trust: ArchiveTrust) => {
-      const runtime = await (await import("./runtime.ts")).openRuntime();
+      const runtime = await openRuntime();
       const { signal } = runtime;
       // Completely before the first append: a log cannot be undone.
-      const verified = await verifyArchive(folder, trust, signal);
+      const archive = await verified(runtime, folder, trust);
       await using opened = await openDatabase({ tables: "current or new" }, runtime);
       await using lock = await lockWriters(opened, "log");
       const { write } = opened;
-      const { manifest } = verified;
+      const { manifest } = archive;
       const { session } = lock;
-      const { facts, files } = await importLog(write, { folder, manifest, session, signal });
-      const faults: LogFault[] = [];
-      const options = { asked: false, trusted: null, ...(await logRange(write.sql)) };
-      const proofs = await runStretches(checkProofs(write, options), faults, signal);
+      const { onProgress, line } = progress(runtime, "importing");
+      const options = { folder, manifest, session, signal, onProgress };
+      const { facts, files } = await importLog(write, options);
+      line.clear();
       printLines([
-        ...inWords(folder, verified),
-        `${facts} facts in ${files} files were imported; ${proofs.signatures} signatures of the validators verified`,
-        ...faults
-          .slice(0, MOST_FAULTS)
-          .map(({ checkpoint, what }) => `checkpoint ${checkpoint}: ${what}`),
-        ...[...proofs.faith, ...proofs.beyond].map(onFaith),
+        ...inWords(folder, archive),
+        `${facts} facts in ${files} files were imported; verify --log checks the log that they made`,
       ]);
-      endCheck({ isFalse: faults.length > 0, isUnshown: false });
     });
 
-const inWords = (folder: string, { manifest, root, facts, faith }: VerifiedArchive) => [
+const LOG_EVERY_MS = 10_000;
+
+/** Progress on a terminal, else in the log. */
+const progress = ({ config, logger }: Runtime, doing: string) => {
+  const terminal = progressTerminal(config);
+  const line = redrawnLine(terminal);
+  const shown = progressOf(line.draw, doing);
+  let loggedMs = performance.now();
+  const onProgress = (next: bigint, of: bigint) => {
+    shown({ pipeline: "the log", next, of });
+    if (terminal !== undefined || performance.now() - loggedMs < LOG_EVERY_MS) return;
+    loggedMs = performance.now();
+    logger.info({ next: `${next}`, of: `${of}` }, `${doing} the log`);
+  };
+  return { onProgress, line };
+};
+
+const inWords = (
+  folder: string,
+  { manifest, root, facts, signatures, faith }: VerifiedArchive,
+): readonly string[] => [
   `${folder}: whole, checkpoints ${manifest.first} to ${nextOf(manifest) - 1n}, ${facts} facts`,
-  `root ${root}`,
+  `root ${root}; ${signatures} signatures of the validators verified`,
   ...faith.map(onFaith),
 ];

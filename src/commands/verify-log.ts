@@ -79,7 +79,7 @@ export const verifyWholeLog = async (options: LogOptions): Promise<void> => {
 };
 
 /** Whether signatures are requested, and the configured committee. */
-const askedOf = async ({ config }: Runtime) => {
+export const askedOf = async ({ config }: Runtime) => {
   const { level, trust } = verificationOf(config);
   let trusted: Committee | null = null;
   try {

@@ -24,6 +24,8 @@ import {
 import { logFacts } from "./tables.ts";
 
 export type BatchRequest = Pick<FactRequest, "maxFacts" | "maxBytes"> & {
+  /** First checkpoint of the other log, before which no proof reaches. */
+  readonly begin: bigint;
   readonly from: bigint;
   /** Included; the log has it. */
   readonly last: bigint;
@@ -49,24 +51,29 @@ export class LogUnfilledError extends Error {
  */
 export async function* readBatches(
   sql: Sql,
-  { from, last, maxCheckpoints, ...limits }: BatchRequest,
+  { begin, from, last, maxCheckpoints, ...limits }: BatchRequest,
 ): AsyncGenerator<AppendBatch> {
   for (let first = from; first <= last; ) {
     const most = first + BigInt(maxCheckpoints) - 1n;
     const upTo = most < last ? most : last;
     const end = await planBatch(sql, { from: first, upTo, ...limits });
-    const batch = await readBatch(sql, first, end?.sequence ?? upTo);
+    const batch = await readBatch(sql, begin, first, end?.sequence ?? upTo);
     yield batch;
     first = batch.last.sequence + 1n;
   }
 }
 
-const readBatch = async (sql: Sql, first: bigint, last: bigint): Promise<AppendBatch> => {
+const readBatch = async (
+  sql: Sql,
+  begin: bigint,
+  first: bigint,
+  last: bigint,
+): Promise<AppendBatch> => {
   const block = await blockBetween(sql, first, last);
   if (block === null) throw new LogUnfilledError("times and digests", first);
   const [facts, proofs, committees, joined] = await Promise.all([
     factsBetween(sql, first, last),
-    proofsBetween(sql, first, last),
+    proofsBetween(sql, begin, first, last),
     committeesBetween(sql, first, last),
     joinedBetween(sql, first, last),
   ]);
@@ -123,10 +130,10 @@ const factsBetween = async (
   });
 };
 
-/** Proofs that end in the range. */
-const proofsBetween = (sql: Sql, first: bigint, last: bigint) => sql<StretchProof[]>`
-  select first_checkpoint as "firstCheckpoint", last_checkpoint as "lastCheckpoint", epoch, summary,
-         signature, signers
+/** Proofs that end in the range. The part of a stretch from `begin` on is proven as well. */
+const proofsBetween = (sql: Sql, begin: bigint, first: bigint, last: bigint) => sql<StretchProof[]>`
+  select greatest(first_checkpoint, ${begin}) as "firstCheckpoint",
+         last_checkpoint as "lastCheckpoint", epoch, summary, signature, signers
   from log_proofs where last_checkpoint between ${first} and ${last} order by first_checkpoint`;
 
 /** Committees that signed these proofs, or that their summaries name. */

@@ -4,13 +4,17 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { writeDemoLedger } from "../../demo/write.ts";
-import { type Manifest, readManifest } from "../../src/archive/manifest.ts";
+import { exportLog } from "../../src/archive/export-log.ts";
+import { importLog } from "../../src/archive/import-log.ts";
+import { readManifest } from "../../src/archive/manifest.ts";
 import { openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
 import { signHead } from "../../src/audit/sequence/log-heads.ts";
+import { acquireWriterLock } from "../../src/database/writer-lock.ts";
 import { runCommand } from "../commands/run-command.ts";
 import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { projectedRows } from "../projections/projected-rows.ts";
 import { temporaryFolder } from "../service/process.ts";
+import { forged, manifestIn } from "./forging.ts";
 
 let database: TestDatabase;
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
@@ -51,12 +55,6 @@ const offline = async (url: string, archive: string) => {
   };
 };
 
-const manifestIn = async (archive: string): Promise<Manifest> => {
-  const found = await readManifest(archive);
-  if (found === null) throw new Error(`${archive} has no manifest`);
-  return found.manifest;
-};
-
 const exported = async (name: string, ...args: readonly string[]): Promise<string> => {
   const dir = join(folder.path, name);
   const { code, stderr } = await runCommand(["archive", "export", "--dir", dir, ...args], settings);
@@ -86,7 +84,9 @@ test("an imported archive is the same log, and every pipeline runs from it witho
   const own = await offline(imported.url, dir);
   const { code, stdout, stderr } = await runCommand(["archive", "import", dir], own);
   expect(code, stderr).toBe(0);
-  expect(stdout).toMatch(/whole, checkpoints 0 to 89, \d+ facts\nroot [0-9a-f]{64}\n/);
+  expect(stdout).toMatch(
+    /whole, checkpoints 0 to 89, \d+ facts\nroot [0-9a-f]{64}; [1-9]\d* signatures of the validators verified\n/,
+  );
   expect(await logRows(imported)).toEqual(await logRows(database));
   const verified = await runCommand(["verify", "--log"], own);
   expect(verified.code, verified.stdout).toBe(0);
@@ -102,14 +102,116 @@ test("an imported archive is the same log, and every pipeline runs from it witho
 test("the deployment's key and the root show an archive to be the log's", async () => {
   const dir = await exported("trusted");
   const { stdout } = await runCommand(["archive", "verify", dir], {});
+  expect(stdout).toContain("taken on faith: the committee of epoch 0, which signed");
   expect(stdout).toContain("taken on faith: that the facts are those of the log");
   const root = /root ([0-9a-f]{64})/.exec(stdout)?.[1] ?? "";
   const byKey = await runCommand(["archive", "verify", dir, "--key", publicKey], {});
   expect(byKey).toMatchObject({ code: 0, stderr: "" });
   expect(byKey.stdout).not.toContain("that the facts");
   const byRoot = await runCommand(["archive", "verify", dir, "--root", root], {});
-  expect(byRoot.stdout).not.toContain("taken on faith");
+  expect(byRoot.stdout).not.toContain("that the facts");
   const other = await runCommand(["archive", "verify", dir, "--root", "0".repeat(64)], {});
   expect(other).toMatchObject({ code: 1, stdout: "" });
   expect(other.stderr).toContain(`ArchiveUntrustedError: ${dir}: its root is ${root}`);
+});
+
+test("an archive that ends earlier is appended to, and so is the log made of it", async () => {
+  const dir = await exported("growing", "--to", "41");
+  await using imported = await freshDatabase();
+  const own = await offline(imported.url, dir);
+  expect(await runCommand(["archive", "import", dir], own)).toMatchObject({ code: 0, stderr: "" });
+  const before = await manifestIn(dir);
+  expect(before.files.at(-1)?.last).toBe(41n);
+  await exported("growing");
+  expect((await manifestIn(dir)).files.slice(0, before.files.length)).toEqual(before.files);
+  expect(await runCommand(["archive", "import", dir], own)).toMatchObject({ code: 0, stderr: "" });
+  expect(await logRows(imported)).toEqual(await logRows(database));
+  const again = await runCommand(["archive", "import", dir], own);
+  expect(again.stdout).toContain("0 facts in 0 files were imported");
+});
+
+test("an archive from a later checkpoint on becomes a log that begins there", async () => {
+  const dir = await exported("late", "--from", "30");
+  await using imported = await freshDatabase();
+  const own = await offline(imported.url, dir);
+  const { code, stdout, stderr } = await runCommand(
+    ["archive", "import", dir, "--key", publicKey],
+    own,
+  );
+  expect(code, `${stdout}${stderr}`).toBe(0);
+  expect(stdout).toContain("whole, checkpoints 30 to 89");
+  const verified = await runCommand(["verify", "--log"], own);
+  expect(verified.code, verified.stdout).toBe(0);
+  expect(verified.stdout).toContain("what was before checkpoint 30, with which the log begins");
+});
+
+/** Small chunks, each listed at once, and then as after a kill in the middle. */
+const killedAfter = async (chunks: number, name: string, listEveryMs: number) => {
+  const killing = new AbortController();
+  let written = 0;
+  const dir = join(folder.path, name);
+  const exporting = exportLog(database, {
+    ...{ folder: dir, listEveryMs, signal: killing.signal },
+    limits: { maxFacts: 40, maxBytes: 1_000_000, maxCheckpoints: 10 },
+    onProgress: () => {
+      written += 1;
+      if (written === chunks) killing.abort(new Error("killed"));
+    },
+  });
+  await expect(exporting).rejects.toThrow("killed");
+  return dir;
+};
+
+test.each([
+  ["that listed its chunks", 0, 3],
+  ["that had listed nothing yet", 60_000, 0],
+])("an export %s goes on after a kill with what it had listed", async (_, everyMs, listed) => {
+  const dir = await killedAfter(3, `killed-${everyMs}`, everyMs);
+  expect((await readManifest(dir))?.manifest.files.length ?? 0).toBe(listed);
+  await exported(`killed-${everyMs}`);
+  const checked = await runCommand(["archive", "verify", dir, "--key", publicKey], {});
+  expect(checked.code, checked.stderr).toBe(0);
+});
+
+test("an import goes on after a kill, and refuses a database with another log", async () => {
+  const dir = await killedAfter(4, "import-killed", 0);
+  await exported("import-killed");
+  await using imported = await freshDatabase();
+  const manifest = await manifestIn(dir);
+  const killing = new AbortController();
+  const importing = async () => {
+    await using lock = await acquireWriterLock(imported, "log", { signal: killing.signal });
+    const onProgress = () => killing.abort(new Error("killed"));
+    const { session } = lock;
+    await importLog(imported, {
+      ...{ folder: dir, manifest, session, signal: killing.signal, onProgress },
+    });
+  };
+  await expect(importing()).rejects.toThrow("killed");
+  const own = await offline(imported.url, dir);
+  expect(await runCommand(["archive", "import", dir], own)).toMatchObject({ code: 0, stderr: "" });
+  expect(await logRows(imported)).toEqual(await logRows(database));
+
+  const other = await exported("other-end", "--to", "50");
+  const refused = await runCommand(["archive", "import", other], own);
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toContain(
+    "ArchiveTargetError: the database has a log of checkpoints 0 to",
+  );
+});
+
+test("another digest with every hash made anew is found by the validators' signatures", async () => {
+  const dir = await exported("digest");
+  await forged(dir, (batch) => {
+    const digests = Buffer.from(batch.block.digests);
+    const { lastCheckpoint = 0n } = batch.proofs?.[0] ?? {};
+    const at = Number(lastCheckpoint - batch.first) * 32;
+    digests.writeUInt8(digests.readUInt8(at) ^ 1, at);
+    return { ...batch, block: { ...batch.block, digests } };
+  });
+  const { code, stderr } = await runCommand(["archive", "verify", dir], {});
+  expect(code).toBe(1);
+  expect(stderr).toMatch(
+    /ArchiveUntrustedError: \S+\.binpb\.zst: the signature on checkpoint \d+: the signed summary has digest/,
+  );
 });

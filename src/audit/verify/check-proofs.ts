@@ -166,13 +166,13 @@ const PAGE = 200;
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-const prepared = async (committee: Committee): Promise<CertificateVerifier> => {
+export const prepared = async (committee: Committee): Promise<CertificateVerifier> => {
   const bls = await loadBls();
   return createVerifier(bls, committee, await parseKeys(bls, committee));
 };
 
 /** The summary with its certificate, or what is wrong with it. */
-const readProof = ({
+export const readProof = ({
   lastCheckpoint,
   epoch,
   summary,

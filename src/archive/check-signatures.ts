@@ -1,0 +1,88 @@
+/**
+ * Verifies the validators' signatures of an archive, chunk by chunk: on its digests, by committees
+ * that earlier signatures name.
+ */
+import { prepared, readProof } from "../audit/verify/check-proofs.ts";
+import { type Committee, packMembers, unpackCommittee } from "../ledger/proof/committee.ts";
+import { committeeAfter } from "../ledger/proof/prover.ts";
+import { markAt } from "../log/block.ts";
+import type { AppendBatch, StretchProof } from "../log/fact.ts";
+
+/** A signature, or a committee, is wrong; the message says which. */
+export class SignatureFault extends Error {
+  override readonly name = "SignatureFault";
+}
+
+export type SignatureCheck = {
+  /** @throws SignatureFault */
+  check(batch: AppendBatch): Promise<void>;
+  /** Verified so far. */
+  readonly signatures: number;
+  /** Epochs whose committees nothing in the archive, and no setting, shows. */
+  readonly trusted: readonly bigint[];
+};
+
+/** @param given a committee that is known from elsewhere */
+export const createSignatureCheck = (given: Committee | null): SignatureCheck => {
+  /** Packed members by epoch, as signed summaries name them. */
+  const named = new Map<bigint, Uint8Array>();
+  if (given !== null) named.set(given.epoch, packMembers(given.members));
+  const trusted: bigint[] = [];
+  let current: Awaited<ReturnType<typeof prepared>> | undefined;
+  let signatures = 0;
+
+  const verifierOf = async (epoch: bigint, { committees = [] }: AppendBatch) => {
+    if (current?.committee.epoch === epoch) return current;
+    const listed = committees.find((committee) => committee.epoch === epoch)?.members;
+    const members = named.get(epoch) ?? listed;
+    if (members === undefined) throw new Error(`the committee of epoch ${epoch} is missing`);
+    if (!named.has(epoch)) trusted.push(epoch);
+    current = await prepared(unpackCommittee(epoch, members));
+    // Proofs ascend: earlier epochs have ended.
+    for (const known of named.keys()) if (known < epoch) named.delete(known);
+    return current;
+  };
+
+  const checkProof = async (proof: StretchProof, batch: AppendBatch) => {
+    const { lastCheckpoint, epoch } = proof;
+    const certified = readProof(proof);
+    if (typeof certified === "string") throw new Error(certified);
+    const { digest, timestampMs } = certified.header;
+    const mark = markAt(batch.first, batch.block, Number(lastCheckpoint - batch.first));
+    if (mark.digest !== digest || mark.timestampMs !== timestampMs) {
+      throw new Error(
+        `the signed summary has digest ${digest} and time ${timestampMs}, but the chunk ${mark.digest} and ${mark.timestampMs}`,
+      );
+    }
+    (await verifierOf(epoch, batch)).verify(certified);
+    signatures += 1;
+    const following = committeeAfter(certified);
+    if (following !== null) named.set(following.epoch, packMembers(following.members));
+  };
+
+  return {
+    check: async (batch) => {
+      const { first, last, proofs = [], committees = [] } = batch;
+      for (const proof of proofs) {
+        const { lastCheckpoint } = proof;
+        const fault = (what: string, options?: ErrorOptions) =>
+          new SignatureFault(`the signature on checkpoint ${lastCheckpoint}: ${what}`, options);
+        if (lastCheckpoint < first || lastCheckpoint > last.sequence) {
+          throw fault("its checkpoint is in another chunk");
+        }
+        await checkProof(proof, batch).catch((cause: unknown) => {
+          throw fault(cause instanceof Error ? cause.message : String(cause), { cause });
+        });
+      }
+      for (const { epoch, members } of committees) {
+        const right = named.get(epoch);
+        if (right === undefined || Buffer.from(right).equals(members)) continue;
+        throw new SignatureFault(`the committee of epoch ${epoch} is not the one that is named`);
+      }
+    },
+    get signatures() {
+      return signatures;
+    },
+    trusted,
+  };
+};
