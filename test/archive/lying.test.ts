@@ -9,7 +9,7 @@ import { signHead } from "../../src/audit/sequence/log-heads.ts";
 import type { AppendBatch } from "../../src/log/fact.ts";
 import { type DemoRegister, demoRegister } from "../audit/demo-register.ts";
 import { runCommand } from "../commands/run-command.ts";
-import { alterLog } from "../log/damage.ts";
+import { alterFirstBlock } from "../log/damage.ts";
 import { temporaryFolder } from "../service/process.ts";
 import { forged, manifestIn } from "./forging.ts";
 
@@ -124,10 +124,7 @@ test("another chain's id is found by the signed head", async () => {
 
 test("a damaged log is not exported", async () => {
   await using damaged = await register.copy();
-  await alterLog(
-    damaged.database,
-    "update log_blocks set digests = overlay(digests placing '\\x00' from 1 for 1) where first_checkpoint = 0",
-  );
+  await alterFirstBlock(damaged.database);
   const exporting = exportLog(damaged.database, {
     folder: join(folder.path, "damaged"),
     signal: new AbortController().signal,

@@ -32,6 +32,7 @@ const OTHERS = [
   "keys revoke-deployment-key",
   "callbacks redeliver|callbacks enable|callbacks rotate|ta sign|ta request",
   "pii show|pii rotate|pii delete|demo write|demo link",
+  "archive export|archive verify|archive import",
 ].flatMap((line) => line.split("|"));
 
 /** What may be a number: it is never an amount, and never large. */

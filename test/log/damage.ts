@@ -57,6 +57,13 @@ export const alterLog = (database: TestDatabase, statement: string) =>
     await sql.unsafe(statement);
   });
 
+/** Writes another digest into the first block. */
+export const alterFirstBlock = (database: TestDatabase) =>
+  alterLog(
+    database,
+    "update log_blocks set digests = overlay(digests placing '\\x00' from 1 for 1) where first_checkpoint = 0",
+  );
+
 /** Writes another sender into the facts of a checkpoint. */
 export const alterSender = (database: TestDatabase, checkpoint: bigint, sender: string) =>
   alterLog(database, `update log_facts set sender = '${sender}' where checkpoint = ${checkpoint}`);
