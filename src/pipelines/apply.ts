@@ -1,5 +1,5 @@
 import { getTableName } from "drizzle-orm";
-import type { Sql, Transactor } from "../database/connect.ts";
+import type { Sql, Transactor, Tx } from "../database/connect.ts";
 import { NOTHING, type Writing, writeAfter } from "../database/writing.ts";
 import type { FactBatch } from "../log/fact.ts";
 import { append, asParts, type BatchWrite, writeAll } from "../projections/batch-write.ts";
@@ -18,6 +18,7 @@ import {
   TablesExchangedError,
   WatermarkMovedError,
 } from "../projections/progress-tables.ts";
+import { noteHolds } from "../projections/quarantines.ts";
 import { refusedCoins, type SoundRows, soundRows } from "./held-rows.ts";
 import type { Pipeline } from "./pipeline.ts";
 
@@ -139,7 +140,9 @@ const applySound = async (
       : digestsOf(before.digest, pipeline.layout, rows.lines(span).filter(isDigested));
   const newest = digests.at(-1);
   const moving = moveWatermark(pipeline, batch, before, newest, found);
-  await writeRows(on, moving, [...rows.writes, append(pipeline.digests, digests)], async (sql) => {
+  const writes = [...rows.writes, append(pipeline.digests, digests)];
+  const also = found.size > 0 ? ({ sql }: Tx) => noteHolds(sql, pipeline) : undefined;
+  await writeRows(on, moving, writes, also, async (sql) => {
     const now = await readBefore(sql, pipeline);
     return now.rebuilds === before.rebuilds
       ? new WatermarkMovedError(pipeline.name, batch.first)
@@ -155,19 +158,21 @@ export type Moving = { readonly mark: string; readonly given: readonly (string |
 
 /**
  * Writes rows in the transaction that moves a watermark: all of it or nothing.
+ * @param also runs last in that transaction
  * @throws what `unmoved` makes when the watermark is not where it was expected
  */
 export const writeRows = async (
   on: Transactor,
   moving: Moving,
   writes: readonly BatchWrite[],
+  also: ((tx: Tx) => Promise<void>) | undefined,
   unmoved: (sql: Sql) => Promise<Error>,
 ): Promise<void> => {
   const parts = asParts(writes, moving.given.length + 1);
   const move = async (sql: Sql, writing: Writing) => {
     if (!(await writeAfter(sql, moving, writing))) throw await unmoved(sql);
   };
-  if (parts !== undefined) return on.statement((sql) => move(sql, parts));
+  if (parts !== undefined && also === undefined) return on.statement((sql) => move(sql, parts));
   return on.transaction(async (tx) => {
     // The watermark first: a second writer queues on its row. The rows follow in the same round trip, and
     // are rolled back if the watermark had moved. allSettled, so that neither still runs by then.
@@ -177,6 +182,7 @@ export const writeRows = async (
     ]);
     if (moved.status === "rejected") throw moved.reason;
     if (written.status === "rejected") throw written.reason;
+    await also?.(tx);
   });
 };
 

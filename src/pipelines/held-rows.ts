@@ -40,7 +40,7 @@ export const soundRows = async (
       if (!(error instanceof UnappliableFactError) || !facts.includes(error.fact)) throw error;
       const { coinType, checkpoint } = error.fact;
       if (coinType === null || held.size + now.size >= MOST_HELD) throw error;
-      now.set(coinType, heldFrom(checkpoint, error));
+      now.set(coinType, heldFrom(checkpoint, error, error.fact));
     }
   }
 };

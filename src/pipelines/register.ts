@@ -7,6 +7,7 @@ import { type HighWater, markOf } from "../log/high-water.ts";
 import { ChainMismatchError } from "../log/log-errors.ts";
 import { logHighWater } from "../log/tables.ts";
 import { LayoutAheadError, type ProgressTables } from "../projections/progress-tables.ts";
+import { noteHolds } from "../projections/quarantines.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import { type Pipeline, tablesOf } from "./pipeline.ts";
 import { discardRun, dropTables, groupOf, tableNames } from "./replay/tables.ts";
@@ -95,6 +96,7 @@ export const resetPipelineIn = async (tx: Tx, pipeline: Pipeline): Promise<void>
   // Lock first, as every writer does: waits for a running batch, and lets none begin.
   await tx.sql`lock table ${tx.sql(getTableName(pipeline.watermark))} in share row exclusive mode`;
   await resetWatermark(tx, pipeline);
+  await noteHolds(tx.sql, pipeline);
   await emptyTables(tx.sql, tablesOf(pipeline));
   await pipeline.reset?.(tx);
   await discardRun(tx.sql, [pipeline]);

@@ -13,6 +13,7 @@ import type { FactSource } from "../log/log.ts";
 import { type CheckpointDigest, digestsOf, NO_ROWS, shownDigest } from "../projections/digests.ts";
 import { type HeldCoin, type HeldCoins, heldIn, heldText } from "../projections/held-coins.ts";
 import type { ProgressTables } from "../projections/progress-tables.ts";
+import { noteHolds } from "../projections/quarantines.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import { type Moving, writeRows } from "./apply.ts";
 import { refusedCoins, soundRows } from "./held-rows.ts";
@@ -92,15 +93,22 @@ const pass = async (
     const now =
       locked !== undefined && isAll
         ? undefined
-        : { ...coin, from, ...(heldOn && { from: heldOn.from, reason: heldOn.reason }) };
+        : {
+            ...coin,
+            from,
+            ...(heldOn && { from: heldOn.from, reason: heldOn.reason, fact: heldOn.fact }),
+          };
     return { moving: moveHeld(pipeline, coinType, before, now), isAll };
   };
   for (;;) {
     const heldOn = sound.found.get(coinType);
     const { moving, isAll } = move(heldOn);
     try {
-      await writeRows(on, moving, sound.rows.writes, async () => new HeldMovedError());
-      return { isAll, heldOn, isReleased: locked !== undefined && isAll };
+      const isReleased = locked !== undefined && isAll;
+      const also =
+        isReleased || heldOn !== undefined ? ({ sql }: Tx) => noteHolds(sql, pipeline) : undefined;
+      await writeRows(on, moving, sound.rows.writes, also, async () => new HeldMovedError());
+      return { isAll, heldOn, isReleased };
     } catch (error) {
       // The next pass begins from what another one has done.
       if (error instanceof HeldMovedError) return {};

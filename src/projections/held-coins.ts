@@ -5,12 +5,21 @@
  * They stand in the watermark's row (`held`), which every batch moves, every guarded statement reads, and a replay
  * exchanges.
  */
+import type { Fact } from "../log/fact.ts";
 import type { Remedy } from "../waiting/remedy.ts";
+
+/** Where a fact is in the log; with the type of its event or object. */
+export type FactPlace = Pick<
+  Fact,
+  "checkpoint" | "transaction" | "kind" | "index" | "type" | "txDigest"
+>;
 
 export type HeldCoin = {
   /** First checkpoint whose facts of the coin are not in the rows. */
   readonly from: bigint;
   readonly reason: string;
+  /** The fact that cannot be applied; null when the database refused more than one together. */
+  readonly fact: FactPlace | null;
   /** ISO 8601. */
   readonly since: string;
 };
@@ -23,24 +32,55 @@ export const MOST_HELD = 100;
 
 const LONGEST_REASON = 500;
 
-/** @param error why a fact could not be applied */
-export const heldFrom = (from: bigint, { message }: Error): HeldCoin => ({
+/** @param error why the fact, or those of the checkpoint, could not be applied */
+export const heldFrom = (
+  from: bigint,
+  { message }: Error,
+  fact: FactPlace | null = null,
+): HeldCoin => ({
   from,
+  fact: fact && placeOf(fact),
   // Postgres keeps no NUL in JSON.
   reason: message.slice(0, LONGEST_REASON).replaceAll("\0", "\ufffd"),
   since: new Date().toISOString(),
 });
 
+const placeOf = ({
+  checkpoint,
+  transaction,
+  kind,
+  index,
+  type,
+  txDigest,
+}: FactPlace): FactPlace => ({
+  checkpoint,
+  transaction,
+  kind,
+  index,
+  type,
+  txDigest,
+});
+
 /** As the watermark has it, parsed. */
 export type StoredHeld = Readonly<
-  Record<string, Omit<HeldCoin, "from"> & { readonly from: string }>
+  Record<
+    string,
+    Omit<HeldCoin, "from" | "fact"> & {
+      readonly from: string;
+      readonly fact: (Omit<FactPlace, "checkpoint"> & { readonly checkpoint: string }) | null;
+    }
+  >
 >;
 
 export const heldOf = (stored: StoredHeld | null): HeldCoins =>
   new Map(
-    Object.entries(stored ?? {}).map(([coinType, held]) => [
+    Object.entries(stored ?? {}).map(([coinType, { from, fact, ...rest }]) => [
       coinType,
-      { ...held, from: BigInt(held.from) },
+      {
+        ...rest,
+        from: BigInt(from),
+        fact: fact && { ...fact, checkpoint: BigInt(fact.checkpoint) },
+      },
     ]),
   );
 
@@ -50,10 +90,8 @@ export const heldIn = (text: string | null): HeldCoins =>
 
 /** JSON for a watermark's `held`. */
 export const heldText = (held: HeldCoins): string =>
-  JSON.stringify(
-    Object.fromEntries(
-      [...held].map(([coinType, one]) => [coinType, { ...one, from: `${one.from}` }]),
-    ),
+  JSON.stringify(Object.fromEntries(held), (_, value: unknown) =>
+    typeof value === "bigint" ? `${value}` : value,
   );
 
 /** First checkpoint that lacks facts of one of these coins; undefined when none is held. */

@@ -734,6 +734,8 @@ export const OUTSIDE: Readonly<Record<string, string>> = {
   process_notes: "the processes' last notes on themselves; no answer uses it",
   log_check: "the last result of the background check: its log line, and `verify --log` now",
   replays: "the last replay: its output, and `holderbook replay` now",
+  quarantines:
+    "the log, which has the facts; `holderbook acts`, which has operators' retries and resolutions",
   reconciliations: "the last result of the background check: its log line, and `reconcile` now",
   daily_roots: "the sequence, which has each day's roots",
   daily_round: "the sequence, which has the last day published",

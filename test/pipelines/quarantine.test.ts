@@ -8,6 +8,7 @@ import { groupOf } from "../../src/pipelines/replay/tables.ts";
 import { tokenChangesTable } from "../../src/projections/balance-changes.ts";
 import { pipelineDigest } from "../../src/projections/digests.ts";
 import { positionOf } from "../../src/projections/position.ts";
+import { readQuarantines } from "../../src/projections/quarantines.ts";
 import { readWatermarks } from "../../src/projections/read-watermarks.ts";
 import type { TestDatabase } from "../postgres.ts";
 import { projectedRows } from "../projections/projected-rows.ts";
@@ -72,10 +73,19 @@ test.for([1, 7, 1_000])(
     );
     await expect(pipelineDigest(database.db, objects, 4n)).rejects.toThrow("in quarantine");
 
+    const history = () => readQuarantines(database.db, { coinType: ACME, ended: true });
+    const fact = { checkpoint: 4n, transaction: 0, index: 0, kind: "object", txDigest: "Tx4x0" };
+    const reason = expect.stringContaining("cannot read the object");
+    const ended = { pipeline: objects.name, from: 4n, fact, reason, retries: 0, released: null };
+    expect(await history()).toMatchObject([ended]);
+
     // Given too early it changes nothing.
     expect(await retried(database, bad)).toMatchObject({ from: 4n });
     expect(await projectedRows(database)).toEqual(held);
+    expect(await history()).toMatchObject([ended]);
     expect(await retried(database, log)).toBeNull();
+    expect(await history()).toMatchObject([{ ...ended, released: { checkpoint: LAST } }]);
+    expect(await readQuarantines(database.db)).toEqual([]);
     expect(await projectedRows(database)).toEqual(sound);
     expect((await readWatermarks(database.db, ledgerPipelines)).pipelines).toEqual(
       (await readWatermarks(undisturbed.database.db, ledgerPipelines)).pipelines,

@@ -15,6 +15,7 @@ import { within } from "../../database/session.ts";
 import { BEFORE_SCHEMA, REPLAY_SCHEMA } from "../../database/work-schemas.ts";
 import type { FactSource } from "../../log/log.ts";
 import { planAfresh } from "../../projections/plans.ts";
+import { noteHolds } from "../../projections/quarantines.ts";
 import type { TableDifferences } from "../../projections/replays.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
 import { retrying } from "../../waiting/retrying.ts";
@@ -198,6 +199,7 @@ export const replay = async (replaying: Replaying): Promise<Replayed> => {
           await dropTables(sql, BEFORE_SCHEMA, exchanged);
           await discardRun(sql, pipelines);
         }
+        for (const each of pipelines) await noteHolds(sql, each);
         await noteState(sql, pipelines, "swapped");
         await alsoIn?.(tx);
       });
