@@ -7,6 +7,7 @@ import type { Remedy } from "../waiting/remedy.ts";
 import { holdEndpoints } from "./endpoints.ts";
 import { completeBefore } from "./enqueue.ts";
 import { deliveryLanes } from "./lanes.ts";
+import { CALLBACK_REMOVED, wasPruned } from "./pruning.ts";
 
 /**
  * `withdrawn`: pending at a withdrawn address; `failed`: given up after the last attempt;
@@ -68,10 +69,21 @@ export class UnknownDeliveryError extends Error {
   readonly remedy: Remedy = "stop";
 }
 
+/** `after` was removed. Stop: read on with `since`, the time of the last one seen. */
+export class PrunedDeliveryError extends Error {
+  override readonly name = "PrunedDeliveryError";
+  readonly remedy: Remedy = "stop";
+
+  constructor() {
+    super(`${CALLBACK_REMOVED}; give the time of the last one seen as since`);
+  }
+}
+
 /**
  * Oldest first. `since` (inclusive) is the time of enqueueing; `after` is the id of the last one
  * seen. `status` scans all others, which is slow where few of very many match.
  * @throws UnknownDeliveryError (stop) for an `after` of another owner
+ * @throws PrunedDeliveryError (stop)
  */
 export const listDeliveries = async (
   { sql }: { readonly sql: Sql },
@@ -92,7 +104,10 @@ export const listDeliveries = async (
       : await sql<{ at: string; sequence: bigint }[]>`
           select created_at::text as at, sequence from callback_messages
           where id = ${page.after} and ${column} in (select ${ids})`;
-  if (after === undefined) throw new UnknownDeliveryError("there is no delivery of this id");
+  if (after === undefined) {
+    if (await wasPruned({ sql }, page.after ?? "")) throw new PrunedDeliveryError();
+    throw new UnknownDeliveryError("there is no delivery of this id");
+  }
   return await sql<Delivery[]>`
     select m.id, m.endpoint, e.url, m.type, m.reference, ${shownStatus(sql)},
            ${isoTime(sql, "m.created_at")} as "createdAt",
@@ -198,12 +213,13 @@ export const redeliverHeld = async (
   return pending ? "pending" : "accepted";
 };
 
-/** `unknown` for a message of another owner. */
+/** `unknown` for a message of another owner, `removed` for one that retention removed. */
 export const redeliver = (
   database: Pick<Database, "transaction">,
   { to, ...whose }: ActedOn & { readonly id: string; readonly to?: MovedTo },
-): Promise<Redelivery | "unknown"> =>
+): Promise<Redelivery | "unknown" | "removed"> =>
   database.transaction(async (tx) => {
     const message = await holdMessage(tx, whose);
-    return message === undefined ? "unknown" : redeliverHeld(tx, message, { to });
+    if (message !== undefined) return redeliverHeld(tx, message, { to });
+    return (await wasPruned(tx, whose.id)) ? "removed" : "unknown";
   });

@@ -10,6 +10,7 @@ import { announceArrivals } from "../lanes/arrivals.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import { UnknownEndpointError } from "./endpoints.ts";
 import { deliveryLanes } from "./lanes.ts";
+import { isPruned } from "./pruning.ts";
 
 /** Bytes of a body, documented for receivers. */
 export const LONGEST_BODY = 256 * 1024;
@@ -45,7 +46,8 @@ export class CallbackInvalidError extends Error {
 }
 
 /**
- * Enqueues callbacks in the caller's transaction, in the order given; known ids are ignored.
+ * Enqueues callbacks in the caller's transaction, in the order given; ignores ids that are known, or
+ * were removed.
  * Transactions that enqueue into one lane wait for each other, so that a lane's order is that of
  * commits. Enqueue for all lanes in one call, else two transactions may deadlock (safe to retry).
  *
@@ -59,6 +61,7 @@ export const enqueueCallbacks = async (tx: Tx, callbacks: readonly Callback[]): 
     texts(callbacks.map((callback) => pick(callback) ?? null));
   const endpoints = column(({ endpoint }) => endpoint);
   const lanes = column(({ lane }) => lane);
+  const ids = column(({ id }) => id);
   // Until other writers of these lanes have committed: sequence numbers ascend in commit order. Sorted
   // against deadlocks.
   const locked = tx.sql`
@@ -68,13 +71,18 @@ export const enqueueCallbacks = async (tx: Tx, callbacks: readonly Callback[]): 
       order by lock
     ) as locks`.execute();
   const marked = markEnqueuing(tx.sql).execute();
+  // Known ones stay until the commit. One removed since this transaction's snapshot, which does not
+  // show its mark, fails the transaction; its retry sees the mark.
+  const kept = tx.sql`
+    select from callback_messages where id = any(${ids}::text[]) for key share`.execute();
   const written = tx.sql`
     insert into callback_messages (id, endpoint, lane, type, reference, key_id, body)
     select id, endpoint, lane, type, reference, key_id, body from unnest(
-      ${column(({ id }) => id)}::text[], ${endpoints}::text[], ${lanes}::text[],
+      ${ids}::text[], ${endpoints}::text[], ${lanes}::text[],
       ${column(({ type }) => type)}::text[], ${column(({ reference }) => reference)}::text[],
       ${column(({ keyId }) => keyId)}::text[], ${texts(bodies)}::text[]
     ) with ordinality as given (id, endpoint, lane, type, reference, key_id, body, place)
+    where not ${isPruned(tx.sql, tx.sql`given.id`)}
     order by place
     on conflict (id) do nothing`.execute();
   const announced = announceArrivals(
@@ -83,7 +91,7 @@ export const enqueueCallbacks = async (tx: Tx, callbacks: readonly Callback[]): 
     callbacks.map(({ endpoint, lane }) => [endpoint, lane]),
   );
   // Pipelined: the connection runs them one after the other.
-  await Promise.all([locked, marked, written, announced]).catch((error: unknown) => {
+  await Promise.all([locked, marked, kept, written, announced]).catch((error: unknown) => {
     throw unknownEndpoint(error) ?? error;
   });
 };

@@ -30,7 +30,7 @@ export const callbackEndpoints = pgTable("callback_endpoints", {
   lastError: text("last_error"),
 });
 
-/** Every callback and its outcome; kept. */
+/** Every callback and its outcome; kept, unless `pruning.ts` is told to remove delivered ones. */
 export const callbackMessages = pgTable(
   "callback_messages",
   {
@@ -107,6 +107,12 @@ export const callbackAttempts = pgTable(
   },
   (t) => [primaryKey({ columns: [t.messageId, t.number] })],
 );
+
+/** Marks of removed callbacks, so that none is sent again or reported as unknown. Rows are kept. */
+export const prunedCallbacks = pgTable("pruned_callbacks", {
+  /** 16 bytes of the id's SHA-256. */
+  marker: bytea("marker").primaryKey(),
+});
 
 /** Lanes with new messages, not in `callback_lanes` yet. Short-lived rows. */
 export const callbackArrivals = pgTable("callback_arrivals", {

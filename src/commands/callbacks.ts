@@ -2,11 +2,13 @@ import { Command, Option } from "commander";
 import { recordingOn } from "../audit/sequence/acts.ts";
 import {
   listDeliveries,
+  PrunedDeliveryError,
   redeliver,
   STATUSES,
   UnknownDeliveryError,
 } from "../callbacks/deliveries.ts";
 import { type CallbackEndpoint, enableEndpoint, endpointsUnder } from "../callbacks/endpoints.ts";
+import { CALLBACK_REMOVED } from "../callbacks/pruning.ts";
 import {
   type CallbackPublicKeys,
   IMMEDIATELY,
@@ -84,7 +86,8 @@ const listed = async (database: Database, page: Parameters<typeof listDeliveries
   try {
     return await listDeliveries(database, page);
   } catch (error) {
-    if (error instanceof UnknownDeliveryError) throw new UsageError(`--after: ${error.message}`);
+    const isKnown = error instanceof UnknownDeliveryError || error instanceof PrunedDeliveryError;
+    if (isKnown) throw new UsageError(`--after: ${error.message}`);
     throw error;
   }
 };
@@ -98,6 +101,7 @@ const redeliverCommand = () =>
         const endpoints = addresses.map(({ key }) => key);
         const to = whose.asset === undefined ? undefined : resultEndpoint;
         const outcome = await redeliver(database, { endpoints, id, ...(to && { to }) });
+        if (outcome === "removed") throw new UsageError(`${id}: ${CALLBACK_REMOVED}`);
         if (outcome === "unknown") throw new UsageError(`${nameOf(whose)} has no callback ${id}`);
         printMessages(`${id} ${REDELIVERED[outcome]}`);
       }),

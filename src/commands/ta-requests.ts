@@ -3,6 +3,7 @@
 import type { Sql } from "../database/connect.ts";
 import type { Config } from "../settings/config.ts";
 import { type RequestOverview, requestHistory, requestOverviews } from "../ta/requests/overview.ts";
+import { REQUEST_REMOVED, wasRequestPruned } from "../ta/requests/pruning.ts";
 import { checkAsset } from "./known-asset.ts";
 import { openDatabase } from "./open-database.ts";
 import { printJson, printList } from "./output.ts";
@@ -33,7 +34,10 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 export const showRequest = (id: string): Promise<void> =>
   reading(async (sql) => {
     const [request] = UUID.test(id) ? await requestOverviews({ sql }, { id, limit: 1 }) : [];
-    if (request === undefined) throw new UsageError(`no request has the id ${id}`);
+    if (request === undefined) {
+      const gone = UUID.test(id) && (await wasRequestPruned({ sql }, id.toLowerCase()));
+      throw new UsageError(gone ? `${id}: ${REQUEST_REMOVED}` : `no request has the id ${id}`);
+    }
     printJson({ ...shown(request), history: await requestHistory({ sql }, request.id) }, 2);
   });
 

@@ -160,7 +160,7 @@ const ERRORS: Readonly<Record<number, readonly [description: string, details: st
     "checkpoint 900 is not indexed yet",
   ],
   410: [
-    "The path is of a former version; `details` names its successor, if there is one.",
+    "The path is of a former version, or retention removed what it names; `details` says which.",
     "this moved to POST /api/v1/investor/whitelist",
   ],
   413: [

@@ -16,6 +16,7 @@ import {
   deliveriesInRange,
   endpointOverviews,
 } from "../callbacks/overview.ts";
+import { CALLBACK_REMOVED } from "../callbacks/pruning.ts";
 import type { Database, Db } from "../database/connect.ts";
 import { createAdmission } from "../http/edge/admission.ts";
 import { createRateLimit } from "../http/edge/rate-limit.ts";
@@ -31,7 +32,7 @@ import {
   testEventAnswer,
 } from "./answers.ts";
 import { nameParameter, pageOf, timedCursor } from "./cursor.ts";
-import { deliveryIdOf } from "./deliveries.ts";
+import { deliveryIdOf, NO_DELIVERY } from "./deliveries.ts";
 import { stateOf } from "./receivers.ts";
 
 /** Most messages that one request redelivers. */
@@ -115,14 +116,13 @@ export const actRoutes = ({ db, database, who }: ActSettings): readonly Route[] 
       params: { id: "`webhook-id`." },
       body: NO_BODY,
       answer: json("OperatorRedelivery", redeliveryAnswer, "What happens to it.", { status: 202 }),
-      refusals: [404],
+      refusals: [404, 410],
       handle: async ({ params, caller, visit }) => {
         const id = deliveryIdOf(params.id);
         const outcome =
           id === undefined ? "unknown" : await redeliver(database, { everybodys: true, id, to });
-        if (id === undefined || outcome === "unknown") {
-          throw new HttpError(404, "there is no delivery of this id");
-        }
+        if (outcome === "removed") throw new HttpError(410, CALLBACK_REMOVED);
+        if (id === undefined || outcome === "unknown") throw new HttpError(404, NO_DELIVERY);
         logAct(visit, caller, { redelivered: id, outcome });
         return { id, outcome, message: MESSAGES[outcome] };
       },

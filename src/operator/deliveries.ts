@@ -6,6 +6,7 @@ import {
   deliveryOverviews,
   deliveryWithAttempts,
 } from "../callbacks/overview.ts";
+import { CALLBACK_REMOVED, wasPruned } from "../callbacks/pruning.ts";
 import type { Db } from "../database/connect.ts";
 import { HttpError } from "../http/http-error.ts";
 import type { Key } from "../http/keys.ts";
@@ -68,16 +69,21 @@ export const deliveryRoutes = (db: Db, who: Who<Key>): readonly Route[] => [
     summary: "One callback, with its attempts",
     params: { id: "`webhook-id`." },
     answer: json("OperatorDelivery", operatorDeliveryAnswer, "The delivery."),
-    refusals: [404],
+    refusals: [404, 410],
     handle: async ({ params }) => {
       const id = deliveryIdOf(params.id);
       const found = id === undefined ? null : await deliveryWithAttempts(db, id);
-      if (found === null) throw new HttpError(404, "there is no delivery of this id");
+      if (found === null) {
+        const gone = id !== undefined && (await wasPruned(db, id));
+        throw gone ? new HttpError(410, CALLBACK_REMOVED) : new HttpError(404, NO_DELIVERY);
+      }
       const { attempts, nextAttemptAt } = found;
       return { ...itemOf(found), attempts: attempts.map(shownAttempt), nextAttemptAt };
     },
   }),
 ];
+
+export const NO_DELIVERY = "there is no delivery of this id";
 
 /** Undefined for an invalid id. */
 export const deliveryIdOf = (text: string | undefined): string | undefined =>

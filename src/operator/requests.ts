@@ -5,6 +5,7 @@ import { HttpError } from "../http/http-error.ts";
 import type { Key } from "../http/keys.ts";
 import { json, type Route, route, type Who } from "../http/route.ts";
 import { type RequestOverview, requestHistory, requestOverviews } from "../ta/requests/overview.ts";
+import { REQUEST_REMOVED, wasRequestPruned } from "../ta/requests/pruning.ts";
 import {
   operatorRequestAnswer,
   operatorRequestsAnswer,
@@ -46,11 +47,16 @@ export const requestRoutes = (db: Db, who: Who<Key>): readonly Route[] => [
     summary: "One request, with its steps",
     params: { id: "`requestId`." },
     answer: json("OperatorRequest", operatorRequestAnswer, "The request."),
-    refusals: [404],
+    refusals: [404, 410],
     handle: async ({ params }) => {
       const id = z.uuid().safeParse(params.id).data;
       const [found] = id === undefined ? [] : await requestOverviews(db, { id, limit: 1 });
-      if (found === undefined) throw new HttpError(404, "there is no request of this id");
+      if (found === undefined) {
+        const gone = id !== undefined && (await wasRequestPruned(db, id.toLowerCase()));
+        throw gone
+          ? new HttpError(410, REQUEST_REMOVED)
+          : new HttpError(404, "there is no request of this id");
+      }
       return { ...itemOf(found), history: [...(await requestHistory(db, found.id))] };
     },
   }),

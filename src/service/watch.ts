@@ -1,4 +1,7 @@
-/** Integrity checks of stored data, signed with the deployment's key where it can be opened. */
+/**
+ * Integrity checks of stored data, signed with the deployment's key where it can be opened, and
+ * retention.
+ */
 
 import { SequenceKeyError } from "../audit/sequence/sequence.ts";
 import { dailyRoots } from "../audit/watch/daily-roots.ts";
@@ -6,12 +9,12 @@ import { logCheck } from "../audit/watch/log-check.ts";
 import { rowsCheck } from "../audit/watch/rows-check.ts";
 import { sumsCheck } from "../audit/watch/sums-check.ts";
 import { watchOver } from "../audit/watch/watch.ts";
-import type { Logger } from "../logging/logger.ts";
 import { createRareLines } from "../logging/rare-lines.ts";
-import type { Config } from "../settings/config.ts";
 import { ConfigError } from "../settings/config-error.ts";
 import { type ConfiguredKey, configuredKey } from "./configured-keys.ts";
+import type { Process } from "./process.ts";
 import type { ProcessNotes } from "./process-notes.ts";
+import { retention } from "./retention.ts";
 import type { Storage } from "./storage.ts";
 
 /** The key, or the reason why this process cannot sign. */
@@ -28,14 +31,15 @@ const openedKey = async (keeping: ConfiguredKey, storage: Pick<Storage, "write">
  * Starts the checks; disposal stops them and waits for what is under way.
  * @param settings.giveUp called when entries of the sequence are lost: end the process
  */
-export const startWatch = async (settings: {
-  readonly config: Config;
-  readonly logger: Logger;
-  readonly storage: Pick<Storage, "write">;
-  readonly notes: Pick<ProcessNotes, "watchSigning">;
-  readonly giveUp: (error: Error) => void;
-}): Promise<AsyncDisposable> => {
-  const { config, logger, storage, notes, giveUp } = settings;
+export const startWatch = async (
+  settings: Pick<Process, "config" | "logger" | "telemetry"> & {
+    readonly storage: Pick<Storage, "write">;
+    readonly notes: Pick<ProcessNotes, "watchSigning">;
+    readonly giveUp: (error: Error) => void;
+  },
+): Promise<AsyncDisposable> => {
+  const { config, logger, telemetry, storage, notes, giveUp } = settings;
+  const { figures } = telemetry;
   const rarely = createRareLines();
   const ending = new AbortController();
   const keeping = configuredKey(config);
@@ -45,6 +49,7 @@ export const startWatch = async (settings: {
   notes.watchSigning(() => stopped ?? keeping.signer?.trouble());
   const onFault = (coinType: string, err: Error) =>
     logger.error({ err, coinType }, "no daily root of this token was signed");
+  const pruning = retention({ config, logger, figures });
   const watching = watchOver(
     {
       database: storage.write,
@@ -54,6 +59,7 @@ export const startWatch = async (settings: {
         sumsCheck(),
         ...(config.reconcileSeconds === 0 ? [] : [rowsCheck(config.reconcileSeconds)]),
         ...(key === undefined ? [] : [dailyRoots({ key, onFault })]),
+        ...(pruning === undefined ? [] : [pruning]),
       ],
       // Changing the database does not change the log line.
       onSigned: ({ checkpoint, hash, signature, keyId }) =>

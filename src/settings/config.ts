@@ -68,6 +68,13 @@ const demo = section("The demo ledger");
 const POSTGRES = urlOf(["postgres", "postgresql"]);
 const HTTP = urlOf(["http", "https"]);
 
+/** A hundred years. */
+const MOST_DAYS = 36_500;
+
+/** An `Idempotency-Key` is remembered this long; its answer names the request. */
+const REPEATED_DAYS = 30;
+const REPEATED_TEXT = `must be 0 or more than ${REPEATED_DAYS}, because callers may repeat a request for ${REPEATED_DAYS} days`;
+
 const declared = z.object({
   port: serving(
     "PORT",
@@ -157,6 +164,18 @@ const declared = z.object({
       .transform((hours) => hours * 3_600)
       .prefault("24"),
     "How often, in hours, the indexing process checks every row against the facts of the log. It uses at most a tenth of a core, and as much disk as the rows until it ends. 0: never automatically.",
+  ),
+  retainCallbacksDays: storage(
+    "RETAIN_CALLBACKS_DAYS",
+    wholeNumber(0, MOST_DAYS).prefault("0"),
+    "Days that delivered callbacks are kept, with their attempts. Removed ones cannot be sent again (docs/how-to/operations.md, Retention). 0: for ever.",
+  ),
+  retainRequestsDays: storage(
+    "RETAIN_REQUESTS_DAYS",
+    wholeNumber(0, MOST_DAYS)
+      .refine((days) => days === 0 || days > REPEATED_DAYS, REPEATED_TEXT)
+      .prefault("0"),
+    "Days that ended requests of the transfer agent are kept, with their steps and transactions; investors' data stay. Not fewer than RETAIN_CALLBACKS_DAYS, because a request stays as long as its callback. 0: for ever.",
   ),
   redisUrl: storage(
     "REDIS_URL",
@@ -448,6 +467,13 @@ const config = declared.transform(({ listedSources, ledgerHeaders, signer, ...se
   if (settings.databaseOwnerUrl !== undefined && settings.databaseUrl === undefined) {
     throw new ConfigError(
       "DATABASE_OWNER_URL: needs DATABASE_URL, which names the same database as the service's own role",
+    );
+  }
+  const { retainCallbacksDays, retainRequestsDays } = settings;
+  const staysLonger = retainCallbacksDays === 0 || retainCallbacksDays > retainRequestsDays;
+  if (retainRequestsDays > 0 && staysLonger) {
+    throw new ConfigError(
+      `RETAIN_REQUESTS_DAYS: a request stays as long as its callback; set RETAIN_CALLBACKS_DAYS to at most ${retainRequestsDays}`,
     );
   }
   return {

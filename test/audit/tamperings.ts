@@ -765,6 +765,7 @@ export const OUTSIDE: Readonly<Record<string, string>> = {
   callback_endpoints: "the receiver, which verifies signatures",
   callback_messages: "the receiver, which verifies signatures",
   callback_attempts: "the receiver's own log",
+  pruned_callbacks: "nothing: the receiver acts once per id",
   callback_arrivals: "the receiver's own log",
   callback_lanes: "which process works on what; no answer uses it",
   callback_keys: "sealed: a changed row cannot be opened",

@@ -5,16 +5,18 @@ import { z } from "zod";
 import {
   holdMessage,
   listDeliveries,
+  PrunedDeliveryError,
   redeliverHeld,
   UnknownDeliveryError,
 } from "../../callbacks/deliveries.ts";
+import { CALLBACK_REMOVED, wasPruned } from "../../callbacks/pruning.ts";
 import type { Tx } from "../../database/connect.ts";
 import { headerParameter } from "../../http/describe.ts";
 import { HttpError } from "../../http/http-error.ts";
 import { schemaRef } from "../../http/json-schema.ts";
 import { limitParameter, timeParameter } from "../../http/parameters.ts";
 import { ANY_PARAMETERS, json, type Route, route } from "../../http/route.ts";
-import { resultEndpoint } from "../requests/callback-address.ts";
+import { isResultId, resultEndpoint } from "../requests/callback-address.ts";
 import { ownKeys } from "../requests/caller-keys.ts";
 import type { Fingerprint } from "../requests/fingerprint.ts";
 import { type Answer, forgetting, remember, storedAnswer } from "../requests/replays.ts";
@@ -53,11 +55,14 @@ export const deliveryRoutes = (settings: TaRouteSettings): readonly Route[] => {
       summary: "Deliveries of the caller's own requests, oldest first",
       query: deliveriesQuery,
       answer: PAGE,
+      refusals: [410],
       handle: async ({ caller, query: { since, after, limit } }) => {
         const keyIds = await ownKeys(read.db, caller);
         const deliveries = await listDeliveries(read.db, { keyIds, since, after, limit }).catch(
           (error: unknown) => {
-            if (!(error instanceof UnknownDeliveryError)) throw error;
+            const gone = error instanceof PrunedDeliveryError;
+            if (gone && isResultId(after)) throw new HttpError(410, `after: ${error.message}`);
+            if (!(gone || error instanceof UnknownDeliveryError)) throw error;
             throw new HttpError(400, "after: must be the id of a delivery of yours");
           },
         );
@@ -93,7 +98,7 @@ export const deliveryRoutes = (settings: TaRouteSettings): readonly Route[] => {
         redeliveryAnswer.meta({ examples: [examples.redelivery] }),
         "It is sent now, is still pending, or waits.",
       ),
-      refusals: [404],
+      refusals: [404, 410],
       handle: async ({ caller, params, body: { value, canonical, bound }, visit }) => {
         if (typeof value !== "object" || value === null || Array.isArray(value)) {
           throw new HttpError(400, "the body must be a JSON object: {}");
@@ -117,7 +122,13 @@ export const deliveryRoutes = (settings: TaRouteSettings): readonly Route[] => {
         const answer = deliveryId.test(id)
           ? await database.transaction((tx) => redelivered(tx, { keyIds, id, fingerprint }))
           : undefined;
-        if (answer === undefined) throw new HttpError(404, "you have no delivery of this id");
+        if (answer === undefined) {
+          const gone = isResultId(id) && (await wasPruned(database, id));
+          throw new HttpError(
+            gone ? 410 : 404,
+            gone ? CALLBACK_REMOVED : "you have no delivery of this id",
+          );
+        }
         forget();
         return answer;
       },

@@ -7,6 +7,7 @@ import { RebuildingError } from "../../projections/past.ts";
 import { registerOf } from "../processing/register.ts";
 import { canonicalWallet, type TaAsset, WALLET_FORM } from "../requests/asset.ts";
 import { ownKeys } from "../requests/caller-keys.ts";
+import { REQUEST_REMOVED, wasRequestPruned } from "../requests/pruning.ts";
 import { newestWhitelistRequest, requestStatus } from "../requests/status.ts";
 import { requestAnswer, whitelistStatusAnswer } from "./answer-schema.ts";
 import type { Caller } from "./caller.ts";
@@ -57,13 +58,15 @@ export const statusRoutes = ({ read, callers }: TaRouteSettings): readonly Route
     params: { requestId: "UUID." },
     query: ANY_PARAMETERS,
     answer: json("TaRequest", requestAnswer.meta({ examples: [examples.request] }), "The request."),
-    refusals: [404],
-    handle: async ({ caller, params: { requestId = "" } }) => {
-      if (!UUID.test(requestId)) throw new HttpError(404, NONE_OF_YOURS);
+    refusals: [404, 410],
+    handle: async ({ caller, params: { requestId: text = "" } }) => {
+      if (!UUID.test(text)) throw new HttpError(404, NONE_OF_YOURS);
+      const requestId = text.toLowerCase();
       const keyIds = await ownKeys(read.db, caller);
-      const request = await requestStatus(read.db, { keyIds, requestId: requestId.toLowerCase() });
-      if (request === null) throw new HttpError(404, NONE_OF_YOURS);
-      return request;
+      const request = await requestStatus(read.db, { keyIds, requestId });
+      if (request !== null) return request;
+      if (await wasRequestPruned(read.db, requestId)) throw new HttpError(410, REQUEST_REMOVED);
+      throw new HttpError(404, NONE_OF_YOURS);
     },
   }),
 ];

@@ -118,9 +118,10 @@ export const openVault = (database: Pick<Database, "sql" | "transaction">, keys:
     /** The investor's newest request with data; null without any. */
     newestOf: async ({ asset, investorId }: InvestorKey): Promise<string | null> => {
       const [row] = await database.sql<{ id: string }[]>`
-        select r.id from ta_pii_records p join ta_requests r on r.id = p.request_id
+        select p.request_id as id from ta_pii_records p left join ta_requests r on r.id = p.request_id
         where p.asset = ${asset} and p.investor_id = ${investorId}
-        order by r.sequence desc limit 1`;
+        -- Removed requests are older than kept ones.
+        order by r.sequence desc nulls last, p.created_at desc limit 1`;
       return row?.id ?? null;
     },
 

@@ -35,6 +35,10 @@ const endpointOfKey = (sql: Sql, asset: ReturnType<Sql>) => sql`
 /** `webhook-id` of the message with a request's result. */
 export const resultMessageId = (requestId: string): string => `ta-${requestId}`;
 
+/** Whether it has the form of one: such an id is known only to the request's caller. */
+export const isResultId = (id: string | undefined): boolean =>
+  id?.startsWith(resultMessageId("")) ?? false;
+
 type ResultAddress = {
   /** Key of a registered endpoint. */
   readonly endpoint: string;

@@ -3,8 +3,8 @@
  * wallet (public on the ledger) are stored in the clear, because callbacks carry them.
  *
  * Rows that one statement writes together (a lane, its request, history and record) have no foreign
- * keys, which would add an eighth to the cost of accepting a request; lanes and requests are never
- * deleted.
+ * keys, which would add an eighth to the cost of accepting a request; lanes are never deleted, and
+ * requests with their history only (`pruning.ts`).
  */
 import { sql } from "drizzle-orm";
 import {
@@ -44,7 +44,7 @@ export const taLanes = pgTable(
   ],
 );
 
-/** Every accepted request; kept after the investor's data are deleted. */
+/** Every accepted request; kept after the investor's data are deleted, unless `pruning.ts` is told otherwise. */
 export const taRequests = pgTable(
   "ta_requests",
   {

@@ -106,6 +106,9 @@ export const SERVING = {
       "1",
       "1 while the database accepts writes of the indexing process; 0 also when its disk is full",
     ),
+    holderbook_retention_removed_rows_total: counter("rows", "Rows that retention removed", [
+      "table",
+    ]),
     holderbook_database_bytes: gauge(
       "bytes",
       "Size of the database with indexes, updated each minute; its disk also holds the journal",

@@ -1,0 +1,3 @@
+CREATE TABLE "pruned_callbacks" (
+	"marker" "bytea" PRIMARY KEY NOT NULL
+);
