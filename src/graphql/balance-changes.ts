@@ -16,6 +16,7 @@ import {
   checkpointTimestampField,
   checkpointTimestampMsField,
   SortOrder,
+  staleArgument,
 } from "./fields.ts";
 import {
   changeCursorOf,
@@ -112,6 +113,7 @@ builder.queryField("balanceChanges", (t) =>
       }),
       limit: t.arg.int(limitArgument),
       order: t.arg({ type: SortOrder, defaultValue: "ASC", description: "Default: chain order." }),
+      allowStale: t.arg.boolean(staleArgument),
     },
     complexity: listCost,
     reads: { pipelines: () => FOR_BALANCES },
@@ -123,7 +125,7 @@ builder.queryField("balanceChanges", (t) =>
         order: args.order === "DESC" ? ("desc" as const) : ("asc" as const),
       };
       const coin = await coinType(args.coinType);
-      return balanceChanges(reads.ofCoin(coin), { ...page, coinType: coin });
+      return balanceChanges(reads.ofCoin(coin, args), { ...page, coinType: coin });
     },
   }),
 );

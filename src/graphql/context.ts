@@ -6,6 +6,7 @@ import { type GuardedReads, guardedReads } from "../projections/guarded-reads.ts
 import type { ProgressTables } from "../projections/progress-tables.ts";
 import { createCoins, type RequestCoins } from "./coins.ts";
 import type { UnlimitedList } from "./field-reads.ts";
+import { createLeftOut, type LeftOut } from "./left-out.ts";
 import type { ReadPlan } from "./read-plan.ts";
 import type { RequestScope } from "./request.ts";
 import type { Pace } from "./streams/catch-up.ts";
@@ -66,6 +67,7 @@ export type GraphContext = Pick<GraphSources, "packages" | "pipelines" | "now"> 
     longReads(): GuardedReads;
     /** Statements about the log and the watermarks alone. */
     readonly watermarkReads: Reads;
+    readonly leftOut: LeftOut;
     /**
      * Reads a list without a limit: like a page if it was short last time, else one at a time of all requests.
      * @throws HttpError (503) when it cannot wait, or waited in vain
@@ -113,6 +115,7 @@ export const createContexts = (sources: GraphSources) => {
   ): GraphContext => {
     const shared: GraphContext = {
       ...coins.forRequest(),
+      leftOut: createLeftOut(),
       packages,
       pipelines,
       now,

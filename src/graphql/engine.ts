@@ -13,7 +13,12 @@ import {
 } from "graphql";
 import type { CompiledQuery } from "graphql-jit";
 import { z } from "zod";
-import { createContexts, type GraphSources, type Subscriber } from "./context.ts";
+import {
+  createContexts,
+  type GraphContext,
+  type GraphSources,
+  type Subscriber,
+} from "./context.ts";
 import { createDocuments, type KnownDocument, type Operation } from "./documents.ts";
 import { badRequest, printed, reportTo, throwDatabaseTrouble } from "./errors.ts";
 import { costError, introspectionError, LIMITS } from "./limits.ts";
@@ -235,14 +240,15 @@ const measured = (plain: Plain | undefined): Pick<ReadRequest, "requests" | "wei
 /** Runs a compiled query and returns the text of its answer. */
 const run = async (
   { query }: CompiledQuery,
-  context: object,
+  context: GraphContext,
   variables: Readonly<Record<string, unknown>>,
   scope: RequestScope,
 ): Promise<string> => {
   const { data, errors } = await query(undefined, context, variables);
-  if (errors === undefined) return JSON.stringify({ data });
+  const extensions = context.leftOut.extensions();
+  if (errors === undefined) return JSON.stringify({ data, extensions });
   throwDatabaseTrouble(errors);
   const unforeseen = reportTo(scope);
   const shown = errors.map((error) => printed(error, scope.requestId, unforeseen));
-  return JSON.stringify({ errors: shown, data });
+  return JSON.stringify({ errors: shown, data, extensions });
 };

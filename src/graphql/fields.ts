@@ -40,11 +40,18 @@ export const decimalsField = {
   ) => decimals(coinType),
 } as const;
 
+/** Of lists along the chain. */
+export const staleArgument = {
+  description:
+    "While the coin is in quarantine, answer with the rows before it instead of the error QUARANTINED.",
+} as const;
+
 export const logArguments = builder.args((t) => ({
   coinType: t.string(coinTypeArgument),
   sinceTimestamp: t.string(sinceArgument),
   limit: t.int(limitArgument),
   after: t.string({ description: "Position of the last event seen: only later ones." }),
+  allowStale: t.boolean(staleArgument),
 }));
 
 /** Arguments of queries that also answer about the past. */

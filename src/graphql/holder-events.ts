@@ -73,7 +73,7 @@ builder.queryField("holderEvents", (t) =>
         after: positionOf(args.after),
       };
       const coin = await coinType(args.coinType);
-      return holderEvents(reads.ofCoin(coin), { ...page, coinType: coin });
+      return holderEvents(reads.ofCoin(coin, args), { ...page, coinType: coin });
     },
   }),
 );

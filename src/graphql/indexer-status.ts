@@ -2,6 +2,7 @@
 
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
 import { pipelineDigest } from "../projections/digests.ts";
+import { type HeldIn, MOST_HELD } from "../projections/held-coins.ts";
 import { readWatermarks, type Watermark } from "../projections/read-watermarks.ts";
 import { ageSeconds, unixSeconds } from "../values/seconds.ts";
 import { builder } from "./builder.ts";
@@ -16,6 +17,24 @@ import { subscriberOf } from "./streams/subscription.ts";
  * but would accept null, which many languages read as zero.
  */
 const NEVER_SECONDS = 2_147_483_647;
+
+const QuarantinedCoin = builder.objectRef<HeldIn>("QuarantinedCoin").implement({
+  description:
+    "A coin with a fact that the pipeline could not apply: its facts from there on are not in the rows. Queries of the coin " +
+    "that need the pipeline fail with the code QUARANTINED.",
+  fields: (t) => ({
+    coinType: t.exposeString("coinType", { description: "Canonical coin type." }),
+    checkpoint: t.string({
+      description: "First checkpoint whose facts of the coin are not in the rows, decimal.",
+      resolve: ({ from }) => from.toString(),
+    }),
+    reason: t.exposeString("reason", { description: "Why the fact could not be applied." }),
+    since: t.exposeString("since", { description: "When that was found, ISO 8601." }),
+  }),
+});
+
+/** Of a pipeline, a high estimate. */
+const EXPECTED_HELD = 5;
 
 const IndexerStatus = builder.objectRef<Watermark>("IndexerStatus").implement({
   description:
@@ -37,8 +56,8 @@ const IndexerStatus = builder.objectRef<Watermark>("IndexerStatus").implement({
       nullable: true,
       description:
         "Digest over all rows of the pipeline up to that checkpoint, hex without 0x: two deployments with " +
-        "equal digests at a checkpoint have equal rows. Null before the first checkpoint, and while " +
-        "the digests of an upgraded database are being filled in.",
+        "equal digests at a checkpoint have equal rows. Null before the first checkpoint, while " +
+        "the digests of an upgraded database are being filled in, and while a coin is in quarantine.",
       resolve: ({ digest }) => digest,
     }),
     historyFilledThrough: t.string({
@@ -54,6 +73,12 @@ const IndexerStatus = builder.objectRef<Watermark>("IndexerStatus").implement({
         "The checkpoint at which a rebuild ends, decimal; until then fields that need the pipeline fail " +
         "with the code REBUILDING. Null when no rebuild is under way.",
       resolve: ({ rebuildingTo }) => rebuildingTo?.toString() ?? null,
+    }),
+    quarantined: t.field({
+      type: [QuarantinedCoin],
+      complexity: { field: 1, multiplier: EXPECTED_HELD },
+      description: `Coins in quarantine, by coin type; at most ${MOST_HELD}.`,
+      resolve: ({ quarantined }) => [...quarantined],
     }),
     rebuilding: t.field({
       type: ReplayProgress,

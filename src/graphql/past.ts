@@ -3,6 +3,7 @@ import type { Reads } from "../database/readers.ts";
 import { checkpointBefore, checkpointMark } from "../log/blocks.ts";
 import type { CheckpointMark } from "../log/fact.ts";
 import type { GuardedReads } from "../projections/guarded-reads.ts";
+import { NO_COIN } from "../projections/held-coins.ts";
 import {
   assertCommitted,
   BeforeLogError,
@@ -91,16 +92,18 @@ export const checkpointOf = async (
     assertCommitted(committed.last, committed);
     return committed.last;
   }
+  // A hold is told of by the statements that read the coin at that checkpoint.
+  const ofNone = reads.ofCoin(NO_COIN);
   if (asOf.kind === "checkpoint") {
-    assertCommitted(asOf.checkpoint, await reads.committed());
+    assertCommitted(asOf.checkpoint, await ofNone.committed());
     return asOf.checkpoint;
   }
   const { unixSeconds } = asOf;
   const [committed, before] = await Promise.all([
-    reads.committed(),
+    ofNone.committed(),
     unixSeconds > MAX_SECONDS
       ? { kind: "not_yet" as const, filling: false }
-      : checkpointBefore(reads, unixSeconds),
+      : checkpointBefore(ofNone, unixSeconds),
   ]);
   if (before.kind === "before_log") {
     throw new BeforeLogError(`the second ${unixSeconds}`, before.firstCheckpoint);

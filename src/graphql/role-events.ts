@@ -53,7 +53,7 @@ builder.queryField("roleEvents", (t) =>
         after: positionOf(args.after),
       };
       const of = { coinType: await coinType(args.coinType), packages: await packages() };
-      return roleEvents(reads.ofCoin(of.coinType), { ...page, ...of });
+      return roleEvents(reads.ofCoin(of.coinType, args), { ...page, ...of });
     },
   }),
 );

@@ -17,6 +17,7 @@ import {
   decimalsField,
   eventIdField,
   SortOrder,
+  staleArgument,
 } from "./fields.ts";
 import {
   activityTypeOf,
@@ -105,6 +106,7 @@ builder.queryField("tokenActivity", (t) =>
       activityType: t.arg.string({
         description: `Movements of one type: ${ACTIVITY_TYPES.join(", ")}. All types by default.`,
       }),
+      allowStale: t.arg.boolean(staleArgument),
     },
     complexity: ({ limit, offset, activityType }) => ({
       ...listCost({ limit }),
@@ -124,7 +126,7 @@ builder.queryField("tokenActivity", (t) =>
       };
       const coin = await coinType(args.coinType);
       const on = isLong(args) ? longReads() : reads;
-      return tokenActivity(on.ofCoin(coin), { ...page, coinType: coin });
+      return tokenActivity(on.ofCoin(coin, args), { ...page, coinType: coin });
     },
   }),
 );

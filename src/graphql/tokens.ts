@@ -1,6 +1,7 @@
 /** The tokens seen on the ledger: `tokens`, `token`. */
 import type { CapTotals } from "../projections/cap-tables.ts";
 import type { GuardedReads } from "../projections/guarded-reads.ts";
+import { NO_COIN } from "../projections/held-coins.ts";
 import { FOR_CAP_TABLES, FOR_TOKEN_OBJECTS } from "../projections/needed.ts";
 import { type Token as Row, token, tokens } from "../projections/tokens.ts";
 import { once } from "../waiting/once.ts";
@@ -64,13 +65,17 @@ const Token = builder.objectRef<Listed>("Token").implement({
   }),
 });
 
+/** @param ofThem of the reads, those that say as of which checkpoint the rows are */
 const listed = (
   { capTables, decimalsOf }: GraphContext,
   asOf: AsOf | undefined,
+  ofThem: (reads: GuardedReads) => GuardedReads,
   rows: readonly Row[],
 ): Listed[] => {
   const known = once(() => decimalsOf(rows.map(({ coinType }) => coinType)));
-  const at = once(async (reads: GuardedReads) => markOf(reads, await checkpointOf(reads, asOf)));
+  const at = once(async (reads: GuardedReads) =>
+    markOf(reads.ofCoin(NO_COIN), await checkpointOf(ofThem(reads), asOf)),
+  );
   // One at a time: each reads all owners of a coin.
   const inTurn = oneAtATime();
   return rows.map((row) => {
@@ -90,7 +95,9 @@ builder.queryField("tokens", (t) =>
   t.field({
     type: [Token],
     nullable: true,
-    description: "The tokens seen on the ledger, by coin type.",
+    description:
+      "The tokens seen on the ledger, by coin type. Those that shared_token_objects, timelock_objects or holder_lifecycle " +
+      "has in quarantine are left out; extensions.quarantined names them.",
     args: {
       limit: t.arg.int(limitArgument),
       after: t.arg.string({ description: "Coin type of the last row seen: only those after it." }),
@@ -99,7 +106,9 @@ builder.queryField("tokens", (t) =>
     reads: { pipelines: () => FOR_TOKEN_OBJECTS },
     resolve: async (_root, args, context) => {
       const page = { limit: limitOf(args.limit), after: coinCursorOf(args.after) };
-      return listed(context, undefined, await tokens(context.reads, page));
+      const { tokens: rows, held } = await tokens(context.reads.ofCoin(NO_COIN), page);
+      context.leftOut.add(held);
+      return listed(context, undefined, (reads) => reads.ofCoin(NO_COIN), rows);
     },
   }),
 );
@@ -121,10 +130,11 @@ builder.queryField("token", (t) =>
     resolve: async (_root, args, context) => {
       const asOf = asOfIn(args);
       const coinType = await context.coinType(args.coinType);
-      const found = await readAsOf(context.reads.ofCoin(coinType, args), asOf, (at, on) =>
+      const ofIt = (reads: GuardedReads) => reads.ofCoin(coinType, args);
+      const found = await readAsOf(ofIt(context.reads), asOf, (at, on) =>
         token(on, { coinType, at }),
       );
-      return found === null ? null : listed(context, asOf, [found])[0];
+      return found === null ? null : listed(context, asOf, ofIt, [found])[0];
     },
   }),
 );

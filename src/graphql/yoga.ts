@@ -31,7 +31,7 @@ export const createInterpreter = (
   const yoga = createYoga<ServerContext>({
     schema,
     context: ({ context }) => context,
-    plugins: [asRead, errorsForCallers],
+    plugins: [asRead, errorsForCallers, leftOutForCallers],
     // Our own plugin masks errors, because it knows the request's id.
     maskedErrors: false,
     logging: false,
@@ -88,6 +88,15 @@ const errorsForCallers: Plugin<object, ServerContext> = {
     const unforeseen = reportTo(serverContext);
     const errors = seen.map((error) => published(error, serverContext.requestId, unforeseen));
     setResult({ ...result, errors });
+  },
+};
+
+/** Names the coins that lists left out. */
+const leftOutForCallers: Plugin<object, ServerContext> = {
+  onResultProcess: ({ result, setResult, serverContext: { context } }) => {
+    const extensions = context.leftOut.extensions();
+    if (Array.isArray(result) || extensions === undefined) return;
+    setResult({ ...result, extensions });
   },
 };
 

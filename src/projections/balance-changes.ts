@@ -6,7 +6,7 @@
 import { index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { identifier, int8, sumOfU64 } from "../database/column-types.ts";
 import { type Reads, read } from "../database/readers.ts";
-import { CHANGES_COMMITTED } from "./balance-progress.ts";
+import { CHANGES_COMMITTED, changesEnding } from "./balance-progress.ts";
 import { NotYetIndexedError, STILL_FILLING } from "./past.ts";
 import { BEFORE_ALL, BEHIND_ALL, followPosition, placeOf } from "./position.ts";
 
@@ -96,7 +96,7 @@ export const BEHIND_OWNER = "!";
 const changesPage = (from: ">=" | "<", direction: "asc" | "desc", condition: string): string => {
   const of = (table: string, part: ChangedPart, fromOwner: string) => `
     (select ${COLUMNS}, '${part}' as part, ${part === "TOKENS" ? 0 : 1} as rank from ${table}
-     where coin_type = $1 ${condition} and position < progress.ending
+     where coin_type = $1 ${condition} and position < ${changesEnding("$1::text")}
        and (position, owner) ${from} ($3::int8, ${fromOwner})
      order by ${table}.position ${direction}, ${table}.owner ${direction}
      limit (select $2::int8))`;
@@ -129,8 +129,8 @@ export type ListedChange = Omit<
 
 /**
  * Movements of a coin, or of one owner, by position, owner and part (tokens first), or reversed.
- * Stops at the checkpoint that both balance pipelines have committed, so no row appears behind a
- * cursor.
+ * Stops at the checkpoint that both balance pipelines have committed, or from which one of them holds the coin, so no
+ * row appears behind a cursor.
  * @throws NotYetIndexedError (wait) while an upgraded database's history is filled in
  */
 export const balanceChanges = async (

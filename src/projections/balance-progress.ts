@@ -38,7 +38,16 @@ export const CHANGES_COMMITTED = `
   select least(${next(tokens)}, ${next(grants)}) * 1000000000 as ending,
          coalesce((select min(layout) from (
            select layout from ${tokens} union all select layout from ${grants}
-         ) of_both), ${LAYOUT_WITH_PAST}) >= ${LAYOUT_WITH_PAST} as filled`;
+         ) of_both), ${LAYOUT_WITH_PAST}) >= ${LAYOUT_WITH_PAST} as filled,
+         (select held from ${tokens}) as tokens_held, (select held from ${grants}) as grants_held`;
+
+/**
+ * SQL beside `progress`, a row of `CHANGES_COMMITTED`: the first position of a coin that is not served, because one of
+ * the pipelines has not committed it, or holds the coin.
+ */
+export const changesEnding = (coinType: string): string => `
+  least(progress.ending, 1000000000 * least((progress.tokens_held -> ${coinType} ->> 'from')::int8,
+                                            (progress.grants_held -> ${coinType} ->> 'from')::int8))`;
 
 /**
  * The grant index trails too far: a list could hold grants that are gone. Retry when

@@ -11,7 +11,7 @@ import {
   followPlace,
   type ListedChange,
 } from "./balance-changes.ts";
-import { CHANGES_COMMITTED } from "./balance-progress.ts";
+import { CHANGES_COMMITTED, changesEnding } from "./balance-progress.ts";
 import { NotYetIndexedError, STILL_FILLING } from "./past.ts";
 import { BEFORE_ALL, placeOf } from "./position.ts";
 
@@ -23,6 +23,7 @@ const page = (condition: string) => {
     (select coin_type as "coinType", ${COLUMNS}, '${part}' as part, ${part === "TOKENS" ? 0 : 1} as rank
      from ${table}
      where position >= $1::int8 and position < progress.ending
+       and position < ${changesEnding(`${table}.coin_type`)}
        and (position, owner, coin_type) > ($1::int8, ${owner}, ${coin}) ${condition}
      order by ${table}.position, ${table}.owner, ${table}.coin_type
      limit (select $2::int8))`;
@@ -52,7 +53,7 @@ const PAGES = {
 
 /**
  * Movements of all coins, or some, in chain order, up to the checkpoint that both balance pipelines
- * have committed: no row appears behind a cursor.
+ * have committed, or from which one of them holds the coin: no row of a coin appears behind a cursor.
  * @throws NotYetIndexedError (wait) while an upgraded database's history is filled in
  */
 export const balanceChangesAcross = async (

@@ -18,7 +18,7 @@ export type GuardedReads = Reads & {
   committed(): Promise<Committed>;
   /** Statements as of a checkpoint's end; they throw as `assertCommitted` does. */
   at(checkpoint: bigint): GuardedReads;
-  /** For statements that read this coin alone: held coins besides it do not matter. */
+  /** For statements that read this coin alone, or `NO_COIN`: held coins besides it do not matter. */
   ofCoin(coinType: string, options?: OfCoin): GuardedReads;
   readonly allowsStale: boolean;
 };
@@ -31,7 +31,7 @@ export type OfCoin = {
 /** Whose rows are read; undefined: perhaps those of any coin. */
 type Asked = { readonly coinType: string; readonly allowsStale: boolean } | undefined;
 
-/** JSON of each pipeline that is rebuilt or holds coins, one a line; null if none. */
+/** SQL: JSON of each pipeline that is rebuilt or holds coins, one a line; null if none. */
 const barringOf = (needed: readonly ProgressTables[]): string => {
   const each = needed.map(
     ({ watermark }) =>
@@ -39,7 +39,7 @@ const barringOf = (needed: readonly ProgressTables[]): string => {
                'checkpoint', last_checkpoint::text, 'held', held)::text
         from ${getTableName(watermark)} where rebuilding_to is not null or held is not null)`,
   );
-  return `nullif(concat_ws(e'\\n', ${each.join(", ")}), '') as "_barring"`;
+  return `nullif(concat_ws(e'\\n', ${each.join(", ")}), '')`;
 };
 
 const committedOf = (needed: readonly ProgressTables[]): string => {
@@ -52,7 +52,7 @@ const committedOf = (needed: readonly ProgressTables[]): string => {
   return `
     select (select first_checkpoint from ${getTableName(logHighWater)}) as "_first",
            min(next) as "_next", bool_and(filled) as "_filled",
-           sum(rebuilds)::int as "_rebuilds", ${barringOf(needed)}
+           sum(rebuilds)::int as "_rebuilds", ${barringOf(needed)} as "_barring"
     from (${each.join(" union all ")}) as needed`;
 };
 
@@ -135,7 +135,7 @@ const guardsOf = (needed: readonly ProgressTables[]): Guards => {
   const committed = committedOf(needed);
   const made = {
     committed,
-    present: guardedBy(`select ${barringOf(needed)}`),
+    present: guardedBy(`select ${barringOf(needed)} as "_barring"`),
     past: guardedBy(committed),
   };
   known.set(names, made);

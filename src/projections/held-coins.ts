@@ -24,6 +24,12 @@ export type HeldCoin = {
   readonly since: string;
 };
 
+/** Stands for a coin type in statements that read no coin's rows; no coin type is empty. */
+export const NO_COIN = "";
+
+/** A coin that a pipeline holds. */
+export type HeldIn = HeldCoin & { readonly pipeline: string; readonly coinType: string };
+
 /** By coin type. */
 export type HeldCoins = ReadonlyMap<string, HeldCoin>;
 
@@ -88,6 +94,12 @@ export const heldOf = (stored: StoredHeld | null): HeldCoins =>
 export const heldIn = (text: string | null): HeldCoins =>
   heldOf(text === null ? null : JSON.parse(text));
 
+/** The coins that a pipeline holds, by coin type. */
+export const heldInPipeline = (pipeline: string, held: HeldCoins): readonly HeldIn[] =>
+  [...held]
+    .map(([coinType, coin]) => ({ pipeline, coinType, ...coin }))
+    .sort((a, b) => (a.coinType < b.coinType ? -1 : 1));
+
 /** JSON for a watermark's `held`. */
 export const heldText = (held: HeldCoins): string =>
   JSON.stringify(Object.fromEntries(held), (_, value: unknown) =>
@@ -97,6 +109,15 @@ export const heldText = (held: HeldCoins): string =>
 /** First checkpoint that lacks facts of one of these coins; undefined when none is held. */
 export const firstHeld = (held: HeldCoins): bigint | undefined =>
   [...held.values()].map(({ from }) => from).sort((a, b) => (a < b ? -1 : 1))[0];
+
+/** In words, for callers and operators. */
+export const inQuarantine = ({
+  pipeline,
+  coinType,
+  from,
+  reason,
+}: Pick<HeldIn, "pipeline" | "coinType" | "from" | "reason">): string =>
+  `${coinType} is in quarantine in ${pipeline} from checkpoint ${from} on: ${reason}`;
 
 /**
  * The rows lack facts of this coin that could not be applied. Wait until the coin is released, or ask for the state
@@ -111,7 +132,7 @@ export class QuarantinedError extends Error {
   readonly reason: string;
 
   constructor(pipeline: string, coinType: string, { from, reason }: HeldCoin) {
-    super(`${coinType} is in quarantine from checkpoint ${from} on: ${reason}`);
+    super(inQuarantine({ pipeline, coinType, from, reason }));
     this.coinType = coinType;
     this.pipeline = pipeline;
     this.checkpoint = from;

@@ -3,6 +3,7 @@ import { getTableName } from "drizzle-orm";
 import { type Reads, read } from "../database/readers.ts";
 import { logHighWater } from "../log/tables.ts";
 import { NO_ROWS, shownDigest } from "./digests.ts";
+import { type HeldIn, heldIn, heldInPipeline } from "./held-coins.ts";
 import { LAYOUT_WITH_DIGESTS, type ProgressTables } from "./progress-tables.ts";
 import { IS_RUNNING, REBUILDING, type Rebuilding, rebuildingIn, replaysTable } from "./replays.ts";
 
@@ -20,6 +21,7 @@ type Row = {
   readonly digest: string | null;
   readonly layout: number;
   readonly undigested: boolean;
+  readonly held: string | null;
   readonly rebuilding: string | null;
 };
 
@@ -34,6 +36,8 @@ export type Watermark = {
   readonly rebuildingTo: bigint | null;
   /** Over all rows, hex without 0x; null before the first checkpoint, during a fill, and from a held coin's checkpoint on. */
   readonly digest: string | null;
+  /** Coins in quarantine. */
+  readonly quarantined: readonly HeldIn[];
   /** Progress of a replay beside the served rows; null when none runs. */
   readonly rebuilding: Rebuilding | null;
 };
@@ -47,14 +51,14 @@ const REPLAY = "replay ";
  */
 const statementFor = (pipelines: readonly ProgressTables[]): string =>
   [
-    `select '' as name, ${MARK}, null::int8 as filled, null::int8 as "rebuildingTo", null as digest, 0 as layout, false as undigested, null as rebuilding from ${getTableName(logHighWater)}`,
+    `select '' as name, ${MARK}, null::int8 as filled, null::int8 as "rebuildingTo", null as digest, 0 as layout, false as undigested, null as held, null as rebuilding from ${getTableName(logHighWater)}`,
   ]
     .concat(
       pipelines.map(
         ({ watermark }) =>
-          `select pipeline, ${MARK}, filled_checkpoint, rebuilding_to, encode(digest, 'hex'), layout, undigested_from is not null, null from ${getTableName(watermark)}`,
+          `select pipeline, ${MARK}, filled_checkpoint, rebuilding_to, encode(digest, 'hex'), layout, undigested_from is not null, held::text, null from ${getTableName(watermark)}`,
       ),
-      `select '${REPLAY}' || pipeline, null, null, null, null, null, null, 0, false, ${REBUILDING}
+      `select '${REPLAY}' || pipeline, null, null, null, null, null, null, 0, false, null, ${REBUILDING}
        from ${getTableName(replaysTable)} where ${IS_RUNNING}`,
     )
     .join(" union all ");
@@ -81,6 +85,7 @@ export const readWatermarks = async (
       filledThrough: row?.filled ?? null,
       rebuildingTo: row?.rebuildingTo ?? null,
       digest: row === undefined ? null : digestIn(row),
+      quarantined: heldInPipeline(pipeline, heldIn(row?.held ?? null)),
       rebuilding: rebuildingIn(found.get(`${REPLAY}${pipeline}`)?.rebuilding ?? null),
     };
   };

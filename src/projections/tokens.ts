@@ -2,7 +2,7 @@
  * Known tokens: names, and supply according to the treasury. Written by `shared_token_objects`,
  * with the grant data that it needs.
  */
-import { sql } from "drizzle-orm";
+import { getTableName, sql } from "drizzle-orm";
 import { index, pgTable, primaryKey } from "drizzle-orm/pg-core";
 import { texts } from "../database/column-arrays.ts";
 import { identifier, int8, u64 } from "../database/column-types.ts";
@@ -12,6 +12,8 @@ import { columnsByKey } from "../database/table-rows.ts";
 import { rowsAfterMark } from "../database/writing.ts";
 import { TOKENS_FILLED } from "./balance-progress.ts";
 import { type BatchWrite, inOneStatement } from "./batch-write.ts";
+import { type HeldIn, heldInPipeline, heldOf, type StoredHeld } from "./held-coins.ts";
+import { FOR_CAP_TABLES } from "./needed.ts";
 import { NotYetIndexedError, STILL_FILLING } from "./past.ts";
 import { BEHIND_ALL } from "./position.ts";
 
@@ -156,9 +158,15 @@ export type Token = {
   readonly totalSupply: bigint | null;
 };
 
-/** Always one row, so that an empty page carries whether the tables are filled. */
+/** SQL of the coins that each pipeline of a cap table holds: one row. */
+const HELD = FOR_CAP_TABLES.map(
+  ({ name, watermark }) => `(select held from ${getTableName(watermark)}) as ${name}`,
+).join(", ");
+
+/** Always one row, so that an empty page carries whether the tables are filled, and which coins are held. */
 const tokensWith = (condition: string) => `
-  select progress.filled, seen.* from (select ${TOKENS_FILLED} as filled) as progress
+  select progress.filled, to_json(progress.*)::text as held, seen.*
+  from (select ${TOKENS_FILLED} as filled, ${HELD}) as progress
   left join lateral (
     select coin_type as "coinType", first_checkpoint as "firstCheckpoint", symbol, name,
       (select supply from token_supplies s where s.coin_type = tokens.coin_type and s.checkpoint <= $3
@@ -168,11 +176,14 @@ const tokensWith = (condition: string) => `
     order by coin_type limit (select $2::int8)
   ) as seen on progress.filled`;
 
-const TOKEN_PAGE = tokensWith("coin_type > $1");
+const IS_HELD = FOR_CAP_TABLES.map(({ name }) => `coalesce(progress.${name} ? coin_type, false)`);
+
+const TOKEN_PAGE = tokensWith(`coin_type > $1 and not (${IS_HELD.join(" or ")})`);
 const ONE_TOKEN = tokensWith("coin_type = $1");
 
 type TokenRow = Omit<Token, "totalSupply" | "coinType"> & {
   readonly filled: boolean;
+  readonly held: string;
   /** Null for an empty page. */
   readonly coinType: string | null;
   readonly totalSupply: string | null;
@@ -181,21 +192,35 @@ type TokenRow = Omit<Token, "totalSupply" | "coinType"> & {
 const readTokens = async (on: Reads, text: string, given: readonly [string, number, bigint]) => {
   const rows = await read<TokenRow>(on, text, [...given]);
   if (rows[0]?.filled === false) throw new NotYetIndexedError(STILL_FILLING);
-  return rows.flatMap(({ filled: _, coinType, totalSupply, ...row }) =>
+  const tokens = rows.flatMap(({ filled: _, held: _held, coinType, totalSupply, ...row }) =>
     coinType === null
       ? []
       : [{ ...row, coinType, totalSupply: totalSupply === null ? null : BigInt(totalSupply) }],
   );
+  return { tokens, held: rows[0]?.held ?? "{}" };
+};
+
+export type TokenPage = {
+  readonly tokens: readonly Token[];
+  /** Coins that are left out, whatever the page: a pipeline of their cap tables holds them. */
+  readonly held: readonly HeldIn[];
 };
 
 /**
  * Current tokens by coin type, ascending; `after`: coin type of the last row seen.
  * @throws NotYetIndexedError (wait) while an upgraded database's history is filled in
  */
-export const tokens = (
+export const tokens = async (
   on: Reads,
   { limit, after = "" }: { readonly limit: number; readonly after?: string | undefined },
-): Promise<Token[]> => readTokens(on, TOKEN_PAGE, [after, limit, BEHIND_ALL]);
+): Promise<TokenPage> => {
+  const page = await readTokens(on, TOKEN_PAGE, [after, limit, BEHIND_ALL]);
+  const held: Readonly<Record<string, StoredHeld | null>> = JSON.parse(page.held);
+  return {
+    tokens: page.tokens,
+    held: FOR_CAP_TABLES.flatMap(({ name }) => heldInPipeline(name, heldOf(held[name] ?? null))),
+  };
+};
 
 /**
  * One token, now or at the end of checkpoint `at`; null if not yet seen.
@@ -204,4 +229,4 @@ export const tokens = (
 export const token = async (
   on: Reads,
   { coinType, at = BEHIND_ALL }: { readonly coinType: string; readonly at?: bigint | undefined },
-): Promise<Token | null> => (await readTokens(on, ONE_TOKEN, [coinType, 1, at]))[0] ?? null;
+): Promise<Token | null> => (await readTokens(on, ONE_TOKEN, [coinType, 1, at])).tokens[0] ?? null;

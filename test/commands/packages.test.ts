@@ -70,7 +70,8 @@ test("a package whose publication the log has passed is read in, even if killed 
       file: join(settings.DATA_DIR, "callback-master-key"),
     }),
   );
-  const [{ coinType = "" } = {}] = await tokens(guardedReads(database.db, ALL), { limit: 1 });
+  const { tokens: known } = await tokens(guardedReads(database.db, ALL), { limit: 1 });
+  const [{ coinType = "" } = {}] = known;
   const { chainId } = z.object({ chainId: z.string() }).parse(described);
   const end = { chainId, coinType, checkpoint: 79n };
   const signed = await database.transaction(({ sql }) => publishCoinEnd(sql, key, end));

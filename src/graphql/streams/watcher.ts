@@ -273,11 +273,15 @@ const createGrowth = (names: readonly string[]) => {
 const isSame = (one: Status, other: Status): boolean =>
   one.length === other.length &&
   one.every((mark, index) => {
-    const { next, filledThrough, digest, rebuilding } = other[index] ?? {};
+    const { next, filledThrough, digest, quarantined = [], rebuilding } = other[index] ?? {};
     return (
       mark.next === next &&
       mark.filledThrough === filledThrough &&
       mark.digest === digest &&
+      shownHolds(mark.quarantined) === shownHolds(quarantined) &&
       mark.rebuilding?.checkpoint === rebuilding?.checkpoint
     );
   });
+
+const shownHolds = (held: Watermark["quarantined"]): string =>
+  held.map(({ coinType, from }) => `${coinType} ${from}`).join(" ");
