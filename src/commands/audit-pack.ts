@@ -15,7 +15,7 @@ import { configuredKey } from "../service/configured-keys.ts";
 import { retryForOption } from "./arguments.ts";
 import { assertOutside, papersCommand, SAMPLE } from "./audit-pack-papers.ts";
 import { inWords, verifyCommand, whole } from "./audit-pack-verify.ts";
-import { coinOption, dateArgument, tableAt, tableReads } from "./cap-table-at.ts";
+import { coinOption, dateArgument, tableAt } from "./cap-table-at.ts";
 import { openDatabase } from "./open-database.ts";
 import { printLines } from "./output.ts";
 import { assertReaches, openNamedSource, retried } from "./sources.ts";
@@ -99,7 +99,7 @@ const make = async ({
   await using storage = await openDatabase();
   const { config, logger, signal, write: database } = storage;
   const key = await configuredKey(config, { existing: true }).open(storage);
-  const last = await tableAt(tableReads(database.db), coin, to);
+  const { table: last } = await tableAt(database.db, coin, to);
   const first = await firstTable(database.db, last, from);
   if (first.mark.sequence >= last.mark.sequence) {
     throw new UsageError(
@@ -126,8 +126,9 @@ const firstTable = async (
   { coinType, decimals }: TableOf,
   from: AsOf,
 ): Promise<TableOf> => {
-  const checkpoint = await checkpointOf(guardedReads(db, ALL), from);
-  const seen = await token(db, { coinType, at: checkpoint });
+  const on = guardedReads(db, ALL).ofCoin(coinType);
+  const checkpoint = await checkpointOf(on, from);
+  const seen = await token(on.at(checkpoint), { coinType, at: checkpoint });
   const mark = await markOf(db, checkpoint);
   return { coinType, decimals, mark, totalSupply: seen?.totalSupply ?? null };
 };

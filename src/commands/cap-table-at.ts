@@ -45,24 +45,27 @@ export const atOption = () =>
 export const AT_HELP =
   "\nA date and time needs its offset, such as Z or +02:00, and means the end of that second.";
 
-export const tableReads = (on: Reads): GuardedReads => guardedReads(on, FOR_CAP_TABLES);
+/** A table, and the reads of its coin. */
+export type TableAt = { readonly table: SeenTableOf; readonly db: GuardedReads };
 
 /**
  * Finds the requested table.
- * @throws UsageError for a token not seen by then; BeforeLogError (stop), NotYetIndexedError (wait)
+ * @throws UsageError for a token not seen by then; BeforeLogError (stop), NotYetIndexedError (wait), QuarantinedError (wait)
  */
 export const tableAt = async (
-  db: GuardedReads,
+  on: Reads,
   coin: string,
   asOf: AsOf | undefined,
-): Promise<SeenTableOf> => {
-  const known = await resolveCoin(db, coin);
+): Promise<TableAt> => {
+  const known = await resolveCoin(on, coin);
   const { coinType } = known;
+  const db = guardedReads(on, FOR_CAP_TABLES).ofCoin(coinType);
   const checkpoint = await checkpointOf(db, asOf);
-  const seen = await token(db, { coinType, at: checkpoint });
+  const seen = await token(db.at(checkpoint), { coinType, at: checkpoint });
   if (seen === null) {
     throw new UsageError(`no token ${coinType} existed at checkpoint ${checkpoint}`);
   }
   const { symbol, totalSupply } = seen;
-  return { ...known, mark: await markOf(db, checkpoint), symbol, totalSupply };
+  const mark = await markOf(on, checkpoint);
+  return { table: { ...known, mark, symbol, totalSupply }, db: db.at(checkpoint) };
 };

@@ -14,7 +14,7 @@ import type { AsOf } from "../graphql/past.ts";
 import { readCapTable, type TablePiece } from "../projections/cap-table-json.ts";
 import { assetsOf } from "../service/assets.ts";
 import { issuerOf } from "../settings/assets.ts";
-import { AT_HELP, atOption, coinOption, tableAt, tableReads } from "./cap-table-at.ts";
+import { AT_HELP, atOption, coinOption, tableAt } from "./cap-table-at.ts";
 import { openDatabase } from "./open-database.ts";
 import { printLines } from "./output.ts";
 import { redrawnLine } from "./progress-line.ts";
@@ -62,8 +62,7 @@ export const capTableCommand = () =>
       const wanted = wantedOf(options);
       await using storage = await openDatabase({ readOnly: true });
       // Without the time limit of callers' queries: a register may be long.
-      const db = tableReads(storage.write.db);
-      const table = await tableAt(db, coin, at);
+      const { table, db } = await tableAt(storage.write.db, coin, at);
       const { head, rows } = await readCapTable(db, table);
       if (wanted.format === "ocf") {
         const { folder, lots } = wanted;

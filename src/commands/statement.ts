@@ -9,7 +9,7 @@ import type { Whose } from "../projections/cap-tables.ts";
 import { configuredKey } from "../service/configured-keys.ts";
 import { parseStrictJson, StrictJsonError } from "../settings/strict-json.ts";
 import { addressArgument, bigintArgument, keyArgument } from "./arguments.ts";
-import { AT_HELP, atOption, coinOption, tableAt, tableReads } from "./cap-table-at.ts";
+import { AT_HELP, atOption, coinOption, tableAt } from "./cap-table-at.ts";
 import { openDatabase } from "./open-database.ts";
 import { endCheck, notShown, printJson, printLines } from "./output.ts";
 import { UsageError } from "./usage.ts";
@@ -53,8 +53,7 @@ export const statementCommand = () =>
       await using storage = await openDatabase();
       const { config, write } = storage;
       const key = await configuredKey(config, { existing: true }).open(storage);
-      const db = tableReads(write.db);
-      const table = await tableAt(db, coin, at);
+      const { table, db } = await tableAt(write.db, coin, at);
       const statement = await makeStatement({ db, write }, key, table, whose, { version });
       if (out === undefined) printJson(statement, 2);
       else await writeFile(out, `${JSON.stringify(statement, null, 2)}\n`);

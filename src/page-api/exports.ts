@@ -43,8 +43,7 @@ import {
 } from "../http/route.ts";
 import { readCapTable, type TableOf } from "../projections/cap-table-json.ts";
 import type { CapTables, Whose } from "../projections/cap-tables.ts";
-import { guardedReads } from "../projections/guarded-reads.ts";
-import { FOR_CAP_TABLES } from "../projections/needed.ts";
+import { QuarantinedError } from "../projections/held-coins.ts";
 import { NotYetIndexedError } from "../projections/past.ts";
 import type { SuiToken } from "../settings/assets.ts";
 import { canonicalAddress } from "../values/move-type.ts";
@@ -193,8 +192,7 @@ export const exportRoutes = (settings: ExportSettings): readonly Route[] => {
           if (why !== null) throw new HttpError(400, `for: ${why}`);
           const whyNot = lotsNotFor(format, lots);
           if (whyNot !== null) throw new HttpError(400, `lots: ${whyNot}`);
-          const reads = guardedReads(readers.for(signal), FOR_CAP_TABLES);
-          const table = await requestedTable(reads, moment);
+          const { table, reads } = await requestedTable(readers.for(signal), moment);
           const { head, rows } = await readCapTable(reads, table, capTables);
           const name = fileNameOf(table);
           if (format === "ocf") {
@@ -239,8 +237,7 @@ export const exportRoutes = (settings: ExportSettings): readonly Route[] => {
         download(input, async (exporting) => {
           const { owner, holderId, version, ...moment } = input.query;
           const whose = whoseOf(owner, holderId);
-          const db = guardedReads(readers.for(exporting.signal), FOR_CAP_TABLES);
-          const table = await requestedTable(db, moment);
+          const { table, reads: db } = await requestedTable(readers.for(exporting.signal), moment);
           const key = await settings.deploymentKey();
           const on = { db, write: settings.write };
           const statement = await makeStatement(on, key, table, whose, {
@@ -330,7 +327,8 @@ const asRefusal = (error: unknown): unknown => {
     error instanceof ChainUnknownError ||
     error instanceof DecimalsUnknownError ||
     error instanceof OcfError ||
-    error instanceof NotYetIndexedError
+    error instanceof NotYetIndexedError ||
+    error instanceof QuarantinedError
   ) {
     return new HttpError(409, error.message);
   }

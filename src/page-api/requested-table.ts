@@ -1,10 +1,12 @@
 /** The cap table of a download: its token and moment. */
 import { z } from "zod";
+import type { Reads } from "../database/readers.ts";
 import { type AsOf, checkpointOf, markOf } from "../graphql/past.ts";
 import { HttpError } from "../http/http-error.ts";
 import { resolveCoin } from "../log/coins.ts";
 import type { SeenTableOf } from "../projections/cap-table-json.ts";
-import type { GuardedReads } from "../projections/guarded-reads.ts";
+import { type GuardedReads, guardedReads } from "../projections/guarded-reads.ts";
+import { FOR_CAP_TABLES } from "../projections/needed.ts";
 import { BeforeLogError, NotYetIndexedError } from "../projections/past.ts";
 import { token } from "../projections/tokens.ts";
 import { canonicalType, MoveTypeError } from "../values/move-type.ts";
@@ -60,25 +62,27 @@ const momentOf = ({ atCheckpoint, atTimestamp }: TableQuery): AsOf | undefined =
 };
 
 /**
- * Finds the requested table.
+ * Finds the requested table, and the reads of it.
  * @throws HttpError 400 before the log began, 404 for a token not seen by then, 409 if not indexed
  *   yet
  */
 export const requestedTable = async (
-  reads: GuardedReads,
+  on: Reads,
   query: TableQuery,
-): Promise<SeenTableOf> => {
+): Promise<{ readonly table: SeenTableOf; readonly reads: GuardedReads }> => {
   try {
-    const known = await resolveCoin(reads, query.coinType);
+    const known = await resolveCoin(on, query.coinType);
     const { coinType } = known;
-    const checkpoint = await checkpointOf(reads, momentOf(query));
+    const all = guardedReads(on, FOR_CAP_TABLES).ofCoin(coinType);
+    const checkpoint = await checkpointOf(all, momentOf(query));
+    const reads = all.at(checkpoint);
     const seen = await token(reads, { coinType, at: checkpoint });
     if (seen === null) {
       throw new HttpError(404, `no token ${coinType} was seen up to checkpoint ${checkpoint}`);
     }
-    const mark = await markOf(reads, checkpoint);
+    const mark = await markOf(on, checkpoint);
     const { symbol, totalSupply } = seen;
-    return { ...known, mark, symbol, totalSupply };
+    return { table: { ...known, mark, symbol, totalSupply }, reads };
   } catch (error) {
     if (error instanceof NotYetIndexedError) throw new HttpError(409, error.message);
     if (error instanceof BeforeLogError) throw new HttpError(400, error.message);

@@ -6,7 +6,7 @@ import { rootOf } from "../../client/sum-tree.ts";
 import { verifyStatement } from "../../client/verify-statement.ts";
 import { type DeploymentKey, openDeploymentKey } from "../../src/audit/sequence/deployment-key.ts";
 import { RootConflictError } from "../../src/audit/sequence/published-roots.ts";
-import { tableAt, tableReads } from "../../src/commands/cap-table-at.ts";
+import { tableAt } from "../../src/commands/cap-table-at.ts";
 import { makeStatement, type StatementOptions } from "../../src/evidence/statement/statement.ts";
 import { createCapTables } from "../../src/projections/cap-tables.ts";
 import { type DemoRegister, demoRegister, serveGraphql } from "../audit/demo-register.ts";
@@ -26,8 +26,8 @@ afterAll(() => register[Symbol.asyncDispose]());
 /** The statement of the largest holder. */
 const made = async (checkpoint: bigint, options?: StatementOptions) => {
   const { database } = register;
-  const db = tableReads(database.db);
-  const table = await tableAt(db, coinType, { kind: "checkpoint", checkpoint });
+  const asOf = { kind: "checkpoint", checkpoint } as const;
+  const { table, db } = await tableAt(database.db, coinType, asOf);
   const { sequence, timestampMs } = table.mark;
   const at = { checkpoint: sequence, timestampMs };
   const [row] = await createCapTables().rows(db, { coinType, at, limit: 1 });

@@ -94,13 +94,17 @@ export type Served = {
   readonly next: bigint | null;
   readonly layout: number;
   readonly isRebuilding: boolean;
+  readonly rebuilds: number;
+  /** JSON of the coins that it holds. */
+  readonly held: string;
 };
 
 export const servedBy = async (sql: Sql, { watermark }: Pipeline): Promise<Served> => {
   const [row] = await sql.unsafe<Served[]>(`
-    select next_checkpoint as next, layout, rebuilding_to is not null as "isRebuilding"
+    select next_checkpoint as next, layout, rebuilding_to is not null as "isRebuilding", rebuilds,
+           coalesce(held, '{}')::text as held
     from public.${getTableName(watermark)}`);
-  return row ?? { next: null, layout: 0, isRebuilding: false };
+  return row ?? { next: null, layout: 0, isRebuilding: false, rebuilds: 0, held: "{}" };
 };
 
 /** `stale`: the served pipeline went back; discard the replay. */
@@ -114,8 +118,9 @@ export type Folded = "ended" | "more" | "stale";
 export const foldOn = async (
   on: Transactor,
   pipeline: Pipeline,
-  { next: end }: Served,
+  served: Served,
 ): Promise<Folded> => {
+  const { next: end } = served;
   if (end === null) return "ended";
   const log = await on.statement((sql) => readHighWater(sql));
   if (log === undefined) return "ended";
@@ -124,6 +129,8 @@ export const foldOn = async (
     registerPipeline(sql, pipeline, log),
   );
   if (from > end) return "stale";
+  const isFirst = from === log.firstCheckpoint;
+  if (!(await on.statement((sql) => holdAsServed(sql, pipeline, served, isFirst)))) return "stale";
   if (from === end) return "ended";
   const request = { from, upTo: end - 1n, names: pipeline.facts, ...BATCH_BOUNDS };
   const batch = await on.statement((sql) => readFacts(sql, request));
@@ -136,6 +143,26 @@ export const foldOn = async (
     });
   }
   return batch.last.sequence + 1n < end ? "more" : "ended";
+};
+
+/**
+ * Holds the coins that the served pipeline holds, so that a deployed fix is no difference before the release.
+ * @returns false when it has got facts of a held coin since that are left out here
+ */
+const holdAsServed = async (
+  sql: Sql,
+  { watermark }: Pipeline,
+  { rebuilds, held }: Served,
+  isFirst: boolean,
+): Promise<boolean> => {
+  const moved = await sql.unsafe(
+    `update ${getTableName(watermark)} set rebuilds = $1, held = nullif(coalesce(held, '{}') || $2::jsonb, '{}')
+     where $3::boolean or rebuilds = $1 and not exists (
+       select from jsonb_each($2::jsonb) as now where (now.value ->> 'from')::int8 > (held -> now.key ->> 'from')::int8)
+     returning 1`,
+    [rebuilds, held, isFirst],
+  );
+  return moved.length === 1;
 };
 
 /** The pipeline that needs coin metadata. */

@@ -10,12 +10,14 @@ import type { Pipeline } from "../../pipelines/pipeline.ts";
 import { beginSnapshot } from "../../pipelines/snapshot.ts";
 import { UndecodableFactError } from "../../pipelines/undecodable-fact.ts";
 import { ImpossibleBalanceError } from "../../projections/balances.ts";
+import { type HeldIn, inQuarantine } from "../../projections/held-coins.ts";
 import { FOR_BALANCES, FOR_HOLDERS, FOR_ROLES } from "../../projections/needed.ts";
 import {
   LAYOUT_WITH_DIGESTS,
   LAYOUT_WITH_PAST,
   type ProgressTables,
 } from "../../projections/progress-tables.ts";
+import { lowest } from "../../values/bigints.ts";
 import type { Remedy } from "../../waiting/remedy.ts";
 import { catalogFaults } from "./catalog-check.ts";
 import { reportMismatch, showThePast, withoutDigest, wrongCheckpoints } from "./digests.ts";
@@ -152,6 +154,8 @@ const reconcileIn = async (
   /** By pipeline; one that never ran is absent. */
   const layouts = new Map<string, number>();
   const trailing = new Set<string>();
+  const held: HeldIn[] = [];
+  const undigested = new Map<string, bigint>();
   // For one token, watermarks only tell which tables are filled.
   const ofWatermarks = coinType === undefined ? found : createFindings();
   for (const pipeline of ledgerPipelines) {
@@ -160,6 +164,8 @@ const reconcileIn = async (
     layouts.set(pipeline.name, progress.layout);
     if (progress.next <= checkpoint) trailing.add(pipeline.name);
     notShown.push(...progress.notShown);
+    held.push(...progress.held);
+    if (progress.undigestedFrom !== null) undigested.set(pipeline.name, progress.undigestedFrom);
   }
   const has = (layout: number, pipelines: readonly ProgressTables[]) =>
     pipelines.every(({ name }) => (layouts.get(name) ?? 0) >= layout);
@@ -171,14 +177,21 @@ const reconcileIn = async (
   let roots = 0;
   for (const coin of coins) {
     signal.throwIfAborted();
+    const holds = held.filter(({ coinType: of, from }) => of === coin && from <= checkpoint);
+    // Its rows before are compared all the same.
+    const through = lowest(checkpoint, ...holds.map(({ from: first }) => first - 1n));
+    for (const hold of holds) notShown.push(`${inQuarantine(hold)}; compared through ${through}`);
     if (hasPast(ledgerPipelines)) {
-      const { published, compared } = await reconcileRoots(tx, coin, range, ({ what }) =>
-        found.add(what),
+      const { published, compared } = await reconcileRoots(
+        tx,
+        coin,
+        { ...range, through },
+        ({ what }) => found.add(what),
       );
       roots += published - compared;
     }
     const isWholeLog = meta.firstCheckpoint === 0n;
-    const asked = { checkpoint, isWholeLog, hasPast, isPresent: at === undefined };
+    const asked = { checkpoint: through, isWholeLog, hasPast, isPresent: at === undefined };
     if (!(await reconcileCoin(tx, coin, asked, found)))
       onFaith.push(`the sums of ${coin}, which existed before the log began`);
   }
@@ -194,7 +207,9 @@ const reconcileIn = async (
     for (const pipeline of ready) await reconcileBeyond(tx, pipeline, found);
     if (at !== undefined) {
       const reached = ready.filter(({ name }) => !trailing.has(name));
-      await reconcileDigests(tx, reached, checkpoint, signal, found);
+      const throughOf = ({ name }: Pipeline) =>
+        lowest(checkpoint, (undigested.get(name) ?? checkpoint + 1n) - 1n);
+      await reconcileDigests(tx, reached, throughOf, signal, found);
       for (const name of trailing)
         notShown.push(`${name} has not committed checkpoint ${checkpoint} yet`);
       notes.push(
@@ -246,12 +261,13 @@ const reconcileCoin = async (
 const reconcileDigests = async (
   tx: Db,
   pipelines: readonly Pipeline[],
-  checkpoint: bigint,
+  throughOf: (pipeline: Pipeline) => bigint,
   signal: AbortSignal,
   found: Findings,
 ): Promise<void> => {
   const wrong = [];
   for (const pipeline of pipelines) {
+    const checkpoint = throughOf(pipeline);
     const stored = await wrongCheckpoints(tx, pipeline, checkpoint, signal);
     const named = new Set(stored.map((each) => each.checkpoint));
     const without = await withoutDigest(tx, pipeline, checkpoint);

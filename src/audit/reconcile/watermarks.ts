@@ -6,6 +6,7 @@ import { markOf } from "../../log/high-water.ts";
 import type { Pipeline } from "../../pipelines/pipeline.ts";
 import { partsOf } from "../../pipelines/stored-rows.ts";
 import { NO_ROWS, shownDigest } from "../../projections/digests.ts";
+import { type HeldIn, heldIn, heldInPipeline } from "../../projections/held-coins.ts";
 import { LAYOUT_WITH_DIGESTS } from "../../projections/progress-tables.ts";
 import { STILL_OPEN } from "../../projections/ranges.ts";
 import { addFound, type Findings } from "./findings.ts";
@@ -22,6 +23,8 @@ type Row = {
   readonly newestDigest: Buffer | null;
   readonly logNext: bigint | null;
   readonly logFirst: bigint | null;
+  readonly held: string | null;
+  readonly undigestedFrom: bigint | null;
 };
 
 /** A pipeline's progress in this snapshot. */
@@ -31,6 +34,9 @@ type PipelineProgress = {
   readonly next: bigint;
   /** Why parts cannot be compared with the log; empty when all can. */
   readonly notShown: readonly string[];
+  readonly held: readonly HeldIn[];
+  /** First checkpoint without digests, because a coin is or was held; null if all have theirs. */
+  readonly undigestedFrom: bigint | null;
 };
 
 /** Checkpoints a pipeline may lag without a finding. */
@@ -43,7 +49,7 @@ const read = async ({ sql }: Db, pipeline: Pipeline): Promise<Row | undefined> =
            w.last_timestamp_ms as "timestampMs", w.layout, w.digest,
            (select d.digest from ${getTableName(digests)} d
             order by d.checkpoint desc limit 1) as "newestDigest",
-           log.next_checkpoint as "logNext", log.first_checkpoint as "logFirst"
+           w.held::text as held, w.undigested_from as "undigestedFrom", log.next_checkpoint as "logNext", log.first_checkpoint as "logFirst"
     from ${getTableName(watermark)} w left join log_high_water log on true`);
   return row;
 };
@@ -56,7 +62,7 @@ export const reconcileWatermark = async (
 ): Promise<PipelineProgress | null> => {
   const row = await read(db, pipeline);
   if (row === undefined) return null;
-  const { chainId, logChainId, next, last, layout, logNext, logFirst } = row;
+  const { chainId, logChainId, next, last, layout, logNext, logFirst, undigestedFrom } = row;
   const table = getTableName(pipeline.watermark);
   const notShown: string[] = [];
   // Null until a source reported one.
@@ -109,7 +115,13 @@ export const reconcileWatermark = async (
       );
     }
   }
-  return { layout, next, notShown };
+  if (undigestedFrom !== null) {
+    notShown.push(
+      `${pipeline.name}: the digests from checkpoint ${undigestedFrom} on, which are made after the release of a coin in quarantine`,
+    );
+  }
+  const held = heldInPipeline(pipeline.name, heldIn(row.held));
+  return { layout, next, notShown, held, undigestedFrom };
 };
 
 /** Finds rows beyond the watermark; reads whole tables. */

@@ -93,7 +93,7 @@ export const coveredDecimals = (
 
 /**
  * @param tables the process's register cache
- * @throws SupplyMismatchError (stop)
+ * @throws SupplyMismatchError (stop), QuarantinedError (wait)
  */
 export const tableRoots = async (
   { db, sql }: Pick<Database, "db" | "sql">,
@@ -104,7 +104,7 @@ export const tableRoots = async (
   const { coinType, mark } = table;
   const { sequence: checkpoint, timestampMs } = mark;
   const decimals = coveredDecimals(await rootEntryOf(sql, { coinType, checkpoint }), table);
-  const on = guardedReads(db, FOR_CAP_TABLES);
+  const on = guardedReads(db, FOR_CAP_TABLES).ofCoin(coinType).at(checkpoint);
   const { rebuilds } = await on.committed();
   const totals = await tables.totals(on, {
     coinType,

@@ -3,12 +3,13 @@
  * its chain, as sequence entries. So there is a root to compare with that was not made up later.
  *
  * Only the last day counts: a log that catches up on years publishes none for those. A token whose
- * table contradicts something is skipped, reported, and retried after the next day.
+ * table contradicts something is skipped, reported, and retried after the next day; so is a held one, without a report.
  */
 import type { Database, Sql } from "../../database/connect.ts";
 import { checkpointBefore, checkpointMark } from "../../log/blocks.ts";
 import { LogChangedError } from "../../log/chain.ts";
 import type { CheckpointMark } from "../../log/fact.ts";
+import { QuarantinedError } from "../../projections/held-coins.ts";
 import { readMeta } from "../../projections/meta.ts";
 import { NotYetIndexedError } from "../../projections/past.ts";
 import { token } from "../../projections/tokens.ts";
@@ -50,6 +51,11 @@ export const dailyRoots = ({ key, onFault, now = Date.now }: DailyRoots): SlowCh
       await keep(database.sql, coin.coinType, day, closed.mark.sequence);
     } catch (error) {
       if (error instanceof NotYetIndexedError) return { ended: true };
+      if (error instanceof QuarantinedError) {
+        // No fault: it is told of as a held coin. The close of a later day has its root again.
+        await keep(database.sql, coin.coinType, day, null);
+        return { ended: false };
+      }
       if (!isContradiction(error)) throw error;
       await keep(database.sql, coin.coinType, day, null, error.message);
       onFault(coin.coinType, error);

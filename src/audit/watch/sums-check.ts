@@ -84,12 +84,13 @@ const watermarks: Step = async (tx, found) => {
 };
 
 /**
- * Owners' holdings of a token at the last checkpoint that both balance pipelines have committed:
- * current ones minus the later movements of the one ahead.
+ * Owners' holdings of a token at the last checkpoint that both balance pipelines have committed, and do not hold it
+ * from: current ones minus the later movements of the one ahead.
  */
 const SUPPLY = `
   with behind as (
-    select least(t.next_checkpoint, g.next_checkpoint) as next
+    select least(t.next_checkpoint, g.next_checkpoint,
+                 (t.held -> $1::text ->> 'from')::int8, (g.held -> $1::text ->> 'from')::int8) as next
     from shared_token_objects_watermark t, timelock_objects_watermark g
     where least(t.layout, g.layout) >= ${LAYOUT_WITH_PAST}
   ), first as (

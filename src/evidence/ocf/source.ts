@@ -98,13 +98,13 @@ const transactionOf = ({ position }: { readonly position: bigint }): bigint =>
 
 /**
  * Reads in pages: memory does not depend on the length of the history.
- * @throws NotYetIndexedError (wait) while history is backfilled or a pipeline is rebuilt
+ * @throws QuarantinedError (wait), NotYetIndexedError (wait) while history is backfilled or a pipeline is rebuilt
  */
 export async function* ledgerSteps(
   { db }: Pick<Database, "db">,
   { coinType, checkpoint }: { readonly coinType: string; readonly checkpoint: bigint },
 ): AsyncGenerator<LedgerStep> {
-  const on = guardedReads(db, FOR_HISTORIES);
+  const on = guardedReads(db, FOR_HISTORIES).ofCoin(coinType).at(checkpoint);
   const page = { coinType, limit: PAGE_ROWS } as const;
   await using changes = new Ordered(
     paged<BalanceChange>((after) => balanceChanges(on, { ...page, order: "asc", after })),

@@ -24,6 +24,7 @@ import { capTableJson, readCapTable, type TableOf } from "../../projections/cap-
 import { createCapTables } from "../../projections/cap-tables.ts";
 import { pipelineDigest } from "../../projections/digests.ts";
 import { guardedReads } from "../../projections/guarded-reads.ts";
+import { QuarantinedError } from "../../projections/held-coins.ts";
 import { type HolderEvent, holderEvents } from "../../projections/holder-events.ts";
 import { membershipsAt } from "../../projections/memberships.ts";
 import { readMeta } from "../../projections/meta.ts";
@@ -35,6 +36,7 @@ import {
   FOR_ROLES,
 } from "../../projections/needed.ts";
 import { positionsEnd } from "../../projections/position.ts";
+import type { ProgressTables } from "../../projections/progress-tables.ts";
 import { type RoleEventRow, roleEvents, rolesAt } from "../../projections/roles.ts";
 import { writeNewFolder } from "../exports/new-folder.ts";
 import { ChainUnknownError } from "../statement/statement.ts";
@@ -228,24 +230,28 @@ async function* linesBetween<Row extends { readonly position: bigint }>(
   }
 }
 
-const movementsBetween = ({ db }: Database, request: PackRequest) => {
-  const on = guardedReads(db, FOR_BALANCES);
+/** Refused where the coin is held by then. */
+const readsOf = ({ db }: Database, { last }: PackRequest, pipelines: readonly ProgressTables[]) =>
+  guardedReads(db, pipelines).ofCoin(last.coinType).at(last.mark.sequence);
+
+const movementsBetween = (database: Database, request: PackRequest) => {
+  const on = readsOf(database, request, FOR_BALANCES);
   const page = { coinType: request.last.coinType, limit: PAGE_ROWS, order: "asc" } as const;
   return linesBetween<BalanceChange>(request, movementLine, (after, begin) =>
     balanceChanges(on, { ...page, after: after ?? { position: begin, owner: "", part: "TOKENS" } }),
   );
 };
 
-const holderEventsBetween = ({ db }: Database, request: PackRequest) => {
-  const on = guardedReads(db, FOR_HOLDERS);
+const holderEventsBetween = (database: Database, request: PackRequest) => {
+  const on = readsOf(database, request, FOR_HOLDERS);
   const page = { coinType: request.last.coinType, limit: PAGE_ROWS };
   return linesBetween<HolderEvent>(request, holderEventLine, (after, begin) =>
     holderEvents(on, { ...page, after: after?.position ?? begin - 1n }),
   );
 };
 
-const roleEventsBetween = ({ db }: Database, request: PackRequest) => {
-  const on = guardedReads(db, FOR_ROLES);
+const roleEventsBetween = (database: Database, request: PackRequest) => {
+  const on = readsOf(database, request, FOR_ROLES);
   const page = { coinType: request.last.coinType, packages: [], limit: PAGE_ROWS };
   return linesBetween<RoleEventRow>(request, roleEventLine, (after, begin) =>
     roleEvents(on, { ...page, after: after?.position ?? begin - 1n }),
@@ -265,7 +271,8 @@ const writeTable = async (
   path: string,
 ): Promise<Roots> => {
   const tables = createCapTables();
-  const on = guardedReads(database.db, FOR_CAP_TABLES);
+  const { coinType, mark } = table;
+  const on = guardedReads(database.db, FOR_CAP_TABLES).ofCoin(coinType).at(mark.sequence);
   const { head, rows } = await readCapTable(on, table, tables);
   const pieces = async function* () {
     for await (const { data } of capTableJson(head, rows)) yield data;
@@ -284,10 +291,15 @@ const publishTable = async (
   return { root, total, signature };
 };
 
+/** A pipeline that holds any coin by then has no digest. */
 const digestsAt = async ({ db }: Database, { mark }: TableOf): Promise<Record<string, string>> => {
   const digests: Record<string, string> = {};
   for (const pipeline of ALL) {
-    digests[pipeline.name] = await pipelineDigest(db, pipeline, mark.sequence);
+    try {
+      digests[pipeline.name] = await pipelineDigest(db, pipeline, mark.sequence);
+    } catch (error) {
+      if (!(error instanceof QuarantinedError)) throw error;
+    }
   }
   return digests;
 };

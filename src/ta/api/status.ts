@@ -3,6 +3,7 @@ import { canonicalJson } from "../../../client/index.ts";
 import type { Db } from "../../database/connect.ts";
 import { HttpError } from "../../http/http-error.ts";
 import { ANY_PARAMETERS, json, jsonText, type Route, route } from "../../http/route.ts";
+import { QuarantinedError } from "../../projections/held-coins.ts";
 import { RebuildingError } from "../../projections/past.ts";
 import { registerOf } from "../processing/register.ts";
 import { canonicalWallet, type TaAsset, WALLET_FORM } from "../requests/asset.ts";
@@ -73,7 +74,7 @@ export const statusRoutes = ({ read, callers }: TaRouteSettings): readonly Route
 
 /**
  * The present group of a wallet (canonical); null for none.
- * @throws HttpError (503) during a rebuild: the wallet may be whitelisted all the same
+ * @throws HttpError (503) during a rebuild, and while the token is held: the wallet may be whitelisted all the same
  */
 export const walletGroup = async (
   { sql }: Db,
@@ -83,7 +84,7 @@ export const walletGroup = async (
   try {
     return (await registerOf(sql, asset).place(wallet)).group;
   } catch (error) {
-    if (!(error instanceof RebuildingError)) throw error;
+    if (!(error instanceof RebuildingError || error instanceof QuarantinedError)) throw error;
     throw new HttpError(503, error.message, { "retry-after": "30" });
   }
 };

@@ -1,6 +1,7 @@
 /** A wallet's group and holder, by the projections. */
 import type { Sql } from "../../database/connect.ts";
 import { guardedReads } from "../../projections/guarded-reads.ts";
+import { QuarantinedError } from "../../projections/held-coins.ts";
 import {
   holderEventsEnd,
   holderOf,
@@ -57,40 +58,46 @@ export const registerOf = (sql: Sql, asset: TaAsset): Register => {
   return evmRegister(sql, { project: asset.project, chainId, token });
 };
 
-/** During a rebuild look-ups throw a RebuildingError (wait): a wallet not yet restored is not new. */
-export const suiRegister = (sql: Sql, coinType: string): Register => ({
-  hasReached: async (tip) => {
-    const end = await holderEventsEnd({ sql });
-    return end !== null && end > tip;
-  },
+/**
+ * During a rebuild look-ups throw a RebuildingError (wait), and while the coin is held a QuarantinedError (wait): a wallet
+ * not yet restored is not new.
+ */
+export const suiRegister = (sql: Sql, coinType: string): Register => {
+  const readsNow = () => guardedReads({ sql }, FOR_HOLDERS).ofCoin(coinType);
+  return {
+    hasReached: async (tip) => {
+      const end = await holderEventsEnd({ sql });
+      return end !== null && end > tip;
+    },
 
-  finalPlace: async () => null,
+    finalPlace: async () => null,
 
-  place: async (wallet) => {
-    const reads = guardedReads({ sql }, FOR_HOLDERS);
-    const holderId = await holderOf(reads, coinType, wallet);
-    return {
-      registered: holderId !== null,
-      ...(holderId !== null && { holderId }),
-      group: await newestGroup(reads, coinType, wallet),
-      final: true,
-    };
-  },
+    place: async (wallet) => {
+      const reads = readsNow();
+      const holderId = await holderOf(reads, coinType, wallet);
+      return {
+        registered: holderId !== null,
+        ...(holderId !== null && { holderId }),
+        group: await newestGroup(reads, coinType, wallet),
+        final: true,
+      };
+    },
 
-  // The contract refuses to set the group that a wallet is in, so every execution has an event.
-  confirmed: async (wallet, groupId, { txId }) => {
-    const reads = guardedReads({ sql }, FOR_HOLDERS);
-    try {
-      return (await joinedGroupBy(reads, coinType, wallet, groupId, txId)) ? "put by it" : null;
-    } catch (error) {
-      // Its event may not be restored yet.
-      if (error instanceof RebuildingError) return NOT_FINAL;
-      throw error;
-    }
-  },
+    // The contract refuses to set the group that a wallet is in, so every execution has an event.
+    confirmed: async (wallet, groupId, { txId }) => {
+      const reads = readsNow();
+      try {
+        return (await joinedGroupBy(reads, coinType, wallet, groupId, txId)) ? "put by it" : null;
+      } catch (error) {
+        // Its event may not be restored yet.
+        if (error instanceof RebuildingError || error instanceof QuarantinedError) return NOT_FINAL;
+        throw error;
+      }
+    },
 
-  knowsHolder: (holderId) => wasHolder(guardedReads({ sql }, FOR_HOLDERS), coinType, holderId),
-});
+    knowsHolder: (holderId) => wasHolder(readsNow(), coinType, holderId),
+  };
+};
 
 type Hex = `0x${string}`;
 
