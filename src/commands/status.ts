@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { ledgerPipelines } from "../pipelines/ledger-pipelines.ts";
+import { inQuarantine } from "../projections/held-coins.ts";
 import { readWatermarks, type Watermark } from "../projections/read-watermarks.ts";
 import { type ReplayStatus, readReplays, secondsLeft } from "../projections/replays.ts";
 import { type RecordsMark, recordsMarks } from "../transfers/progress.ts";
@@ -25,7 +26,7 @@ export const statusCommand = () =>
         ...records.map(recordsRow),
       ];
       if (json) printJson(rows);
-      else printLines([...table(rows), ...replays.map(replayLine)]);
+      else printLines([...table(rows), ...replays.map(replayLine), ...quarantineLines(pipelines)]);
     });
 
 /** The members that a replay adds to its pipeline's row. */
@@ -66,12 +67,30 @@ const comparisonText = ({ comparison }: ReplayStatus): string => {
   return `; compared at checkpoint ${checkpoint ?? "none"}: ${found}`;
 };
 
-const row = ({ pipeline, next, mark, rebuildingTo }: Watermark, end: bigint | null) => ({
+const quarantineLines = (pipelines: readonly Watermark[]): readonly string[] => {
+  const held = pipelines.flatMap(({ quarantined }) => quarantined.map(inQuarantine));
+  return held.length === 0
+    ? []
+    : [...held, "all other coins go on; `holderbook quarantine` shows and releases what is held"];
+};
+
+const row = (
+  { pipeline, next, mark, rebuildingTo, quarantined }: Watermark,
+  end: bigint | null,
+) => ({
   pipeline,
   checkpoint: mark?.checkpoint.toString() ?? null,
   behindLog: end === null || next === null ? null : (end - next).toString(),
   ageSeconds: mark === null ? null : ageSeconds(mark.timestampMs, Date.now()),
   ...(rebuildingTo !== null && { rebuildingTo: rebuildingTo.toString() }),
+  ...(quarantined.length > 0 && {
+    quarantined: quarantined.map(({ coinType, from, reason, since }) => ({
+      coinType,
+      checkpoint: from.toString(),
+      reason,
+      since,
+    })),
+  }),
 });
 
 /** Blocks in place of checkpoints; their age is in the chain's health. */

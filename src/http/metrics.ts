@@ -81,6 +81,8 @@ const progressGauges = (registry: Registry) => {
   const lag = gauge("holderbook_pipeline_lag_checkpoints");
   const age = gauge("holderbook_pipeline_age_seconds");
   const stalled = gauge("holderbook_pipeline_stalled");
+  const quarantined = gauge("holderbook_quarantined_coins");
+  const quarantinedSeconds = gauge("holderbook_quarantined_seconds");
   const readerCheckpoint = gauge("holderbook_reader_checkpoint");
   const readerTip = gauge("holderbook_reader_tip_checkpoint");
   const readerLag = gauge("holderbook_reader_lag_checkpoints");
@@ -102,6 +104,10 @@ const progressGauges = (registry: Registry) => {
       if (seen.ageSeconds !== null) age.set({ pipeline }, seen.ageSeconds);
       if (lagCheckpoints !== null) lag.set({ pipeline }, Number(lagCheckpoints));
       stalled.set({ pipeline }, seen.state === "stalled" ? 1 : 0);
+      quarantined.set({ pipeline }, seen.quarantined?.coins ?? 0);
+      for (const { coinType: coin, since } of seen.quarantined?.first ?? []) {
+        quarantinedSeconds.set({ pipeline, coin }, (Date.now() - Date.parse(since)) / 1_000);
+      }
     }
     if (reader.checkpoint !== null) readerCheckpoint.set(Number(reader.checkpoint));
     if (reader.tip !== null) readerTip.set(Number(reader.tip));

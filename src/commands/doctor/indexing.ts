@@ -2,6 +2,7 @@
 import type { Database } from "../../database/connect.ts";
 import { STALL_AFTER_MS } from "../../http/health/stall-watch.ts";
 import { ledgerPipelines } from "../../pipelines/ledger-pipelines.ts";
+import { inQuarantine } from "../../projections/held-coins.ts";
 import { readWatermarks } from "../../projections/read-watermarks.ts";
 import { type Finding, fail, ok, warn } from "./finding.ts";
 import type { LogState } from "./log-state.ts";
@@ -49,6 +50,9 @@ export const checkIndexing = async (
   const last = behind.toSorted((a, b) => Number(b.by - a.by))[0];
   const where = `at checkpoint ${log.nextCheckpoint - 1n}`;
   return [
+    ...pipelines.flatMap(({ quarantined }) =>
+      quarantined.map((held) => warn(inQuarantine(held), "see `holderbook quarantine show`")),
+    ),
     ok(
       last === undefined || last.by <= 0n
         ? `a process reads ${note.source}, ${where}; all pipelines are up to date`

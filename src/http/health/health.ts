@@ -169,6 +169,7 @@ const judge = (
     }),
     ...(pipeline.rebuildingTo != null && { rebuildingTo: pipeline.rebuildingTo.toString() }),
     ...(pipeline.rebuilding != null && { rebuilding: rebuildingOf(pipeline.rebuilding) }),
+    ...(pipeline.quarantined?.length && { quarantined: quarantinedOf(pipeline.quarantined) }),
     ...watch.judge({ ...pipeline, name: pipeline.pipeline }, at.runMs),
   }));
   const read = judgeReader(reader, watch, at);
@@ -198,6 +199,19 @@ const rebuildingOf = ({
   checkpoint: checkpoint.toString(),
   of: target.toString(),
   ...pace,
+});
+
+/** Held coins of a pipeline that the report lists. */
+const MOST_LISTED = 10;
+
+const quarantinedOf = (held: NonNullable<Progress["pipelines"][number]["quarantined"]>) => ({
+  coins: held.length,
+  first: held.slice(0, MOST_LISTED).map(({ coinType, from, reason, since }) => ({
+    coinType,
+    checkpoint: from.toString(),
+    reason: shortened(reason),
+    since,
+  })),
 });
 
 /** Blames the process, except for a part that gave up before. */

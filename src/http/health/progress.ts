@@ -44,6 +44,16 @@ type PipelineProgress = {
     readonly ratePerSecond: number;
     readonly secondsLeft: number | null;
   } | null;
+  /** Coins in quarantine. */
+  readonly quarantined?:
+    | readonly {
+        readonly coinType: string;
+        readonly from: bigint;
+        readonly reason: string;
+        /** ISO 8601. */
+        readonly since: string;
+      }[]
+    | undefined;
   /** First checkpoint not yet available to it: it has work while `next` is below. Null: unknown. */
   readonly goal: bigint | null;
   /** Trouble in this process; absent while it runs well or elsewhere. */

@@ -43,8 +43,20 @@ export type PipelineHealth = PartProgress & {
     readonly ratePerSecond: number;
     readonly secondsLeft: number | null;
   };
+  /** Coins with a fact that could not be applied, of any number; absent without. They change no state. */
+  readonly quarantined?: { readonly coins: number; readonly first: readonly QuarantinedCoin[] };
   readonly state: State;
   readonly reason?: string;
+};
+
+/** Queries of this coin that need the pipeline are refused; all other coins go on. */
+export type QuarantinedCoin = {
+  readonly coinType: string;
+  /** First checkpoint whose facts of the coin are not in the rows, decimal. */
+  readonly checkpoint: string;
+  readonly reason: string;
+  /** ISO 8601. */
+  readonly since: string;
 };
 
 export type ReaderHealth = PartProgress & {

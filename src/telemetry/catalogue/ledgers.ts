@@ -48,6 +48,16 @@ export const LEDGERS = {
       "1 while a pipeline has a backlog and makes no progress",
       ["pipeline"],
     ),
+    holderbook_quarantined_coins: known(
+      "coins",
+      "Coins that a pipeline holds in quarantine: a fact of theirs could not be applied",
+      ["pipeline"],
+    ),
+    holderbook_quarantined_seconds: known(
+      "seconds",
+      "Since a coin was put in quarantine; the first ten of each pipeline",
+      ["pipeline", "coin"],
+    ),
     holderbook_pipeline_checkpoints_total: counter("checkpoints", "Checkpoints applied", [
       "pipeline",
     ]),
