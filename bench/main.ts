@@ -15,6 +15,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   commit: () => import("./commit.ts"),
   freshness: () => import("./freshness.ts"),
   memory: () => import("./memory.ts"),
+  archive: () => import("./archive.ts"),
   evm: () => import("./evm.ts"),
   graphql: () => import("./graphql.ts"),
   past: () => import("./past.ts"),

@@ -2,12 +2,10 @@
  * Peak memory of `holderbook index` over a million facts from a folder: the kernel's largest
  * resident set, without Postgres.
  */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { join } from "node:path";
 import { writeDemoLedger } from "../demo/write.ts";
 import type { Figure } from "./figure.ts";
-import { childrenOf, peakMib } from "./processes.ts";
+import { measuredRun } from "./processes.ts";
 import { LAUNCHER, scratchPostgres } from "./start.ts";
 
 /** Dense checkpoints: about 200 facts each. */
@@ -27,26 +25,11 @@ export const bench = async (): Promise<Figure> => {
     noise: 0,
     actionsPerCheckpoint: ACTIONS,
   });
-  const started = performance.now();
-  const indexer = spawn(process.execPath, [LAUNCHER, "index", "--last", String(CHECKPOINTS - 1)], {
-    env: {
-      PATH: process.env.PATH,
-      DATABASE_URL: url,
-      LEDGER_SOURCE: `dir:${ledger}`,
-      LOG_LEVEL: "warn",
-    },
-    stdio: ["ignore", "ignore", "inherit"],
-  });
-  let peak = 0;
-  const watching = setInterval(() => {
-    // The launcher's child does the work.
-    const [worker = 0] = childrenOf(indexer.pid ?? 0);
-    peak = Math.max(peak, peakMib(worker));
-  }, 50);
-  const [code] = await once(indexer, "exit");
-  clearInterval(watching);
-  if (code !== 0) throw new Error(`index ended with code ${code}`);
-  const seconds = (performance.now() - started) / 1000;
+  const { seconds, mib: peak } = await measuredRun(
+    LAUNCHER,
+    ["index", "--last", String(CHECKPOINTS - 1)],
+    { DATABASE_URL: url, LEDGER_SOURCE: `dir:${ledger}` },
+  );
 
   const [{ facts } = { facts: 0n }] = await database.sql<{ facts: bigint }[]>`
     select count(*) as facts from log_facts`;

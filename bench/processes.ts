@@ -1,4 +1,6 @@
 /** What processes cost, as Linux counts it in /proc. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 
 /** Linux counts in hundredths of a second, whatever the clock. */
@@ -40,4 +42,27 @@ export const peakMib = (pid: number): number => {
   } catch {
     return 0;
   }
+};
+
+/** Runs a command of the launcher to its end: seconds, and the largest resident set of the process that works, MiB. */
+export const measuredRun = async (
+  launcher: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<{ readonly seconds: number; readonly mib: number }> => {
+  const started = performance.now();
+  const launched = spawn(process.execPath, [launcher, ...args], {
+    env: { PATH: process.env.PATH, LOG_LEVEL: "warn", ...env },
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  let mib = 0;
+  const watching = setInterval(() => {
+    // The launcher's child does the work.
+    const [worker = 0] = childrenOf(launched.pid ?? 0);
+    mib = Math.max(mib, peakMib(worker));
+  }, 50);
+  const [code] = await once(launched, "exit");
+  clearInterval(watching);
+  if (code !== 0) throw new Error(`${args.join(" ")} ended with code ${code}`);
+  return { seconds: (performance.now() - started) / 1_000, mib };
 };

@@ -5,46 +5,28 @@
  * the listed ones and writes over what was left.
  */
 import { createHash } from "node:crypto";
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { constants, zstdCompress } from "node:zlib";
 import { logRange } from "../audit/verify/blocks-and-packages.ts";
 import type { Database, Sql } from "../database/connect.ts";
 import { storedBlockHashes } from "../log/block-chain.ts";
-import { chainEnd, LogChangedError } from "../log/chain.ts";
+import { LogChangedError } from "../log/chain.ts";
 import { inputEnd, inputStretches } from "../log/input-chain.ts";
-import { packagesInLog } from "../log/packages.ts";
 import { readBatches } from "../log/read-batches.ts";
-import type { Remedy } from "../waiting/remedy.ts";
-import { ARCHIVE_START, type ChainPlaces, placesAfter } from "./chain-places.ts";
+import { type ChainPlaces, placesAfter } from "./chain-places.ts";
 import { encodeChunk } from "./chunk.ts";
+import { beginning, checkContinues, hashBefore, hexOf, lastOf } from "./continue-archive.ts";
+import { makeFolder, removeUnlisted, writeDurably } from "./folder.ts";
 import {
   type ArchiveHead,
+  type ArchiveSize,
   fileName,
-  type Manifest,
   nextOf,
   readManifest,
-  writeDurably,
+  sizeOf,
   writeManifest,
 } from "./manifest.ts";
-
-/** The folder holds an archive of another log. Nothing was written; name another folder. */
-export class ArchiveOfOtherLogError extends Error {
-  override readonly name = "ArchiveOfOtherLogError";
-  readonly remedy: Remedy = "stop";
-
-  constructor(folder: string, what: string) {
-    super(`${folder}: ${what}; export to another folder`);
-  }
-}
-
-/** The requested checkpoints are not in the log, or do not continue the archive. */
-export class ArchiveRangeError extends Error {
-  override readonly name = "ArchiveRangeError";
-  readonly remedy: Remedy = "stop";
-  readonly exitCode = 2;
-}
 
 export type ExportOptions = {
   readonly folder: string;
@@ -56,7 +38,8 @@ export type ExportOptions = {
   /** How often to rewrite the manifest, ms: a long one costs more than a chunk. */
   readonly listEveryMs?: number;
   readonly signal: AbortSignal;
-  readonly onProgress?: (next: bigint, of: bigint) => void;
+  /** @param bytes written so far */
+  readonly onProgress?: (next: bigint, of: bigint, bytes: number) => void;
 };
 
 /** Of a chunk; a single checkpoint may exceed them. Memory is several times `maxBytes`. */
@@ -76,22 +59,23 @@ export type Exported = {
   readonly root: string;
   readonly first: bigint;
   readonly last: bigint;
-  /** Of this run. */
-  readonly files: number;
-  readonly facts: number;
+  /** By this run. */
+  readonly added: ArchiveSize;
+  readonly whole: ArchiveSize;
 };
 
 const LIST_EVERY_MS = 5_000;
 
 /**
+ * The caller holds the lock on exports.
  * @throws ArchiveDamagedError, ArchiveOfOtherLogError, ArchiveRangeError, LogChangedError (all stop)
- * @throws LogUnfilledError (wait)
+ * @throws ArchiveWriteError (stop), LogUnfilledError (wait)
  */
 export const exportLog = async (database: Database, options: ExportOptions): Promise<Exported> => {
   const { folder, limits = LIMITS, listEveryMs = LIST_EVERY_MS, signal } = options;
   const { onProgress = () => {} } = options;
   const { sql } = database;
-  await mkdir(folder, { recursive: true });
+  await makeFolder(folder);
   const found = await readManifest(folder);
   const range = await logRange(sql);
   const begun = found?.manifest ?? (await beginning(sql, range, options.from));
@@ -106,7 +90,7 @@ export const exportLog = async (database: Database, options: ExportOptions): Pro
   };
   let listedMs = performance.now();
   let places: ChainPlaces = begun.files.at(-1)?.after ?? begun.before;
-  let facts = 0;
+  let bytes = 0;
   for await (const batch of readBatches(sql, { begin: begun.first, from, last, ...limits })) {
     signal.throwIfAborted();
     places = placesAfter(places, batch);
@@ -123,88 +107,25 @@ export const exportLog = async (database: Database, options: ExportOptions): Pro
       sha256: createHash("sha256").update(compressed).digest("hex"),
       after: places,
     });
-    facts += batch.facts.length;
-    onProgress(batch.last.sequence + 1n, last + 1n);
+    bytes += compressed.length;
+    onProgress(batch.last.sequence + 1n, last + 1n, bytes);
     if (performance.now() - listedMs < listEveryMs) continue;
     await list();
     listedMs = performance.now();
   }
-  const files = manifest.files.length - begun.files.length;
   // Also without new files: a head may have been signed since.
   const root = await list();
-  return { root, first: manifest.first, last: nextOf(manifest) - 1n, files, facts };
+  await removeUnlisted(folder, manifest);
+  return {
+    ...{ root, first: manifest.first, last: nextOf(manifest) - 1n },
+    added: sizeOf(manifest.files.slice(begun.files.length)),
+    whole: sizeOf(manifest.files),
+  };
 };
 
 const compress = promisify(zstdCompress);
 
 const COMPRESSION = { params: { [constants.ZSTD_c_checksumFlag]: 1 } };
-
-type Range = Awaited<ReturnType<typeof logRange>>;
-
-const hashBefore = async (sql: Sql, checkpoint: bigint): Promise<string> =>
-  hexOf(await chainEnd(sql, checkpoint - 1n));
-
-const beginning = async (
-  sql: Sql,
-  { first, next, chainId }: Range,
-  from = first,
-): Promise<Omit<Manifest, "format">> => {
-  if (from < first || from >= next)
-    throw new ArchiveRangeError(outside("--from", from, { first, next }));
-  const packages = await packagesInLog(sql);
-  return {
-    chainId,
-    packages: packages
-      .filter(({ checkpoint }) => checkpoint === null || checkpoint < from)
-      .map(({ address }) => address),
-    first: from,
-    before: { facts: await hashBefore(sql, from), blocks: ARCHIVE_START, inputs: ARCHIVE_START },
-    ...{ files: [], head: null, decimals: [] },
-  };
-};
-
-const outside = (option: string, at: bigint, { first, next }: Pick<Range, "first" | "next">) =>
-  next > first
-    ? `${option} ${at}: the log has checkpoints ${first} to ${next - 1n}`
-    : "the log is empty: there is nothing to export";
-
-const lastOf = (range: Range, from: bigint, to = range.next - 1n): bigint => {
-  if (to >= range.next) throw new ArchiveRangeError(outside("--to", to, range));
-  if (to < from - 1n) {
-    throw new ArchiveRangeError(
-      `--to ${to}: the archive would begin with, or already goes to, ${from - 1n}`,
-    );
-  }
-  return to;
-};
-
-/** The archive has to be of this log up to its end. */
-const checkContinues = async (
-  sql: Sql,
-  folder: string,
-  manifest: Manifest,
-  { first, next, chainId }: Range,
-  from?: bigint,
-): Promise<void> => {
-  const other = (what: string) => new ArchiveOfOtherLogError(folder, what);
-  if (from !== undefined && from !== manifest.first) {
-    throw other(`its archive begins with checkpoint ${manifest.first}, not with ${from}`);
-  }
-  // A log learns its chain with the first source that reports one.
-  if (manifest.chainId !== null && manifest.chainId !== chainId) {
-    throw other(`its archive is of chain ${manifest.chainId}, but the log is of chain ${chainId}`);
-  }
-  const end = nextOf(manifest);
-  if (manifest.first < first || end > next) {
-    throw other(
-      `its archive has checkpoints ${manifest.first} to ${end - 1n}, but the log ${first} to ${next - 1n}`,
-    );
-  }
-  const { facts } = manifest.files.at(-1)?.after ?? manifest.before;
-  if ((await hashBefore(sql, end)) !== facts) {
-    throw other(`its archive has other facts up to checkpoint ${end - 1n} than the log`);
-  }
-};
 
 /**
  * Compares with the stored chains. Those of times and input versions begin elsewhere if the archive
@@ -230,9 +151,6 @@ const checkAgainstChains = async (
   const what = `${differing.join(", ")} is not what was appended; nothing of it was exported`;
   throw new LogChangedError({ checkpoint, what });
 };
-
-const hexOf = ({ hash }: { readonly hash: Uint8Array }): string =>
-  Buffer.from(hash).toString("hex");
 
 const headWithin = async (sql: Sql, first: bigint, last: bigint): Promise<ArchiveHead | null> => {
   const [row] = await sql<ArchiveHead[]>`

@@ -3,6 +3,7 @@
  *
  * The log's own code appends, so that chains, totals, coins and blocks are made as for a source.
  */
+import { recordAct } from "../audit/sequence/acts.ts";
 import type { Database, Session } from "../database/connect.ts";
 import { decimalsIn } from "../ledger/reading/read.ts";
 import { blockChainEnd } from "../log/block-chain.ts";
@@ -17,6 +18,7 @@ import type { Remedy } from "../waiting/remedy.ts";
 import { ARCHIVE_START, type ChainPlaces } from "./chain-places.ts";
 import { type Manifest, nextOf } from "./manifest.ts";
 import { readChunks } from "./read-archive.ts";
+import type { VerifiedArchive } from "./verify-archive.ts";
 
 /** The database has another log. Nothing was imported; name an empty database. */
 export class ArchiveTargetError extends Error {
@@ -32,8 +34,9 @@ export class ArchiveTargetError extends Error {
 
 type ImportOptions = {
   readonly folder: string;
-  /** Of a verified archive. */
-  readonly manifest: Manifest;
+  readonly archive: Pick<VerifiedArchive, "manifest" | "root">;
+  /** What shows that the archive is the log's, for the record. */
+  readonly shownBy: "root" | "key" | null;
   /** Holds the log's writer lock. */
   readonly session: Session;
   readonly signal: AbortSignal;
@@ -46,10 +49,18 @@ type ImportOptions = {
  */
 export const importLog = async (
   database: Database,
-  { folder, manifest, session, signal, onProgress = () => {} }: ImportOptions,
+  { folder, archive, shownBy, session, signal, onProgress = () => {} }: ImportOptions,
 ): Promise<{ readonly facts: number; readonly files: number }> => {
+  const { manifest, root } = archive;
   const from = await placeToContinue(database, manifest);
   const { chainId, packages, first: firstCheckpoint } = manifest;
+  if (from < nextOf(manifest)) {
+    // Before the first fact: a killed import shows where its facts come from, too.
+    const range = { from: `${from}`, to: `${nextOf(manifest) - 1n}` };
+    const details = { root, ...range, signedBy: manifest.head?.keyId ?? null, shownBy };
+    const act = { command: "archive import", details, on: "deployment" } as const;
+    await database.transaction(({ sql }) => recordAct(sql, act));
+  }
   const log = await openLog(database, { chainId, packages, firstCheckpoint });
   const known = new Set((await allCommittees(database.sql)).map(({ epoch }) => epoch));
   let facts = 0;

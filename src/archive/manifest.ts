@@ -6,11 +6,12 @@
  * every byte of the archive.
  */
 import { createHash } from "node:crypto";
-import { open, readFile, rename, stat } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { canonicalJson } from "../../client/canonical-json.ts";
 import type { Remedy } from "../waiting/remedy.ts";
+import { writeDurably } from "./folder.ts";
 
 /** The folder holds no archive of this version, or a damaged one. Nothing was changed. */
 export class ArchiveDamagedError extends Error {
@@ -82,6 +83,19 @@ export type Manifest = z.infer<typeof manifestForm>;
 export type ArchiveFile = Manifest["files"][number];
 export type ArchiveHead = NonNullable<Manifest["head"]>;
 
+/** Counts of an archive, or of what a run added; bytes are those of the files. */
+export type ArchiveSize = {
+  readonly files: number;
+  readonly facts: number;
+  readonly bytes: number;
+};
+
+export const sizeOf = (files: readonly ArchiveFile[]): ArchiveSize => ({
+  files: files.length,
+  facts: files.reduce((sum, file) => sum + file.facts, 0),
+  bytes: files.reduce((sum, file) => sum + file.bytes, 0),
+});
+
 const rooted = z.looseObject({ root: hash });
 
 export const manifestPath = (folder: string) => join(folder, NAME);
@@ -117,17 +131,6 @@ export const writeManifest = async (
   const root = rootOf(body);
   await writeDurably(manifestPath(folder), `${JSON.stringify({ ...body, root }, null, 1)}\n`);
   return root;
-};
-
-/** Writes a file completely or not at all, also when the machine stops. */
-export const writeDurably = async (path: string, content: string | Uint8Array): Promise<void> => {
-  const part = `${path}.part`;
-  {
-    await using file = await open(part, "w");
-    await file.writeFile(content);
-    await file.sync();
-  }
-  await rename(part, path);
 };
 
 /**

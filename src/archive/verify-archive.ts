@@ -9,10 +9,12 @@ import { createSignatureCheck, SignatureFault } from "./check-signatures.ts";
 import {
   ArchiveDamagedError,
   type ArchiveHead,
+  type ArchiveSize,
   type Manifest,
   manifestPath,
   nextOf,
   readManifest,
+  sizeOf,
 } from "./manifest.ts";
 import { readChunks } from "./read-archive.ts";
 
@@ -40,7 +42,7 @@ export type ArchiveTrust = {
 export type VerifiedArchive = {
   readonly manifest: Manifest;
   readonly root: string;
-  readonly facts: number;
+  readonly size: ArchiveSize;
   /** Verified ones of the validators. */
   readonly signatures: number;
   /** What neither the root nor a signature shows. */
@@ -70,7 +72,6 @@ export const verifyArchive = async (
   }
   checkHead(folder, manifest, trust);
   const { head } = manifest;
-  let facts = 0;
   let headHash: string | undefined;
   const onLink = (checkpoint: bigint, hash: string) => {
     if (checkpoint === head?.checkpoint) headHash = hash;
@@ -81,7 +82,6 @@ export const verifyArchive = async (
       if (!(error instanceof SignatureFault)) throw error;
       throw new ArchiveUntrustedError(join(folder, file.name), error.message);
     });
-    facts += file.facts;
     if (head !== null && head.checkpoint >= file.first && head.checkpoint <= file.last) {
       checkHeadHash(folder, head, headHash);
     }
@@ -92,7 +92,13 @@ export const verifyArchive = async (
   const committees = trusted.map(
     (epoch) => `the committee of epoch ${epoch}, which signed (COMMITTEE_FILE shows it)`,
   );
-  return { manifest, root, facts, signatures, faith: [...faith, ...committees] };
+  return {
+    manifest,
+    root,
+    size: sizeOf(manifest.files),
+    signatures,
+    faith: [...faith, ...committees],
+  };
 };
 
 const checkHead = (folder: string, { head, chainId, files }: Manifest, { key }: ArchiveTrust) => {

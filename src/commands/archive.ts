@@ -1,7 +1,8 @@
-import { Command } from "commander";
+import { Command, Option } from "commander";
+import { lockExports } from "../archive/export-lock.ts";
 import { exportLog } from "../archive/export-log.ts";
 import { importLog } from "../archive/import-log.ts";
-import { nextOf } from "../archive/manifest.ts";
+import { type ArchiveSize, nextOf } from "../archive/manifest.ts";
 import {
   type ArchiveTrust,
   type VerifiedArchive,
@@ -9,7 +10,7 @@ import {
 } from "../archive/verify-archive.ts";
 import { checkpointArgument, keyArgument, textArgument } from "./arguments.ts";
 import { openDatabase } from "./open-database.ts";
-import { onFaith, printLines } from "./output.ts";
+import { onFaith, printJson, printLines } from "./output.ts";
 import { progressTerminal, redrawnLine } from "./progress-line.ts";
 import { progressOf } from "./replay-group.ts";
 import { openRuntime, type Runtime } from "./runtime.ts";
@@ -23,7 +24,7 @@ export const archiveCommand = () =>
     .addCommand(verifyCommand())
     .addCommand(importCommand());
 
-type ExportOptions = { readonly dir: string; readonly from?: bigint; readonly to?: bigint };
+type ExportOptions = Json & { readonly dir: string; readonly from?: bigint; readonly to?: bigint };
 
 const exportCommand = () =>
   new Command("export")
@@ -35,18 +36,26 @@ const exportCommand = () =>
       checkpointArgument,
     )
     .option("--to <checkpoint>", "last checkpoint; default: the log's newest", checkpointArgument)
-    .action(async ({ dir, from, to }: ExportOptions) => {
+    .addOption(jsonOption())
+    .action(async ({ dir, from, to, json = false }: ExportOptions) => {
       await using opened = await openDatabase({ readOnly: true });
       const { write, signal } = opened;
+      await using _lock = await lockExports(write, signal);
       const { onProgress, line } = progress(opened, "exporting");
       const options = { folder: dir, from, to, signal, onProgress };
-      const { root, first, last, files, facts } = await exportLog(write, options);
+      const exported = await exportLog(write, options);
       line.clear();
+      if (json) return printJson({ folder: dir, ...exported });
+      const { root, first, last, added, whole } = exported;
       printLines([
-        `${dir}: checkpoints ${first} to ${last}; ${facts} facts in ${files} files were added`,
+        `${dir}: checkpoints ${first} to ${last}; added ${sizeInWords(added)}; whole ${sizeInWords(whole)}`,
         `root ${root}`,
       ]);
     });
+
+type Json = { readonly json?: boolean };
+
+const jsonOption = () => new Option("--json", "print one JSON document instead of text");
 
 /** What is known of an archive from elsewhere. */
 const trusting = (command: Command): Command =>
@@ -61,13 +70,16 @@ const trusting = (command: Command): Command =>
       "--key <base64>",
       "public key of the deployment that signed the log's heads",
       keyArgument,
-    );
+    )
+    .addOption(jsonOption());
 
 const verifyCommand = () =>
   trusting(new Command("verify"))
     .description("check an archive by itself, without a database")
-    .action(async (folder: string, trust: ArchiveTrust) => {
-      printLines(inWords(folder, await verified(await openRuntime(), folder, trust)));
+    .action(async (folder: string, { json = false, ...trust }: ArchiveTrust & Json) => {
+      const archive = await verified(await openRuntime(), folder, trust);
+      if (json) printJson(inJson(folder, archive));
+      else printLines(inWords(folder, archive));
     });
 
 const verified = async (runtime: Runtime, folder: string, trust: ArchiveTrust) => {
@@ -82,7 +94,7 @@ const verified = async (runtime: Runtime, folder: string, trust: ArchiveTrust) =
 const importCommand = () =>
   trusting(new Command("import"))
     .description("verify an archive and make a log of it in an empty database")
-    .action(async (folder: string, trust: ArchiveTrust) => {
+    .action(async (folder: string, { json = false, ...trust }: ArchiveTrust & Json) => {
       const runtime = await openRuntime();
       const { signal } = runtime;
       // Completely before the first append: a log cannot be undone.
@@ -90,15 +102,17 @@ const importCommand = () =>
       await using opened = await openDatabase({ tables: "current or new" }, runtime);
       await using lock = await lockWriters(opened, "log");
       const { write } = opened;
-      const { manifest } = archive;
       const { session } = lock;
       const { onProgress, line } = progress(runtime, "importing");
-      const options = { folder, manifest, session, signal, onProgress };
-      const { facts, files } = await importLog(write, options);
+      const shownBy = trust.root !== undefined ? "root" : trust.key !== undefined ? "key" : null;
+      const options = { folder, archive, shownBy, session, signal, onProgress } as const;
+      const imported = await importLog(write, options);
       line.clear();
+      if (json) return printJson({ ...inJson(folder, archive), imported });
+      const { facts, files } = imported;
       printLines([
         ...inWords(folder, archive),
-        `${facts} facts in ${files} files were imported; verify --log checks the log that they made`,
+        `imported ${facts} facts of ${files} files; verify --log checks the log that they made`,
       ]);
     });
 
@@ -108,22 +122,37 @@ const LOG_EVERY_MS = 10_000;
 const progress = ({ config, logger }: Runtime, doing: string) => {
   const terminal = progressTerminal(config);
   const line = redrawnLine(terminal);
-  const shown = progressOf(line.draw, doing);
+  let size = "";
+  const shown = progressOf((text) => line.draw(`${text}${size}`), doing);
   let loggedMs = performance.now();
-  const onProgress = (next: bigint, of: bigint) => {
+  const onProgress = (next: bigint, of: bigint, bytes?: number) => {
+    if (bytes !== undefined) size = ` · ${megabytes(bytes)}`;
     shown({ pipeline: "the log", next, of });
     if (terminal !== undefined || performance.now() - loggedMs < LOG_EVERY_MS) return;
     loggedMs = performance.now();
-    logger.info({ next: `${next}`, of: `${of}` }, `${doing} the log`);
+    logger.info({ next: `${next}`, of: `${of}`, bytes }, `${doing} the log`);
   };
   return { onProgress, line };
 };
 
+const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
+
+const sizeInWords = ({ facts, files, bytes }: ArchiveSize): string =>
+  `${facts} facts in ${files} files, ${megabytes(bytes)}`;
+
 const inWords = (
   folder: string,
-  { manifest, root, facts, signatures, faith }: VerifiedArchive,
+  { manifest, root, size, signatures, faith }: VerifiedArchive,
 ): readonly string[] => [
-  `${folder}: whole, checkpoints ${manifest.first} to ${nextOf(manifest) - 1n}, ${facts} facts`,
+  `${folder}: whole, checkpoints ${manifest.first} to ${nextOf(manifest) - 1n}; ${sizeInWords(size)}`,
   `root ${root}; ${signatures} signatures of the validators verified`,
   ...faith.map(onFaith),
 ];
+
+const inJson = (folder: string, archive: VerifiedArchive) => {
+  const { manifest, root, size, signatures, faith } = archive;
+  const { chainId, first, head } = manifest;
+  const signedBy = head && { checkpoint: head.checkpoint, keyId: head.keyId };
+  const last = nextOf(manifest) - 1n;
+  return { folder, root, chainId, first, last, ...size, signatures, head: signedBy, faith };
+};

@@ -15,6 +15,7 @@ import { freshDatabase, type TestDatabase } from "../postgres.ts";
 import { projectedRows } from "../projections/projected-rows.ts";
 import { temporaryFolder } from "../service/process.ts";
 import { forged, manifestIn } from "./forging.ts";
+import { logRows } from "./log-rows.ts";
 
 let database: TestDatabase;
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
@@ -62,22 +63,6 @@ const exported = async (name: string, ...args: readonly string[]): Promise<strin
   return dir;
 };
 
-const LOG_TABLES = [
-  ...["log_facts", "log_checkpoints", "log_chain", "log_coin_chain", "log_inputs"],
-  ...["log_input_chain", "log_packages", "log_proofs", "log_committees", "log_coins"],
-];
-
-/** Every row of the log, as Postgres writes it. Blocks may be cut elsewhere. */
-const logRows = async ({ sql }: TestDatabase) => {
-  const rows: Record<string, readonly string[]> = {};
-  for (const table of LOG_TABLES) {
-    const found = await sql<{ row: string }[]>`
-      select t::text as row from ${sql(table)} t order by 1`;
-    rows[table] = found.map(({ row }) => row);
-  }
-  return rows;
-};
-
 test("an imported archive is the same log, and every pipeline runs from it without the ledger", async () => {
   const dir = await exported("whole");
   await using imported = await freshDatabase();
@@ -85,7 +70,7 @@ test("an imported archive is the same log, and every pipeline runs from it witho
   const { code, stdout, stderr } = await runCommand(["archive", "import", dir], own);
   expect(code, stderr).toBe(0);
   expect(stdout).toMatch(
-    /whole, checkpoints 0 to 89, \d+ facts\nroot [0-9a-f]{64}; [1-9]\d* signatures of the validators verified\n/,
+    /whole, checkpoints 0 to 89; \d+ facts in 1 files, 0\.\d MB\nroot [0-9a-f]{64}; [1-9]\d* signatures of the validators verified\n/,
   );
   expect(await logRows(imported)).toEqual(await logRows(database));
   const verified = await runCommand(["verify", "--log"], own);
@@ -127,7 +112,7 @@ test("an archive that ends earlier is appended to, and so is the log made of it"
   expect(await runCommand(["archive", "import", dir], own)).toMatchObject({ code: 0, stderr: "" });
   expect(await logRows(imported)).toEqual(await logRows(database));
   const again = await runCommand(["archive", "import", dir], own);
-  expect(again.stdout).toContain("0 facts in 0 files were imported");
+  expect(again.stdout).toContain("imported 0 facts of 0 files");
 });
 
 test("an archive from a later checkpoint on becomes a log that begins there", async () => {
@@ -139,6 +124,9 @@ test("an archive from a later checkpoint on becomes a log that begins there", as
     own,
   );
   expect(code, `${stdout}${stderr}`).toBe(0);
+  expect((await runCommand(["acts"], own)).stdout).toMatch(
+    /^1 {2}\S+ {2}archive import \{"from":"30","root":"[0-9a-f]{64}","shownBy":"key","signedBy":"dep_\w+","to":"89"\}; by \S+ on /,
+  );
   expect(stdout).toContain("whole, checkpoints 30 to 89");
   const verified = await runCommand(["verify", "--log"], own);
   expect(verified.code, verified.stdout).toBe(0);
@@ -177,14 +165,15 @@ test("an import goes on after a kill, and refuses a database with another log", 
   const dir = await killedAfter(4, "import-killed", 0);
   await exported("import-killed");
   await using imported = await freshDatabase();
-  const manifest = await manifestIn(dir);
+  const archive = await readManifest(dir);
+  if (archive === null) throw new Error(`${dir} has no manifest`);
   const killing = new AbortController();
   const importing = async () => {
     await using lock = await acquireWriterLock(imported, "log", { signal: killing.signal });
     const onProgress = () => killing.abort(new Error("killed"));
     const { session } = lock;
     await importLog(imported, {
-      ...{ folder: dir, manifest, session, signal: killing.signal, onProgress },
+      ...{ folder: dir, archive, shownBy: null, session, signal: killing.signal, onProgress },
     });
   };
   await expect(importing()).rejects.toThrow("killed");

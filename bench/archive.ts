@@ -1,0 +1,67 @@
+/**
+ * `archive export`, `verify` and `import` of a large log: rate, size of the files, and peak memory, which a log of four
+ * times the size must not raise.
+ */
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { writeDemoLedger } from "../demo/write.ts";
+import { connect } from "../src/database/connect.ts";
+import type { Figure } from "./figure.ts";
+import { measuredRun } from "./processes.ts";
+import { LAUNCHER, scratchPostgres } from "./start.ts";
+
+/** About 200 facts each. */
+const ACTIONS = 50;
+
+export const bench = async (setting?: string): Promise<Figure> => {
+  const checkpoints = Number(setting ?? 10_000);
+  await using scratch = await scratchPostgres();
+  const { database, url, folder } = scratch;
+  const ledger = join(folder, "ledger");
+  await writeDemoLedger({
+    ...{ dir: ledger, checkpoints, seed: "archive", format: "binpb", investors: 5_000 },
+    ...{ noise: 0, actionsPerCheckpoint: ACTIONS },
+  });
+  const env = { DATABASE_URL: url, LEDGER_SOURCE: `dir:${ledger}` };
+  await measuredRun(LAUNCHER, ["index", "--last", String(checkpoints - 1)], env);
+  const [{ facts } = { facts: 0n }] = await database.sql<{ facts: bigint }[]>`
+    select count(*) as facts from log_facts`;
+  await database.sql.unsafe("create database imported");
+  const empty = new URL(url);
+  empty.pathname = "/imported";
+
+  const dir = join(folder, "archive");
+  const quarter = join(folder, "quarter");
+  const archive = (...args: readonly string[]) =>
+    measuredRun(LAUNCHER, ["archive", ...args], { ...env, DATABASE_URL: url });
+  const toQuarter = ["--to", String(checkpoints / 4 - 1)];
+  const exportedQuarter = await archive("export", "--dir", quarter, ...toQuarter);
+  const exported = await archive("export", "--dir", dir);
+  const verified = await archive("verify", dir);
+  const imported = await measuredRun(LAUNCHER, ["archive", "import", dir], {
+    ...env,
+    DATABASE_URL: empty.href,
+  });
+  await using copy = connect({ url: empty.href, max: 1, applicationName: "bench" });
+  const [{ copied } = { copied: 0n }] = await copy.sql<{ copied: bigint }[]>`
+    select count(*) as copied from log_facts`;
+  if (copied !== facts) throw new Error(`${copied} of ${facts} facts were imported`);
+
+  const sizes = await Promise.all(
+    (await readdir(dir)).map(async (name) => (await stat(join(dir, name))).size),
+  );
+  const bytes = sizes.reduce((sum, size) => sum + size, 0);
+  const rate = ({ seconds }: typeof exported) =>
+    Math.round(Number(facts) / seconds).toLocaleString("en");
+  const shown = (run: typeof exported) =>
+    `${run.seconds.toFixed(0)} s (${rate(run)} facts/s), ${Math.round(run.mib)} MB`;
+  return {
+    name: "archive export: peak memory, whole log / a quarter of it",
+    reached: `${(exported.mib / exportedQuarter.mib).toFixed(2)}`,
+    aim: "at most 1.2",
+    detail:
+      `${facts.toLocaleString("en")} facts of ${checkpoints.toLocaleString("en")} checkpoints in ${sizes.length - 1} files of ${(bytes / 1e6).toFixed(0)} MB, ${(bytes / Number(facts)).toFixed(0)} bytes a fact; ` +
+      `export ${shown(exported)}; verify ${shown(verified)}; import, which verifies first, ${shown(imported)}; ` +
+      `a quarter exported with ${Math.round(exportedQuarter.mib)} MB`,
+  };
+};
