@@ -48,6 +48,12 @@ export const reasonArgument = (text: string): string => {
   throw new InvalidArgumentError("It must have 1 to 500 characters.");
 };
 
+/** Who does something that is kept for ever. */
+export const byOption = (about: string) =>
+  new Option("--by <name>", about).argParser(
+    textArgument(/^(?=.*\S)[^\p{Cc}\p{Cs}]{1,200}$/u, "one line of 1 to 200 characters"),
+  );
+
 /** A whole number; both bounds included. */
 export const wholeNumberArgument = (least: number, most: number) => (text: string) => {
   const value = Number(text);

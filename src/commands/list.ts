@@ -90,6 +90,11 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     about: "apply missing database migrations (start, index and serve do so too)",
     load: async () => (await import("./migrate.ts")).migrateCommand(),
   },
+  quarantine: {
+    about:
+      "list tokens with a fact that cannot be applied, apply their facts again, or leave one out for ever",
+    load: async () => (await import("./quarantine.ts")).quarantineCommand(),
+  },
   replay: {
     about: "build projections beside the served ones, compare both, and change over",
     usage: "[options]",

@@ -6,7 +6,7 @@ import { noteDropped } from "../pipelines/replay/progress.ts";
 import type { Comparison } from "../pipelines/replay/replay.ts";
 import { dropTables, tableNames } from "../pipelines/replay/tables.ts";
 import { configuredKey } from "../service/configured-keys.ts";
-import { checkpointArgument, reasonArgument, retryForOption, textArgument } from "./arguments.ts";
+import { byOption, checkpointArgument, reasonArgument, retryForOption } from "./arguments.ts";
 import { type OpenDatabase, openDatabase } from "./open-database.ts";
 import { endCheck, jsonOption, printJson, printLines, printMessages } from "./output.ts";
 import { type Correcting, groupsWith, lockReplay, namesOf, replayGroup } from "./replay-group.ts";
@@ -33,10 +33,7 @@ const pipelineOption = () =>
 type Chosen = { readonly pipeline?: readonly string[] };
 type Accepting = { readonly accept?: boolean; readonly by?: string; readonly why?: string };
 
-const byOption = () =>
-  new Option("--by <name>", "with --accept: who corrects published roots; published").argParser(
-    textArgument(/^(?=.*\S)[^\p{Cc}\p{Cs}]{1,200}$/u, "one line of 1 to 200 characters"),
-  );
+const BY = "with --accept: who corrects published roots; published";
 
 const whyOption = () =>
   new Option("--why <text>", "with --accept: why published roots change; published").argParser(
@@ -80,7 +77,7 @@ export const replayCommand = () =>
       "--accept",
       "with --swap: also if they differ; where published roots would change, with --by and --why only",
     )
-    .addOption(byOption())
+    .addOption(byOption(BY))
     .addOption(whyOption())
     .addOption(
       new Option(
@@ -146,7 +143,7 @@ const swapCommand = () =>
     .addOption(pipelineOption())
     .requiredOption("--back", "return to the former rows")
     .option("--accept", "also where published roots would change, with --by and --why")
-    .addOption(byOption())
+    .addOption(byOption(BY))
     .addOption(whyOption())
     .action(async ({ pipeline = [], ...accepting }: Chosen & Accepting) => {
       const who = correctingBy(accepting);

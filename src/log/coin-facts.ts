@@ -1,5 +1,5 @@
 /** Facts of one coin, to export with a proof. */
-import { bigints } from "../database/column-arrays.ts";
+import { bigints, texts } from "../database/column-arrays.ts";
 import type { Sql } from "../database/connect.ts";
 import { columnsByKey } from "../database/table-rows.ts";
 import type { ObjectFact } from "./fact.ts";
@@ -41,6 +41,17 @@ export async function* coinTransactionsIn(
       group by checkpoint order by checkpoint`;
   }
 }
+
+/** Number of a coin's facts with these names, from a checkpoint on. Reads that part of the log. */
+export const countOfCoin = async (
+  sql: Sql,
+  { coinType, names, from }: { coinType: string; names: readonly string[]; from: bigint },
+): Promise<bigint> => {
+  const [row] = await sql<{ count: bigint }[]>`
+    select count(*) as count from log_facts
+    where coin_type = ${coinType} and checkpoint >= ${from} and name = any(${texts(names)}::text[])`;
+  return row?.count ?? 0n;
+};
 
 /** Objects of a coin at the end of a checkpoint, in order of writing. Reads the log up to there. */
 export const objectsOfCoin = async (

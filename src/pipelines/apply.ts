@@ -13,6 +13,12 @@ import {
   MOST_HELD,
 } from "../projections/held-coins.ts";
 import {
+  type LeftOut,
+  leftOutIn,
+  leftOutOf,
+  withoutLeftOut,
+} from "../projections/left-out-facts.ts";
+import {
   LayoutAheadError,
   type ProgressTables,
   TablesExchangedError,
@@ -29,6 +35,7 @@ type Before = {
   /** Changes when the tables are emptied, exchanged for those of a replay, or given a held coin's facts. */
   readonly rebuilds: number;
   readonly held: HeldCoins;
+  readonly leftOut: LeftOut;
 };
 
 /** Caches what the next batch extends. */
@@ -61,6 +68,7 @@ type BeforeRow = {
   readonly layout: number;
   readonly rebuilds: number;
   readonly held: string | null;
+  readonly leftOut: string | null;
   readonly undigested: boolean;
 };
 
@@ -69,13 +77,18 @@ const readBefore = async (
   { name, watermark, layout }: ProgressTables,
 ): Promise<Before> => {
   const [row] = await sql<BeforeRow[]>`
-    select digest, layout, rebuilds, held::text as held, undigested_from is not null as undigested
-    from ${sql(getTableName(watermark))} where pipeline = ${name}`;
-  if (row === undefined) return { digest: null, rebuilds: 0, held: new Map() };
+    select digest, layout, rebuilds, held::text as held, undigested_from is not null as undigested,
+           ${sql.unsafe(leftOutOf("w.pipeline"))} as "leftOut"
+    from ${sql(getTableName(watermark))} w where pipeline = ${name}`;
+  if (row === undefined) return { digest: null, rebuilds: 0, held: new Map(), leftOut: new Set() };
   if (row.layout > layout) throw new LayoutAheadError(name);
   const hasDigest = row.layout >= layout && !row.undigested;
-  const held = heldIn(row.held);
-  return { digest: hasDigest ? (row.digest ?? NO_ROWS) : null, rebuilds: row.rebuilds, held };
+  return {
+    digest: hasDigest ? (row.digest ?? NO_ROWS) : null,
+    rebuilds: row.rebuilds,
+    held: heldIn(row.held),
+    leftOut: leftOutIn(row.leftOut),
+  };
 };
 
 /**
@@ -87,6 +100,7 @@ const readBefore = async (
  *
  * @param on the session that holds the pipeline's lock, or (in tests and tools) any database
  * @param chain one for all batches of a run
+ * @param onHeld called with the coins that are held from this batch on
  * @throws WatermarkMovedError (stop) when the watermark does not expect `batch.first`: it was applied
  *   already, or another process runs this pipeline
  * @throws TablesExchangedError (retry) when the tables are no longer those that the batch was made from
@@ -98,13 +112,17 @@ export const applyBatch = async (
   pipeline: Pipeline,
   batch: FactBatch,
   chain: DigestChain = digestChain(),
+  onHeld: (found: HeldCoins) => void = () => {},
 ): Promise<number> => {
   for (let refused = NONE; ; ) {
     // Read before the rows are made: if the tables are exchanged in between, the batch fails.
     const before = await chain.before(on, pipeline);
-    const sound = await soundRows(pipeline, batch.facts, on, before.held, refused);
+    const facts = withoutLeftOut(batch.facts, before.leftOut);
+    const sound = await soundRows(pipeline, facts, on, before.held, refused);
     try {
-      return await applySound(on, pipeline, batch, { before, sound, chain });
+      const rows = await applySound(on, pipeline, batch, { before, sound, chain });
+      if (sound.found.size > 0) onHeld(sound.found);
+      return rows;
     } catch (error) {
       // The commit's outcome may be unknown.
       chain.forget();

@@ -18,6 +18,8 @@ export type WatermarkState = {
   readonly last: CheckpointMark | null;
   /** Of the tables that its rows are complete in. */
   readonly layout: number;
+  /** Whether it holds coins, or its digests were not filled in after a release. */
+  readonly isHolding: boolean;
 };
 
 /**
@@ -54,7 +56,8 @@ export const registerPipeline = async (
     on conflict (pipeline) do update set chain_id = excluded.chain_id
     where ${table}.chain_id is null and excluded.chain_id is not null`;
   const [row] = await sql<Row[]>`
-    select chain_id, next_checkpoint, last_checkpoint, last_digest, last_timestamp_ms, layout
+    select chain_id, next_checkpoint, last_checkpoint, last_digest, last_timestamp_ms, layout,
+           held is not null or undigested_from is not null as is_holding
     from ${table} where pipeline = ${pipeline.name}`;
   if (row === undefined) throw new Error(`${pipeline.name}: the watermark lost its row`);
   if (row.chain_id !== null && log.chainId !== null && row.chain_id !== log.chainId) {
@@ -68,6 +71,7 @@ export const registerPipeline = async (
     nextCheckpoint: row.next_checkpoint,
     last: markOf(row.last_checkpoint, row.last_digest, row.last_timestamp_ms),
     layout: row.layout,
+    isHolding: row.is_holding,
   };
 };
 
@@ -78,6 +82,7 @@ type Row = {
   last_digest: string | null;
   last_timestamp_ms: bigint | null;
   layout: number;
+  is_holding: boolean;
 };
 
 /**

@@ -12,6 +12,12 @@ import { appendRows } from "../database/table-rows.ts";
 import type { FactSource } from "../log/log.ts";
 import { type CheckpointDigest, digestsOf, NO_ROWS, shownDigest } from "../projections/digests.ts";
 import { type HeldCoin, type HeldCoins, heldIn, heldText } from "../projections/held-coins.ts";
+import {
+  type LeftOut,
+  leftOutIn,
+  leftOutOf,
+  withoutLeftOut,
+} from "../projections/left-out-facts.ts";
 import type { ProgressTables } from "../projections/progress-tables.ts";
 import { noteHolds } from "../projections/quarantines.ts";
 import type { Remedy } from "../waiting/remedy.ts";
@@ -85,7 +91,8 @@ const pass = async (
     coin.from < next
       ? await log.readFacts({ from: coin.from, upTo: next - 1n, names, maxFacts, maxBytes })
       : null;
-  const facts = batch?.facts.filter((fact) => fact.coinType === coinType) ?? [];
+  const own = batch?.facts.filter((fact) => fact.coinType === coinType) ?? [];
+  const facts = withoutLeftOut(own, before.leftOut);
   let sound = await soundRows(pipeline, facts, on, new Map());
   const move = (heldOn: HeldCoin | undefined) => {
     const from = batch === null ? next : batch.last.sequence + 1n;
@@ -127,22 +134,31 @@ type Mark = {
   readonly next: bigint;
   readonly rebuilds: number;
   readonly held: HeldCoins;
-  readonly heldText: string | null;
   /** Hex; of the checkpoint before `undigestedFrom`. */
   readonly digest: string | null;
   readonly undigestedFrom: bigint | null;
+  readonly leftOut: LeftOut;
+};
+
+type MarkRow = Omit<Mark, "held" | "leftOut"> & {
+  readonly heldText: string | null;
+  readonly leftOutText: string | null;
 };
 
 const readMark = async (sql: Sql, { name, watermark }: ProgressTables): Promise<Mark> => {
-  const [row] = await sql<Omit<Mark, "held">[]>`
+  const [row] = await sql<MarkRow[]>`
     select next_checkpoint as next, rebuilds, held::text as "heldText", encode(digest, 'hex') as digest,
-           undigested_from as "undigestedFrom"
-    from ${sql(getTableName(watermark))} where pipeline = ${name}`;
+           undigested_from as "undigestedFrom", ${sql.unsafe(leftOutOf("w.pipeline"))} as "leftOutText"
+    from ${sql(getTableName(watermark))} w where pipeline = ${name}`;
   if (row === undefined) throw new Error(`${name}: the watermark lost its row`);
-  return { ...row, held: heldIn(row.heldText) };
+  return { ...row, held: heldIn(row.heldText), leftOut: leftOutIn(row.leftOutText) };
 };
 
-const lockWatermark = async ({ sql }: Tx, { name, watermark }: ProgressTables): Promise<void> => {
+/** Lets no batch or release move the pipeline until the transaction ends. */
+export const lockWatermark = async (
+  { sql }: Tx,
+  { name, watermark }: ProgressTables,
+): Promise<void> => {
   await sql`select from ${sql(getTableName(watermark))} where pipeline = ${name} for update`;
 };
 

@@ -3,6 +3,7 @@ import { acquireWriterLock } from "../database/writer-lock.ts";
 import type { FactBatch } from "../log/fact.ts";
 import type { FeedPlace } from "../log/feed.ts";
 import type { FactSource } from "../log/log.ts";
+import type { HeldCoins } from "../projections/held-coins.ts";
 import { PLANS_BY_KEY } from "../projections/plans.ts";
 import { secondsSince } from "../telemetry/figures.ts";
 import { batchSampler } from "../telemetry/sampling.ts";
@@ -17,6 +18,7 @@ import { applyBatch, digestChain } from "./apply.ts";
 import type { LogTip } from "./log-tip.ts";
 import type { Pipeline } from "./pipeline.ts";
 import { registerPipeline, type WatermarkState } from "./register.ts";
+import { type ReleasingHeld, releaseHeld } from "./release-held.ts";
 import { type Filling, fillAdded } from "./replay/fill-added.ts";
 import type { PipelineStatus } from "./status.ts";
 
@@ -40,6 +42,11 @@ export type PipelineRun = {
   readonly report: (change: Partial<PipelineStatus>) => void;
   /** Called every few seconds while others keep an upgrade's exchange of tables waiting. */
   readonly onBlocked?: Filling["onBlocked"];
+  /** Called with the coins that are held from a batch on. */
+  readonly onHeld?: (found: HeldCoins) => void;
+  /** Called for each coin that was held at the start, once its facts were tried. */
+  readonly onTried?: ReleasingHeld["onTried"];
+  readonly onReleaseTrouble?: (error: Error) => void;
 };
 
 /** After this many milliseconds without news a pipeline reads the log itself. */
@@ -99,16 +106,18 @@ const holdAndApply = async (run: PipelineRun, onProgress: () => void): Promise<v
     start.layout < pipeline.layout
       ? fill({ ...run, held: session, signal: own.signal, betweenBatches })
       : undefined;
+  const released = start.isHolding ? release({ ...run, signal: own.signal }, filled) : undefined;
   const place = run.openFeed?.();
   try {
-    const apply = (batch: FactBatch) => inTurn(() => applyBatch(session, pipeline, batch, digests));
+    const apply = (batch: FactBatch) =>
+      inTurn(() => applyBatch(session, pipeline, batch, digests, run.onHeld));
     await applyBatches(run, instrumented(run, apply), start, place, onProgress);
-    // A run with a last checkpoint ends when the added tables are filled, too.
-    if (!signal.aborted) await filled;
+    // A run with a last checkpoint ends when the added tables are filled and held coins tried, too.
+    if (!signal.aborted) await Promise.all([filled, released]);
   } finally {
     place?.close();
     own.abort();
-    await filled;
+    await Promise.all([filled, released]);
   }
 };
 
@@ -153,6 +162,22 @@ const fill = async (run: PipelineRun & Omit<Filling, "onProgress">): Promise<voi
   };
   await retrying(() => fillAdded({ ...run, onProgress }), trouble, signal);
   if (!signal.aborted) report({ filling: null, fillError: null });
+};
+
+/**
+ * Tries held coins once, after an upgrade's fill, which may exchange the tables. Retries lost connections; never rejects:
+ * the other coins go on.
+ */
+const release = async (run: PipelineRun, filled: Promise<void> | undefined): Promise<void> => {
+  const { signal, onTried = () => {}, onReleaseTrouble: onTrouble } = run;
+  await filled;
+  const trouble = {
+    ...databaseRetries,
+    backoff: BACKOFF,
+    remedy: (): Remedy => "retry",
+    onTrouble,
+  };
+  await retrying(() => releaseHeld({ ...run, onTried }), trouble, signal);
 };
 
 const applyBatches = async (

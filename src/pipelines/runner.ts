@@ -9,6 +9,7 @@ import type { Feed } from "../log/feed.ts";
 import type { FactSource } from "../log/log.ts";
 import type { Logger } from "../logging/logger.ts";
 import { createRareLines, type RareLines } from "../logging/rare-lines.ts";
+import type { HeldCoin, HeldCoins } from "../projections/held-coins.ts";
 import { noTelemetry, type Telemetry } from "../telemetry/telemetry.ts";
 import { createLogTip, type LogTip } from "./log-tip.ts";
 import type { Pipeline } from "./pipeline.ts";
@@ -64,6 +65,7 @@ export const runPipelines = async (options: RunnerOptions): Promise<readonly Pip
     const onBlocked = (blockers: readonly Blocker[]) =>
       logger.warn({ pipeline: pipeline.name, blockers }, blockersInWords(blockers));
     const openFeed = feed && (() => feed.open());
+    const quarantine = quarantineLines(logger, rarely, pipeline.name);
     const run = {
       ...{ pipeline, pipelines, database, log, openFeed, tip },
       ...bounds,
@@ -71,6 +73,7 @@ export const runPipelines = async (options: RunnerOptions): Promise<readonly Pip
       signal,
       report,
       onBlocked,
+      ...quarantine,
     };
     return runPipeline({ ...run, telemetry });
   });
@@ -103,6 +106,26 @@ const followLog = (
     signal,
   );
 };
+
+/** Log lines about coins in quarantine. */
+const quarantineLines = (logger: Logger, rarely: RareLines, pipeline: string) => ({
+  onHeld: (found: HeldCoins) => {
+    for (const [coinType, { from, reason }] of found) {
+      const where = { pipeline, coinType, checkpoint: `${from}`, reason };
+      logger.error(where, "a fact cannot be applied; its coin is in quarantine, the others go on");
+    }
+  },
+  onTried: (coinType: string, held: HeldCoin | null) => {
+    if (held === null) return logger.info({ pipeline, coinType }, "coin released from quarantine");
+    const { from, reason } = held;
+    const where = { pipeline, coinType, checkpoint: `${from}`, reason };
+    logger.warn(where, "coin stays in quarantine: see `holderbook quarantine show`");
+  },
+  onReleaseTrouble: (err: Error) =>
+    rarely(`${pipeline} release: ${err.message}`, (repeats) =>
+      logger.warn({ pipeline, err, ...repeats }, "releasing held coins failed; trying again"),
+    ),
+});
 
 const logChange = (
   logger: Logger,

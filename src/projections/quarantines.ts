@@ -82,6 +82,30 @@ export const noteHolds = async (sql: Sql, { name, watermark }: ProgressTables): 
   }
 };
 
+/**
+ * Notes that an operator has a coin's facts applied again.
+ * @param sql of a transaction
+ */
+export const noteRetry = (
+  sql: Sql,
+  pipeline: string,
+  coinType: string,
+  { from }: HeldCoin,
+): Promise<void> => append(sql, pipeline, coinType, { event: "retried", checkpoint: from });
+
+/**
+ * Leaves a fact out of a pipeline's rows, for ever.
+ * @param sql of a transaction that locks the watermark's row
+ */
+export const noteResolution = (
+  sql: Sql,
+  pipeline: string,
+  coinType: string,
+  fact: FactPlace,
+  { by, because }: Pick<Resolution, "by" | "because">,
+): Promise<void> =>
+  append(sql, pipeline, coinType, { event: "resolved", ...fact, reason: because, by });
+
 type Event = Omit<typeof quarantinesTable.$inferInsert, "coinType" | "pipeline">;
 
 const eventOf = ({ from, fact, reason }: HeldCoin): Omit<Event, "event"> => ({

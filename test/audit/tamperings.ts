@@ -274,6 +274,13 @@ const OF_ROWS: readonly Tampering[] = [
     /^role_changes_watermark: chain_id is x, but the log is of chain/m,
   ),
   rows(
+    "quarantines",
+    "a fact left out of the rows, without an operator's act",
+    `insert into quarantines (pipeline, coin_type, event, checkpoint, transaction, kind, index, type, tx_digest, reason, by)
+     values ('token_activity', '0x1::no::NO', 'resolved', 7, 0, 'event', 0, 'T', 'D', 'x', 'y')`,
+    /^quarantines: 0x1::no::NO, token_activity: the event of checkpoint 7, .* is left out, but no act says so/m,
+  ),
+  rows(
     "log_coins",
     "a token's decimals",
     "update log_coins set decimals = decimals + 1",
@@ -734,8 +741,6 @@ export const OUTSIDE: Readonly<Record<string, string>> = {
   process_notes: "the processes' last notes on themselves; no answer uses it",
   log_check: "the last result of the background check: its log line, and `verify --log` now",
   replays: "the last replay: its output, and `holderbook replay` now",
-  quarantines:
-    "the log, which has the facts; `holderbook acts`, which has operators' retries and resolutions",
   reconciliations: "the last result of the background check: its log line, and `reconcile` now",
   daily_roots: "the sequence, which has each day's roots",
   daily_round: "the sequence, which has the last day published",

@@ -19,6 +19,8 @@ const LISTS: Readonly<Record<string, readonly string[]>> = {
   digest: [],
   packages: [],
   acts: [],
+  "quarantine list": [],
+  "quarantine show": ["COIN"],
   "evm list": [],
   "keys list": [],
   "callbacks list": ["--project", "acme"],
@@ -32,6 +34,7 @@ const OTHERS = [
   "keys revoke-deployment-key",
   "callbacks redeliver|callbacks enable|callbacks rotate|ta sign|ta request",
   "pii show|pii rotate|pii delete|demo write|demo link",
+  "quarantine retry|quarantine resolve",
   "archive export|archive verify|archive import",
 ].flatMap((line) => line.split("|"));
 

@@ -1,4 +1,5 @@
 /** A log that is lost, or that cannot be appended to for a while; and who appends to it. */
+import type { Fact } from "../../src/log/fact.ts";
 import type { TestDatabase } from "../postgres.ts";
 
 /** Loses the table of the high-water mark for good. */
@@ -83,3 +84,15 @@ export const changeProof = (database: TestDatabase, checkpoint: bigint) =>
     `update log_proofs set summary = set_byte(summary, 17, get_byte(summary, 17) # 1)
      where first_checkpoint <= ${checkpoint} and last_checkpoint >= ${checkpoint}`,
   );
+
+/** Gives a fact of the log other contents, behind the triggers that refuse it. */
+export const changeContents = (
+  database: TestDatabase,
+  { checkpoint, transaction, index, contents }: Extract<Fact, { kind: "object" }>,
+) =>
+  database.transaction(async ({ sql }) => {
+    await sql`set local session_replication_role = replica`;
+    await sql`
+      update log_facts set contents = ${Buffer.from(contents)}
+      where checkpoint = ${checkpoint} and transaction = ${transaction} and kind = 1 and index = ${index}`;
+  });

@@ -13,21 +13,29 @@ import {
   address,
   BETA,
   batchOf,
+  grant,
+  joinedGroup,
   minted,
   PACKAGE,
   removed,
+  roleChanged,
   type SaidCheckpoint,
   token,
   transferred,
 } from "./token-facts.ts";
 
 const ALICE = address("a11ce");
+/** The grant of ACME. */
+export const GRANT = address("900");
+const GRACE = address("67ace");
 export const BOB = address("b0b");
 const COINS = [ACME, BETA, `${address("ca")}::gama::GAMA`];
 
+const ADMIN = `${PACKAGE.slice(2)}::roles::ContractAdmin`;
+
 const tokenOf = (coin: string) => address(`70${COINS.indexOf(coin)}`);
 
-/** In every checkpoint each coin's one token changes hands, and in the fifth another one is burned again. */
+/** In every checkpoint each coin's one token changes hands, with a role and a group, and in the fifth another one is burned again. */
 const checkpoints: readonly SaidCheckpoint[] = Array.from({ length: 12 }, (_, number) => ({
   sequence: BigInt(number),
   transactions: COINS.map((coin) => {
@@ -41,7 +49,18 @@ const checkpoints: readonly SaidCheckpoint[] = Array.from({ length: 12 }, (_, nu
         ]
       : [
           transferred({ tokenId: id, from, to, amount: 900n }, coin),
+          roleChanged({ owner: to, role: ADMIN, granted: number % 2 === 0 }, coin),
+          joinedGroup({ addr: from, groupId: BigInt(number) }, coin),
           token({ id, owner: to, balance: 900n }, coin),
+          grant(
+            {
+              id: address(`90${COINS.indexOf(coin)}`),
+              owner: GRACE,
+              leftBalance: 0n,
+              tokensTransferred: BigInt(number),
+            },
+            coin,
+          ),
           ...(number === 5
             ? [removed(SHARED_TOKEN, address(`80${COINS.indexOf(coin)}`), coin)]
             : []),
@@ -51,13 +70,16 @@ const checkpoints: readonly SaidCheckpoint[] = Array.from({ length: 12 }, (_, nu
 
 export const LAST = BigInt(checkpoints.length - 1);
 
-/** A database with the history in its log. */
-export const withHistory = async () => {
+/**
+ * A database with the history in its log.
+ * @param alter what the log has in place of a fact
+ */
+export const withHistory = async (alter: (fact: Fact) => Fact = (fact) => fact) => {
   const database = await freshDatabase({ max: 8 });
   const log = await openLog(database, { chainId: null, packages: [PACKAGE], firstCheckpoint: 0n });
-  const facts = batchOf(checkpoints).facts.map((fact) =>
-    fact.kind === "object" ? { ...fact, versionBefore: null } : fact,
-  );
+  const facts = batchOf(checkpoints)
+    .facts.map(alter)
+    .map((fact) => (fact.kind === "object" ? { ...fact, versionBefore: null } : fact));
   await log.append(batch(0n, LAST, facts), []);
   return { database, [Symbol.asyncDispose]: () => database.close() };
 };
@@ -75,10 +97,10 @@ export const altered = (log: FactSource, alter: (fact: Fact) => Fact): FactSourc
 /** The log, as if these facts were cut short in it. */
 export const damaged = (log: FactSource, isBad: (fact: Fact) => boolean): FactSource =>
   altered(log, (fact) =>
-    fact.kind !== "removal" && isBad(fact)
-      ? { ...fact, contents: fact.contents.subarray(0, 40) }
-      : fact,
+    fact.kind !== "removal" && isBad(fact) ? { ...fact, contents: cutShort(fact.contents) } : fact,
   );
+
+export const cutShort = (contents: Uint8Array): Uint8Array => contents.subarray(0, 20);
 
 /** Lets all pipelines read the log to its end, a few facts at a time. */
 export const project = async (database: TestDatabase, log: FactSource, maxFacts: number) => {

@@ -19,6 +19,7 @@ import {
 import { BEFORE_SETTING } from "../../pipelines/stored-tables.ts";
 import type { DigestLine } from "../../projections/digest-lines.ts";
 import { digestsOf, NO_ROWS } from "../../projections/digests.ts";
+import { readLeftOut, withoutLeftOut } from "../../projections/left-out-facts.ts";
 import type { Findings } from "./findings.ts";
 
 /** Mismatched checkpoints of a pipeline that are reported row by row. */
@@ -166,6 +167,7 @@ const expectedLines = async (
   const one = { from: checkpoint, upTo: checkpoint, maxFacts: 1, maxBytes: 1 };
   const batch = await readFacts(sql, { ...one, names: pipeline.facts });
   if (batch === null) return [];
-  const rows = await makeRows(pipeline, batch.facts, within(tx));
+  const facts = withoutLeftOut(batch.facts, await readLeftOut(sql, pipeline));
+  const rows = await makeRows(pipeline, facts, within(tx));
   return rows.lines({ first: checkpoint, last: checkpoint });
 };

@@ -23,6 +23,7 @@ import { catalogFaults } from "./catalog-check.ts";
 import { reportMismatch, showThePast, withoutDigest, wrongCheckpoints } from "./digests.ts";
 import { createFindings, type Findings } from "./findings.ts";
 import { type Folded, foldedSettings, foldOn, prepareFolding, servedBy } from "./folded-log.ts";
+import { leftOutOnFaith } from "./left-out.ts";
 import { readIndexedMeta } from "./own-digests.ts";
 import { reconcileRoots } from "./roots.ts";
 import { ROWS_BEGIN, reconcilePage } from "./rows.ts";
@@ -196,6 +197,7 @@ const reconcileIn = async (
       onFaith.push(`the sums of ${coin}, which existed before the log began`);
   }
   if (roots > 0) onFaith.push(`${roots} published roots: only some of each token were compared`);
+  onFaith.push(...(await leftOutOnFaith(tx.sql, coinType, found)));
   onFaith.push(...(await decimalsOnFaith(tx.sql)).map((line) => `decimals of ${line}`));
   notes.push(...onFaith.map((what) => `taken on faith: ${what}`));
   if (coinType !== undefined)
