@@ -31,6 +31,7 @@ export const errorsPage = (
       ["status", "`error`"],
       statuses.map((status) => [`${status}`, code(errorName(status))]),
     ),
+    "A 409 about a token in quarantine has the `error` `QUARANTINED`: ask again after its release.\n",
     "## GraphQL\n",
     `Values of \`extensions.code\`: ${codes.map(code).join(", ")}. [Query and subscribe](../how-to/graphql.md) says when each occurs.\n`,
     "## Requests of the transfer agent\n",

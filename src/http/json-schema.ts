@@ -32,7 +32,14 @@ export const exactInteger = z.union([z.int(), z.bigint()]).meta({
 /** Body of every error answer, as `errorBody` makes it. */
 export const errorAnswer = z
   .object({
-    error: z.enum(["BAD_REQUEST", "UNAUTHORIZED", "FORBIDDEN", "NOT_FOUND", "INTERNAL_ERROR"]),
+    error: z.enum([
+      "BAD_REQUEST",
+      "UNAUTHORIZED",
+      "FORBIDDEN",
+      "NOT_FOUND",
+      "QUARANTINED",
+      "INTERNAL_ERROR",
+    ]),
     details: z.string(),
     requestId: z.uuid(),
   })

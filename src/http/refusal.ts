@@ -8,7 +8,13 @@ import type { Logger } from "../logging/logger.ts";
 import { HttpError } from "./http-error.ts";
 import { HungUpError, hasHungUp } from "./hung-up.ts";
 
-type ErrorName = "BAD_REQUEST" | "UNAUTHORIZED" | "FORBIDDEN" | "NOT_FOUND" | "INTERNAL_ERROR";
+type ErrorName =
+  | "BAD_REQUEST"
+  | "UNAUTHORIZED"
+  | "FORBIDDEN"
+  | "NOT_FOUND"
+  | "QUARANTINED"
+  | "INTERNAL_ERROR";
 
 type ErrorBody = {
   readonly error: ErrorName;
@@ -26,8 +32,13 @@ export const errorName = (statusCode: number): ErrorName => {
   return "BAD_REQUEST";
 };
 
-export const errorBody = (statusCode: number, details: string, requestId: string): ErrorBody => ({
-  error: errorName(statusCode),
+export const errorBody = (
+  statusCode: number,
+  details: string,
+  requestId: string,
+  error = errorName(statusCode),
+): ErrorBody => ({
+  error,
   details,
   requestId,
 });
@@ -54,13 +65,14 @@ export type RefusalOf = (error: unknown, refused: Refused) => Refusal;
 export const refusalOf = (
   error: unknown,
   { requestId, response, log }: Refused,
-  bodyOf: (status: number, details: string, requestId: string) => object = errorBody,
+  bodyOf: (...made: Parameters<typeof errorBody>) => object = errorBody,
 ): Refusal => {
   const { status, details, headers = {} } = disclosed(error, requestId);
+  const name = error instanceof HttpError ? error.error : undefined;
   const expected =
     error instanceof HttpError || error instanceof HungUpError || hasHungUp(response);
   if (status >= 500 && !expected) log.error({ err: error }, "unexpected error");
-  return { status, headers, body: bodyOf(status, details, requestId) };
+  return { status, headers, body: bodyOf(status, details, requestId, name) };
 };
 
 type Disclosed = Pick<Refusal, "status"> &

@@ -14,7 +14,12 @@ import type { Part } from "../http/part.ts";
 import { type Answer, JSON_TYPE, type Reply, type Route, route } from "../http/route.ts";
 import { createUnsent } from "../http/unsent.ts";
 import { keyHolders, type Limits } from "../http/who.ts";
-import { listPage, type PageQuery } from "../transfers/list-page.ts";
+import {
+  type HeldToken,
+  listPage,
+  type PageQuery,
+  TransactionWithheldError,
+} from "../transfers/list-page.ts";
 import type { Project } from "../transfers/projects.ts";
 import { tokenBook } from "../transfers/token-json.ts";
 import { exampleRecord, transferEventSchema, transferEventsQuery } from "./schema.ts";
@@ -104,10 +109,10 @@ const listRoute = ({
     operationId: "listTransferEvents",
     summary: "Transfer events of the key's project",
     description:
-      'In the order of the chain. While there is more, a `Link` header with `rel="next"` leads to the next page. Records of blocks that are not final yet are listed too, and withdrawn when the chain replaces them; callbacks are sent for final ones only.\n\nTokens of version 3 and lower make two records of one movement: from the sender to the token contract, then from that contract to the recipient, with the same `tx_hash` and `amount`. Vesting details are in the second.',
+      'In the order of the chain. While there is more, a `Link` header with `rel="next"` leads to the next page. Records of blocks that are not final yet are listed too, and withdrawn when the chain replaces them; callbacks are sent for final ones only.\n\nWhile a token is in quarantine its records from the held block on are left out, and the `Quarantined` header names it; the records of a `tx_hash` that has some of them are 409 with the error `QUARANTINED`.\n\nTokens of version 3 and lower make two records of one movement: from the sender to the token contract, then from that contract to the recipient, with the same `tx_hash` and `amount`. Vesting details are in the second.',
     query: transferEventsQuery,
     answer: PAGE,
-    refusals: [404],
+    refusals: [404, 409],
     weight: ({ query }) => query.limit * VALUES_PER_RECORD,
     handle: async ({ caller, query, signal, visit }) => {
       const project = caller.subject ?? "";
@@ -116,10 +121,26 @@ const listRoute = ({
         throw new HttpError(403, `the project ${project} of this key is not configured here`);
       }
       const reads = readers.for(signal, query.limit * VALUES_PER_RECORD);
-      const { body, next } = await listPage(reads, db, tokens, pageQuery(project, query));
+      const { body, next, held } = await listPage(
+        reads,
+        db,
+        tokens,
+        pageQuery(project, query),
+      ).catch((error: unknown) => {
+        if (!(error instanceof TransactionWithheldError)) throw error;
+        throw new HttpError(
+          409,
+          `${error.message}: ask again after its release`,
+          {},
+          "QUARANTINED",
+        );
+      });
       return {
         status: 200,
-        headers: next === null ? {} : { link: nextLink(visit.origin(), query, next) },
+        headers: {
+          ...(next !== null && { link: nextLink(visit.origin(), query, next) }),
+          ...(held.length > 0 && { quarantined: quarantinedOf(held) }),
+        },
         contentType: JSON_TYPE,
         body,
       };
@@ -162,10 +183,26 @@ const nextLink = (
   return `<${origin === "null" ? "" : `${origin}${LIST_PATH}`}?${query}>; rel="next"`;
 };
 
+/** Tokens named in a header; the first ones have the smallest `after`. */
+const MOST_NAMED = 20;
+
+const quarantinedOf = (held: readonly HeldToken[]): string =>
+  held
+    .slice(0, MOST_NAMED)
+    .map(({ chainId, token, block, afterId }) => {
+      const name = `${chainId}:${token}`;
+      return `"${name}";block="${block}";after="${afterId}"`;
+    })
+    .join(", ");
+
 const PAGE: Answer<Reply> = {
   status: 200,
   description: "A page, empty beyond the last record.",
-  headers: { Link: '`<…>; rel="next"` while there is more.' },
+  headers: {
+    Link: '`<…>; rel="next"` while there is more.',
+    Quarantined:
+      'Tokens in quarantine, the one held longest first, 20 at most: `"chainId:address";block="…";after="…"`. Their records from that block on are missing; after the release, read again from `after_id=after`. Absent while there is none.',
+  },
   content: {
     "application/json": {
       schema: { type: "array", items: schemaRef("TransferEvent") },

@@ -3,7 +3,13 @@ import { createHash } from "node:crypto";
 import { type Callback, enqueueCallbacks } from "../callbacks/enqueue.ts";
 import type { Tx } from "../database/connect.ts";
 import { recordValue, tokenKey } from "./record-json.ts";
-import { AT, type TransferEvent, textAt, transferEventsOfBlocks } from "./records.ts";
+import {
+  AT,
+  type TransferEvent,
+  textAt,
+  transferEventsOfBlocks,
+  transferEventsOfIds,
+} from "./records.ts";
 import type { TransferScope } from "./scopes.ts";
 
 export const callbackEndpoint = (project: string): string => `project:${project}`;
@@ -25,10 +31,34 @@ export const enqueueFinal = async (
     toBlock: finalBlock,
     limit: STEP_CALLBACKS,
   });
+  await enqueueEvents(tx, scope, events);
+  return { notifiedBlock: lastBlock, callbacks: events.length };
+};
+
+/** Callbacks of final records that were made after those of their block were enqueued. */
+export const enqueueLate = async (
+  tx: Tx,
+  scope: TransferScope,
+  ids: readonly bigint[],
+): Promise<number> => {
+  if (!scope.hasCallbacks) return 0;
+  for (let at = 0; at < ids.length; at += STEP_CALLBACKS) {
+    const some = ids.slice(at, at + STEP_CALLBACKS);
+    await enqueueEvents(tx, scope, await transferEventsOfIds(tx, scope, some));
+  }
+  return ids.length;
+};
+
+const enqueueEvents = async (
+  tx: Tx,
+  scope: TransferScope,
+  events: readonly TransferEvent[],
+): Promise<void> => {
   await scope.book.load(tx, events.map(tokenKey));
-  const callbacks = events.map((event) => callbackOf(scope, event));
-  await enqueueCallbacks(tx, callbacks);
-  return { notifiedBlock: lastBlock, callbacks: callbacks.length };
+  await enqueueCallbacks(
+    tx,
+    events.map((event) => callbackOf(scope, event)),
+  );
 };
 
 /** The same id whenever it is made. */

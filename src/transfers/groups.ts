@@ -6,6 +6,7 @@ import { bytea, identifier, int8 } from "../database/column-types.ts";
 import type { Db, Tx } from "../database/connect.ts";
 import { appendRows } from "../database/table-rows.ts";
 import { bytesOf, hexOf } from "../values/hex-bytes.ts";
+import { withdrawHolds } from "./holds.ts";
 import type { Scope } from "./records.ts";
 
 export const transferEventGroupsTable = pgTable(
@@ -56,18 +57,17 @@ export const appendGroups = (
     })),
   );
 
-/** Deletes the records and groups of a block and of all later ones. */
-export const withdraw = async (
-  { sql }: Tx,
-  { project, chainId }: Scope,
-  fromBlock: bigint,
-): Promise<void> => {
+/** Deletes the records and groups of a block and of all later ones, and the holds that begin there. */
+export const withdraw = async (tx: Tx, scope: Scope, fromBlock: bigint): Promise<void> => {
+  const { sql } = tx;
+  const { project, chainId } = scope;
   await sql`
     delete from transfer_events
     where project = ${project} and chain_id = ${chainId} and block >= ${fromBlock}`;
   await sql`
     delete from transfer_event_groups
     where project = ${project} and chain_id = ${chainId} and block >= ${fromBlock}`;
+  await withdrawHolds(tx, scope, fromBlock);
 };
 
 /** Wallets never set are absent. */

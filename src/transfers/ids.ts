@@ -60,4 +60,7 @@ export const transferEventIds = (network: number, last: bigint | null) => {
   };
 };
 
+/** All ids of a project's records at this time (unix seconds) or later are larger. */
+export const idBefore = (blockTimestamp: bigint): bigint => blockTimestamp * NETWORKS * ORDINALS;
+
 const secondOf = (id: bigint): bigint => (id - 1n) / (NETWORKS * ORDINALS);

@@ -3,6 +3,7 @@ import { asInt8 } from "../database/column-types.ts";
 import type { Db } from "../database/connect.ts";
 import type { Parameter, RawReads } from "../database/readers.ts";
 import { bytesOf } from "../values/hex-bytes.ts";
+import type { Remedy } from "../waiting/remedy.ts";
 import { printRecord, tokenKey } from "./record-json.ts";
 import { AT, TRANSFER_EVENT, type TransferEvent, textAt } from "./records.ts";
 import type { TokenBook } from "./token-json.ts";
@@ -21,28 +22,42 @@ export type PageQuery = {
 /** No id reaches this. */
 const BEYOND_ALL_IDS = 2n ** 63n - 1n;
 
+/** Held tokens of the project, as `heldIn` reads them, in every row of the page and without one too. */
+const HELD = `(
+  select string_agg(concat_ws(' ', chain_id, '0x' || encode(token, 'hex'), block, after_id), ',')
+  from transfer_event_holds where project = $1)`;
+
+/** A held token whose record of the transaction is missing. */
+const WITHHELD = `(
+  select h.chain_id || ':0x' || encode(h.token, 'hex') || ' is in quarantine from block ' || h.block || ' on'
+  from transfer_event_reserved_ids r
+  join transfer_event_holds h using (project, chain_id, token)
+  where r.project = $1 and r.tx_hash = $4 and r.block >= h.block limit 1)`;
+
 /**
  * Each statement is bound to one index, whatever the planner estimates: for a frequent recipient
  * Postgres would filter the whole list. Parameters: project, last id seen, limit, then the filters.
  */
 const pages = (beyond: ">" | "<", direction: "asc" | "desc") => {
   const byId = `transfer_events.id ${direction}`;
-  const page = (condition: string, order = byId) => `
-    select ${TRANSFER_EVENT} from transfer_events
-    where project = $1 ${condition}
-    order by ${order}
-    -- Hides the limit from the planner: if the page seems to hold all rows, it gathers and sorts.
-    limit (select $3::int8)`;
+  const page = (condition: string, { order = byId, withheld = "null" } = {}) => `
+    select page.*, guard.* from (select ${HELD} as "held", ${withheld} as "withheld") as guard
+    left join lateral (
+      select ${TRANSFER_EVENT} from transfer_events
+      where project = $1 ${condition}
+      order by ${order}
+      -- Hides the limit from the planner: if the page seems to hold all rows, it gathers and sorts.
+      limit (select $3::int8)) as page on true`;
   const ofTransaction = `and tx_hash = $4 and id ${beyond} $2`;
   return {
     ofAll: page(`and id ${beyond} $2`),
-    ofTransaction: page(ofTransaction),
+    ofTransaction: page(ofTransaction, { withheld: WITHHELD }),
     // A transaction has few records, a recipient may have most: "||" keeps its index out of this.
-    ofBoth: page(`${ofTransaction} and recipient || '' = $5`),
+    ofBoth: page(`${ofTransaction} and recipient || '' = $5`, { withheld: WITHHELD }),
     // Two bounds instead of an equality: only the index of recipients yields this order.
     ofRecipient: page(
       `and (recipient, id) ${beyond} ($4, $2) and recipient ${beyond === "<" ? ">=" : "<="} $4`,
-      `transfer_events.recipient ${direction}, ${byId}`,
+      { order: `transfer_events.recipient ${direction}, ${byId}` },
     ),
   };
 };
@@ -63,10 +78,33 @@ export const pageStatement = ({ project, order, limit, afterId, txHash, recipien
     : { text: texts.ofRecipient, parameters: [...page, bytesOf(recipient)] };
 };
 
-/** A JSON array, and the id after which the next page begins (null on the last page). */
-type ListPage = { readonly body: Buffer; readonly next: string | null };
+/** A token in quarantine: its records from `block` on are missing, whose ids are larger than `afterId`. */
+export type HeldToken = {
+  readonly chainId: string;
+  readonly token: string;
+  readonly block: string;
+  readonly afterId: string;
+};
 
-/** One statement once the project's tokens are cached. */
+type ListPage = {
+  /** A JSON array. */
+  readonly body: Buffer;
+  /** Id after which the next page begins; null on the last page. */
+  readonly next: string | null;
+  /** By `afterId`. */
+  readonly held: readonly HeldToken[];
+};
+
+/** The requested transaction moved tokens in quarantine. */
+export class TransactionWithheldError extends Error {
+  override readonly name = "TransactionWithheldError";
+  readonly remedy: Remedy = "wait";
+}
+
+/**
+ * One statement once the project's tokens are cached.
+ * @throws TransactionWithheldError (wait)
+ */
 export const listPage = async (
   on: RawReads,
   db: Db,
@@ -76,7 +114,10 @@ export const listPage = async (
   const { limit } = query;
   // One extra row shows whether another page follows.
   const { text, parameters } = pageStatement({ ...query, limit: limit + 1 });
-  const events = await on.raw(text, parameters);
+  const rows = await on.raw(text, parameters);
+  const [held, withheld] = (rows[0] ?? []).slice(-2).map((cell) => cell?.toString() ?? null);
+  if (withheld) throw new TransactionWithheldError(withheld);
+  const events = rows.filter((row) => row[AT.id] !== null);
   const page = events.slice(0, limit);
   let printed = printPage(page, tokens);
   if (!printed.complete) {
@@ -87,8 +128,18 @@ export const listPage = async (
   return {
     body: Buffer.concat(printed.pieces),
     next: last === undefined ? null : `${textAt(last, AT.id)}`,
+    held: held ? heldIn(held) : [],
   };
 };
+
+const heldIn = (text: string): readonly HeldToken[] =>
+  text
+    .split(",")
+    .map((each) => {
+      const [chainId = "", token = "", block = "", afterId = ""] = each.split(" ");
+      return { chainId, token, block, afterId };
+    })
+    .sort((a, b) => Number(BigInt(a.afterId) - BigInt(b.afterId)));
 
 const [BEGIN, END] = [Buffer.from("["), Buffer.from("]")];
 

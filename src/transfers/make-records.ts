@@ -10,30 +10,28 @@
  * the earliest the one that writes the record.
  */
 import type { Session, Tx } from "../database/connect.ts";
-import type { Address, EvmFact, ReleaseSchedule } from "../evm/contract/fact.ts";
-import {
-  type ChainMark,
-  chainMark,
-  logEnd,
-  readFacts,
-  rolledBackTo,
-  schedulesOf,
-} from "../evm/log/reads.ts";
-import {
-  type Doubt,
-  readTransfers,
-  type TransferRecord,
-  walletsOf,
-} from "../evm/movements/transfers.ts";
+import type { UnappliableLogError } from "../evm/contract/events.ts";
+import type { Address } from "../evm/contract/fact.ts";
+import { readFacts } from "../evm/log/reads.ts";
+import type { Doubt } from "../evm/movements/transfers.ts";
 import type { EvmToken } from "../settings/assets.ts";
 import { highest, lowest } from "../values/bigints.ts";
-import { bytesOf } from "../values/hex-bytes.ts";
 import { enqueueFinal } from "./callbacks.ts";
-import { appendGroups, groupsBefore, type NewGroups, withdraw } from "./groups.ts";
+import { appendGroups, type NewGroups, withdraw } from "./groups.ts";
+import { holdsOf, holdToken, type NewReservedId, reserveIds } from "./holds.ts";
 import { transferEventIds } from "./ids.ts";
-import { claimProgress, moveProgress, type Progress, readProgress } from "./progress.ts";
+import { claimProgress, moveProgress } from "./progress.ts";
 import { appendTransferEvents, lastTransferEventBefore, type NewTransferEvent } from "./records.ts";
 import type { TransferScope } from "./scopes.ts";
+import { stepStart } from "./step-start.ts";
+import {
+  recordsOfToken,
+  reservedOf,
+  rowOf,
+  type TokenFacts,
+  type TransferLog,
+  withBefore,
+} from "./token-records.ts";
 
 export type Step = {
   /** Whether more work may be due immediately. */
@@ -41,6 +39,10 @@ export type Step = {
   readonly records: number;
   readonly callbacks: number;
   readonly doubts: readonly Doubt[];
+  /** Tokens that are held from now on. */
+  readonly refused: readonly UnappliableLogError[];
+  /** Whether held facts are to be applied again (`releaseToken`). */
+  readonly retries: boolean;
   readonly nextBlock: bigint;
   /** First block that the log lacks of any token; null before the network was read. */
   readonly goal: bigint | null;
@@ -54,9 +56,9 @@ const PART_FACTS = 10_000;
 /**
  * One transaction: follows a rollback or new settings, derives records of the next part of the facts,
  * enqueues callbacks of final records. After withdrawing records it runs until the replacements are
- * written, so that readers never see a gap.
+ * written, so that readers never see a gap. A token whose log cannot be applied is held.
  *
- * @throws TransferEventsMovedError, TransferEventIdError, UndecodableLogError (stop)
+ * @throws TransferEventsMovedError, TransferEventIdError (stop)
  */
 export const stepTransferEvents = async (session: Session, scope: TransferScope): Promise<Step> => {
   try {
@@ -88,33 +90,43 @@ const step = async (tx: Tx, scope: TransferScope): Promise<Step> => {
     const waitingFor = `the log of chain ${scope.chainId} to have every token up to block ${from}`;
     return { ...NOTHING, nextBlock: from, goal, waitingFor };
   }
-  let part = await readPart(tx, scope, tokens, from);
+  const holds = (await holdsOf(tx, scope)).filter(({ block }) => block < from);
+  const held = new Set(holds.map(({ token }) => token));
+  const retries = holds.some(({ retrying }) => retrying);
+  let part = await readPart(tx, scope, { tokens, held }, from);
   // Rederived messages keep their ids; those not sent before stay unsent.
   const notified = rederives ? progress.silentBlock : lowest(progress.notifiedBlock, from - 1n);
   const due = lowest(mark.finalBlock, part.until - 1n) > notified;
   const replaces = rederives || from < progress.nextBlock;
   if (!replaces && part.until === from && !due) {
     // The log's step alone is stored with the next change.
-    return { ...NOTHING, nextBlock: from, goal, waitingFor: waitingFor(scope, part) };
+    return { ...NOTHING, retries, nextBlock: from, goal, waitingFor: waitingFor(scope, part) };
   }
 
   await claimProgress(tx, scope, progress);
   if (replaces) await withdraw(tx, scope, from);
   let records = 0;
   const doubts: Doubt[] = [];
+  const refused: UnappliableLogError[] = [];
   const replaced = lowest(progress.nextBlock, goal);
   for (;;) {
     const made = recordsIn(scope, progress.place, part);
     await appendTransferEvents(tx, made.rows);
     await appendGroups(tx, scope, made.groups);
+    await reserveIds(tx, made.reserved);
+    for (const error of made.refused) {
+      await holdToken(tx, scope, error);
+      held.add(error.fact.token);
+    }
     records += made.rows.length;
     doubts.push(...made.doubts);
+    refused.push(...made.refused);
     if (part.until >= replaced) break;
     if (part.undescribed.length > 0) {
       const waits = { nextBlock: from, goal, waitingFor: waitingFor(scope, part) };
       throw new ReplacementWaits({ ...NOTHING, ...waits });
     }
-    part = await readPart(tx, scope, tokens, part.until);
+    part = await readPart(tx, scope, { tokens, held }, part.until);
   }
   const nextBlock = part.until;
   const { notifiedBlock, callbacks } = await enqueueFinal(
@@ -136,13 +148,23 @@ const step = async (tx: Tx, scope: TransferScope): Promise<Step> => {
     records,
     callbacks,
     doubts,
+    refused,
+    retries,
     nextBlock,
     goal,
     waitingFor: waitingFor(scope, part),
   };
 };
 
-const NOTHING = { moved: false, records: 0, callbacks: 0, doubts: [], waitingFor: null } as const;
+const NOTHING = {
+  moved: false,
+  records: 0,
+  callbacks: 0,
+  doubts: [],
+  refused: [],
+  retries: false,
+  waitingFor: null,
+} as const;
 
 const waitingFor = ({ chainId }: TransferScope, { undescribed }: Part): string | null =>
   undescribed.length === 0
@@ -154,12 +176,7 @@ type Part = {
   readonly until: bigint;
   /** Id of the last record before it. */
   readonly last: bigint | null;
-  readonly tokens: readonly {
-    readonly token: EvmToken;
-    readonly facts: readonly EvmFact[];
-    readonly groups: Map<Address, readonly bigint[]>;
-    readonly schedules: ReadonlyMap<bigint, ReleaseSchedule | null>;
-  }[];
+  readonly tokens: readonly TokenFacts[];
   /** Tokens without a description: callbacks name the token, so the part stays empty until then. */
   readonly undescribed: readonly Address[];
 };
@@ -167,7 +184,10 @@ type Part = {
 const readPart = async (
   tx: Tx,
   scope: TransferScope,
-  of: readonly EvmToken[],
+  {
+    tokens: of,
+    held,
+  }: { readonly tokens: readonly EvmToken[]; readonly held: ReadonlySet<Address> },
   from: bigint,
 ): Promise<Part> => {
   const { chainId } = scope;
@@ -189,18 +209,16 @@ const readPart = async (
   const undescribed = await undescribedOf(
     tx,
     scope,
-    seen.map(({ token }) => token.address),
+    seen.map(({ token }) => token.address).filter((token) => !held.has(token)),
   );
   if (undescribed.length > 0) return { until: from, last: null, tokens: [], undescribed };
   const [last, ...tokens] = await Promise.all([
     lastTransferEventBefore(tx, scope, from),
-    ...seen.map(async ({ token, facts }) => {
-      const [groups, schedules] = await Promise.all([
-        groupsBefore(tx, scope, token.address, walletsOf(token, facts), from),
-        schedulesOf(tx, chainId, token.address),
-      ]);
-      return { token, facts, groups, schedules };
-    }),
+    ...seen.map(async ({ token, facts }) =>
+      held.has(token.address)
+        ? { token, facts, before: null }
+        : await withBefore(tx, scope, token, facts, from),
+    ),
   ]);
   return { until, last, tokens, undescribed };
 };
@@ -217,120 +235,38 @@ const undescribedOf = async (
 
 type Made = {
   readonly rows: readonly NewTransferEvent[];
+  readonly reserved: readonly NewReservedId[];
   readonly groups: readonly NewGroups[];
   readonly doubts: readonly Doubt[];
+  readonly refused: readonly UnappliableLogError[];
 };
 
-/** Records of all tokens of the scope in chain order, with their ids. */
+/** Records of all tokens of the scope in chain order, with their ids. Every Transfer log uses an id, held or not. */
 const recordsIn = (scope: TransferScope, place: number, { tokens, last }: Part): Made => {
-  const read = tokens.map(({ token, facts, groups, schedules }) => ({
-    schedules,
-    reading: readTransfers(token, facts, groups),
-  }));
-  const records = read.flatMap(({ reading, schedules }) =>
-    reading.transfers.map((transfer) => ({ transfer, schedules })),
-  );
-  if (tokens.length > 1) records.sort((a, b) => inChainOrder(a.transfer, b.transfer));
+  const read = tokens.map(recordsOfToken);
+  const logs = read.flatMap((each) => each.logs);
+  if (tokens.length > 1) logs.sort(inChainOrder);
   const nextId = transferEventIds(place, last);
-  return {
-    rows: records.map(({ transfer, schedules }) =>
-      rowOf(scope, nextId(transfer), transfer, schedules),
-    ),
-    groups: read.flatMap(({ reading }, at) => {
-      const token = tokens[at]?.token.address;
-      return token === undefined
-        ? []
-        : reading.groupChanges.map((change) => ({ token, ...change }));
-    }),
-    doubts: read.flatMap(({ reading }) => reading.doubts),
-  };
-};
-
-const inChainOrder = (a: TransferRecord, b: TransferRecord): number =>
-  a.block === b.block ? a.logIndex - b.logIndex : a.block < b.block ? -1 : 1;
-
-const rowOf = (
-  { project, chainId }: TransferScope,
-  id: bigint,
-  transfer: TransferRecord,
-  schedules: ReadonlyMap<bigint, ReleaseSchedule | null>,
-): NewTransferEvent => {
-  const { vesting } = transfer;
-  const schedule = vesting === null ? null : (schedules.get(vesting.scheduleId) ?? null);
-  return {
-    project,
-    id,
-    chainId: BigInt(chainId),
-    block: transfer.block,
-    blockTimestamp: transfer.blockTimestamp,
-    logIndex: transfer.logIndex,
-    txHash: bytesOf(transfer.txHash),
-    token: bytesOf(transfer.token),
-    methodName: transfer.methodName,
-    amount: transfer.amount,
-    sender: bytesOf(transfer.from),
-    recipient: bytesOf(transfer.to),
-    senderGroup: transfer.fromGroup,
-    recipientGroup: transfer.toGroup,
-    scheduleId: vesting?.scheduleId ?? null,
-    commencementTimestamp: vesting?.commencementTimestamp ?? null,
-    releaseCount: schedule?.releaseCount ?? null,
-    delayUntilFirstReleaseInSeconds: schedule?.delayUntilFirstReleaseInSeconds ?? null,
-    initialReleasePortionInBips: schedule?.initialReleasePortionInBips ?? null,
-    periodBetweenReleasesInSeconds: schedule?.periodBetweenReleasesInSeconds ?? null,
-  };
-};
-
-type StepStart = {
-  readonly progress: Progress & { readonly place: number };
-  readonly mark: ChainMark;
-  /** See `settingsOf`. */
-  readonly settings: string;
-  readonly tokens: readonly EvmToken[];
-  /** First block to derive records from; below `progress.nextBlock` when records are replaced. */
-  readonly from: bigint;
-  /** First block that the log lacks of any of these tokens. */
-  readonly goal: bigint;
-};
-
-/** Raised when this code derives other records from the same facts. */
-const VERSION = "version 1";
-
-/** The records' inputs besides the chain: a change derives them again. */
-const settingsOf = (tokens: readonly EvmToken[]): string =>
-  [VERSION, ...tokens.map(settingOf).sort()].join("\n");
-
-/** Includes the first block: earlier facts yield earlier records. */
-const settingOf = ({ address, type, lockup, identityRegistry, fromBlock }: EvmToken): string =>
-  [address, type, lockup ?? "-", identityRegistry ?? "-", fromBlock].join(" ");
-
-/**
- * After a change of settings, records are derived again once the log has every token up to the
- * records' end; the old ones stay listed until then. If tokens were only added, the others continue
- * meanwhile; otherwise the scope waits, without tokens. Null before the network was read.
- */
-const stepStart = async (tx: Tx, scope: TransferScope): Promise<StepStart | null> => {
-  const { chainId, tokens } = scope;
-  const [progress, mark] = await Promise.all([readProgress(tx, scope), chainMark(tx, chainId)]);
-  if (progress === null || mark === null) return null;
-  const [survived, goal] = await Promise.all([
-    rolledBackTo(tx, chainId, progress.step),
-    logEnd(tx, chainId, tokens.map(addressOf)),
-  ]);
-  const from = survived === null ? progress.nextBlock : lowest(progress.nextBlock, survived + 1n);
-  const settings = settingsOf(tokens);
-  const start = { progress, mark, settings, tokens, from };
-  if (goal === null && progress.settings === "") return null;
-  if (settings === progress.settings) return goal === null ? null : { ...start, goal };
-  if (goal !== null && goal >= from) {
-    return { ...start, from: lowest(progress.firstBlock, scope.firstBlock), goal };
+  const rows: NewTransferEvent[] = [];
+  const reserved: NewReservedId[] = [];
+  for (const { fact, transfer, schedules } of logs) {
+    const { number, timestamp } = fact.block;
+    const id = nextId({ block: number, blockTimestamp: timestamp });
+    if (transfer === undefined) reserved.push(reservedOf(scope, id, fact));
+    else rows.push(rowOf(scope, id, transfer, schedules));
   }
-  const before = progress.settings.split("\n");
-  const kept = tokens.filter((token) => before.includes(settingOf(token)));
-  const keptGoal = await logEnd(tx, chainId, kept.map(addressOf));
-  return settingsOf(kept) === progress.settings && keptGoal !== null
-    ? { ...start, settings: progress.settings, tokens: kept, goal: keptGoal }
-    : { ...start, settings: progress.settings, tokens: [], goal: goal ?? from };
+  return {
+    rows,
+    reserved,
+    groups: read.flatMap(({ groups }) => groups),
+    doubts: read.flatMap(({ doubts }) => doubts),
+    refused: read.flatMap(({ refused }) => refused ?? []),
+  };
 };
 
-const addressOf = ({ address }: EvmToken): Address => address;
+const inChainOrder = ({ fact: a }: TransferLog, { fact: b }: TransferLog): number =>
+  a.block.number === b.block.number
+    ? a.logIndex - b.logIndex
+    : a.block.number < b.block.number
+      ? -1
+      : 1;

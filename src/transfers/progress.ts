@@ -3,8 +3,9 @@ import { sql } from "drizzle-orm";
 import { pgTable, primaryKey, smallint, text, unique } from "drizzle-orm/pg-core";
 import { texts } from "../database/column-arrays.ts";
 import { at, identifier, int8 } from "../database/column-types.ts";
-import type { Db, Tx } from "../database/connect.ts";
+import type { Db, Sql, Tx } from "../database/connect.ts";
 import { isSerializationFailure } from "../database/database-error.ts";
+import { bytesOf } from "../values/hex-bytes.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import { withdraw } from "./groups.ts";
 import type { Scope } from "./records.ts";
@@ -143,6 +144,11 @@ export const recordsMarks = async ({
   from transfer_event_progress p join evm_chains c on c.chain_id = p.chain_id
   where p.settings <> '' order by p.project, p.place`;
 
+/** First block without the records of a token in quarantine; null for others. */
+const heldFrom = (sql: Sql, token: `0x${string}`) => sql`(
+  select h.next_block from transfer_event_holds h
+  where h.project = p.project and h.chain_id = p.chain_id and h.token = ${bytesOf(token)})`;
+
 /** First block without the token's records; null while it has none. */
 export const recordsEnd = async (
   { sql }: Pick<Db, "sql">,
@@ -150,7 +156,7 @@ export const recordsEnd = async (
   token: `0x${string}`,
 ): Promise<bigint | null> => {
   const [row] = await sql<{ next_block: bigint }[]>`
-    select next_block from transfer_event_progress
+    select least(next_block, ${heldFrom(sql, token)}) as next_block from transfer_event_progress p
     where project = ${project} and chain_id = ${chainId} and position(${token} in settings) > 0`;
   return row?.next_block ?? null;
 };
@@ -162,7 +168,7 @@ export const finalRecordsEnd = async (
   token: `0x${string}`,
 ): Promise<bigint | null> => {
   const [row] = await sql<{ block: bigint }[]>`
-    select least(p.next_block - 1, c.final_block, (
+    select least(p.next_block - 1, c.final_block, ${heldFrom(sql, token)} - 1, (
       select min(to_block) from evm_rollbacks r where r.chain_id = p.chain_id and r.step > p.step
     )) as block
     from transfer_event_progress p join evm_chains c on c.chain_id = p.chain_id

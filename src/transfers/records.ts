@@ -4,6 +4,7 @@
  */
 import { type AnyColumn, getTableColumns } from "drizzle-orm";
 import { index, integer, pgTable, primaryKey } from "drizzle-orm/pg-core";
+import { bigints } from "../database/column-arrays.ts";
 import { bytea, identifier, int8, uint256 } from "../database/column-types.ts";
 import type { Db, Tx } from "../database/connect.ts";
 import type { RawRow } from "../database/readers.ts";
@@ -57,16 +58,18 @@ export type Scope = { readonly project: string; readonly chainId: number };
 export const appendTransferEvents = ({ sql }: Tx, rows: readonly NewTransferEvent[]) =>
   appendRows(sql, transferEventsTable, rows);
 
-/** Id of the last record before a block; null when there is none. */
+/** Id of the last record before a block, or reserved for one; null when there is none. */
 export const lastTransferEventBefore = async (
   { sql }: Pick<Db, "sql">,
   { project, chainId }: Scope,
   block: bigint,
 ): Promise<bigint | null> => {
-  const [row] = await sql<{ id: bigint }[]>`
-    select id from transfer_events
-    where project = ${project} and chain_id = ${chainId} and block < ${block}
-    order by block desc, id desc limit 1`;
+  const before = sql`project = ${project} and chain_id = ${chainId} and block < ${block}`;
+  const [row] = await sql<{ id: bigint | null }[]>`
+    select greatest(
+      (select id from transfer_events where ${before} order by block desc, id desc limit 1),
+      (select id from transfer_event_reserved_ids where ${before}
+       order by block desc, log_index desc limit 1)) as id`;
   return row?.id ?? null;
 };
 
@@ -127,3 +130,14 @@ export const transferEventsOfBlocks = async (
     order by transfer_events.block, transfer_events.id`.raw();
   return { events, lastBlock };
 };
+
+/** By id. */
+export const transferEventsOfIds = async (
+  { sql }: Pick<Db, "sql">,
+  { project }: Scope,
+  ids: readonly bigint[],
+): Promise<readonly TransferEvent[]> =>
+  await sql`
+    select ${sql.unsafe(TRANSFER_EVENT)} from transfer_events
+    where project = ${project} and id = any(${bigints(ids)}::int8[])
+    order by transfer_events.id`.raw();

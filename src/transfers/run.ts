@@ -15,6 +15,7 @@ import { retrying } from "../waiting/retrying.ts";
 import { createWaker, type Waker } from "../waiting/waker.ts";
 import { stepTransferEvents } from "./make-records.ts";
 import { placedChains, registerScope, withdrawOtherScopes } from "./progress.ts";
+import { releaseToken } from "./release-token.ts";
 import type { TransferScope } from "./scopes.ts";
 
 export type TransferEventsStatus = {
@@ -164,13 +165,22 @@ const stepAll = async (
       if (signal.aborted || before === undefined || before.state === "stopped") continue;
       try {
         const step = await stepTransferEvents(session, scope);
-        moved ||= step.moved;
+        const released = step.retries ? await releaseToken(session, scope) : null;
+        moved ||= step.moved || released !== null;
+        for (const error of [...step.refused, ...(released?.refused ? [released.refused] : [])]) {
+          const { token, block } = error.fact;
+          const where = { project: scope.project, chainId: scope.chainId, token };
+          logger.error(
+            { pipeline: NAME, ...where, block: `${block.number}`, err: error },
+            "a token is in quarantine",
+          );
+        }
         board.set(scope, {
           state: step.waitingFor === null ? "running" : "waiting",
           nextBlock: step.nextBlock,
           goal: step.goal,
-          records: before.records + step.records,
-          callbacks: before.callbacks + step.callbacks,
+          records: before.records + step.records + (released?.records ?? 0),
+          callbacks: before.callbacks + step.callbacks + (released?.callbacks ?? 0),
           reason: step.waitingFor === null ? null : `waits for ${step.waitingFor}`,
         });
         for (const doubt of step.doubts.slice(0, doubtsLeft)) {

@@ -756,6 +756,8 @@ export const OUTSIDE: Readonly<Record<string, string>> = {
   transfer_events: "`/r/api/v2/transfer_events` of another deployment",
   transfer_event_groups: "`/r/api/v2/transfer_events` of another deployment",
   transfer_event_progress: "`/r/api/v2/transfer_events` of another deployment",
+  transfer_event_holds: "`/r/api/v2/transfer_events` of another deployment",
+  transfer_event_reserved_ids: "`/r/api/v2/transfer_events` of another deployment",
   ta_transactions: "the ledger, which has each of them; the caller's own records",
   ta_reservations: "the ledger, once the transaction is sent; the caller's own records",
   ta_reservation_uses: "the ledger, once the transaction is sent; the caller's own records",

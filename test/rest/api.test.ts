@@ -292,6 +292,7 @@ test("the OpenAPI description names every field and parameter, with integers as 
     "403",
     "404",
     "405",
+    "409",
     "429",
     "500",
     "503",

@@ -193,6 +193,7 @@ test("its examples are accepted and returned by the APIs", async () => {
     "403",
     "404",
     "405",
+    "409",
     "429",
     "500",
     "503",

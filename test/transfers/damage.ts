@@ -8,4 +8,5 @@ export const loseRecords = ({ sql }: TestDatabase, token: `0x${string}`, afterBl
 
 /** Forgets every record, with how far they were made and notified. */
 export const forgetRecords = ({ sql }: TestDatabase) =>
-  sql`truncate transfer_events, transfer_event_groups, transfer_event_progress`;
+  sql`truncate transfer_events, transfer_event_groups, transfer_event_progress, transfer_event_holds,
+    transfer_event_reserved_ids`;

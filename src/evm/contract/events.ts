@@ -102,19 +102,38 @@ export type TokenEvent =
   | { readonly kind: "region removed"; readonly wallet: Address; readonly region: bigint }
   | { readonly kind: "identity removed"; readonly wallet: Address };
 
-/** A log has a known event's first topic but another shape. Correct the token's type or address. */
-export class UndecodableLogError extends Error {
-  override readonly name = "UndecodableLogError";
+/** A log, or its transaction, cannot be applied: its token is held from its block on (src/transfers/holds.ts). */
+export class UnappliableLogError extends Error {
+  override readonly name: string = "UnappliableLogError";
   readonly remedy: Remedy = "stop";
+  readonly fact: EvmFact;
+
+  constructor(fact: EvmFact, why: string, cause: unknown) {
+    super(
+      `log ${fact.logIndex} of block ${fact.block.number} (transaction ${fact.transaction.hash}) of contract ${fact.address} ${why}`,
+      { cause },
+    );
+    this.fact = fact;
+  }
+}
+
+/** A log has a known event's first topic but another shape. Correct the token's type or address. */
+export class UndecodableLogError extends UnappliableLogError {
+  override readonly name = "UndecodableLogError";
 
   constructor(fact: EvmFact, cause: unknown) {
+    const what = `is not a well-formed ${eventName(fact.topics[0])}`;
     super(
-      `log ${fact.logIndex} of block ${fact.block.number} (transaction ${fact.transaction.hash}) of contract ${fact.address} ` +
-        `is not a well-formed ${eventName(fact.topics[0])}; check the type and the address configured for token ${fact.token}`,
-      { cause },
+      fact,
+      `${what}; check the type and the address configured for token ${fact.token}`,
+      cause,
     );
   }
 }
+
+/** Whether a log has the topic of the token's own Transfers, however malformed: it counts in the ids of records. */
+export const isTransferLog = ({ token, address, topics }: EvmFact): boolean =>
+  address === token && topics[0] === transferTopic;
 
 export const contractsOf = (token: EvmToken): readonly Address[] =>
   [token.address, token.lockup, token.identityRegistry].filter((address) => address !== null);

@@ -1,7 +1,13 @@
 /** Derives one record per ERC-20 Transfer log, with its method, groups and vesting. Pure. */
 import type { Hex } from "viem";
 import type { EvmToken } from "../../settings/assets.ts";
-import { eventName, ownEvent, type TokenEvent } from "../contract/events.ts";
+import {
+  eventName,
+  ownEvent,
+  type TokenEvent,
+  UnappliableLogError,
+  UndecodableLogError,
+} from "../contract/events.ts";
 import { type Address, type EvmFact, type EvmTransaction, zeroAddress } from "../contract/fact.ts";
 import { movingBySelector, selectorOf, versionsOf } from "../contract/functions.ts";
 import { type Generation, generations } from "../contract/generations.ts";
@@ -59,7 +65,7 @@ export type Reading = {
  *
  * @param facts in chain order; the transactions are complete
  * @param groups groups before the first fact for the wallets of `walletsOf`; updated in place
- * @throws UndecodableLogError (stop)
+ * @throws UnappliableLogError (stop)
  */
 export const readTransfers = (
   token: EvmToken,
@@ -70,21 +76,38 @@ export const readTransfers = (
   let start = 0;
   for (let end = 1; end <= facts.length; end += 1) {
     if (facts[end]?.transaction.hash === facts[start]?.transaction.hash) continue;
-    readTransaction(token, facts.slice(start, end), groups, reading);
+    try {
+      readTransaction(token, facts.slice(start, end), groups, reading);
+    } catch (error) {
+      const fact = facts[start];
+      if (error instanceof UnappliableLogError || fact === undefined) throw error;
+      // A defect that the transactions of one token meet concerns that token alone.
+      throw new UnappliableLogError(fact, `cannot be applied: ${error}`, error);
+    }
     start = end;
   }
   return reading;
 };
 
-/** Wallets whose groups `readTransfers` needs for these facts. */
+/** Wallets whose groups `readTransfers` needs for these facts, up to one that does not decode. */
 export const walletsOf = (token: EvmToken, facts: readonly EvmFact[]): ReadonlySet<Address> => {
   const wallets = new Set<Address>();
   for (const fact of facts) {
-    const event = ownEvent(token, fact);
+    const event = eventIn(token, fact);
+    if (event === "undecodable") break;
     if (event?.kind === "transfer") wallets.add(event.from).add(event.to);
     else if (event !== undefined && "wallet" in event) wallets.add(event.wallet);
   }
   return wallets;
+};
+
+const eventIn = (token: EvmToken, fact: EvmFact): TokenEvent | undefined | "undecodable" => {
+  try {
+    return ownEvent(token, fact);
+  } catch (error) {
+    if (error instanceof UndecodableLogError) return "undecodable";
+    throw error;
+  }
 };
 
 type Found<K extends TokenEvent["kind"]> = Extract<TokenEvent, { kind: K }> & {

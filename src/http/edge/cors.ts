@@ -22,6 +22,7 @@ const SHARED = [
 const EXPOSED = [
   "Content-Disposition",
   "Link",
+  "Quarantined",
   "RateLimit",
   "RateLimit-Policy",
   "Retry-After",
