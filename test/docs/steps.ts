@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { expect } from "vitest";
+import { expect, onTestFailed } from "vitest";
 import { runCommand } from "../commands/run-command.ts";
 import type { Settings } from "../service/process.ts";
 import { pattern, type Step, stepsIn } from "./tutorial.ts";
@@ -66,12 +66,19 @@ const line = async (text: string, { settings, cwd }: Typed) => {
  */
 export const typed = async (steps: readonly Step[], how: Typed, code = 0): Promise<string> => {
   let all = "";
+  let running: string | undefined;
+  // A timeout alone names no command.
+  onTestFailed(() => {
+    if (running !== undefined) console.error(`not ended: ${running}`);
+  });
   expect(steps.length).toBeGreaterThan(0);
   for (const { command, shown } of steps) {
     let printed = "";
     const lines = command.trimEnd().split(/(?<!\\)\n/);
     for (const text of lines) {
+      running = text;
       const ran = await line(text, how);
+      running = undefined;
       expect(ran, text).toMatchObject({ code: text === lines.at(-1) ? code : 0 });
       printed += ran.printed;
     }
