@@ -14,7 +14,7 @@ import { onFaith, printJson, printLines } from "./output.ts";
 import { progressTerminal, redrawnLine } from "./progress-line.ts";
 import { progressOf } from "./replay-group.ts";
 import { openRuntime, type Runtime } from "./runtime.ts";
-import { askedOf } from "./verify-log.ts";
+import { askedOf } from "./sources.ts";
 import { lockWriters } from "./writer-locks.ts";
 
 /** `holderbook archive`: the log as files that outlive the network. */

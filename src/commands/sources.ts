@@ -1,11 +1,13 @@
 /** Sources and trusted checkpoints that options name. */
 import { InvalidArgumentError } from "commander";
+import type { Committee } from "../ledger/proof/committee.ts";
 import { retryingSource, type SourceRetries } from "../ledger/reading/retrying-source.ts";
 import { readTrusted, type TrustedCheckpoint } from "../ledger/reading/trust.ts";
 import type { CheckpointSource } from "../ledger/sources/source.ts";
 import type { Logger } from "../logging/logger.ts";
 import type { Config } from "../settings/config.ts";
 import { ledgerSourcesOf, splitSources } from "../settings/ledger-sources.ts";
+import type { Runtime } from "./runtime.ts";
 import { UsageError } from "./usage.ts";
 
 export const trustArgument = (text: string): TrustedCheckpoint => {
@@ -64,4 +66,18 @@ export const assertReaches = async (
 ): Promise<void> => {
   if ((await assertNotBeyond(source, last, signal)) !== null) return;
   throw new UsageError(`${source.description} has no checkpoint ${last}; it has none yet`);
+};
+
+/** Whether signatures are requested, and the configured committee. */
+export const askedOf = async ({ config }: Runtime) => {
+  const { verificationOf } = await import("../service/ledger-source.ts");
+  const { level, trust } = verificationOf(config);
+  let trusted: Committee | null = null;
+  try {
+    const named = await trust?.();
+    if (named && "committee" in named) trusted = named.committee;
+  } catch {
+    // Without its file the committee is taken on faith, which the report states.
+  }
+  return { asked: level === "signatures", trusted };
 };

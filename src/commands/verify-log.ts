@@ -8,14 +8,13 @@ import { checkAgainstSource, isGone, type SourceChecked } from "../audit/verify/
 import type { SourceFault } from "../audit/verify/source-compare.ts";
 import { MOST_FAULTS, type VerifiedLog, verifyLog } from "../audit/verify/verify-log.ts";
 import type { Database } from "../database/connect.ts";
-import type { Committee } from "../ledger/proof/committee.ts";
 import { readerAt } from "../ledger/reading/read.ts";
 import { isOfSource } from "../ledger/reading/source-trouble.ts";
-import { verificationOf } from "../service/ledger-source.ts";
+import type { MendOptions } from "./mend-log.ts";
 import { openDatabase } from "./open-database.ts";
 import { endCheck, notShown, onFaith, printJson, printLines } from "./output.ts";
 import type { Runtime } from "./runtime.ts";
-import { openNamedSource, retried } from "./sources.ts";
+import { askedOf, openNamedSource, retried } from "./sources.ts";
 import { UsageError } from "./usage.ts";
 
 /** After this long without an answer by the source, faults stay unexplained. */
@@ -28,6 +27,8 @@ type LogOptions = {
   readonly key?: string;
   readonly source?: string;
   readonly from?: bigint;
+  /** Who mends, and why; undefined: nothing is mended. */
+  readonly mend?: Pick<MendOptions, "by" | "because">;
   readonly json?: boolean;
   readonly retryFor: number;
 };
@@ -49,25 +50,34 @@ export const verifyWholeLog = async (options: LogOptions): Promise<void> => {
   }
   const kept: Kept[] = [];
   for (const path of options.head ?? []) kept.push(...(await readKept(path)));
-  await using opened = await openDatabase({ readOnly: true });
+  const { mend, source, retryFor } = options;
+  await using opened = await openDatabase(mend ? { by: "owner" } : { readOnly: true });
   const { write, signal } = opened;
-  const found = await verifyLog(write, await askedOf(opened), signal);
+  const mending = mend && (await import("./mend-log.ts"));
+  const mended = mend && (await mending?.mendWholeLog(opened, { ...mend, source, retryFor }));
+  const found = mended?.found ?? (await verifyLog(write, await askedOf(opened), signal));
   const { sql } = write;
   const compared = await checkKept(sql, kept, signal);
   const signed = await checkSignatures(sql, kept, options.key);
   const about = keptInWords({ kept, compared, signed, head: found.head }, options.key);
-  const report = { ...found, faults: [...compared.faults, ...signed.faults, ...found.faults] };
+  const report: VerifiedLog = {
+    ...found,
+    faults: [...compared.faults, ...signed.faults, ...found.faults],
+  };
   if (options.from !== undefined && options.from > report.through) {
     throw new UsageError(`--from ${options.from}: the log ends with ${report.through}`);
   }
   const findings =
-    options.source === undefined
+    source === undefined || mended !== undefined
       ? await namedFaults(opened, write, report)
-      : await againstSource(opened, write, report, options);
-  if (options.json) printJson({ ...asJson(findings), kept: kept.length, ...about });
-  else {
+      : await againstSource(opened, write, report, { ...options, source });
+  if (options.json) {
+    const made = mended && mending?.mendedAsJson(mended);
+    printJson({ ...asJson(findings), kept: kept.length, ...about, ...made });
+  } else {
     const { keptShown, keptFaith, keptNotShown } = about;
     printLines([
+      ...(mended === undefined ? [] : (mending?.mendedInWords(mended) ?? [])),
       ...inWords(findings),
       ...keptShown,
       ...keptFaith.map(onFaith),
@@ -76,19 +86,6 @@ export const verifyWholeLog = async (options: LogOptions): Promise<void> => {
   }
   const isUnshown = !findings.isShown || about.keptNotShown.length > 0;
   endCheck({ isFalse: findings.faults.length > 0, isUnshown });
-};
-
-/** Whether signatures are requested, and the configured committee. */
-export const askedOf = async ({ config }: Runtime) => {
-  const { level, trust } = verificationOf(config);
-  let trusted: Committee | null = null;
-  try {
-    const named = await trust?.();
-    if (named && "committee" in named) trusted = named.committee;
-  } catch {
-    // Without its file the committee is taken on faith, which the report states.
-  }
-  return { asked: level === "signatures", trusted };
 };
 
 /** Reads every checkpoint of the log again. */
@@ -226,8 +223,16 @@ const inWords = ({ report, faults, source, note }: Findings): readonly string[] 
     `times and digests of ${checkpoints} checkpoints fit their chain; ${signatures} signatures of the validators verified`,
     ...(head === null ? [] : [`hash ${head.hash}`, `key ${head.publicKey}`]),
   ];
+  const mendable = new Set(
+    report.faults.flatMap((fault) => (fault.mendable === undefined ? [] : [fault.checkpoint])),
+  ).size;
   return [
     ...(found.length === 0 ? whole : found),
+    ...(mendable === 0
+      ? []
+      : [
+          `--mend replaces the damaged rows of ${mendable} checkpoint${mendable === 1 ? "" : "s"} by those of the ledger`,
+        ]),
     ...report.notShown.map(notShown),
     ...(source === null ? [] : sourceInWords(source, report.first)),
     ...(source === null

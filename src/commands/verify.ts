@@ -21,7 +21,13 @@ import { CheckpointFileError, readCheckpointFile } from "../ledger/sources/chk-f
 import { CheckpointDamagedError } from "../ledger/sources/source-errors.ts";
 import type { Remedy } from "../waiting/remedy.ts";
 import { retrying } from "../waiting/retrying.ts";
-import { checkpointArgument, keyArgument, retryForOption } from "./arguments.ts";
+import {
+  byOption,
+  checkpointArgument,
+  keyArgument,
+  reasonArgument,
+  retryForOption,
+} from "./arguments.ts";
 import { printJson, printLines } from "./output.ts";
 import { openRuntime } from "./runtime.ts";
 import { assertNotBeyond, openNamedSource, retried, trustArgument } from "./sources.ts";
@@ -36,6 +42,9 @@ type Options = {
   readonly log?: boolean;
   readonly head?: readonly string[];
   readonly key?: string;
+  readonly mend?: boolean;
+  readonly by?: string;
+  readonly because?: string;
   readonly json?: boolean;
   readonly retryFor: number;
 };
@@ -73,6 +82,12 @@ export const verifyCommand = () =>
       "with --log: the deployment's public key, from a source that you trust; default: the key in the database",
       keyArgument,
     )
+    .option(
+      "--mend",
+      "with --log: replace damaged rows by those of the source, verified by the validators' signatures; as the tables' owner",
+    )
+    .addOption(byOption("with --mend: who mends the log; published"))
+    .option("--because <text>", "with --mend: why; published", reasonArgument)
     .option("--json", "print one JSON document instead of text")
     .addOption(retryForOption())
     .addHelpText(
@@ -85,11 +100,17 @@ export const verifyCommand = () =>
         const { to, trust, committeeFrom } = options;
         if ([to, trust, committeeFrom, ...files].some((given) => given !== undefined)) {
           throw new UsageError(
-            "--log allows only --source, --from, --head, --key, --retry-for and --json",
+            "--log allows only --source, --from, --head, --key, --mend, --by, --because, --retry-for and --json",
           );
         }
-        return (await import("./verify-log.ts")).verifyWholeLog(options);
+        const { mend: _, ...asked } = options;
+        const mend = mendingOf(options);
+        return (await import("./verify-log.ts")).verifyWholeLog({
+          ...asked,
+          ...(mend && { mend }),
+        });
       }
+      if (options.mend) throw new UsageError("--mend needs --log");
       if (options.head !== undefined) throw new UsageError("--head needs --log");
       if (options.key !== undefined) throw new UsageError("--key needs --log");
       const verified = files.length > 0 ? verifyFiles(files, options) : verifyRange(options);
@@ -106,6 +127,21 @@ export const verifyCommand = () =>
         process.exitCode = 1;
       }
     });
+
+/** @throws UsageError */
+const mendingOf = ({ mend, by, because, from }: Options) => {
+  if (!mend) {
+    if (by === undefined && because === undefined) return undefined;
+    throw new UsageError("--by and --because are for --mend");
+  }
+  if (by === undefined || because === undefined) {
+    throw new UsageError(
+      "--mend changes the log: say --by NAME and --because TEXT, which are recorded for ever and published. Without --mend this command shows what is damaged",
+    );
+  }
+  if (from !== undefined) throw new UsageError("--mend checks the whole log: leave out --from");
+  return { by, because };
+};
 
 /** Errors about checkpoints; an unanswering or refusing source proves nothing. */
 const isFinding = (error: unknown): error is Error =>

@@ -157,153 +157,181 @@ const index = async (own: Settings, last: bigint) => {
 const digest = async (own: Settings) => (await runCommand(["digest"], own)).stdout;
 
 describe.runIf(runs)("the steps of operations.md", () => {
-  test("Upgrades", async () => {
-    const upgrade = await steps("Upgrades");
-    const backup = await steps("Backup and restore");
-    const before = await dumpOf(roles.superuser.sql);
-    upgrade.next("Back up");
-    await take(backup.next("Dump"), settings);
-    upgrade.next("Stop");
-    await take(upgrade.next("Migrate"), settings);
-    expect(await rightsOf(roles)).toEqual(RIGHT);
-    expect(
-      await roles.superuser.sql`
+  test(
+    "Upgrades",
+    async () => {
+      const upgrade = await steps("Upgrades");
+      const backup = await steps("Backup and restore");
+      const before = await dumpOf(roles.superuser.sql);
+      upgrade.next("Back up");
+      await take(backup.next("Dump"), settings);
+      upgrade.next("Stop");
+      await take(upgrade.next("Migrate"), settings);
+      expect(await rightsOf(roles)).toEqual(RIGHT);
+      expect(
+        await roles.superuser.sql`
         select from pg_class where relnamespace in (
           'holderbook_queue'::regnamespace, 'holderbook_folded'::regnamespace)`,
-    ).toEqual([]);
-    await start(upgrade.next("Start"), settings);
-    await healthIs("ok", 119n);
-    await take(upgrade.next("Look"), settings);
+      ).toEqual([]);
+      await start(upgrade.next("Start"), settings);
+      await healthIs("ok", 119n);
+      await take(upgrade.next("Look"), settings);
 
-    upgrade.next("To go back");
-    await using former = await twoRoles(server.url);
-    const [restore] = backup.next("Restore");
-    const [command = ""] = restore?.command.split(/^(?=npm)/m) ?? [];
-    await take([{ language: "sh", command, shown: "" }], { ...settings, ...former.settings });
-    expect(await dumpOf(former.superuser.sql)).toBe(before);
-    expect(upgrade.left()).toEqual([]);
-  }, TEST_MS);
+      upgrade.next("To go back");
+      await using former = await twoRoles(server.url);
+      const [restore] = backup.next("Restore");
+      const [command = ""] = restore?.command.split(/^(?=npm)/m) ?? [];
+      await take([{ language: "sh", command, shown: "" }], { ...settings, ...former.settings });
+      expect(await dumpOf(former.superuser.sql)).toBe(before);
+      expect(upgrade.left()).toEqual([]);
+    },
+    TEST_MS,
+  );
 
-  test("A process was killed", async () => {
-    const killed = await steps("A process was killed");
-    const log = factSource(roles.superuser);
-    const { nextCheckpoint } = await log.highWater();
-    const written = ledger.write(150);
-    await eventually("the service to read on", async () => {
-      const seen = (await log.highWater()).nextCheckpoint;
-      return seen > nextCheckpoint ? { done: seen } : { seen: `${seen}` };
-    });
-    await signalAll(service.pid, "SIGKILL");
-    await service.ended;
-    const last = await written;
-    await start(killed.next("Start"), settings);
-    await healthIs("ok", last);
-    await take(killed.next("Look"), settings);
-    expect(killed.left()).toEqual([]);
-  }, TEST_MS);
+  test(
+    "A process was killed",
+    async () => {
+      const killed = await steps("A process was killed");
+      const log = factSource(roles.superuser);
+      const { nextCheckpoint } = await log.highWater();
+      const written = ledger.write(150);
+      await eventually("the service to read on", async () => {
+        const seen = (await log.highWater()).nextCheckpoint;
+        return seen > nextCheckpoint ? { done: seen } : { seen: `${seen}` };
+      });
+      await signalAll(service.pid, "SIGKILL");
+      await service.ended;
+      const last = await written;
+      await start(killed.next("Start"), settings);
+      await healthIs("ok", last);
+      await take(killed.next("Look"), settings);
+      expect(killed.left()).toEqual([]);
+    },
+    TEST_MS,
+  );
 
-  test("The database is gone", async () => {
-    const gone = await steps("The database is gone");
-    process.kill(server.pid, "SIGQUIT");
-    await healthIs("stalled");
-    await take(gone.next("Look"), settings, 1);
-    gone.next("Start");
-    const port = Number(new URL(server.url).port);
-    server = await startShippedPostgres(PROGRAMS, join(folder.path, "server"), port);
-    await healthIs("ok", await ledger.write(5));
-    await take(gone.next("Look again"), settings);
-    expect(gone.left()).toEqual([]);
-  }, TEST_MS);
+  test(
+    "The database is gone",
+    async () => {
+      const gone = await steps("The database is gone");
+      process.kill(server.pid, "SIGQUIT");
+      await healthIs("stalled");
+      await take(gone.next("Look"), settings, 1);
+      gone.next("Start");
+      const port = Number(new URL(server.url).port);
+      server = await startShippedPostgres(PROGRAMS, join(folder.path, "server"), port);
+      await healthIs("ok", await ledger.write(5));
+      await take(gone.next("Look again"), settings);
+      expect(gone.left()).toEqual([]);
+    },
+    TEST_MS,
+  );
 
-  test("The source stalls", async () => {
-    const stalls = await steps("The source stalls");
-    const dir = join(folder.path, "ledger");
-    await rename(dir, `${dir}-away`);
-    await healthIs("stalled");
-    await take(stalls.next("Look"), settings, 1);
-    stalls.next("Repair");
-    await rename(`${dir}-away`, dir);
-    await healthIs("ok", await ledger.write(5));
-    await take(stalls.next("Look again"), settings);
-    expect(stalls.left()).toEqual([]);
-  }, TEST_MS);
+  test(
+    "The source stalls",
+    async () => {
+      const stalls = await steps("The source stalls");
+      const dir = join(folder.path, "ledger");
+      await rename(dir, `${dir}-away`);
+      await healthIs("stalled");
+      await take(stalls.next("Look"), settings, 1);
+      stalls.next("Repair");
+      await rename(`${dir}-away`, dir);
+      await healthIs("ok", await ledger.write(5));
+      await take(stalls.next("Look again"), settings);
+      expect(stalls.left()).toEqual([]);
+    },
+    TEST_MS,
+  );
 
-  test("Replaying a pipeline", async () => {
-    const replaying = await steps("Replaying a pipeline");
-    await take(replaying.next("Compare"), settings);
-    const owner = await changeMovement(roles.superuser, 1n);
-    const differing = await take(replaying.next("If rows differ"), settings, 1);
-    expect(differing).toContain(`owner ${owner}`);
-    await take(replaying.next("Swap"), settings);
-    await take(replaying.next("Go back"), settings);
-    await healthIs("ok", await ledger.write(5));
-    await take(replaying.next("Drop"), settings);
-    expect(replaying.left()).toEqual([]);
-    // As "Checking what is stored" says.
-    expect((await runCommand(["rebuild", "shared_token_objects"], settings)).stdout).toContain(
-      `owner ${owner}`,
-    );
-    await healthIs("ok", await ledger.write(5));
-  }, TEST_MS);
+  test(
+    "Replaying a pipeline",
+    async () => {
+      const replaying = await steps("Replaying a pipeline");
+      await take(replaying.next("Compare"), settings);
+      const owner = await changeMovement(roles.superuser, 1n);
+      const differing = await take(replaying.next("If rows differ"), settings, 1);
+      expect(differing).toContain(`owner ${owner}`);
+      await take(replaying.next("Swap"), settings);
+      await take(replaying.next("Go back"), settings);
+      await healthIs("ok", await ledger.write(5));
+      await take(replaying.next("Drop"), settings);
+      expect(replaying.left()).toEqual([]);
+      // As "Checking what is stored" says.
+      expect((await runCommand(["rebuild", "shared_token_objects"], settings)).stdout).toContain(
+        `owner ${owner}`,
+      );
+      await healthIs("ok", await ledger.write(5));
+    },
+    TEST_MS,
+  );
 
-  test("Correcting published roots", async () => {
-    const correcting = await steps("Correcting published roots");
-    // Its own checks would find the rows.
-    await service[Symbol.asyncDispose]();
-    const { sql } = roles.superuser;
-    const [last] = await sql<{ checkpoint: bigint }[]>`
+  test(
+    "Correcting published roots",
+    async () => {
+      const correcting = await steps("Correcting published roots");
+      // Its own checks would find the rows.
+      await service[Symbol.asyncDispose]();
+      const { sql } = roles.superuser;
+      const [last] = await sql<{ checkpoint: bigint }[]>`
       select (max(position) / 1000000000)::int8 as checkpoint from token_changes`;
-    const { coinType, owner } = await misplaceUnit(roles.superuser, last?.checkpoint ?? 0n);
-    const ask = ["statement", "--coin", coinType, "--owner", owner];
-    const statement = async () => JSON.parse((await runCommand(ask, settings)).stdout).root;
-    const former = await statement();
-    expect(await take(correcting.next("Look"), settings, 1)).toContain(
-      `the published root is ${former}`,
-    );
-    await take(correcting.next("Correct"), settings);
-    expect(await statement()).not.toBe(former);
-    expect(await take(correcting.next("Tell"), settings)).toContain("Ada Byron, operations");
-    expect(correcting.left()).toEqual([]);
-  }, TEST_MS);
+      const { coinType, owner } = await misplaceUnit(roles.superuser, last?.checkpoint ?? 0n);
+      const ask = ["statement", "--coin", coinType, "--owner", owner];
+      const statement = async () => JSON.parse((await runCommand(ask, settings)).stdout).root;
+      const former = await statement();
+      expect(await take(correcting.next("Look"), settings, 1)).toContain(
+        `the published root is ${former}`,
+      );
+      await take(correcting.next("Correct"), settings);
+      expect(await statement()).not.toBe(former);
+      expect(await take(correcting.next("Tell"), settings)).toContain("Ada Byron, operations");
+      expect(correcting.left()).toEqual([]);
+    },
+    TEST_MS,
+  );
 
-  test("Backup and restore: from two roles to one, and back to two", async () => {
-    await service[Symbol.asyncDispose]();
-    const both = { ...settings };
-    await using first = await twoRoles(server.url);
-    const { DATABASE_OWNER_URL: _, ...others } = both;
-    const single = { ...others, DATABASE_URL: first.urls.owner };
-    {
+  test(
+    "Backup and restore: from two roles to one, and back to two",
+    async () => {
+      await service[Symbol.asyncDispose]();
+      const both = { ...settings };
+      await using first = await twoRoles(server.url);
+      const { DATABASE_OWNER_URL: _, ...others } = both;
+      const single = { ...others, DATABASE_URL: first.urls.owner };
+      {
+        const backup = await steps("Backup and restore");
+        // Tables of replays, exchanged and under way, are not in the backup.
+        await replayed(both, "--swap");
+        await replayed(both);
+        await take(backup.next("Dump"), both);
+        const backedUp = await digest(both);
+        await index(both, await ledger.write(5));
+        await take(backup.next("Restore"), single);
+        expect(await openTo(first, "public")).toEqual([]);
+        expect(await take(backup.next("Compare"), single)).toContain(backedUp);
+      }
+      await index(single, await ledger.write(0));
+      expect(await digest(single)).toBe(await digest(both));
+      await replayed(single, "--swap");
+
+      await using second = await twoRoles(server.url);
+      const again = { ...both, ...second.settings };
       const backup = await steps("Backup and restore");
-      // Tables of replays, exchanged and under way, are not in the backup.
-      await replayed(both, "--swap");
-      await replayed(both);
-      await take(backup.next("Dump"), both);
-      const backedUp = await digest(both);
-      await index(both, await ledger.write(5));
-      await take(backup.next("Restore"), single);
-      expect(await openTo(first, "public")).toEqual([]);
-      expect(await take(backup.next("Compare"), single)).toContain(backedUp);
-    }
-    await index(single, await ledger.write(0));
-    expect(await digest(single)).toBe(await digest(both));
-    await replayed(single, "--swap");
-
-    await using second = await twoRoles(server.url);
-    const again = { ...both, ...second.settings };
-    const backup = await steps("Backup and restore");
-    await take(backup.next("Dump"), single);
-    await take(backup.next("Restore"), again);
-    expect(await rightsOf(second)).toEqual(RIGHT);
-    expect(await openTo(second, "public")).toEqual([]);
-    const every = await openTo(second, new URL(second.urls.superuser).username);
-    expect(every).toContain("replay_exchange");
-    expect(await openTo(second, second.service)).toEqual(every);
-    expect(await take(backup.next("Compare"), again)).toContain(await digest(single));
-    await start(backup.next("Start"), again);
-    await healthIs("ok", await ledger.write(1));
-    await replayed(again, "--swap");
-    await healthIs("ok", await ledger.write(1));
-    expect(backup.left()).toEqual([]);
-    await service[Symbol.asyncDispose]();
-  }, TEST_MS);
+      await take(backup.next("Dump"), single);
+      await take(backup.next("Restore"), again);
+      expect(await rightsOf(second)).toEqual(RIGHT);
+      expect(await openTo(second, "public")).toEqual([]);
+      const every = await openTo(second, new URL(second.urls.superuser).username);
+      expect(every).toContain("replay_exchange");
+      expect(await openTo(second, second.service)).toEqual(every);
+      expect(await take(backup.next("Compare"), again)).toContain(await digest(single));
+      await start(backup.next("Start"), again);
+      await healthIs("ok", await ledger.write(1));
+      await replayed(again, "--swap");
+      await healthIs("ok", await ledger.write(1));
+      expect(backup.left()).toEqual([]);
+      await service[Symbol.asyncDispose]();
+    },
+    TEST_MS,
+  );
 });

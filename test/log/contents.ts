@@ -20,3 +20,29 @@ export const factsIn = async ({ sql }: Database) => [
   ...(await sql<{ kind: number; type: string; index: number; contents: Buffer | null }[]>`
     select kind, type, index, contents from log_facts order by transaction, kind, index`),
 ];
+
+const WHOLE = [
+  ["log_facts", "checkpoint, transaction, kind, index"],
+  ["log_checkpoints", "checkpoint"],
+  ["log_blocks", "first_checkpoint"],
+  ["log_packages", "address"],
+  ["log_inputs", "checkpoint, transaction, index"],
+  ["log_chain", "checkpoint"],
+  ["log_coin_chain", "coin_type, checkpoint"],
+  ["log_block_chain", "first_checkpoint"],
+  ["log_input_chain", "checkpoint"],
+] as const;
+
+/** Every append-only row of the log, as text by table. */
+export const rowsOfLog = async ({
+  sql,
+}: Pick<Database, "sql">): Promise<Readonly<Record<string, string>>> => {
+  const rows: Record<string, string> = {};
+  for (const [table, order] of WHOLE) {
+    const [row] = await sql.unsafe<{ text: string | null }[]>(
+      `select string_agg(t::text, e'\\n' order by ${order}) as text from ${table} t`,
+    );
+    rows[table] = row?.text ?? "";
+  }
+  return rows;
+};

@@ -1,4 +1,5 @@
 /** A log that is lost, or that cannot be appended to for a while; and who appends to it. */
+import type { Database } from "../../src/database/connect.ts";
 import type { Fact } from "../../src/log/fact.ts";
 import type { TestDatabase } from "../postgres.ts";
 
@@ -52,7 +53,7 @@ export const forgetBlocks = ({ transaction }: TestDatabase) =>
   });
 
 /** Changes the log as a superuser can: behind the triggers that refuse it. */
-export const alterLog = (database: TestDatabase, statement: string) =>
+export const alterLog = (database: Pick<Database, "transaction">, statement: string) =>
   database.transaction(async ({ sql }) => {
     await sql`set local session_replication_role = replica`;
     await sql.unsafe(statement);
@@ -96,3 +97,16 @@ export const changeContents = (
       update log_facts set contents = ${Buffer.from(contents)}
       where checkpoint = ${checkpoint} and transaction = ${transaction} and kind = 1 and index = ${index}`;
   });
+
+/** Changes a byte of the first fact of a name after a checkpoint. */
+export const damageFact = (
+  database: Pick<Database, "transaction">,
+  { name, after }: { readonly name: string; readonly after: bigint },
+) =>
+  alterLog(
+    database,
+    `update log_facts set contents = set_byte(contents, 1, get_byte(contents, 1) # 1)
+     where (checkpoint, transaction, kind, index) = (
+       select checkpoint, transaction, kind, index from log_facts
+       where name = '${name}' and checkpoint > ${after} order by 1, 2, 3, 4 limit 1)`,
+  );

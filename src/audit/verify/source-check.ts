@@ -152,7 +152,7 @@ export const checkAgainstSource = async (
 const REFETCHES = 3;
 
 /** Reads a checkpoint; fetches a damaged one again, which days of reading should survive. */
-const readWhole = async (
+export const readWhole = async (
   raw: RawCheckpoint,
   read: CheckpointReader,
   source: CheckpointSource,
@@ -213,7 +213,7 @@ const nextThere = async (
 };
 
 /** Packages whose facts the log keeps before a checkpoint. */
-const packagesBefore = async (sql: Sql, checkpoint: bigint): Promise<readonly string[]> => {
+export const packagesBefore = async (sql: Sql, checkpoint: bigint): Promise<readonly string[]> => {
   const [row] = await sql<{ packages: string[] }[]>`
     select to_jsonb(packages || array(
       select address from log_packages where checkpoint < ${checkpoint}

@@ -51,11 +51,14 @@ const KINDS = [
 const kindOf = (setting: string): string =>
   KINDS.find(([begin]) => setting.startsWith(begin))?.[1] ?? "unknown";
 
+/** Kinds of these sources, without addresses. */
+export const kindsOf = (sources: SourceReplay["sources"]): string =>
+  [...new Set(sources.map(({ setting }) => kindOf(setting)))].join(", ");
+
 /** Details of the act. */
 export const recordOf = (replay: SourceReplay): ActDetails => {
   const { chainId, sources, began, isVerified, found, comparisons } = replay;
   const { first, last, checkpoints, facts, signatures, faults, gaps } = found;
-  const kinds = new Set(sources.map(({ setting }) => kindOf(setting)));
   const pipelines = comparisons.flatMap(({ checkpoints: ends, digests }) =>
     Object.entries(ends).map(
       ([name, end]) => `${name} ${end ?? "none"} ${digests[name] ?? "none"}`,
@@ -68,7 +71,7 @@ export const recordOf = (replay: SourceReplay): ActDetails => {
     result: resultOf(replay),
     began: began.toISOString(),
     chain: chainId,
-    source: listed([...kinds]),
+    source: kindsOf(sources) || null,
     verified: isVerified ? "signatures" : "links",
     first: `${first}`,
     last: `${last}`,

@@ -20,6 +20,9 @@ import { checkProofs, type ProofCheckOptions } from "./check-proofs.ts";
 import { checkEntries } from "./entry-check.ts";
 import { checkSequence } from "./sequence-check.ts";
 
+/** A fault, and which rows of its checkpoint the ledger can give again; undefined: none. */
+export type PlacedFault = LogFault & { readonly mendable?: "rows" | "blocks" | undefined };
+
 export type VerifiedLog = {
   /** First checkpoint, and the last one fully checked. */
   readonly first: bigint;
@@ -34,7 +37,7 @@ export type VerifiedLog = {
   /** Newest signed head. */
   readonly head: LogHead | null;
   /** By checkpoint, the first ones; empty if there are none. */
-  readonly faults: readonly LogFault[];
+  readonly faults: readonly PlacedFault[];
   /** Earlier sequence entries are about another log and were skipped; -1: all were compared. */
   readonly since: bigint;
   /** Requested checks that the database lacks the data for. */
@@ -48,24 +51,31 @@ export type VerifiedLog = {
 /** Faults listed at most. */
 export const MOST_FAULTS = 20;
 
-/** Reads the whole log, a stretch at a time; a service may append meanwhile. */
+/**
+ * Reads the whole log, a stretch at a time; a service may append meanwhile.
+ * @param most faults listed at most
+ */
 export const verifyLog = async (
   database: Database,
   asked: Pick<ProofCheckOptions, "asked" | "trusted">,
   signal: AbortSignal,
+  most = MOST_FAULTS,
 ): Promise<VerifiedLog> => {
   const { sql } = database;
+  const inCatalog: LogFault[] = [];
+  const inRows: LogFault[] = [];
+  const inBlocks: LogFault[] = [];
   const faults: LogFault[] = [];
   const faith: string[] = [];
   const beyond = ["that Postgres shows other sessions the same data as this command"];
-  const { facts, through } = await verifyFacts(sql, faults, signal);
-  const blocks = await runStretches(checkAllBlocks(database, MOST_FAULTS), faults, signal);
+  const { facts, through } = await verifyFacts(sql, inRows, signal, most);
+  const blocks = await runStretches(checkAllBlocks(database, most), inBlocks, signal);
   const { checkpoints } = blocks;
   const notShown = [...blocks.notShown];
   const ends = await database.transaction(async (tx) => {
     // One snapshot: a service may append meanwhile.
     await tx.sql`set transaction isolation level repeatable read`;
-    faults.unshift(...(await catalogFaults(tx.sql)).map((what) => ({ checkpoint: 0n, what })));
+    inCatalog.push(...(await catalogFaults(tx.sql)).map((what) => ({ checkpoint: 0n, what })));
     for (const check of [gapFault, headFault, (of: Sql) => rootFault(of, signal)]) {
       const fault = await check(tx.sql);
       if (fault !== null) faults.push(fault);
@@ -109,14 +119,19 @@ export const verifyLog = async (
     }
     return { first, signatures: proofs.signatures, chainedThrough, head, since };
   });
-  const known = faults.slice(0, MOST_FAULTS);
+  const known = [
+    ...inCatalog,
+    ...inRows.map((fault) => ({ ...fault, mendable: "rows" as const })),
+    ...inBlocks.map((fault) => ({ ...fault, mendable: "blocks" as const })),
+    ...faults,
+  ].slice(0, most);
   return { ...ends, through, facts, checkpoints, faults: known, notShown, faith, beyond };
 };
 
-const verifyFacts = async (sql: Sql, faults: LogFault[], signal: AbortSignal) => {
+const verifyFacts = async (sql: Sql, faults: LogFault[], signal: AbortSignal, most: number) => {
   let through = -1n;
   let facts = 0;
-  while (faults.length < MOST_FAULTS) {
+  while (faults.length < most) {
     signal.throwIfAborted();
     const checked = await checkStretch(sql, through);
     ({ through } = checked);
