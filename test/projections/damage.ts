@@ -175,3 +175,9 @@ export const misplaceUnit = async (
   }
   return { coinType, owner: pair.to };
 };
+
+/** From a checkpoint on the database refuses changes of this coin's tokens, as a table with foreign rows would. */
+export const refuseChangesOf = ({ sql }: TestDatabase, coinType: string, from: bigint) =>
+  sql.unsafe(`
+    alter table token_changes add constraint refused
+    check (coin_type <> '${coinType}' or position < ${from * 1_000_000_000n})`);
