@@ -15,6 +15,7 @@ import { progressTerminal, redrawnLine } from "./progress-line.ts";
 import { progressOf } from "./replay-group.ts";
 import { openRuntime, type Runtime } from "./runtime.ts";
 import { askedOf } from "./sources.ts";
+import { UsageError } from "./usage.ts";
 import { lockWriters } from "./writer-locks.ts";
 
 /** `holderbook archive`: the log as files that outlive the network. */
@@ -24,7 +25,13 @@ export const archiveCommand = () =>
     .addCommand(verifyCommand())
     .addCommand(importCommand());
 
-type ExportOptions = Json & { readonly dir: string; readonly from?: bigint; readonly to?: bigint };
+type ExportOptions = Json & {
+  readonly dir: string;
+  readonly format: "log" | "parquet";
+  readonly from?: bigint;
+  readonly to?: bigint;
+  readonly at?: bigint;
+};
 
 const exportCommand = () =>
   new Command("export")
@@ -36,8 +43,26 @@ const exportCommand = () =>
       checkpointArgument,
     )
     .option("--to <checkpoint>", "last checkpoint; default: the log's newest", checkpointArgument)
+    .addOption(
+      new Option(
+        "--format <format>",
+        "log is an archive, from which a log can be made again; parquet has facts, movements and the register, for DuckDB and the like",
+      )
+        .choices(["log", "parquet"])
+        .default("log"),
+    )
+    .option(
+      "--at <checkpoint>",
+      "for parquet: checkpoint of the register; default: the last one exported",
+      checkpointArgument,
+    )
     .addOption(jsonOption())
-    .action(async ({ dir, from, to, json = false }: ExportOptions) => {
+    .action(async ({ dir, from, to, at, format, json = false }: ExportOptions) => {
+      if (format === "parquet") {
+        const { exportAsParquet } = await import("./archive-parquet.ts");
+        return exportAsParquet({ folder: dir, from, to, at, json });
+      }
+      if (at !== undefined) throw new UsageError("--at: only --format parquet has it");
       await using opened = await openDatabase({ readOnly: true });
       const { write, signal } = opened;
       await using _lock = await lockExports(write, signal);

@@ -102,8 +102,8 @@ const claimableOf = (table: string, condition: string) => `
   select owner, greatest(0, least(left_balance, ${UNLOCKED} - tokens_transferred)) as claimable
   from ${table} where coin_type = $1 and checkpoint <= $3 ${condition}`;
 
-/** Rows behind ($5, $6, $7): negated balance, holder id or null, address if no holder. */
-export const ROWS = `
+/** Wallets of $1 at the end of checkpoint $3, which has the time $4 and ends before position $2. */
+const WALLETS = `
   with parts as (
     select owner as address, held as tokens, 0::numeric as granted, 0::numeric as unlocked,
            null::numeric as holder_id, null::numeric as group_id, false as is_frozen
@@ -124,7 +124,20 @@ export const ROWS = `
     select address, sum(tokens) as tokens, sum(granted) as granted, sum(unlocked) as unlocked,
            max(holder_id) as holder_id, max(group_id) as group_id, bool_or(is_frozen) as is_frozen
     from parts group by address
-  ), table_rows as (
+  )`;
+
+/** Wallets that hold something, or are a holder's, in a group or frozen; by address. */
+export const WALLET_ROWS = `
+  ${WALLETS}
+  select address as wallet, tokens + granted as balance, tokens, granted, unlocked,
+         holder_id as "holderId", group_id as "groupId", is_frozen as "isFrozen"
+  from wallets
+  where tokens + granted > 0 or holder_id is not null or group_id is not null or is_frozen
+  order by address`;
+
+/** Rows behind ($5, $6, $7): negated balance, holder id or null, address if no holder. */
+export const ROWS = `
+  ${WALLETS}, table_rows as (
     select holder_id, case when holder_id is null then address else '' end as single,
            sum(tokens + granted) as balance, sum(tokens) as tokens, sum(granted) as granted,
            sum(unlocked) as unlocked,

@@ -117,7 +117,7 @@ export type TokenTimelock = Omit<
 >;
 
 /** Columns that `grantOf` decodes. */
-const GRANT_COLUMNS = `
+export const GRANT_COLUMNS = `
   object_id as "objectId", owner, funder, release_schedule_id as "releaseScheduleId",
   release_count as "releaseCount", delay_until_first_release_ms as "delayUntilFirstReleaseMs",
   period_between_releases_ms as "periodBetweenReleasesMs",
@@ -152,7 +152,7 @@ const OF_COIN_AT = past("");
 const OF_OWNER_AT = past("and owner = $6");
 
 /** As Postgres sends it: numbers as digits. */
-type GrantRow = { readonly [Member in keyof TokenTimelock]: string };
+export type GrantRow = { readonly [Member in keyof TokenTimelock]: string };
 
 /** All but `included` are null for an empty list. */
 type ListedGrant = { readonly included: boolean } & GrantRow;

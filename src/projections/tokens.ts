@@ -179,6 +179,7 @@ const tokensWith = (condition: string) => `
 const IS_HELD = FOR_CAP_TABLES.map(({ name }) => `coalesce(progress.${name} ? coin_type, false)`);
 
 const TOKEN_PAGE = tokensWith(`coin_type > $1 and not (${IS_HELD.join(" or ")})`);
+const ALL_TOKENS = tokensWith("coin_type > $1");
 const ONE_TOKEN = tokensWith("coin_type = $1");
 
 type TokenRow = Omit<Token, "totalSupply" | "coinType"> & {
@@ -221,6 +222,19 @@ export const tokens = async (
     held: FOR_CAP_TABLES.flatMap(({ name }) => heldInPipeline(name, heldOf(held[name] ?? null))),
   };
 };
+
+/**
+ * Tokens at the end of a checkpoint by coin type, ascending, those that are held now too.
+ * @throws NotYetIndexedError (wait) as `tokens` does
+ */
+export const tokensAt = async (
+  on: Reads,
+  {
+    limit,
+    after = "",
+    at,
+  }: { readonly limit: number; readonly after?: string; readonly at: bigint },
+): Promise<readonly Token[]> => (await readTokens(on, ALL_TOKENS, [after, limit, at])).tokens;
 
 /**
  * One token, now or at the end of checkpoint `at`; null if not yet seen.
